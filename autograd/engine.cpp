@@ -1,0 +1,221 @@
+// The reverse pass: recording, ordering, accumulating, undoing broadcasts, releasing.
+
+#include <algorithm>
+#include <atomic>
+#include <utility>
+
+#include <xgrad/autograd/op.hpp>
+#include <xgrad/autograd/scalar.hpp>
+
+namespace xgrad {
+
+namespace {
+
+std::atomic<std::uint64_t> next_id{1};
+thread_local bool recording = true;
+
+// Sums d over the axes along which `shape` was broadcast to d's shape.
+template <class T>
+Tensor<T> sum_to(const Tensor<T>& d, const Shape& shape) {
+  const Shape& from = d.shape();
+  const std::size_t lead = from.size() - shape.size();
+  std::vector<std::size_t> strides(from.size(), 0);  // of the result, 0 along broadcast axes
+  for (std::size_t axis = shape.size(), stride = 1; axis-- > 0;) {
+    if (shape[axis] != 1) strides[lead + axis] = stride;
+    stride *= shape[axis];
+  }
+  Tensor<T> result = zeros<T>(shape);
+  std::vector<std::size_t> index(from.size(), 0);
+  const std::size_t inner = from.empty() ? 1 : from.back();
+  const std::size_t inner_stride = from.empty() ? 0 : strides.back();
+  const T* in = d.data();
+  for (const T* const end = in + d.size(); in != end; in += inner) {
+    T* out = result.data();
+    for (std::size_t axis = 0; axis + 1 < from.size(); ++axis) out += index[axis] * strides[axis];
+    for (std::size_t i = 0; i < inner; ++i) out[i * inner_stride] += in[i];
+    for (std::size_t axis = from.size(); axis-- > 1;) {  // advance all but the last axis
+      if (++index[axis - 1] < from[axis - 1]) break;
+      index[axis - 1] = 0;
+    }
+  }
+  return result;
+}
+
+template <class T>
+void accumulate(Node<T>& node, Tensor<T> d) {
+  if (!node.has_grad) {
+    node.grad = std::move(d);
+    node.has_grad = true;
+    return;
+  }
+  T* sum = node.grad.data();
+  const T* term = d.data();
+  for (std::size_t i = 0, n = d.size(); i < n; ++i) sum[i] += term[i];
+}
+
+// Everything that `root` depends on, in the order of creation.
+template <class T>
+std::vector<std::shared_ptr<Node<T>>> reachable(const std::shared_ptr<Node<T>>& root) {
+  const std::uint64_t mark = next_id++;
+  std::vector<std::shared_ptr<Node<T>>> nodes{root};
+  root->mark = mark;
+  for (std::size_t at = 0; at < nodes.size(); ++at) {
+    for (std::size_t i = 0; i < nodes[at]->inputs.size(); ++i) {
+      const std::shared_ptr<Node<T>> input = nodes[at]->inputs[i];
+      if (!input || input->mark == mark) continue;
+      input->mark = mark;
+      nodes.push_back(input);
+    }
+  }
+  std::sort(nodes.begin(), nodes.end(), [](const auto& a, const auto& b) { return a->id < b->id; });
+  return nodes;
+}
+
+}  // namespace
+
+NoGrad::NoGrad() : before_(std::exchange(recording, false)) {}
+NoGrad::~NoGrad() { recording = before_; }
+bool grad_enabled() { return recording; }
+
+template <class T>
+Node<T>::Node(const char* name, const Shape& shape) : id(next_id++), name(name), shape(shape) {}
+
+template <class T>
+Node<T>::~Node() {
+  std::vector<std::shared_ptr<Node>> doomed = std::move(inputs);
+  while (!doomed.empty()) {
+    const std::shared_ptr<Node> node = std::move(doomed.back());
+    doomed.pop_back();
+    if (!node || node.use_count() > 1) continue;
+    std::move(node->inputs.begin(), node->inputs.end(), std::back_inserter(doomed));
+    node->inputs.clear();
+  }
+}
+
+template <class T>
+void Op<T>::backward(Tensor<T>, Grads<T>&) const {
+  detail::fail<GradientError>(name(), ": this op has no backward");
+}
+
+template <class T>
+bool Grads<T>::wants(std::size_t i) const {
+  return node_.inputs[i] != nullptr;
+}
+
+template <class T>
+void Grads<T>::add(std::size_t i, Tensor<T> d) {
+  if (!wants(i)) return;
+  const Shape& shape = node_.input_shapes[i];
+  accumulate(*node_.inputs[i], d.shape() == shape ? std::move(d) : sum_to(d, shape));
+}
+
+template <class T>
+typename Grads<T>::Target Grads<T>::target(std::size_t i) {
+  Node<T>& input = *node_.inputs[i];
+  const bool fresh = !std::exchange(input.has_grad, true);
+  // A leaf keeps its buffer from step to step; an inner node has given its own away.
+  if (fresh && (input.op || input.grad.shape() != input.shape)) input.grad = empty<T>(input.shape);
+  return {input.grad.data(), fresh};
+}
+
+template <class T>
+static Variable<T> apply(std::unique_ptr<Op<T>> op, const Variable<T>* inputs, std::size_t count) {
+  Value<T> value = op->forward(Inputs<T>(inputs, count));
+  const bool wanted = std::any_of(inputs, inputs + count,
+                                  [](const Variable<T>& x) { return x.requires_grad(); });
+  if (!wanted || !recording) return Variable<T>(std::move(value), nullptr);
+
+  auto node = std::make_shared<Node<T>>(op->name(), value->shape());
+  node->inputs.reserve(count);
+  node->input_shapes.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    node->inputs.push_back(inputs[i].node());
+    node->input_shapes.push_back(inputs[i].defined() ? inputs[i].shape() : Shape{});
+  }
+  node->op = std::move(op);
+  return Variable<T>(std::move(value), std::move(node));
+}
+
+template <class T>
+Variable<T> apply(std::unique_ptr<Op<T>> op, std::initializer_list<Variable<T>> inputs) {
+  return apply(std::move(op), inputs.begin(), inputs.size());
+}
+
+template <class T>
+Variable<T> apply(std::unique_ptr<Op<T>> op, const std::vector<Variable<T>>& inputs) {
+  return apply(std::move(op), inputs.data(), inputs.size());
+}
+
+template <class T>
+Variable<T>::Variable(Tensor<T> value, bool requires_grad)
+    : value_(std::make_shared<Tensor<T>>(std::move(value))) {
+  if (requires_grad) node_ = std::make_shared<Node<T>>("leaf", value_->shape());
+}
+
+template <class T>
+bool Variable<T>::has_grad() const {
+  return node_ && node_->has_grad;
+}
+
+template <class T>
+const Tensor<T>& Variable<T>::grad() const {
+  return mutable_grad();
+}
+
+template <class T>
+Tensor<T>& Variable<T>::mutable_grad() const {
+  check<GradientError>(has_grad(), "grad: no gradient has reached this variable of shape ",
+                       defined() ? shape() : Shape{});
+  return node_->grad;
+}
+
+template <class T>
+void Variable<T>::zero_grad() const {
+  if (node_) node_->has_grad = false;
+}
+
+template <class T>
+Variable<T> Variable<T>::detach() const {
+  return Variable(value_, nullptr);
+}
+
+template <class T>
+void Variable<T>::backward(Tensor<T> dy, bool retain_graph) const {
+  check<GradientError>(requires_grad(), "backward: nothing here requires a gradient");
+  check_shape(dy.shape() == shape(), "backward: dy has shape ", dy.shape(), ", the output ", shape());
+  std::vector<std::shared_ptr<Node<T>>> nodes = reachable(node_);
+  for (const auto& node : nodes) {
+    check<GradientError>(!node->released, "backward: the graph of '", node->name,
+                         "' was released by an earlier backward; pass retain_graph to keep it");
+  }
+  accumulate(*node_, std::move(dy));
+  for (; !nodes.empty(); nodes.pop_back()) {  // from the newest to the oldest
+    Node<T>& node = *nodes.back();
+    if (!node.op || !node.has_grad) continue;
+    node.has_grad = false;
+    Grads<T> dx(node);
+    node.op->backward(std::move(node.grad), dx);
+    if (retain_graph) continue;
+    node.op.reset();  // with what it saved: memory falls during the walk
+    node.inputs.clear();
+    node.released = true;
+  }
+}
+
+template <class T>
+void Variable<T>::backward(bool retain_graph) const {
+  check_shape(value_->size() == 1, "backward: without dy the output must have one element, not shape ",
+              shape());
+  backward(full(shape(), T(1)), retain_graph);
+}
+
+#define XGRAD_INSTANTIATE(T)                                                          \
+  template struct Node<T>;                                                            \
+  template class Op<T>;                                                               \
+  template class Grads<T>;                                                            \
+  template class Variable<T>;                                                         \
+  template Variable<T> apply(std::unique_ptr<Op<T>>, std::initializer_list<Variable<T>>); \
+  template Variable<T> apply(std::unique_ptr<Op<T>>, const std::vector<Variable<T>>&);
+XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
+
+}  // namespace xgrad

@@ -1,0 +1,30 @@
+// The memory of tensors: 64-byte aligned and recycled between steps.
+#pragma once
+
+#include <cstddef>
+
+namespace xgrad {
+
+namespace detail {
+/// Returns `bytes` bytes aligned to 64. Throws std::bad_alloc.
+void* allocate(std::size_t bytes);
+void deallocate(void* pointer) noexcept;
+}  // namespace detail
+
+/// Allocator of every tensor. Being ours, it keeps the type of Tensor the same whatever xtensor macros
+/// an embedding program defines; being TBB's underneath, a warm training step asks the system for nothing.
+template <class T>
+struct Allocator {
+  using value_type = T;
+
+  Allocator() = default;
+  template <class U>
+  Allocator(const Allocator<U>&) noexcept {}
+
+  T* allocate(std::size_t n) { return static_cast<T*>(detail::allocate(n * sizeof(T))); }
+  void deallocate(T* pointer, std::size_t) noexcept { detail::deallocate(pointer); }
+
+  friend bool operator==(const Allocator&, const Allocator&) { return true; }
+};
+
+}  // namespace xgrad

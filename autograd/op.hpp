@@ -1,0 +1,108 @@
+// Op<T>: one differentiable function, and apply(), which runs and records it.
+//
+// An op is a struct in one file under autograd/ops/, with forward() and right below it backward(). What
+// backward needs is kept in members that forward sets. See docs/adding-an-op.md.
+#pragma once
+
+#include <initializer_list>
+#include <memory>
+#include <vector>
+
+#include <xgrad/autograd/variable.hpp>
+
+namespace xgrad {
+
+/// The result of a forward; a Saved pointer to it, or to an input, keeps the value for backward.
+template <class T>
+using Value = std::shared_ptr<Tensor<T>>;
+template <class T>
+using Saved = std::shared_ptr<const Tensor<T>>;
+
+/// An uninitialised result for forward() to fill.
+template <class T>
+Value<T> make_value(const Shape& shape) {
+  return std::make_shared<Tensor<T>>(empty<T>(shape));
+}
+
+/// What forward reads.
+template <class T>
+class Inputs {
+ public:
+  Inputs(const Variable<T>* begin, std::size_t size) : begin_(begin), size_(size) {}
+
+  std::size_t size() const { return size_; }
+  /// False for an optional input that was left out.
+  bool has(std::size_t i) const { return begin_[i].defined(); }
+  const Tensor<T>& operator[](std::size_t i) const { return begin_[i].value(); }
+  /// Keeps input i for backward; nothing when it is absent.
+  Saved<T> save(std::size_t i) const { return begin_[i].shared_value(); }
+
+ private:
+  const Variable<T>* begin_;
+  std::size_t size_;
+};
+
+/// Where backward puts the gradients of the inputs. Contributions add up; those that nobody wants are dropped;
+/// an axis that was broadcast is summed away here, so no op has to.
+template <class T>
+class Grads {
+ public:
+  explicit Grads(Node<T>& node) : node_(node) {}
+
+  /// Whether input i needs a gradient; ask before costly work.
+  bool wants(std::size_t i) const;
+  /// Adds d, of input i's shape or of one that it broadcasts to. Pass it with std::move where it is done with.
+  void add(std::size_t i, Tensor<T> d);
+
+  /// The buffer of input i's gradient, in input i's shape, for ops that write or accumulate in place.
+  struct Target {
+    T* data;
+    bool fresh;  ///< true: write every element (it holds garbage); false: add to it
+    T beta() const { return fresh ? T(0) : T(1); }
+  };
+  /// Requires: wants(i).
+  Target target(std::size_t i);
+
+ private:
+  Node<T>& node_;
+};
+
+/// One differentiable function of tensors.
+template <class T>
+class Op {
+ public:
+  virtual ~Op() = default;
+  /// ONNX's name where ONNX has the op; a string literal.
+  virtual const char* name() const = 0;
+  /// Checks the inputs (ShapeError), computes the result, keeps what backward needs.
+  virtual Value<T> forward(const Inputs<T>& x) = 0;
+  /// Given dy, the gradient of the result, adds that of each wanted input to dx. The default throws
+  /// GradientError: an op without a derivative.
+  virtual void backward(Tensor<T> dy, Grads<T>& dx) const;
+};
+
+/// A recorded op application, or a leaf (no op). Internal to the engine.
+template <class T>
+struct Node {
+  Node(const char* name, const Shape& shape);
+  ~Node();  // iterative: a chain of any length is freed without recursion
+
+  std::uint64_t id;  // creation order, which is a topological order
+  std::uint64_t mark = 0;
+  const char* name;
+  Shape shape;
+  std::unique_ptr<Op<T>> op;
+  std::vector<std::shared_ptr<Node>> inputs;  // null where no gradient is wanted
+  std::vector<Shape> input_shapes;
+  Tensor<T> grad;
+  bool has_grad = false;
+  bool released = false;
+};
+
+/// Runs op on the inputs and, if any of them requires a gradient and grad_enabled(), records it.
+template <class T>
+Variable<T> apply(std::unique_ptr<Op<T>> op, std::initializer_list<Variable<T>> inputs);
+template <class T>
+Variable<T> apply(std::unique_ptr<Op<T>> op, const std::vector<Variable<T>>& inputs);
+
+}  // namespace xgrad

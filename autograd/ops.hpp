@@ -1,0 +1,167 @@
+// Every op: one declaration and one formula each. Forward and backward stand in autograd/ops/<op>.cpp.
+//
+// All throw ShapeError, starting with the op's name, when shapes do not fit. B batch, N tokens, D width,
+// H heads, V vocabulary.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include <xgrad/autograd/random.hpp>
+#include <xgrad/autograd/variable.hpp>
+
+namespace xgrad {
+
+// Arithmetic. Shapes broadcast as in NumPy.
+
+/// a + b
+template <class T>
+Variable<T> add(const Variable<T>& a, const Variable<T>& b);
+/// a - b
+template <class T>
+Variable<T> sub(const Variable<T>& a, const Variable<T>& b);
+/// a b, elementwise
+template <class T>
+Variable<T> mul(const Variable<T>& a, const Variable<T>& b);
+/// c x
+template <class T>
+Variable<T> scale(const Variable<T>& x, T c);
+
+// Elementwise functions.
+
+/// max(x, 0); its derivative at 0 is 0
+template <class T>
+Variable<T> relu(const Variable<T>& x);
+/// tanh x
+template <class T>
+Variable<T> tanh(const Variable<T>& x);
+
+/// exact: x Phi(x); tanh: x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))). Hendrycks & Gimpel 2016.
+enum class Gelu { exact, tanh };
+template <class T>
+Variable<T> gelu(const Variable<T>& x, Gelu kind = Gelu::exact);
+
+// Shape.
+
+/// The same elements in row-major order under another shape of the same size.
+template <class T>
+Variable<T> reshape(const Variable<T>& x, const Shape& shape);
+/// Axes in another order: result axis i is axis axes[i] of x.
+template <class T>
+Variable<T> transpose(const Variable<T>& x, const std::vector<std::size_t>& axes);
+/// Elements begin ... end-1 along an axis.
+template <class T>
+Variable<T> slice(const Variable<T>& x, std::size_t axis, std::size_t begin, std::size_t end);
+/// Element `index` along an axis, which disappears.
+template <class T>
+Variable<T> select(const Variable<T>& x, std::size_t axis, std::size_t index);
+/// Joins along an axis; all other extents are equal.
+template <class T>
+Variable<T> concat(const std::vector<Variable<T>>& parts, std::size_t axis);
+
+// Reductions.
+
+/// Sum of all elements, shape ().
+template <class T>
+Variable<T> sum(const Variable<T>& x);
+/// Sum along an axis, which disappears.
+template <class T>
+Variable<T> sum(const Variable<T>& x, std::size_t axis);
+/// Mean of all elements, shape ().
+template <class T>
+Variable<T> mean(const Variable<T>& x);
+/// Mean along an axis, which disappears.
+template <class T>
+Variable<T> mean(const Variable<T>& x, std::size_t axis);
+/// x (B, N, D), mask (B, N) -> (B, D): the mean over the tokens that the mask keeps; 0 where it keeps none.
+template <class T>
+Variable<T> masked_mean(const Variable<T>& x, const Mask& mask);
+
+// Products.
+
+/// Product of the last two axes, op(a) op(b), with op transposing as asked; leading axes broadcast.
+template <class T>
+Variable<T> matmul(const Variable<T>& a, const Variable<T>& b, bool transpose_a = false,
+                   bool transpose_b = false);
+
+/// x (..., in), weight (out, in), bias (out) or absent -> x W^T + b, (..., out)
+template <class T>
+Variable<T> linear(const Variable<T>& x, const Variable<T>& weight, const Variable<T>& bias = {});
+/// gelu(linear(x, weight, bias)) in one pass over the product
+template <class T>
+Variable<T> linear_gelu(const Variable<T>& x, const Variable<T>& weight, const Variable<T>& bias = {},
+                        Gelu kind = Gelu::exact);
+
+// Normalisation, along the last axis.
+
+/// exp(x_i) / sum_j exp(x_j), computed with the maximum subtracted
+template <class T>
+Variable<T> softmax(const Variable<T>& x);
+/// log softmax(x)
+template <class T>
+Variable<T> log_softmax(const Variable<T>& x);
+/// gamma (x - mean) / sqrt(var + eps) + beta, with the biased variance; weight and bias (D). S1.4, Ba et al. 2016.
+template <class T>
+Variable<T> layer_norm(const Variable<T>& x, const Variable<T>& weight, const Variable<T>& bias,
+                       double eps = 1e-5);
+
+// Dropout: a factor 0 with probability p, else 1/(1-p), a function of (rng, sample, token, feature) alone: the
+// first axis of x is the sample, the last the feature, what lies between the token. `first_sample` is the place
+// of x's first sample in the logical batch. p in [0, 1). Srivastava et al. 2014.
+
+struct Dropout {
+  double p = 0;
+  Rng rng = Rng(0);
+  std::uint32_t first_sample = 0;
+};
+/// x times the factors; x itself when p is 0
+template <class T>
+Variable<T> dropout(const Variable<T>& x, const Dropout& options);
+/// residual + dropout(x), in one pass; both of one shape
+template <class T>
+Variable<T> dropout_add(const Variable<T>& x, const Variable<T>& residual, const Dropout& options);
+
+// Lookups.
+
+/// weight (V, D), ids (...) in [0, V) -> the rows weight[ids], (..., D). The gradient adds up over equal ids.
+template <class T>
+Variable<T> embedding(const Variable<T>& weight, const Ids& ids);
+
+// Attention: softmax(scale Q K^T + mask) V per head, dropout on the probabilities (S0.9, S0.14; Vaswani et al.
+// 2017). Heads are consecutive slices of the feature axis (S0.10). Works on blocks of query rows and recomputes
+// in backward: memory is linear in N. A row whose keys are all masked gives 0 and no gradient.
+
+struct Attention {
+  std::size_t heads = 1;
+  std::optional<double> scale;  ///< default 1/sqrt(d_head)
+  std::shared_ptr<const Mask> key_mask;  ///< (B, M), 1 = may be attended to; null = all
+  Dropout dropout;
+};
+/// q (B, N, H d_k), k (B, M, H d_k), v (B, M, H d_v) -> (B, N, H d_v)
+template <class T>
+Variable<T> attention(const Variable<T>& q, const Variable<T>& k, const Variable<T>& v,
+                      const Attention& options);
+/// The same with q, k and v side by side in one (B, N, 3 H d), as a packed projection makes them.
+template <class T>
+Variable<T> self_attention(const Variable<T>& qkv, const Attention& options);
+
+// Losses, as a mean over the targets that count; shape ().
+
+struct CrossEntropy {
+  std::int32_t ignore_index = -100;  ///< a target with this value counts nothing
+  double label_smoothing = 0;        ///< in [0, 1): this part of the target's weight goes to all classes evenly
+  std::vector<double> class_weights;  ///< (V) or empty
+  /// Divides the sum of losses instead of the (weighted) number of targets that count: for a micro-batch, that of
+  /// the whole logical batch.
+  std::optional<double> normalizer;
+};
+/// -log softmax(logits)[target]; logits (..., V), targets (...). 0 when no target counts. As PyTorch's.
+template <class T>
+Variable<T> cross_entropy(const Variable<T>& logits, const Ids& targets, const CrossEntropy& options = {});
+/// mean (x - y)^2; both of one shape
+template <class T>
+Variable<T> mse_loss(const Variable<T>& x, const Variable<T>& y);
+
+}  // namespace xgrad

@@ -1,0 +1,39 @@
+#include <xgrad/autograd/op.hpp>
+#include <xgrad/autograd/ops.hpp>
+#include <xgrad/autograd/scalar.hpp>
+
+namespace xgrad {
+
+namespace {
+
+template <class T>
+struct Scale final : Op<T> {
+  explicit Scale(T c) : c(c) {}
+  const char* name() const override { return "scale"; }
+
+  Value<T> forward(const Inputs<T>& x) override {
+    auto y = make_value<T>(x[0].shape());
+    std::transform(x[0].data(), x[0].data() + x[0].size(), y->data(), [this](T v) { return c * v; });
+    return y;
+  }
+
+  // y = c x, so dx = c dy.
+  void backward(Tensor<T> dy, Grads<T>& dx) const override {
+    for (T* d = dy.data(); d != dy.data() + dy.size(); ++d) *d *= c;
+    dx.add(0, std::move(dy));
+  }
+
+  T c;
+};
+
+}  // namespace
+
+template <class T>
+Variable<T> scale(const Variable<T>& x, T c) {
+  return apply<T>(std::make_unique<Scale<T>>(c), {x});
+}
+
+#define XGRAD_INSTANTIATE(T) template Variable<T> scale(const Variable<T>&, T);
+XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
+
+}  // namespace xgrad

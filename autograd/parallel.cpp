@@ -1,0 +1,73 @@
+#include <xgrad/autograd/parallel.hpp>
+
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
+#include <algorithm>
+#include <mutex>
+
+namespace xgrad {
+
+namespace {
+
+// The arena belongs to xgrad, so a host program's own TBB settings stay as they are.
+struct Pool {
+  std::mutex mutex;
+  int count = std::max(1, tbb::this_task_arena::max_concurrency());
+  std::shared_ptr<tbb::task_arena> arena;
+};
+
+Pool& pool() {
+  static Pool instance;
+  return instance;
+}
+
+std::shared_ptr<tbb::task_arena> current_arena() {
+  Pool& p = pool();
+  const std::lock_guard lock(p.mutex);
+  if (p.count == 1) return nullptr;
+  if (!p.arena) p.arena = std::make_shared<tbb::task_arena>(p.count);
+  return p.arena;
+}
+
+}  // namespace
+
+int threads() {
+  Pool& p = pool();
+  const std::lock_guard lock(p.mutex);
+  return p.count;
+}
+
+void set_threads(int count) {
+  Pool& p = pool();
+  const std::lock_guard lock(p.mutex);
+  p.count = std::max(1, count);
+  p.arena.reset();
+}
+
+namespace detail {
+
+void parallel_blocks(std::size_t n, std::size_t grain, LoopBody body, const void* context) {
+  const auto run_block = [&](std::size_t block) {
+    body(context, block * grain, std::min(n, (block + 1) * grain));
+  };
+  const std::size_t blocks = (n + grain - 1) / grain;
+  const auto arena = current_arena();
+  if (!arena) {
+    for (std::size_t block = 0; block < blocks; ++block) run_block(block);
+    return;
+  }
+  arena->execute([&] {
+    tbb::parallel_for(
+        tbb::blocked_range<std::size_t>(0, blocks, 1),
+        [&](const tbb::blocked_range<std::size_t>& range) {
+          for (std::size_t block = range.begin(); block < range.end(); ++block) run_block(block);
+        },
+        tbb::simple_partitioner());
+  });
+}
+
+}  // namespace detail
+
+}  // namespace xgrad

@@ -1,0 +1,73 @@
+#include <xgrad/autograd/parameters.hpp>
+
+#include <algorithm>
+
+#include <xgrad/autograd/scalar.hpp>
+
+namespace xgrad {
+
+namespace {
+
+std::string join(const std::string& path, std::string_view name) {
+  check<Error>(!name.empty() && name.find('.') == std::string_view::npos, "parameter name '",
+               std::string(name), "' in '", path, "' is empty or holds a dot");
+  return path.empty() ? std::string(name) : path + "." + std::string(name);
+}
+
+}  // namespace
+
+template <class T>
+Scope<T> Parameters<T>::root() {
+  return Scope<T>(*this, "");
+}
+
+template <class T>
+const Variable<T>& Parameters<T>::at(std::string_view name) const {
+  const auto found = std::find_if(list_.begin(), list_.end(),
+                                  [&](const Parameter<T>& p) { return p.name == name; });
+  check<Error>(found != list_.end(), "there is no parameter '", std::string(name), "'");
+  return found->variable;
+}
+
+template <class T>
+std::size_t Parameters<T>::count() const {
+  std::size_t total = 0;
+  for (const Parameter<T>& p : list_) total += p.variable.value().size();
+  return total;
+}
+
+template <class T>
+void Parameters<T>::zero_grad() const {
+  for (const Parameter<T>& p : list_) p.variable.zero_grad();
+}
+
+template <class T>
+Variable<T> Parameters<T>::make(const std::string& name, const Shape& shape, const Initializer& init) {
+  check<Error>(std::none_of(list_.begin(), list_.end(),
+                            [&](const Parameter<T>& p) { return p.name == name; }),
+               "parameter '", name, "' is made twice");
+  std::vector<double> values(size_of(shape));
+  init(values, shape, rng_ / name);
+  Tensor<T> tensor = empty<T>(shape);
+  std::transform(values.begin(), values.end(), tensor.data(), [](double v) { return T(v); });
+  return list_.emplace_back(name, Variable<T>(std::move(tensor), true)).variable;
+}
+
+template <class T>
+Scope<T> Scope<T>::operator/(std::string_view name) const {
+  return Scope(*parameters_, join(path_, name));
+}
+
+template <class T>
+Variable<T> Scope<T>::parameter(std::string_view name, const Shape& shape,
+                                const Initializer& init) const {
+  check<Error>(!path_.empty(), "parameter '", std::string(name), "' stands at the root; give it a module");
+  return parameters_->make(join(path_, name), shape, init);
+}
+
+#define XGRAD_INSTANTIATE(T)     \
+  template class Parameters<T>; \
+  template class Scope<T>;
+XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
+
+}  // namespace xgrad

@@ -1,0 +1,81 @@
+// Named parameters: the only way to make a trainable leaf is scope.parameter(name, shape, init).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <xgrad/autograd/random.hpp>
+#include <xgrad/autograd/variable.hpp>
+
+namespace xgrad {
+
+template <class T>
+struct Parameter {
+  std::string name;  ///< the full path, as PyTorch writes it: "encoder.layers.0.norm1.weight"
+  Variable<T> variable;
+};
+
+/// Fills a parameter's initial values. Drawn in double, so that a float and a double model start equal.
+using Initializer = std::function<void(std::span<double> values, const Shape& shape, const Rng& rng)>;
+
+template <class T>
+class Scope;
+
+/// The parameters of a model, in the order in which they were made. Must outlive its scopes.
+template <class T>
+class Parameters {
+ public:
+  /// Initial values are a function of `seed` and of each parameter's name.
+  explicit Parameters(std::uint64_t seed) : rng_(Rng(seed) / "init") {}
+  Parameters(const Parameters&) = delete;
+  Parameters& operator=(const Parameters&) = delete;
+
+  Scope<T> root();
+
+  auto begin() const { return list_.begin(); }
+  auto end() const { return list_.end(); }
+  std::size_t size() const { return list_.size(); }
+  /// Throws Error when there is none of that name.
+  const Variable<T>& at(std::string_view name) const;
+  /// Number of scalars in all parameters.
+  std::size_t count() const;
+  void zero_grad() const;
+
+ private:
+  friend class Scope<T>;
+  Variable<T> make(const std::string& name, const Shape& shape, const Initializer& init);
+
+  Rng rng_;
+  std::vector<Parameter<T>> list_;
+};
+
+/// A place in the tree of names: `scope / "attention"` descends.
+template <class T>
+class Scope {
+ public:
+  Scope operator/(std::string_view name) const;
+  Scope operator/(std::size_t index) const { return *this / std::to_string(index); }
+
+  /// Makes the trainable leaf `name` of this shape. Throws Error on an empty or dotted name, on a name that
+  /// is taken, and on a parameter at the root.
+  Variable<T> parameter(std::string_view name, const Shape& shape, const Initializer& init) const;
+
+  /// "encoder.layers.0"; empty at the root.
+  const std::string& path() const { return path_; }
+  /// The stream of random numbers that belongs to this place, for dropout.
+  std::uint64_t site() const { return (Rng(0) / path_).key(); }
+
+ private:
+  friend class Parameters<T>;
+  Scope(Parameters<T>& parameters, std::string path)
+      : parameters_(&parameters), path_(std::move(path)) {}
+
+  Parameters<T>* parameters_;
+  std::string path_;
+};
+
+}  // namespace xgrad

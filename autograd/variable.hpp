@@ -1,0 +1,80 @@
+// Variable<T>: a value that remembers how it was made.
+#pragma once
+
+#include <memory>
+
+#include <xgrad/autograd/check.hpp>
+#include <xgrad/autograd/tensor.hpp>
+
+namespace xgrad {
+
+template <class T>
+struct Node;
+
+/// A handle on a value and, where a gradient is wanted, on the op that made it. Copies share both.
+///
+/// A graph is owned by its outputs: when the last Variable of it goes, it goes. First-order gradients only.
+/// Different threads may build and differentiate graphs that share no Variable requiring a gradient.
+template <class T>
+class Variable {
+ public:
+  /// No value; stands for an optional argument left out.
+  Variable() = default;
+  /// A leaf. With `requires_grad`, backward() leaves d(output)/d(this) in grad().
+  explicit Variable(Tensor<T> value, bool requires_grad = false);
+
+  bool defined() const { return value_ != nullptr; }
+  const Tensor<T>& value() const { return *value_; }
+  const Shape& shape() const { return value_->shape(); }
+  bool requires_grad() const { return node_ != nullptr; }
+
+  /// The one way to change a value, for optimizers and loaders: it must not run between a forward that read
+  /// this Variable and its backward.
+  Tensor<T>& mutable_value() const { return *value_; }
+
+  bool has_grad() const;
+  /// The accumulated gradient of a leaf. Throws GradientError when none has arrived.
+  const Tensor<T>& grad() const;
+  /// For clipping. Throws GradientError when none has arrived.
+  Tensor<T>& mutable_grad() const;
+  /// Forgets the gradient but keeps its memory.
+  void zero_grad() const;
+
+  /// The same value, cut from the graph.
+  Variable detach() const;
+
+  /// Adds d(this)/d(leaf), contracted with `dy`, to the gradient of every leaf that this depends on.
+  ///
+  /// The graph is released on the way, so a second call throws GradientError, unless `retain_graph`.
+  /// Throws GradientError when nothing requires a gradient, ShapeError when dy has another shape.
+  void backward(Tensor<T> dy, bool retain_graph = false) const;
+  /// The same for a Variable of one element, with dy = 1.
+  void backward(bool retain_graph = false) const;
+
+  const std::shared_ptr<Tensor<T>>& shared_value() const { return value_; }
+  const std::shared_ptr<Node<T>>& node() const { return node_; }
+
+  Variable(std::shared_ptr<Tensor<T>> value, std::shared_ptr<Node<T>> node)
+      : value_(std::move(value)), node_(std::move(node)) {}
+
+ private:
+  std::shared_ptr<Tensor<T>> value_;
+  std::shared_ptr<Node<T>> node_;
+};
+
+/// While one lives, ops on this thread record no graph.
+class NoGrad {
+ public:
+  NoGrad();
+  ~NoGrad();
+  NoGrad(const NoGrad&) = delete;
+  NoGrad& operator=(const NoGrad&) = delete;
+
+ private:
+  bool before_;
+};
+
+/// Whether ops on this thread record a graph.
+bool grad_enabled();
+
+}  // namespace xgrad

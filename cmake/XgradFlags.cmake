@@ -1,0 +1,15 @@
+# Compiler flags of our own sources; nothing here reaches a program that uses xgrad.
+add_library(xgrad_flags INTERFACE)
+target_compile_features(xgrad_flags INTERFACE cxx_std_20)
+
+# Never -ffast-math: it deletes the tests for NaN. These three are safe: nobody reads errno after sqrt, nobody
+# traps floating-point exceptions, and `omp simd` only speaks where we write it.
+target_compile_options(xgrad_flags INTERFACE -fno-math-errno -fno-trapping-math -fopenmp-simd)
+if(XGRAD_NATIVE)
+  target_compile_options(xgrad_flags INTERFACE -march=native)
+endif()
+
+target_compile_options(xgrad_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow=local -Wnon-virtual-dtor)
+if(XGRAD_WARNINGS_AS_ERRORS)
+  target_compile_options(xgrad_flags INTERFACE -Werror)
+endif()

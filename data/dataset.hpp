@@ -1,0 +1,28 @@
+// A data set: numbered examples, each a pure function of (seed, epoch, index).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace xgrad {
+
+enum class Split { train, validation, test };
+const char* to_string(Split split);
+
+/// One example. Either ids or features is filled.
+struct Example {
+  std::vector<std::int32_t> ids;      ///< token ids, one per token
+  std::vector<float> features;        ///< an image, row-major (H, W, C)
+  std::vector<std::int32_t> targets;  ///< a class per token, or one for the sequence
+};
+
+class Dataset {
+ public:
+  virtual ~Dataset() = default;
+  virtual std::size_t size() const = 0;
+  /// Thread-safe. `epoch` matters only where training examples are augmented. Requires: index < size().
+  virtual Example get(std::uint64_t epoch, std::size_t index) const = 0;
+};
+
+}  // namespace xgrad

@@ -1,0 +1,24 @@
+// SequenceModel<T>: batch -> logits, the one seam between the config and the layers.
+#pragma once
+
+#include <xgrad/layers/module.hpp>
+
+namespace xgrad {
+
+/// What a model reads. Either ids or features is not null.
+template <class T>
+struct ModelInput {
+  const Ids* ids = nullptr;             ///< (B, N) token ids
+  const Tensor<T>* features = nullptr;  ///< (B, H, W, C) images
+  std::shared_ptr<const Mask> mask;     ///< (B, N), 1 = a token, 0 = padding; null = all tokens
+};
+
+/// Maps a batch to logits: (B, N, classes) for token outputs, (B, classes) for sequence outputs.
+template <class T>
+class SequenceModel {
+ public:
+  virtual ~SequenceModel() = default;
+  virtual Variable<T> operator()(const ModelInput<T>& input, const Context& context) const = 0;
+};
+
+}  // namespace xgrad
