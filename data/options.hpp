@@ -1,0 +1,37 @@
+// Options: named values with a table that says what each is, used by tasks and by every section of a config.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace xgrad {
+
+using OptionValue = std::variant<bool, std::int64_t, double, std::string>;
+
+/// One key: its type is that of its default.
+struct OptionSpec {
+  std::string name;
+  OptionValue fallback;
+  std::string help;  ///< one sentence
+  double min = -std::numeric_limits<double>::infinity();
+  double max = std::numeric_limits<double>::infinity();
+  std::vector<std::string> choices = {};  ///< of a string; empty: any
+};
+
+/// Values by name. Holds every key of its table once it went through a config.
+using Options = std::map<std::string, OptionValue, std::less<>>;
+
+/// The value of a key. Throws ConfigError when it is missing or of another type.
+std::int64_t get_int(const Options& options, const std::string& name);
+double get_double(const Options& options, const std::string& name);
+bool get_bool(const Options& options, const std::string& name);
+const std::string& get_string(const Options& options, const std::string& name);
+
+/// Every default of a table.
+Options defaults(const std::vector<OptionSpec>& table);
+
+}  // namespace xgrad

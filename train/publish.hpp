@@ -1,0 +1,17 @@
+// The one way in which xgrad writes a file that matters.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace xgrad {
+
+/// Writes `bytes` as `directory`/`name` so that after a crash at any moment the file is either absent or whole:
+/// temporary file (O_EXCL), space reserved, written, fsync, read back and compared, renamed without replacement,
+/// directory fsync. Throws IoError with path and reason; then nothing of that name was made and no temporary is left.
+void publish(const std::string& directory, const std::string& name, std::string_view bytes);
+
+/// Reads a whole regular file. Throws IoError with path and reason.
+std::string read_file(const std::string& path);
+
+}  // namespace xgrad
