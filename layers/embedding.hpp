@@ -1,0 +1,52 @@
+// Embedding: token ids to vectors. InputEmbedding: whatever comes in, as the tokens an encoder reads.
+#pragma once
+
+#include <optional>
+
+#include <xgrad/layers/linear.hpp>
+#include <xgrad/layers/model.hpp>
+#include <xgrad/layers/positions.hpp>
+
+namespace xgrad {
+
+/// weight (V, D), normal with deviation 0.02; ids (B, N) -> (B, N, D). S4.2.
+template <class T>
+class Embedding {
+ public:
+  Embedding(const Scope<T>& scope, std::size_t vocabulary, std::size_t width);
+
+  Variable<T> operator()(const Ids& ids) const { return embedding(weight_, ids); }
+
+ private:
+  Variable<T> weight_;
+};
+
+struct InputOptions {
+  std::size_t vocabulary = 0;  ///< of token ids; 0: the input is an image
+  std::size_t patch = 0;       ///< side of a patch; must divide the image's height and width
+  std::size_t height = 0, width = 0, channels = 0;  ///< of an image
+  std::size_t max_length = 0;                       ///< of a row of tokens; unused for an image
+  std::size_t features = 0;                         ///< D
+  PositionKind positions = PositionKind::learned;
+  bool class_token = false;  ///< prepended at place 0 (S0.2)
+};
+
+/// [x_class; x_1 E; ...; x_N E] + E_pos (S0.1): (B, N, D), or (B, 1 + N, D) with the class token.
+template <class T>
+class InputEmbedding {
+ public:
+  InputEmbedding(const Scope<T>& scope, const InputOptions& options);
+
+  Variable<T> operator()(const ModelInput<T>& input) const;
+  /// The mask of what operator() returns: that of the input, with a 1 for the class token.
+  std::shared_ptr<const Mask> mask(const std::shared_ptr<const Mask>& mask) const;
+
+ private:
+  InputOptions options_;
+  std::optional<Embedding<T>> token_;
+  std::optional<Linear<T>> patch_;
+  Variable<T> class_token_;
+  Positions<T> positions_;
+};
+
+}  // namespace xgrad

@@ -1,0 +1,43 @@
+#include <xgrad/layers/encoder_model.hpp>
+
+#include <xgrad/autograd/scalar.hpp>
+
+namespace xgrad {
+
+namespace {
+
+InputOptions completed(const EncoderModelOptions& options) {
+  InputOptions input = options.input;
+  input.features = options.encoder.attention.width;
+  input.class_token = options.pool == Pool::cls;
+  return input;
+}
+
+}  // namespace
+
+template <class T>
+EncoderModel<T>::EncoderModel(const Scope<T>& root, const EncoderModelOptions& options)
+    : pool_(options.pool),
+      embedding_(root / "embedding", completed(options)),
+      encoder_(root / "encoder", options.encoder),
+      head_(root / "head", options.encoder.attention.width, options.classes) {}
+
+template <class T>
+Variable<T> EncoderModel<T>::operator()(const ModelInput<T>& input, const Context& context) const {
+  const std::shared_ptr<const Mask> mask = embedding_.mask(input.mask);
+  const Variable<T> x = encoder_(embedding_(input), mask, context);
+  switch (pool_) {
+    case Pool::cls:
+      return head_(select(x, 1, 0));
+    case Pool::mean:
+      return head_(mask ? masked_mean(x, *mask) : mean(x, 1));
+    case Pool::none:
+      break;
+  }
+  return head_(x);
+}
+
+#define XGRAD_INSTANTIATE(T) template class EncoderModel<T>;
+XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
+
+}  // namespace xgrad

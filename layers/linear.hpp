@@ -1,0 +1,24 @@
+// Linear: y = x W^T + b.
+#pragma once
+
+#include <xgrad/layers/module.hpp>
+
+namespace xgrad {
+
+/// weight (out, in), bias (out) if wanted; x (..., in) -> (..., out). Initial values U(-1/sqrt(in), 1/sqrt(in)).
+template <class T>
+class Linear {
+ public:
+  Linear(const Scope<T>& scope, std::size_t in, std::size_t out, bool bias = true);
+
+  Variable<T> operator()(const Variable<T>& x) const { return linear(x, weight_, bias_); }
+
+  const Variable<T>& weight() const { return weight_; }
+  const Variable<T>& bias() const { return bias_; }
+
+ private:
+  Variable<T> weight_;
+  Variable<T> bias_;
+};
+
+}  // namespace xgrad

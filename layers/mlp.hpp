@@ -1,0 +1,29 @@
+// Mlp: Linear, activation, dropout, Linear, for each token on its own.
+#pragma once
+
+#include <xgrad/layers/linear.hpp>
+
+namespace xgrad {
+
+enum class Activation { gelu, gelu_tanh, relu };
+
+/// x (..., D) -> (..., D): linear2(dropout(activation(linear1(x)))), hidden width F. S1.7.
+///
+/// The dropout after linear2 belongs to the residual that follows (dropout_add).
+template <class T>
+class Mlp {
+ public:
+  Mlp(const Scope<T>& scope, std::size_t width, std::size_t hidden, Activation activation,
+      double dropout);
+
+  Variable<T> operator()(const Variable<T>& x, const Context& context) const;
+
+ private:
+  std::uint64_t site_;
+  Linear<T> linear1_;
+  Linear<T> linear2_;
+  Activation activation_;
+  double dropout_;
+};
+
+}  // namespace xgrad
