@@ -28,13 +28,16 @@ MultiHeadAttention<T>::MultiHeadAttention(const Scope<T>& scope, const Attention
       in_weight_(scope.parameter("in_proj_weight",
                                  {3 * options_.heads * options_.head_dim, options_.width},
                                  init::xavier_uniform())),
-      in_bias_(options_.qkv_bias ? scope.parameter("in_proj_bias",
-                                                   {3 * options_.heads * options_.head_dim}, init::zeros())
-                                 : Variable<T>()),
-      out_(scope / "out_proj", options_.heads * options_.head_dim, options_.width, options_.out_bias) {}
+      in_bias_(options_.qkv_bias
+                   ? scope.parameter("in_proj_bias", {3 * options_.heads * options_.head_dim},
+                                     init::zeros())
+                   : Variable<T>()),
+      out_(scope / "out_proj", options_.heads * options_.head_dim, options_.width,
+           options_.out_bias) {}
 
 template <class T>
-Variable<T> MultiHeadAttention<T>::operator()(const Variable<T>& x, std::shared_ptr<const Mask> key_mask,
+Variable<T> MultiHeadAttention<T>::operator()(const Variable<T>& x,
+                                              std::shared_ptr<const Mask> key_mask,
                                               const Context& context) const {
   const Variable<T> qkv = linear(x, in_weight_, in_bias_);  // (B, N, 3 H d_h)
   const Attention how{options_.heads, options_.scale, std::move(key_mask),

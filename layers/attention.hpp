@@ -17,17 +17,20 @@ struct AttentionOptions {
   std::optional<double> scale;  ///< default 1/sqrt(d_h)
 };
 
-/// Concat(head_1 ... head_H) W_O with head_i = softmax(scale Q_i K_i^T) V_i (S0.4 to S0.15; Vaswani et al. 2017).
+/// Concat(head_1 ... head_H) W_O with head_i = softmax(scale Q_i K_i^T) V_i (S0.4 to S0.15; Vaswani
+/// et al. 2017).
 ///
-/// Parameters as PyTorch's nn.MultiheadAttention names them: in_proj_weight (3 H d_h, D), rows q, then k, then v;
-/// in_proj_bias (3 H d_h) if wanted; out_proj.weight (D, H d_h); out_proj.bias (D) if wanted.
+/// Parameters as PyTorch's nn.MultiheadAttention names them: in_proj_weight (3 H d_h, D), rows q,
+/// then k, then v; in_proj_bias (3 H d_h) if wanted; out_proj.weight (D, H d_h); out_proj.bias (D)
+/// if wanted.
 template <class T>
 class MultiHeadAttention {
  public:
   /// Throws ShapeError when heads do not divide the width and head_dim is not given.
   MultiHeadAttention(const Scope<T>& scope, const AttentionOptions& options);
 
-  /// Self-attention: x (B, N, D) -> (B, N, D). `key_mask` (B, N): 1 = may be attended to; null = all.
+  /// Self-attention: x (B, N, D) -> (B, N, D). `key_mask` (B, N): 1 = may be attended to; null =
+  /// all.
   Variable<T> operator()(const Variable<T>& x, std::shared_ptr<const Mask> key_mask,
                          const Context& context) const;
 

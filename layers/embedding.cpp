@@ -11,9 +11,9 @@ namespace xgrad {
 namespace {
 
 std::size_t longest(const InputOptions& options) {
-  const std::size_t tokens = options.vocabulary > 0
-                                 ? options.max_length
-                                 : (options.height / options.patch) * (options.width / options.patch);
+  const std::size_t tokens =
+      options.vocabulary > 0 ? options.max_length
+                             : (options.height / options.patch) * (options.width / options.patch);
   return tokens + (options.class_token ? 1 : 0);
 }
 
@@ -30,7 +30,8 @@ InputEmbedding<T>::InputEmbedding(const Scope<T>& scope, const InputOptions& opt
   if (options.vocabulary > 0) {
     token_.emplace(scope / "token", options.vocabulary, options.features);
   } else {
-    patch_.emplace(scope / "patch", options.patch * options.patch * options.channels, options.features);
+    patch_.emplace(scope / "patch", options.patch * options.patch * options.channels,
+                   options.features);
   }
   if (options.class_token) {
     class_token_ = scope.parameter("class_token", {options.features}, init::normal(0.02));
@@ -63,7 +64,7 @@ std::shared_ptr<const Mask> InputEmbedding<T>::mask(const std::shared_ptr<const 
   return longer;
 }
 
-#define XGRAD_INSTANTIATE(T)    \
+#define XGRAD_INSTANTIATE(T)   \
   template class Embedding<T>; \
   template class InputEmbedding<T>;
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)

@@ -1,4 +1,5 @@
-// Embedding: token ids to vectors. InputEmbedding: whatever comes in, as the tokens an encoder reads.
+// Embedding: token ids to vectors. InputEmbedding: whatever comes in, as the tokens an encoder
+// reads.
 #pragma once
 
 #include <optional>

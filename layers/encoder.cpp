@@ -50,7 +50,7 @@ Variable<T> Encoder<T>::operator()(Variable<T> x, const std::shared_ptr<const Ma
   return norm_ ? (*norm_)(x) : x;
 }
 
-#define XGRAD_INSTANTIATE(T)        \
+#define XGRAD_INSTANTIATE(T)      \
   template class EncoderBlock<T>; \
   template class Encoder<T>;
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)

@@ -47,8 +47,8 @@ class EncoderBlock {
   std::optional<LayerNorm<T>> norm2_;
 };
 
-/// Blocks one after the other (S1.1), then the final norm; without blocks and norm the identity. Names as
-/// PyTorch's nn.TransformerEncoder gives them.
+/// Blocks one after the other (S1.1), then the final norm; without blocks and norm the identity.
+/// Names as PyTorch's nn.TransformerEncoder gives them.
 template <class T>
 class Encoder {
  public:

@@ -6,7 +6,8 @@
 
 namespace xgrad {
 
-/// What the head reads: every token, the class token, or the mean over the tokens that the mask keeps.
+/// What the head reads: every token, the class token, or the mean over the tokens that the mask
+/// keeps.
 enum class Pool { none, cls, mean };
 
 struct EncoderModelOptions {
@@ -16,7 +17,8 @@ struct EncoderModelOptions {
   std::size_t classes = 0;
 };
 
-/// Parameters under embedding, encoder and head. Logits (B, N, classes) for Pool::none, else (B, classes).
+/// Parameters under embedding, encoder and head. Logits (B, N, classes) for Pool::none, else (B,
+/// classes).
 template <class T>
 class EncoderModel final : public SequenceModel<T> {
  public:

@@ -6,14 +6,19 @@
 namespace xgrad::init {
 
 Initializer constant(double value);
-inline Initializer zeros() { return constant(0); }
-inline Initializer ones() { return constant(1); }
+inline Initializer zeros() {
+  return constant(0);
+}
+inline Initializer ones() {
+  return constant(1);
+}
 
 /// N(0, std^2)
 Initializer normal(double std);
 /// U(-bound, bound)
 Initializer uniform(double bound);
-/// U(-b, b) with b = sqrt(6 / (fan_in + fan_out)) of a (fan_out, fan_in) matrix. Glorot & Bengio 2010.
+/// U(-b, b) with b = sqrt(6 / (fan_in + fan_out)) of a (fan_out, fan_in) matrix. Glorot & Bengio
+/// 2010.
 Initializer xavier_uniform();
 
 }  // namespace xgrad::init

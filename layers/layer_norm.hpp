@@ -5,7 +5,8 @@
 
 namespace xgrad {
 
-/// gamma (x - mean) / sqrt(var + eps) + beta over the last axis; weight (D) starts at 1, bias (D) at 0. S1.4.
+/// gamma (x - mean) / sqrt(var + eps) + beta over the last axis; weight (D) starts at 1, bias (D)
+/// at 0. S1.4.
 template <class T>
 class LayerNorm {
  public:

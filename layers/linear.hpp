@@ -5,7 +5,8 @@
 
 namespace xgrad {
 
-/// weight (out, in), bias (out) if wanted; x (..., in) -> (..., out). Initial values U(-1/sqrt(in), 1/sqrt(in)).
+/// weight (out, in), bias (out) if wanted; x (..., in) -> (..., out). Initial values U(-1/sqrt(in),
+/// 1/sqrt(in)).
 template <class T>
 class Linear {
  public:

@@ -1,7 +1,7 @@
 // What a layer is: a class that holds its parameters and has a call operator.
 //
-// There is no virtual forward, since signatures differ; the one polymorphic seam is SequenceModel (model.hpp).
-// Whether a layer trains, and its randomness, are arguments, never hidden state.
+// There is no virtual forward, since signatures differ; the one polymorphic seam is SequenceModel
+// (model.hpp). Whether a layer trains, and its randomness, are arguments, never hidden state.
 #pragma once
 
 #include <cstdint>

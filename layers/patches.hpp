@@ -5,8 +5,8 @@
 
 namespace xgrad {
 
-/// x (B, H, W, C) -> (B, (H/P)(W/P), P P C): patches in row-major order, each with its pixels in row-major order (S0.3).
-/// Throws ShapeError when P does not divide H and W.
+/// x (B, H, W, C) -> (B, (H/P)(W/P), P P C): patches in row-major order, each with its pixels in
+/// row-major order (S0.3). Throws ShapeError when P does not divide H and W.
 template <class T>
 Tensor<T> patchify(const Tensor<T>& x, std::size_t patch);
 

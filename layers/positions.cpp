@@ -39,7 +39,7 @@ Variable<T> Positions<T>::operator()(const Variable<T>& x) const {
   return add(x, tokens == longest ? weight_ : slice(weight_, 0, 0, tokens));
 }
 
-#define XGRAD_INSTANTIATE(T)                                          \
+#define XGRAD_INSTANTIATE(T)                                         \
   template Tensor<T> sinusoidal_positions(std::size_t, std::size_t); \
   template class Positions<T>;
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)

@@ -7,11 +7,13 @@ namespace xgrad {
 
 enum class PositionKind { none, learned, sinusoidal };
 
-/// (max_length, D): PE(p, 2i) = sin(p / 10000^(2i/D)), PE(p, 2i+1) = cos(p / 10000^(2i/D)). Vaswani et al. 2017.
+/// (max_length, D): PE(p, 2i) = sin(p / 10000^(2i/D)), PE(p, 2i+1) = cos(p / 10000^(2i/D)). Vaswani
+/// et al. 2017.
 template <class T>
 Tensor<T> sinusoidal_positions(std::size_t max_length, std::size_t width);
 
-/// Adds a vector per place: x (B, N, D) + P[0 ... N-1]; `weight` (max_length, D) is learned (normal, 0.02) or fixed.
+/// Adds a vector per place: x (B, N, D) + P[0 ... N-1]; `weight` (max_length, D) is learned
+/// (normal, 0.02) or fixed.
 template <class T>
 class Positions {
  public:
