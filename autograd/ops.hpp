@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <type_traits>
 #include <vector>
 
 #include <xgrad/autograd/random.hpp>
@@ -27,7 +28,7 @@ template <class T>
 Variable<T> mul(const Variable<T>& a, const Variable<T>& b);
 /// c x
 template <class T>
-Variable<T> scale(const Variable<T>& x, T c);
+Variable<T> scale(const Variable<T>& x, std::type_identity_t<T> c);
 
 // Elementwise functions.
 

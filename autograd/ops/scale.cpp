@@ -13,7 +13,8 @@ struct Scale final : Op<T> {
 
   Value<T> forward(const Inputs<T>& x) override {
     auto y = make_value<T>(x[0].shape());
-    std::transform(x[0].data(), x[0].data() + x[0].size(), y->data(), [this](T v) { return c * v; });
+    std::transform(x[0].data(), x[0].data() + x[0].size(), y->data(),
+                   [this](T v) { return c * v; });
     return y;
   }
 
@@ -29,7 +30,7 @@ struct Scale final : Op<T> {
 }  // namespace
 
 template <class T>
-Variable<T> scale(const Variable<T>& x, T c) {
+Variable<T> scale(const Variable<T>& x, std::type_identity_t<T> c) {
   return apply<T>(std::make_unique<Scale<T>>(c), {x});
 }
 

@@ -1,0 +1,83 @@
+// Proves gradients: backward() in double against differences in long double.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <xgrad/autograd/gradient_report.hpp>
+#include <xgrad/autograd/parameters.hpp>
+#include <xgrad/autograd/variable.hpp>
+
+namespace xgrad {
+
+/// A function and the leaves that it is differentiated by. `f` reads the leaves anew at every call
+/// and depends on nothing else: dropout, if any, comes from a fixed Rng.
+template <class T>
+struct GradientProblem {
+  std::vector<Parameter<T>> leaves;
+  std::function<Variable<T>()> f;
+};
+
+struct GradcheckOptions {
+  /// Allowed |analytic - numeric| as a part of the largest |numeric| of the leaf; 1e-11 suits a
+  /// whole model.
+  double tolerance = 1e-12;
+  /// Allowed relative error of every single entry above 1e-3 of that largest one.
+  double entry_tolerance = 1e-10;
+  /// Allowed error as a part of the largest |numeric| of all leaves, for leaves whose true gradient
+  /// is zero.
+  double floor = 1e-15;
+  /// First step of the differences, as a part of max(1, |x|).
+  double step = 1e-2;
+  /// Leaves up to this size are probed at every entry, larger ones at so many random entries.
+  std::size_t entries = 64;
+  /// Random directions probed through each larger leaf, and through all leaves together.
+  std::size_t directions = 4;
+  std::uint64_t seed = 0;
+};
+
+/// Compares d<u, f>/d(leaf) for a random u, by backward() in double, with the same by four-level
+/// Richardson extrapolation of central differences of the same function in long double, whose own
+/// error is about 1e-15.
+///
+/// The step shrinks where the extrapolation has not converged (a curve sharper than max(1, |x|), a
+/// kink nearby). Also checks the laws of the reverse pass: a second call gives the same bits;
+/// gradients accumulate; backward of 0 is exactly 0; backward is linear; and that not everything is
+/// zero. The leaves' values are left as they were, their gradients are forgotten. Throws ShapeError
+/// when the two problems' leaves differ in name, shape or value.
+GradientReport check_gradients(const GradientProblem<double>& problem,
+                               const GradientProblem<long double>& reference,
+                               const GradcheckOptions& options = {});
+
+namespace detail {
+
+template <class T, class F>
+GradientProblem<T> gradient_problem(const F& f, const std::vector<Tensor<double>>& inputs) {
+  GradientProblem<T> problem;
+  std::vector<Variable<T>> x;
+  for (const Tensor<double>& input : inputs) {
+    x.emplace_back(cast<T>(input), true);
+    problem.leaves.push_back({"input " + std::to_string(problem.leaves.size()), x.back()});
+  }
+  problem.f = [f, x = std::move(x)] { return f(x); };
+  return problem;
+}
+
+}  // namespace detail
+
+/// The same for a function of tensors, written once for any scalar:
+///
+///     check_gradients([](const auto& x) { return add(x[0], x[1]); }, {a, b});
+///
+/// where x is a std::vector<Variable<S>>, S = double and long double.
+template <class F>
+GradientReport check_gradients(const F& f, const std::vector<Tensor<double>>& inputs,
+                               const GradcheckOptions& options = {}) {
+  return check_gradients(detail::gradient_problem<double>(f, inputs),
+                         detail::gradient_problem<long double>(f, inputs), options);
+}
+
+}  // namespace xgrad

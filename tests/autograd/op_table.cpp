@@ -1,0 +1,20 @@
+#include "autograd/op_table.hpp"
+
+#include <iterator>
+
+namespace xgrad::test {
+
+const std::vector<OpCase>& op_cases() {
+  static const std::vector<OpCase> all = [] {
+    std::vector<OpCase> cases;
+    const auto add = [&cases](std::vector<OpCase> family) {
+      cases.insert(cases.end(), std::make_move_iterator(family.begin()),
+                   std::make_move_iterator(family.end()));
+    };
+    add(arithmetic_cases());
+    return cases;
+  }();
+  return all;
+}
+
+}  // namespace xgrad::test

@@ -1,0 +1,52 @@
+// The table of ops: a row makes an op's tests. See ops/arithmetic_cases.cpp for how a row is
+// written.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <xgrad/autograd/ops.hpp>
+
+#include "support/tensors.hpp"
+
+namespace xgrad::test {
+
+/// An op applied to random inputs: the function in three scalars, and where to evaluate it.
+struct Sample {
+  /// f is written once: [=](const auto& x) { return softmax(x[0]); }, x a vector of Variables of
+  /// any scalar.
+  template <class F>
+  Sample(F f, std::vector<Tensor<double>> inputs)
+      : inputs(std::move(inputs)), in_float(f), in_double(f), reference(f) {}
+
+  template <class T>
+  using Function = std::function<Variable<T>(const std::vector<Variable<T>>&)>;
+
+  std::vector<Tensor<double>> inputs;
+  Function<float> in_float;
+  Function<double> in_double;
+  Function<long double> reference;
+};
+
+struct OpCase {
+  std::string op = {};       ///< what its name() says
+  std::string variant = {};  ///< letters and digits; empty where an op has one row
+  /// A case that depends on rng alone. `n` is the extent along which the op's inner loop runs:
+  /// gradients are checked for n in 1 ... 5, float against double for n in 1 ... 67. Keep all other
+  /// extents at 1 ... 3 and stay at a distance of 0.1 from kinks.
+  std::function<Sample(const Rng& rng, std::size_t n)> sample = {};
+  /// Calls that must throw ShapeError, its message starting with "<op>:". Empty only for ops that
+  /// accept any shape.
+  std::vector<std::function<void()>> wrong_calls = {};
+  /// Allowed difference of float from double, in units of float's epsilon times the largest |value|
+  /// of the tensor.
+  double float_tolerance = 64;
+};
+
+/// All rows. A new family of ops adds its function here and in op_table.cpp.
+const std::vector<OpCase>& op_cases();
+
+std::vector<OpCase> arithmetic_cases();
+
+}  // namespace xgrad::test
