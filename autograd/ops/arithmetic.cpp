@@ -1,0 +1,157 @@
+// a + b, a - b, a b, with shapes that broadcast. The engine undoes broadcasts, so a backward hands
+// on gradients of the result's shape.
+
+#include <xgrad/autograd/op.hpp>
+#include <xgrad/autograd/ops.hpp>
+#include <xgrad/autograd/ops/axes.hpp>
+#include <xgrad/autograd/ops/elementwise.hpp>
+#include <xgrad/autograd/scalar.hpp>
+
+namespace xgrad {
+
+namespace {
+
+// Whether b repeats along a's leading axes only, as a bias does.
+bool is_suffix(const Shape& b, const Shape& a) {
+  std::size_t skip = 0;  // leading ones of b do not matter
+  while (skip < b.size() && b[skip] == 1) ++skip;
+  return b.size() <= a.size() && std::equal(b.begin() + std::ptrdiff_t(skip), b.end(),
+                                            a.end() - std::ptrdiff_t(b.size() - skip));
+}
+
+template <class T, class F>
+void broadcast_rows(const Tensor<T>& a, const Tensor<T>& b, const Shape& shape, T* y, F f) {
+  const std::size_t width = shape.back();
+  const Shape rows(shape.begin(), shape.end() - 1);
+  std::array<detail::Strides, 2> strides = {detail::broadcast_strides(a.shape(), shape),
+                                            detail::broadcast_strides(b.shape(), shape)};
+  const std::size_t step_a = strides[0].back();
+  const std::size_t step_b = strides[1].back();
+  for (detail::Strides& s : strides) s.pop_back();
+  const std::size_t grain =
+      std::max<std::size_t>(1, detail::kElementGrain / std::max<std::size_t>(1, width));
+  parallel_for(size_of(rows), grain, [&](std::size_t begin, std::size_t end) {
+    detail::for_each_index(rows, strides, begin, end, [&](std::size_t row, const auto& offsets) {
+      const T* p = a.data() + offsets[0];
+      const T* q = b.data() + offsets[1];
+      T* out = y + row * width;
+#pragma omp simd
+      for (std::size_t j = 0; j < width; ++j) out[j] = f(p[j * step_a], q[j * step_b]);
+    });
+  });
+}
+
+// y = f(a, b), where `shape` is what their shapes broadcast to; y may be a's memory when a has that
+// shape.
+template <class T, class F>
+void broadcast(const Tensor<T>& a, const Tensor<T>& b, const Shape& shape, T* y, F f) {
+  const T* p = a.data();
+  const T* q = b.data();
+  if (a.shape() == b.shape()) {
+    detail::for_elements(a.size(), [=](std::size_t i) { y[i] = f(p[i], q[i]); });
+  } else if (a.shape() == shape && b.size() > 0 && is_suffix(b.shape(), shape)) {
+    const std::size_t width = b.size();
+    const std::size_t grain = std::max<std::size_t>(1, detail::kElementGrain / width);
+    parallel_for(a.size() / width, grain, [=](std::size_t begin, std::size_t end) {
+      for (std::size_t row = begin; row < end; ++row) {
+#pragma omp simd
+        for (std::size_t j = 0; j < width; ++j) y[row * width + j] = f(p[row * width + j], q[j]);
+      }
+    });
+  } else {
+    broadcast_rows(a, b, shape, y, f);
+  }
+}
+
+template <class T, class F>
+Value<T> broadcast(const char* op, const Tensor<T>& a, const Tensor<T>& b, F f) {
+  auto y = make_value<T>(broadcast_shape(op, a.shape(), b.shape()));
+  broadcast(a, b, y->shape(), y->data(), f);
+  return y;
+}
+
+template <class T>
+struct Add final : Op<T> {
+  const char* name() const override { return "add"; }
+
+  Value<T> forward(const Inputs<T>& x) override {
+    return broadcast(name(), x[0], x[1], [](T a, T b) { return a + b; });
+  }
+
+  // y = a + b, so da = db = dy.
+  void backward(Tensor<T> dy, Grads<T>& dx) const override {
+    if (dx.wants(0) && dx.wants(1)) dx.add(0, dy);
+    dx.add(dx.wants(1) ? 1 : 0, std::move(dy));
+  }
+};
+
+template <class T>
+struct Sub final : Op<T> {
+  const char* name() const override { return "sub"; }
+
+  Value<T> forward(const Inputs<T>& x) override {
+    return broadcast(name(), x[0], x[1], [](T a, T b) { return a - b; });
+  }
+
+  // y = a - b, so da = dy and db = -dy.
+  void backward(Tensor<T> dy, Grads<T>& dx) const override {
+    if (!dx.wants(1)) return dx.add(0, std::move(dy));
+    if (dx.wants(0)) dx.add(0, dy);
+    T* d = dy.data();
+    detail::for_elements(dy.size(), [d](std::size_t i) { d[i] = -d[i]; });
+    dx.add(1, std::move(dy));
+  }
+};
+
+template <class T>
+struct Mul final : Op<T> {
+  const char* name() const override { return "mul"; }
+
+  Value<T> forward(const Inputs<T>& x) override {
+    a = x.save(0);
+    b = x.save(1);
+    return broadcast(name(), x[0], x[1], product);
+  }
+
+  // y = a b, so da = dy b and db = dy a.
+  void backward(Tensor<T> dy, Grads<T>& dx) const override {
+    if (dx.wants(0)) {
+      Tensor<T> da = empty<T>(dy.shape());
+      broadcast(dy, *b, dy.shape(), da.data(), product);
+      dx.add(0, std::move(da));
+    }
+    if (dx.wants(1)) {
+      broadcast(dy, *a, dy.shape(), dy.data(), product);
+      dx.add(1, std::move(dy));
+    }
+  }
+
+  static T product(T u, T v) { return u * v; }
+
+  Saved<T> a, b;
+};
+
+}  // namespace
+
+template <class T>
+Variable<T> add(const Variable<T>& a, const Variable<T>& b) {
+  return apply<T>(std::make_unique<Add<T>>(), {a, b});
+}
+
+template <class T>
+Variable<T> sub(const Variable<T>& a, const Variable<T>& b) {
+  return apply<T>(std::make_unique<Sub<T>>(), {a, b});
+}
+
+template <class T>
+Variable<T> mul(const Variable<T>& a, const Variable<T>& b) {
+  return apply<T>(std::make_unique<Mul<T>>(), {a, b});
+}
+
+#define XGRAD_INSTANTIATE(T)                                        \
+  template Variable<T> add(const Variable<T>&, const Variable<T>&); \
+  template Variable<T> sub(const Variable<T>&, const Variable<T>&); \
+  template Variable<T> mul(const Variable<T>&, const Variable<T>&);
+XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
+
+}  // namespace xgrad

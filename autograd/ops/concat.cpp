@@ -1,0 +1,74 @@
+#include <xgrad/autograd/op.hpp>
+#include <xgrad/autograd/ops.hpp>
+#include <xgrad/autograd/ops/axes.hpp>
+#include <xgrad/autograd/scalar.hpp>
+
+namespace xgrad {
+
+namespace {
+
+template <class T>
+struct Concat final : Op<T> {
+  explicit Concat(std::size_t axis) : axis(axis) {}
+  const char* name() const override { return "concat"; }
+
+  Value<T> forward(const Inputs<T>& x) override {
+    check_shape(x.size() > 0, "concat: nothing to join");
+    whole = detail::split_at(name(), x[0].shape(), axis);
+    whole.extent = 0;
+    for (std::size_t p = 0; p < x.size(); ++p) {
+      Shape expected = x[0].shape();
+      const Shape& got = x[p].shape();
+      if (got.size() == expected.size()) expected[axis] = got[axis];
+      check_shape(got == expected, "concat: along axis ", axis, " ", got, " does not fit ",
+                  x[0].shape());
+      extents.push_back(got[axis]);
+      whole.extent += got[axis];
+    }
+    Shape shape = x[0].shape();
+    shape[axis] = whole.extent;
+    auto y = make_value<T>(shape);
+    std::size_t first = 0;  // where along the axis part p begins
+    for (std::size_t p = 0; p < x.size(); first += extents[p++]) {
+      const std::size_t size = extents[p] * whole.inner;
+      for (std::size_t o = 0; o < whole.outer; ++o) {
+        std::copy_n(x[p].data() + o * size, size,
+                    y->data() + (o * whole.extent + first) * whole.inner);
+      }
+    }
+    return y;
+  }
+
+  // Each part's gradient is its own place in dy.
+  void backward(Tensor<T> dy, Grads<T>& dx) const override {
+    std::size_t first = 0;
+    for (std::size_t p = 0; p < extents.size(); first += extents[p++]) {
+      if (!dx.wants(p)) continue;
+      const auto target = dx.target(p);
+      const std::size_t size = extents[p] * whole.inner;
+      if (target.fresh) std::fill_n(target.data, whole.outer * size, T(0));
+      for (std::size_t o = 0; o < whole.outer; ++o) {
+        const T* in = dy.data() + (o * whole.extent + first) * whole.inner;
+        T* out = target.data + o * size;
+        for (std::size_t i = 0; i < size; ++i) out[i] += in[i];
+      }
+    }
+  }
+
+  std::size_t axis;
+  detail::AxisView whole;
+  std::vector<std::size_t> extents;
+};
+
+}  // namespace
+
+template <class T>
+Variable<T> concat(const std::vector<Variable<T>>& parts, std::size_t axis) {
+  return apply<T>(std::make_unique<Concat<T>>(axis), parts);
+}
+
+#define XGRAD_INSTANTIATE(T) \
+  template Variable<T> concat(const std::vector<Variable<T>>&, std::size_t);
+XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
+
+}  // namespace xgrad

@@ -1,0 +1,177 @@
+// linear and linear_gelu: the products of a transformer, and nearly all of its arithmetic.
+
+#include <xgrad/autograd/gemm.hpp>
+#include <xgrad/autograd/op.hpp>
+#include <xgrad/autograd/ops.hpp>
+#include <xgrad/autograd/ops/gelu.hpp>
+#include <xgrad/autograd/parallel.hpp>
+#include <xgrad/autograd/scalar.hpp>
+
+namespace xgrad {
+
+namespace {
+
+// Rows that one task of a pass over the activations takes. Fixed, since sums over rows are cut
+// there.
+constexpr std::size_t kRows = 64;
+
+// The sizes of y (rows, out) = x (rows, in) weight^T (out, in) + bias (out).
+struct Sizes {
+  std::size_t rows = 0, in = 0, out = 0;
+};
+
+template <class T>
+Sizes checked_sizes(const char* op, const Inputs<T>& x) {
+  const Shape& shape = x[0].shape();
+  const Shape& weight = x[1].shape();
+  check_shape(weight.size() == 2, op, ": weight is ", weight, "; expected (out, in)");
+  check_shape(!shape.empty(), op, ": x is ", shape, "; expected (..., ", weight[1], ")");
+  check_shape(shape.back() == weight[1], op, ": weight is ", weight, ", x ", shape, " has ",
+              shape.back(), " features");
+  check_shape(!x.has(2) || x[2].shape() == Shape{weight[0]}, op, ": weight is ", weight, ", bias ",
+              x.has(2) ? x[2].shape() : Shape{}, "; expected (", weight[0], ")");
+  return {size_of(Shape(shape.begin(), shape.end() - 1)), weight[1], weight[0]};
+}
+
+// x W^T + b. The bias goes first, into the memory that the product is added to: BLAS would clear it
+// anyway.
+template <class T>
+Value<T> product(const char* op, const Inputs<T>& x, Sizes& s) {
+  s = checked_sizes(op, x);
+  Shape shape = x[0].shape();
+  shape.back() = s.out;
+  auto y = make_value<T>(shape);
+  if (x.has(2)) {
+    parallel_for(s.rows, kRows, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t row = begin; row < end; ++row) {
+        std::copy_n(x[2].data(), s.out, y->data() + row * s.out);
+      }
+    });
+  }
+  parallel_gemm<T>(s.rows, s.out, s.in, T(1), {x[0].data(), s.in},
+                   {x[1].data(), s.in, Transpose::yes}, x.has(2) ? T(1) : T(0), y->data(), s.out);
+  return y;
+}
+
+// With Y = X W^T + b: dX = dY W and dW = dY^T X.
+template <class T>
+void product_backward(const Sizes& s, const Tensor<T>& dy, const Tensor<T>& x,
+                      const Tensor<T>& weight, Grads<T>& dx) {
+  if (dx.wants(0)) {
+    const auto target = dx.target(0);
+    parallel_gemm<T>(s.rows, s.in, s.out, T(1), {dy.data(), s.out}, {weight.data(), s.in},
+                     target.beta(), target.data, s.in);
+  }
+  if (dx.wants(1)) {
+    const auto target = dx.target(1);
+    parallel_gemm<T>(s.out, s.in, s.rows, T(1), {dy.data(), s.out, Transpose::yes},
+                     {x.data(), s.in}, target.beta(), target.data, s.in);
+  }
+}
+
+// Calls prepare(row) for every row of dy and, where a bias wants it, adds up the rows: db_j = sum_r
+// dy_rj. One pass; blocks of rows are summed apart and then added in order.
+template <class T, class Prepare>
+void rows_and_bias_backward(const Sizes& s, T* dy, Grads<T>& dx, const Prepare& prepare) {
+  const std::size_t blocks = (s.rows + kRows - 1) / kRows;
+  const bool wanted = dx.wants(2);
+  Tensor<T> partial = empty<T>({wanted ? blocks : 0, s.out});
+  parallel_for(s.rows, kRows, [&](std::size_t begin, std::size_t end) {
+    T* sum = partial.data() + begin / kRows * s.out;
+    if (wanted) std::fill_n(sum, s.out, T(0));
+    for (std::size_t row = begin; row < end; ++row) {
+      prepare(row);
+      if (!wanted) continue;
+      const T* d = dy + row * s.out;
+#pragma omp simd
+      for (std::size_t j = 0; j < s.out; ++j) sum[j] += d[j];
+    }
+  });
+  if (!wanted) return;
+  const auto target = dx.target(2);
+  if (target.fresh) std::fill_n(target.data, s.out, T(0));
+  for (std::size_t block = 0; block < blocks; ++block) {
+    const T* sum = partial.data() + block * s.out;
+#pragma omp simd
+    for (std::size_t j = 0; j < s.out; ++j) target.data[j] += sum[j];
+  }
+}
+
+template <class T>
+struct Linear final : Op<T> {
+  const char* name() const override { return "linear"; }
+
+  Value<T> forward(const Inputs<T>& x) override {
+    auto y = product(name(), x, sizes);
+    input = x.save(0);
+    weight = x.save(1);
+    return y;
+  }
+
+  // Y = X W^T + b: dX = dY W, dW = dY^T X, db = the sum of dY's rows.
+  void backward(Tensor<T> dy, Grads<T>& dx) const override {
+    if (dx.wants(2)) rows_and_bias_backward(sizes, dy.data(), dx, [](std::size_t) {});
+    product_backward(sizes, dy, *input, *weight, dx);
+  }
+
+  Sizes sizes;
+  Saved<T> input, weight;
+};
+
+template <class T, class G>
+struct LinearGelu final : Op<T> {
+  const char* name() const override { return "linear_gelu"; }
+
+  Value<T> forward(const Inputs<T>& x) override {
+    auto z = product(name(), x, sizes);
+    input = x.save(0);
+    weight = x.save(1);
+    before = z;
+    auto y = make_value<T>(z->shape());
+    parallel_for(sizes.rows, kRows, [&](std::size_t begin, std::size_t end) {
+      const T* in = z->data();
+      T* out = y->data();
+#pragma omp simd
+      for (std::size_t i = begin * sizes.out; i < end * sizes.out; ++i) out[i] = G::f(in[i]);
+    });
+    return y;
+  }
+
+  // Z = X W^T + b, Y = gelu(Z): dZ = dY gelu'(Z), and from there as linear.
+  void backward(Tensor<T> dy, Grads<T>& dx) const override {
+    rows_and_bias_backward(sizes, dy.data(), dx, [&](std::size_t row) {
+      const T* z = before->data() + row * sizes.out;
+      T* d = dy.data() + row * sizes.out;
+#pragma omp simd
+      for (std::size_t j = 0; j < sizes.out; ++j) d[j] *= G::df(z[j]);
+    });
+    product_backward(sizes, dy, *input, *weight, dx);
+  }
+
+  Sizes sizes;
+  Saved<T> input, weight, before;
+};
+
+}  // namespace
+
+template <class T>
+Variable<T> linear(const Variable<T>& x, const Variable<T>& weight, const Variable<T>& bias) {
+  return apply<T>(std::make_unique<Linear<T>>(), {x, weight, bias});
+}
+
+template <class T>
+Variable<T> linear_gelu(const Variable<T>& x, const Variable<T>& weight, const Variable<T>& bias,
+                        Gelu kind) {
+  if (kind == Gelu::exact) {
+    return apply<T>(std::make_unique<LinearGelu<T, detail::GeluExact<T>>>(), {x, weight, bias});
+  }
+  return apply<T>(std::make_unique<LinearGelu<T, detail::GeluTanh<T>>>(), {x, weight, bias});
+}
+
+#define XGRAD_INSTANTIATE(T)                                                                   \
+  template Variable<T> linear(const Variable<T>&, const Variable<T>&, const Variable<T>&);     \
+  template Variable<T> linear_gelu(const Variable<T>&, const Variable<T>&, const Variable<T>&, \
+                                   Gelu);
+XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
+
+}  // namespace xgrad

@@ -1,0 +1,193 @@
+// Sums and means: of all elements, along an axis, over the tokens that a mask keeps.
+//
+// Long sums run in blocks of fixed size whose results are added in index order, so that their bits
+// depend on the shape alone.
+
+#include <xgrad/autograd/op.hpp>
+#include <xgrad/autograd/ops.hpp>
+#include <xgrad/autograd/ops/axes.hpp>
+#include <xgrad/autograd/ops/elementwise.hpp>
+#include <xgrad/autograd/scalar.hpp>
+
+namespace xgrad {
+
+namespace {
+
+constexpr std::size_t kBlock = 4096;
+
+template <class T>
+T sum_block(const T* x, std::size_t n) {
+  T sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (std::size_t i = 0; i < n; ++i) sum += x[i];
+  return sum;
+}
+
+template <class T>
+T sum_blocks(const T* x, std::size_t n) {
+  if (n <= kBlock) return sum_block(x, n);
+  std::vector<T> blocks((n + kBlock - 1) / kBlock);
+  parallel_for(n, kBlock, [&](std::size_t begin, std::size_t end) {
+    blocks[begin / kBlock] = sum_block(x + begin, end - begin);
+  });
+  T sum = 0;
+  for (const T block : blocks) sum += block;
+  return sum;
+}
+
+// y (outer, inner) = factor times the sum of x (outer, extent, inner) over the middle.
+template <class T>
+void sum_middle(const T* x, const detail::AxisView& v, T factor, T* y) {
+  constexpr std::size_t columns = 512;  // what one task sums, so that even one row is shared out
+  const std::size_t per_row = (v.inner + columns - 1) / columns;
+  const std::size_t work = v.extent * std::min(v.inner, columns);
+  const std::size_t grain =
+      std::max<std::size_t>(1, detail::kElementGrain / std::max<std::size_t>(1, work));
+  parallel_for(v.outer * per_row, grain, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t task = begin; task < end; ++task) {
+      const std::size_t o = task / per_row;
+      const std::size_t first = task % per_row * columns;
+      const std::size_t count = std::min(columns, v.inner - first);
+      T* out = y + o * v.inner + first;
+      std::fill_n(out, count, T(0));
+      for (std::size_t e = 0; e < v.extent; ++e) {
+        const T* in = x + (o * v.extent + e) * v.inner + first;
+#pragma omp simd
+        for (std::size_t j = 0; j < count; ++j) out[j] += in[j];
+      }
+      for (std::size_t j = 0; j < count; ++j) out[j] *= factor;
+    }
+  });
+}
+
+// Sum or mean of x as (outer, extent, inner) over the middle.
+template <class T>
+struct Reduce final : Op<T> {
+  Reduce(const char* name, bool mean, std::optional<std::size_t> axis)
+      : label(name), mean(mean), axis(axis) {}
+  const char* name() const override { return label; }
+
+  Value<T> forward(const Inputs<T>& x) override {
+    shape = x[0].shape();
+    view = axis ? detail::split_at(label, shape, *axis) : detail::AxisView{1, x[0].size(), 1};
+    check_shape(!mean || view.extent > 0, label, ": nothing to average in shape ", shape);
+    factor = mean ? T(1) / T(view.extent) : T(1);
+    auto y = make_value<T>(axis ? detail::without_axis(shape, *axis) : Shape{});
+    if (view.inner > 1) {
+      sum_middle(x[0].data(), view, factor, y->data());
+      return y;
+    }
+    for (std::size_t o = 0; o < view.outer; ++o) {
+      y->data()[o] = factor * sum_blocks(x[0].data() + o * view.extent, view.extent);
+    }
+    return y;
+  }
+
+  // y_oi = factor sum_e x_oei, so dx_oei = factor dy_oi.
+  void backward(Tensor<T> dy, Grads<T>& dx) const override {
+    Tensor<T> d = empty<T>(shape);
+    const std::size_t rows = view.outer * view.extent;
+    const std::size_t grain =
+        std::max<std::size_t>(1, detail::kElementGrain / std::max<std::size_t>(1, view.inner));
+    parallel_for(rows, grain, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t row = begin; row < end; ++row) {
+        const T* in = dy.data() + row / view.extent * view.inner;
+        T* out = d.data() + row * view.inner;
+        for (std::size_t j = 0; j < view.inner; ++j) out[j] = factor * in[j];
+      }
+    });
+    dx.add(0, std::move(d));
+  }
+
+  const char* label;
+  bool mean;
+  std::optional<std::size_t> axis;
+  Shape shape;
+  detail::AxisView view;
+  T factor = 1;
+};
+
+template <class T>
+struct MaskedMean final : Op<T> {
+  explicit MaskedMean(const Mask& mask) : mask(mask) {}
+  const char* name() const override { return "masked_mean"; }
+
+  Value<T> forward(const Inputs<T>& x) override {
+    shape = x[0].shape();
+    check_shape(shape.size() == 3 && mask.dimension() == 2 && mask.shape()[0] == shape[0] &&
+                    mask.shape()[1] == shape[1],
+                "masked_mean: mask is ", mask.shape(), ", x ", shape,
+                "; expected (B, N) and (B, N, D)");
+    const std::size_t tokens = shape[1], width = shape[2];
+    weights.assign(shape[0], T(0));
+    auto y = make_value<T>({shape[0], width});
+    for (std::size_t b = 0; b < shape[0]; ++b) {
+      T* out = y->data() + b * width;
+      std::fill_n(out, width, T(0));
+      std::size_t kept = 0;
+      for (std::size_t n = b * tokens; n < (b + 1) * tokens; ++n) {
+        if (mask.data()[n] == 0) continue;  // padding is not read: it may hold anything
+        const T* in = x[0].data() + n * width;
+        for (std::size_t j = 0; j < width; ++j) out[j] += in[j];
+        ++kept;
+      }
+      if (kept > 0) weights[b] = T(1) / T(kept);
+      for (std::size_t j = 0; j < width; ++j) out[j] *= weights[b];
+    }
+    return y;
+  }
+
+  // y_b = 1/kept_b sum over kept n of x_bn, so dx_bn = dy_b / kept_b where kept, else 0.
+  void backward(Tensor<T> dy, Grads<T>& dx) const override {
+    const std::size_t tokens = shape[1], width = shape[2];
+    Tensor<T> d = empty<T>(shape);
+    for (std::size_t n = 0; n < mask.size(); ++n) {
+      const T* in = dy.data() + n / tokens * width;
+      T* out = d.data() + n * width;
+      const T weight = mask.data()[n] == 0 ? T(0) : weights[n / tokens];
+      for (std::size_t j = 0; j < width; ++j) out[j] = weight * in[j];
+    }
+    dx.add(0, std::move(d));
+  }
+
+  Mask mask;
+  Shape shape;
+  std::vector<T> weights;  // 1 / number of tokens kept, per sample
+};
+
+}  // namespace
+
+template <class T>
+Variable<T> sum(const Variable<T>& x) {
+  return apply<T>(std::make_unique<Reduce<T>>("sum", false, std::nullopt), {x});
+}
+
+template <class T>
+Variable<T> sum(const Variable<T>& x, std::size_t axis) {
+  return apply<T>(std::make_unique<Reduce<T>>("sum", false, axis), {x});
+}
+
+template <class T>
+Variable<T> mean(const Variable<T>& x) {
+  return apply<T>(std::make_unique<Reduce<T>>("mean", true, std::nullopt), {x});
+}
+
+template <class T>
+Variable<T> mean(const Variable<T>& x, std::size_t axis) {
+  return apply<T>(std::make_unique<Reduce<T>>("mean", true, axis), {x});
+}
+
+template <class T>
+Variable<T> masked_mean(const Variable<T>& x, const Mask& mask) {
+  return apply<T>(std::make_unique<MaskedMean<T>>(mask), {x});
+}
+
+#define XGRAD_INSTANTIATE(T)                                  \
+  template Variable<T> sum(const Variable<T>&);               \
+  template Variable<T> sum(const Variable<T>&, std::size_t);  \
+  template Variable<T> mean(const Variable<T>&);              \
+  template Variable<T> mean(const Variable<T>&, std::size_t); \
+  template Variable<T> masked_mean(const Variable<T>&, const Mask&);
+XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
+
+}  // namespace xgrad

@@ -1,0 +1,42 @@
+#include <xgrad/autograd/op.hpp>
+#include <xgrad/autograd/ops.hpp>
+#include <xgrad/autograd/scalar.hpp>
+
+namespace xgrad {
+
+namespace {
+
+template <class T>
+struct Reshape final : Op<T> {
+  explicit Reshape(const Shape& shape) : shape(shape) {}
+  const char* name() const override { return "reshape"; }
+
+  Value<T> forward(const Inputs<T>& x) override {
+    check_shape(size_of(shape) == x[0].size(), "reshape: ", x[0].shape(), " has ", x[0].size(),
+                " elements, ", shape, " has ", size_of(shape));
+    before = x[0].shape();
+    auto y = make_value<T>(shape);
+    std::copy_n(x[0].data(), x[0].size(), y->data());
+    return y;
+  }
+
+  // The elements stay where they are, so dx is dy under x's shape.
+  void backward(Tensor<T> dy, Grads<T>& dx) const override {
+    dy.reshape(before);
+    dx.add(0, std::move(dy));
+  }
+
+  Shape shape, before;
+};
+
+}  // namespace
+
+template <class T>
+Variable<T> reshape(const Variable<T>& x, const Shape& shape) {
+  return apply<T>(std::make_unique<Reshape<T>>(shape), {x});
+}
+
+#define XGRAD_INSTANTIATE(T) template Variable<T> reshape(const Variable<T>&, const Shape&);
+XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
+
+}  // namespace xgrad

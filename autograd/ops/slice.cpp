@@ -1,0 +1,69 @@
+// slice and select: a range along an axis; select drops the axis.
+
+#include <xgrad/autograd/op.hpp>
+#include <xgrad/autograd/ops.hpp>
+#include <xgrad/autograd/ops/axes.hpp>
+#include <xgrad/autograd/scalar.hpp>
+
+namespace xgrad {
+
+namespace {
+
+template <class T>
+struct Slice final : Op<T> {
+  Slice(const char* name, std::size_t axis, std::size_t begin, std::size_t end, bool drop_axis)
+      : label(name), axis(axis), begin(begin), end(end), drop_axis(drop_axis) {}
+  const char* name() const override { return label; }
+
+  Value<T> forward(const Inputs<T>& x) override {
+    whole = detail::split_at(label, x[0].shape(), axis);
+    check_shape(begin < end && end <= whole.extent, label, ": elements ", begin, " to ", end,
+                " (exclusive) of axis ", axis, " of shape ", x[0].shape());
+    Shape shape = x[0].shape();
+    shape[axis] = end - begin;
+    auto y = make_value<T>(drop_axis ? detail::without_axis(shape, axis) : shape);
+    const std::size_t part = (end - begin) * whole.inner;
+    for (std::size_t o = 0; o < whole.outer; ++o) {
+      std::copy_n(x[0].data() + (o * whole.extent + begin) * whole.inner, part,
+                  y->data() + o * part);
+    }
+    return y;
+  }
+
+  // dx is dy inside the range and 0 outside.
+  void backward(Tensor<T> dy, Grads<T>& dx) const override {
+    if (!dx.wants(0)) return;
+    const auto target = dx.target(0);
+    if (target.fresh) std::fill_n(target.data, whole.outer * whole.extent * whole.inner, T(0));
+    const std::size_t part = (end - begin) * whole.inner;
+    for (std::size_t o = 0; o < whole.outer; ++o) {
+      const T* in = dy.data() + o * part;
+      T* out = target.data + (o * whole.extent + begin) * whole.inner;
+      for (std::size_t i = 0; i < part; ++i) out[i] += in[i];
+    }
+  }
+
+  const char* label;
+  std::size_t axis, begin, end;
+  bool drop_axis;
+  detail::AxisView whole;
+};
+
+}  // namespace
+
+template <class T>
+Variable<T> slice(const Variable<T>& x, std::size_t axis, std::size_t begin, std::size_t end) {
+  return apply<T>(std::make_unique<Slice<T>>("slice", axis, begin, end, false), {x});
+}
+
+template <class T>
+Variable<T> select(const Variable<T>& x, std::size_t axis, std::size_t index) {
+  return apply<T>(std::make_unique<Slice<T>>("select", axis, index, index + 1, true), {x});
+}
+
+#define XGRAD_INSTANTIATE(T)                                                             \
+  template Variable<T> slice(const Variable<T>&, std::size_t, std::size_t, std::size_t); \
+  template Variable<T> select(const Variable<T>&, std::size_t, std::size_t);
+XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
+
+}  // namespace xgrad

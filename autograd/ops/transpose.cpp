@@ -1,0 +1,84 @@
+#include <xgrad/autograd/op.hpp>
+#include <xgrad/autograd/ops.hpp>
+#include <xgrad/autograd/ops/axes.hpp>
+#include <xgrad/autograd/ops/elementwise.hpp>
+#include <xgrad/autograd/scalar.hpp>
+
+namespace xgrad {
+
+namespace {
+
+using Axes = std::vector<std::size_t>;
+
+std::string text(const Axes& axes) {
+  return to_string(Shape(axes.begin(), axes.end()));
+}
+
+// Axis i of the result is axis axes[i] of x.
+template <class T>
+Tensor<T> permute(const Tensor<T>& x, const Axes& axes) {
+  const detail::Strides from = detail::row_major_strides(x.shape());
+  Shape shape(axes.size());
+  std::array<detail::Strides, 1> strides = {detail::Strides(axes.size())};
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    shape[i] = x.shape()[axes[i]];
+    strides[0][i] = from[axes[i]];
+  }
+  Tensor<T> y = empty<T>(shape);
+  if (shape.empty()) {
+    y.data()[0] = x.data()[0];
+    return y;
+  }
+
+  const std::size_t width = shape.back();
+  const std::size_t step = strides[0].back();
+  const Shape rows(shape.begin(), shape.end() - 1);
+  strides[0].pop_back();
+  const std::size_t grain =
+      std::max<std::size_t>(1, detail::kElementGrain / std::max<std::size_t>(1, width));
+  parallel_for(size_of(rows), grain, [&](std::size_t begin, std::size_t end) {
+    detail::for_each_index(rows, strides, begin, end, [&](std::size_t row, const auto& offsets) {
+      const T* in = x.data() + offsets[0];
+      T* out = y.data() + row * width;
+      for (std::size_t j = 0; j < width; ++j) out[j] = in[j * step];
+    });
+  });
+  return y;
+}
+
+template <class T>
+struct Transposed final : Op<T> {
+  explicit Transposed(const Axes& axes) : axes(axes), inverse(axes.size()) {}
+  const char* name() const override { return "transpose"; }
+
+  Value<T> forward(const Inputs<T>& x) override {
+    check_shape(axes.size() == x[0].dimension(), "transpose: axes ", text(axes), " for shape ",
+                x[0].shape());
+    std::vector<bool> seen(axes.size(), false);
+    for (std::size_t i = 0; i < axes.size(); ++i) {
+      check_shape(axes[i] < axes.size() && !seen[axes[i]], "transpose: axes ", text(axes),
+                  " are not an order of the axes of shape ", x[0].shape());
+      seen[axes[i]] = true;
+      inverse[axes[i]] = i;
+    }
+    return std::make_shared<Tensor<T>>(permute(x[0], axes));
+  }
+
+  // dx is dy with the axes back in their places.
+  void backward(Tensor<T> dy, Grads<T>& dx) const override { dx.add(0, permute(dy, inverse)); }
+
+  Axes axes, inverse;
+};
+
+}  // namespace
+
+template <class T>
+Variable<T> transpose(const Variable<T>& x, const std::vector<std::size_t>& axes) {
+  return apply<T>(std::make_unique<Transposed<T>>(axes), {x});
+}
+
+#define XGRAD_INSTANTIATE(T) \
+  template Variable<T> transpose(const Variable<T>&, const std::vector<std::size_t>&);
+XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
+
+}  // namespace xgrad

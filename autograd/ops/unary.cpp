@@ -1,0 +1,94 @@
+// Elementwise functions: a struct with the function and its derivative each.
+
+#include <xgrad/autograd/op.hpp>
+#include <xgrad/autograd/ops.hpp>
+#include <xgrad/autograd/ops/elementwise.hpp>
+#include <xgrad/autograd/ops/gelu.hpp>
+#include <xgrad/autograd/scalar.hpp>
+
+namespace xgrad {
+
+namespace {
+
+// What the derivative is computed from; that alone is kept.
+enum class From { input, output };
+
+template <class T>
+struct Relu {
+  static constexpr const char* kName = "relu";
+  static constexpr From kFrom = From::output;
+  static T f(T x) { return x <= 0 ? T(0) : x; }  // so written, NaN stays NaN
+  // y > 0 exactly where x > 0; at the kink the derivative is 0.
+  static T df(T y) { return y <= 0 ? T(0) : T(1); }
+};
+
+template <class T>
+struct Tanh {
+  static constexpr const char* kName = "tanh";
+  static constexpr From kFrom = From::output;
+  static T f(T x) { return detail::tanh(x); }
+  // tanh' = 1 - tanh^2, as (1 - y)(1 + y), which keeps its digits where y is near 1 or -1.
+  static T df(T y) { return (T(1) - y) * (T(1) + y); }
+};
+
+template <class T>
+struct GeluExact : detail::GeluExact<T> {
+  static constexpr const char* kName = "gelu";
+  static constexpr From kFrom = From::input;
+};
+
+template <class T>
+struct GeluTanh : detail::GeluTanh<T> {
+  static constexpr const char* kName = "gelu";
+  static constexpr From kFrom = From::input;
+};
+
+template <class T, class F>
+struct Unary final : Op<T> {
+  const char* name() const override { return F::kName; }
+
+  Value<T> forward(const Inputs<T>& x) override {
+    auto y = make_value<T>(x[0].shape());
+    const T* in = x[0].data();
+    T* out = y->data();
+    detail::for_elements(y->size(), [=](std::size_t i) { out[i] = F::f(in[i]); });
+    kept = F::kFrom == From::input ? x.save(0) : Saved<T>(y);
+    return y;
+  }
+
+  // y = f(x), so dx = dy f'(x).
+  void backward(Tensor<T> dy, Grads<T>& dx) const override {
+    const T* v = kept->data();
+    T* d = dy.data();
+    detail::for_elements(dy.size(), [=](std::size_t i) { d[i] *= F::df(v[i]); });
+    dx.add(0, std::move(dy));
+  }
+
+  Saved<T> kept;
+};
+
+}  // namespace
+
+template <class T>
+Variable<T> relu(const Variable<T>& x) {
+  return apply<T>(std::make_unique<Unary<T, Relu<T>>>(), {x});
+}
+
+template <class T>
+Variable<T> tanh(const Variable<T>& x) {
+  return apply<T>(std::make_unique<Unary<T, Tanh<T>>>(), {x});
+}
+
+template <class T>
+Variable<T> gelu(const Variable<T>& x, Gelu kind) {
+  if (kind == Gelu::exact) return apply<T>(std::make_unique<Unary<T, GeluExact<T>>>(), {x});
+  return apply<T>(std::make_unique<Unary<T, GeluTanh<T>>>(), {x});
+}
+
+#define XGRAD_INSTANTIATE(T)                     \
+  template Variable<T> relu(const Variable<T>&); \
+  template Variable<T> tanh(const Variable<T>&); \
+  template Variable<T> gelu(const Variable<T>&, Gelu);
+XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
+
+}  // namespace xgrad
