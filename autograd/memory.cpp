@@ -6,13 +6,33 @@
 
 namespace xgrad::detail {
 
+namespace {
+constexpr std::size_t kAlignment = 64;  // a cache line, and the widest vector register
+}
+
+#ifdef __SANITIZE_ADDRESS__
+
+// AddressSanitizer sees the bounds of its own blocks only, not those inside a pool.
 void* allocate(std::size_t bytes) {
-  constexpr std::size_t alignment = 64;  // a cache line, and the widest vector register
-  void* pointer = scalable_aligned_malloc(bytes == 0 ? alignment : bytes, alignment);
+  return ::operator new(bytes, std::align_val_t(kAlignment));
+}
+
+void deallocate(void* pointer) noexcept {
+  ::operator delete(pointer, std::align_val_t(kAlignment));
+}
+
+#else
+
+void* allocate(std::size_t bytes) {
+  void* pointer = scalable_aligned_malloc(bytes == 0 ? kAlignment : bytes, kAlignment);
   if (pointer == nullptr) throw std::bad_alloc();
   return pointer;
 }
 
-void deallocate(void* pointer) noexcept { scalable_aligned_free(pointer); }
+void deallocate(void* pointer) noexcept {
+  scalable_aligned_free(pointer);
+}
+
+#endif
 
 }  // namespace xgrad::detail

@@ -1,0 +1,179 @@
+"""./run, with stand-ins for every program that would change the system or take long."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+TOOLS = "bash cat chmod comm dirname env flock grep mkdir rm sed sort tail true nproc".split()
+
+# Each writes its name and words to $CALLS. dpkg-query knows the packages in $INSTALLED.
+STANDINS = {
+    "dpkg-query": 'for p in "${@:3}"; do [[ " $INSTALLED " != *" $p "* ]] || echo "installed $p"; done',
+    "apt-get": 'echo apt-get "$@" >>"$CALLS"; [[ " $* " != *" ${APT_FAILS-none} "* ]] || { echo no network; exit 100; }',
+    "sudo": 'echo sudo "$1" >>"$CALLS"; [[ ${SUDO-} == yes ]] || exit 1; [[ $1 != -n ]] || shift; exec "$@"',
+    "id": 'echo "${USER_ID-0}"',
+    "cmake": 'echo cmake "$@" >>"$CALLS"; mkdir -p "$BUILD"; : >"$BUILD/build.ninja"; '
+             'echo "CMAKE_HOME_DIRECTORY:INTERNAL=$SOURCE" >"$BUILD/CMakeCache.txt"',
+    "ninja": 'echo ninja "${@:3}" >>"$CALLS"; echo "[1/2] Building a.cpp"; [[ ! ${BROKEN-} ]] || '
+             '{ echo "FAILED: a.cpp"; echo "a.cpp:1: error: no"; exit 1; }; echo "[2/2] Linking"; '
+             'cp_xgrad "$BUILD/xgrad"',
+    "cp_xgrad": 'printf \'#!/bin/bash\\necho xgrad "$PWD" "$@"\\nexit 3\\n\' >"$1"; chmod +x "$1"',
+    "ctest": 'echo ctest "$@"',
+}
+
+
+class Launcher(unittest.TestCase):
+    def setUp(self):
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.root = pathlib.Path(temporary.name).resolve() / "a tree"
+        self.bin = self.root.parent / "bin"
+        self.root.mkdir()
+        self.bin.mkdir()
+        for name in ("run", "packages.txt"):
+            shutil.copy(ROOT / name, self.root)
+        for tool in TOOLS:
+            (self.bin / tool).symlink_to(shutil.which(tool))
+        for name, body in STANDINS.items():
+            (self.bin / name).write_text("#!/bin/bash\n" + body + "\n")
+            (self.bin / name).chmod(0o755)
+        (self.root.parent / "os-release").write_text('ID=debian\nVERSION_ID="12"\n')
+        self.calls = self.root.parent / "calls"
+        self.calls.touch()
+
+    def run_it(self, *words, cwd=None, **variables):
+        build = self.root / "build" / "release"
+        environment = {
+            "PATH": str(self.bin), "CALLS": str(self.calls), "BUILD": str(build), "SOURCE": str(self.root),
+            "XGRAD_OS_RELEASE": str(self.root.parent / "os-release"), "INSTALLED": self.packages(), **variables}
+        return subprocess.run([str(self.root / "run"), *words], cwd=cwd or self.root.parent, env=environment,
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+
+    def packages(self, without=()):
+        lines = (ROOT / "packages.txt").read_text().split("\n")
+        return " ".join(line for line in lines if line and line[0] not in "#[" and line not in without)
+
+    def called(self):
+        lines = self.calls.read_text().splitlines()
+        self.calls.write_text("")
+        return lines
+
+    def assert_asks(self, result, *packages):
+        self.assertEqual(result.returncode, 2, result.stderr)
+        self.assertEqual(result.stdout, "")
+        words = " ".join(packages)
+        self.assertIn(f"apt-get install --no-install-recommends {words}\n", result.stderr)
+
+    def test_passes_words_on_from_any_directory(self):
+        result = self.run_it("train", "a b.toml", "optim.lr=3e-4", cwd=self.bin)
+        self.assertEqual(result.stdout, f"xgrad {self.bin} train a b.toml optim.lr=3e-4\n")
+        self.assertEqual(result.returncode, 3)
+        self.assertEqual([line.split()[0] for line in self.called()], ["cmake", "ninja"])
+
+    def test_does_nothing_twice(self):
+        self.run_it("info")
+        self.called()
+        self.run_it("info")
+        self.assertEqual(self.called(), ["ninja xgrad"])
+
+    def test_configures_a_moved_tree_afresh(self):
+        self.run_it("info")
+        self.called()
+        moved = self.root.rename(self.root.parent / "moved")
+        self.root = moved
+        self.assertEqual(self.run_it("info").returncode, 3)
+        self.assertIn("--fresh", self.called()[0])
+
+    def test_installs_what_is_missing_only(self):
+        result = self.run_it("info", INSTALLED=self.packages(without=("cmake", "g++")))
+        self.assertIn("installing Debian packages: cmake g++\n", result.stderr)
+        calls = self.called()
+        self.assertRegex(calls[0], "^apt-get .*update$")
+        self.assertRegex(calls[1], "^apt-get .*install --yes --no-install-recommends cmake g[+][+]$")
+        self.assertEqual(result.stdout, f"xgrad {self.root.parent} info\n")
+
+    def test_installs_the_data_of_a_config(self):
+        config = self.root.parent / "some.toml"
+        config.write_text('[model]\nname = "no"\n[task]  # what\n  name = "fashion-mnist"\n')
+        installed = self.packages(without=("dataset-fashion-mnist",))
+        result = self.run_it("train", "some.toml", INSTALLED=installed)
+        self.assertIn("packages: dataset-fashion-mnist\n", result.stderr)
+        config.write_text('[task]\nname = "reverse"\n[other]\nname = "fashion-mnist"\n')
+        self.called()
+        self.assertNotIn("installing", self.run_it("train", "some.toml", INSTALLED=installed).stderr)
+
+    def test_installs_the_data_of_a_run(self):
+        (self.root.parent / "runs").mkdir()
+        (self.root.parent / "runs" / "config.toml").write_text('[task]\nname = "fashion-mnist"')
+        installed = self.packages(without=("dataset-fashion-mnist",))
+        result = self.run_it("resume", "runs", INSTALLED=installed)
+        self.assertIn("packages: dataset-fashion-mnist\n", result.stderr)
+
+    def test_uses_sudo_when_not_root(self):
+        result = self.run_it("info", USER_ID="1000", SUDO="yes", INSTALLED=self.packages(without=("cmake",)))
+        self.assertEqual(result.returncode, 3, result.stderr)
+        # Without a terminal it must not wait for a password.
+        self.assertEqual(self.called()[0], "sudo -n")
+
+    def test_asks_when_sudo_refuses(self):
+        result = self.run_it("info", USER_ID="1000", INSTALLED=self.packages(without=("cmake",)))
+        self.assert_asks(result, "cmake")
+
+    def test_asks_without_root_and_sudo(self):
+        (self.bin / "sudo").unlink()
+        result = self.run_it("info", USER_ID="1000", INSTALLED=self.packages(without=("cmake", "g++")))
+        self.assert_asks(result, "cmake", "g++")
+        self.assertEqual(self.called(), [])
+
+    def test_asks_off_line(self):
+        result = self.run_it("info", APT_FAILS="install", INSTALLED=self.packages(without=("cmake",)))
+        self.assert_asks(result, "cmake")
+        self.assertIn("no network", result.stderr)
+
+    def test_lists_that_cannot_be_renewed_may_do(self):
+        result = self.run_it("info", APT_FAILS="update", INSTALLED=self.packages(without=("cmake",)))
+        self.assertEqual(result.returncode, 3, result.stderr)
+
+    def test_leaves_another_system_alone(self):
+        (self.root.parent / "os-release").write_text("ID=ubuntu\nVERSION_ID=24.04\n")
+        self.assertEqual(self.run_it("info").returncode, 3)
+        self.called()
+        self.assert_asks(self.run_it("info", INSTALLED=self.packages(without=("cmake",))), "cmake")
+        self.assertEqual(self.called(), [])
+
+    def test_names_all_packages_without_dpkg(self):
+        (self.bin / "dpkg-query").unlink()
+        result = self.run_it("info")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("libxtensor-dev", result.stderr)
+        self.assertEqual(self.run_it("info", XGRAD_PACKAGES="present").returncode, 3)
+
+    def test_shows_why_a_build_failed(self):
+        result = self.run_it("info", BROKEN="1")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("a.cpp:1: error: no", result.stderr)
+        self.assertNotIn("Building", result.stderr)
+        self.assertEqual(result.stdout, "")
+
+    def test_runs_the_tests(self):
+        result = self.run_it("test", "-R", "softmax", INSTALLED=self.packages(without=("hdf5-tools",)))
+        self.assertRegex(result.stdout, "^ctest --test-dir .*build/release .*-R softmax\n$")
+        self.assertIn("hdf5-tools", result.stderr)
+
+    def test_helps(self):
+        for words in ((), ("help",)):
+            result = self.run_it(*words)
+            self.assertEqual(result.returncode, 0)
+            self.assertIn("./run train", result.stdout)
+        self.assertEqual(self.called(), [])
+
+    def test_uses_no_control_characters_off_a_terminal(self):
+        self.assertTrue(self.run_it("info").stderr.replace("\n", "").isprintable())
+
+
+if __name__ == "__main__":
+    unittest.main()
