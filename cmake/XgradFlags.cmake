@@ -10,6 +10,10 @@ if(XGRAD_NATIVE)
 endif()
 
 target_compile_options(xgrad_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow=local -Wnon-virtual-dtor)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  # Fires on "literal" + std::string (GCC bug 105651).
+  target_compile_options(xgrad_flags INTERFACE -Wno-restrict)
+endif()
 if(XGRAD_WARNINGS_AS_ERRORS)
   target_compile_options(xgrad_flags INTERFACE -Werror)
 endif()

@@ -1,0 +1,48 @@
+#include <xgrad/optim/adam.hpp>
+
+#include <cmath>
+
+#include <xgrad/autograd/scalar.hpp>
+
+namespace xgrad {
+
+template <class T>
+Adam<T>::Adam(const Parameters<T>& parameters, const OptimizerSettings& settings, Decay decay)
+    : Optimizer<T>(parameters, settings, {"exp_avg", "exp_avg_sq"}), decay_(decay) {}
+
+template <class T>
+void Adam<T>::prepare(double lr, double grad_scale, std::uint64_t step) {
+  const OptimizerSettings& s = this->settings();
+  const double t = double(step);
+  lr_ = lr;
+  grad_scale_ = T(grad_scale);
+  step_size_ = T(lr / (1 - std::pow(s.beta1, t)));
+  root_scale_ = T(1 / std::sqrt(1 - std::pow(s.beta2, t)));
+}
+
+template <class T>
+void Adam<T>::update(const ParameterRun<T>& run) const {
+  const OptimizerSettings& s = this->settings();
+  const T decay1 = T(1 - s.beta1), beta2 = T(s.beta2), decay2 = T(1 - s.beta2), eps = T(s.eps);
+  const T step_size = step_size_, root_scale = root_scale_, grad_scale = grad_scale_;
+  const T l2 = decay_ == Decay::gradient ? T(run.weight_decay) : T(0);
+  const T keep = decay_ == Decay::decoupled ? T(1 - lr_ * run.weight_decay) : T(1);
+  T* x = run.value;
+  const T* g = run.grad;
+  T* m = run.slots[0];
+  T* v = run.slots[1];
+#pragma omp simd
+  for (std::size_t i = 0; i < run.size; ++i) {
+    const T gi = grad_scale * g[i] + l2 * x[i];
+    const T mi = m[i] + decay1 * (gi - m[i]);
+    const T vi = beta2 * v[i] + decay2 * gi * gi;
+    m[i] = mi;
+    v[i] = vi;
+    x[i] = keep * x[i] - step_size * mi / (std::sqrt(vi) * root_scale + eps);
+  }
+}
+
+#define XGRAD_INSTANTIATE(T) template class Adam<T>;
+XGRAD_FOR_EACH_TRAINING_SCALAR(XGRAD_INSTANTIATE)
+
+}  // namespace xgrad

@@ -1,0 +1,33 @@
+// Adam and AdamW.
+#pragma once
+
+#include <xgrad/optim/optimizer.hpp>
+
+namespace xgrad {
+
+/// How weight decay w enters Adam.
+enum class Decay {
+  gradient,   ///< g + w x takes the place of the gradient g: torch.optim.Adam
+  decoupled,  ///< x is first multiplied by 1 - lr w: torch.optim.AdamW (Loshchilov & Hutter 2019)
+};
+
+/// m <- b1 m + (1 - b1) g;  v <- b2 v + (1 - b2) g^2;
+/// x <- x - lr (m / (1 - b1^t)) / (sqrt(v / (1 - b2^t)) + eps). Kingma & Ba 2015.
+///
+/// State: "exp_avg" m and "exp_avg_sq" v.
+template <class T>
+class Adam final : public Optimizer<T> {
+ public:
+  Adam(const Parameters<T>& parameters, const OptimizerSettings& settings, Decay decay);
+
+ private:
+  void prepare(double lr, double grad_scale, std::uint64_t step) override;
+  void update(const ParameterRun<T>& run) const override;
+
+  Decay decay_;
+  // Of the current step.
+  double lr_;
+  T grad_scale_, step_size_, root_scale_;
+};
+
+}  // namespace xgrad

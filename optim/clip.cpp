@@ -1,0 +1,55 @@
+#include <xgrad/optim/clip.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+
+#include <xgrad/autograd/parallel.hpp>
+#include <xgrad/autograd/scalar.hpp>
+#include <xgrad/optim/row.hpp>
+
+namespace xgrad {
+
+template <class T>
+static double sum_of_squares(const T* x, std::size_t n) {
+  double sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (std::size_t i = 0; i < n; ++i) sum += double(x[i]) * double(x[i]);
+  return sum;
+}
+
+template <class T>
+double global_norm(const Parameters<T>& parameters) {
+  detail::Row row;
+  std::vector<const T*> grads;
+  for (const Parameter<T>& p : parameters) {
+    if (!p.variable.has_grad()) continue;
+    grads.push_back(p.variable.grad().data());
+    row.append(p.variable.value().size());
+  }
+  constexpr std::size_t kBlock = detail::Row::kBlock;
+  std::vector<double> sums((row.size() + kBlock - 1) / kBlock, 0.0);
+  parallel_for(row.size(), kBlock, [&](std::size_t begin, std::size_t end) {
+    row.for_each_run(begin, end, [&](std::size_t i, std::size_t first, std::size_t n) {
+      sums[begin / kBlock] += sum_of_squares(grads[i] + first, n);
+    });
+  });
+  double total = 0;
+  for (const double sum : sums) total += sum;
+  return std::sqrt(total);
+}
+
+double clip_factor(double norm, double max_norm) {
+  return max_norm == 0 ? 1.0 : std::min(1.0, max_norm / (norm + 1e-6));
+}
+
+bool is_finite_bits(double x) {
+  constexpr std::uint64_t kExponent = 0x7ff0000000000000;
+  return (std::bit_cast<std::uint64_t>(x) & kExponent) != kExponent;
+}
+
+#define XGRAD_INSTANTIATE(T) template double global_norm(const Parameters<T>&);
+XGRAD_FOR_EACH_TRAINING_SCALAR(XGRAD_INSTANTIATE)
+
+}  // namespace xgrad

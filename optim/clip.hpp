@@ -1,0 +1,22 @@
+// The global gradient norm: for clipping, and for the guard against NaN.
+#pragma once
+
+#include <xgrad/autograd/parameters.hpp>
+
+namespace xgrad {
+
+/// The Euclidean norm of all gradients together; parameters without a gradient count nothing.
+///
+/// Sums in double over fixed blocks, added in order: the bits do not depend on the number of
+/// threads.
+template <class T>
+double global_norm(const Parameters<T>& parameters);
+
+/// min(1, max_norm / (norm + 1e-6)), as torch.nn.utils.clip_grad_norm_; 1 when max_norm is 0, which
+/// means no clipping.
+double clip_factor(double norm, double max_norm);
+
+/// Whether x is neither infinite nor NaN. Reads the bits, so no compiler flag can remove it.
+bool is_finite_bits(double x);
+
+}  // namespace xgrad

@@ -1,0 +1,100 @@
+// Optimizer<T>: walks the parameters; what each kind adds is the names of its state and update().
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <xgrad/autograd/parameters.hpp>
+#include <xgrad/optim/row.hpp>
+
+namespace xgrad {
+
+/// What an optimizer is set to; each reads what it knows. The learning rate is an argument of every
+/// step.
+struct OptimizerSettings {
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double eps = 1e-8;
+  double weight_decay = 0.0;  ///< for the parameters that decays() names
+  double momentum = 0.0;
+};
+
+/// Whether weight decay applies: to matrices that multiply features ("weight", "in_proj_weight",
+/// ... of rank 2 and more), not to biases, norms, embeddings, positions and class tokens.
+bool decays(std::string_view name, const Shape& shape);
+
+/// One tensor of an optimizer's state.
+template <class T>
+struct OptimizerState {
+  std::string name;  ///< "exp_avg.encoder.layers.0.norm1.weight"
+  Tensor<T> tensor;  ///< in the parameter's shape
+};
+
+/// Consecutive elements of one parameter, as update() sees them.
+template <class T>
+struct ParameterRun {
+  std::size_t size;
+  T* value;
+  const T* grad;
+  std::array<T*, 2> slots;  ///< of the state tensors, in the order of their names
+  double weight_decay;      ///< 0 where decays() says no
+};
+
+/// Base of all optimizers. Its whole state is steps() and state(), allocated at construction.
+template <class T>
+class Optimizer {
+ public:
+  /// `slots` names up to two state tensors that each parameter gets, as PyTorch names them. Keeps a
+  /// pointer to `parameters`, which must have all its members by now.
+  Optimizer(const Parameters<T>& parameters, const OptimizerSettings& settings,
+            const std::vector<std::string>& slots);
+  virtual ~Optimizer() = default;
+  Optimizer(const Optimizer&) = delete;
+  Optimizer& operator=(const Optimizer&) = delete;
+
+  /// Updates every parameter that has a gradient, in one pass, with gradient times `grad_scale`
+  /// (clip_factor()).
+  ///
+  /// The bits do not depend on the number of threads. The first call throws NumericError, with
+  /// nothing changed, that names every trainable parameter that no gradient has reached; later ones
+  /// leave such parameters as they are.
+  void step(double lr, double grad_scale = 1.0);
+
+  /// Steps taken; a part of the state.
+  std::uint64_t steps() const { return steps_; }
+  void set_steps(std::uint64_t steps) { steps_ = steps; }
+
+  /// Slot by slot, and within a slot in the order of the parameters.
+  const std::vector<OptimizerState<T>>& state() const { return state_; }
+  /// Replaces a state tensor. Throws Error when there is none of that name, ShapeError when the
+  /// shape differs.
+  void set_state(std::string_view name, const Tensor<T>& tensor);
+
+  const OptimizerSettings& settings() const { return settings_; }
+
+ protected:
+  /// Called once at the beginning of a step, with its number (1 is the first): what update() needs.
+  virtual void prepare(double lr, double grad_scale, std::uint64_t step) = 0;
+  /// Updates value and slots. Runs on several threads at once, on different elements.
+  virtual void update(const ParameterRun<T>& run) const = 0;
+
+ private:
+  void require_gradients() const;
+  ParameterRun<T> whole(std::size_t i);
+
+  const Parameters<T>* parameters_;
+  OptimizerSettings settings_;
+  std::size_t slot_count_;
+  std::vector<OptimizerState<T>> state_;
+  std::vector<bool> decays_;
+  std::uint64_t steps_ = 0;
+  bool checked_ = false;
+  // Of the current step, kept for their memory.
+  detail::Row row_;
+  std::vector<ParameterRun<T>> wholes_;
+};
+
+}  // namespace xgrad

@@ -1,0 +1,38 @@
+// Tensors laid end to end, so that one parallel loop passes over all of them, small ones included.
+// Not installed.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+namespace xgrad::detail {
+
+class Row {
+ public:
+  /// Elements of a block, the grain of parallel loops over a row: enough work to pay for a task.
+  static constexpr std::size_t kBlock = 8192;
+
+  void clear() { ends_.clear(); }
+  void append(std::size_t tensor_size) { ends_.push_back(size() + tensor_size); }
+  std::size_t size() const { return ends_.empty() ? 0 : ends_.back(); }
+
+  /// Calls body(i, first, n) for each run of elements of tensor i, from `first` on, that lies in
+  /// [begin, end).
+  template <class Body>
+  void for_each_run(std::size_t begin, std::size_t end, const Body& body) const {
+    std::size_t i = std::upper_bound(ends_.begin(), ends_.end(), begin) - ends_.begin();
+    while (begin < end) {
+      const std::size_t start = i == 0 ? 0 : ends_[i - 1];
+      const std::size_t stop = std::min(end, ends_[i]);
+      if (stop > begin) body(i, begin - start, stop - begin);
+      begin = stop;
+      ++i;
+    }
+  }
+
+ private:
+  std::vector<std::size_t> ends_;
+};
+
+}  // namespace xgrad::detail

@@ -1,0 +1,34 @@
+#include <xgrad/optim/sgd.hpp>
+
+#include <xgrad/autograd/scalar.hpp>
+
+namespace xgrad {
+
+template <class T>
+Sgd<T>::Sgd(const Parameters<T>& parameters, const OptimizerSettings& settings)
+    : Optimizer<T>(parameters, settings, {"momentum_buffer"}) {}
+
+template <class T>
+void Sgd<T>::prepare(double lr, double grad_scale, std::uint64_t) {
+  lr_ = T(lr);
+  grad_scale_ = T(grad_scale);
+}
+
+template <class T>
+void Sgd<T>::update(const ParameterRun<T>& run) const {
+  const T momentum = T(this->settings().momentum), decay = T(run.weight_decay);
+  const T lr = lr_, grad_scale = grad_scale_;
+  T* x = run.value;
+  const T* g = run.grad;
+  T* b = run.slots[0];
+#pragma omp simd
+  for (std::size_t i = 0; i < run.size; ++i) {
+    b[i] = momentum * b[i] + grad_scale * g[i] + decay * x[i];
+    x[i] -= lr * b[i];
+  }
+}
+
+#define XGRAD_INSTANTIATE(T) template class Sgd<T>;
+XGRAD_FOR_EACH_TRAINING_SCALAR(XGRAD_INSTANTIATE)
+
+}  // namespace xgrad

@@ -1,0 +1,91 @@
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include <xgrad/autograd/parallel.hpp>
+#include <xgrad/optim/clip.hpp>
+
+#include "golden.hpp"
+
+namespace xgrad {
+namespace {
+
+TEST(Clip, AsTorch) {
+  for (const auto& [name, max_norm] :
+       {std::pair<std::string, double>{"clip", 0.75}, {"no_clip", 100.0}}) {
+    Parameters<double> parameters(0);
+    test::make_golden_parameters(parameters);
+    test::set_golden_gradients(parameters, 0);
+    const double norm = global_norm(parameters);
+    EXPECT_NEAR(norm, test::golden().at(name + ".norm").at(0), 1e-14);
+    for (const auto& p : parameters) {
+      Tensor<double> g = p.variable.grad();
+      for (double& x : g) x *= clip_factor(norm, max_norm);
+      EXPECT_LE(test::difference(g, name + "." + p.name), 1e-14) << name << " " << p.name;
+    }
+  }
+}
+
+TEST(Clip, Factor) {
+  EXPECT_EQ(clip_factor(3.0, 0.0), 1.0);
+  EXPECT_EQ(clip_factor(0.0, 1.0), 1.0);
+  EXPECT_EQ(clip_factor(3.0, 1.5), 1.5 / (3.0 + 1e-6));
+}
+
+// 3, 4 and a gradient that never came; float squares that overflow float do not overflow here.
+TEST(GlobalNorm, SumsInDoubleWhatIsThere) {
+  Parameters<float> parameters(0);
+  const auto x = test::make_parameter(parameters, "a.x", {1}, test::constant(0));
+  const auto y = test::make_parameter(parameters, "a.y", {1}, test::constant(0));
+  test::make_parameter(parameters, "a.z", {1}, test::constant(0));
+  EXPECT_EQ(global_norm(parameters), 0.0);
+  test::add_gradient(x, full<float>({1}, 3e30f));
+  test::add_gradient(y, full<float>({1}, 4e30f));
+  EXPECT_NEAR(global_norm(parameters), 5e30, 1e24);
+}
+
+TEST(GlobalNorm, SameBitsForAnyNumberOfThreads) {
+  Parameters<float> parameters(0);
+  for (const std::size_t size : {70001, 3, 8192, 12345}) {
+    const auto x =
+        test::make_parameter(parameters, "m.w" + std::to_string(size), {size}, test::constant(0));
+    Tensor<float> g = empty<float>({size});
+    for (std::size_t e = 0; e < size; ++e) g.data()[e] = float(Rng(size).normal(e));
+    test::add_gradient(x, std::move(g));
+  }
+  const int before = threads();
+  set_threads(1);
+  const double expected = global_norm(parameters);
+  EXPECT_NEAR(expected, std::sqrt(90541.0), 2);
+  for (const int count : {2, 3, 8}) {
+    set_threads(count);
+    EXPECT_EQ(global_norm(parameters), expected) << count;
+  }
+  set_threads(before);
+}
+
+TEST(IsFiniteBits, FiresOnInfinityAndNan) {
+  using Limits = std::numeric_limits<double>;
+  for (const double x : {0.0, -0.0, 1.0, Limits::max(), Limits::lowest(), Limits::denorm_min()}) {
+    EXPECT_TRUE(is_finite_bits(x)) << x;
+  }
+  for (const double x : {Limits::infinity(), -Limits::infinity(), Limits::quiet_NaN(),
+                         -Limits::quiet_NaN(), Limits::signaling_NaN()}) {
+    EXPECT_FALSE(is_finite_bits(x)) << x;
+  }
+}
+
+// One NaN anywhere reaches the norm, in whichever block.
+TEST(IsFiniteBits, SeesOneNanInAnyBlock) {
+  for (const std::size_t place : {0, 8191, 8192, 19999}) {
+    Parameters<float> parameters(0);
+    const auto x = test::make_parameter(parameters, "a.x", {20000}, test::constant(0));
+    Tensor<float> g = full<float>({20000}, 1);
+    g(place) = std::numeric_limits<float>::quiet_NaN();
+    test::add_gradient(x, std::move(g));
+    EXPECT_FALSE(is_finite_bits(global_norm(parameters))) << place;
+  }
+}
+
+}  // namespace
+}  // namespace xgrad

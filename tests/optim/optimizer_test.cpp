@@ -1,0 +1,298 @@
+#include <gtest/gtest.h>
+
+#include <xgrad/autograd/parallel.hpp>
+#include <xgrad/optim/table.hpp>
+
+#include "golden.hpp"
+
+namespace xgrad {
+namespace {
+
+using test::add_gradient;
+using test::make_parameter;
+
+// f(x) = x^2 / 2 from x = 1.
+TEST(Adam, GoldenOnAParabola) {
+  Parameters<double> parameters(0);
+  const auto x = make_parameter(parameters, "a.x", Shape{}, test::constant(1));
+  const auto adam = make_optimizer("adam", parameters, {});
+  for (const double expected : {0.9000000009999999, 0.8004122297123379, 0.7015862745044147}) {
+    parameters.zero_grad();
+    add_gradient(x, x.value());
+    adam->step(0.1);
+    EXPECT_NEAR(x.value()(), expected, 1e-15);
+  }
+}
+
+struct Case {
+  std::string name;
+  double lr;
+  double tolerance;
+  OptimizerSettings settings;
+};
+
+class Torch : public testing::TestWithParam<Case> {};
+
+TEST_P(Torch, SameParametersAndState) {
+  const Case& c = GetParam();
+  Parameters<double> parameters(0);
+  test::make_golden_parameters(parameters);
+  const auto optimizer = make_optimizer(c.name, parameters, c.settings);
+  for (std::size_t s = 0; s < 100; ++s) {
+    test::set_golden_gradients(parameters, s);
+    optimizer->step(c.lr);
+    if (s != 0 && s != 99) continue;
+    for (const Parameter<double>& p : parameters) {
+      const std::string name = c.name + "." + std::to_string(s + 1) + "." + p.name;
+      EXPECT_LE(test::difference(p.variable.value(), name), s == 0 ? 1e-14 : c.tolerance) << name;
+    }
+  }
+  EXPECT_EQ(optimizer->steps(), 100u);
+  EXPECT_EQ(optimizer->state().size(), (c.name == "sgd" ? 1 : 2) * parameters.size());
+  for (const OptimizerState<double>& state : optimizer->state()) {
+    EXPECT_LE(test::difference(state.tensor, c.name + ".100." + state.name), c.tolerance)
+        << state.name;
+  }
+}
+
+const OptimizerSettings kAdamSettings{
+    .beta1 = 0.8, .beta2 = 0.95, .eps = 1e-7, .weight_decay = 0.1};
+INSTANTIATE_TEST_SUITE_P(
+    Optimizers, Torch,
+    testing::Values(Case{"adam", 0.01, 1e-12, kAdamSettings},
+                    Case{"adamw", 0.01, 1e-12, kAdamSettings},
+                    Case{"sgd", 0.01, 1e-12, {.weight_decay = 0.1, .momentum = 0.85}}),
+    [](const auto& test) { return test.param.name; });
+
+TEST(Optimizer, FloatFollowsDouble) {
+  for (const std::string& name : optimizer_names()) {
+    Parameters<float> parameters(0);
+    test::make_golden_parameters(parameters);
+    OptimizerSettings settings = kAdamSettings;
+    settings.momentum = 0.85;
+    const auto optimizer = make_optimizer(name, parameters, settings);
+    for (std::size_t s = 0; s < 100; ++s) {
+      test::set_golden_gradients(parameters, s);
+      optimizer->step(0.01);
+    }
+    for (const Parameter<float>& p : parameters) {
+      EXPECT_LE(test::difference(p.variable.value(), name + ".100." + p.name), 1e-4)
+          << name << p.name;
+    }
+  }
+}
+
+TEST(Optimizer, GradientScaleIsTheSameAsScaledGradients) {
+  for (const std::string& name : optimizer_names()) {
+    Parameters<double> a(0), b(0);
+    test::make_golden_parameters(a);
+    test::make_golden_parameters(b);
+    const auto scaled = make_optimizer(name, a, kAdamSettings),
+               plain = make_optimizer(name, b, kAdamSettings);
+    for (std::size_t s = 0; s < 3; ++s) {
+      test::set_golden_gradients(a, s);
+      test::set_golden_gradients(b, s);
+      for (const auto& p : b) {
+        for (double& g : p.variable.mutable_grad()) g *= 0.5;
+      }
+      scaled->step(0.01, 0.5);
+      plain->step(0.01);
+    }
+    for (const auto& p : a) EXPECT_EQ(p.variable.value(), b.at(p.name).value()) << name << p.name;
+  }
+}
+
+// Sizes around the block's, so that blocks hold parts of several tensors and tensors several
+// blocks.
+template <class T>
+std::vector<Tensor<T>> trained(const std::string& name, int thread_count) {
+  const int before = threads();
+  set_threads(thread_count);
+  Parameters<T> parameters(7);
+  std::size_t i = 0;
+  for (const std::size_t size : {3, 8192, 1, 20000, 0, 5, 8190, 40000}) {
+    make_parameter(parameters, "m" + std::to_string(i++) + ".weight", Shape{size, 1},
+                   [](std::span<double> values, const Shape&, const Rng& rng) {
+                     for (std::size_t e = 0; e < values.size(); ++e) values[e] = rng.normal(e);
+                   });
+  }
+  const auto optimizer = make_optimizer(name, parameters, {.weight_decay = 0.1, .momentum = 0.9});
+  for (int s = 0; s < 3; ++s) {
+    parameters.zero_grad();
+    for (const auto& p : parameters) add_gradient(p.variable, p.variable.value());
+    optimizer->step(0.01);
+  }
+  set_threads(before);
+  std::vector<Tensor<T>> result;
+  for (const auto& p : parameters) result.push_back(p.variable.value());
+  for (const auto& s : optimizer->state()) result.push_back(s.tensor);
+  return result;
+}
+
+TEST(Optimizer, SameBitsForAnyNumberOfThreads) {
+  for (const std::string& name : optimizer_names()) {
+    const auto expected = trained<float>(name, 1);
+    for (const int count : {2, 3, 8})
+      EXPECT_EQ(trained<float>(name, count), expected) << name << count;
+  }
+}
+
+// One tensor at a time, each in an optimizer of its own, is what one pass over all of them must
+// equal.
+TEST(Optimizer, OnePassEqualsTensorByTensor) {
+  for (const std::string& name : optimizer_names()) {
+    const auto together = trained<double>(name, 2);
+    std::size_t i = 0;
+    for (const std::size_t size : {3, 8192, 1, 20000, 0, 5, 8190, 40000}) {
+      Parameters<double> parameters(7);
+      const auto x = make_parameter(parameters, "m" + std::to_string(i) + ".weight", Shape{size, 1},
+                                    [](std::span<double> values, const Shape&, const Rng& rng) {
+                                      for (std::size_t e = 0; e < values.size(); ++e) {
+                                        values[e] = rng.normal(e);
+                                      }
+                                    });
+      const auto optimizer =
+          make_optimizer(name, parameters, {.weight_decay = 0.1, .momentum = 0.9});
+      for (int s = 0; s < 3; ++s) {
+        parameters.zero_grad();
+        add_gradient(x, x.value());
+        optimizer->step(0.01);
+      }
+      ASSERT_EQ(x.shape(), together[i].shape());
+      for (std::size_t e = 0; e < size; ++e) {
+        ASSERT_NEAR(x.value().data()[e], together[i].data()[e], 1e-14)
+            << name << " " << i << " " << e;
+      }
+      ++i;
+    }
+  }
+}
+
+TEST(Optimizer, ResumesFromItsState) {
+  for (const std::string& name : optimizer_names()) {
+    Parameters<double> whole(0), first(0), second(0);
+    for (auto* p : {&whole, &first, &second}) test::make_golden_parameters(*p);
+    const auto run = [](Parameters<double>& p, Optimizer<double>& optimizer, std::size_t from,
+                        std::size_t to) {
+      for (std::size_t s = from; s < to; ++s) {
+        test::set_golden_gradients(p, s);
+        optimizer.step(0.01);
+      }
+    };
+    run(whole, *make_optimizer(name, whole, kAdamSettings), 0, 9);
+    const auto a = make_optimizer(name, first, kAdamSettings),
+               b = make_optimizer(name, second, kAdamSettings);
+    run(first, *a, 0, 4);
+    for (const auto& p : second) p.variable.mutable_value() = first.at(p.name).value();
+    for (const auto& s : a->state()) b->set_state(s.name, s.tensor);
+    b->set_steps(a->steps());
+    run(second, *b, 4, 9);
+    for (const auto& p : whole)
+      EXPECT_EQ(p.variable.value(), second.at(p.name).value()) << name << p.name;
+  }
+}
+
+TEST(Optimizer, StateExistsBeforeTheFirstStep) {
+  Parameters<float> parameters(0);
+  test::make_golden_parameters(parameters);
+  const auto adam = make_optimizer("adamw", parameters, {});
+  ASSERT_EQ(adam->state().size(), 12u);
+  EXPECT_EQ(adam->state()[0].name, "exp_avg.embedding.token.weight");
+  EXPECT_EQ(adam->state()[11].name, "exp_avg_sq.head.weight");
+  EXPECT_EQ(adam->state()[11].tensor, zeros<float>({3, 2}));
+  EXPECT_EQ(make_optimizer("sgd", parameters, {})->state()[1].name,
+            "momentum_buffer.embedding.position.weight");
+}
+
+template <class Exception, class F>
+std::string message_of(const F& f) {
+  try {
+    f();
+  } catch (const Exception& e) {
+    return e.what();
+  }
+  return "nothing of that type was thrown";
+}
+
+TEST(Optimizer, NamesEveryParameterThatNoGradientReached) {
+  Parameters<double> parameters(0);
+  test::make_golden_parameters(parameters);
+  const auto adam = make_optimizer("adam", parameters, {});
+  test::set_golden_gradients(parameters, 0);
+  parameters.at("embedding.token.weight").zero_grad();
+  parameters.at("head.weight").zero_grad();
+  const Tensor<double> before = parameters.at("embedding.position.weight").value();
+  EXPECT_EQ(message_of<NumericError>([&] { adam->step(0.1); }),
+            "optimizer: no gradient has reached these parameters:\n  embedding.token.weight\n  "
+            "head.weight");
+  EXPECT_EQ(adam->steps(), 0u);
+  EXPECT_EQ(parameters.at("embedding.position.weight").value(), before);
+}
+
+// A branch behind zero weights is legal: its gradient is zero, but it arrives.
+TEST(Optimizer, AcceptsGradientsThatAreZeroAndLaterOnesThatAreMissing) {
+  Parameters<double> parameters(0);
+  const auto x = make_parameter(parameters, "a.x", {2}, test::constant(1));
+  const auto y = make_parameter(parameters, "a.y", {2}, test::constant(1));
+  const auto adam = make_optimizer("adam", parameters, {});
+  add_gradient(x, zeros<double>({2}));
+  add_gradient(y, full<double>({2}, 1));
+  adam->step(0.1);
+  EXPECT_EQ(x.value(), full<double>({2}, 1));
+  const Tensor<double> before = y.value();
+  parameters.zero_grad();
+  add_gradient(x, full<double>({2}, 1));
+  adam->step(0.1);
+  EXPECT_EQ(y.value(), before);
+  EXPECT_LT(x.value()(0), 1);
+}
+
+TEST(Optimizer, RefusesForeignState) {
+  Parameters<double> parameters(0);
+  make_parameter(parameters, "a.x", {2}, test::constant(1));
+  const auto adam = make_optimizer("adam", parameters, {});
+  EXPECT_EQ(message_of<Error>([&] { adam->set_state("exp_avg.a.y", zeros<double>({2})); }),
+            "optimizer: there is no state tensor 'exp_avg.a.y'");
+  EXPECT_EQ(message_of<ShapeError>([&] {
+              adam->set_state("exp_avg.a.x", zeros<double>({2, 1}));
+            }),
+            "optimizer: state tensor 'exp_avg.a.x' has shape (2), not (2, 1)");
+  EXPECT_EQ(message_of<ConfigError>([&] { make_optimizer("adamax", parameters, {}); }),
+            "there is no optimizer 'adamax'; there are adam, adamw, sgd");
+  make_parameter(parameters, "a.y", {2}, test::constant(1));
+  EXPECT_EQ(message_of<Error>([&] { adam->step(0.1); }),
+            "optimizer: made for 1 parameters, but there are 2 now");
+}
+
+TEST(Optimizer, DecaysMatricesAndNothingElse) {
+  const std::vector<std::tuple<std::string, Shape, bool>> list = {
+      {"embedding.token.weight", {10, 8}, false},
+      {"embedding.position.weight", {16, 8}, false},
+      {"embedding.positions.weight", {16, 8}, false},
+      {"embedding.class_token", {8}, false},
+      {"embedding.class_token", {1, 1, 8}, false},
+      {"embedding.patch.weight", {8, 48}, true},
+      {"embedding.patch.bias", {8}, false},
+      {"encoder.layers.0.norm1.weight", {8}, false},
+      {"encoder.layers.0.norm1.bias", {8}, false},
+      {"encoder.layers.0.norm1.weight", {2, 8}, false},
+      {"encoder.layers.0.attention.in_proj_weight", {24, 8}, true},
+      {"encoder.layers.0.attention.in_proj_bias", {24}, false},
+      {"encoder.layers.0.attention.q_proj_weight", {8, 8}, true},
+      {"encoder.layers.0.attention.out_proj.weight", {8, 8}, true},
+      {"encoder.layers.0.attention.out_proj.bias", {8}, false},
+      {"encoder.layers.0.mlp.linear1.weight", {32, 8}, true},
+      {"encoder.layers.0.mlp.linear1.bias", {32}, false},
+      {"encoder.final_norm.weight", {8}, false},
+      {"head.weight", {10, 8}, true},
+      {"head.bias", {10}, false},
+      {"embedding.weight", {10, 8}, false},
+      {"weight", {10, 8}, true},
+  };
+  for (const auto& [name, shape, expected] : list) {
+    EXPECT_EQ(decays(name, shape), expected) << name << " " << to_string(shape);
+  }
+}
+
+}  // namespace
+}  // namespace xgrad
