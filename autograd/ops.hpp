@@ -148,6 +148,15 @@ Variable<T> attention(const Variable<T>& q, const Variable<T>& k, const Variable
 template <class T>
 Variable<T> self_attention(const Variable<T>& qkv, const Attention& options);
 
+// For inspection, unfused: these do store N x M, and nothing is differentiated.
+
+/// scale Q K^T before the mask, (B, H, N, M)
+template <class T>
+Tensor<T> attention_scores(const Tensor<T>& q, const Tensor<T>& k, const Attention& options);
+/// Its softmax over the keys that the mask keeps, (B, H, N, M), before dropout; 0 at masked keys.
+template <class T>
+Tensor<T> attention_probabilities(const Tensor<T>& q, const Tensor<T>& k, const Attention& options);
+
 // Losses, as a mean over the targets that count; shape ().
 
 struct CrossEntropy {

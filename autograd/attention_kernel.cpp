@@ -1,0 +1,229 @@
+#include <xgrad/autograd/attention_kernel.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <type_traits>
+
+#include <xgrad/autograd/gemm.hpp>
+#include <xgrad/autograd/parallel.hpp>
+#include <xgrad/autograd/rows.hpp>
+#include <xgrad/autograd/scalar.hpp>
+
+namespace xgrad::detail {
+
+namespace {
+
+constexpr std::size_t kBlockElements =
+    65536;  // of a block of scores: it stays in the second-level cache
+constexpr std::size_t kTaskWork = 1 << 18;  // multiplications that pay for a parallel task
+
+template <class T>
+MatrixView<T> view(const T* data, std::size_t stride, Transpose transpose = Transpose::no) {
+  return {data, stride, transpose};
+}
+
+// Writes zeros to rows [begin, end) of a gradient that nobody wrote to yet.
+template <class T>
+void zero_rows(const GradientTokens<T>& d, std::size_t b, std::size_t h, std::size_t begin,
+               std::size_t end) {
+  if (!d.data || d.beta != T(0)) return;
+  for (std::size_t n = begin; n < end; ++n) std::fill_n(d.head(b, h) + n * d.row, d.width, T(0));
+}
+
+template <class T>
+void multiply(T* x, const T* factors, std::size_t n) {
+#pragma omp simd
+  for (std::size_t i = 0; i < n; ++i) x[i] *= factors[i];
+}
+
+template <class T>
+void multiply(T* x, T factor, std::size_t n) {
+#pragma omp simd
+  for (std::size_t i = 0; i < n; ++i) x[i] *= factor;
+}
+
+// s: from scores to probabilities after dropout. ds: from the gradients of those to the gradients
+// of the scores.
+template <class T>
+void backward_row(T* s, T* ds, std::size_t n, T lse, T mean, const T* factors) {
+  if (factors) {
+#pragma omp simd
+    for (std::size_t j = 0; j < n; ++j) {
+      const T p = detail::exp(s[j] - lse);
+      ds[j] = p * (factors[j] * ds[j] - mean);
+      s[j] = p * factors[j];
+    }
+  } else {
+#pragma omp simd
+    for (std::size_t j = 0; j < n; ++j) {
+      const T p = detail::exp(s[j] - lse);
+      ds[j] = p * (ds[j] - mean);
+      s[j] = p;
+    }
+  }
+}
+
+}  // namespace
+
+template <class T>
+AttentionKernel<T>::AttentionKernel(const Attention& options, const AttentionSizes& sizes,
+                                    std::size_t key_width)
+    : options_(options),
+      sizes_(sizes),
+      scale_(T(options.scale ? *options.scale : 1 / std::sqrt(double(key_width)))),
+      stride_((std::max<std::size_t>(1, sizes.keys) + 15) / 16 * 16),
+      keys_(sizes.batch, sizes.keys),
+      gaps_(sizes.batch, 0) {
+  block_rows_ =
+      std::clamp<std::size_t>(kBlockElements / stride_, 1, std::max<std::size_t>(1, sizes.queries));
+  if (!options_.key_mask) return;
+  for (std::size_t b = 0; b < sizes.batch; ++b) {
+    const std::uint8_t* keep = options_.key_mask->data() + b * sizes.keys;
+    while (keys_[b] > 0 && !keep[keys_[b] - 1]) --keys_[b];
+    gaps_[b] = std::find(keep, keep + keys_[b], 0) != keep + keys_[b];
+  }
+}
+
+// Calls body(block, scratch) for all blocks, those of a head in order on one thread.
+template <class T>
+template <class Body>
+void AttentionKernel<T>::for_each_block(std::size_t width, std::size_t score_blocks,
+                                        const Body& body) const {
+  const std::size_t work = std::max<std::size_t>(1, sizes_.queries * sizes_.keys * width);
+  const std::size_t heads = options_.heads, block = block_rows_ * stride_;
+  const auto run = [&](std::size_t begin, std::size_t end) {
+    Tensor<T> memory = empty<T>({score_blocks * block + stride_ + block_rows_});
+    T* const rest = memory.data() + score_blocks * block;
+    const Scratch scratch{memory.data(), memory.data() + block, rest, rest + stride_};
+    for (std::size_t i = begin; i < end; ++i) {
+      const std::size_t b = i / heads;
+      for (std::size_t row = 0; row < sizes_.queries; row += block_rows_) {
+        body(Block{b, i % heads, row, std::min(block_rows_, sizes_.queries - row), keys_[b]},
+             scratch);
+      }
+    }
+  };
+  parallel_for(sizes_.batch * heads, std::max<std::size_t>(1, kTaskWork / work), run);
+}
+
+// s = scale Q K^T, -inf where the key is masked.
+template <class T>
+void AttentionKernel<T>::compute_scores(const AttentionInputs<T>& in, const Block& at, T* s) const {
+  gemm(at.rows, at.keys, in.q.width, scale_,
+       view(in.q.head(at.b, at.h) + at.begin * in.q.row, in.q.row),
+       view(in.k.head(at.b, at.h), in.k.row, Transpose::yes), T(0), s, stride_);
+  if (!gaps_[at.b]) return;
+  const std::uint8_t* keep = options_.key_mask->data() + at.b * sizes_.keys;
+  for (std::size_t i = 0; i < at.rows; ++i, s += stride_) {
+    for (std::size_t j = 0; j < at.keys; ++j) {
+      s[j] = keep[j] ? s[j] : -std::numeric_limits<T>::infinity();
+    }
+  }
+}
+
+// The dropout factors of a row of a block; null without dropout.
+template <class T>
+const T* AttentionKernel<T>::dropout_row(const Block& at, std::size_t row, T* buffer) const {
+  const Dropout& dropout = options_.dropout;
+  if (dropout.p == 0) return nullptr;
+  dropout_factors(dropout.rng, dropout.p, dropout.first_sample + std::uint32_t(at.b),
+                  std::uint32_t(at.h), std::uint32_t(at.begin + row), at.keys, buffer);
+  return buffer;
+}
+
+template <class T>
+std::size_t AttentionKernel<T>::first_lse(const Block& at) const {
+  return (at.b * options_.heads + at.h) * sizes_.queries + at.begin;
+}
+
+template <class T>
+void AttentionKernel<T>::forward(const AttentionInputs<T>& in, const Tokens<T>& y) {
+  lse_ = empty<T>({sizes_.batch, options_.heads, sizes_.queries});
+  for_each_block(in.q.width + in.v.width, 1, [&](const Block& at, const Scratch& scratch) {
+    forward_block(in, at, y, scratch);
+  });
+}
+
+template <class T>
+void AttentionKernel<T>::forward_block(const AttentionInputs<T>& in, const Block& at,
+                                       const Tokens<T>& y, const Scratch& scratch) {
+  T* out = y.head(at.b, at.h) + at.begin * y.row;
+  if (at.keys == 0) {
+    for (std::size_t i = 0; i < at.rows; ++i) std::fill_n(out + i * y.row, y.width, T(0));
+    return;
+  }
+  compute_scores(in, at, scratch.scores);
+  T* const lse = lse_.data() + first_lse(at);
+  for (std::size_t i = 0; i < at.rows; ++i) {
+    T* p = scratch.scores + i * stride_;
+    const T largest = row_max(p, at.keys);
+    const T sum = exp_row(p, at.keys, largest, p);
+    lse[i] = largest + std::log(sum);
+    scratch.inverse[i] = T(1) / sum;
+    if (const T* factors = dropout_row(at, i, scratch.factors)) multiply(p, factors, at.keys);
+  }
+  gemm(at.rows, y.width, at.keys, T(1), view(scratch.scores, stride_),
+       view(in.v.head(at.b, at.h), in.v.row), T(0), out, y.row);
+  for (std::size_t i = 0; i < at.rows; ++i) multiply(out + i * y.row, scratch.inverse[i], y.width);
+}
+
+// With P = softmax(S), S = scale Q K^T, dropout factors F and Y = (F P) V, for a head (products of
+// capitals by element where there are no vectors):
+//   d(F P) = dY V^T,  dS = P (F d(F P) - D) with D_i = sum_j P_ij F_ij d(F P)_ij = dY_i . Y_i,
+//   dV = (F P)^T dY,  dQ = scale dS K,  dK = scale dS^T Q.
+// P is computed again from S and the saved log-sum-exp. Fully masked rows have no gradient.
+template <class T>
+void AttentionKernel<T>::backward(const AttentionInputs<T>& in, const Tokens<const T>& y,
+                                  const Tokens<const T>& dy, const AttentionGradients<T>& d) const {
+  for_each_block(2 * (in.q.width + in.v.width), 2, [&](const Block& at, const Scratch& scratch) {
+    if (at.begin == 0) {
+      zero_rows(d.k, at.b, at.h, at.keys, sizes_.keys);
+      zero_rows(d.v, at.b, at.h, at.keys, sizes_.keys);
+    }
+    if (at.keys == 0) {
+      zero_rows(d.q, at.b, at.h, at.begin, at.begin + at.rows);
+    } else {
+      backward_block(in, at, y, dy, d, scratch);
+    }
+  });
+}
+
+template <class T>
+void AttentionKernel<T>::backward_block(const AttentionInputs<T>& in, const Block& at,
+                                        const Tokens<const T>& y, const Tokens<const T>& dy,
+                                        const AttentionGradients<T>& d,
+                                        const Scratch& scratch) const {
+  const T* q = in.q.head(at.b, at.h) + at.begin * in.q.row;
+  const T* out = y.head(at.b, at.h) + at.begin * y.row;
+  const T* dout = dy.head(at.b, at.h) + at.begin * dy.row;
+  T *s = scratch.scores, *ds = scratch.dscores;
+  compute_scores(in, at, s);
+  gemm(at.rows, at.keys, y.width, T(1), view(dout, dy.row),
+       view(in.v.head(at.b, at.h), in.v.row, Transpose::yes), T(0), ds, stride_);
+  const T* lse = lse_.data() + first_lse(at);
+  for (std::size_t i = 0; i < at.rows; ++i) {
+    backward_row(s + i * stride_, ds + i * stride_, at.keys, lse[i],
+                 dot(dout + i * dy.row, out + i * y.row, y.width),
+                 dropout_row(at, i, scratch.factors));
+  }
+  const T first = at.begin == 0 ? T(0) : T(1);  // later blocks of a head add to dk and dv
+  if (d.v.data) {
+    gemm(at.keys, y.width, at.rows, T(1), view(s, stride_, Transpose::yes), view(dout, dy.row),
+         std::max(first, d.v.beta), d.v.head(at.b, at.h), d.v.row);
+  }
+  if (d.q.data) {
+    gemm(at.rows, in.q.width, at.keys, scale_, view(ds, stride_),
+         view(in.k.head(at.b, at.h), in.k.row), d.q.beta, d.q.head(at.b, at.h) + at.begin * d.q.row,
+         d.q.row);
+  }
+  if (d.k.data) {
+    gemm(at.keys, in.q.width, at.rows, scale_, view(ds, stride_, Transpose::yes), view(q, in.q.row),
+         std::max(first, d.k.beta), d.k.head(at.b, at.h), d.k.row);
+  }
+}
+
+#define XGRAD_INSTANTIATE(T) template class AttentionKernel<T>;
+XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
+
+}  // namespace xgrad::detail

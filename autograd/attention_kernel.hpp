@@ -1,0 +1,87 @@
+// The one implementation of attention: rows anywhere in memory, forward and backward. Not
+// installed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <xgrad/autograd/ops.hpp>
+
+namespace xgrad::detail {
+
+/// q, k, v, the result, or a gradient of one: token n of head h of sample b begins at
+/// data + b sample + n row + h width.
+template <class P>
+struct Tokens {
+  P* data = nullptr;
+  std::size_t sample = 0, row = 0, width = 0;  // width: of one head
+
+  P* head(std::size_t b, std::size_t h) const { return data + b * sample + h * width; }
+};
+
+/// Where a gradient goes; null data where none is wanted.
+template <class T>
+struct GradientTokens : Tokens<T> {
+  T beta = 0;  // 0: write, 1: add
+};
+
+struct AttentionSizes {
+  std::size_t batch, queries, keys;
+};
+
+template <class T>
+struct AttentionInputs {
+  Tokens<const T> q, k, v;
+};
+
+template <class T>
+struct AttentionGradients {
+  GradientTokens<T> q, k, v;
+};
+
+/// Keeps one log-sum-exp a head and query from forward for backward. While it runs, a thread holds
+/// one block (forward) or two (backward) of scores, some query rows by all keys, of bounded size:
+/// memory is linear in the number of tokens.
+template <class T>
+class AttentionKernel {
+ public:
+  /// Requires: a mask, if any, is (batch, keys).
+  AttentionKernel(const Attention& options, const AttentionSizes& sizes, std::size_t key_width);
+
+  void forward(const AttentionInputs<T>& in, const Tokens<T>& y);
+  void backward(const AttentionInputs<T>& in, const Tokens<const T>& y, const Tokens<const T>& dy,
+                const AttentionGradients<T>& d) const;
+
+ private:
+  // Query rows [begin, begin + rows) of a head, and the keys that its sample has.
+  struct Block {
+    std::size_t b, h, begin, rows, keys;
+  };
+  // What a thread works in: `scores` and `dscores` (block_rows_, stride_), a row of dropout
+  // factors, and the reciprocal sums of the rows.
+  struct Scratch {
+    T *scores, *dscores, *factors, *inverse;
+  };
+
+  template <class Body>
+  void for_each_block(std::size_t width, std::size_t score_blocks, const Body& body) const;
+  void compute_scores(const AttentionInputs<T>& in, const Block& at, T* s) const;
+  const T* dropout_row(const Block& at, std::size_t row, T* buffer) const;
+  std::size_t first_lse(const Block& at) const;
+  void forward_block(const AttentionInputs<T>& in, const Block& at, const Tokens<T>& y,
+                     const Scratch& scratch);
+  void backward_block(const AttentionInputs<T>& in, const Block& at, const Tokens<const T>& y,
+                      const Tokens<const T>& dy, const AttentionGradients<T>& d,
+                      const Scratch& scratch) const;
+
+  Attention options_;
+  AttentionSizes sizes_;
+  T scale_;
+  std::size_t block_rows_, stride_;  // of a block of scores
+  std::vector<std::size_t> keys_;    // a sample: the keys from here on are all masked
+  std::vector<std::uint8_t> gaps_;   // a sample: whether a key before is masked too
+  Tensor<T> lse_;                    // (batch, heads, queries)
+};
+
+}  // namespace xgrad::detail

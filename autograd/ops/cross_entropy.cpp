@@ -1,0 +1,146 @@
+#include <cmath>
+#include <vector>
+
+#include <xgrad/autograd/op.hpp>
+#include <xgrad/autograd/ops.hpp>
+#include <xgrad/autograd/parallel.hpp>
+#include <xgrad/autograd/rows.hpp>
+#include <xgrad/autograd/scalar.hpp>
+
+namespace xgrad {
+
+namespace {
+
+// The loss of a row z with target y is sum_c t_c (lse(z) - z_c), with t_c = w_c (smoothing / V + [c
+// = y] (1 - smoothing)) and the class weights w; their mean divides by the sum of w_y over the
+// targets that count.
+template <class T>
+struct CrossEntropyOp final : Op<T> {
+  using Sum = detail::Sum<T>;
+
+  CrossEntropyOp(const Ids& targets, const CrossEntropy& options)
+      : targets(targets), options(options) {}
+  const char* name() const override { return "cross_entropy"; }
+
+  Value<T> forward(const Inputs<T>& in) override {
+    rows = detail::rows_of("cross_entropy", in[0].shape());
+    check_inputs(in[0].shape());
+    logits = in.save(0);
+    lse = empty<T>({rows.count});
+    const std::size_t grain = rows.grain();
+    std::vector<Sum> blocks((rows.count + grain - 1) / grain);
+    parallel_for(rows.count, grain, [&](std::size_t begin, std::size_t end) {
+      Sum sum = 0;
+      for (std::size_t row = begin; row < end; ++row) {
+        if (counts(row)) sum += Sum(forward_row(row));
+      }
+      blocks[begin / grain] = sum;
+    });
+    Sum total = 0;
+    for (const Sum sum : blocks) total += sum;
+    const Sum divisor = options.normalizer ? Sum(*options.normalizer) : weight_of_targets();
+    inverse = divisor > 0 ? Sum(1) / divisor : Sum(0);
+    auto loss = make_value<T>({});
+    *loss->data() = divisor > 0 ? T(total / divisor) : T(0);
+    return loss;
+  }
+
+  // The maximum is subtracted from logits and lse alike, so large logits do not cancel.
+  T forward_row(std::size_t row) {
+    const T* z = logits->data() + row * rows.width;
+    const T largest = detail::row_max(z, rows.width);
+    const T log_sum = std::log(detail::exp_sum(z, rows.width, largest));
+    lse(row) = largest + log_sum;
+    const auto y = std::size_t(targets.data()[row]);
+    T loss = T(1 - options.label_smoothing) * class_weight(y) * (log_sum - (z[y] - largest));
+    if (options.label_smoothing > 0) {
+      T sum = 0;
+      for (std::size_t c = 0; c < rows.width; ++c)
+        sum += class_weight(c) * (log_sum - (z[c] - largest));
+      loss += T(options.label_smoothing) / T(rows.width) * sum;
+    }
+    return loss;
+  }
+
+  // d lse/dz_c = p_c = exp(z_c - lse), so dz_c = (p_c sum_k t_k - t_c) dloss / divisor.
+  void backward(Tensor<T> dloss, Grads<T>& dx) const override {
+    const auto target = dx.target(0);
+    const T scale = T(Sum(*dloss.data()) * inverse);
+    Tensor<T> even = empty<T>({rows.width});  // what every class has of t, whatever the target
+    T even_sum = 0;
+    for (std::size_t c = 0; c < rows.width; ++c) {
+      even(c) = T(options.label_smoothing) / T(rows.width) * class_weight(c);
+      even_sum += even(c);
+    }
+    parallel_for(rows.count, rows.grain(), [&](std::size_t begin, std::size_t end) {
+      for (std::size_t row = begin; row < end; ++row) {
+        T* d = target.data + row * rows.width;
+        if (target.fresh) std::fill_n(d, rows.width, T(0));
+        if (scale == T(0) || !counts(row)) continue;
+        const auto y = std::size_t(targets.data()[row]);
+        const T own = T(1 - options.label_smoothing) * class_weight(y), all = own + even_sum,
+                shift = lse(row);
+        const T* z = logits->data() + row * rows.width;
+        const T* rest = even.data();
+#pragma omp simd
+        for (std::size_t c = 0; c < rows.width; ++c) {
+          d[c] += scale * (all * detail::exp(z[c] - shift) - rest[c]);
+        }
+        d[y] -= scale * own;
+      }
+    });
+  }
+
+  void check_inputs(const Shape& shape) const {
+    const Shape expected(shape.begin(), shape.end() - 1);
+    check_shape(targets.shape() == expected, "cross_entropy: logits ", shape, ": expected targets ",
+                expected, ", got ", targets.shape());
+    check_shape(options.class_weights.empty() || options.class_weights.size() == rows.width,
+                "cross_entropy: logits ", shape, ": expected ", rows.width, " class weights, got ",
+                options.class_weights.size());
+    for (std::size_t row = 0; row < rows.count; ++row) {
+      const std::int32_t y = targets.data()[row];
+      if (!counts(row) || (y >= 0 && std::size_t(y) < rows.width)) continue;
+      detail::fail<ShapeError>("cross_entropy: target ", y, " at ",
+                               detail::index_of(row, targets.shape()), ": expected a class in [0, ",
+                               rows.width, ") or ", options.ignore_index);
+    }
+  }
+
+  bool counts(std::size_t row) const {
+    return targets.data()[row] != options.ignore_index;
+  }
+  T class_weight(std::size_t c) const {
+    return options.class_weights.empty() ? T(1) : T(options.class_weights[c]);
+  }
+  Sum weight_of_targets() const {
+    Sum sum = 0;
+    for (std::size_t row = 0; row < rows.count; ++row) {
+      if (counts(row)) sum += Sum(class_weight(std::size_t(targets.data()[row])));
+    }
+    return sum;
+  }
+
+  Ids targets;
+  CrossEntropy options;
+  detail::Rows rows{};
+  Saved<T> logits;
+  Tensor<T> lse;    // a row each
+  Sum inverse = 0;  // of the divisor; 0 when no target counts
+};
+
+}  // namespace
+
+template <class T>
+Variable<T> cross_entropy(const Variable<T>& logits, const Ids& targets,
+                          const CrossEntropy& options) {
+  check_shape(options.label_smoothing >= 0 && options.label_smoothing < 1,
+              "cross_entropy: expected 0 <= label_smoothing < 1, got ", options.label_smoothing);
+  return apply<T>(std::make_unique<CrossEntropyOp<T>>(targets, options), {logits});
+}
+
+#define XGRAD_INSTANTIATE(T) \
+  template Variable<T> cross_entropy(const Variable<T>&, const Ids&, const CrossEntropy&);
+XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
+
+}  // namespace xgrad

@@ -1,0 +1,118 @@
+#include <xgrad/autograd/op.hpp>
+#include <xgrad/autograd/ops.hpp>
+#include <xgrad/autograd/parallel.hpp>
+#include <xgrad/autograd/rows.hpp>
+#include <xgrad/autograd/scalar.hpp>
+
+namespace xgrad {
+
+namespace {
+
+void check_rate(const char* op, double p) {
+  check_shape(p >= 0 && p < 1, op, ": expected 0 <= p < 1, got ", p);
+}
+
+// Calls body(offset, factors, width) for every row of a tensor of this shape; the factors are
+// computed, not stored, so backward sees those of forward.
+template <class T, class Body>
+void for_each_masked_row(const char* op, const Shape& shape, const Dropout& options,
+                         const Body& body) {
+  const detail::Rows rows = detail::rows_of(op, shape);
+  const std::size_t tokens = shape.size() < 2 ? 1 : std::max<std::size_t>(1, rows.count / shape[0]);
+  parallel_for(rows.count, rows.grain(), [&](std::size_t begin, std::size_t end) {
+    Tensor<T> factors = empty<T>({rows.width});
+    for (std::size_t row = begin; row < end; ++row) {
+      dropout_factors(options.rng, options.p, options.first_sample + std::uint32_t(row / tokens), 0,
+                      std::uint32_t(row % tokens), rows.width, factors.data());
+      body(row * rows.width, factors.data(), rows.width);
+    }
+  });
+}
+
+template <class T>
+void multiply_by_factors(const char* op, const Dropout& options, const Tensor<T>& x, Tensor<T>& y) {
+  for_each_masked_row<T>(op, x.shape(), options,
+                         [&](std::size_t at, const T* factors, std::size_t n) {
+                           const T* in = x.data() + at;
+                           T* out = y.data() + at;
+#pragma omp simd
+                           for (std::size_t i = 0; i < n; ++i) out[i] = in[i] * factors[i];
+                         });
+}
+
+template <class T>
+struct DropoutOp final : Op<T> {
+  explicit DropoutOp(const Dropout& options) : options(options) {}
+  const char* name() const override { return "dropout"; }
+
+  Value<T> forward(const Inputs<T>& x) override {
+    auto y = make_value<T>(x[0].shape());
+    multiply_by_factors(name(), options, x[0], *y);
+    return y;
+  }
+
+  // y = f x, so dx = f dy.
+  void backward(Tensor<T> dy, Grads<T>& dx) const override {
+    multiply_by_factors(name(), options, dy, dy);
+    dx.add(0, std::move(dy));
+  }
+
+  Dropout options;
+};
+
+template <class T>
+struct DropoutAdd final : Op<T> {
+  explicit DropoutAdd(const Dropout& options) : options(options) {}
+  const char* name() const override { return "dropout_add"; }
+
+  Value<T> forward(const Inputs<T>& in) override {
+    auto y = make_value<T>(in[0].shape());
+    for_each_masked_row<T>(name(), in[0].shape(), options,
+                           [&](std::size_t at, const T* factors, std::size_t n) {
+                             const T* x = in[0].data() + at;
+                             const T* residual = in[1].data() + at;
+                             T* out = y->data() + at;
+#pragma omp simd
+                             for (std::size_t i = 0; i < n; ++i)
+                               out[i] = residual[i] + x[i] * factors[i];
+                           });
+    return y;
+  }
+
+  // y = residual + f x, so dx = f dy and dresidual = dy.
+  void backward(Tensor<T> dy, Grads<T>& dx) const override {
+    if (dx.wants(0)) {
+      Tensor<T> d = empty<T>(dy.shape());
+      multiply_by_factors(name(), options, dy, d);
+      dx.add(0, std::move(d));
+    }
+    dx.add(1, std::move(dy));
+  }
+
+  Dropout options;
+};
+
+}  // namespace
+
+template <class T>
+Variable<T> dropout(const Variable<T>& x, const Dropout& options) {
+  check_rate("dropout", options.p);
+  if (options.p == 0) return x;
+  return apply<T>(std::make_unique<DropoutOp<T>>(options), {x});
+}
+
+template <class T>
+Variable<T> dropout_add(const Variable<T>& x, const Variable<T>& residual, const Dropout& options) {
+  check_rate("dropout_add", options.p);
+  check_shape(x.shape() == residual.shape(), "dropout_add: x has shape ", x.shape(), ", residual ",
+              residual.shape());
+  if (options.p == 0) return add(residual, x);
+  return apply<T>(std::make_unique<DropoutAdd<T>>(options), {x, residual});
+}
+
+#define XGRAD_INSTANTIATE(T)                                        \
+  template Variable<T> dropout(const Variable<T>&, const Dropout&); \
+  template Variable<T> dropout_add(const Variable<T>&, const Variable<T>&, const Dropout&);
+XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
+
+}  // namespace xgrad

@@ -1,0 +1,139 @@
+#include <cmath>
+
+#include <xgrad/autograd/op.hpp>
+#include <xgrad/autograd/ops.hpp>
+#include <xgrad/autograd/parallel.hpp>
+#include <xgrad/autograd/rows.hpp>
+#include <xgrad/autograd/scalar.hpp>
+
+namespace xgrad {
+
+namespace {
+
+using detail::Rows;
+
+// x is kept, which mostly lives on anyway, and two numbers a row; x's normalised form is not.
+template <class T>
+struct LayerNorm final : Op<T> {
+  explicit LayerNorm(double eps) : eps(eps) {}
+  const char* name() const override { return "layer_norm"; }
+
+  Value<T> forward(const Inputs<T>& in) override {
+    rows = detail::rows_of("layer_norm", in[0].shape());
+    check_shape(rows.width > 0, "layer_norm: x: expected at least one feature, got ",
+                in[0].shape());
+    const Shape features{rows.width};
+    check_shape(in[1].shape() == features, "layer_norm: weight: expected ", features, ", got ",
+                in[1].shape());
+    check_shape(in[2].shape() == features, "layer_norm: bias: expected ", features, ", got ",
+                in[2].shape());
+    x = in.save(0);
+    weight = in.save(1);
+    mean = empty<T>({rows.count});
+    rstd = empty<T>({rows.count});
+    auto y = make_value<T>(in[0].shape());
+    parallel_for(rows.count, rows.grain(), [&](std::size_t begin, std::size_t end) {
+      for (std::size_t row = begin; row < end; ++row) {
+        forward_row(row, in[2].data(), y->data() + row * rows.width);
+      }
+    });
+    return y;
+  }
+
+  void forward_row(std::size_t row, const T* bias, T* y) {
+    const std::size_t n = rows.width;
+    const T* in = x->data() + row * n;
+    const T first = in[0];  // subtracted before the sum: a constant row has variance 0 exactly
+    T sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (std::size_t i = 0; i < n; ++i) sum += in[i] - first;
+    const T m = first + sum / T(n);
+    T squares = 0;
+#pragma omp simd reduction(+ : squares)
+    for (std::size_t i = 0; i < n; ++i) squares += (in[i] - m) * (in[i] - m);
+    const T variance = squares / T(n) + T(eps);
+    const T r = variance == T(0) ? T(0) : T(1) / std::sqrt(variance);
+    const T* w = weight->data();
+#pragma omp simd
+    for (std::size_t i = 0; i < n; ++i) y[i] = (in[i] - m) * r * w[i] + bias[i];
+    mean(row) = m;
+    rstd(row) = r;
+  }
+
+  // With xhat = r (x - mean), r = (var + eps)^(-1/2): dvar/dx_i = 2 (x_i - mean) / D, so dr/dx_i =
+  // -r^2 xhat_i / D and dxhat_j/dx_i = r (delta_ij - 1/D - xhat_j xhat_i / D). For g = dxhat =
+  // weight dy:
+  //   dx = r (g - mean(g) - xhat mean(g xhat)),  dweight = sum over rows of dy xhat,  dbias = sum
+  //   over rows of dy.
+  void backward(Tensor<T> dy, Grads<T>& dx) const override {
+    using Target = typename Grads<T>::Target;
+    const Target d = dx.wants(0) ? dx.target(0) : Target{nullptr, false};
+    const std::size_t grain = 4 * rows.grain(), blocks = (rows.count + grain - 1) / grain;
+    Tensor<T> columns =
+        zeros<T>({blocks, 2, rows.width});  // each block's sums for dweight and dbias
+    parallel_for(rows.count, grain, [&](std::size_t begin, std::size_t end) {
+      T* dweight = columns.data() + begin / grain * 2 * rows.width;
+      for (std::size_t row = begin; row < end; ++row) {
+        backward_row(row, dy.data() + row * rows.width, dweight, dweight + rows.width, d);
+      }
+    });
+    for (std::size_t i = 0; i < 2; ++i) {
+      if (!dx.wants(1 + i)) continue;
+      Tensor<T> sum = zeros<T>({rows.width});
+      for (std::size_t block = 0; block < blocks; ++block) {
+        const T* term = columns.data() + (2 * block + i) * rows.width;
+        for (std::size_t j = 0; j < rows.width; ++j) sum(j) += term[j];
+      }
+      dx.add(1 + i, std::move(sum));
+    }
+  }
+
+  void backward_row(std::size_t row, const T* dy, T* dweight, T* dbias,
+                    typename Grads<T>::Target target) const {
+    const std::size_t n = rows.width;
+    const T* in = x->data() + row * n;
+    const T* w = weight->data();
+    const T m = mean(row), r = rstd(row);
+    T sum = 0, sum_xhat = 0;
+#pragma omp simd reduction(+ : sum, sum_xhat)
+    for (std::size_t i = 0; i < n; ++i) {
+      const T xhat = (in[i] - m) * r;
+      const T g = dy[i] * w[i];
+      dweight[i] += dy[i] * xhat;
+      dbias[i] += dy[i];
+      sum += g;
+      sum_xhat += g * xhat;
+    }
+    if (!target.data) return;
+    T* dx = target.data + row * n;
+    const T a = sum / T(n), b = sum_xhat / T(n);
+    if (target.fresh) {
+#pragma omp simd
+      for (std::size_t i = 0; i < n; ++i) dx[i] = r * (dy[i] * w[i] - a - (in[i] - m) * r * b);
+    } else {
+#pragma omp simd
+      for (std::size_t i = 0; i < n; ++i) dx[i] += r * (dy[i] * w[i] - a - (in[i] - m) * r * b);
+    }
+  }
+
+  double eps;
+  Rows rows{};
+  Saved<T> x, weight;
+  Tensor<T> mean, rstd;  // a row each
+};
+
+}  // namespace
+
+template <class T>
+Variable<T> layer_norm(const Variable<T>& x, const Variable<T>& weight, const Variable<T>& bias,
+                       double eps) {
+  check_shape(eps >= 0, "layer_norm: expected eps >= 0, got ", eps);
+  return apply<T>(std::make_unique<LayerNorm<T>>(eps), {x, weight, bias});
+}
+
+#define XGRAD_INSTANTIATE(T)                                                                  \
+  template Variable<T> layer_norm(const Variable<T>&, const Variable<T>&, const Variable<T>&, \
+                                  double);
+XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
+
+}  // namespace xgrad

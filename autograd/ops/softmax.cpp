@@ -1,0 +1,110 @@
+#include <cmath>
+
+#include <xgrad/autograd/op.hpp>
+#include <xgrad/autograd/ops.hpp>
+#include <xgrad/autograd/parallel.hpp>
+#include <xgrad/autograd/rows.hpp>
+#include <xgrad/autograd/scalar.hpp>
+
+namespace xgrad {
+
+namespace {
+
+using detail::Rows;
+
+template <class T>
+struct Softmax final : Op<T> {
+  const char* name() const override { return "softmax"; }
+
+  Value<T> forward(const Inputs<T>& x) override {
+    const Rows rows = detail::rows_of("softmax", x[0].shape());
+    y = make_value<T>(x[0].shape());
+    parallel_for(rows.count, rows.grain(), [&](std::size_t begin, std::size_t end) {
+      for (std::size_t row = begin; row < end; ++row) {
+        const T* in = x[0].data() + row * rows.width;
+        T* out = y->data() + row * rows.width;
+        const T scale =
+            T(1) / detail::exp_row(in, rows.width, detail::row_max(in, rows.width), out);
+#pragma omp simd
+        for (std::size_t i = 0; i < rows.width; ++i) out[i] *= scale;
+      }
+    });
+    return y;
+  }
+
+  // dy_j/dx_i = y_j (delta_ij - y_i), so dx = y (dy - sum_j dy_j y_j).
+  void backward(Tensor<T> dy, Grads<T>& dx) const override {
+    const Rows rows = detail::rows_of("softmax", dy.shape());
+    parallel_for(rows.count, rows.grain(), [&](std::size_t begin, std::size_t end) {
+      for (std::size_t row = begin; row < end; ++row) {
+        const T* out = y->data() + row * rows.width;
+        T* d = dy.data() + row * rows.width;
+        const T mean = detail::dot(d, out, rows.width);
+#pragma omp simd
+        for (std::size_t i = 0; i < rows.width; ++i) d[i] = out[i] * (d[i] - mean);
+      }
+    });
+    dx.add(0, std::move(dy));
+  }
+
+  Value<T> y;
+};
+
+template <class T>
+struct LogSoftmax final : Op<T> {
+  const char* name() const override { return "log_softmax"; }
+
+  Value<T> forward(const Inputs<T>& x) override {
+    const Rows rows = detail::rows_of("log_softmax", x[0].shape());
+    y = make_value<T>(x[0].shape());
+    parallel_for(rows.count, rows.grain(), [&](std::size_t begin, std::size_t end) {
+      for (std::size_t row = begin; row < end; ++row) {
+        const T* in = x[0].data() + row * rows.width;
+        T* out = y->data() + row * rows.width;
+        const T largest = detail::row_max(in, rows.width);
+        const T log_sum = std::log(detail::exp_sum(in, rows.width, largest));
+#pragma omp simd
+        for (std::size_t i = 0; i < rows.width; ++i) out[i] = (in[i] - largest) - log_sum;
+      }
+    });
+    return y;
+  }
+
+  // y = x - log sum exp x, and d(log sum exp x)/dx_i = exp(y_i), so dx = dy - exp(y) sum_j dy_j.
+  void backward(Tensor<T> dy, Grads<T>& dx) const override {
+    const Rows rows = detail::rows_of("log_softmax", dy.shape());
+    parallel_for(rows.count, rows.grain(), [&](std::size_t begin, std::size_t end) {
+      for (std::size_t row = begin; row < end; ++row) {
+        const T* out = y->data() + row * rows.width;
+        T* d = dy.data() + row * rows.width;
+        T sum = 0;
+#pragma omp simd reduction(+ : sum)
+        for (std::size_t i = 0; i < rows.width; ++i) sum += d[i];
+#pragma omp simd
+        for (std::size_t i = 0; i < rows.width; ++i) d[i] -= detail::exp(out[i]) * sum;
+      }
+    });
+    dx.add(0, std::move(dy));
+  }
+
+  Value<T> y;
+};
+
+}  // namespace
+
+template <class T>
+Variable<T> softmax(const Variable<T>& x) {
+  return apply<T>(std::make_unique<Softmax<T>>(), {x});
+}
+
+template <class T>
+Variable<T> log_softmax(const Variable<T>& x) {
+  return apply<T>(std::make_unique<LogSoftmax<T>>(), {x});
+}
+
+#define XGRAD_INSTANTIATE(T)                        \
+  template Variable<T> softmax(const Variable<T>&); \
+  template Variable<T> log_softmax(const Variable<T>&);
+XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
+
+}  // namespace xgrad
