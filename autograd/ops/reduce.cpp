@@ -60,18 +60,27 @@ void sum_middle(const T* x, const detail::AxisView& v, T factor, T* y) {
   });
 }
 
+struct Sum {
+  static constexpr const char* kName = "sum";
+  static constexpr bool kMean = false;
+};
+
+struct Mean {
+  static constexpr const char* kName = "mean";
+  static constexpr bool kMean = true;
+};
+
 // Sum or mean of x as (outer, extent, inner) over the middle.
-template <class T>
+template <class T, class Kind>
 struct Reduce final : Op<T> {
-  Reduce(const char* name, bool mean, std::optional<std::size_t> axis)
-      : label(name), mean(mean), axis(axis) {}
-  const char* name() const override { return label; }
+  explicit Reduce(std::optional<std::size_t> axis) : axis(axis) {}
+  const char* name() const override { return Kind::kName; }
 
   Value<T> forward(const Inputs<T>& x) override {
     shape = x[0].shape();
-    view = axis ? detail::split_at(label, shape, *axis) : detail::AxisView{1, x[0].size(), 1};
-    check_shape(!mean || view.extent > 0, label, ": nothing to average in shape ", shape);
-    factor = mean ? T(1) / T(view.extent) : T(1);
+    view = axis ? detail::split_at(name(), shape, *axis) : detail::AxisView{1, x[0].size(), 1};
+    check_shape(!Kind::kMean || view.extent > 0, name(), ": nothing to average in shape ", shape);
+    factor = Kind::kMean ? T(1) / T(view.extent) : T(1);
     auto y = make_value<T>(axis ? detail::without_axis(shape, *axis) : Shape{});
     if (view.inner > 1) {
       sum_middle(x[0].data(), view, factor, y->data());
@@ -99,8 +108,6 @@ struct Reduce final : Op<T> {
     dx.add(0, std::move(d));
   }
 
-  const char* label;
-  bool mean;
   std::optional<std::size_t> axis;
   Shape shape;
   detail::AxisView view;
@@ -159,22 +166,22 @@ struct MaskedMean final : Op<T> {
 
 template <class T>
 Variable<T> sum(const Variable<T>& x) {
-  return apply<T>(std::make_unique<Reduce<T>>("sum", false, std::nullopt), {x});
+  return apply<T>(std::make_unique<Reduce<T, Sum>>(std::nullopt), {x});
 }
 
 template <class T>
 Variable<T> sum(const Variable<T>& x, std::size_t axis) {
-  return apply<T>(std::make_unique<Reduce<T>>("sum", false, axis), {x});
+  return apply<T>(std::make_unique<Reduce<T, Sum>>(axis), {x});
 }
 
 template <class T>
 Variable<T> mean(const Variable<T>& x) {
-  return apply<T>(std::make_unique<Reduce<T>>("mean", true, std::nullopt), {x});
+  return apply<T>(std::make_unique<Reduce<T, Mean>>(std::nullopt), {x});
 }
 
 template <class T>
 Variable<T> mean(const Variable<T>& x, std::size_t axis) {
-  return apply<T>(std::make_unique<Reduce<T>>("mean", true, axis), {x});
+  return apply<T>(std::make_unique<Reduce<T, Mean>>(axis), {x});
 }
 
 template <class T>

@@ -9,19 +9,29 @@ namespace xgrad {
 
 namespace {
 
-template <class T>
+struct Range {
+  static constexpr const char* kName = "slice";
+  static constexpr bool kDropAxis = false;
+};
+
+struct Single {
+  static constexpr const char* kName = "select";
+  static constexpr bool kDropAxis = true;
+};
+
+template <class T, class Kind>
 struct Slice final : Op<T> {
-  Slice(const char* name, std::size_t axis, std::size_t begin, std::size_t end, bool drop_axis)
-      : label(name), axis(axis), begin(begin), end(end), drop_axis(drop_axis) {}
-  const char* name() const override { return label; }
+  Slice(std::size_t axis, std::size_t begin, std::size_t end)
+      : axis(axis), begin(begin), end(end) {}
+  const char* name() const override { return Kind::kName; }
 
   Value<T> forward(const Inputs<T>& x) override {
-    whole = detail::split_at(label, x[0].shape(), axis);
-    check_shape(begin < end && end <= whole.extent, label, ": elements ", begin, " to ", end,
+    whole = detail::split_at(name(), x[0].shape(), axis);
+    check_shape(begin < end && end <= whole.extent, name(), ": elements ", begin, " to ", end,
                 " (exclusive) of axis ", axis, " of shape ", x[0].shape());
     Shape shape = x[0].shape();
     shape[axis] = end - begin;
-    auto y = make_value<T>(drop_axis ? detail::without_axis(shape, axis) : shape);
+    auto y = make_value<T>(Kind::kDropAxis ? detail::without_axis(shape, axis) : shape);
     const std::size_t part = (end - begin) * whole.inner;
     for (std::size_t o = 0; o < whole.outer; ++o) {
       std::copy_n(x[0].data() + (o * whole.extent + begin) * whole.inner, part,
@@ -43,9 +53,7 @@ struct Slice final : Op<T> {
     }
   }
 
-  const char* label;
   std::size_t axis, begin, end;
-  bool drop_axis;
   detail::AxisView whole;
 };
 
@@ -53,12 +61,12 @@ struct Slice final : Op<T> {
 
 template <class T>
 Variable<T> slice(const Variable<T>& x, std::size_t axis, std::size_t begin, std::size_t end) {
-  return apply<T>(std::make_unique<Slice<T>>("slice", axis, begin, end, false), {x});
+  return apply<T>(std::make_unique<Slice<T, Range>>(axis, begin, end), {x});
 }
 
 template <class T>
 Variable<T> select(const Variable<T>& x, std::size_t axis, std::size_t index) {
-  return apply<T>(std::make_unique<Slice<T>>("select", axis, index, index + 1, true), {x});
+  return apply<T>(std::make_unique<Slice<T, Single>>(axis, index, index + 1), {x});
 }
 
 #define XGRAD_INSTANTIATE(T)                                                             \

@@ -12,6 +12,10 @@ const std::vector<OpCase>& op_cases() {
                    std::make_move_iterator(family.end()));
     };
     add(arithmetic_cases());
+    add(product_cases());
+    add(reduce_cases());
+    add(shape_cases());
+    add(unary_cases());
     return cases;
   }();
   return all;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -40,13 +41,29 @@ struct OpCase {
   /// accept any shape.
   std::vector<std::function<void()>> wrong_calls = {};
   /// Allowed difference of float from double, in units of float's epsilon times the largest |value|
-  /// of the tensor.
+  /// of the tensor, or `terms` where that is more.
   double float_tolerance = 64;
+  /// The size of what the op adds up, where the terms may cancel.
+  double terms = 0;
 };
+
+/// The row's name in a failure.
+inline void PrintTo(const OpCase& row, std::ostream* out) {
+  *out << row.op << ' ' << row.variant;
+}
 
 /// All rows. A new family of ops adds its function here and in op_table.cpp.
 const std::vector<OpCase>& op_cases();
 
 std::vector<OpCase> arithmetic_cases();
+std::vector<OpCase> product_cases();
+std::vector<OpCase> reduce_cases();
+std::vector<OpCase> shape_cases();
+std::vector<OpCase> unary_cases();
+
+/// A constant of this shape, for calls whose shapes are wrong.
+inline Variable<double> ones(const Shape& shape) {
+  return Variable<double>(full(shape, 1.0));
+}
 
 }  // namespace xgrad::test

@@ -1,9 +1,65 @@
+#include <cmath>
+
 #include "autograd/op_table.hpp"
 
 namespace xgrad::test {
 
+namespace {
+
+// An operand's shape that broadcasts to `shape`: axes set to 1, leading axes dropped.
+Shape operand_shape(const Shape& shape, const Rng& rng) {
+  Shape result = shape;
+  for (std::size_t axis = 0; axis < result.size(); ++axis) {
+    if (rng.uniform(axis) < 0.3) result[axis] = 1;
+  }
+  const std::size_t drop = rng.uniform(100) < 0.5 ? 0 : random_size(rng / "drop", 0, shape.size());
+  return Shape(result.begin() + std::ptrdiff_t(drop), result.end());
+}
+
+// Two operands that broadcast either way, both ways or not at all, of magnitudes from 1e-3 to 1e3.
+std::vector<Tensor<double>> operands(const Rng& rng, std::size_t n) {
+  Shape shape(random_size(rng / "rank", 1, 4));
+  for (std::size_t axis = 0; axis < shape.size(); ++axis)
+    shape[axis] = random_size(rng / axis, 1, 3);
+  shape.back() = n;
+  const bool plain = rng.uniform(0) < 0.25;
+  std::vector<Tensor<double>> result;
+  for (const char* operand : {"a", "b"}) {
+    const Rng own = rng / operand;
+    const double size = std::pow(10, std::round(6 * own.uniform(0)) - 3);
+    result.push_back(
+        random_tensor(plain ? shape : operand_shape(shape, own / "shape"), own / "x", -size, size));
+  }
+  return result;
+}
+
+template <class F>
+OpCase broadcasting(const char* op, F f) {
+  return {.op = op,
+          .sample = [f](const Rng& rng, std::size_t n) { return Sample(f, operands(rng, n)); },
+          .wrong_calls = {[f] {
+                            f(std::vector{ones({2, 3}), ones({2})});
+                          },
+                          [f] {
+                            f(std::vector{ones({3, 2, 3}), ones({2, 1, 1})});
+                          }}};
+}
+
+}  // namespace
+
 std::vector<OpCase> arithmetic_cases() {
   return {
+      broadcasting("add", [](const auto& x) { return add(x[0], x[1]); }),
+      broadcasting("sub", [](const auto& x) { return sub(x[0], x[1]); }),
+      broadcasting("mul", [](const auto& x) { return mul(x[0], x[1]); }),
+      {.op = "mul",
+       .variant = "by_itself",
+       .sample =
+           [](const Rng& rng, std::size_t n) {
+             return Sample([](const auto& x) { return mul(x[0], x[0]); },
+                           {random_tensor({2, n}, rng / "x", -2, 2)});
+           },
+       .wrong_calls = {[] { mul(ones({2}), ones({3})); }}},
       {.op = "scale",
        .sample =
            [](const Rng& rng, std::size_t n) {

@@ -1,0 +1,105 @@
+// matmul, linear, linear_gelu.
+#include "autograd/op_table.hpp"
+
+namespace xgrad::test {
+
+namespace {
+
+Shape with_matrix(Shape batch, std::size_t rows, std::size_t columns, bool transposed) {
+  batch.push_back(transposed ? columns : rows);
+  batch.push_back(transposed ? rows : columns);
+  return batch;
+}
+
+// Any flags, batches that broadcast either way; the shared extent is n, or the rows or the columns
+// are.
+Sample matmul_sample(const Rng& rng, std::size_t n) {
+  const bool ta = rng.uniform(0) < 0.5, tb = rng.uniform(1) < 0.5;
+  std::vector<std::size_t> extents = {n, random_size(rng / "m", 1, 3),
+                                      random_size(rng / "k", 1, 3)};
+  const auto order = (rng / "order").permutation(3);
+  const std::size_t m = extents[order[0]], k = extents[order[1]], columns = extents[order[2]];
+  Shape batch(random_size(rng / "rank", 0, 2));
+  for (std::size_t axis = 0; axis < batch.size(); ++axis)
+    batch[axis] = random_size(rng / axis, 1, 3);
+  const auto operand_batch = [&](const Rng& own) {
+    Shape result = batch;
+    for (std::size_t axis = 0; axis < batch.size(); ++axis) {
+      if (own.uniform(axis) < 0.3) result[axis] = 1;
+    }
+    const std::size_t drop = random_size(own / "drop", 0, batch.size());
+    return Shape(result.begin() + std::ptrdiff_t(drop), result.end());
+  };
+  return Sample(
+      [=](const auto& x) { return matmul(x[0], x[1], ta, tb); },
+      {random_tensor(with_matrix(operand_batch(rng / "a"), m, k, ta), rng / "a" / "x"),
+       random_tensor(with_matrix(operand_batch(rng / "b"), k, columns, tb), rng / "b" / "x")});
+}
+
+// x of rank 1 to 3 with n features, or n features out.
+std::vector<Tensor<double>> linear_inputs(const Rng& rng, std::size_t n, bool bias) {
+  std::size_t in = n, out = random_size(rng / "out", 1, 3);
+  if (rng.uniform(0) < 0.5) std::swap(in, out);
+  Shape shape(random_size(rng / "rank", 0, 2));
+  for (std::size_t axis = 0; axis < shape.size(); ++axis)
+    shape[axis] = random_size(rng / axis, 1, 3);
+  shape.push_back(in);
+  std::vector<Tensor<double>> inputs = {random_tensor(shape, rng / "x", -2, 2),
+                                        random_tensor({out, in}, rng / "weight")};
+  if (bias) inputs.push_back(random_tensor({out}, rng / "bias"));
+  return inputs;
+}
+
+template <class F>
+OpCase affine(const char* op, const char* variant, bool bias, F f) {
+  const auto call = [f](const Shape& x, const Shape& weight, const Shape& b) {
+    f(std::vector{ones(x), ones(weight), ones(b)});
+  };
+  OpCase row = {.op = op,
+                .variant = variant,
+                .sample = [=](const Rng& rng,
+                              std::size_t n) { return Sample(f, linear_inputs(rng, n, bias)); },
+                .wrong_calls = {[call] {
+                                  call({8, 16}, {64, 32}, {64});
+                                },
+                                [call] {
+                                  call({}, {2, 1}, {2});
+                                },
+                                [call] {
+                                  call({2, 3}, {3}, {3});
+                                }},
+                .terms = 4};
+  if (bias) row.wrong_calls.push_back([call] { call({2, 3}, {4, 3}, {3}); });
+  return row;
+}
+
+}  // namespace
+
+std::vector<OpCase> product_cases() {
+  return {
+      {.op = "matmul",
+       .sample = matmul_sample,
+       .wrong_calls = {[] {
+                         matmul(ones({32, 64}), ones({32, 64}));
+                       },
+                       [] {
+                         matmul(ones({3}), ones({3, 2}));
+                       },
+                       [] {
+                         matmul(ones({3, 2}), ones({3, 2}), true, true);
+                       },
+                       [] {
+                         matmul(ones({2, 3, 4}), ones({3, 4, 3}));
+                       }}},
+      affine("linear", "", true, [](const auto& x) { return linear(x[0], x[1], x[2]); }),
+      affine("linear", "without_bias", false, [](const auto& x) { return linear(x[0], x[1]); }),
+      affine("linear_gelu", "exact", true,
+             [](const auto& x) { return linear_gelu(x[0], x[1], x[2]); }),
+      affine("linear_gelu", "tanh", true,
+             [](const auto& x) { return linear_gelu(x[0], x[1], x[2], Gelu::tanh); }),
+      affine("linear_gelu", "without_bias", false,
+             [](const auto& x) { return linear_gelu(x[0], x[1]); }),
+  };
+}
+
+}  // namespace xgrad::test

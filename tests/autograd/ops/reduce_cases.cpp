@@ -1,0 +1,73 @@
+// sum, mean, masked_mean.
+#include "autograd/op_table.hpp"
+
+namespace xgrad::test {
+
+namespace {
+
+Tensor<double> random_input(const Rng& rng, std::size_t n) {
+  Shape shape(random_size(rng / "rank", 1, 3));
+  for (std::size_t axis = 0; axis < shape.size(); ++axis)
+    shape[axis] = random_size(rng / axis, 1, 3);
+  shape[random_size(rng / "place", 0, shape.size() - 1)] = n;
+  return random_tensor(shape, rng / "x", -2, 2);
+}
+
+// Inputs lie in [-2, 2]; a mean may be much smaller.
+template <class F>
+OpCase over_all(const char* op, F f) {
+  return {
+      .op = op,
+      .sample = [f](const Rng& rng, std::size_t n) { return Sample(f, {random_input(rng, n)}); },
+      .terms = 2};
+}
+
+template <class F>
+OpCase over_axis(const char* op, F f) {
+  return {.op = op,
+          .variant = "axis",
+          .sample =
+              [f](const Rng& rng, std::size_t n) {
+                const Tensor<double> x = random_input(rng, n);
+                const std::size_t axis = random_size(rng / "axis", 0, x.dimension() - 1);
+                return Sample([f, axis](const auto& in) { return f(in[0], axis); }, {x});
+              },
+          .wrong_calls = {[f] {
+                            f(ones({2, 3}), std::size_t(2));
+                          },
+                          [f] { f(ones({}), std::size_t(0)); }},
+          .terms = 2};
+}
+
+// Masks keep some tokens, all or none; one sample at least keeps one.
+Sample masked_mean_sample(const Rng& rng, std::size_t n) {
+  const Shape shape{random_size(rng / "b", 1, 3), random_size(rng / "n", 1, 4), n};
+  Mask mask = random_mask({shape[0], shape[1]}, rng / "mask", rng.uniform(0));
+  mask.data()[rng.below(mask.size(), 1)] = 1;
+  return Sample([mask](const auto& x) { return masked_mean(x[0], mask); },
+                {random_tensor(shape, rng / "x", -2, 2)});
+}
+
+}  // namespace
+
+std::vector<OpCase> reduce_cases() {
+  return {
+      over_all("sum", [](const auto& x) { return sum(x[0]); }),
+      over_axis("sum", [](const auto& x, std::size_t axis) { return sum(x, axis); }),
+      over_all("mean", [](const auto& x) { return mean(x[0]); }),
+      over_axis("mean", [](const auto& x, std::size_t axis) { return mean(x, axis); }),
+      {.op = "masked_mean",
+       .sample = masked_mean_sample,
+       .wrong_calls = {[] {
+                         masked_mean(ones({2, 3}), full<std::uint8_t>({2, 3}, 1));
+                       },
+                       [] {
+                         masked_mean(ones({2, 3, 4}), full<std::uint8_t>({3, 2}, 1));
+                       },
+                       [] {
+                         masked_mean(ones({2, 3, 4}), full<std::uint8_t>({2, 3, 4}, 1));
+                       }}},
+  };
+}
+
+}  // namespace xgrad::test

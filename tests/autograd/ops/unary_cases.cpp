@@ -1,0 +1,41 @@
+#include "autograd/op_table.hpp"
+
+namespace xgrad::test {
+
+namespace {
+
+// Within [-range, range], 0.1 and more away from 0 where `kink` asks for it. The first element is
+// of size 1 or less, for the derivative must not vanish everywhere.
+template <class F>
+OpCase elementwise(const char* op, const char* variant, double range, bool kink, F f) {
+  const auto sample = [=](const Rng& rng, std::size_t n) {
+    Tensor<double> x =
+        random_tensor({random_size(rng / "rows", 1, 3), n}, rng / "x", -range, range);
+    x.data()[0] /= range;
+    for (std::size_t i = 0; kink && i < x.size(); ++i) x.data()[i] += x.data()[i] < 0 ? -0.1 : 0.1;
+    if (kink) x.data()[0] = 0.1 + rng.uniform(0);
+    return Sample(f, {x});
+  };
+  return {.op = op, .variant = variant, .sample = sample, .terms = 1};
+}
+
+}  // namespace
+
+std::vector<OpCase> unary_cases() {
+  const auto relu_of = [](const auto& x) { return relu(x[0]); };
+  const auto tanh_of = [](const auto& x) { return tanh(x[0]); };
+  const auto exact = [](const auto& x) { return gelu(x[0]); };
+  const auto approximate = [](const auto& x) { return gelu(x[0], Gelu::tanh); };
+  return {
+      elementwise("relu", "", 3, true, relu_of),
+      elementwise("relu", "extreme", 1e4, true, relu_of),
+      elementwise("tanh", "", 3, false, tanh_of),
+      elementwise("tanh", "extreme", 100, false, tanh_of),
+      elementwise("gelu", "exact", 3, false, exact),
+      elementwise("gelu", "exact_extreme", 100, false, exact),
+      elementwise("gelu", "tanh", 3, false, approximate),
+      elementwise("gelu", "tanh_extreme", 100, false, approximate),
+  };
+}
+
+}  // namespace xgrad::test
