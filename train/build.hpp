@@ -1,0 +1,34 @@
+// From a config to its objects: task and model.
+#pragma once
+
+#include <memory>
+
+#include <xgrad/data/batch.hpp>
+#include <xgrad/data/task.hpp>
+#include <xgrad/layers/model.hpp>
+#include <xgrad/train/config.hpp>
+
+namespace xgrad {
+
+/// The task of [task], seeded with train.seed.
+std::unique_ptr<Task> make_task(const Config& config);
+
+/// The model of [model] for a task of this shape. Throws ConfigError where the two do not fit.
+template <class T>
+std::unique_ptr<SequenceModel<T>> make_model(const ModelConfig& config, const TaskShape& shape,
+                                             Parameters<T>& parameters);
+
+/// A batch as the model reads it; keeps what had to be converted.
+template <class T>
+class BatchInput {
+ public:
+  explicit BatchInput(const Batch& batch);
+  BatchInput(const BatchInput&) = delete;
+  const ModelInput<T>& input() const { return input_; }
+
+ private:
+  Tensor<T> features_;
+  ModelInput<T> input_;
+};
+
+}  // namespace xgrad

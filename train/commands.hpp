@@ -1,0 +1,65 @@
+// The subcommands of `xgrad`: one function each, in a file of its own. Each returns the exit code and throws what
+// main() turns into one.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace xgrad::commands {
+
+struct TrainArguments {
+  std::string config;
+  std::vector<std::string> overrides;
+  bool quiet = false;
+  bool json = false;
+};
+int train(const TrainArguments& arguments);
+
+struct ResumeArguments {
+  std::string run;  ///< a run directory or one of its checkpoints
+  std::vector<std::string> overrides;
+  std::vector<std::string> allow_change;
+  bool quiet = false;
+  bool json = false;
+};
+int resume(const ResumeArguments& arguments);
+
+struct CheckArguments {
+  std::vector<std::string> configs;
+  bool quiet = false;
+};
+/// Trains each config and judges it by its [expect]; 1 when a claim fails.
+int check(const CheckArguments& arguments);
+
+struct EvalArguments {
+  std::string run;
+  std::string split = "test";
+  bool json = false;
+};
+int eval(const EvalArguments& arguments);
+
+struct PredictArguments {
+  std::string run;
+  bool logits = false;
+};
+/// Labels each line of standard input.
+int predict(const PredictArguments& arguments);
+
+struct GradcheckArguments {
+  std::string config;
+  std::vector<std::string> overrides;
+};
+int gradcheck(const GradcheckArguments& arguments);
+
+struct InspectArguments {
+  std::string run;
+  bool config = false;
+};
+int inspect(const InspectArguments& arguments);
+
+int verify(const std::vector<std::string>& files);
+int config(const std::string& key);
+int tasks(const std::string& name);
+int info();
+
+}  // namespace xgrad::commands

@@ -1,0 +1,56 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include <xgrad/train/commands.hpp>
+#include <xgrad/train/commands/run_source.hpp>
+#include <xgrad/train/console.hpp>
+
+namespace xgrad::commands {
+
+namespace {
+
+template <class T>
+void print_tensor(const std::string& name, const Tensor<T>& x) {
+  const auto [low, high] = std::minmax_element(x.data(), x.data() + x.size());
+  double squares = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) squares += double(x.data()[i]) * double(x.data()[i]);
+  fmt::print("{:<48} {:>14} {:>7} {:>11.4g} {:>11.4g} {:>11.4g}\n", name, to_string(x.shape()),
+             sizeof(T) == 4 ? "float" : "double", x.size() > 0 ? double(*low) : 0.0,
+             x.size() > 0 ? double(*high) : 0.0,
+             x.size() > 0 ? std::sqrt(squares / double(x.size())) : 0.0);
+}
+
+void print_all(const std::vector<NamedTensor>& tensors) {
+  for (const NamedTensor& entry : tensors) {
+    std::visit([&](const auto& tensor) { print_tensor(entry.name, tensor); }, entry.tensor);
+  }
+}
+
+}  // namespace
+
+int inspect(const InspectArguments& arguments) {
+  const RunSource source = find_run(arguments.run);
+  const Checkpoint& checkpoint = source.checkpoint;
+  if (arguments.config) {
+    fmt::print("{}", checkpoint.config);
+    return 0;
+  }
+  std::size_t parameters = 0;
+  for (const NamedTensor& entry : checkpoint.parameters) {
+    parameters += std::visit([](const auto& tensor) { return tensor.size(); }, entry.tensor);
+  }
+  fmt::print("{}\nstep {}, {} parameters in {} tensors\n", source.file, checkpoint.step,
+             grouped(parameters), checkpoint.parameters.size());
+  for (const auto& [name, value] : checkpoint.state) {
+    std::visit([&, &key = name](const auto& v) { fmt::print("{} = {}\n", key, v); }, value);
+  }
+  fmt::print("\n{:<48} {:>14} {:>7} {:>11} {:>11} {:>11}\n", "tensor", "shape", "type", "min", "max",
+             "rms");
+  print_all(checkpoint.parameters);
+  print_all(checkpoint.optimizer);
+  return 0;
+}
+
+}  // namespace xgrad::commands

@@ -1,0 +1,53 @@
+#include <fmt/format.h>
+
+#include <iostream>
+
+#include <xgrad/train/commands.hpp>
+#include <xgrad/train/commands/model.hpp>
+#include <xgrad/train/metrics.hpp>
+
+namespace xgrad::commands {
+
+namespace {
+
+std::string class_name(const TaskShape& shape, std::int32_t id) {
+  return shape.class_names.empty() ? std::to_string(id) : shape.class_names[std::size_t(id)];
+}
+
+// One line for one input: its classes, or its logits with nine digits, which give a float back exactly.
+template <class T>
+std::string answer(const Tensor<T>& logits, const TaskShape& shape, bool raw) {
+  std::string text;
+  const auto add = [&text](const std::string& word) { text += (text.empty() ? "" : " ") + word; };
+  if (raw) {
+    for (std::size_t i = 0; i < logits.size(); ++i) add(fmt::format("{:.9g}", logits.data()[i]));
+  } else {
+    const Ids classes = argmax(logits);
+    for (std::size_t i = 0; i < classes.size(); ++i) add(class_name(shape, classes.data()[i]));
+  }
+  return text;
+}
+
+}  // namespace
+
+int predict(const PredictArguments& arguments) {
+  const RunSource source = find_run(arguments.run);
+  return with_precision(source.config, [&]<class T>() {
+    const LoadedModel<T> loaded(source);
+    const NoGrad no_grad;
+    std::size_t number = 0;
+    for (std::string line; std::getline(std::cin, line);) {
+      ++number;
+      try {
+        const Batch batch = collate({loaded.task->parse(line)}, loaded.shape.output);
+        const Variable<T> logits = (*loaded.model)(BatchInput<T>(batch).input(), Context{});
+        fmt::print("{}\n", answer(logits.value(), loaded.shape, arguments.logits));
+      } catch (const Error& error) {
+        throw DataError("standard input, line " + std::to_string(number) + ": " + error.what());
+      }
+    }
+    return 0;
+  });
+}
+
+}  // namespace xgrad::commands

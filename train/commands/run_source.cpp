@@ -1,0 +1,32 @@
+#include <xgrad/train/commands/run_source.hpp>
+
+#include <filesystem>
+
+#include <xgrad/autograd/check.hpp>
+
+namespace xgrad::commands {
+
+namespace fs = std::filesystem;
+
+RunSource find_run(const std::string& path) {
+  RunSource source;
+  if (fs::is_directory(path)) {
+    check<IoError>(fs::exists(path + "/config.toml"), path,
+                   " is not a run directory: it holds no config.toml");
+    source.directory = path;
+    source.file = latest_checkpoint(path + "/checkpoints");
+  } else {
+    check<IoError>(fs::exists(path), path, ": no such run directory or checkpoint");
+    source.file = path;
+    const fs::path parent = fs::absolute(path).parent_path();
+    if (parent.filename() == "checkpoints" && fs::exists(parent.parent_path() / "config.toml")) {
+      source.directory = fs::path(path).parent_path().empty() ? ".." : fs::path(path).parent_path().parent_path().string();
+      if (source.directory.empty()) source.directory = ".";
+    }
+  }
+  source.checkpoint = load_checkpoint(source.file);
+  source.config = parse_config(source.checkpoint.config, source.file + ":config", {});
+  return source;
+}
+
+}  // namespace xgrad::commands

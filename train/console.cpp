@@ -1,0 +1,84 @@
+#include <xgrad/train/console.hpp>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+namespace xgrad {
+
+namespace {
+
+std::string bar(double part) {
+  constexpr int width = 20;
+  const int full = std::clamp(int(part * width), 0, width);
+  std::string text;
+  for (int i = 0; i < width; ++i) text += i < full ? "━" : "─";
+  return text;
+}
+
+void write(const std::string& text) {
+  std::fwrite(text.data(), 1, text.size(), stderr);
+  std::fflush(stderr);
+}
+
+}  // namespace
+
+Console::Console(bool quiet) : quiet_(quiet), terminal_(!quiet && ::isatty(STDERR_FILENO) == 1) {}
+
+void Console::table(const std::vector<std::pair<std::string, std::string>>& rows) {
+  std::size_t widest = 0;
+  for (const auto& [name, value] : rows) widest = std::max(widest, name.size());
+  for (const auto& [name, value] : rows) line(fmt::format("  {:<{}}  {}", name, widest, value));
+  line("");
+}
+
+void Console::progress(const Progress& p) {
+  const auto now = std::chrono::steady_clock::now();
+  if (!terminal_ || now - last_drawn_ < std::chrono::milliseconds(100)) return;
+  last_drawn_ = now;
+  drawn_ = true;
+  write(fmt::format("\r\033[K{} {}/{}  loss {:.4f}  {}/s  {} left", bar(double(p.step) / double(p.total)),
+                    grouped(p.step), grouped(p.total), p.loss,
+                    grouped(std::uint64_t(p.tokens_per_second)), clock(p.seconds_left)));
+}
+
+std::string Console::evaluation(const Progress& p, const Metrics& validation) {
+  if (!heads_shown_) {
+    line(fmt::format("{:>10}  {:>10}  {:>10}  {:>17}  {:>9}  {:>12}", "step", "train loss", "valid loss",
+                     "valid accuracy", "lr", "tokens/s"));
+    heads_shown_ = true;
+  }
+  const std::string row = fmt::format(
+      "{:>10}  {:>10.4f}  {:>10.4f}  {:>8.4f} ± {:.4f}  {:>9.2e}  {:>12}", grouped(p.step), p.loss,
+      validation.loss.mean(), validation.accuracy.mean(), validation.accuracy.standard_error(), p.lr,
+      grouped(std::uint64_t(p.tokens_per_second)));
+  line(row);
+  return row;
+}
+
+void Console::line(const std::string& text) {
+  if (quiet_) return;
+  clear_progress();
+  write(text + "\n");
+}
+
+void Console::clear_progress() {
+  if (drawn_) write("\r\033[K");
+  drawn_ = false;
+}
+
+std::string clock(double seconds) {
+  const auto s = std::uint64_t(std::clamp(seconds, 0.0, 3.6e8));
+  if (s >= 3600) return fmt::format("{}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60);
+  return fmt::format("{}:{:02}", s / 60, s % 60);
+}
+
+std::string grouped(std::uint64_t number) {
+  std::string digits = std::to_string(number);
+  for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, ",");
+  return digits;
+}
+
+}  // namespace xgrad

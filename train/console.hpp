@@ -1,0 +1,50 @@
+// Console: what a person sees of a run, on standard error.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <xgrad/train/metrics.hpp>
+
+namespace xgrad {
+
+/// A table of what will run, a row for each evaluation and, on a terminal, one progress line. Without a terminal:
+/// plain rows only, no control characters. NO_COLOR is honoured.
+class Console {
+ public:
+  explicit Console(bool quiet);
+
+  /// Rows of "name  value", aligned.
+  void table(const std::vector<std::pair<std::string, std::string>>& rows);
+
+  struct Progress {
+    std::uint64_t step = 0, total = 0;
+    double loss = 0, lr = 0;
+    double tokens_per_second = 0, seconds_left = 0;
+  };
+  /// Draws the progress line, at most ten times a second; nothing without a terminal.
+  void progress(const Progress& progress);
+  /// Appends the row of an evaluation, with the column heads above the first.
+  std::string evaluation(const Progress& progress, const Metrics& validation);
+  /// Appends a line.
+  void line(const std::string& text);
+
+ private:
+  void clear_progress();
+
+  bool quiet_;
+  bool terminal_;
+  bool heads_shown_ = false;
+  bool drawn_ = false;
+  std::chrono::steady_clock::time_point last_drawn_{};
+};
+
+/// "1:02:03", "4:05"
+std::string clock(double seconds);
+/// "1,773,312"
+std::string grouped(std::uint64_t number);
+
+}  // namespace xgrad

@@ -1,0 +1,44 @@
+#include <xgrad/train/gradcheck_model.hpp>
+
+#include <xgrad/train/build.hpp>
+
+namespace xgrad {
+
+namespace {
+
+// The loss of one batch as a function of the parameters.
+template <class T>
+struct ModelProblem {
+  ModelProblem(const Config& config, const TaskShape& shape, const Batch& batch)
+      : parameters(config.train.seed),
+        model(make_model<T>(config.model, shape, parameters)),
+        input(batch) {
+    problem.leaves.assign(parameters.begin(), parameters.end());
+    problem.f = [this, &config, &batch] {
+      const Context context{true, Rng(config.train.seed) / "dropout", 0};
+      const CrossEntropy how{kIgnore, config.train.label_smoothing, {}, std::nullopt};
+      return cross_entropy((*model)(input.input(), context), batch.targets, how);
+    };
+  }
+
+  Parameters<T> parameters;
+  std::unique_ptr<SequenceModel<T>> model;
+  BatchInput<T> input;
+  GradientProblem<T> problem;
+};
+
+}  // namespace
+
+GradientReport check_model(const Config& config) {
+  const std::unique_ptr<Task> task = make_task(config);
+  const std::unique_ptr<Dataset> train = task->dataset(Split::train);
+  const Batch batch = collate({train->get(0, 0), train->get(0, 1)}, task->shape().output);
+  const ModelProblem<double> problem(config, task->shape(), batch);
+  const ModelProblem<long double> reference(config, task->shape(), batch);
+  GradcheckOptions options;
+  options.tolerance = 1e-11;
+  options.entry_tolerance = 1e-9;
+  return check_gradients(problem.problem, reference.problem, options);
+}
+
+}  // namespace xgrad

@@ -1,0 +1,137 @@
+// The `xgrad` command: its words, its exit codes.
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <new>
+
+#include <xgrad/autograd/check.hpp>
+#include <xgrad/train/commands.hpp>
+#include <xgrad/version.hpp>
+
+namespace {
+
+namespace commands = xgrad::commands;
+
+// Which exit code an error has; documented in the README.
+int exit_code(const std::exception& error) {
+  if (dynamic_cast<const xgrad::ConfigError*>(&error)) return 2;
+  if (dynamic_cast<const xgrad::DataError*>(&error)) return 3;
+  if (dynamic_cast<const xgrad::CheckpointError*>(&error)) return 4;
+  if (dynamic_cast<const xgrad::NumericError*>(&error)) return 5;
+  if (dynamic_cast<const xgrad::IoError*>(&error)) return 6;
+  if (dynamic_cast<const xgrad::LockError*>(&error)) return 7;
+  if (dynamic_cast<const std::bad_alloc*>(&error)) return 8;
+  return 1;
+}
+
+struct Arguments {
+  commands::TrainArguments train;
+  commands::ResumeArguments resume;
+  commands::CheckArguments check;
+  commands::EvalArguments eval;
+  commands::PredictArguments predict;
+  commands::GradcheckArguments gradcheck;
+  commands::InspectArguments inspect;
+  std::vector<std::string> files;
+  std::string key, task;
+};
+
+constexpr const char* kOverrides = "KEY=VALUE in the config's own grammar, as optim.lr=3e-4";
+constexpr const char* kRun = "a run directory or a checkpoint";
+
+void define_training(CLI::App& app, Arguments& a, int& code) {
+  CLI::App* train = app.add_subcommand("train", "Train the model of a config in a new run directory");
+  train->add_option("config", a.train.config, "a TOML file")->required();
+  train->add_option("overrides", a.train.overrides, kOverrides);
+  train->add_flag("-q,--quiet", a.train.quiet, "show results only");
+  train->add_flag("--json", a.train.json, "results as one JSON object");
+  train->callback([&] { code = commands::train(a.train); });
+
+  CLI::App* resume = app.add_subcommand("resume", "Go on with a run, to the bit as if it had not stopped");
+  resume->add_option("run", a.resume.run, kRun)->required();
+  resume->add_option("overrides", a.resume.overrides, kOverrides);
+  resume->add_option("--allow-change", a.resume.allow_change, "a key that may differ from the run's")
+      ->type_name("KEY")
+      ->allow_extra_args(false);
+  resume->add_flag("-q,--quiet", a.resume.quiet, "show results only");
+  resume->add_flag("--json", a.resume.json, "results as one JSON object");
+  resume->callback([&] { code = commands::resume(a.resume); });
+
+  CLI::App* check = app.add_subcommand("check", "Train configs and judge each by its [expect]");
+  check->add_option("configs", a.check.configs, "TOML files")->required();
+  check->add_flag("-q,--quiet", a.check.quiet, "show results only");
+  check->callback([&] { code = commands::check(a.check); });
+
+  CLI::App* gradcheck = app.add_subcommand("gradcheck", "Prove the gradients of a config's model");
+  gradcheck->add_option("config", a.gradcheck.config, "a TOML file")->required();
+  gradcheck->add_option("overrides", a.gradcheck.overrides, kOverrides);
+  gradcheck->callback([&] { code = commands::gradcheck(a.gradcheck); });
+}
+
+void define_use(CLI::App& app, Arguments& a, int& code) {
+  CLI::App* eval = app.add_subcommand("eval", "Loss and accuracy of a trained model");
+  eval->add_option("run", a.eval.run, kRun)->required();
+  eval->add_option("--split", a.eval.split, "of the data")
+      ->check(CLI::IsMember({"train", "validation", "test"}))
+      ->capture_default_str();
+  eval->add_flag("--json", a.eval.json, "results as one JSON object");
+  eval->callback([&] { code = commands::eval(a.eval); });
+
+  CLI::App* predict = app.add_subcommand("predict", "Label each line of standard input");
+  predict->add_option("run", a.predict.run, kRun)->required();
+  predict->add_flag("--logits", a.predict.logits, "print logits instead of labels");
+  predict->callback([&] { code = commands::predict(a.predict); });
+
+  CLI::App* inspect = app.add_subcommand("inspect", "What a checkpoint holds");
+  inspect->add_option("run", a.inspect.run, kRun)->required();
+  inspect->add_flag("--config", a.inspect.config, "print its config instead");
+  inspect->callback([&] { code = commands::inspect(a.inspect); });
+
+  CLI::App* verify = app.add_subcommand("verify", "Whether checkpoints are whole");
+  verify->add_option("files", a.files, "checkpoints")->required();
+  verify->callback([&] { code = commands::verify(a.files); });
+}
+
+void define_catalogue(CLI::App& app, Arguments& a, int& code) {
+  CLI::App* config = app.add_subcommand("config", "Explain the keys of a config");
+  config->add_option("key", a.key, "a key or a section");
+  config->callback([&] { code = commands::config(a.key); });
+
+  CLI::App* tasks = app.add_subcommand("tasks", "List the tasks, or explain one");
+  tasks->add_option("task", a.task, "its name");
+  tasks->callback([&] { code = commands::tasks(a.task); });
+
+  app.add_subcommand("info", "Version and machine")->callback([&] { code = commands::info(); });
+}
+
+int run(int argc, char** argv) {
+  CLI::App app("Trains transformer encoders on sequence tasks from one config file.", "xgrad");
+  app.set_version_flag("--version", xgrad::kVersion);
+  app.require_subcommand(1);
+  Arguments arguments;
+  int code = 0;
+  define_training(app, arguments, code);
+  define_use(app, arguments, code);
+  define_catalogue(app, arguments, code);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  if (std::fflush(stdout) != 0) throw xgrad::IoError("cannot write to standard output");
+  return code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const std::bad_alloc&) {
+    std::fputs("xgrad: out of memory\n", stderr);
+    return 8;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "xgrad: %s\n", error.what());
+    return exit_code(error);
+  }
+}

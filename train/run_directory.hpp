@@ -1,0 +1,38 @@
+// RunDirectory: the folder that holds all of one run, locked while somebody writes to it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace xgrad {
+
+class RunDirectory {
+ public:
+  /// Makes the directory of a new run: `chosen` if not empty, else runs/<stem of config_path>, or the next free
+  /// runs/<stem>-2, -3, ... Throws IoError when `chosen` exists and is not empty, LockError when it is in use.
+  static RunDirectory create(const std::string& chosen, const std::string& config_path);
+
+  /// Opens an existing run. Throws IoError when it is none, LockError when it is in use.
+  static RunDirectory open(const std::string& path);
+
+  RunDirectory(RunDirectory&& other) noexcept;
+  ~RunDirectory();
+
+  const std::string& path() const { return path_; }
+  std::string config_path() const { return path_ + "/config.toml"; }
+  std::string checkpoints() const { return path_ + "/checkpoints"; }
+
+  /// Appends one whole line and hands it to the system. Throws IoError.
+  void append(const std::string& file, const std::string& line) const;
+  /// Keeps the lines of a log whose "step" is at most `step`, byte for byte: a run goes on from there.
+  void cut_back(const std::string& file, std::uint64_t step) const;
+
+ private:
+  explicit RunDirectory(std::string path);
+  void lock();
+
+  std::string path_;
+  int lock_ = -1;
+};
+
+}  // namespace xgrad

@@ -1,0 +1,147 @@
+#include <xgrad/train/session.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include <xgrad/autograd/parallel.hpp>
+#include <xgrad/train/console.hpp>
+#include <xgrad/train/metrics_log.hpp>
+#include <xgrad/train/publish.hpp>
+#include <xgrad/train/signals.hpp>
+#include <xgrad/train/trainer.hpp>
+
+namespace xgrad {
+
+namespace {
+
+// Writes the run's logs and checkpoints, and shows it.
+class Recorder final : public TrainerHooks {
+ public:
+  Recorder(const Config& config, const RunDirectory& run, std::uint64_t total, Console& console)
+      : config_(config), run_(run), total_(total), console_(console) {}
+
+  void on_step(const StepReport& report) override {
+    tokens_ += report.tokens;
+    ++steps_;
+    shown_ = {report.step, total_, report.loss, report.lr, double(tokens_) / elapsed(),
+              elapsed() / double(steps_) * double(total_ - report.step)};
+    console_.progress(shown_);
+    if (report.metrics.loss.count() == 0) return;
+    run_.append("metrics.jsonl",
+                metrics_row(report.step, "train", report.metrics, report.lr, report.grad_norm));
+    run_.append("timing.jsonl", timing_row(report.step, elapsed(), shown_.tokens_per_second));
+  }
+
+  void on_evaluation(std::uint64_t step, const Metrics& metrics) override {
+    run_.append("metrics.jsonl", metrics_row(step, "validation", metrics));
+    run_.append("log.txt", console_.evaluation(shown_, metrics));
+  }
+
+  void on_checkpoint(const Checkpoint& checkpoint) override {
+    publish(run_.checkpoints(), checkpoint_name(checkpoint.step), to_hdf5(checkpoint));
+    prune(run_.checkpoints(), config_.train.keep,
+          std::uint64_t(state_value<std::int64_t>(checkpoint, "best_step")));
+  }
+
+  bool stop() override { return signals_.stop() != 0; }
+  bool take_save() override { return signals_.take_save(); }
+  int signal() const { return signals_.stop(); }
+
+ private:
+  double elapsed() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+  const Config& config_;
+  const RunDirectory& run_;
+  std::uint64_t total_;
+  Console& console_;
+  Signals signals_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::size_t tokens_ = 0, steps_ = 0;
+  Console::Progress shown_;
+};
+
+template <class T>
+void show_plan(Console& console, const Config& config, const Trainer<T>& trainer, const RunDirectory& run) {
+  const auto size = [&](Split split) { return grouped(trainer.task().dataset(split)->size()); };
+  const ModelConfig& m = config.model;
+  console.table(
+      {{"task", fmt::format("{}: {} examples to train on, {} to validate, {} to test", config.task,
+                            size(Split::train), size(Split::validation), size(Split::test))},
+       {"model", fmt::format("{}: {} layers, width {}, {} heads, {} parameters", m.kind, m.layers, m.width,
+                             m.heads, grouped(trainer.parameters().count()))},
+       {"optimizer", fmt::format("{}, lr {:g} {}, {} warm-up steps", config.optim.name, config.optim.lr,
+                                 config.schedule.name, config.schedule.warmup)},
+       {"run", fmt::format("{} steps of {} examples, {} threads, seed {}", grouped(trainer.total_steps()),
+                           config.train.batch * config.train.accumulate, threads(), config.train.seed)},
+       {"directory", run.path()}});
+}
+
+template <class T>
+Outcome work(const Config& config, Trainer<T>& trainer, const RunDirectory& run,
+             const SessionOptions& options) {
+  Console console(options.quiet);
+  show_plan(console, config, trainer, run);
+  Recorder recorder(config, run, trainer.total_steps(), console);
+  trainer.run(recorder);
+
+  Outcome outcome;
+  outcome.step = trainer.step();
+  if (!trainer.finished()) {
+    outcome.signal = recorder.signal();
+    console.line(fmt::format("stopped and saved at step {}; `xgrad resume {}` goes on", trainer.step(),
+                             run.path()));
+    return outcome;
+  }
+  outcome.test = trainer.evaluate(Split::test);
+  run.append("metrics.jsonl", metrics_row(trainer.step(), "test", outcome.test));
+  outcome.verdicts =
+      judge(config.expect, outcome.test, trainer.parameters().count(), trainer.total_steps());
+  return outcome;
+}
+
+template <class T>
+Outcome start(const Config& config, const std::string& config_path, const SessionOptions& options) {
+  Trainer<T> trainer(config);
+  const RunDirectory run = RunDirectory::create(config.run_dir, config_path);
+  publish(run.path(), "config.toml", to_toml(config));
+  return work(config, trainer, run, options);
+}
+
+template <class T>
+Outcome go_on(const Config& config, const RunDirectory& run, const Checkpoint& checkpoint,
+              const SessionOptions& options) {
+  Trainer<T> trainer(config);
+  trainer.restore(checkpoint);
+  run.cut_back("metrics.jsonl", checkpoint.step);
+  run.cut_back("timing.jsonl", checkpoint.step);
+  return work(config, trainer, run, options);
+}
+
+void use_threads(const Config& config) {
+  if (config.train.threads > 0) set_threads(config.train.threads);
+}
+
+}  // namespace
+
+bool Outcome::holds() const {
+  return std::all_of(verdicts.begin(), verdicts.end(), [](const Verdict& v) { return v.holds; });
+}
+
+Outcome start_run(const Config& config, const std::string& config_path, const SessionOptions& options) {
+  use_threads(config);
+  return config.train.precision == "double" ? start<double>(config, config_path, options)
+                                            : start<float>(config, config_path, options);
+}
+
+Outcome continue_run(const Config& config, RunDirectory run, const Checkpoint& checkpoint,
+                     const SessionOptions& options) {
+  use_threads(config);
+  return config.train.precision == "double" ? go_on<double>(config, run, checkpoint, options)
+                                            : go_on<float>(config, run, checkpoint, options);
+}
+
+}  // namespace xgrad

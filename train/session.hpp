@@ -1,0 +1,35 @@
+// Session: a trainer at work in a run directory, with its logs, checkpoints, console and verdicts.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <xgrad/train/checkpoint.hpp>
+#include <xgrad/train/config.hpp>
+#include <xgrad/train/expect.hpp>
+#include <xgrad/train/run_directory.hpp>
+
+namespace xgrad {
+
+/// How a run ended.
+struct Outcome {
+  int signal = 0;  ///< that stopped it; 0: it is finished
+  std::uint64_t step = 0;
+  Metrics test;
+  std::vector<Verdict> verdicts;
+
+  bool holds() const;
+};
+
+struct SessionOptions {
+  bool quiet = false;
+};
+
+/// A new run: everything that can be wrong with the config is found before the directory is made.
+Outcome start_run(const Config& config, const std::string& config_path, const SessionOptions& options);
+
+/// Goes on from the checkpoint, in the run's own directory.
+Outcome continue_run(const Config& config, RunDirectory run, const Checkpoint& checkpoint,
+                     const SessionOptions& options);
+
+}  // namespace xgrad

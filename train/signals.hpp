@@ -1,0 +1,21 @@
+// Signals: asked about between steps, never acted on inside one.
+#pragma once
+
+namespace xgrad {
+
+/// While one lives, SIGINT and SIGTERM ask to stop, SIGUSR1 asks to save, and SIGXFSZ and SIGPIPE are ignored
+/// so that writing fails with an error instead. Restores what was there before. One at a time.
+class Signals {
+ public:
+  Signals();
+  ~Signals();
+  Signals(const Signals&) = delete;
+  Signals& operator=(const Signals&) = delete;
+
+  /// The signal that asked to stop; 0: none.
+  int stop() const;
+  /// Whether a save was asked for since the last call.
+  bool take_save();
+};
+
+}  // namespace xgrad

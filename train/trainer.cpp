@@ -1,0 +1,172 @@
+#include <xgrad/train/trainer.hpp>
+
+#include <algorithm>
+#include <limits>
+
+#include <xgrad/autograd/scalar.hpp>
+#include <xgrad/optim/clip.hpp>
+#include <xgrad/optim/table.hpp>
+#include <xgrad/train/state_dict.hpp>
+
+namespace xgrad {
+
+namespace {
+
+std::uint64_t steps_per_epoch(const TrainConfig& config, std::size_t examples) {
+  const std::uint64_t batch = config.batch * config.accumulate;
+  return (examples + batch - 1) / batch;
+}
+
+std::uint64_t planned_steps(const TrainConfig& config, std::size_t examples) {
+  return config.steps > 0 ? config.steps : config.epochs * steps_per_epoch(config, examples);
+}
+
+std::uint64_t planned_evaluation(const TrainConfig& config, std::size_t examples) {
+  if (config.evaluate_every > 0) return config.evaluate_every;
+  if (config.epochs > 0) return steps_per_epoch(config, examples);
+  return std::max<std::uint64_t>(1, config.steps / 10);
+}
+
+OptimizerSettings settings(const OptimConfig& config) {
+  return {config.beta1, config.beta2, config.eps, config.weight_decay, config.momentum};
+}
+
+std::size_t count_tokens(const Batch& batch) {
+  if (!batch.mask) return batch.ids.dimension() == 2 ? batch.ids.size() : batch.size;
+  return std::size_t(std::count(batch.mask->data(), batch.mask->data() + batch.mask->size(), 1));
+}
+
+}  // namespace
+
+template <class T>
+Metrics evaluate(const SequenceModel<T>& model, const Dataset& dataset, OutputKind output,
+                 std::size_t batch) {
+  const NoGrad no_grad;
+  Metrics metrics;
+  for_each_batch(dataset, output, batch, [&](const Batch& b) {
+    metrics.add(model(BatchInput<T>(b).input(), Context{}).value(), b.targets);
+  });
+  return metrics;
+}
+
+template <class T>
+Trainer<T>::Trainer(const Config& config)
+    : config_(config),
+      task_(make_task(config)),
+      shape_(task_->shape()),
+      train_(task_->dataset(Split::train)),
+      parameters_(config.train.seed),
+      model_(make_model<T>(config.model, shape_, parameters_)),
+      optimizer_(make_optimizer<T>(config.optim.name, parameters_, settings(config.optim))),
+      loader_(*train_, shape_.output, config.train.batch, config.train.seed),
+      total_steps_(planned_steps(config.train, train_->size())),
+      evaluate_every_(planned_evaluation(config.train, train_->size())),
+      save_every_(config.train.save_every > 0 ? config.train.save_every : evaluate_every_),
+      schedule_(Schedule::shape(config.schedule.name), config.optim.lr, total_steps_,
+                config.schedule.warmup, config.schedule.final),
+      best_loss_(std::numeric_limits<double>::infinity()) {}
+
+template <class T>
+void Trainer<T>::run(TrainerHooks& hooks) {
+  while (!finished()) {
+    hooks.on_step(train_step());
+    if (finished() || step_ % evaluate_every_ == 0) validate(hooks);
+    const bool stop = hooks.stop();
+    const bool asked = hooks.take_save();
+    if (finished() || stop || asked || step_ % save_every_ == 0) hooks.on_checkpoint(capture());
+    if (stop) return;
+  }
+}
+
+template <class T>
+StepReport Trainer<T>::train_step() {
+  std::vector<Batch> batches;  // one logical batch
+  double targets = 0;
+  for (std::size_t i = 0; i < config_.train.accumulate; ++i) {
+    batches.push_back(loader_.next());
+    targets += double(count_targets(batches.back().targets));
+  }
+  StepReport report;
+  report.step = step_ + 1;
+  report.lr = schedule_(step_);
+  const bool log = report.step % config_.log_every == 0;
+
+  parameters_.zero_grad();
+  Context context{true, Rng(config_.train.seed) / "dropout" / step_, 0};
+  for (const Batch& batch : batches) {
+    const BatchInput<T> input(batch);
+    const Variable<T> logits = (*model_)(input.input(), context);
+    const CrossEntropy how{kIgnore, config_.train.label_smoothing, {}, std::max(1.0, targets)};
+    const Variable<T> loss = cross_entropy(logits, batch.targets, how);
+    loss.backward();
+    report.loss += double(loss.value().data()[0]);
+    report.tokens += count_tokens(batch);
+    if (log) report.metrics.add(logits.value(), batch.targets);
+    context.first_sample += std::uint32_t(batch.size);
+  }
+
+  report.grad_norm = global_norm(parameters_);
+  check<NumericError>(is_finite_bits(report.loss), "step ", report.step, ": the loss is ", report.loss,
+                      "; nothing was updated");
+  check<NumericError>(is_finite_bits(report.grad_norm), "step ", report.step, ": the gradient norm is ",
+                      report.grad_norm, "; nothing was updated");
+  optimizer_->step(report.lr, clip_factor(report.grad_norm, config_.train.clip));
+  ++step_;
+  return report;
+}
+
+template <class T>
+void Trainer<T>::validate(TrainerHooks& hooks) {
+  const Metrics metrics = evaluate(Split::validation);
+  if (metrics.loss.mean() < best_loss_) {
+    best_loss_ = metrics.loss.mean();
+    best_step_ = step_;
+  }
+  hooks.on_evaluation(step_, metrics);
+}
+
+template <class T>
+Metrics Trainer<T>::evaluate(Split split) const {
+  return xgrad::evaluate(*model_, *task_->dataset(split), shape_.output, config_.train.batch);
+}
+
+template <class T>
+Checkpoint Trainer<T>::capture() const {
+  Checkpoint checkpoint;
+  checkpoint.step = step_;
+  checkpoint.parameters = xgrad::capture(parameters_);
+  for (const OptimizerState<T>& slot : optimizer_->state()) {
+    checkpoint.optimizer.push_back({slot.name, slot.tensor});
+  }
+  const LoaderState loader = loader_.state();
+  checkpoint.state = {{"epoch", std::int64_t(loader.epoch)},
+                      {"position", std::int64_t(loader.position)},
+                      {"optimizer_steps", std::int64_t(optimizer_->steps())},
+                      {"best_step", std::int64_t(best_step_)},
+                      {"best_loss", best_loss_}};
+  checkpoint.config = to_toml(config_, /*with_execution_keys=*/false);
+  return checkpoint;
+}
+
+template <class T>
+void Trainer<T>::restore(const Checkpoint& checkpoint) {
+  const auto integer = [&](const std::string& name) {
+    return std::uint64_t(state_value<std::int64_t>(checkpoint, name));
+  };
+  const LoaderState loader{integer("epoch"), integer("position")};
+  const std::uint64_t optimizer_steps = integer("optimizer_steps"), best_step = integer("best_step");
+  const double best_loss = state_value<double>(checkpoint, "best_loss");
+  xgrad::restore(checkpoint, parameters_, *optimizer_);  // all or nothing
+  optimizer_->set_steps(optimizer_steps);
+  loader_.set_state(loader);
+  best_step_ = best_step;
+  best_loss_ = best_loss;
+  step_ = checkpoint.step;
+}
+
+#define XGRAD_INSTANTIATE(T)                                                                       \
+  template Metrics evaluate(const SequenceModel<T>&, const Dataset&, OutputKind, std::size_t); \
+  template class Trainer<T>;
+XGRAD_FOR_EACH_TRAINING_SCALAR(XGRAD_INSTANTIATE)
+
+}  // namespace xgrad

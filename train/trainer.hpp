@@ -1,0 +1,89 @@
+// Trainer: the loop.
+#pragma once
+
+#include <memory>
+
+#include <xgrad/data/loader.hpp>
+#include <xgrad/optim/optimizer.hpp>
+#include <xgrad/optim/schedule.hpp>
+#include <xgrad/train/build.hpp>
+#include <xgrad/train/checkpoint.hpp>
+#include <xgrad/train/metrics.hpp>
+
+namespace xgrad {
+
+/// What one step did.
+struct StepReport {
+  std::uint64_t step = 0;  ///< steps taken, this one included
+  double loss = 0;         ///< of the step's batch, before the update
+  double lr = 0;
+  double grad_norm = 0;    ///< before clipping
+  std::size_t tokens = 0;  ///< tokens read, padding not counted; of images, the images
+  Metrics metrics;         ///< of the step's batch; filled on every log.every-th step
+};
+
+/// Who watches a run, and may end it.
+class TrainerHooks {
+ public:
+  virtual ~TrainerHooks() = default;
+  virtual void on_step(const StepReport&) {}
+  virtual void on_evaluation(std::uint64_t /*step*/, const Metrics& /*validation*/) {}
+  virtual void on_checkpoint(const Checkpoint&) {}
+  virtual bool stop() { return false; }
+  virtual bool take_save() { return false; }
+};
+
+/// Loss and metrics of a model on a whole data set, without dropout.
+template <class T>
+Metrics evaluate(const SequenceModel<T>& model, const Dataset& dataset, OutputKind output,
+                 std::size_t batch);
+
+/// Trains the model of a config. T is float or double.
+///
+/// Everything it does is a function of the config and of (step, loader position), so a run that goes on from a
+/// checkpoint ends with the same bits as one that was never interrupted, on any number of threads.
+template <class T>
+class Trainer {
+ public:
+  /// Throws ConfigError, DataError.
+  explicit Trainer(const Config& config);
+
+  /// Goes on from a checkpoint. Throws CheckpointError, with nothing changed, when it does not fit.
+  void restore(const Checkpoint& checkpoint);
+  Checkpoint capture() const;
+
+  /// Trains to the last step, or until hooks.stop(). Saves as the config says, at the end, and when stopped.
+  /// Throws NumericError when the loss or a gradient is not finite; the parameters are then those of the step before.
+  void run(TrainerHooks& hooks);
+
+  Metrics evaluate(Split split) const;
+
+  std::uint64_t step() const { return step_; }
+  std::uint64_t total_steps() const { return total_steps_; }
+  bool finished() const { return step_ >= total_steps_; }
+  const Parameters<T>& parameters() const { return parameters_; }
+  const Task& task() const { return *task_; }
+  std::uint64_t best_step() const { return best_step_; }
+
+ private:
+  StepReport train_step();
+  void validate(TrainerHooks& hooks);
+
+  Config config_;
+  std::unique_ptr<Task> task_;
+  TaskShape shape_;
+  std::unique_ptr<Dataset> train_;
+  Parameters<T> parameters_;
+  std::unique_ptr<SequenceModel<T>> model_;
+  std::unique_ptr<Optimizer<T>> optimizer_;
+  Loader loader_;
+  std::uint64_t total_steps_;
+  std::uint64_t evaluate_every_;
+  std::uint64_t save_every_;
+  Schedule schedule_;
+  std::uint64_t step_ = 0;
+  double best_loss_;
+  std::uint64_t best_step_ = 0;
+};
+
+}  // namespace xgrad
