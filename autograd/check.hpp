@@ -50,6 +50,11 @@ struct IoError : Error {
   using Error::Error;
 };
 
+/// A run directory that another process works in.
+struct LockError : Error {
+  using Error::Error;
+};
+
 namespace detail {
 
 /// Text put together from parts, only when something failed.

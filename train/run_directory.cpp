@@ -65,9 +65,9 @@ RunDirectory::~RunDirectory() {
   if (lock_ >= 0) ::close(lock_);
 }
 
-RunDirectory RunDirectory::create(const std::string& chosen, const std::string& config_path) {
+RunDirectory RunDirectory::create(const std::string& chosen, const std::string& stem) {
   if (chosen.empty()) {
-    RunDirectory run(claim_next(fs::path(config_path).stem().string()));
+    RunDirectory run(claim_next(stem));
     run.lock();
     make_directory(run.checkpoints());
     return run;
@@ -75,7 +75,7 @@ RunDirectory RunDirectory::create(const std::string& chosen, const std::string& 
   make_directory(chosen);
   RunDirectory run(chosen);
   run.lock();
-  check<IoError>(!fs::exists(run.config_path()), chosen, " holds a run already; choose another run.dir, or `xgrad resume ",
+  check<IoError>(!fs::exists(run.config_path()), chosen, " holds a run already; choose another run.dir, or go on with `xgrad resume ",
                  chosen, "`");
   make_directory(run.checkpoints());
   return run;

@@ -8,9 +8,9 @@ namespace xgrad {
 
 class RunDirectory {
  public:
-  /// Makes the directory of a new run: `chosen` if not empty, else runs/<stem of config_path>, or the next free
+  /// Makes the directory of a new run: `chosen` if not empty, else runs/<stem>, or the next free
   /// runs/<stem>-2, -3, ... Throws IoError when `chosen` exists and is not empty, LockError when it is in use.
-  static RunDirectory create(const std::string& chosen, const std::string& config_path);
+  static RunDirectory create(const std::string& chosen, const std::string& stem);
 
   /// Opens an existing run. Throws IoError when it is none, LockError when it is in use.
   static RunDirectory open(const std::string& path);

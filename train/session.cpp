@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 
 #include <xgrad/autograd/parallel.hpp>
 #include <xgrad/train/console.hpp>
@@ -103,10 +104,13 @@ Outcome work(const Config& config, Trainer<T>& trainer, const RunDirectory& run,
   return outcome;
 }
 
+// Begins in a fresh directory, from a checkpoint if there is one.
 template <class T>
-Outcome start(const Config& config, const std::string& config_path, const SessionOptions& options) {
+Outcome start(const Config& config, const std::string& stem, const Checkpoint* checkpoint,
+              const SessionOptions& options) {
   Trainer<T> trainer(config);
-  const RunDirectory run = RunDirectory::create(config.run_dir, config_path);
+  if (checkpoint != nullptr) trainer.restore(*checkpoint);
+  const RunDirectory run = RunDirectory::create(config.run_dir, stem);
   publish(run.path(), "config.toml", to_toml(config));
   return work(config, trainer, run, options);
 }
@@ -133,15 +137,26 @@ bool Outcome::holds() const {
 
 Outcome start_run(const Config& config, const std::string& config_path, const SessionOptions& options) {
   use_threads(config);
-  return config.train.precision == "double" ? start<double>(config, config_path, options)
-                                            : start<float>(config, config_path, options);
+  const std::string stem = std::filesystem::path(config_path).stem().string();
+  return config.train.precision == "double" ? start<double>(config, stem, nullptr, options)
+                                            : start<float>(config, stem, nullptr, options);
 }
 
-Outcome continue_run(const Config& config, RunDirectory run, const Checkpoint& checkpoint,
+Outcome continue_run(const Config& config, const RunDirectory& run, const Checkpoint& checkpoint,
                      const SessionOptions& options) {
   use_threads(config);
   return config.train.precision == "double" ? go_on<double>(config, run, checkpoint, options)
                                             : go_on<float>(config, run, checkpoint, options);
+}
+
+Outcome branch_run(const Config& config, const std::string& directory, const Checkpoint& checkpoint,
+                   const SessionOptions& options) {
+  use_threads(config);
+  Config branch = config;
+  branch.run_dir.clear();  // never the directory of the run it branches from
+  const std::string stem = std::filesystem::path(directory).filename().string();
+  return config.train.precision == "double" ? start<double>(branch, stem, &checkpoint, options)
+                                            : start<float>(branch, stem, &checkpoint, options);
 }
 
 }  // namespace xgrad

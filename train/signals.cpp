@@ -18,7 +18,7 @@ struct Handler {
   int signal;
   void (*function)(int);
 };
-constexpr std::array<Handler, 5> kHandlers = {{{SIGINT, on_stop},
+const std::array<Handler, 5> kHandlers = {{{SIGINT, on_stop},
                                                {SIGTERM, on_stop},
                                                {SIGUSR1, on_save},
                                                {SIGXFSZ, SIG_IGN},
