@@ -1,7 +1,8 @@
-// Every op: one declaration and one formula each. Forward and backward stand in autograd/ops/<op>.cpp.
+// Every op: one declaration and one formula each. Forward and backward stand in
+// autograd/ops/<op>.cpp.
 //
-// All throw ShapeError, starting with the op's name, when shapes do not fit. B batch, N tokens, D width,
-// H heads, V vocabulary.
+// All throw ShapeError, starting with the op's name, when shapes do not fit. B batch, N tokens, D
+// width, H heads, V vocabulary.
 #pragma once
 
 #include <cstddef>
@@ -76,7 +77,8 @@ Variable<T> mean(const Variable<T>& x);
 /// Mean along an axis, which disappears.
 template <class T>
 Variable<T> mean(const Variable<T>& x, std::size_t axis);
-/// x (B, N, D), mask (B, N) -> (B, D): the mean over the tokens that the mask keeps; 0 where it keeps none.
+/// x (B, N, D), mask (B, N) -> (B, D): the mean over the tokens that the mask keeps; 0 where it
+/// keeps none.
 template <class T>
 Variable<T> masked_mean(const Variable<T>& x, const Mask& mask);
 
@@ -92,8 +94,8 @@ template <class T>
 Variable<T> linear(const Variable<T>& x, const Variable<T>& weight, const Variable<T>& bias = {});
 /// gelu(linear(x, weight, bias)) in one pass over the product
 template <class T>
-Variable<T> linear_gelu(const Variable<T>& x, const Variable<T>& weight, const Variable<T>& bias = {},
-                        Gelu kind = Gelu::exact);
+Variable<T> linear_gelu(const Variable<T>& x, const Variable<T>& weight,
+                        const Variable<T>& bias = {}, Gelu kind = Gelu::exact);
 
 // Normalisation, along the last axis.
 
@@ -103,14 +105,16 @@ Variable<T> softmax(const Variable<T>& x);
 /// log softmax(x)
 template <class T>
 Variable<T> log_softmax(const Variable<T>& x);
-/// gamma (x - mean) / sqrt(var + eps) + beta, with the biased variance; weight and bias (D). S1.4, Ba et al. 2016.
+/// gamma (x - mean) / sqrt(var + eps) + beta, with the biased variance; weight and bias (D). S1.4,
+/// Ba et al. 2016.
 template <class T>
 Variable<T> layer_norm(const Variable<T>& x, const Variable<T>& weight, const Variable<T>& bias,
                        double eps = 1e-5);
 
-// Dropout: a factor 0 with probability p, else 1/(1-p), a function of (rng, sample, token, feature) alone: the
-// first axis of x is the sample, the last the feature, what lies between the token. `first_sample` is the place
-// of x's first sample in the logical batch. p in [0, 1). Srivastava et al. 2014.
+// Dropout: a factor 0 with probability p, else 1/(1-p), a function of (rng, sample, token, feature)
+// alone: the first axis of x is the sample, the last the feature, what lies between the token.
+// `first_sample` is the place of x's first sample in the logical batch. p in [0, 1). Srivastava et
+// al. 2014.
 
 struct Dropout {
   double p = 0;
@@ -126,19 +130,21 @@ Variable<T> dropout_add(const Variable<T>& x, const Variable<T>& residual, const
 
 // Lookups.
 
-/// weight (V, D), ids (...) in [0, V) -> the rows weight[ids], (..., D). The gradient adds up over equal ids.
+/// weight (V, D), ids (...) in [0, V) -> the rows weight[ids], (..., D). The gradient adds up over
+/// equal ids.
 template <class T>
 Variable<T> embedding(const Variable<T>& weight, const Ids& ids);
 
-// Attention: softmax(scale Q K^T + mask) V per head, dropout on the probabilities (S0.9, S0.14; Vaswani et al.
-// 2017). Heads are consecutive slices of the feature axis (S0.10). Works on blocks of query rows and recomputes
-// in backward: memory is linear in N. A row whose keys are all masked gives 0 and no gradient.
+// Attention: softmax(scale Q K^T + mask) V per head, dropout on the probabilities (S0.9, S0.14;
+// Vaswani et al. 2017). Heads are consecutive slices of the feature axis (S0.10). Works on blocks
+// of query rows and recomputes in backward: memory is linear in N. A row whose keys are all masked
+// gives 0 and no gradient.
 
 struct Attention {
   std::size_t heads = 1;
-  std::optional<double> scale;  ///< default 1/sqrt(d_head)
-  std::shared_ptr<const Mask> key_mask;  ///< (B, M), 1 = may be attended to; null = all
-  Dropout dropout;
+  std::optional<double> scale = std::nullopt;      ///< default 1/sqrt(d_head)
+  std::shared_ptr<const Mask> key_mask = nullptr;  ///< (B, M), 1 = may be attended to; null = all
+  Dropout dropout = {};
 };
 /// q (B, N, H d_k), k (B, M, H d_k), v (B, M, H d_v) -> (B, N, H d_v)
 template <class T>
@@ -161,15 +167,18 @@ Tensor<T> attention_probabilities(const Tensor<T>& q, const Tensor<T>& k, const 
 
 struct CrossEntropy {
   std::int32_t ignore_index = -100;  ///< a target with this value counts nothing
-  double label_smoothing = 0;        ///< in [0, 1): this part of the target's weight goes to all classes evenly
-  std::vector<double> class_weights;  ///< (V) or empty
-  /// Divides the sum of losses instead of the (weighted) number of targets that count: for a micro-batch, that of
-  /// the whole logical batch.
-  std::optional<double> normalizer;
+  double label_smoothing =
+      0;  ///< in [0, 1): this part of the target's weight goes to all classes evenly
+  std::vector<double> class_weights = {};  ///< (V) or empty
+  /// Divides the sum of losses instead of the (weighted) number of targets that count: for a
+  /// micro-batch, that of the whole logical batch.
+  std::optional<double> normalizer = std::nullopt;
 };
-/// -log softmax(logits)[target]; logits (..., V), targets (...). 0 when no target counts. As PyTorch's.
+/// -log softmax(logits)[target]; logits (..., V), targets (...). 0 when no target counts. As
+/// PyTorch's.
 template <class T>
-Variable<T> cross_entropy(const Variable<T>& logits, const Ids& targets, const CrossEntropy& options = {});
+Variable<T> cross_entropy(const Variable<T>& logits, const Ids& targets,
+                          const CrossEntropy& options = {});
 /// mean (x - y)^2; both of one shape
 template <class T>
 Variable<T> mse_loss(const Variable<T>& x, const Variable<T>& y);

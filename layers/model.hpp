@@ -10,7 +10,8 @@ template <class T>
 struct ModelInput {
   const Ids* ids = nullptr;             ///< (B, N) token ids
   const Tensor<T>* features = nullptr;  ///< (B, H, W, C) images
-  std::shared_ptr<const Mask> mask;     ///< (B, N), 1 = a token, 0 = padding; null = all tokens
+  std::shared_ptr<const Mask> mask =
+      nullptr;  ///< (B, N), 1 = a token, 0 = padding; null = all tokens
 };
 
 /// Maps a batch to logits: (B, N, classes) for token outputs, (B, classes) for sequence outputs.

@@ -85,8 +85,8 @@ BatchInput<T>::BatchInput(const Batch& batch) {
   }
 }
 
-#define XGRAD_INSTANTIATE(T)                                                                        \
-  template class BatchInput<T>;                                                                     \
+#define XGRAD_INSTANTIATE(T)                                                                  \
+  template class BatchInput<T>;                                                               \
   template std::unique_ptr<SequenceModel<T>> make_model(const ModelConfig&, const TaskShape&, \
                                                         Parameters<T>&);
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)

@@ -1,4 +1,5 @@
-// Checkpoint: an ordered dictionary of tensors and the run's state. Every format is two functions on it.
+// Checkpoint: an ordered dictionary of tensors and the run's state. Every format is two functions
+// on it.
 #pragma once
 
 #include <cstdint>
@@ -22,15 +23,17 @@ struct NamedTensor {
 
 struct Checkpoint {
   std::uint64_t step = 0;
-  std::vector<NamedTensor> parameters;         ///< "encoder.layers.0.norm1.weight", in the model's order
-  std::vector<NamedTensor> optimizer;          ///< "exp_avg.encoder.layers.0.norm1.weight", ...
-  std::map<std::string, StateValue> state;     ///< loader position, best metric, ...
-  std::string config;                          ///< resolved TOML, without execution keys
+  std::vector<NamedTensor> parameters;  ///< "encoder.layers.0.norm1.weight", in the model's order
+  std::vector<NamedTensor> optimizer;   ///< "exp_avg.encoder.layers.0.norm1.weight", ...
+  std::map<std::string, StateValue> state;  ///< loader position, best metric, ...
+  std::string config;                       ///< resolved TOML, without execution keys
 };
 
-/// The sealed HDF5 image: identical checkpoints give identical bytes. docs/checkpoint-format.md describes it.
+/// The sealed HDF5 image: identical checkpoints give identical bytes. docs/checkpoint-format.md
+/// describes it.
 std::string to_hdf5(const Checkpoint& checkpoint);
-/// Throws CheckpointError, with `origin` in the message, unless seal, structure and values are what to_hdf5 writes.
+/// Throws CheckpointError, with `origin` in the message, unless seal, structure and values are what
+/// to_hdf5 writes.
 Checkpoint from_hdf5(std::string_view bytes, const std::string& origin);
 
 /// Reads and checks a file. Throws IoError or CheckpointError.

@@ -1,5 +1,5 @@
-// The subcommands of `xgrad`: one function each, in a file of its own. Each returns the exit code and throws what
-// main() turns into one.
+// The subcommands of `xgrad`: one function each, in a file of its own. Each returns the exit code
+// and throws what main() turns into one.
 #pragma once
 
 #include <string>

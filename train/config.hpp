@@ -1,5 +1,5 @@
-// Config: everything a run is, from one TOML file. One table in config_keys.cpp defines every key, its default,
-// its range and its help.
+// Config: everything a run is, from one TOML file. One table in config_keys.cpp defines every key,
+// its default, its range and its help.
 #pragma once
 
 #include <cstdint>
@@ -15,15 +15,15 @@ namespace xgrad {
 /// [model]
 struct ModelConfig {
   std::string kind = "encoder";
-  std::size_t width = 64;             ///< D
-  std::size_t heads = 4;              ///< H
-  std::size_t head_dim = 0;           ///< 0: width / heads
+  std::size_t width = 64;    ///< D
+  std::size_t heads = 4;     ///< H
+  std::size_t head_dim = 0;  ///< 0: width / heads
   std::size_t layers = 2;
-  std::size_t feedforward = 0;        ///< width of the MLP's hidden layer; 0: 4 * width
-  double dropout = 0.1;               ///< after each sublayer and inside the MLP
-  double attention_dropout = 0.1;     ///< on the attention probabilities
-  std::string norm = "pre";           ///< pre, post
-  bool final_norm = true;             ///< a LayerNorm after the last block
+  std::size_t feedforward = 0;     ///< width of the MLP's hidden layer; 0: 4 * width
+  double dropout = 0.1;            ///< after each sublayer and inside the MLP
+  double attention_dropout = 0.1;  ///< on the attention probabilities
+  std::string norm = "pre";        ///< pre, post
+  bool final_norm = true;          ///< a LayerNorm after the last block
   double norm_eps = 1e-5;
   std::string activation = "gelu";    ///< gelu, gelu_tanh, relu
   std::string positions = "learned";  ///< none, learned, sinusoidal
@@ -53,18 +53,19 @@ struct ScheduleConfig {
 
 /// [train]
 struct TrainConfig {
-  std::uint64_t steps = 0;   ///< exactly one of steps and epochs is given
+  std::uint64_t steps = 0;  ///< exactly one of steps and epochs is given
   std::uint64_t epochs = 0;
   std::size_t batch = 64;
   std::size_t accumulate = 1;  ///< micro-batches a step; a step sees batch * accumulate examples
   double clip = 1.0;           ///< global gradient norm; 0: none
   double label_smoothing = 0.0;
   std::uint64_t seed = 1;
-  int threads = 0;                    ///< 0: all cores
-  std::uint64_t evaluate_every = 0;   ///< steps; 0: at the end of each epoch, or every tenth of the run
-  std::uint64_t save_every = 0;       ///< steps; 0: with each evaluation
-  std::size_t keep = 2;               ///< newest checkpoints kept, beside the best
-  std::string precision = "float";    ///< float, double
+  int threads = 0;  ///< 0: all cores
+  std::uint64_t evaluate_every =
+      0;                         ///< steps; 0: at the end of each epoch, or every tenth of the run
+  std::uint64_t save_every = 0;  ///< steps; 0: with each evaluation
+  std::size_t keep = 2;          ///< newest checkpoints kept, beside the best
+  std::string precision = "float";  ///< float, double
 };
 
 /// [expect]: what the config claims; absent keys claim nothing
@@ -86,16 +87,18 @@ struct Config {
   ExpectConfig expect;
 };
 
-/// Reads a file and applies overrides ("optim.lr=3e-4"), strictly. Throws ConfigError with every problem, one a line,
-/// each as "file:line:column: key: what is wrong (and the nearest valid key)"; IoError when the file cannot be read.
+/// Reads a file and applies overrides ("optim.lr=3e-4"), strictly. Throws ConfigError with every
+/// problem, one a line, each as "file:line:column: key: what is wrong (and the nearest valid key)";
+/// IoError when the file cannot be read.
 Config load_config(const std::string& path, const std::vector<std::string>& overrides);
 
 /// The same from text; `origin` stands for the file's name in messages.
 Config parse_config(const std::string& text, const std::string& origin,
                     const std::vector<std::string>& overrides);
 
-/// TOML with every key, including defaults; parse_config() of it gives the same Config. Without execution keys
-/// (run.*, train.threads, log.*) it is what a checkpoint stores: they do not change the result.
+/// TOML with every key, including defaults; parse_config() of it gives the same Config. Without
+/// execution keys (run.*, train.threads, log.*) it is what a checkpoint stores: they do not change
+/// the result.
 std::string to_toml(const Config& config, bool with_execution_keys = true);
 
 /// Keys whose values differ, as "optim.lr: 0.001 -> 0.0003", execution keys left out.

@@ -39,21 +39,21 @@ void Console::progress(const Progress& p) {
   if (!terminal_ || now - last_drawn_ < std::chrono::milliseconds(100)) return;
   last_drawn_ = now;
   drawn_ = true;
-  write(fmt::format("\r\033[K{} {}/{}  loss {:.4f}  {}/s  {} left", bar(double(p.step) / double(p.total)),
-                    grouped(p.step), grouped(p.total), p.loss,
-                    grouped(std::uint64_t(p.tokens_per_second)), clock(p.seconds_left)));
+  write(fmt::format("\r\033[K{} {}/{}  loss {:.4f}  {}/s  {} left",
+                    bar(double(p.step) / double(p.total)), grouped(p.step), grouped(p.total),
+                    p.loss, grouped(std::uint64_t(p.tokens_per_second)), clock(p.seconds_left)));
 }
 
 std::string Console::evaluation(const Progress& p, const Metrics& validation) {
   if (!heads_shown_) {
-    line(fmt::format("{:>10}  {:>10}  {:>10}  {:>17}  {:>9}  {:>12}", "step", "train loss", "valid loss",
-                     "valid accuracy", "lr", "tokens/s"));
+    line(fmt::format("{:>10}  {:>10}  {:>10}  {:>17}  {:>9}  {:>12}", "step", "train loss",
+                     "valid loss", "valid accuracy", "lr", "tokens/s"));
     heads_shown_ = true;
   }
   const std::string row = fmt::format(
       "{:>10}  {:>10.4f}  {:>10.4f}  {:>8.4f} ± {:.4f}  {:>9.2e}  {:>12}", grouped(p.step), p.loss,
-      validation.loss.mean(), validation.accuracy.mean(), validation.accuracy.standard_error(), p.lr,
-      grouped(std::uint64_t(p.tokens_per_second)));
+      validation.loss.mean(), validation.accuracy.mean(), validation.accuracy.standard_error(),
+      p.lr, grouped(std::uint64_t(p.tokens_per_second)));
   line(row);
   return row;
 }

@@ -11,8 +11,8 @@
 
 namespace xgrad {
 
-/// A table of what will run, a row for each evaluation and, on a terminal, one progress line. Without a terminal:
-/// plain rows only, no control characters. NO_COLOR is honoured.
+/// A table of what will run, a row for each evaluation and, on a terminal, one progress line.
+/// Without a terminal: plain rows only, no control characters. NO_COLOR is honoured.
 class Console {
  public:
   explicit Console(bool quiet);

@@ -15,7 +15,8 @@ struct Verdict {
   bool holds;
 };
 
-/// One verdict for each key of [expect]; `test` holds the metrics of the test split after the last step.
+/// One verdict for each key of [expect]; `test` holds the metrics of the test split after the last
+/// step.
 std::vector<Verdict> judge(const ExpectConfig& expect, const Metrics& test, std::size_t parameters,
                            std::uint64_t steps);
 

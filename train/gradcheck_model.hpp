@@ -6,8 +6,9 @@
 
 namespace xgrad {
 
-/// Checks d(loss)/d(parameter) of every parameter tensor of the config's model on a small batch of its task, with its
-/// dropout (the same masks in every evaluation) and with padding where examples differ in length; gate 1e-11.
+/// Checks d(loss)/d(parameter) of every parameter tensor of the config's model on a small batch of
+/// its task, with its dropout (the same masks in every evaluation) and with padding where examples
+/// differ in length; gate 1e-11.
 GradientReport check_model(const Config& config);
 
 }  // namespace xgrad

@@ -40,17 +40,20 @@ constexpr const char* kOverrides = "KEY=VALUE in the config's own grammar, as op
 constexpr const char* kRun = "a run directory or a checkpoint";
 
 void define_training(CLI::App& app, Arguments& a, int& code) {
-  CLI::App* train = app.add_subcommand("train", "Train the model of a config in a new run directory");
+  CLI::App* train =
+      app.add_subcommand("train", "Train the model of a config in a new run directory");
   train->add_option("config", a.train.config, "a TOML file")->required();
   train->add_option("overrides", a.train.overrides, kOverrides);
   train->add_flag("-q,--quiet", a.train.quiet, "show results only");
   train->add_flag("--json", a.train.json, "results as one JSON object");
   train->callback([&] { code = commands::train(a.train); });
 
-  CLI::App* resume = app.add_subcommand("resume", "Go on with a run, to the bit as if it had not stopped");
+  CLI::App* resume =
+      app.add_subcommand("resume", "Go on with a run, to the bit as if it had not stopped");
   resume->add_option("run", a.resume.run, kRun)->required();
   resume->add_option("overrides", a.resume.overrides, kOverrides);
-  resume->add_option("--allow-change", a.resume.allow_change, "a key that may differ from the run's")
+  resume
+      ->add_option("--allow-change", a.resume.allow_change, "a key that may differ from the run's")
       ->type_name("KEY")
       ->allow_extra_args(false);
   resume->add_flag("-q,--quiet", a.resume.quiet, "show results only");

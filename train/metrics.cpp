@@ -17,7 +17,9 @@ void RatioMean::add(double x, double n) {
   nn_ += n * n;
 }
 
-double RatioMean::mean() const { return n_ == 0 ? 0 : x_ / n_; }
+double RatioMean::mean() const {
+  return n_ == 0 ? 0 : x_ / n_;
+}
 
 double RatioMean::standard_error() const {
   if (samples_ < 2 || n_ == 0) return 0;
@@ -68,7 +70,7 @@ std::size_t count_targets(const Ids& targets) {
                                    [](std::int32_t t) { return t != kIgnore; }));
 }
 
-#define XGRAD_INSTANTIATE(T)                                   \
+#define XGRAD_INSTANTIATE(T)                                \
   template void Metrics::add(const Tensor<T>&, const Ids&); \
   template Ids argmax(const Tensor<T>&);
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)

@@ -5,7 +5,8 @@
 
 namespace xgrad {
 
-/// A mean over targets whose samples are independent but whose targets within a sample are not: sum x / sum n.
+/// A mean over targets whose samples are independent but whose targets within a sample are not: sum
+/// x / sum n.
 ///
 /// The standard error is that of a ratio estimator over samples: with r the ratio and S samples,
 /// sqrt(S / (S - 1) sum (x - r n)^2) / sum n (Cochran 1977, 6.4); 0 for fewer than two samples.

@@ -6,9 +6,10 @@
 
 namespace xgrad {
 
-/// Writes `bytes` as `directory`/`name` so that after a crash at any moment the file is either absent or whole:
-/// temporary file (O_EXCL), space reserved, written, fsync, read back and compared, renamed without replacement,
-/// directory fsync. Throws IoError with path and reason; then nothing of that name was made and no temporary is left.
+/// Writes `bytes` as `directory`/`name` so that after a crash at any moment the file is either
+/// absent or whole: temporary file (O_EXCL), space reserved, written, fsync, read back and
+/// compared, renamed without replacement, directory fsync. Throws IoError with path and reason;
+/// then nothing of that name was made and no temporary is left.
 void publish(const std::string& directory, const std::string& name, std::string_view bytes);
 
 /// Reads a whole regular file. Throws IoError with path and reason.

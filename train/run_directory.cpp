@@ -30,7 +30,8 @@ void make_directory(const std::string& path) {
   check<IoError>(!error, "cannot make the directory ", path, ": ", error.message());
 }
 
-// Claims the first free runs/<stem>, runs/<stem>-2, ...: mkdir decides between two runs that start at once.
+// Claims the first free runs/<stem>, runs/<stem>-2, ...: mkdir decides between two runs that start
+// at once.
 std::string claim_next(const std::string& stem) {
   make_directory("runs");
   for (int number = 1;; ++number) {
@@ -75,7 +76,8 @@ RunDirectory RunDirectory::create(const std::string& chosen, const std::string& 
   make_directory(chosen);
   RunDirectory run(chosen);
   run.lock();
-  check<IoError>(!fs::exists(run.config_path()), chosen, " holds a run already; choose another run.dir, or go on with `xgrad resume ",
+  check<IoError>(!fs::exists(run.config_path()), chosen,
+                 " holds a run already; choose another run.dir, or go on with `xgrad resume ",
                  chosen, "`");
   make_directory(run.checkpoints());
   return run;
@@ -83,7 +85,8 @@ RunDirectory RunDirectory::create(const std::string& chosen, const std::string& 
 
 RunDirectory RunDirectory::open(const std::string& path) {
   RunDirectory run(path);
-  check<IoError>(fs::exists(run.config_path()), path, " is not a run directory: it holds no config.toml");
+  check<IoError>(fs::exists(run.config_path()), path,
+                 " is not a run directory: it holds no config.toml");
   run.lock();
   return run;
 }
@@ -122,7 +125,8 @@ void RunDirectory::cut_back(const std::string& file, std::uint64_t step) const {
     if (end == std::string::npos || row_step(text.substr(kept, end - kept)) > step) break;
     kept = end + 1;
   }
-  if (kept != text.size() && ::truncate(path.c_str(), off_t(kept)) != 0) fail_io("cannot cut", path);
+  if (kept != text.size() && ::truncate(path.c_str(), off_t(kept)) != 0)
+    fail_io("cannot cut", path);
 }
 
 }  // namespace xgrad

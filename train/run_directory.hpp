@@ -9,7 +9,8 @@ namespace xgrad {
 class RunDirectory {
  public:
   /// Makes the directory of a new run: `chosen` if not empty, else runs/<stem>, or the next free
-  /// runs/<stem>-2, -3, ... Throws IoError when `chosen` exists and is not empty, LockError when it is in use.
+  /// runs/<stem>-2, -3, ... Throws IoError when `chosen` exists and is not empty, LockError when it
+  /// is in use.
   static RunDirectory create(const std::string& chosen, const std::string& stem);
 
   /// Opens an existing run. Throws IoError when it is none, LockError when it is in use.
@@ -24,7 +25,8 @@ class RunDirectory {
 
   /// Appends one whole line and hands it to the system. Throws IoError.
   void append(const std::string& file, const std::string& line) const;
-  /// Keeps the lines of a log whose "step" is at most `step`, byte for byte: a run goes on from there.
+  /// Keeps the lines of a log whose "step" is at most `step`, byte for byte: a run goes on from
+  /// there.
   void cut_back(const std::string& file, std::uint64_t step) const;
 
  private:

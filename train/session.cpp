@@ -26,7 +26,11 @@ class Recorder final : public TrainerHooks {
   void on_step(const StepReport& report) override {
     tokens_ += report.tokens;
     ++steps_;
-    shown_ = {report.step, total_, report.loss, report.lr, double(tokens_) / elapsed(),
+    shown_ = {report.step,
+              total_,
+              report.loss,
+              report.lr,
+              double(tokens_) / elapsed(),
               elapsed() / double(steps_) * double(total_ - report.step)};
     console_.progress(shown_);
     if (report.metrics.loss.count() == 0) return;
@@ -66,18 +70,20 @@ class Recorder final : public TrainerHooks {
 };
 
 template <class T>
-void show_plan(Console& console, const Config& config, const Trainer<T>& trainer, const RunDirectory& run) {
+void show_plan(Console& console, const Config& config, const Trainer<T>& trainer,
+               const RunDirectory& run) {
   const auto size = [&](Split split) { return grouped(trainer.task().dataset(split)->size()); };
   const ModelConfig& m = config.model;
   console.table(
       {{"task", fmt::format("{}: {} examples to train on, {} to validate, {} to test", config.task,
                             size(Split::train), size(Split::validation), size(Split::test))},
-       {"model", fmt::format("{}: {} layers, width {}, {} heads, {} parameters", m.kind, m.layers, m.width,
-                             m.heads, grouped(trainer.parameters().count()))},
-       {"optimizer", fmt::format("{}, lr {:g} {}, {} warm-up steps", config.optim.name, config.optim.lr,
-                                 config.schedule.name, config.schedule.warmup)},
-       {"run", fmt::format("{} steps of {} examples, {} threads, seed {}", grouped(trainer.total_steps()),
-                           config.train.batch * config.train.accumulate, threads(), config.train.seed)},
+       {"model", fmt::format("{}: {} layers, width {}, {} heads, {} parameters", m.kind, m.layers,
+                             m.width, m.heads, grouped(trainer.parameters().count()))},
+       {"optimizer", fmt::format("{}, lr {:g} {}, {} warm-up steps", config.optim.name,
+                                 config.optim.lr, config.schedule.name, config.schedule.warmup)},
+       {"run",
+        fmt::format("{} steps of {} examples, {} threads, seed {}", grouped(trainer.total_steps()),
+                    config.train.batch * config.train.accumulate, threads(), config.train.seed)},
        {"directory", run.path()}});
 }
 
@@ -93,8 +99,8 @@ Outcome work(const Config& config, Trainer<T>& trainer, const RunDirectory& run,
   outcome.step = trainer.step();
   if (!trainer.finished()) {
     outcome.signal = recorder.signal();
-    console.line(fmt::format("stopped and saved at step {}; `xgrad resume {}` goes on", trainer.step(),
-                             run.path()));
+    console.line(fmt::format("stopped and saved at step {}; `xgrad resume {}` goes on",
+                             trainer.step(), run.path()));
     return outcome;
   }
   outcome.test = trainer.evaluate(Split::test);
@@ -135,7 +141,8 @@ bool Outcome::holds() const {
   return std::all_of(verdicts.begin(), verdicts.end(), [](const Verdict& v) { return v.holds; });
 }
 
-Outcome start_run(const Config& config, const std::string& config_path, const SessionOptions& options) {
+Outcome start_run(const Config& config, const std::string& config_path,
+                  const SessionOptions& options) {
   use_threads(config);
   const std::string stem = std::filesystem::path(config_path).stem().string();
   return config.train.precision == "double" ? start<double>(config, stem, nullptr, options)

@@ -26,14 +26,15 @@ struct SessionOptions {
 };
 
 /// A new run: everything that can be wrong with the config is found before the directory is made.
-Outcome start_run(const Config& config, const std::string& config_path, const SessionOptions& options);
+Outcome start_run(const Config& config, const std::string& config_path,
+                  const SessionOptions& options);
 
 /// Goes on from the checkpoint, in the run's own directory.
 Outcome continue_run(const Config& config, const RunDirectory& run, const Checkpoint& checkpoint,
                      const SessionOptions& options);
 
-/// Goes on from a checkpoint that is not the newest of the run in `directory`: in a new directory beside it, so that
-/// nothing is overwritten.
+/// Goes on from a checkpoint that is not the newest of the run in `directory`: in a new directory
+/// beside it, so that nothing is overwritten.
 Outcome branch_run(const Config& config, const std::string& directory, const Checkpoint& checkpoint,
                    const SessionOptions& options);
 

@@ -11,18 +11,22 @@ namespace {
 volatile std::sig_atomic_t stop_signal = 0;
 volatile std::sig_atomic_t save_asked = 0;
 
-void on_stop(int signal) { stop_signal = signal; }
-void on_save(int) { save_asked = 1; }
+void on_stop(int signal) {
+  stop_signal = signal;
+}
+void on_save(int) {
+  save_asked = 1;
+}
 
 struct Handler {
   int signal;
   void (*function)(int);
 };
 const std::array<Handler, 5> kHandlers = {{{SIGINT, on_stop},
-                                               {SIGTERM, on_stop},
-                                               {SIGUSR1, on_save},
-                                               {SIGXFSZ, SIG_IGN},
-                                               {SIGPIPE, SIG_IGN}}};
+                                           {SIGTERM, on_stop},
+                                           {SIGUSR1, on_save},
+                                           {SIGXFSZ, SIG_IGN},
+                                           {SIGPIPE, SIG_IGN}}};
 std::array<struct sigaction, kHandlers.size()> before;
 
 }  // namespace
@@ -39,10 +43,13 @@ Signals::Signals() {
 }
 
 Signals::~Signals() {
-  for (std::size_t i = 0; i < kHandlers.size(); ++i) sigaction(kHandlers[i].signal, &before[i], nullptr);
+  for (std::size_t i = 0; i < kHandlers.size(); ++i)
+    sigaction(kHandlers[i].signal, &before[i], nullptr);
 }
 
-int Signals::stop() const { return stop_signal; }
+int Signals::stop() const {
+  return stop_signal;
+}
 
 bool Signals::take_save() {
   const bool asked = save_asked != 0;

@@ -3,8 +3,9 @@
 
 namespace xgrad {
 
-/// While one lives, SIGINT and SIGTERM ask to stop, SIGUSR1 asks to save, and SIGXFSZ and SIGPIPE are ignored
-/// so that writing fails with an error instead. Restores what was there before. One at a time.
+/// While one lives, SIGINT and SIGTERM ask to stop, SIGUSR1 asks to save, and SIGXFSZ and SIGPIPE
+/// are ignored so that writing fails with an error instead. Restores what was there before. One at
+/// a time.
 class Signals {
  public:
   Signals();

@@ -106,10 +106,10 @@ StepReport Trainer<T>::train_step() {
   }
 
   report.grad_norm = global_norm(parameters_);
-  check<NumericError>(is_finite_bits(report.loss), "step ", report.step, ": the loss is ", report.loss,
-                      "; nothing was updated");
-  check<NumericError>(is_finite_bits(report.grad_norm), "step ", report.step, ": the gradient norm is ",
-                      report.grad_norm, "; nothing was updated");
+  check<NumericError>(is_finite_bits(report.loss), "step ", report.step, ": the loss is ",
+                      report.loss, "; nothing was updated");
+  check<NumericError>(is_finite_bits(report.grad_norm), "step ", report.step,
+                      ": the gradient norm is ", report.grad_norm, "; nothing was updated");
   optimizer_->step(report.lr, clip_factor(report.grad_norm, config_.train.clip));
   ++step_;
   return report;
@@ -154,7 +154,8 @@ void Trainer<T>::restore(const Checkpoint& checkpoint) {
     return std::uint64_t(state_value<std::int64_t>(checkpoint, name));
   };
   const LoaderState loader{integer("epoch"), integer("position")};
-  const std::uint64_t optimizer_steps = integer("optimizer_steps"), best_step = integer("best_step");
+  const std::uint64_t optimizer_steps = integer("optimizer_steps"),
+                      best_step = integer("best_step");
   const double best_loss = state_value<double>(checkpoint, "best_loss");
   xgrad::restore(checkpoint, parameters_, *optimizer_);  // all or nothing
   optimizer_->set_steps(optimizer_steps);
@@ -164,7 +165,7 @@ void Trainer<T>::restore(const Checkpoint& checkpoint) {
   step_ = checkpoint.step;
 }
 
-#define XGRAD_INSTANTIATE(T)                                                                       \
+#define XGRAD_INSTANTIATE(T)                                                                   \
   template Metrics evaluate(const SequenceModel<T>&, const Dataset&, OutputKind, std::size_t); \
   template class Trainer<T>;
 XGRAD_FOR_EACH_TRAINING_SCALAR(XGRAD_INSTANTIATE)

@@ -40,8 +40,9 @@ Metrics evaluate(const SequenceModel<T>& model, const Dataset& dataset, OutputKi
 
 /// Trains the model of a config. T is float or double.
 ///
-/// Everything it does is a function of the config and of (step, loader position), so a run that goes on from a
-/// checkpoint ends with the same bits as one that was never interrupted, on any number of threads.
+/// Everything it does is a function of the config and of (step, loader position), so a run that
+/// goes on from a checkpoint ends with the same bits as one that was never interrupted, on any
+/// number of threads.
 template <class T>
 class Trainer {
  public:
@@ -52,8 +53,9 @@ class Trainer {
   void restore(const Checkpoint& checkpoint);
   Checkpoint capture() const;
 
-  /// Trains to the last step, or until hooks.stop(). Saves as the config says, at the end, and when stopped.
-  /// Throws NumericError when the loss or a gradient is not finite; the parameters are then those of the step before.
+  /// Trains to the last step, or until hooks.stop(). Saves as the config says, at the end, and when
+  /// stopped. Throws NumericError when the loss or a gradient is not finite; the parameters are
+  /// then those of the step before.
   void run(TrainerHooks& hooks);
 
   Metrics evaluate(Split split) const;

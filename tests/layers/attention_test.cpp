@@ -13,7 +13,8 @@ using test::random_tensor;
 
 const Rng kRng = Rng(11) / "attention layer";
 
-// One head by hand from the packed weights: softmax(x Wq (x Wk)^T scale) x Wv, for consecutive slices of features.
+// One head by hand from the packed weights: softmax(x Wq (x Wk)^T scale) x Wv, for consecutive
+// slices of features.
 Variable<double> one_head(const Variable<double>& x, const MultiHeadAttention<double>& layer,
                           std::size_t head, std::size_t head_dim) {
   const auto rows = [&](const Tensor<double>& packed) {
@@ -32,8 +33,8 @@ TEST(MultiHeadAttention, S0_5_PackedEqualsHeadByHead) {
   const Variable<double> x(random_tensor({2, 5, 12}, kRng));
   std::vector<Variable<double>> heads;
   for (std::size_t head = 0; head < 3; ++head) heads.push_back(one_head(x, layer, head, 4));
-  const Variable<double> expected =
-      linear(concat(heads, 2), parameters.at("a.out_proj.weight"), parameters.at("a.out_proj.bias"));
+  const Variable<double> expected = linear(concat(heads, 2), parameters.at("a.out_proj.weight"),
+                                           parameters.at("a.out_proj.bias"));
   EXPECT_TENSOR_NEAR(layer(x, nullptr, {}).value(), expected.value(), 1e-12);
 }
 
@@ -57,7 +58,8 @@ TEST(MultiHeadAttention, S0_10_PermutingHeadsWithTheOutputProjectionChangesNothi
     std::swap_ranges(packed + third * 36, packed + third * 36 + 18, packed + third * 36 + 18);
   }
   double* out = parameters.at("a.out_proj.weight").mutable_value().data();
-  for (int row = 0; row < 6; ++row) std::swap_ranges(out + 6 * row, out + 6 * row + 3, out + 6 * row + 3);
+  for (int row = 0; row < 6; ++row)
+    std::swap_ranges(out + 6 * row, out + 6 * row + 3, out + 6 * row + 3);
   EXPECT_TENSOR_NEAR(layer(x, nullptr, {}).value(), before, 1e-14);
 }
 
@@ -99,8 +101,8 @@ TEST(MultiHeadAttention, S0_17_EveryOutputSeesEveryInput) {
 
 TEST(MultiHeadAttention, S4_19_WithoutOutputBiasThereAreOnlyMatrices) {
   Parameters<double> parameters(1);
-  const MultiHeadAttention<double> layer(parameters.root() / "a",
-                                         {.width = 7, .heads = 1, .head_dim = 4, .out_bias = false});
+  const MultiHeadAttention<double> layer(
+      parameters.root() / "a", {.width = 7, .heads = 1, .head_dim = 4, .out_bias = false});
   EXPECT_EQ(parameters.count(), 3u * 7 * 4 + 4 * 7);
 }
 
@@ -109,7 +111,8 @@ TEST(MultiHeadAttention, PermutedTokensGivePermutedOutputs) {
   const MultiHeadAttention<double> layer(parameters.root() / "a", {.width = 4, .heads = 2});
   const Tensor<double> x = random_tensor({1, 3, 4}, kRng);
   Tensor<double> reversed = x;
-  for (std::size_t n = 0; n < 3; ++n) std::copy_n(x.data() + 4 * n, 4, reversed.data() + 4 * (2 - n));
+  for (std::size_t n = 0; n < 3; ++n)
+    std::copy_n(x.data() + 4 * n, 4, reversed.data() + 4 * (2 - n));
   const Tensor<double> y = layer(Variable<double>(x), nullptr, {}).value();
   const Tensor<double> z = layer(Variable<double>(reversed), nullptr, {}).value();
   for (std::size_t n = 0; n < 3; ++n) {

@@ -73,7 +73,8 @@ TEST(Encoder, S1_1_DepthZeroIsTheIdentityAndDepthComposes) {
   const Variable<double> z(random_tensor({2, 3, 6}, kRng));
   Parameters<double> none(1);
   EXPECT_TRUE(test::same_bits(
-      Encoder<double>(none.root() / "e", options(NormOrder::pre, 0))(z, nullptr, {}).value(), z.value()));
+      Encoder<double>(none.root() / "e", options(NormOrder::pre, 0))(z, nullptr, {}).value(),
+      z.value()));
 
   Parameters<double> parameters(1);
   const Encoder<double> both(parameters.root() / "e", options(NormOrder::pre, 2));
@@ -88,8 +89,8 @@ TEST(Encoder, S1_2_WithZeroedBranchesTheGradientPassesUnchanged) {
   Parameters<double> parameters(1);
   const Encoder<double> encoder(parameters.root() / "e", options(NormOrder::pre, 2));
   for (const Parameter<double>& p : parameters) {
-    const bool last = p.name.find("out_proj") != std::string::npos ||
-                      p.name.find("linear2") != std::string::npos;
+    const bool last =
+        p.name.find("out_proj") != std::string::npos || p.name.find("linear2") != std::string::npos;
     Tensor<double>& value = p.variable.mutable_value();
     if (last) std::fill_n(value.data(), value.size(), 0.0);
   }
@@ -116,8 +117,8 @@ TEST(Encoder, S1_13_TheFinalNormIsAnOption) {
   const Encoder<double> encoder(parameters.root() / "e", with);
   const Encoder<double> without(plain.root() / "e", options(NormOrder::pre, 2));
   const Variable<double> z(random_tensor({1, 3, 6}, kRng));
-  const Variable<double> expected =
-      layer_norm(without(z, nullptr, {}), parameters.at("e.norm.weight"), parameters.at("e.norm.bias"));
+  const Variable<double> expected = layer_norm(
+      without(z, nullptr, {}), parameters.at("e.norm.weight"), parameters.at("e.norm.bias"));
   EXPECT_TENSOR_NEAR(encoder(z, nullptr, {}).value(), expected.value(), 1e-15);
 }
 

@@ -28,8 +28,8 @@ TEST(Mlp, S1_7_DropoutActsOnTheActivationsOutput) {
       for (std::size_t f = 0; f < 8; ++f) masked.data()[(b * 4 + n) * 8 + f] *= factors[f];
     }
   }
-  const Variable<double> expected = linear(Variable<double>(masked), parameters.at("m.linear2.weight"),
-                                           parameters.at("m.linear2.bias"));
+  const Variable<double> expected = linear(
+      Variable<double>(masked), parameters.at("m.linear2.weight"), parameters.at("m.linear2.bias"));
   EXPECT_TENSOR_NEAR(mlp(x, context).value(), expected.value(), 1e-15);
   EXPECT_FALSE(test::tensors_near(mlp(x, Context{}).value(), expected.value(), 1e-3));
 }

@@ -46,8 +46,8 @@ int inspect(const InspectArguments& arguments) {
   for (const auto& [name, value] : checkpoint.state) {
     std::visit([&, &key = name](const auto& v) { fmt::print("{} = {}\n", key, v); }, value);
   }
-  fmt::print("\n{:<48} {:>14} {:>7} {:>11} {:>11} {:>11}\n", "tensor", "shape", "type", "min", "max",
-             "rms");
+  fmt::print("\n{:<48} {:>14} {:>7} {:>11} {:>11} {:>11}\n", "tensor", "shape", "type", "min",
+             "max", "rms");
   print_all(checkpoint.parameters);
   print_all(checkpoint.optimizer);
   return 0;

@@ -27,7 +27,8 @@ int report(const Outcome& outcome, bool json) {
   }
   fmt::print("test    {}\n", summary(outcome.test));
   for (const Verdict& verdict : outcome.verdicts) {
-    fmt::print("expect  {}: {}  {}\n", verdict.claim, verdict.found, verdict.holds ? "ok" : "FAILED");
+    fmt::print("expect  {}: {}  {}\n", verdict.claim, verdict.found,
+               verdict.holds ? "ok" : "FAILED");
   }
   return 0;
 }

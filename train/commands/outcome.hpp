@@ -5,7 +5,8 @@
 
 namespace xgrad::commands {
 
-/// Prints the test metrics and the verdicts, as text or as one JSON object. Returns 0, or 128 + n after signal n.
+/// Prints the test metrics and the verdicts, as text or as one JSON object. Returns 0, or 128 + n
+/// after signal n.
 int report(const Outcome& outcome, bool json);
 
 /// "loss 0.0213 ± 0.0004, accuracy 0.9934 ± 0.0002, exact match 0.9523 ± 0.0021"

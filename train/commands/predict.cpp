@@ -14,7 +14,8 @@ std::string class_name(const TaskShape& shape, std::int32_t id) {
   return shape.class_names.empty() ? std::to_string(id) : shape.class_names[std::size_t(id)];
 }
 
-// One line for one input: its classes, or its logits with nine digits, which give a float back exactly.
+// One line for one input: its classes, or its logits with nine digits, which give a float back
+// exactly.
 template <class T>
 std::string answer(const Tensor<T>& logits, const TaskShape& shape, bool raw) {
   std::string text;

@@ -10,7 +10,9 @@ namespace xgrad::commands {
 namespace {
 
 // "optim.lr" of "optim.lr: 0.001 -> 0.0003"
-std::string key_of(const std::string& difference) { return difference.substr(0, difference.find(':')); }
+std::string key_of(const std::string& difference) {
+  return difference.substr(0, difference.find(':'));
+}
 
 void check_changes(const Config& config, const RunSource& source,
                    const std::vector<std::string>& allowed) {
@@ -19,7 +21,8 @@ void check_changes(const Config& config, const RunSource& source,
     if (std::find(allowed.begin(), allowed.end(), key_of(difference)) != allowed.end()) continue;
     refused += "\n  " + difference + "   (--allow-change " + key_of(difference) + ")";
   }
-  xgrad::check<ConfigError>(refused.empty(), "the config differs from that of ", source.file, ":", refused);
+  xgrad::check<ConfigError>(refused.empty(), "the config differs from that of ", source.file, ":",
+                            refused);
 }
 
 }  // namespace
@@ -36,8 +39,9 @@ int resume(const ResumeArguments& arguments) {
   if (latest_checkpoint(source.directory + "/checkpoints") != source.file) {
     return report(branch_run(config, source.directory, source.checkpoint, options), arguments.json);
   }
-  return report(continue_run(config, RunDirectory::open(source.directory), source.checkpoint, options),
-                arguments.json);
+  return report(
+      continue_run(config, RunDirectory::open(source.directory), source.checkpoint, options),
+      arguments.json);
 }
 
 }  // namespace xgrad::commands

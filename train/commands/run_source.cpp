@@ -20,7 +20,9 @@ RunSource find_run(const std::string& path) {
     source.file = path;
     const fs::path parent = fs::absolute(path).parent_path();
     if (parent.filename() == "checkpoints" && fs::exists(parent.parent_path() / "config.toml")) {
-      source.directory = fs::path(path).parent_path().empty() ? ".." : fs::path(path).parent_path().parent_path().string();
+      source.directory = fs::path(path).parent_path().empty()
+                             ? ".."
+                             : fs::path(path).parent_path().parent_path().string();
       if (source.directory.empty()) source.directory = ".";
     }
   }
