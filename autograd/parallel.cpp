@@ -1,6 +1,7 @@
 #include <xgrad/autograd/parallel.hpp>
 
 #include <tbb/blocked_range.h>
+#include <tbb/global_control.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
@@ -16,6 +17,7 @@ struct Pool {
   std::mutex mutex;
   int count = std::max(1, tbb::this_task_arena::max_concurrency());
   std::shared_ptr<tbb::task_arena> arena;
+  std::unique_ptr<tbb::global_control> more;  // only where more threads than cores are asked for
 };
 
 Pool& pool() {
@@ -44,6 +46,11 @@ void set_threads(int count) {
   const std::lock_guard lock(p.mutex);
   p.count = std::max(1, count);
   p.arena.reset();
+  p.more.reset();
+  constexpr auto limit = tbb::global_control::max_allowed_parallelism;
+  if (std::size_t(p.count) > tbb::global_control::active_value(limit)) {
+    p.more = std::make_unique<tbb::global_control>(limit, std::size_t(p.count));
+  }
 }
 
 namespace detail {
