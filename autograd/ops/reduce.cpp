@@ -1,12 +1,13 @@
 // Sums and means: of all elements, along an axis, over the tokens that a mask keeps.
 //
-// Long sums run in blocks of fixed size whose results are added in index order, so that their bits
-// depend on the shape alone.
+// Long sums run in blocks of fixed size, whose results are summed in the same way: the bits depend
+// on the shape alone, and the rounding error on the number of levels, not of elements.
 
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/ops.hpp>
 #include <xgrad/autograd/ops/axes.hpp>
 #include <xgrad/autograd/ops/elementwise.hpp>
+#include <xgrad/autograd/parallel.hpp>
 #include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {
@@ -30,9 +31,7 @@ T sum_blocks(const T* x, std::size_t n) {
   parallel_for(n, kBlock, [&](std::size_t begin, std::size_t end) {
     blocks[begin / kBlock] = sum_block(x + begin, end - begin);
   });
-  T sum = 0;
-  for (const T block : blocks) sum += block;
-  return sum;
+  return sum_blocks(blocks.data(), blocks.size());
 }
 
 // y (outer, inner) = factor times the sum of x (outer, extent, inner) over the middle.

@@ -35,39 +35,34 @@ std::vector<Tensor<double>> operands(const Rng& rng, std::size_t n) {
 
 template <class F>
 OpCase broadcasting(const char* op, F f) {
-  return {.op = op,
-          .sample = [f](const Rng& rng, std::size_t n) { return Sample(f, operands(rng, n)); },
-          .wrong_calls = {[f] {
-                            f(std::vector{ones({2, 3}), ones({2})});
-                          },
-                          [f] {
-                            f(std::vector{ones({3, 2, 3}), ones({2, 1, 1})});
-                          }}};
+  const auto sample = [f](const Rng& rng, std::size_t n) { return Sample(f, operands(rng, n)); };
+  const auto last_axis = [f] { f(std::vector{ones({2, 3}), ones({2})}); };
+  const auto inner_axis = [f] { f(std::vector{ones({3, 2, 3}), ones({3, 1})}); };
+  return {.op = op, .sample = sample, .wrong_calls = {last_axis, inner_axis}};
+}
+
+Sample square_sample(const Rng& rng, std::size_t n) {
+  return Sample([](const auto& x) { return mul(x[0], x[0]); },
+                {random_tensor({2, n}, rng / "x", -2, 2)});
+}
+
+Sample scale_sample(const Rng& rng, std::size_t n) {
+  const double c = 3 * rng.uniform(0) - 1.5;
+  const Shape shape{random_size(rng / "rows", 1, 3), n};
+  return Sample([c](const auto& x) { return scale(x[0], c); },
+                {random_tensor(shape, rng / "x", -2, 2)});
 }
 
 }  // namespace
 
 std::vector<OpCase> arithmetic_cases() {
+  const auto wrong = [] { mul(ones({2}), ones({3})); };
   return {
       broadcasting("add", [](const auto& x) { return add(x[0], x[1]); }),
       broadcasting("sub", [](const auto& x) { return sub(x[0], x[1]); }),
       broadcasting("mul", [](const auto& x) { return mul(x[0], x[1]); }),
-      {.op = "mul",
-       .variant = "by_itself",
-       .sample =
-           [](const Rng& rng, std::size_t n) {
-             return Sample([](const auto& x) { return mul(x[0], x[0]); },
-                           {random_tensor({2, n}, rng / "x", -2, 2)});
-           },
-       .wrong_calls = {[] { mul(ones({2}), ones({3})); }}},
-      {.op = "scale",
-       .sample =
-           [](const Rng& rng, std::size_t n) {
-             const double c = 3 * rng.uniform(0) - 1.5;
-             const Shape shape{random_size(rng / "rows", 1, 3), n};
-             return Sample([c](const auto& x) { return scale(x[0], c); },
-                           {random_tensor(shape, rng / "x", -2, 2)});
-           }},
+      {.op = "mul", .variant = "by_itself", .sample = square_sample, .wrong_calls = {wrong}},
+      {.op = "scale", .sample = scale_sample},
   };
 }
 

@@ -55,50 +55,44 @@ OpCase affine(const char* op, const char* variant, bool bias, F f) {
   const auto call = [f](const Shape& x, const Shape& weight, const Shape& b) {
     f(std::vector{ones(x), ones(weight), ones(b)});
   };
+  const auto sample = [=](const Rng& rng, std::size_t n) {
+    return Sample(f, linear_inputs(rng, n, bias));
+  };
+  const auto other_features = [=] { call({8, 16}, {64, 32}, {64}); };
+  const auto scalar = [=] { call({}, {2, 1}, {2}); };
+  const auto vector_for_weight = [=] { call({2, 3}, {3}, {3}); };
   OpCase row = {.op = op,
                 .variant = variant,
-                .sample = [=](const Rng& rng,
-                              std::size_t n) { return Sample(f, linear_inputs(rng, n, bias)); },
-                .wrong_calls = {[call] {
-                                  call({8, 16}, {64, 32}, {64});
-                                },
-                                [call] {
-                                  call({}, {2, 1}, {2});
-                                },
-                                [call] {
-                                  call({2, 3}, {3}, {3});
-                                }},
+                .sample = sample,
+                .wrong_calls = {other_features, scalar, vector_for_weight},
                 .terms = 4};
-  if (bias) row.wrong_calls.push_back([call] { call({2, 3}, {4, 3}, {3}); });
+  if (bias) row.wrong_calls.push_back([=] { call({2, 3}, {4, 3}, {3}); });
   return row;
+}
+
+OpCase matmul_case() {
+  const auto inner_sizes = [] { matmul(ones({32, 64}), ones({32, 64})); };
+  const auto vector = [] { matmul(ones({3}), ones({3, 2})); };
+  const auto transposed = [] { matmul(ones({3, 2}), ones({3, 2}), true, true); };
+  const auto batches = [] { matmul(ones({2, 3, 4}), ones({3, 4, 3})); };
+  return {.op = "matmul",
+          .sample = matmul_sample,
+          .wrong_calls = {inner_sizes, vector, transposed, batches}};
 }
 
 }  // namespace
 
 std::vector<OpCase> product_cases() {
+  const auto exact = [](const auto& x) { return linear_gelu(x[0], x[1], x[2]); };
+  const auto tanh = [](const auto& x) { return linear_gelu(x[0], x[1], x[2], Gelu::tanh); };
+  const auto without_bias = [](const auto& x) { return linear_gelu(x[0], x[1]); };
   return {
-      {.op = "matmul",
-       .sample = matmul_sample,
-       .wrong_calls = {[] {
-                         matmul(ones({32, 64}), ones({32, 64}));
-                       },
-                       [] {
-                         matmul(ones({3}), ones({3, 2}));
-                       },
-                       [] {
-                         matmul(ones({3, 2}), ones({3, 2}), true, true);
-                       },
-                       [] {
-                         matmul(ones({2, 3, 4}), ones({3, 4, 3}));
-                       }}},
+      matmul_case(),
       affine("linear", "", true, [](const auto& x) { return linear(x[0], x[1], x[2]); }),
       affine("linear", "without_bias", false, [](const auto& x) { return linear(x[0], x[1]); }),
-      affine("linear_gelu", "exact", true,
-             [](const auto& x) { return linear_gelu(x[0], x[1], x[2]); }),
-      affine("linear_gelu", "tanh", true,
-             [](const auto& x) { return linear_gelu(x[0], x[1], x[2], Gelu::tanh); }),
-      affine("linear_gelu", "without_bias", false,
-             [](const auto& x) { return linear_gelu(x[0], x[1]); }),
+      affine("linear_gelu", "exact", true, exact),
+      affine("linear_gelu", "tanh", true, tanh),
+      affine("linear_gelu", "without_bias", false, without_bias),
   };
 }
 

@@ -24,19 +24,15 @@ OpCase over_all(const char* op, F f) {
 
 template <class F>
 OpCase over_axis(const char* op, F f) {
-  return {.op = op,
-          .variant = "axis",
-          .sample =
-              [f](const Rng& rng, std::size_t n) {
-                const Tensor<double> x = random_input(rng, n);
-                const std::size_t axis = random_size(rng / "axis", 0, x.dimension() - 1);
-                return Sample([f, axis](const auto& in) { return f(in[0], axis); }, {x});
-              },
-          .wrong_calls = {[f] {
-                            f(ones({2, 3}), std::size_t(2));
-                          },
-                          [f] { f(ones({}), std::size_t(0)); }},
-          .terms = 2};
+  const auto sample = [f](const Rng& rng, std::size_t n) {
+    const Tensor<double> x = random_input(rng, n);
+    const std::size_t axis = random_size(rng / "axis", 0, x.dimension() - 1);
+    return Sample([f, axis](const auto& in) { return f(in[0], axis); }, {x});
+  };
+  const auto no_axis = [f] { f(ones({2, 3}), 2); };
+  const auto scalar = [f] { f(ones({}), 0); };
+  return {
+      .op = op, .variant = "axis", .sample = sample, .wrong_calls = {no_axis, scalar}, .terms = 2};
 }
 
 // Masks keep some tokens, all or none; one sample at least keeps one.
@@ -48,6 +44,16 @@ Sample masked_mean_sample(const Rng& rng, std::size_t n) {
                 {random_tensor(shape, rng / "x", -2, 2)});
 }
 
+OpCase masked_mean_case() {
+  const auto rank = [] { masked_mean(ones({2, 3}), full<std::uint8_t>({2, 3}, 1)); };
+  const auto extents = [] { masked_mean(ones({2, 3, 4}), full<std::uint8_t>({3, 2}, 1)); };
+  const auto mask_rank = [] { masked_mean(ones({2, 3, 4}), full<std::uint8_t>({2, 3, 4}, 1)); };
+  return {.op = "masked_mean",
+          .sample = masked_mean_sample,
+          .wrong_calls = {rank, extents, mask_rank},
+          .terms = 2};
+}
+
 }  // namespace
 
 std::vector<OpCase> reduce_cases() {
@@ -56,17 +62,7 @@ std::vector<OpCase> reduce_cases() {
       over_axis("sum", [](const auto& x, std::size_t axis) { return sum(x, axis); }),
       over_all("mean", [](const auto& x) { return mean(x[0]); }),
       over_axis("mean", [](const auto& x, std::size_t axis) { return mean(x, axis); }),
-      {.op = "masked_mean",
-       .sample = masked_mean_sample,
-       .wrong_calls = {[] {
-                         masked_mean(ones({2, 3}), full<std::uint8_t>({2, 3}, 1));
-                       },
-                       [] {
-                         masked_mean(ones({2, 3, 4}), full<std::uint8_t>({3, 2}, 1));
-                       },
-                       [] {
-                         masked_mean(ones({2, 3, 4}), full<std::uint8_t>({2, 3, 4}, 1));
-                       }}},
+      masked_mean_case(),
   };
 }
 

@@ -75,62 +75,47 @@ Sample concat_sample(const Rng& rng, std::size_t n) {
       parts);
 }
 
+OpCase reshape_case() {
+  const auto more = [] { reshape(ones({2, 3}), {7}); };
+  const auto scalar = [] { reshape(ones({2}), {}); };
+  return {.op = "reshape", .sample = reshape_sample, .wrong_calls = {more, scalar}};
+}
+
+OpCase transpose_case() {
+  const auto too_few = [] { transpose(ones({2, 3}), {0}); };
+  const auto twice = [] { transpose(ones({2, 3}), {0, 0}); };
+  const auto no_axis = [] { transpose(ones({2, 3}), {0, 2}); };
+  return {.op = "transpose", .sample = transpose_sample, .wrong_calls = {too_few, twice, no_axis}};
+}
+
+OpCase slice_case() {
+  const auto no_axis = [] { slice(ones({2, 3}), 2, 0, 1); };
+  const auto beyond = [] { slice(ones({2, 3}), 1, 2, 4); };
+  const auto empty = [] { slice(ones({2, 3}), 1, 2, 2); };
+  const auto backwards = [] { slice(ones({2, 3}), 1, 2, 1); };
+  return {
+      .op = "slice", .sample = slice_sample, .wrong_calls = {no_axis, beyond, empty, backwards}};
+}
+
+OpCase select_case() {
+  const auto no_axis = [] { select(ones({2, 3}), 2, 0); };
+  const auto beyond = [] { select(ones({2, 3}), 0, 2); };
+  return {.op = "select", .sample = select_sample, .wrong_calls = {no_axis, beyond}};
+}
+
+OpCase concat_case() {
+  const auto nothing = [] { concat<double>({}, 0); };
+  const auto extents = [] { concat<double>({ones({2, 3}), ones({3, 2})}, 0); };
+  const auto ranks = [] { concat<double>({ones({2, 3}), ones({2})}, 0); };
+  const auto no_axis = [] { concat<double>({ones({2, 3}), ones({2, 3})}, 2); };
+  return {
+      .op = "concat", .sample = concat_sample, .wrong_calls = {nothing, extents, ranks, no_axis}};
+}
+
 }  // namespace
 
 std::vector<OpCase> shape_cases() {
-  return {
-      {.op = "reshape",
-       .sample = reshape_sample,
-       .wrong_calls = {[] {
-                         reshape(ones({2, 3}), {7});
-                       },
-                       [] { reshape(ones({2}), {}); }}},
-      {.op = "transpose",
-       .sample = transpose_sample,
-       .wrong_calls = {[] {
-                         transpose(ones({2, 3}), {0});
-                       },
-                       [] {
-                         transpose(ones({2, 3}), {0, 0});
-                       },
-                       [] {
-                         transpose(ones({2, 3}), {0, 2});
-                       }}},
-      {.op = "slice",
-       .sample = slice_sample,
-       .wrong_calls = {[] {
-                         slice(ones({2, 3}), 2, 0, 1);
-                       },
-                       [] {
-                         slice(ones({2, 3}), 1, 2, 4);
-                       },
-                       [] {
-                         slice(ones({2, 3}), 1, 2, 2);
-                       },
-                       [] {
-                         slice(ones({2, 3}), 1, 2, 1);
-                       }}},
-      {.op = "select",
-       .sample = select_sample,
-       .wrong_calls = {[] {
-                         select(ones({2, 3}), 2, 0);
-                       },
-                       [] {
-                         select(ones({2, 3}), 0, 2);
-                       }}},
-      {.op = "concat",
-       .sample = concat_sample,
-       .wrong_calls = {[] { concat<double>({}, 0); },
-                       [] {
-                         concat<double>({ones({2, 3}), ones({3, 2})}, 0);
-                       },
-                       [] {
-                         concat<double>({ones({2, 3}), ones({2})}, 0);
-                       },
-                       [] {
-                         concat<double>({ones({2, 3}), ones({2, 3})}, 2);
-                       }}},
-  };
+  return {reshape_case(), transpose_case(), slice_case(), select_case(), concat_case()};
 }
 
 }  // namespace xgrad::test

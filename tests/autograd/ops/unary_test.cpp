@@ -1,0 +1,136 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include <xgrad/autograd/ops.hpp>
+
+#include "support/tensors.hpp"
+
+namespace xgrad::test {
+
+namespace {
+
+// f and f' at x, by the op in double.
+template <class F>
+std::pair<Tensor<double>, Tensor<double>> value_and_derivative(F f, const Tensor<double>& x) {
+  const Variable<double> leaf(x, true);
+  const Variable<double> y = f(leaf);
+  y.backward(full(x.shape(), 1.0));
+  return {y.value(), leaf.grad()};
+}
+
+double gelu_at(double x, Gelu kind = Gelu::exact) {
+  return gelu(Variable<double>(tensor({}, {x})), kind).value()();
+}
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+}  // namespace
+
+TEST(Gelu, S1_8_ValuesAndDerivatives) {
+  const auto [y, dx] = value_and_derivative([](const auto& x) { return gelu(x); },
+                                            tensor({5}, {1.0, -1.0, 0.5, 3.0, 0.0}));
+  EXPECT_TENSOR_NEAR(y, tensor({5}, {0.8413447461, -0.1586552539, 0.3457312306, 2.9959503059, 0.0}),
+                     5e-11);
+  EXPECT_NEAR(dx(0), 1.0833154706, 5e-11);
+  EXPECT_NEAR(dx(1), -0.0833154706, 5e-11);
+  EXPECT_DOUBLE_EQ(dx(4), 0.5);
+}
+
+TEST(Gelu, S1_8_Minimum) {
+  double least = 0, at = 0;
+  for (double x = -1; x < -0.5; x += 1e-5) {
+    if (gelu_at(x) < least) least = gelu_at(x), at = x;
+  }
+  EXPECT_NEAR(least, -0.169971207, 5e-10);
+  EXPECT_NEAR(at, -0.7518, 1e-4);
+}
+
+// The two kinds differ, but by no more than this.
+TEST(Gelu, S1_8_DifferenceOfTheKinds) {
+  double most = 0, at = 0;
+  for (double x = -6; x <= 6; x += 1e-3) {
+    const double difference = std::fabs(gelu_at(x) - gelu_at(x, Gelu::tanh));
+    if (difference > most) most = difference, at = x;
+  }
+  EXPECT_NEAR(most, 4.7324e-4, 5e-9);
+  EXPECT_NEAR(std::fabs(at), 2.699, 2e-3);
+}
+
+TEST(Gelu, TanhKindIsTheFormula) {
+  const double x = 1.3;
+  const double u = std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x);
+  EXPECT_NEAR(gelu_at(x, Gelu::tanh), x / 2 * (1 + std::tanh(u)), 1e-15);
+}
+
+// G5: kinks and saturation, to the bit.
+TEST(Unary, G5_Kinks) {
+  const auto [y, dx] = value_and_derivative([](const auto& x) { return relu(x); },
+                                            tensor({5}, {0.0, -0.0, -2.0, 3.0, 1e-300}));
+  EXPECT_TRUE(same_bits(y, tensor({5}, {0.0, 0.0, 0.0, 3.0, 1e-300})));
+  EXPECT_TRUE(same_bits(dx, tensor({5}, {0.0, 0.0, 0.0, 1.0, 1.0})));
+
+  const auto [t, dt] = value_and_derivative([](const auto& x) { return tanh(x); },
+                                            tensor({3}, {0.0, kInfinity, -kInfinity}));
+  EXPECT_TRUE(same_bits(t, tensor({3}, {0.0, 1.0, -1.0})));
+  EXPECT_TRUE(same_bits(dt, tensor({3}, {1.0, 0.0, 0.0})));
+}
+
+TEST(Unary, NanIsNotHidden) {
+  const Variable<double> x(tensor({2}, {kNan, 1.0}));
+  for (const auto& y : {relu(x), tanh(x), gelu(x), gelu(x, Gelu::tanh)}) {
+    EXPECT_TRUE(std::isnan(y.value()(0)));
+    EXPECT_FALSE(std::isnan(y.value()(1)));
+  }
+  const Variable<float> single(cast<float>(x.value()));
+  for (const auto& y : {relu(single), tanh(single), gelu(single), gelu(single, Gelu::tanh)}) {
+    EXPECT_TRUE(std::isnan(y.value()(0)));
+    EXPECT_FALSE(std::isnan(y.value()(1)));
+  }
+}
+
+// Far out, GELU is x or 0 and its derivative 1 or 0; squares and cubes of x overflow there.
+template <class T>
+void gelu_saturates() {
+  const T huge = std::sqrt(std::numeric_limits<T>::max()) * 2;
+  for (const Gelu kind : {Gelu::exact, Gelu::tanh}) {
+    const Variable<T> x(tensor<T>({4}, {T(40), huge, T(-40), -huge}), true);
+    const Variable<T> y = gelu(x, kind);
+    y.backward(full({4}, T(1)));
+    EXPECT_TENSOR_NEAR(y.value(), tensor<T>({4}, {T(40), huge, T(0), T(0)}), 1e-30);
+    EXPECT_TENSOR_NEAR(x.grad(), tensor<T>({4}, {T(1), T(1), T(0), T(0)}), 1e-30);
+  }
+}
+
+TEST(Gelu, SaturatesInFloat) {
+  gelu_saturates<float>();
+}
+TEST(Gelu, SaturatesInDouble) {
+  gelu_saturates<double>();
+}
+
+// float runs on polynomials of its own: everywhere within a few units of double's result.
+TEST(Unary, G4_FloatFollowsDouble) {
+  constexpr std::size_t count = 200003;  // more than a block, and no multiple of a vector
+  Tensor<float> x = empty<float>({count});
+  for (std::size_t i = 0; i < count; ++i) x.data()[i] = float(i) * (24.0f / count) - 12.0f;
+  const auto compare = [&](auto f) {
+    const Variable<float> a(x, true);
+    const Variable<double> b(cast<double>(x), true);
+    const auto ya = f(a);
+    const auto yb = f(b);
+    ya.backward(full({count}, 1.0f));
+    yb.backward(full({count}, 1.0));
+    EXPECT_TRUE(tensors_near(ya.value(), yb.value(), 1e-6, 2e-7));
+    EXPECT_TRUE(tensors_near(a.grad(), b.grad(), 2e-6));
+  };
+  compare([](const auto& v) { return relu(v); });
+  compare([](const auto& v) { return tanh(v); });
+  compare([](const auto& v) { return gelu(v); });
+  compare([](const auto& v) { return gelu(v, Gelu::tanh); });
+}
+
+}  // namespace xgrad::test
