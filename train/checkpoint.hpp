@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -25,12 +26,20 @@ struct Checkpoint {
   std::uint64_t step = 0;
   std::vector<NamedTensor> parameters;  ///< "encoder.layers.0.norm1.weight", in the model's order
   std::vector<NamedTensor> optimizer;   ///< "exp_avg.encoder.layers.0.norm1.weight", ...
-  std::map<std::string, StateValue> state;  ///< loader position, best metric, ...
-  std::string config;                       ///< resolved TOML, without execution keys
+  std::map<std::string, StateValue>
+      state;           ///< loader position, best metric, ...; may be infinite, not NaN
+  std::string config;  ///< resolved TOML, without execution keys
 };
+
+/// An entry of the state. Throws CheckpointError when it is missing or of another type.
+template <class Value>
+const Value& state_value(const Checkpoint& checkpoint, const std::string& name);
 
 /// The sealed HDF5 image: identical checkpoints give identical bytes. docs/checkpoint-format.md
 /// describes it.
+///
+/// Throws CheckpointError on a name that the format cannot hold, NumericError on a tensor that is
+/// not finite and on a NaN in the state: what would not load is not written.
 std::string to_hdf5(const Checkpoint& checkpoint);
 /// Throws CheckpointError, with `origin` in the message, unless seal, structure and values are what
 /// to_hdf5 writes.
@@ -41,5 +50,31 @@ Checkpoint load_checkpoint(const std::string& path);
 
 /// "step-0000001200.h5"
 std::string checkpoint_name(std::uint64_t step);
+/// The step of such a name, and nothing for any other name.
+std::optional<std::uint64_t> parse_checkpoint_name(std::string_view name);
+
+struct CheckpointFile {
+  std::string path;
+  std::uint64_t step;
+};
+
+/// The files of a directory that are named like checkpoints, by ascending step; none are opened.
+/// Throws IoError.
+std::vector<CheckpointFile> list_checkpoints(const std::string& directory);
+
+/// Whether a file's digests hold, and its name is that of its step; the structure is
+/// load_checkpoint's to check. `why`, when given, receives what is wrong.
+bool verify(const std::string& path, std::string* why = nullptr);
+
+/// The path of the highest step that verifies. What is wrong with those skipped goes to `damaged`,
+/// when given. Throws CheckpointError, listing them, when none verifies; IoError.
+std::string latest_checkpoint(const std::string& directory,
+                              std::vector<std::string>* damaged = nullptr);
+
+/// Removes the older checkpoints of a run's own directory, and returns their paths. The newest
+/// `keep` that verify stay, at least 2, and that of `best_step`; so does every file that does not
+/// verify. Call it when a new checkpoint is published, under the run's lock. Throws IoError.
+std::vector<std::string> prune(const std::string& directory, std::size_t keep,
+                               std::uint64_t best_step);
 
 }  // namespace xgrad

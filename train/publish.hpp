@@ -10,9 +10,12 @@ namespace xgrad {
 /// absent or whole: temporary file (O_EXCL), space reserved, written, fsync, read back and
 /// compared, renamed without replacement, directory fsync. Throws IoError with path and reason;
 /// then nothing of that name was made and no temporary is left.
+///
+/// A process with a file size limit must ignore SIGXFSZ, as `xgrad` does, to get the IoError
+/// instead of the signal.
 void publish(const std::string& directory, const std::string& name, std::string_view bytes);
 
-/// Reads a whole regular file. Throws IoError with path and reason.
+/// Reads a whole regular file; never waits on a FIFO. Throws IoError with path and reason.
 std::string read_file(const std::string& path);
 
 }  // namespace xgrad

@@ -1,0 +1,28 @@
+// Small checkpoints to test with.
+#pragma once
+
+#include <string>
+
+#include <xgrad/train/checkpoint.hpp>
+
+namespace xgrad::test {
+
+/// Two modules, one slot, every kind of state; a few kilobytes.
+Checkpoint small_checkpoint();
+
+/// Whether two checkpoints are the same to the bit, and what differs first.
+std::string difference(const Checkpoint& a, const Checkpoint& b);
+
+/// The message of the exception that `call` throws; fails the test when it throws none of that
+/// type.
+template <class Exception, class Call>
+std::string message_of(Call call) {
+  try {
+    call();
+  } catch (const Exception& error) {
+    return error.what();
+  }
+  return "nothing was thrown";
+}
+
+}  // namespace xgrad::test

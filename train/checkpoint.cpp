@@ -1,0 +1,134 @@
+#include <xgrad/train/checkpoint.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <filesystem>
+#include <system_error>
+
+#include <xgrad/autograd/check.hpp>
+#include <xgrad/train/formats/seal.hpp>
+#include <xgrad/train/publish.hpp>
+
+namespace xgrad {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::string_view kPrefix = "step-";
+constexpr std::string_view kSuffix = ".h5";
+constexpr std::size_t kDigits = 10;
+constexpr std::size_t kFewest = 2;
+
+template <class Value>
+constexpr const char* kTypeName = "text";
+template <>
+constexpr const char* kTypeName<std::int64_t> = "an integer";
+template <>
+constexpr const char* kTypeName<double> = "a double";
+
+/// What is wrong with a file, beginning with its path; empty when it verifies.
+std::string fault(const std::string& path) try {
+  const std::string bytes = read_file(path);
+  const std::uint64_t step = open_seal(bytes).step;
+  const auto named = parse_checkpoint_name(fs::path(path).filename().string());
+  if (named && *named != step) return path + ": holds step " + std::to_string(step);
+  return "";
+} catch (const CheckpointError& error) {
+  return path + ": " + error.what();
+} catch (const IoError& error) {
+  return error.what();
+}
+
+}  // namespace
+
+template <class Value>
+const Value& state_value(const Checkpoint& checkpoint, const std::string& name) {
+  const auto found = checkpoint.state.find(name);
+  check<CheckpointError>(found != checkpoint.state.end(), "checkpoint of step ", checkpoint.step,
+                         ": the state has no ", name);
+  const Value* value = std::get_if<Value>(&found->second);
+  check<CheckpointError>(value != nullptr, "checkpoint of step ", checkpoint.step, ": the state's ",
+                         name, " is not ", kTypeName<Value>);
+  return *value;
+}
+
+template const std::int64_t& state_value(const Checkpoint&, const std::string&);
+template const double& state_value(const Checkpoint&, const std::string&);
+template const std::string& state_value(const Checkpoint&, const std::string&);
+
+Checkpoint load_checkpoint(const std::string& path) {
+  return from_hdf5(read_file(path), path);
+}
+
+std::string checkpoint_name(std::uint64_t step) {
+  std::string digits = std::to_string(step);
+  if (digits.size() < kDigits) digits.insert(0, kDigits - digits.size(), '0');
+  return std::string(kPrefix) + digits + std::string(kSuffix);
+}
+
+std::optional<std::uint64_t> parse_checkpoint_name(std::string_view name) {
+  if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) return std::nullopt;
+  std::uint64_t step = 0;
+  const char* begin = name.data() + kPrefix.size();
+  const char* end = name.data() + name.size() - kSuffix.size();
+  if (begin >= end || std::from_chars(begin, end, step).ptr != end) return std::nullopt;
+  if (checkpoint_name(step) != name) return std::nullopt;
+  return step;
+}
+
+std::vector<CheckpointFile> list_checkpoints(const std::string& directory) {
+  std::vector<CheckpointFile> files;
+  std::error_code error;
+  fs::directory_iterator entry(directory, error);
+  for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
+    const auto step = parse_checkpoint_name(entry->path().filename().string());
+    if (step) files.push_back({entry->path().string(), *step});
+  }
+  check<IoError>(!error, directory, ": cannot list the directory: ", error.message());
+  std::sort(files.begin(), files.end(),
+            [](const CheckpointFile& a, const CheckpointFile& b) { return a.step < b.step; });
+  return files;
+}
+
+bool verify(const std::string& path, std::string* why) {
+  std::string wrong = fault(path);
+  const bool ok = wrong.empty();
+  if (why != nullptr) *why = std::move(wrong);
+  return ok;
+}
+
+std::string latest_checkpoint(const std::string& directory, std::vector<std::string>* damaged) {
+  const std::vector<CheckpointFile> files = list_checkpoints(directory);
+  std::string skipped;
+  for (auto file = files.rbegin(); file != files.rend(); ++file) {
+    std::string why;
+    if (verify(file->path, &why)) return file->path;
+    skipped += "\n  " + why;
+    if (damaged != nullptr) damaged->push_back(why);
+  }
+  check<CheckpointError>(!files.empty(), directory, ": there is no checkpoint");
+  detail::fail<CheckpointError>(directory, ": no checkpoint verifies:", skipped);
+}
+
+std::vector<std::string> prune(const std::string& directory, std::size_t keep,
+                               std::uint64_t best_step) {
+  const std::vector<CheckpointFile> files = list_checkpoints(directory);
+  std::size_t to_keep = std::max(keep, kFewest);
+  std::vector<std::string> removed;
+  for (auto file = files.rbegin(); file != files.rend(); ++file) {
+    if (!verify(file->path)) continue;
+    if (to_keep > 0) {
+      --to_keep;
+    } else if (file->step != best_step) {
+      std::error_code error;
+      fs::remove(file->path, error);
+      check<IoError>(!error, file->path, ": cannot remove: ", error.message());
+      removed.push_back(file->path);
+    }
+  }
+  return removed;
+}
+
+}  // namespace xgrad

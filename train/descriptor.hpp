@@ -1,0 +1,56 @@
+// Descriptor: an open file that closes itself, and the IoError of a failed system call.
+#pragma once
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include <xgrad/autograd/check.hpp>
+
+namespace xgrad::detail {
+
+/// Throws IoError: "path: cannot write: No space left on device".
+[[noreturn]] inline void fail_io(const std::string& path, const char* what, int error = errno) {
+  fail<IoError>(path, ": ", what, ": ", std::generic_category().message(error));
+}
+
+/// Repeats a system call that a signal interrupted.
+template <class Call>
+auto uninterrupted(Call call) {
+  auto result = call();
+  while (result == -1 && errno == EINTR) result = call();
+  return result;
+}
+
+class Descriptor {
+ public:
+  /// Throws IoError with `what` when the file cannot be opened.
+  Descriptor(int directory, const std::string& name, int flags, const std::string& path,
+             const char* what)
+      : fd_(uninterrupted(
+            [&] { return ::openat(directory, name.c_str(), flags | O_CLOEXEC, 0666); })) {
+    if (fd_ == -1) fail_io(path, what);
+  }
+  ~Descriptor() {
+    if (fd_ != -1) ::close(fd_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+
+  operator int() const { return fd_; }
+
+  /// Closes now. Linux has closed the descriptor even where close() reports an interruption.
+  void close(const std::string& path) {
+    const int fd = std::exchange(fd_, -1);
+    if (::close(fd) == -1 && errno != EINTR) fail_io(path, "cannot close");
+  }
+
+ private:
+  int fd_;
+};
+
+}  // namespace xgrad::detail

@@ -1,0 +1,225 @@
+// The sealed HDF5 image of a checkpoint, written and read; docs/checkpoint-format.md is its
+// description.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <map>
+#include <optional>
+
+#include <xgrad/autograd/check.hpp>
+#include <xgrad/train/checkpoint.hpp>
+#include <xgrad/train/formats/hdf5.hpp>
+#include <xgrad/train/formats/layout.hpp>
+#include <xgrad/train/formats/seal.hpp>
+
+namespace xgrad {
+
+namespace {
+
+constexpr const char* kStep = "/trainer/step";
+constexpr const char* kWriter = "/trainer/writer";
+constexpr const char* kConfig = "/trainer/config";
+constexpr const char* kParameterNames = "/trainer/parameters";
+constexpr const char* kOptimizerNames = "/trainer/optimizer";
+constexpr const char* kState = "/trainer/state";
+
+using Objects = std::map<std::string, hdf5::Kind>;
+
+// On bits, so that no compiler flag can delete it: an exponent of all ones is an infinity or not a
+// number.
+bool finite(float x) {
+  return (~std::bit_cast<std::uint32_t>(x) & 0x7f800000u) != 0;
+}
+bool finite(double x) {
+  return (~std::bit_cast<std::uint64_t>(x) & 0x7ff0000000000000u) != 0;
+}
+
+/// Throws Exception naming the first entry that is infinite or not a number.
+template <class Exception>
+void check_finite(const std::string& name, const AnyTensor& tensor) {
+  std::visit(
+      [&]<class T>(const Tensor<T>& t) {
+        const T* end = t.data() + t.size();
+        const T* bad = std::find_if(t.data(), end, [](T x) { return !finite(x); });
+        check<Exception>(bad == end, name, ": entry ", bad - t.data(), " of shape ", t.shape(),
+                         " is not finite");
+      },
+      tensor);
+}
+
+/// An infinity may stand for "none yet"; not a number never equals itself, so two equal runs would
+/// differ.
+template <class Exception>
+void check_state(const std::string& name, const StateValue& value) {
+  const auto* real = std::get_if<double>(&value);
+  const bool is_number =
+      real == nullptr || finite(*real) || (std::bit_cast<std::uint64_t>(*real) << 12) == 0;
+  check<Exception>(is_number, "state ", name, " is not a number");
+}
+
+void check_text(const std::string& name, const std::string& text) {
+  check<CheckpointError>(text.find('\0') == std::string::npos, name, " holds a zero byte");
+}
+
+std::vector<std::string> names_of(const std::vector<NamedTensor>& tensors) {
+  std::vector<std::string> names;
+  for (const NamedTensor& t : tensors) names.push_back(t.name);
+  return names;
+}
+
+std::size_t bytes_of(const std::vector<NamedTensor>& tensors) {
+  std::size_t bytes = 0;
+  for (const NamedTensor& t : tensors) {
+    bytes += std::visit([](const auto& x) { return x.size() * sizeof(x.data()[0]); }, t.tensor);
+    bytes += 1024;  // the dataset's header and its place in the group
+  }
+  return bytes;
+}
+
+void check_content(const Checkpoint& checkpoint) {
+  for (const auto* tensors : {&checkpoint.parameters, &checkpoint.optimizer}) {
+    for (const NamedTensor& t : *tensors) check_finite<NumericError>(t.name, t.tensor);
+  }
+  check_text("the config", checkpoint.config);
+  for (const auto& [name, value] : checkpoint.state) {
+    check_state<NumericError>(name, value);
+    if (const auto* text = std::get_if<std::string>(&value)) check_text("state " + name, *text);
+  }
+}
+
+// Keras's attributes, by which other programs find the weights.
+void write_modules(hdf5::Writer& file, const Layout& layout) {
+  std::vector<std::string> modules;
+  for (const LayoutGroup& module : layout) {
+    file.group(module.path);
+    file.names(module.path, "weight_names", module.members);
+    modules.push_back(module.path.substr(1));
+  }
+  file.names("/", "layer_names", modules);
+}
+
+void write_trainer(hdf5::Writer& file, const Checkpoint& checkpoint) {
+  file.group("/trainer");
+  file.number(kStep, checkpoint.step);
+  file.value(kWriter, "xgrad " XGRAD_VERSION);
+  file.value(kConfig, checkpoint.config);
+  file.value(kParameterNames, join_lines(names_of(checkpoint.parameters)));
+  file.value(kOptimizerNames, join_lines(names_of(checkpoint.optimizer)));
+  file.group(kState);
+  for (const auto& [name, value] : checkpoint.state) file.value(state_path(name), value);
+}
+
+std::string write_image(const Checkpoint& checkpoint) {
+  check_content(checkpoint);
+  const Layout modules = parameter_layout(names_of(checkpoint.parameters));
+  const Layout slots = optimizer_layout(names_of(checkpoint.optimizer));
+
+  hdf5::Writer file(bytes_of(checkpoint.parameters) + bytes_of(checkpoint.optimizer));
+  write_modules(file, modules);
+  for (const NamedTensor& t : checkpoint.parameters) file.tensor(parameter_path(t.name), t.tensor);
+  file.group("/optimizer");
+  for (const LayoutGroup& slot : slots) file.group(slot.path);
+  for (const NamedTensor& t : checkpoint.optimizer) file.tensor(optimizer_path(t.name), t.tensor);
+  write_trainer(file, checkpoint);
+  return file.image();
+}
+
+void expect_groups(Objects& objects, const Layout& layout) {
+  for (const LayoutGroup& group : layout) {
+    objects[group.path] = hdf5::Kind::group;
+    for (const std::string& member : group.members) {
+      objects[group.path + "/" + member] = hdf5::Kind::dataset;
+    }
+  }
+}
+
+/// Everything that a file of these names consists of, but for the state.
+Objects expected(const std::vector<std::string>& parameters,
+                 const std::vector<std::string>& optimizer) {
+  Objects objects;
+  expect_groups(objects, parameter_layout(parameters));
+  expect_groups(objects, optimizer_layout(optimizer));
+  for (const char* group : {"/", "/optimizer", "/trainer", kState}) {
+    objects[group] = hdf5::Kind::group;
+  }
+  for (const char* dataset : {kStep, kWriter, kConfig, kParameterNames, kOptimizerNames}) {
+    objects[dataset] = hdf5::Kind::dataset;
+  }
+  return objects;
+}
+
+std::optional<std::string> state_name(const std::string& path) {
+  const std::string prefix = std::string(kState) + "/";
+  if (!path.starts_with(prefix)) return std::nullopt;
+  return path.substr(prefix.size());
+}
+
+void check_objects(const Objects& found, const Objects& wanted, bool newer_minor) {
+  for (const auto& [path, kind] : wanted) {
+    const auto object = found.find(path);
+    check<CheckpointError>(object != found.end(), path, " is missing");
+    check<CheckpointError>(object->second == kind, path,
+                           kind == hdf5::Kind::group ? " is not a group" : " is not a dataset");
+  }
+  for (const auto& [path, kind] : found) {
+    const bool state = state_name(path) && kind == hdf5::Kind::dataset;
+    const bool later = newer_minor && path.starts_with("/trainer/");
+    check<CheckpointError>(state || later || wanted.contains(path), path,
+                           " does not belong into a checkpoint");
+  }
+}
+
+std::vector<NamedTensor> read_tensors(hdf5::Reader& file, const std::vector<std::string>& names,
+                                      std::string (*path_of)(const std::string&)) {
+  std::vector<NamedTensor> tensors;
+  for (const std::string& name : names) {
+    tensors.push_back({name, file.tensor(path_of(name))});
+    check_finite<CheckpointError>(path_of(name), tensors.back().tensor);
+  }
+  return tensors;
+}
+
+Checkpoint read_image(const Sealed& sealed) {
+  hdf5::Reader file(sealed.payload);
+  const auto list = [&](const char* path) {
+    check<CheckpointError>(file.objects().contains(path), path, " is missing");
+    return split_lines(file.text(path));
+  };
+  const std::vector<std::string> parameters = list(kParameterNames);
+  const std::vector<std::string> optimizer = list(kOptimizerNames);
+  check_objects(file.objects(), expected(parameters, optimizer), sealed.minor > kFormatMinor);
+
+  Checkpoint checkpoint;
+  checkpoint.step = file.number(kStep);
+  check<CheckpointError>(checkpoint.step == sealed.step, kStep, " is ", checkpoint.step,
+                         ", but the seal says ", sealed.step);
+  checkpoint.config = file.text(kConfig);
+  for (const auto& [path, kind] : file.objects()) {
+    const std::optional<std::string> name = state_name(path);
+    if (!name || kind != hdf5::Kind::dataset) continue;
+    check_state<CheckpointError>(*name, checkpoint.state[*name] = file.value(path));
+  }
+  checkpoint.parameters = read_tensors(file, parameters, parameter_path);
+  checkpoint.optimizer = read_tensors(file, optimizer, optimizer_path);
+  return checkpoint;
+}
+
+}  // namespace
+
+std::string to_hdf5(const Checkpoint& checkpoint) try {
+  std::string file = write_image(checkpoint);
+  file += make_seal({.payload = file, .step = checkpoint.step});
+  return file;
+} catch (const CheckpointError& error) {
+  detail::fail<CheckpointError>("checkpoint of step ", checkpoint.step, ": ", error.what());
+} catch (const NumericError& error) {
+  detail::fail<NumericError>("checkpoint of step ", checkpoint.step, ": ", error.what());
+}
+
+Checkpoint from_hdf5(std::string_view bytes, const std::string& origin) try {
+  return read_image(open_seal(bytes));
+} catch (const CheckpointError& error) {
+  detail::fail<CheckpointError>(origin, ": ", error.what());
+}
+
+}  // namespace xgrad

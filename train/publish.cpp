@@ -1,0 +1,169 @@
+#include <xgrad/train/publish.hpp>
+
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <random>
+#include <utility>
+
+#include <xgrad/train/descriptor.hpp>
+
+namespace xgrad {
+
+namespace {
+
+using detail::Descriptor;
+using detail::fail_io;
+using detail::uninterrupted;
+
+constexpr unsigned kNoReplace = 1;  // RENAME_NOREPLACE, which older C libraries do not declare
+
+/// ".name.<pid>.<random>.tmp": nothing else has it, and a sweep can recognise it.
+std::string temporary_name(const std::string& name) {
+  std::random_device random;
+  char suffix[48];
+  std::snprintf(suffix, sizeof suffix, ".%d.%08x%08x.tmp", int(::getpid()), random(), random());
+  return "." + name + suffix;
+}
+
+/// A name in a directory that is removed unless it was handed on.
+class Temporary {
+ public:
+  Temporary(int directory, std::string name) : directory_(directory), name_(std::move(name)) {}
+  ~Temporary() {
+    if (!name_.empty()) ::unlinkat(directory_, name_.c_str(), 0);
+  }
+  Temporary(const Temporary&) = delete;
+  Temporary& operator=(const Temporary&) = delete;
+
+  void renamed() { name_.clear(); }
+
+ private:
+  int directory_;
+  std::string name_;
+};
+
+void reserve(int fd, std::size_t size, const std::string& path) {
+  if (size == 0) return;
+  int error = 0;
+  do {
+    error = ::posix_fallocate(fd, 0, static_cast<off_t>(size));
+  } while (error == EINTR);
+  const bool unsupported = error == EOPNOTSUPP || error == EINVAL || error == ENOSYS;
+  if (error != 0 && !unsupported) fail_io(path, "cannot reserve space", error);
+}
+
+void write_all(int fd, std::string_view bytes, const std::string& path) {
+  while (!bytes.empty()) {
+    const ssize_t n = uninterrupted([&] { return ::write(fd, bytes.data(), bytes.size()); });
+    if (n == -1) fail_io(path, "cannot write");
+    if (n == 0) fail_io(path, "cannot write", EIO);
+    bytes.remove_prefix(static_cast<std::size_t>(n));
+  }
+}
+
+void compare(int fd, std::string_view bytes, const std::string& path) {
+  constexpr std::size_t kBlock = 1 << 20;
+  const auto buffer = std::make_unique<char[]>(kBlock);
+  std::size_t offset = 0;
+  while (true) {
+    const ssize_t n = uninterrupted(
+        [&] { return ::pread(fd, buffer.get(), kBlock, static_cast<off_t>(offset)); });
+    if (n == -1) fail_io(path, "cannot read back");
+    if (n == 0) break;
+    const auto got = static_cast<std::size_t>(n);
+    const bool same =
+        got <= bytes.size() - offset && std::memcmp(buffer.get(), bytes.data() + offset, got) == 0;
+    check<IoError>(same, path, ": read back other bytes than were written");
+    offset += got;
+  }
+  check<IoError>(offset == bytes.size(), path, ": read back ", offset, " bytes of ", bytes.size());
+}
+
+/// Where the filesystem cannot rename without replacement: a second name, which never replaces,
+/// then the first goes; and where it has no second names either, a check and a plain rename.
+int rename_by_link(int directory, const char* from, const char* to) {
+  if (::linkat(directory, from, directory, to, 0) == 0) {
+    ::unlinkat(directory, from, 0);
+    return 0;
+  }
+  if (errno != EPERM && errno != EOPNOTSUPP && errno != ENOSYS) return -1;
+  struct stat status;
+  if (::fstatat(directory, to, &status, AT_SYMLINK_NOFOLLOW) == 0) {
+    errno = EEXIST;
+    return -1;
+  }
+  return ::renameat(directory, from, directory, to);
+}
+
+int rename_new(int directory, const char* from, const char* to) {
+  const long result = ::syscall(SYS_renameat2, directory, from, directory, to, kNoReplace);
+  if (result == 0 || (errno != EINVAL && errno != ENOSYS)) return static_cast<int>(result);
+  return rename_by_link(directory, from, to);
+}
+
+void sync_directory(int directory, const std::string& path) {
+  const int result = uninterrupted([&] { return ::fsync(directory); });
+  if (result == -1 && errno != EINVAL) fail_io(path, "cannot sync the directory");
+}
+
+}  // namespace
+
+void publish(const std::string& directory, const std::string& name, std::string_view bytes) {
+  const std::string path = directory + "/" + name;
+  check<IoError>(!name.empty() && name.find('/') == std::string::npos, path,
+                 ": not the name of a file in a directory");
+  const Descriptor folder(AT_FDCWD, directory, O_RDONLY | O_DIRECTORY, directory,
+                          "cannot open the directory");
+  const std::string temporary = temporary_name(name);
+
+  Descriptor file(folder, temporary, O_WRONLY | O_CREAT | O_EXCL, path, "cannot create");
+  Temporary guard(folder, temporary);
+  reserve(file, bytes.size(), path);
+  write_all(file, bytes, path);
+  // Once fsync failed, the same descriptor may report success for lost data: give up, never retry.
+  if (uninterrupted([&] { return ::fsync(file); }) == -1) fail_io(path, "cannot sync");
+  file.close(path);
+  {
+    const Descriptor again(folder, temporary, O_RDONLY | O_NOFOLLOW, path, "cannot read back");
+    compare(again, bytes, path);
+  }
+
+  if (rename_new(folder, temporary.c_str(), name.c_str()) == -1) fail_io(path, "cannot publish");
+  guard.renamed();
+  Temporary unsynced(folder, name);
+  sync_directory(folder, path);
+  unsynced.renamed();
+}
+
+std::string read_file(const std::string& path) try {
+  // O_NONBLOCK: opening a FIFO that nobody writes must not wait.
+  const Descriptor file(AT_FDCWD, path, O_RDONLY | O_NONBLOCK, path, "cannot open");
+  struct stat status;
+  if (::fstat(file, &status) == -1) fail_io(path, "cannot stat");
+  check<IoError>(!S_ISDIR(status.st_mode), path, ": is a directory, not a file");
+  check<IoError>(S_ISREG(status.st_mode), path, ": is not a regular file");
+
+  std::string bytes(static_cast<std::size_t>(status.st_size), '\0');
+  std::size_t offset = 0;
+  while (offset < bytes.size()) {
+    const ssize_t n =
+        uninterrupted([&] { return ::read(file, bytes.data() + offset, bytes.size() - offset); });
+    if (n == -1) fail_io(path, "cannot read");
+    check<IoError>(n > 0, path, ": became shorter while it was read");
+    offset += static_cast<std::size_t>(n);
+  }
+  return bytes;
+} catch (const std::bad_alloc&) {
+  detail::fail<IoError>(path, ": does not fit into memory");
+} catch (const std::length_error&) {
+  detail::fail<IoError>(path, ": does not fit into memory");
+}
+
+}  // namespace xgrad
