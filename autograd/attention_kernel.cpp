@@ -44,23 +44,21 @@ void multiply(T* x, T factor, std::size_t n) {
 }
 
 // s: from scores to probabilities after dropout. ds: from the gradients of those to the gradients
-// of the scores.
-template <class T>
-void backward_row(T* s, T* ds, std::size_t n, T lse, T mean, const T* factors) {
-  if (factors) {
+// of the scores, p (ds - mean). Where one p is nearly 1 that difference cancels; the rounding error
+// of the mean is what the differences still have as their own mean.
+template <class T, class Factor>
+void backward_row(T* s, T* ds, std::size_t n, T lse, T mean, const Factor& factor) {
+  T error = 0;
+#pragma omp simd reduction(+ : error)
+  for (std::size_t j = 0; j < n; ++j) {
+    s[j] = detail::exp(s[j] - lse);
+    ds[j] = factor(j) * ds[j] - mean;
+    error += s[j] * ds[j];
+  }
 #pragma omp simd
-    for (std::size_t j = 0; j < n; ++j) {
-      const T p = detail::exp(s[j] - lse);
-      ds[j] = p * (factors[j] * ds[j] - mean);
-      s[j] = p * factors[j];
-    }
-  } else {
-#pragma omp simd
-    for (std::size_t j = 0; j < n; ++j) {
-      const T p = detail::exp(s[j] - lse);
-      ds[j] = p * (ds[j] - mean);
-      s[j] = p;
-    }
+  for (std::size_t j = 0; j < n; ++j) {
+    ds[j] = s[j] * (ds[j] - error);
+    s[j] *= factor(j);
   }
 }
 
@@ -203,9 +201,14 @@ void AttentionKernel<T>::backward_block(const AttentionInputs<T>& in, const Bloc
        view(in.v.head(at.b, at.h), in.v.row, Transpose::yes), T(0), ds, stride_);
   const T* lse = lse_.data() + first_lse(at);
   for (std::size_t i = 0; i < at.rows; ++i) {
-    backward_row(s + i * stride_, ds + i * stride_, at.keys, lse[i],
-                 dot(dout + i * dy.row, out + i * y.row, y.width),
-                 dropout_row(at, i, scratch.factors));
+    T *row = s + i * stride_, *drow = ds + i * stride_;
+    const T mean = dot(dout + i * dy.row, out + i * y.row, y.width);
+    if (const T* factors = dropout_row(at, i, scratch.factors)) {
+      backward_row(row, drow, at.keys, lse[i], mean,
+                   [factors](std::size_t j) { return factors[j]; });
+    } else {
+      backward_row(row, drow, at.keys, lse[i], mean, [](std::size_t) { return T(1); });
+    }
   }
   const T first = at.begin == 0 ? T(0) : T(1);  // later blocks of a head add to dk and dv
   if (d.v.data) {

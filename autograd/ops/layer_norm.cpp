@@ -43,19 +43,22 @@ struct LayerNorm final : Op<T> {
   void forward_row(std::size_t row, const T* bias, T* y) {
     const std::size_t n = rows.width;
     const T* in = x->data() + row * n;
-    const T first = in[0];  // subtracted before the sum: a constant row has variance 0 exactly
+    const T first = in[0];  // subtracted first: a common offset costs no precision
     T sum = 0;
 #pragma omp simd reduction(+ : sum)
     for (std::size_t i = 0; i < n; ++i) sum += in[i] - first;
-    const T m = first + sum / T(n);
+    const T m = sum / T(n);
     T squares = 0;
 #pragma omp simd reduction(+ : squares)
-    for (std::size_t i = 0; i < n; ++i) squares += (in[i] - m) * (in[i] - m);
+    for (std::size_t i = 0; i < n; ++i) {
+      const T difference = in[i] - first - m;
+      squares += difference * difference;
+    }
     const T variance = squares / T(n) + T(eps);
     const T r = variance == T(0) ? T(0) : T(1) / std::sqrt(variance);
     const T* w = weight->data();
 #pragma omp simd
-    for (std::size_t i = 0; i < n; ++i) y[i] = (in[i] - m) * r * w[i] + bias[i];
+    for (std::size_t i = 0; i < n; ++i) y[i] = (in[i] - first - m) * r * w[i] + bias[i];
     mean(row) = m;
     rstd(row) = r;
   }
@@ -93,11 +96,11 @@ struct LayerNorm final : Op<T> {
     const std::size_t n = rows.width;
     const T* in = x->data() + row * n;
     const T* w = weight->data();
-    const T m = mean(row), r = rstd(row);
+    const T first = in[0], m = mean(row), r = rstd(row);
     T sum = 0, sum_xhat = 0;
 #pragma omp simd reduction(+ : sum, sum_xhat)
     for (std::size_t i = 0; i < n; ++i) {
-      const T xhat = (in[i] - m) * r;
+      const T xhat = (in[i] - first - m) * r;
       const T g = dy[i] * w[i];
       dweight[i] += dy[i] * xhat;
       dbias[i] += dy[i];
@@ -109,17 +112,19 @@ struct LayerNorm final : Op<T> {
     const T a = sum / T(n), b = sum_xhat / T(n);
     if (target.fresh) {
 #pragma omp simd
-      for (std::size_t i = 0; i < n; ++i) dx[i] = r * (dy[i] * w[i] - a - (in[i] - m) * r * b);
+      for (std::size_t i = 0; i < n; ++i)
+        dx[i] = r * (dy[i] * w[i] - a - (in[i] - first - m) * r * b);
     } else {
 #pragma omp simd
-      for (std::size_t i = 0; i < n; ++i) dx[i] += r * (dy[i] * w[i] - a - (in[i] - m) * r * b);
+      for (std::size_t i = 0; i < n; ++i)
+        dx[i] += r * (dy[i] * w[i] - a - (in[i] - first - m) * r * b);
     }
   }
 
   double eps;
   Rows rows{};
   Saved<T> x, weight;
-  Tensor<T> mean, rstd;  // a row each
+  Tensor<T> mean, rstd;  // a row each; the mean less the row's first element
 };
 
 }  // namespace

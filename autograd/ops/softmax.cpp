@@ -32,7 +32,9 @@ struct Softmax final : Op<T> {
     return y;
   }
 
-  // dy_j/dx_i = y_j (delta_ij - y_i), so dx = y (dy - sum_j dy_j y_j).
+  // dy_j/dx_i = y_j (delta_ij - y_i), so dx = y (dy - mean) with mean = sum_j dy_j y_j. Where one
+  // y_i is nearly 1, dy_i - mean cancels; the rounding error of the mean is what the differences
+  // still have as their own mean.
   void backward(Tensor<T> dy, Grads<T>& dx) const override {
     const Rows rows = detail::rows_of("softmax", dy.shape());
     parallel_for(rows.count, rows.grain(), [&](std::size_t begin, std::size_t end) {
@@ -40,8 +42,14 @@ struct Softmax final : Op<T> {
         const T* out = y->data() + row * rows.width;
         T* d = dy.data() + row * rows.width;
         const T mean = detail::dot(d, out, rows.width);
+        T error = 0;
+#pragma omp simd reduction(+ : error)
+        for (std::size_t i = 0; i < rows.width; ++i) {
+          d[i] -= mean;
+          error += d[i] * out[i];
+        }
 #pragma omp simd
-        for (std::size_t i = 0; i < rows.width; ++i) d[i] = out[i] * (d[i] - mean);
+        for (std::size_t i = 0; i < rows.width; ++i) d[i] = out[i] * (d[i] - error);
       }
     });
     dx.add(0, std::move(dy));

@@ -12,6 +12,11 @@ const std::vector<OpCase>& op_cases() {
                    std::make_move_iterator(family.end()));
     };
     add(arithmetic_cases());
+    add(attention_cases());
+    add(dropout_cases());
+    add(embedding_cases());
+    add(loss_cases());
+    add(normalisation_cases());
     add(product_cases());
     add(reduce_cases());
     add(shape_cases());

@@ -56,6 +56,11 @@ inline void PrintTo(const OpCase& row, std::ostream* out) {
 const std::vector<OpCase>& op_cases();
 
 std::vector<OpCase> arithmetic_cases();
+std::vector<OpCase> attention_cases();
+std::vector<OpCase> dropout_cases();
+std::vector<OpCase> embedding_cases();
+std::vector<OpCase> loss_cases();
+std::vector<OpCase> normalisation_cases();
 std::vector<OpCase> product_cases();
 std::vector<OpCase> reduce_cases();
 std::vector<OpCase> shape_cases();

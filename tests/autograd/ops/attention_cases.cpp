@@ -1,0 +1,133 @@
+#include "autograd/op_table.hpp"
+
+namespace xgrad::test {
+
+namespace {
+
+using V = Variable<double>;
+
+struct Kind {
+  const char* variant;
+  bool masked = false;
+  double dropout = 0;
+  double range = 1;
+  bool wide = false;  // n is the width of a head; otherwise the number of keys
+};
+
+// Sample 0 keeps its first key; any other may lose all.
+std::shared_ptr<const Mask> random_key_mask(const Shape& shape, const Rng& rng) {
+  auto mask = std::make_shared<Mask>(random_mask(shape, rng, 0.5));
+  for (std::size_t b = 1; b < shape[0]; ++b) {
+    if (rng.uniform(1000 + b) < 0.3) std::fill_n(mask->data() + b * shape[1], shape[1], 0);
+  }
+  (*mask)(0, 0) = (*mask)(0, shape[1] - 1) = 1;  // two: with one key the scores do not matter
+  return mask;
+}
+
+Attention random_options(const Kind& kind, const Rng& rng, std::size_t batch, std::size_t keys) {
+  Attention options;
+  options.heads = random_size(rng / "H", 1, 3);
+  if (rng.uniform(0) < 0.3) options.scale = 0.5 + rng.uniform(1);
+  if (kind.masked) options.key_mask = random_key_mask({batch, keys}, rng / "keys");
+  options.dropout = {.p = kind.dropout, .rng = rng / "mask", .first_sample = 3};
+  for (double factor = 0; kind.dropout > 0 && factor == 0;) {  // the first key has to pass
+    ++options.dropout.first_sample;
+    dropout_factors(options.dropout.rng, kind.dropout, options.dropout.first_sample, 0, 0, 1,
+                    &factor);
+  }
+  return options;
+}
+
+OpCase attention_case(const Kind& kind) {
+  const V x(full({1, 2, 4}, 1.0));
+  const Attention two{.heads = 2};
+  return {
+      .op = "attention",
+      .variant = kind.variant,
+      .sample =
+          [kind](const Rng& rng, std::size_t n) {
+            const std::size_t batch = random_size(rng / "B", 1, 3),
+                              queries = random_size(rng / "N", 1, 3);
+            const std::size_t keys = kind.wide ? random_size(rng / "M", 2, 4) : n + 1;
+            const Attention options = random_options(kind, rng, batch, keys);
+            const std::size_t d_k =
+                options.heads * (kind.wide ? n : random_size(rng / "d_k", 1, 3));
+            const std::size_t d_v =
+                options.heads * (kind.wide ? n : random_size(rng / "d_v", 1, 3));
+            return Sample(
+                [options](const auto& in) { return attention(in[0], in[1], in[2], options); },
+                {random_tensor({batch, queries, d_k}, rng / "q", -kind.range, kind.range),
+                 random_tensor({batch, keys, d_k}, rng / "k", -kind.range, kind.range),
+                 random_tensor({batch, keys, d_v}, rng / "v")});
+          },
+      .wrong_calls = {
+          [=] {
+            attention(V(full({2, 4}, 1.0)), x, x, two);
+          },
+          [=] {
+            attention(V(full({2, 2, 4}, 1.0)), x, x, two);
+          },
+          [=] {
+            attention(x, V(full({1, 3, 4}, 1.0)), x, two);
+          },
+          [=] {
+            attention(x, V(full({1, 2, 6}, 1.0)), x, two);
+          },
+          [=] {
+            attention(x, x, V(full({1, 2, 3}, 1.0)), two);
+          },
+          [=] { attention(x, x, x, {.heads = 3}); },
+          [=] { attention(x, x, x, {.heads = 0}); },
+          [=] {
+            attention(x, x, x, {.key_mask = std::make_shared<Mask>(full<std::uint8_t>({1, 3}, 1))});
+          },
+          [=] { attention(x, x, x, {.dropout = {.p = 1}}); },
+      }};
+}
+
+OpCase self_attention_case(const Kind& kind) {
+  const V x(full({1, 2, 12}, 1.0));
+  return {
+      .op = "self_attention",
+      .variant = kind.variant,
+      .sample =
+          [kind](const Rng& rng, std::size_t n) {
+            const std::size_t batch = random_size(rng / "B", 1, 3), tokens = kind.wide ? 3 : n + 1;
+            const Attention options = random_options(kind, rng, batch, tokens);
+            const std::size_t d = kind.wide ? n : random_size(rng / "d", 1, 3);
+            return Sample([options](const auto& in) { return self_attention(in[0], options); },
+                          {random_tensor({batch, tokens, 3 * options.heads * d}, rng / "qkv",
+                                         -kind.range, kind.range)});
+          },
+      .wrong_calls = {
+          [=] {
+            self_attention(V(full({2, 12}, 1.0)), {});
+          },
+          [=] {
+            self_attention(V(full({1, 2, 8}, 1.0)), {});
+          },
+          [=] { self_attention(x, {.heads = 3}); },
+          [=] { self_attention(x, {.heads = 0}); },
+          [=] {
+            self_attention(x, {.key_mask = std::make_shared<Mask>(full<std::uint8_t>({2, 2}, 1))});
+          },
+          [=] { self_attention(x, {.dropout = {.p = -0.5}}); },
+      }};
+}
+
+}  // namespace
+
+std::vector<OpCase> attention_cases() {
+  std::vector<OpCase> cases;
+  for (const Kind& kind :
+       {Kind{.variant = ""}, Kind{.variant = "wide", .wide = true},
+        Kind{.variant = "masked", .masked = true}, Kind{.variant = "dropout", .dropout = 0.3},
+        Kind{.variant = "all", .masked = true, .dropout = 0.3, .wide = true},
+        Kind{.variant = "sharp", .range = 5}}) {
+    cases.push_back(attention_case(kind));
+    cases.push_back(self_attention_case(kind));
+  }
+  return cases;
+}
+
+}  // namespace xgrad::test

@@ -1,0 +1,93 @@
+#include "autograd/op_table.hpp"
+
+namespace xgrad::test {
+
+namespace {
+
+using V = Variable<double>;
+
+// Over one element softmax is constant, over two layer_norm nearly so: tests of their own have
+// those.
+Shape rows_shape(const Rng& rng, std::size_t n) {
+  const std::size_t rank = random_size(rng / "rank", 1, 3);
+  Shape shape;
+  for (std::size_t axis = 1; axis < rank; ++axis) shape.push_back(random_size(rng / axis, 1, 3));
+  shape.push_back(n);
+  return shape;
+}
+
+// Logits within 6 of each other, a row around +-offset. (Where one of them wins by far, the true
+// gradient is too small for differences; DominantLogit in softmax_test.cpp has that.)
+Tensor<double> logits(const Rng& rng, std::size_t n, double offset) {
+  Tensor<double> x = random_tensor(rows_shape(rng, n), rng / "x", -3, 3);
+  for (std::size_t i = 0; i < x.size(); ++i) x.data()[i] += i / n % 2 ? offset : -offset;
+  return x;
+}
+
+OpCase softmax_case(const char* variant, double offset) {
+  return {.op = "softmax",
+          .variant = variant,
+          .sample =
+              [offset](const Rng& rng, std::size_t n) {
+                return Sample([](const auto& x) { return softmax(x[0]); },
+                              {logits(rng, n + 1, offset)});
+              },
+          .wrong_calls = {[] { softmax(V(full({}, 1.0))); }}};
+}
+
+OpCase log_softmax_case(const char* variant, double offset) {
+  return {.op = "log_softmax",
+          .variant = variant,
+          .sample =
+              [offset](const Rng& rng, std::size_t n) {
+                return Sample([](const auto& x) { return log_softmax(x[0]); },
+                              {logits(rng, n + 1, offset)});
+              },
+          .wrong_calls = {[] { log_softmax(V(full({}, 1.0))); }}};
+}
+
+OpCase layer_norm_case(const char* variant, double eps, double offset) {
+  return {
+      .op = "layer_norm",
+      .variant = variant,
+      .sample =
+          [=](const Rng& rng, std::size_t n) {
+            Tensor<double> x = normal_tensor(rows_shape(rng, n + 2), rng / "x");
+            for (std::size_t i = 0; i < x.size(); ++i) {
+              x.data()[i] += offset + 2 * double(i % (n + 2));  // a variance well above zero
+            }
+            return Sample(
+                [eps](const auto& in) { return layer_norm(in[0], in[1], in[2], eps); },
+                {x, normal_tensor({n + 2}, rng / "weight"), normal_tensor({n + 2}, rng / "bias")});
+          },
+      .wrong_calls = {
+          [] { layer_norm(V(full({}, 1.0)), V(full({1}, 1.0)), V(full({1}, 1.0))); },
+          [] {
+            layer_norm(V(zeros<double>({2, 0})), V(zeros<double>({0})), V(zeros<double>({0})));
+          },
+          [] {
+            layer_norm(V(full({2, 3}, 1.0)), V(full({2}, 1.0)), V(full({3}, 1.0)));
+          },
+          [] {
+            layer_norm(V(full({2, 3}, 1.0)), V(full({3}, 1.0)), V(full({1, 3}, 1.0)));
+          },
+          [] {
+            layer_norm(V(full({2, 3}, 1.0)), V(full({3}, 1.0)), V(full({3}, 1.0)), -1e-5);
+          },
+      }};
+}
+
+}  // namespace
+
+std::vector<OpCase> normalisation_cases() {
+  return {softmax_case("", 0),
+          softmax_case("far_from_zero", 10),
+          log_softmax_case("", 0),
+          log_softmax_case("far_from_zero", 10),
+          layer_norm_case("", 1e-5, 0),
+          layer_norm_case("no_eps", 0, 0),
+          layer_norm_case("large_eps", 2, 0),
+          layer_norm_case("far_from_zero", 1e-5, 8)};
+}
+
+}  // namespace xgrad::test
