@@ -1,0 +1,34 @@
+"""Every C++ file is as clang-format 14, Debian's, writes it."""
+
+import re
+import shutil
+import subprocess
+import sys
+import unittest
+
+import sources
+
+
+def misformatted(program, names):
+    run = subprocess.run([program, "--dry-run", "--Werror", *names], cwd=sources.ROOT, capture_output=True, text=True)
+    return sorted(set(re.findall(r"(?m)^([^:\n]+):\d+:\d+: error", run.stderr)))
+
+
+class Format(unittest.TestCase):
+    def test_tree(self):
+        files = sources.code(sources.PRODUCT + ("tests", "bench"))
+        self.assertGreater(len(files), 50)
+        self.assertEqual(misformatted(PROGRAM, files), [], "run clang-format -i on these")
+
+    def test_finds_a_planted_file(self):
+        run = subprocess.run([PROGRAM, "--dry-run", "--Werror", f"--assume-filename={sources.ROOT}/autograd/a.cpp"],
+                             input="int  f( ) ;\n", capture_output=True, text=True)
+        self.assertNotEqual(run.returncode, 0)
+
+
+if __name__ == "__main__":
+    PROGRAM = shutil.which("clang-format-14") or shutil.which("clang-format")
+    if PROGRAM is None:
+        print("Skipped: clang-format is not installed (apt-get install clang-format)")
+        sys.exit(0)
+    unittest.main()

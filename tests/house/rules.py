@@ -1,0 +1,147 @@
+"""The rules of the house. Each takes {path: text} and yields one complaint a line; rules_test.py holds the tree to them."""
+
+import re
+import statistics
+
+import sources
+
+MAX_LINES, MAX_MEDIAN, MAX_FUNCTION = 400, 100, 60
+
+TOP_LEVEL = set("""
+    autograd layers optim data train configs tests bench docs cmake .ci
+    CMakeLists.txt CMakePresets.json README.md CHANGELOG.md LICENSE xgrad.hpp run packages.txt
+    .clang-format .clang-tidy .gitignore
+""".split())
+
+# Which folders each folder may include.
+USES = {
+    "autograd": {"autograd"},
+    "layers": {"layers", "autograd"},
+    "optim": {"optim", "autograd"},
+    "data": {"data", "autograd"},
+    "train": {"train", "layers", "optim", "data", "autograd"},
+}
+
+# Headers that cost much to compile, and how many sources may include each; never a header of ours.
+HEAVY = {
+    "tbb/": 2,  # memory and loops
+    "xflens/": 1,
+    "xtensor-blas/": 1,
+    "cblas.h": 0,
+    "toml++/": 1,
+    "nlohmann/": 1,
+    "CLI/": 1,
+    "hdf5": 1,
+    "H5": 1,
+    "openssl/": 1,
+    "zlib.h": 1,
+    "Random123/": 1,
+    "spdlog/": 1,
+}
+
+# Text that no C++ source may hold, comments and strings aside.
+FORBIDDEN_CODE = [
+    (r"\bkeep_dims\b", "a lazy keep_dims reducer computes wrong numbers in xtensor 0.24.3"),
+    (r"\bauto\b[^;={}()]*=\s*xt::", "a lazy expression must not be kept in auto"),
+    (r"\bXTENSOR_USE_(?:XSIMD|TBB)\b", "changes the type of every tensor"),
+    (r"\bstd::(?:mt19937\w*|default_random_engine|random_device|rand)\b", "random numbers come from Rng"),
+    (r"#\s*pragma\s+(?:GCC|clang)\s+(?:optimize|diagnostic)", "flags stand in cmake/XgradFlags.cmake"),
+]
+# The library throws; only the command line prints and exits.
+COMMAND_LINE = ("train/main.cpp", "train/commands/", "train/console.")
+FORBIDDEN_IN_LIBRARY = [
+    (r"\bstd::(?:cout|cerr|clog|abort|exit|terminate|quick_exit)\b|\b(?:printf|fprintf|puts|fputs|perror)\s*\(|fmt::print|"
+     r"(?<![\w.:>])(?:exit|abort|_exit)\s*\(|\bassert\s*\(", "the library never prints, exits or aborts"),
+]
+# Text that nothing which builds may hold, comments aside.
+FORBIDDEN_FLAGS = [(r"-ffast-math\b|-Ofast\b|-funsafe-math\S*|-ffinite-math\S*", "deletes the tests for NaN")]
+# Text that no file may hold. Cut in two here, since this file is one of them.
+FORBIDDEN_ANYWHERE = [
+    (r"/wo" r"rk/|/ro" r"ot/|/ho" r"me/", "a path of one machine"),
+    (r"\bsha" r"red/\w+\.md|\b(?:see" r"ds|reliab" r"ility|ecosy" r"stem|br" r"ief)\.md", "a page that readers do not have"),
+    (r"pypi\.o" r"rg|registry\.npm" r"js|deb\.deb" r"ian\.org|files\.pythonho" r"sted", "the address of a registry"),
+]
+
+
+def lines_matching(text, pattern):
+    for match in re.finditer(pattern, text):
+        yield text.count("\n", 0, match.start()) + 1, match.group().strip()
+
+
+def is_cpp(path):
+    return path.endswith(sources.CODE)
+
+
+def folder(path):
+    return path.split("/")[0]
+
+
+def product(files):
+    return {path: text for path, text in files.items() if is_cpp(path) and folder(path) in sources.PRODUCT}
+
+
+def sizes(files):
+    """No file above 400 lines, the median of a folder's files at most 100, no function above 60 lines."""
+    by_folder = {}
+    for path, text in files.items():
+        count = text.count("\n")
+        if path.endswith((".hpp", ".cpp", ".py", ".cmake", "CMakeLists.txt")) and count > MAX_LINES:
+            yield f"{path}: {count} lines, more than {MAX_LINES}"
+        if is_cpp(path):
+            by_folder.setdefault(folder(path), []).append(count)
+            for function in sources.functions(text):
+                if function.length > MAX_FUNCTION:
+                    yield f"{path}:{function.line}: {function.name} has {function.length} lines, more than {MAX_FUNCTION}"
+    for name, counts in by_folder.items():
+        if name in sources.PRODUCT and statistics.median(counts) > MAX_MEDIAN:
+            yield f"{name}: the median file has {statistics.median(counts):.0f} lines, more than {MAX_MEDIAN}"
+
+
+def top_level(files):
+    """Only the folders and files that the layout names."""
+    for name in sorted({folder(path) for path in files} - TOP_LEVEL):
+        yield f"{name}: does not belong at the top level"
+
+
+def includes(files):
+    """Headers are included as <xgrad/folder/file.hpp>, and only from the folders that the layering allows."""
+    for path, text in product(files).items():
+        for line, name in lines_matching(sources.bare(text, keep_strings=True), r'(?m)^[ \t]*#\s*include[^\n]*'):
+            if '"' in name or ".." in name:
+                yield f"{path}:{line}: {name}: write <xgrad/...>"
+            target = re.search(r"<xgrad/(\w+)", name)
+            if target and target.group(1) not in USES[folder(path)] | {"version"}:
+                yield f"{path}:{line}: {folder(path)} may not see {target.group(1)}"
+
+
+def heavy(files, limits=HEAVY):
+    """Costly headers are included by few sources, and by no header."""
+    for start, limit in limits.items():
+        found = sorted(path for path, text in product(files).items()
+                       if re.search(rf'(?m)^[ \t]*#\s*include\s*[<"]{re.escape(start)}', text))
+        for path in found:
+            if path.endswith(".hpp"):
+                yield f"{path}: a header may not include {start}"
+        if len(found) > limit:
+            yield f"{', '.join(found)}: only {limit} may include {start}"
+
+
+def text(files):
+    """No forbidden construct and no forbidden word."""
+    for path, content in files.items():
+        checks = [(content, FORBIDDEN_ANYWHERE)]
+        if is_cpp(path):
+            checks.append((sources.bare(content), FORBIDDEN_CODE))
+            if folder(path) in sources.PRODUCT and not path.startswith(COMMAND_LINE):
+                checks.append((sources.bare(content), FORBIDDEN_IN_LIBRARY))
+        elif path.endswith(("CMakeLists.txt", ".cmake", ".json")) or path in ("run", ".ci/run"):
+            checks.append((re.sub(r"#[^\n]*", "", content), FORBIDDEN_FLAGS))
+        for searched, patterns in checks:
+            for pattern, why in patterns:
+                for line, found in lines_matching(searched, pattern):
+                    yield f"{path}:{line}: {found}: {why}"
+        if path.endswith(".hpp") and "#pragma once\n" not in content:
+            yield f"{path}: lacks #pragma once"
+
+
+ALL = (sizes, top_level, includes, heavy, text)

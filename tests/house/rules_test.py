@@ -1,0 +1,156 @@
+"""Holds the tree to rules.py, and shows of every rule that it finds what was planted and lets pass what is allowed."""
+
+import unittest
+
+import rules
+import sources
+
+
+def complaints(rule, **files):
+    return list(rule({path.replace("__", "/").replace("_hpp", ".hpp").replace("_cpp", ".cpp"): text
+                      for path, text in files.items()}))
+
+
+def function(lines):
+    return "int f() {\n" + "  g();\n" * (lines - 2) + "}\n"
+
+
+class Tree(unittest.TestCase):
+    def test_keeps_every_rule(self):
+        files = {}
+        for name in sources.tracked():
+            try:
+                files[name] = sources.read(name)
+            except UnicodeDecodeError:  # a picture, a checkpoint
+                files[name] = ""
+        self.assertGreater(len(files), 100)
+        for rule in rules.ALL:
+            with self.subTest(rule.__name__):
+                found = list(rule(files))
+                self.assertEqual(found, [], "\n" + "\n".join(found))
+
+
+class Functions(unittest.TestCase):
+    def lengths(self, text):
+        return [(f.name, f.line, f.length) for f in sources.functions(text)]
+
+    def test_counts_from_head_to_closing_brace(self):
+        text = """\
+namespace a {
+namespace {
+// int no() {
+struct S {  // a comment with a brace {
+  int one() const { return 1; }
+  S& operator=(const S&) { return *this; }
+  int operator()(int x) const {
+    return x;
+  }
+};
+}  // namespace
+template <class T>
+  requires(sizeof(T) == 4)
+T A<T>::two(int a,
+            int b = 3) {
+  const char* s = "}";  // }
+  auto h = [&] { return '{'; };
+  if (a) { b(); } else { c(); }
+  return R"(}}})";
+}
+const int kTable[] = {1, 2,
+  3};
+A::A(int x)
+    : x_(x),
+      y_(x) {
+  f();
+}
+}  // namespace a
+"""
+        self.assertEqual(self.lengths(text), [
+            ("one", 5, 1), ("operator=", 6, 1), ("operator()", 7, 3), ("A<T>::two", 12, 9), ("A::A", 23, 5)])
+
+    def test_is_not_confused_by_macros_digits_and_classes(self):
+        text = """\
+#define XGRAD_INSTANTIATE(T) \\
+  template class A<T>;       \\
+  void f() {
+XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
+class B final : public C<double(int)> {
+ public:
+  B() = default;
+  void g() const override {
+    h(1'000'000);
+  }
+ private:
+  int x_ = 0;
+};
+enum class E { a, b };
+"""
+        self.assertEqual([(name, length) for name, _, length in self.lengths(text)], [("g", 3)])
+
+    def test_finds_functions_of_the_tree(self):
+        named = {f.name for f in sources.functions(sources.read("autograd/parallel.cpp"))}
+        self.assertIn("set_threads", named)
+
+
+class Rules(unittest.TestCase):
+    def assert_finds(self, rule, word, **files):
+        found = complaints(rule, **files)
+        self.assertEqual(len(found), 1, found)
+        self.assertIn(word, found[0])
+
+    def assert_passes(self, rule, **files):
+        self.assertEqual(complaints(rule, **files), [])
+
+    def test_sizes(self):
+        self.assert_passes(rules.sizes, autograd__a_cpp=function(60))
+        self.assert_finds(rules.sizes, "f has 61 lines", autograd__a_cpp=function(61))
+        self.assert_finds(rules.sizes, "401 lines", tests__a_cpp="\n" * 401)
+        self.assert_finds(rules.sizes, "median file has 101", optim__a_cpp="\n" * 101)
+        self.assert_passes(rules.sizes, optim__a_cpp="\n" * 399, optim__b_hpp="\n", optim__c_hpp="\n")
+
+    def test_top_level(self):
+        self.assert_passes(rules.top_level, autograd__x="", run="")
+        self.assert_finds(rules.top_level, "utils", utils__x_hpp="")
+        self.assert_finds(rules.top_level, "notes.txt", **{"notes.txt": ""})
+
+    def test_includes(self):
+        self.assert_passes(rules.includes, train__a_cpp="#include <xgrad/data/batch.hpp>\n")
+        for place, target in (("autograd", "layers"), ("layers", "data"), ("optim", "layers"), ("data", "train")):
+            self.assert_finds(rules.includes, f"may not see {target}",
+                              **{f"{place}/a.cpp": f"#include <xgrad/{target}/a.hpp>\n"})
+        self.assert_finds(rules.includes, "write <xgrad/", layers__a_cpp='#include "a.hpp"\n')
+        self.assert_finds(rules.includes, "write <xgrad/", layers__a_cpp='  #  include <../data/a.hpp>\n')
+        self.assert_passes(rules.includes, layers__a_cpp='// #include "a.hpp"\n')
+
+    def test_heavy(self):
+        def heavy(files):
+            return rules.heavy(files, {"tbb/": 1})
+        one = {"autograd/a.cpp": "#include <tbb/parallel_for.h>\n"}
+        self.assert_passes(heavy, **one)
+        self.assert_finds(heavy, "only 1 may", **one, train__b_cpp="#include <tbb/task_arena.h>\n")
+        self.assert_finds(heavy, "a header may not", autograd__b_hpp='#include "tbb/task_arena.h"\n')
+
+    def test_forbidden_code(self):
+        for bad in ("s - xt::sum(s, {1}, xt::keep_dims);", "const auto& y = xt::exp(x);", "auto y = xt::exp(x);",
+                    "#define XTENSOR_USE_TBB", "std::mt19937_64 g;", 'std::cout << "x";', "printf(x);", "exit(1);",
+                    "std::abort();", 'fmt::print("x");', "assert(x);", "#pragma GCC optimize(3)"):
+            self.assertEqual(len(complaints(rules.text, autograd__a_cpp=bad + "\n")), 1, bad)
+        for good in ("Tensor<T> y = xt::exp(x);", "// keep_dims is wrong", 'const char* s = "exit(";', "static_assert(x);",
+                     "auto y = f(xt::sum(x));", "process.exit(1);", "on_exit(f);"):
+            self.assert_passes(rules.text, autograd__a_cpp=good + "\n")
+        self.assert_passes(rules.text, train__main_cpp='std::cout << "x";\n')
+        self.assert_finds(rules.text, "pragma once", autograd__a_hpp="int x;\n")
+
+    def test_forbidden_flags(self):
+        self.assert_finds(rules.text, "NaN", **{"cmake/a.cmake": "add(-ffast-math)"})
+        self.assert_finds(rules.text, "NaN", **{"CMakePresets.json": '"-Ofast"'})
+        self.assert_passes(rules.text, **{"cmake/a.cmake": "# never -ffast-math\nadd(-fno-math-errno)"})
+
+    def test_forbidden_words(self):
+        for bad in ("cd /wo" + "rk/main", "see sha" + "red/x.md", "https://pypi.o" + "rg/simple"):
+            self.assert_finds(rules.text, "docs/x:1: ", docs__x=bad)
+        self.assert_passes(rules.text, docs__x="docs/design.md, the work/life balance, a network/ folder")
+
+
+if __name__ == "__main__":
+    unittest.main()

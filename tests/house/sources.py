@@ -1,0 +1,115 @@
+"""The sources of the tree and what is measured of them. As a program: a table of their sizes."""
+
+import pathlib
+import re
+import statistics
+import subprocess
+from typing import NamedTuple
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PRODUCT = ("autograd", "layers", "optim", "data", "train")
+CODE = (".hpp", ".cpp")
+
+
+def tracked():
+    """Paths of the files that belong to the project, relative to the root."""
+    git = subprocess.run(["git", "-C", ROOT, "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+                         capture_output=True, text=True)
+    if git.returncode == 0:
+        names = [name for name in git.stdout.split("\0") if name and (ROOT / name).is_file()]
+    else:  # an archive without its history
+        names = [str(path.relative_to(ROOT)) for path in ROOT.rglob("*") if path.is_file()]
+        names = [name for name in names if not name.startswith(("build/", "runs/")) and "__pycache__" not in name]
+    return sorted(names)
+
+
+def read(name):
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def code(folders=PRODUCT):
+    """The C++ files below some folders."""
+    return [name for name in tracked() if name.endswith(CODE) and name.split("/")[0] in folders]
+
+
+_TOKEN = re.compile(
+    r'R"(?P<mark>[^()\\\s]*)\(.*?\)(?P=mark)"'  # raw string
+    r'|//[^\n]*|/\*.*?\*/'
+    r'|(?<![0-9A-Fa-f])\'(?:\\.|[^\'\\\n])+\''  # not the separator of digits
+    r'|"(?:\\.|[^"\\\n])*"', re.DOTALL)
+
+
+def bare(text, keep_strings=False):
+    """C++ without comments and, by default, without what strings hold; line numbers stay."""
+    def blank(match):
+        token = match.group()
+        if token.startswith("/"):
+            return "\n" * token.count("\n") or " "
+        return token if keep_strings else '""' + "\n" * token.count("\n")
+    return _TOKEN.sub(blank, text)
+
+
+class Function(NamedTuple):
+    name: str
+    line: int
+    length: int
+
+
+def _kind(head):
+    """What the brace after this text opens: a function, a scope that may hold functions, or something else."""
+    words = re.sub(r"\boperator\s*[^\s(]+", "operator", head)
+    words = re.sub(r"(?m)^[ \t]*[A-Z][A-Z0-9_]*\([^()]*\)[ \t]*$", "", words)  # a macro that needs no semicolon
+    if re.search(r"\b(namespace|extern)\b", words):
+        return "scope"
+    flat = words
+    while True:  # what parentheses and template brackets enclose says nothing
+        shorter = re.sub(r"\([^()]*\)", "@", re.sub(r"<[^<>()]*>", "", flat))
+        if shorter == flat:
+            break
+        flat = shorter
+    if re.search(r"\b(class|struct|union|enum)\b", flat) and "@" not in flat.split("requires")[0]:
+        return "scope"
+    return "function" if "@" in flat and "=" not in flat else "other"
+
+
+def _name(head):
+    head = re.sub(r"\b(?:requires|alignas|decltype|noexcept)\s*\((?:[^()]|\([^()]*\))*\)", "", head)
+    name = re.search(r"(?:\w+(?:<[^<>]*>)?::)*(?:operator(?:\s*\(\s*\)|\s*[^\s(\w]+|[\w ]+)|~?\w+)(?=\s*\()", head)
+    return name.group() if name else "?"
+
+
+def functions(text):
+    """Every function with its number of lines, from its return type to its closing brace; lambdas count with theirs."""
+    text = re.sub(r"(?m)^[ \t]*#(?:.*\\\n)*.*$", lambda m: "\n" * m.group().count("\n"), bare(text))
+    found, opened, start = [], [], 0
+    for match in re.finditer(r"[{};]|\b(?:public|private|protected)\s*:", text):
+        symbol = match.group()
+        inside = any(kind != "scope" for kind, _, _ in opened)
+        if symbol == "{":
+            head = text[start:match.start()]
+            opened.append(("other" if inside else _kind(head), head, start + len(head) - len(head.lstrip())))
+        elif symbol == "}" and opened:
+            kind, head, begin = opened.pop()
+            if kind == "function":
+                line = text.count("\n", 0, begin) + 1
+                found.append(Function(_name(head), line, text.count("\n", begin, match.end()) + 1))
+        if not any(kind != "scope" for kind, _, _ in opened):
+            start = match.end()
+    return found
+
+
+def main():
+    print(f"{'folder':10} {'files':>5} {'lines':>6} {'median':>6}  longest file, longest function")
+    for folder in PRODUCT + ("tests", "bench"):
+        sizes = {name: read(name).count("\n") for name in code((folder,))}
+        if not sizes:
+            continue
+        largest = max(sizes, key=sizes.get)
+        longest = max(((f.length, f"{name}:{f.line} {f.name}") for name in sizes for f in functions(read(name))),
+                      default=(0, ""))
+        print(f"{folder:10} {len(sizes):5} {sum(sizes.values()):6} {statistics.median(sizes.values()):6.0f}  "
+              f"{largest} {sizes[largest]}, {longest[1]} {longest[0]}")
+
+
+if __name__ == "__main__":
+    main()
