@@ -29,7 +29,7 @@ struct GradcheckOptions {
   double entry_tolerance = 1e-10;
   /// Allowed error as a part of the largest |numeric| of all leaves, for leaves whose true gradient
   /// is zero.
-  double floor = 1e-15;
+  double floor = 1e-14;
   /// First step of the differences, as a part of max(1, |x|).
   double step = 1e-2;
   /// Leaves up to this size are probed at every entry, larger ones at so many random entries.

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <initializer_list>
+#include <type_traits>
 #include <vector>
 
 #include <xgrad/autograd/random.hpp>
@@ -39,7 +40,7 @@ std::size_t random_size(const Rng& rng, std::size_t low, std::size_t high);
 
 /// A tensor of these values in row-major order.
 template <class T = double>
-Tensor<T> tensor(const Shape& shape, std::initializer_list<T> values) {
+Tensor<T> tensor(const Shape& shape, std::initializer_list<std::type_identity_t<T>> values) {
   Tensor<T> x = empty<T>(shape);
   EXPECT_EQ(x.size(), values.size());
   std::copy(values.begin(), values.end(), x.data());
