@@ -65,10 +65,8 @@ class Message {
   void add(const Shape& shape) { text_ += to_string(shape); }
   void add(double number);
   template <class Integer>
-    requires std::is_integral_v<Integer>
-  void add(Integer number) {
-    text_ += std::to_string(number);
-  }
+  requires std::is_integral_v<Integer>
+  void add(Integer number) { text_ += std::to_string(number); }
   const std::string& text() const { return text_; }
 
  private:

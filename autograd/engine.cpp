@@ -53,6 +53,16 @@ void accumulate(Node<T>& node, Tensor<T> d) {
   for (std::size_t i = 0, n = d.size(); i < n; ++i) sum[i] += term[i];
 }
 
+// Whether `shape` broadcasts to `to`.
+bool broadcasts_to(const Shape& shape, const Shape& to) {
+  if (shape.size() > to.size()) return false;
+  const std::size_t lead = to.size() - shape.size();
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+    if (shape[axis] != to[lead + axis] && shape[axis] != 1) return false;
+  }
+  return true;
+}
+
 // Everything that `root` depends on, in the order of creation.
 template <class T>
 std::vector<std::shared_ptr<Node<T>>> reachable(const std::shared_ptr<Node<T>>& root) {
@@ -74,8 +84,12 @@ std::vector<std::shared_ptr<Node<T>>> reachable(const std::shared_ptr<Node<T>>& 
 }  // namespace
 
 NoGrad::NoGrad() : before_(std::exchange(recording, false)) {}
-NoGrad::~NoGrad() { recording = before_; }
-bool grad_enabled() { return recording; }
+NoGrad::~NoGrad() {
+  recording = before_;
+}
+bool grad_enabled() {
+  return recording;
+}
 
 template <class T>
 Node<T>::Node(const char* name, const Shape& shape) : id(next_id++), name(name), shape(shape) {}
@@ -106,7 +120,12 @@ template <class T>
 void Grads<T>::add(std::size_t i, Tensor<T> d) {
   if (!wants(i)) return;
   const Shape& shape = node_.input_shapes[i];
-  accumulate(*node_.inputs[i], d.shape() == shape ? std::move(d) : sum_to(d, shape));
+  if (d.shape() != shape) {
+    check_shape(broadcasts_to(shape, d.shape()), node_.name, ": backward gives input ", i,
+                " a gradient of shape ", d.shape(), ", the input has ", shape);
+    d = sum_to(d, shape);
+  }
+  accumulate(*node_.inputs[i], std::move(d));
 }
 
 template <class T>
@@ -121,8 +140,8 @@ typename Grads<T>::Target Grads<T>::target(std::size_t i) {
 template <class T>
 static Variable<T> apply(std::unique_ptr<Op<T>> op, const Variable<T>* inputs, std::size_t count) {
   Value<T> value = op->forward(Inputs<T>(inputs, count));
-  const bool wanted = std::any_of(inputs, inputs + count,
-                                  [](const Variable<T>& x) { return x.requires_grad(); });
+  const bool wanted =
+      std::any_of(inputs, inputs + count, [](const Variable<T>& x) { return x.requires_grad(); });
   if (!wanted || !recording) return Variable<T>(std::move(value), nullptr);
 
   auto node = std::make_shared<Node<T>>(op->name(), value->shape());
@@ -179,41 +198,52 @@ Variable<T> Variable<T>::detach() const {
   return Variable(value_, nullptr);
 }
 
+// Hands the gradient that has arrived at a node on to its inputs.
+template <class T>
+static void step_back(Node<T>& node, bool retain_graph) {
+  if (!node.op || !node.has_grad) return;
+  node.has_grad = false;
+  Grads<T> dx(node);
+  node.op->backward(std::move(node.grad), dx);
+  if (retain_graph) return;
+  node.op.reset();  // with what it saved: memory falls during the walk
+  node.inputs.clear();
+  node.released = true;
+}
+
 template <class T>
 void Variable<T>::backward(Tensor<T> dy, bool retain_graph) const {
   check<GradientError>(requires_grad(), "backward: nothing here requires a gradient");
-  check_shape(dy.shape() == shape(), "backward: dy has shape ", dy.shape(), ", the output ", shape());
+  check_shape(dy.shape() == shape(), "backward: dy has shape ", dy.shape(), ", the output ",
+              shape());
   std::vector<std::shared_ptr<Node<T>>> nodes = reachable(node_);
   for (const auto& node : nodes) {
     check<GradientError>(!node->released, "backward: the graph of '", node->name,
                          "' was released by an earlier backward; pass retain_graph to keep it");
   }
   accumulate(*node_, std::move(dy));
-  for (; !nodes.empty(); nodes.pop_back()) {  // from the newest to the oldest
-    Node<T>& node = *nodes.back();
-    if (!node.op || !node.has_grad) continue;
-    node.has_grad = false;
-    Grads<T> dx(node);
-    node.op->backward(std::move(node.grad), dx);
-    if (retain_graph) continue;
-    node.op.reset();  // with what it saved: memory falls during the walk
-    node.inputs.clear();
-    node.released = true;
+  try {
+    // From the newest to the oldest.
+    for (; !nodes.empty(); nodes.pop_back()) step_back(*nodes.back(), retain_graph);
+  } catch (...) {
+    // What has arrived at inner nodes must not add to the gradients of a later walk.
+    for (const auto& node : nodes) node->has_grad = node->has_grad && !node->op;
+    throw;
   }
 }
 
 template <class T>
 void Variable<T>::backward(bool retain_graph) const {
-  check_shape(value_->size() == 1, "backward: without dy the output must have one element, not shape ",
-              shape());
+  check_shape(value_->size() == 1,
+              "backward: without dy the output must have one element, not shape ", shape());
   backward(full(shape(), T(1)), retain_graph);
 }
 
-#define XGRAD_INSTANTIATE(T)                                                          \
-  template struct Node<T>;                                                            \
-  template class Op<T>;                                                               \
-  template class Grads<T>;                                                            \
-  template class Variable<T>;                                                         \
+#define XGRAD_INSTANTIATE(T)                                                              \
+  template struct Node<T>;                                                                \
+  template class Op<T>;                                                                   \
+  template class Grads<T>;                                                                \
+  template class Variable<T>;                                                             \
   template Variable<T> apply(std::unique_ptr<Op<T>>, std::initializer_list<Variable<T>>); \
   template Variable<T> apply(std::unique_ptr<Op<T>>, const std::vector<Variable<T>>&);
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)

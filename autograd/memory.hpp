@@ -11,8 +11,9 @@ void* allocate(std::size_t bytes);
 void deallocate(void* pointer) noexcept;
 }  // namespace detail
 
-/// Allocator of every tensor. Being ours, it keeps the type of Tensor the same whatever xtensor macros
-/// an embedding program defines; being TBB's underneath, a warm training step asks the system for nothing.
+/// Allocator of every tensor. Being ours, it keeps the type of Tensor the same whatever xtensor
+/// macros an embedding program defines; being TBB's underneath, a warm training step asks the
+/// system for nothing.
 template <class T>
 struct Allocator {
   using value_type = T;

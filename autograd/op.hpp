@@ -1,7 +1,7 @@
 // Op<T>: one differentiable function, and apply(), which runs and records it.
 //
-// An op is a struct in one file under autograd/ops/, with forward() and right below it backward(). What
-// backward needs is kept in members that forward sets. See docs/adding-an-op.md.
+// An op is a struct in one file under autograd/ops/, with forward() and right below it backward().
+// What backward needs is kept in members that forward sets. See docs/adding-an-op.md.
 #pragma once
 
 #include <initializer_list>
@@ -42,8 +42,8 @@ class Inputs {
   std::size_t size_;
 };
 
-/// Where backward puts the gradients of the inputs. Contributions add up; those that nobody wants are dropped;
-/// an axis that was broadcast is summed away here, so no op has to.
+/// Where backward puts the gradients of the inputs. Contributions add up; those that nobody wants
+/// are dropped; an axis that was broadcast is summed away here, so no op has to.
 template <class T>
 class Grads {
  public:
@@ -51,10 +51,12 @@ class Grads {
 
   /// Whether input i needs a gradient; ask before costly work.
   bool wants(std::size_t i) const;
-  /// Adds d, of input i's shape or of one that it broadcasts to. Pass it with std::move where it is done with.
+  /// Adds d, of input i's shape or of one that it broadcasts to. Pass it with std::move where it is
+  /// done with.
   void add(std::size_t i, Tensor<T> d);
 
-  /// The buffer of input i's gradient, in input i's shape, for ops that write or accumulate in place.
+  /// The buffer of input i's gradient, in input i's shape, for ops that write or accumulate in
+  /// place.
   struct Target {
     T* data;
     bool fresh;  ///< true: write every element (it holds garbage); false: add to it

@@ -20,9 +20,9 @@ void parallel_blocks(std::size_t n, std::size_t grain, LoopBody body, const void
 
 /// Calls body(begin, end) for the blocks [0, grain), [grain, 2 grain), ... of [0, n).
 ///
-/// The blocks depend on n and grain alone, never on the number of threads; a body that writes only what
-/// its block owns gives the same bits for any number of threads. One block runs on the caller's thread.
-/// The first exception of a body is rethrown.
+/// The blocks depend on n and grain alone, never on the number of threads; a body that writes only
+/// what its block owns gives the same bits for any number of threads. One block runs on the
+/// caller's thread. The first exception of a body is rethrown.
 template <class Body>
 void parallel_for(std::size_t n, std::size_t grain, const Body& body) {
   if (n <= grain) {

@@ -42,7 +42,8 @@ void Parameters<T>::zero_grad() const {
 }
 
 template <class T>
-Variable<T> Parameters<T>::make(const std::string& name, const Shape& shape, const Initializer& init) {
+Variable<T> Parameters<T>::make(const std::string& name, const Shape& shape,
+                                const Initializer& init) {
   check<Error>(std::none_of(list_.begin(), list_.end(),
                             [&](const Parameter<T>& p) { return p.name == name; }),
                "parameter '", name, "' is made twice");
@@ -61,11 +62,12 @@ Scope<T> Scope<T>::operator/(std::string_view name) const {
 template <class T>
 Variable<T> Scope<T>::parameter(std::string_view name, const Shape& shape,
                                 const Initializer& init) const {
-  check<Error>(!path_.empty(), "parameter '", std::string(name), "' stands at the root; give it a module");
+  check<Error>(!path_.empty(), "parameter '", std::string(name),
+               "' stands at the root; give it a module");
   return parameters_->make(join(path_, name), shape, init);
 }
 
-#define XGRAD_INSTANTIATE(T)     \
+#define XGRAD_INSTANTIATE(T)    \
   template class Parameters<T>; \
   template class Scope<T>;
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)

@@ -19,8 +19,10 @@ struct Parameter {
   Variable<T> variable;
 };
 
-/// Fills a parameter's initial values. Drawn in double, so that a float and a double model start equal.
-using Initializer = std::function<void(std::span<double> values, const Shape& shape, const Rng& rng)>;
+/// Fills a parameter's initial values. Drawn in double, so that a float and a double model start
+/// equal.
+using Initializer =
+    std::function<void(std::span<double> values, const Shape& shape, const Rng& rng)>;
 
 template <class T>
 class Scope;
@@ -60,8 +62,8 @@ class Scope {
   Scope operator/(std::string_view name) const;
   Scope operator/(std::size_t index) const { return *this / std::to_string(index); }
 
-  /// Makes the trainable leaf `name` of this shape. Throws Error on an empty or dotted name, on a name that
-  /// is taken, and on a parameter at the root.
+  /// Makes the trainable leaf `name` of this shape. Throws Error on an empty or dotted name, on a
+  /// name that is taken, and on a parameter at the root.
   Variable<T> parameter(std::string_view name, const Shape& shape, const Initializer& init) const;
 
   /// "encoder.layers.0"; empty at the root.

@@ -27,8 +27,8 @@ std::uint64_t join(std::uint32_t high, std::uint32_t low) {
 
 }  // namespace
 
-// Counters of derived keys carry a tag in the last word that no draw uses, so that a child's key never
-// equals a number drawn from its parent.
+// Counters of derived keys carry a tag in the last word that no draw uses, so that a child's key
+// never equals a number drawn from its parent.
 constexpr std::uint32_t kForkTag = 0xF0F0F0F0u;
 
 Rng Rng::operator/(std::uint64_t stream) const {
@@ -37,14 +37,15 @@ Rng Rng::operator/(std::uint64_t stream) const {
 }
 
 Rng Rng::operator/(std::string_view name) const {
+  // The length, plus one, in each round: no name leads to another's stream or to that of a number.
   std::uint64_t key = key_;
-  for (std::size_t at = 0; at <= name.size(); at += 8) {  // eight bytes a round, the length in each
+  for (std::size_t at = 0; at <= name.size(); at += 8) {  // eight bytes a round
     std::uint64_t bytes = 0;
     for (std::size_t i = at; i < name.size() && i < at + 8; ++i) {
       bytes = (bytes << 8) | std::uint8_t(name[i]);
     }
     const auto w = philox(key, std::uint32_t(bytes), std::uint32_t(bytes >> 32),
-                          std::uint32_t(name.size()), kForkTag);
+                          std::uint32_t(name.size() + 1), kForkTag);
     key = join(w[1], w[0]);
   }
   return Rng(key);
@@ -84,7 +85,8 @@ std::vector<std::size_t> Rng::permutation(std::size_t n) const {
   return order;
 }
 
-// One call of Philox decides eight elements, sixteen bits each: element e is half (e mod 8) of block e / 8.
+// One call of Philox decides eight elements, sixteen bits each: element e is half (e mod 8) of
+// block e / 8.
 template <class T>
 void dropout_factors(const Rng& rng, double p, std::uint32_t sample, std::uint32_t head,
                      std::uint32_t token, std::size_t n, T* factors) {
@@ -99,7 +101,7 @@ void dropout_factors(const Rng& rng, double p, std::uint32_t sample, std::uint32
   }
 }
 
-#define XGRAD_INSTANTIATE(T)                                                                      \
+#define XGRAD_INSTANTIATE(T)                                                                     \
   template void dropout_factors(const Rng&, double, std::uint32_t, std::uint32_t, std::uint32_t, \
                                 std::size_t, T*);
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)

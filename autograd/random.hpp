@@ -11,8 +11,9 @@ namespace xgrad {
 
 /// A stream of random numbers that remembers nothing: Philox4x32-10 (Salmon et al. 2011).
 ///
-/// The key is a hash of a seed and a path of names and numbers (`rng / "dropout" / step`); the counter is
-/// given at every call. So any number can be computed again, in any order, on any thread.
+/// The key is a hash of a seed and a path of names and numbers (`rng / "dropout" / step`); the
+/// counter is given at every call. So any number can be computed again, in any order, on any
+/// thread.
 class Rng {
  public:
   explicit Rng(std::uint64_t seed) : key_(seed) {}
@@ -40,11 +41,11 @@ class Rng {
   std::uint64_t key_;
 };
 
-/// Writes the keep-mask of a dropout as factors: 0 with probability p, else 1 / (1 - p), both exact for
-/// p rounded to a multiple of 2^-16.
+/// Writes the keep-mask of a dropout as factors: 0 with probability p, else 1 / (1 - p), both exact
+/// for p rounded to a multiple of 2^-16.
 ///
-/// Elements first ... first + n - 1 of the row (sample, head, token) of the stream `rng`; the mask of an
-/// element does not depend on what else is asked for.
+/// Elements first ... first + n - 1 of the row (sample, head, token) of the stream `rng`; the mask
+/// of an element does not depend on what else is asked for.
 template <class T>
 void dropout_factors(const Rng& rng, double p, std::uint32_t sample, std::uint32_t head,
                      std::uint32_t token, std::size_t n, T* factors);

@@ -27,8 +27,8 @@ Shape broadcast_shape(const char* op, const Shape& a, const Shape& b) {
   for (std::size_t i = 1; i <= rank; ++i) {  // from the last axis to the first
     const std::size_t in_a = i <= a.size() ? a[a.size() - i] : 1;
     const std::size_t in_b = i <= b.size() ? b[b.size() - i] : 1;
-    check_shape(in_a == in_b || in_a == 1 || in_b == 1, op, ": shapes do not broadcast: ", a, " and ",
-                b);
+    check_shape(in_a == in_b || in_a == 1 || in_b == 1, op, ": shapes do not broadcast: ", a,
+                " and ", b);
     result[rank - i] = in_a == 1 ? in_b : in_a;
   }
   return result;

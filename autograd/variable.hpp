@@ -13,8 +13,9 @@ struct Node;
 
 /// A handle on a value and, where a gradient is wanted, on the op that made it. Copies share both.
 ///
-/// A graph is owned by its outputs: when the last Variable of it goes, it goes. First-order gradients only.
-/// Different threads may build and differentiate graphs that share no Variable requiring a gradient.
+/// A graph is owned by its outputs: when the last Variable of it goes, it goes. First-order
+/// gradients only. Different threads may build and differentiate graphs that share no Variable
+/// requiring a gradient.
 template <class T>
 class Variable {
  public:
@@ -28,8 +29,8 @@ class Variable {
   const Shape& shape() const { return value_->shape(); }
   bool requires_grad() const { return node_ != nullptr; }
 
-  /// The one way to change a value, for optimizers and loaders: it must not run between a forward that read
-  /// this Variable and its backward.
+  /// The one way to change a value, for optimizers and loaders: it must not run between a forward
+  /// that read this Variable and its backward.
   Tensor<T>& mutable_value() const { return *value_; }
 
   bool has_grad() const;
@@ -43,10 +44,12 @@ class Variable {
   /// The same value, cut from the graph.
   Variable detach() const;
 
-  /// Adds d(this)/d(leaf), contracted with `dy`, to the gradient of every leaf that this depends on.
+  /// Adds d(this)/d(leaf), contracted with `dy`, to the gradient of every leaf that this depends
+  /// on.
   ///
-  /// The graph is released on the way, so a second call throws GradientError, unless `retain_graph`.
-  /// Throws GradientError when nothing requires a gradient, ShapeError when dy has another shape.
+  /// The graph is released on the way, so a second call throws GradientError, unless
+  /// `retain_graph`. Throws GradientError when nothing requires a gradient, ShapeError when dy has
+  /// another shape.
   void backward(Tensor<T> dy, bool retain_graph = false) const;
   /// The same for a Variable of one element, with dy = 1.
   void backward(bool retain_graph = false) const;
