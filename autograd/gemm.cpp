@@ -1,12 +1,17 @@
 #include <xgrad/autograd/gemm.hpp>
 
 // The BLAS layer alone: xtensor-blas/xlinalg.hpp would cost 100,000 lines more.
+#include <algorithm>
 #include <complex>
+#include <memory>
+#include <mutex>
 #include <type_traits>
 
-#include <xtensor-blas/xblas_config.hpp>
 #include <xflens/cxxblas/cxxblas.cxx>
+#include <xtensor-blas/xblas_config.hpp>
 
+#include <xgrad/autograd/memory.hpp>
+#include <xgrad/autograd/packed_gemm/packed_gemm.hpp>
 #include <xgrad/autograd/parallel.hpp>
 #include <xgrad/autograd/scalar.hpp>
 
@@ -20,13 +25,37 @@ namespace xgrad {
 
 namespace {
 
-// OpenBLAS's own threads stay off: its bits depend on their number, and they fight with TBB's.
-void use_one_blas_thread() {
-  static const bool done = [] {
-    openblas_set_num_threads(1);
-    return true;
-  }();
-  (void)done;
+// OpenBLAS's own threads stay off while we are in it: its bits depend on their number, and they
+// fight with TBB's. The host program's setting comes back when the last of our threads leaves.
+class OneBlasThread {
+ public:
+  OneBlasThread() {
+    const std::lock_guard lock(mutex);
+    if (users++ > 0) return;
+    host_setting = openblas_get_num_threads();
+    if (host_setting != 1) openblas_set_num_threads(1);
+  }
+  ~OneBlasThread() {
+    const std::lock_guard lock(mutex);
+    if (--users == 0 && host_setting != 1) openblas_set_num_threads(host_setting);
+  }
+  OneBlasThread(const OneBlasThread&) = delete;
+  OneBlasThread& operator=(const OneBlasThread&) = delete;
+
+ private:
+  static inline std::mutex mutex;
+  static inline int users = 0;
+  static inline int host_setting = 1;
+};
+
+// Work space of this thread for packed products, kept between calls.
+void* scratch() {
+  struct Free {
+    void operator()(void* pointer) const { detail::deallocate(pointer); }
+  };
+  thread_local const std::unique_ptr<void, Free> space(
+      detail::allocate(detail::kPackedGemmScratch));
+  return space.get();
 }
 
 cxxblas::Transpose flag(Transpose t) {
@@ -35,8 +64,8 @@ cxxblas::Transpose flag(Transpose t) {
 
 // The reference product, for long double, which no BLAS has.
 template <class T>
-void naive_gemm(std::size_t m, std::size_t n, std::size_t k, T alpha, MatrixView<T> a, MatrixView<T> b,
-                T beta, T* c, std::size_t ldc) {
+void naive_gemm(std::size_t m, std::size_t n, std::size_t k, T alpha, MatrixView<T> a,
+                MatrixView<T> b, T beta, T* c, std::size_t ldc) {
   const auto at = [](const MatrixView<T>& x, std::size_t row, std::size_t column) {
     return x.transpose == Transpose::yes ? x.data[column * x.stride + row]
                                          : x.data[row * x.stride + column];
@@ -50,39 +79,78 @@ void naive_gemm(std::size_t m, std::size_t n, std::size_t k, T alpha, MatrixView
   }
 }
 
+struct Tiles {
+  std::size_t rows, columns;
+};
+
+// The bits of a BLAS product depend on its tiles, so those depend on the shape alone; few and large
+// ones, because BLAS packs B anew for each. Ours do not, so there the tiles follow the number of
+// threads: two for each, which evens out unequal ones, and columns before rows, since each tile
+// packs its columns of B.
+template <class T>
+Tiles tiles_for(std::size_t m, std::size_t n, std::size_t k) {
+  if constexpr (!std::is_same_v<T, long double>) {
+    if (detail::packed_gemm<T>() != nullptr) {
+      constexpr std::size_t kWorthwhile = std::size_t(1) << 20;  // some 10 us of work
+      const auto count = std::size_t(threads());
+      if (count == 1 || m * n * k < kWorthwhile) return {m, n};
+      const auto part = [](std::size_t size, std::size_t parts, std::size_t least) {
+        const std::size_t even = (size + parts - 1) / parts;
+        return std::max(least, (even + 63) / 64 * 64);
+      };
+      const std::size_t columns = part(n, 2 * count, 192);
+      const std::size_t across = (n + columns - 1) / columns;
+      return {part(m, (2 * count + across - 1) / across, 64), columns};
+    }
+  }
+  return {512, n};
+}
+
 }  // namespace
 
 template <class T>
-void gemm(std::size_t m, std::size_t n, std::size_t k, T alpha, MatrixView<T> a, MatrixView<T> b, T beta,
-          T* c, std::size_t ldc) {
+void gemm(std::size_t m, std::size_t n, std::size_t k, T alpha, MatrixView<T> a, MatrixView<T> b,
+          T beta, T* c, std::size_t ldc) {
   if (m == 0 || n == 0) return;
   if constexpr (std::is_same_v<T, long double>) {
     naive_gemm(m, n, k, alpha, a, b, beta, c, ldc);
   } else {
-    use_one_blas_thread();
-    cxxblas::gemm(cxxblas::RowMajor, flag(a.transpose), flag(b.transpose), int(m), int(n), int(k), alpha,
-                  a.data, int(a.stride), b.data, int(b.stride), beta, c, int(ldc));
+    static const detail::PackedGemm<T> packed = detail::packed_gemm<T>();
+    if (packed != nullptr) return packed({m, n, k, alpha, a, b, beta, c, ldc}, scratch());
+    const OneBlasThread one;
+    cxxblas::gemm(cxxblas::RowMajor, flag(a.transpose), flag(b.transpose), int(m), int(n), int(k),
+                  alpha, a.data, int(a.stride), b.data, int(b.stride), beta, c, int(ldc));
   }
 }
 
 template <class T>
 void parallel_gemm(std::size_t m, std::size_t n, std::size_t k, T alpha, MatrixView<T> a,
                    MatrixView<T> b, T beta, T* c, std::size_t ldc) {
-  constexpr std::size_t tile_rows = 512;  // fewer rows cost more: B is packed anew at every call
-  parallel_for(m, tile_rows, [&](std::size_t begin, std::size_t end) {
-    MatrixView<T> rows = a;
-    rows.data += a.transpose == Transpose::yes ? begin : begin * a.stride;
-    gemm(end - begin, n, k, alpha, rows, b, beta, c + begin * ldc, ldc);
+  if (m == 0 || n == 0) return;
+  const Tiles tiles = tiles_for<T>(m, n, k);
+  const std::size_t columns = (n + tiles.columns - 1) / tiles.columns;
+  const std::size_t rows = (m + tiles.rows - 1) / tiles.rows;
+  parallel_for(rows * columns, 1, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t tile = begin; tile < end; ++tile) {
+      const std::size_t i = tile / columns * tiles.rows, j = tile % columns * tiles.columns;
+      MatrixView<T> a_rows = a, b_columns = b;
+      a_rows.data += a.transpose == Transpose::yes ? i : i * a.stride;
+      b_columns.data += b.transpose == Transpose::yes ? j * b.stride : j;
+      gemm(std::min(tiles.rows, m - i), std::min(tiles.columns, n - j), k, alpha, a_rows, b_columns,
+           beta, c + i * ldc + j, ldc);
+    }
   });
 }
 
-const char* blas_core() { return openblas_get_corename(); }
+const char* blas_core() {
+  return openblas_get_corename();
+}
 
-#define XGRAD_INSTANTIATE(T)                                                                   \
-  template void gemm(std::size_t, std::size_t, std::size_t, T, MatrixView<T>, MatrixView<T>, T, T*, \
-                     std::size_t);                                                             \
-  template void parallel_gemm(std::size_t, std::size_t, std::size_t, T, MatrixView<T>, MatrixView<T>, \
-                              T, T*, std::size_t);
+#define XGRAD_INSTANTIATE(T)                                                                    \
+  template void gemm(std::size_t, std::size_t, std::size_t, T, MatrixView<T>, MatrixView<T>, T, \
+                     T*, std::size_t);                                                          \
+  template void parallel_gemm(std::size_t, std::size_t, std::size_t, T, MatrixView<T>,          \
+                              MatrixView<T>, T, T*, std::size_t);
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

@@ -1,0 +1,18 @@
+// Which vector instructions the kernels may use, found out once when the program starts to need it.
+#pragma once
+
+namespace xgrad {
+
+/// Classes of processors. Results are the same bits within a class, and differ by rounding between
+/// classes.
+enum class Cpu { baseline, avx2, avx512 };
+
+/// The class of this processor: avx2 with AVX2 and FMA (x86-64-v3), avx512 with AVX-512 F, BW, CD,
+/// DQ and VL (x86-64-v4), else baseline. The environment variable XGRAD_CPU (baseline, avx2,
+/// avx512) lowers it, so that tests can run every class that the processor has.
+Cpu cpu();
+
+/// baseline, avx2 or avx512.
+const char* cpu_name(Cpu cpu);
+
+}  // namespace xgrad

@@ -1,0 +1,43 @@
+// Matrix products by our own packed kernels, for processors with AVX2 or AVX-512. Not installed.
+//
+// C is computed in blocks (Goto and van de Geijn 2008): a block of B is packed so that it stays in
+// the second cache, and tiles of C that fit the registers run over it, down the rows of A. Every
+// element of C is the sum, in the order of k, of a chain of fused multiply-adds for each block of
+// k; where these blocks begin depends on k alone. So the bits of C are the same however its rows
+// and columns are cut, unlike those of a BLAS.
+#pragma once
+
+#include <cstddef>
+
+#include <xgrad/autograd/gemm.hpp>
+
+namespace xgrad::detail {
+
+/// C = alpha A B + beta C, as for gemm().
+template <class T>
+struct Product {
+  std::size_t m, n, k;
+  T alpha;
+  MatrixView<T> a, b;
+  T beta;
+  T* c;
+  std::size_t ldc;
+};
+
+/// Bytes of work space that a packed product needs, aligned to 64.
+inline constexpr std::size_t kPackedGemmScratch = 896 << 10;
+
+template <class T>
+using PackedGemm = void (*)(const Product<T>&, void* scratch);
+
+/// The kernel for this processor; null where there is none.
+template <class T>
+PackedGemm<T> packed_gemm();
+
+/// Only for processors that have the instructions.
+template <class T>
+void packed_gemm_avx2(const Product<T>& product, void* scratch);
+template <class T>
+void packed_gemm_avx512(const Product<T>& product, void* scratch);
+
+}  // namespace xgrad::detail

@@ -1,0 +1,77 @@
+// Vectors of one instruction set, by GCC's vector extensions. Not installed.
+//
+// Everything here is a template on the instruction set, so that the same text compiled with the
+// flags of AVX2 and with those of AVX-512 gives functions of different names, never merged by the
+// linker.
+#pragma once
+
+#include <immintrin.h>
+
+#include <cstddef>
+#include <type_traits>
+
+namespace xgrad::detail {
+
+struct Avx2 {
+  static constexpr std::size_t kBytes = 32;
+};
+
+struct Avx512 {
+  static constexpr std::size_t kBytes = 64;
+};
+
+template <class Isa, class T>
+struct Simd {
+  static constexpr std::size_t kLanes = Isa::kBytes / sizeof(T);
+  typedef T Vec __attribute__((vector_size(Isa::kBytes)));
+  typedef T Unaligned __attribute__((vector_size(Isa::kBytes), aligned(alignof(T)), may_alias));
+
+  static Vec load(const T* from) { return *reinterpret_cast<const Unaligned*>(from); }
+  static void store(T* to, Vec v) { *reinterpret_cast<Unaligned*>(to) = v; }
+
+  /// The first `count` < kLanes elements; the others are 0 and their memory is not touched.
+  static Vec load_part(const T* from, std::size_t count) {
+    if constexpr (std::is_same_v<Isa, Avx512>) {
+      if constexpr (std::is_same_v<T, float>) {
+        return _mm512_maskz_loadu_ps(__mmask16((1u << count) - 1), from);
+      } else {
+        return _mm512_maskz_loadu_pd(__mmask8((1u << count) - 1), from);
+      }
+    } else {
+      if constexpr (std::is_same_v<T, float>) {
+        return _mm256_maskload_ps(from, mask(count));
+      } else {
+        return _mm256_maskload_pd(from, mask(count));
+      }
+    }
+  }
+
+  static void store_part(T* to, Vec v, std::size_t count) {
+    if constexpr (std::is_same_v<Isa, Avx512>) {
+      if constexpr (std::is_same_v<T, float>) {
+        _mm512_mask_storeu_ps(to, __mmask16((1u << count) - 1), v);
+      } else {
+        _mm512_mask_storeu_pd(to, __mmask8((1u << count) - 1), v);
+      }
+    } else {
+      if constexpr (std::is_same_v<T, float>) {
+        _mm256_maskstore_ps(to, mask(count), v);
+      } else {
+        _mm256_maskstore_pd(to, mask(count), v);
+      }
+    }
+  }
+
+ private:
+  // All ones in the first `count` elements.
+  static __m256i mask(std::size_t count) {
+    if constexpr (sizeof(T) == 4) {
+      return _mm256_cmpgt_epi32(_mm256_set1_epi32(int(count)),
+                                _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+    } else {
+      return _mm256_cmpgt_epi64(_mm256_set1_epi64x(long(count)), _mm256_setr_epi64x(0, 1, 2, 3));
+    }
+  }
+};
+
+}  // namespace xgrad::detail
