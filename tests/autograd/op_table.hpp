@@ -34,14 +34,14 @@ struct OpCase {
   std::string op = {};       ///< what its name() says
   std::string variant = {};  ///< letters and digits; empty where an op has one row
   /// A case that depends on rng alone. `n` is the extent along which the op's inner loop runs:
-  /// gradients are checked for n in 1 ... 5, float against double for n in 1 ... 67. Keep all other
-  /// extents at 1 ... 3 and stay at a distance of 0.1 from kinks.
+  /// gradients are checked for n in 1 ... 5, float against double for n in 1 ... 67, numbers of
+  /// threads against each other for n = 3001. Keep all other extents at 1 ... 3 and stay at a distance of 0.1 from kinks.
   std::function<Sample(const Rng& rng, std::size_t n)> sample = {};
   /// Calls that must throw ShapeError, its message starting with "<op>:". Empty only for ops that
   /// accept any shape.
   std::vector<std::function<void()>> wrong_calls = {};
-  /// Allowed difference of float from double, in units of float's epsilon times the largest |value|
-  /// of the tensor, or `terms` where that is more.
+  /// Allowed difference of float from double, in units of float's epsilon times the largest of: the
+  /// |values| of the tensor, 1/16 of those of the other gradients and the result, and `terms`.
   double float_tolerance = 64;
   /// The size of what the op adds up, where the terms may cancel.
   double terms = 0;

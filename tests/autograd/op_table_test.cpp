@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include <xgrad/autograd/op.hpp>
+#include <xgrad/autograd/parallel.hpp>
 
 #include "support/gradients.hpp"
 
@@ -40,15 +41,31 @@ GradientReport check(const Sample& sample, std::uint64_t seed) {
 
 // The result and the gradients of all inputs, contracted with fixed random numbers.
 template <class T>
-std::vector<Tensor<double>> values_and_gradients(const Sample::Function<T>& f, const Sample& sample,
+std::vector<Tensor<double>> values_and_gradients(const Sample::Function<T>& f,
+                                                 const std::vector<Variable<T>>& x,
                                                  const Rng& rng) {
-  const auto x = leaves<T>(sample.inputs);
   const Variable<T> y = f(x);
   std::vector<Tensor<double>> result{cast<double>(y.value())};
   y.backward(cast<T>(cast<float>(random_tensor(y.shape(), rng))));
   for (const Variable<T>& leaf : x) {
     result.push_back(leaf.has_grad() ? cast<double>(leaf.grad()) : zeros<double>(leaf.shape()));
   }
+  return result;
+}
+
+template <class T>
+std::vector<Tensor<double>> values_and_gradients(const Sample::Function<T>& f, const Sample& sample,
+                                                 const Rng& rng) {
+  return values_and_gradients(f, leaves<T>(sample.inputs), rng);
+}
+
+std::string what(std::size_t i) {
+  return i == 0 ? "result" : "gradient of input " + std::to_string(i - 1);
+}
+
+double largest(const Tensor<double>& x) {
+  double result = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) result = std::max(result, std::fabs(x.data()[i]));
   return result;
 }
 
@@ -84,14 +101,70 @@ TEST_P(EveryOp, IsTheSameInFloat) {
     for (Tensor<double>& x : sample.inputs) x = cast<double>(cast<float>(x));
     const auto expected = values_and_gradients<double>(sample.in_double, sample, rng() / n);
     const auto actual = values_and_gradients<float>(sample.in_float, sample, rng() / n);
+    double overall = 0;
+    for (const Tensor<double>& x : expected) overall = std::max(overall, largest(x));
     for (std::size_t i = 0; i < expected.size(); ++i) {
-      double largest = GetParam().terms;
-      for (std::size_t k = 0; k < expected[i].size(); ++k) {
-        largest = std::max(largest, std::fabs(expected[i].data()[k]));
-      }
-      const double unit = double(std::numeric_limits<float>::epsilon()) * largest;
+      // A small tensor beside large ones is often a sum that cancels.
+      const double size = std::max({largest(expected[i]), overall / 16, GetParam().terms});
+      const double unit = double(std::numeric_limits<float>::epsilon()) * size;
       ASSERT_TRUE(tensors_near(actual[i], expected[i], GetParam().float_tolerance * unit))
-          << (i == 0 ? "result" : "gradient of input " + std::to_string(i - 1)) << ", n = " << n;
+          << what(i) << ", n = " << n;
+    }
+  }
+}
+
+// Blocks and their order depend on shapes alone.
+TEST_P(EveryOp, GivesTheSameBitsForAnyNumberOfThreads) {
+  const int before = threads();
+  for (std::uint64_t trial = 0; trial < 3; ++trial) {
+    const Sample sample = GetParam().sample(rng() / "threads" / trial, 3001);
+    set_threads(1);
+    const auto expected = values_and_gradients<float>(sample.in_float, sample, rng() / trial);
+    for (int count : {2, 3, 8}) {
+      set_threads(count);
+      const auto actual = values_and_gradients<float>(sample.in_float, sample, rng() / trial);
+      for (std::size_t i = 0; i < expected.size(); ++i) {
+        EXPECT_TRUE(same_bits(actual[i], expected[i])) << what(i) << ", " << count << " threads";
+      }
+    }
+  }
+  set_threads(before);
+}
+
+// A gradient does not depend on whether others are asked for.
+TEST_P(EveryOp, GivesTheSameGradientToOneInputAlone) {
+  for (std::uint64_t trial = 0; trial < 20; ++trial) {
+    const Sample sample = GetParam().sample(rng() / "alone" / trial, 1 + trial % 5);
+    const auto all = values_and_gradients<double>(sample.in_double, sample, rng() / trial);
+    for (std::size_t i = 0; i < sample.inputs.size(); ++i) {
+      auto x = leaves<double>(sample.inputs);
+      for (std::size_t other = 0; other < x.size(); ++other) {
+        if (other != i) x[other] = x[other].detach();
+      }
+      const auto alone = values_and_gradients<double>(sample.in_double, x, rng() / trial);
+      EXPECT_TRUE(tensors_near(alone[i + 1], all[i + 1], 1e-13 * largest(all[i + 1])))
+          << what(i + 1);
+    }
+  }
+}
+
+// One Variable in two places, as q = k = v of an attention: its gradient is the sum of both.
+TEST_P(EveryOp, TakesOneVariableInTwoPlaces) {
+  for (std::uint64_t trial = 0; trial < 20; ++trial) {
+    Sample sample = GetParam().sample(rng() / "two places" / trial, 1 + trial % 5);
+    for (std::size_t i = 0; i < sample.inputs.size(); ++i) {
+      for (std::size_t j = i + 1; j < sample.inputs.size(); ++j) {
+        if (sample.inputs[i].shape() != sample.inputs[j].shape()) continue;
+        sample.inputs[j] = sample.inputs[i];
+        auto x = leaves<double>(sample.inputs);
+        const auto apart = values_and_gradients<double>(sample.in_double, x, rng());
+        x = leaves<double>(sample.inputs);
+        x[j] = x[i];
+        const auto together = values_and_gradients<double>(sample.in_double, x, rng());
+        const Tensor<double> sum = apart[i + 1] + apart[j + 1];
+        const double size = std::max(largest(apart[i + 1]), largest(apart[j + 1]));
+        EXPECT_TRUE(tensors_near(together[i + 1], sum, 1e-13 * size)) << what(i + 1);
+      }
     }
   }
 }
