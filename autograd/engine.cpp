@@ -4,6 +4,8 @@
 #include <atomic>
 #include <utility>
 
+#include <xgrad/autograd/axes.hpp>
+#include <xgrad/autograd/elementwise.hpp>
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/scalar.hpp>
 
@@ -17,27 +19,26 @@ thread_local bool recording = true;
 // Sums d over the axes along which `shape` was broadcast to d's shape.
 template <class T>
 Tensor<T> sum_to(const Tensor<T>& d, const Shape& shape) {
-  const Shape& from = d.shape();
-  const std::size_t lead = from.size() - shape.size();
-  std::vector<std::size_t> strides(from.size(), 0);  // of the result, 0 along broadcast axes
-  for (std::size_t axis = shape.size(), stride = 1; axis-- > 0;) {
-    if (shape[axis] != 1) strides[lead + axis] = stride;
-    stride *= shape[axis];
-  }
   Tensor<T> result = zeros<T>(shape);
-  std::vector<std::size_t> index(from.size(), 0);
-  const std::size_t inner = from.empty() ? 1 : from.back();
-  const std::size_t inner_stride = from.empty() ? 0 : strides.back();
-  const T* in = d.data();
-  for (const T* const end = in + d.size(); in != end; in += inner) {
-    T* out = result.data();
-    for (std::size_t axis = 0; axis + 1 < from.size(); ++axis) out += index[axis] * strides[axis];
-    for (std::size_t i = 0; i < inner; ++i) out[i * inner_stride] += in[i];
-    for (std::size_t axis = from.size(); axis-- > 1;) {  // advance all but the last axis
-      if (++index[axis - 1] < from[axis - 1]) break;
-      index[axis - 1] = 0;
+  std::array<detail::Strides, 1> strides = {detail::broadcast_strides(shape, d.shape())};
+  const Shape rows(d.shape().begin(), d.shape().end() - 1);
+  const std::size_t width = d.shape().back();
+  const bool sums_row = strides[0].back() == 0;
+  strides[0].pop_back();
+  const auto add_row = [&](std::size_t row, const auto& offsets) {
+    const T* in = d.data() + row * width;
+    T* out = result.data() + offsets[0];
+    if (sums_row) {
+      T sum = 0;
+#pragma omp simd reduction(+ : sum)
+      for (std::size_t i = 0; i < width; ++i) sum += in[i];
+      *out += sum;
+    } else {
+#pragma omp simd
+      for (std::size_t i = 0; i < width; ++i) out[i] += in[i];
     }
-  }
+  };
+  detail::for_each_index(rows, strides, 0, size_of(rows), add_row);
   return result;
 }
 
@@ -50,7 +51,7 @@ void accumulate(Node<T>& node, Tensor<T> d) {
   }
   T* sum = node.grad.data();
   const T* term = d.data();
-  for (std::size_t i = 0, n = d.size(); i < n; ++i) sum[i] += term[i];
+  detail::for_elements(d.size(), [=](std::size_t i) { sum[i] += term[i]; });
 }
 
 // Whether `shape` broadcasts to `to`.

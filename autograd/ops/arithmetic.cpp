@@ -1,10 +1,10 @@
 // a + b, a - b, a b, with shapes that broadcast. The engine undoes broadcasts, so a backward hands
 // on gradients of the result's shape.
 
+#include <xgrad/autograd/axes.hpp>
+#include <xgrad/autograd/elementwise.hpp>
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/ops.hpp>
-#include <xgrad/autograd/ops/axes.hpp>
-#include <xgrad/autograd/ops/elementwise.hpp>
 #include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {
@@ -28,9 +28,7 @@ void broadcast_rows(const Tensor<T>& a, const Tensor<T>& b, const Shape& shape, 
   const std::size_t step_a = strides[0].back();
   const std::size_t step_b = strides[1].back();
   for (detail::Strides& s : strides) s.pop_back();
-  const std::size_t grain =
-      std::max<std::size_t>(1, detail::kElementGrain / std::max<std::size_t>(1, width));
-  parallel_for(size_of(rows), grain, [&](std::size_t begin, std::size_t end) {
+  parallel_for(size_of(rows), detail::row_grain(width), [&](std::size_t begin, std::size_t end) {
     detail::for_each_index(rows, strides, begin, end, [&](std::size_t row, const auto& offsets) {
       const T* p = a.data() + offsets[0];
       const T* q = b.data() + offsets[1];
@@ -51,13 +49,13 @@ void broadcast(const Tensor<T>& a, const Tensor<T>& b, const Shape& shape, T* y,
     detail::for_elements(a.size(), [=](std::size_t i) { y[i] = f(p[i], q[i]); });
   } else if (a.shape() == shape && b.size() > 0 && is_suffix(b.shape(), shape)) {
     const std::size_t width = b.size();
-    const std::size_t grain = std::max<std::size_t>(1, detail::kElementGrain / width);
-    parallel_for(a.size() / width, grain, [=](std::size_t begin, std::size_t end) {
-      for (std::size_t row = begin; row < end; ++row) {
+    const auto block = [=](std::size_t begin, std::size_t end) {
+      for (std::size_t row = begin * width; row < end * width; row += width) {
 #pragma omp simd
-        for (std::size_t j = 0; j < width; ++j) y[row * width + j] = f(p[row * width + j], q[j]);
+        for (std::size_t j = 0; j < width; ++j) y[row + j] = f(p[row + j], q[j]);
       }
-    });
+    };
+    parallel_for(a.size() / width, detail::row_grain(width), block);
   } else {
     broadcast_rows(a, b, shape, y, f);
   }

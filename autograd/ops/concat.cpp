@@ -1,6 +1,6 @@
+#include <xgrad/autograd/axes.hpp>
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/ops.hpp>
-#include <xgrad/autograd/ops/axes.hpp>
 #include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {

@@ -1,9 +1,9 @@
 // linear and linear_gelu: the products of a transformer, and nearly all of its arithmetic.
 
+#include <xgrad/autograd/gelu.hpp>
 #include <xgrad/autograd/gemm.hpp>
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/ops.hpp>
-#include <xgrad/autograd/ops/gelu.hpp>
 #include <xgrad/autograd/parallel.hpp>
 #include <xgrad/autograd/scalar.hpp>
 

@@ -1,7 +1,7 @@
+#include <xgrad/autograd/axes.hpp>
 #include <xgrad/autograd/gemm.hpp>
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/ops.hpp>
-#include <xgrad/autograd/ops/axes.hpp>
 #include <xgrad/autograd/parallel.hpp>
 #include <xgrad/autograd/scalar.hpp>
 
@@ -34,23 +34,21 @@ Plan plan(const Shape& a, const Shape& b, bool transpose_a, bool transpose_b) {
   p.shape = p.batch;
   p.shape.push_back(p.m);
   p.shape.push_back(p.n);
-  if (size_of(leading(b)) == 1 &&
-      !transpose_a) {  // a's matrices lie below one another: one product
+  // Where b is one matrix, a's lie below one another: one product.
+  if (size_of(leading(b)) == 1 && !transpose_a) {
     p.m *= size_of(p.batch);
     p.a = p.b = p.y = {0};
     return p;
   }
-  p.a.resize(size_of(p.batch));
-  p.b.resize(p.a.size());
-  p.y.resize(p.a.size());
-  detail::for_each_index<2>(p.batch,
-                            {detail::broadcast_strides(leading(a), p.batch),
-                             detail::broadcast_strides(leading(b), p.batch)},
-                            0, p.a.size(), [&](std::size_t i, const auto& offsets) {
-                              p.a[i] = offsets[0] * p.m * p.k;
-                              p.b[i] = offsets[1] * p.k * p.n;
-                              p.y[i] = i * p.m * p.n;
-                            });
+  const std::size_t count = size_of(p.batch);
+  for (auto* offsets : {&p.a, &p.b, &p.y}) offsets->resize(count);
+  const std::array strides = {detail::broadcast_strides(leading(a), p.batch),
+                              detail::broadcast_strides(leading(b), p.batch)};
+  detail::for_each_index(p.batch, strides, 0, count, [&](std::size_t i, const auto& offsets) {
+    p.a[i] = offsets[0] * p.m * p.k;
+    p.b[i] = offsets[1] * p.k * p.n;
+    p.y[i] = i * p.m * p.n;
+  });
   return p;
 }
 

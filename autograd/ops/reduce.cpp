@@ -3,10 +3,10 @@
 // Long sums run in blocks of fixed size, whose results are summed in the same way: the bits depend
 // on the shape alone, and the rounding error on the number of levels, not of elements.
 
+#include <xgrad/autograd/axes.hpp>
+#include <xgrad/autograd/elementwise.hpp>
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/ops.hpp>
-#include <xgrad/autograd/ops/axes.hpp>
-#include <xgrad/autograd/ops/elementwise.hpp>
 #include <xgrad/autograd/parallel.hpp>
 #include <xgrad/autograd/scalar.hpp>
 
@@ -40,9 +40,7 @@ void sum_middle(const T* x, const detail::AxisView& v, T factor, T* y) {
   constexpr std::size_t columns = 512;  // what one task sums, so that even one row is shared out
   const std::size_t per_row = (v.inner + columns - 1) / columns;
   const std::size_t work = v.extent * std::min(v.inner, columns);
-  const std::size_t grain =
-      std::max<std::size_t>(1, detail::kElementGrain / std::max<std::size_t>(1, work));
-  parallel_for(v.outer * per_row, grain, [&](std::size_t begin, std::size_t end) {
+  parallel_for(v.outer * per_row, detail::row_grain(work), [&](std::size_t begin, std::size_t end) {
     for (std::size_t task = begin; task < end; ++task) {
       const std::size_t o = task / per_row;
       const std::size_t first = task % per_row * columns;
@@ -95,9 +93,7 @@ struct Reduce final : Op<T> {
   void backward(Tensor<T> dy, Grads<T>& dx) const override {
     Tensor<T> d = empty<T>(shape);
     const std::size_t rows = view.outer * view.extent;
-    const std::size_t grain =
-        std::max<std::size_t>(1, detail::kElementGrain / std::max<std::size_t>(1, view.inner));
-    parallel_for(rows, grain, [&](std::size_t begin, std::size_t end) {
+    parallel_for(rows, detail::row_grain(view.inner), [&](std::size_t begin, std::size_t end) {
       for (std::size_t row = begin; row < end; ++row) {
         const T* in = dy.data() + row / view.extent * view.inner;
         T* out = d.data() + row * view.inner;

@@ -1,8 +1,8 @@
 // slice and select: a range along an axis; select drops the axis.
 
+#include <xgrad/autograd/axes.hpp>
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/ops.hpp>
-#include <xgrad/autograd/ops/axes.hpp>
 #include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {

@@ -1,7 +1,7 @@
+#include <xgrad/autograd/axes.hpp>
+#include <xgrad/autograd/elementwise.hpp>
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/ops.hpp>
-#include <xgrad/autograd/ops/axes.hpp>
-#include <xgrad/autograd/ops/elementwise.hpp>
 #include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {
@@ -34,9 +34,7 @@ Tensor<T> permute(const Tensor<T>& x, const Axes& axes) {
   const std::size_t step = strides[0].back();
   const Shape rows(shape.begin(), shape.end() - 1);
   strides[0].pop_back();
-  const std::size_t grain =
-      std::max<std::size_t>(1, detail::kElementGrain / std::max<std::size_t>(1, width));
-  parallel_for(size_of(rows), grain, [&](std::size_t begin, std::size_t end) {
+  parallel_for(size_of(rows), detail::row_grain(width), [&](std::size_t begin, std::size_t end) {
     detail::for_each_index(rows, strides, begin, end, [&](std::size_t row, const auto& offsets) {
       const T* in = x.data() + offsets[0];
       T* out = y.data() + row * width;

@@ -1,9 +1,9 @@
 // Elementwise functions: a struct with the function and its derivative each.
 
+#include <xgrad/autograd/elementwise.hpp>
+#include <xgrad/autograd/gelu.hpp>
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/ops.hpp>
-#include <xgrad/autograd/ops/elementwise.hpp>
-#include <xgrad/autograd/ops/gelu.hpp>
 #include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {

@@ -1,6 +1,7 @@
 // Loops over elements, shared by ops. Not installed.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 
 #include <xgrad/autograd/parallel.hpp>
@@ -9,6 +10,11 @@ namespace xgrad::detail {
 
 /// A block of elementwise work: large enough to pay for a task, small enough to stay in cache.
 constexpr std::size_t kElementGrain = 16384;
+
+/// Rows of this width that make such a block.
+inline std::size_t row_grain(std::size_t width) {
+  return std::max<std::size_t>(1, kElementGrain / std::max<std::size_t>(1, width));
+}
 
 /// Calls f(i) for every i in [0, n): vectorised, in parallel when n is large. f must touch element
 /// i alone.
