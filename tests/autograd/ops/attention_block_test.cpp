@@ -1,0 +1,96 @@
+// Attention works on blocks of query rows and keys; nothing may be seen of them.
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <xgrad/autograd/ops.hpp>
+#include <xgrad/autograd/parallel.hpp>
+
+#include "autograd/ops/attention_reference.hpp"
+#include "support/tensors.hpp"
+
+namespace xgrad::test {
+
+namespace {
+
+struct Run {
+  Tensor<double> y, dq, dk, dv;
+};
+
+template <class F>
+Run run(const F& f, std::size_t n, std::size_t m) {
+  const Variable<double> q(random_tensor({1, n, 3}, Rng(1)), true),
+      k(random_tensor({1, m, 3}, Rng(2)), true), v(random_tensor({1, m, 2}, Rng(3)), true);
+  const auto y = f(q, k, v);
+  y.backward(random_tensor({1, n, 2}, Rng(4)));
+  return {y.value(), q.grad(), k.grad(), v.grad()};
+}
+
+void expect_explicit(std::size_t n, std::size_t m, double p) {
+  SCOPED_TRACE(testing::Message() << n << " queries, " << m << " keys, dropout " << p);
+  auto mask = std::make_shared<Mask>(random_mask({1, m}, Rng(5), 0.8));
+  (*mask)(0, 0) = 1;
+  const Attention options{.key_mask = mask, .dropout = {.p = p, .rng = Rng(6)}};
+  const Run fused =
+      run([&](const auto& q, const auto& k, const auto& v) { return attention(q, k, v, options); },
+          n, m);
+  const Run plain = run([&](const auto& q, const auto& k,
+                            const auto& v) { return explicit_head(q, k, v, options, 0); },
+                        n, m);
+  EXPECT_TENSOR_NEAR(fused.y, plain.y, 1e-14);
+  EXPECT_TENSOR_NEAR(fused.dq, plain.dq, 1e-14);
+  EXPECT_TENSOR_NEAR(fused.dk, plain.dk, 1e-13);
+  EXPECT_TENSOR_NEAR(fused.dv, plain.dv, 1e-13);
+}
+
+double peak_megabytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return double(usage.ru_maxrss) / 1024;
+}
+
+}  // namespace
+
+TEST(AttentionBlocks, EdgesDoNotShow) {
+  for (const std::size_t n : {63u, 64u, 65u, 127u, 128u, 129u, 193u}) expect_explicit(n, 40, 0.1);
+  for (const std::size_t m : {15u, 16u, 17u, 255u, 256u, 257u, 511u, 512u, 513u, 1025u})
+    expect_explicit(70, m, 0);
+  expect_explicit(257, 1023, 0.3);
+  expect_explicit(1, 3000, 0.3);
+  expect_explicit(3000, 1, 0.3);
+}
+
+TEST(AttentionBlocks, SameBitsForAnyNumberOfThreads) {
+  const int before = threads();
+  const auto qkv = random_tensor<float>({3, 150, 48}, Rng(1)),
+             dy = random_tensor<float>({3, 150, 16}, Rng(2));
+  const Attention options{.heads = 4,
+                          .key_mask = std::make_shared<Mask>(random_mask({3, 150}, Rng(3))),
+                          .dropout = {.p = 0.1, .rng = Rng(4)}};
+  std::vector<Tensor<float>> values, gradients;
+  for (const int count : {1, 2, 5}) {
+    set_threads(count);
+    const Variable<float> x(qkv, true);
+    const auto y = self_attention(x, options);
+    y.backward(dy);
+    values.push_back(y.value());
+    gradients.push_back(x.grad());
+  }
+  set_threads(before);
+  for (std::size_t i = 1; i < values.size(); ++i) {
+    EXPECT_TRUE(same_bits(values[i], values[0]));
+    EXPECT_TRUE(same_bits(gradients[i], gradients[0]));
+  }
+}
+
+// 8192 x 8192 floats would be 256 MB.
+TEST(AttentionBlocks, MemoryIsLinearInTheTokens) {
+  const std::size_t n = 8192;
+  const Variable<float> x(random_tensor<float>({1, n, 12}, Rng(1)), true);
+  const double before = peak_megabytes();
+  const auto y = self_attention(x, {});
+  y.backward(full<float>(y.shape(), 1));
+  EXPECT_LT(peak_megabytes() - before, 32);
+  EXPECT_EQ(x.grad().size(), n * 12);
+}
+
+}  // namespace xgrad::test
