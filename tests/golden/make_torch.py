@@ -134,8 +134,14 @@ def models(write):
           patch=2, channels=3, length=6, **common)
 
 
-if __name__ == "__main__":
+def main():
     torch.set_default_dtype(torch.float64)
     torch.manual_seed(1)
-    ops(Writer("torch_ops.txt"))
-    models(Writer("torch_models.txt"))
+    for name, part in (("torch_ops.txt", ops), ("torch_models.txt", models)):
+        writer = Writer(name)
+        part(writer)
+        writer.file.close()
+
+
+if __name__ == "__main__":
+    main()
