@@ -115,6 +115,16 @@ def includes(files):
                 yield f"{path}:{line}: {folder(path)} may not see {target.group(1)}"
 
 
+def own_header(files):
+    """A source includes its own header first, which proves that the header stands alone."""
+    for path, text in product(files).items():
+        header = path.removesuffix(".cpp") + ".hpp"
+        if path.endswith(".cpp") and header in files:
+            first = re.search(r'(?m)^[ \t]*#\s*include\s*(\S+)', sources.bare(text, keep_strings=True))
+            if not first or first.group(1) != f"<xgrad/{header}>":
+                yield f"{path}: includes something before <xgrad/{header}>"
+
+
 def heavy(files, limits=HEAVY):
     """Costly headers are included by few sources, and by no header."""
     for start, limit in limits.items():
@@ -147,4 +157,4 @@ def text(files):
             yield f"{path}: lacks #pragma once"
 
 
-ALL = (sizes, top_level, includes, heavy, text)
+ALL = (sizes, top_level, includes, own_header, heavy, text)

@@ -122,6 +122,12 @@ class Rules(unittest.TestCase):
         self.assert_finds(rules.includes, "write <xgrad/", layers__a_cpp='  #  include <../data/a.hpp>\n')
         self.assert_passes(rules.includes, layers__a_cpp='// #include "a.hpp"\n')
 
+    def test_own_header(self):
+        own = "#include <xgrad/data/a.hpp>\n"
+        self.assert_passes(rules.own_header, data__a_hpp="", data__a_cpp="// why\n" + own + "#include <map>\n")
+        self.assert_passes(rules.own_header, data__b_cpp="#include <map>\n")
+        self.assert_finds(rules.own_header, "before <xgrad/data/a.hpp>", data__a_hpp="", data__a_cpp="#include <map>\n" + own)
+
     def test_heavy(self):
         def heavy(files):
             return rules.heavy(files, {"tbb/": 1})
