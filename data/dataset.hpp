@@ -21,7 +21,8 @@ class Dataset {
  public:
   virtual ~Dataset() = default;
   virtual std::size_t size() const = 0;
-  /// Thread-safe. `epoch` matters only where training examples are augmented. Requires: index < size().
+  /// Thread-safe. `epoch` matters only where training examples are augmented. Requires: index <
+  /// size().
   virtual Example get(std::uint64_t epoch, std::size_t index) const = 0;
 };
 

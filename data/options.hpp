@@ -1,4 +1,5 @@
-// Options: named values with a table that says what each is, used by tasks and by every section of a config.
+// Options: named values with a table that says what each is, used by tasks and by every section of
+// a config.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +26,8 @@ struct OptionSpec {
 /// Values by name. Holds every key of its table once it went through a config.
 using Options = std::map<std::string, OptionValue, std::less<>>;
 
-/// The value of a key. Throws ConfigError when it is missing or of another type.
+/// The value of a key; get_double takes an integer too. Throws ConfigError when it is missing or of
+/// another type.
 std::int64_t get_int(const Options& options, const std::string& name);
 double get_double(const Options& options, const std::string& name);
 bool get_bool(const Options& options, const std::string& name);
@@ -33,5 +35,12 @@ const std::string& get_string(const Options& options, const std::string& name);
 
 /// Every default of a table.
 Options defaults(const std::vector<OptionSpec>& table);
+
+/// What is wrong with a value ("is 0, must be at least 1"); empty when nothing is.
+std::string problem(const OptionSpec& spec, const OptionValue& value);
+
+/// The given values with the table's defaults for the rest. Throws ConfigError with every key that
+/// is unknown, of another type or out of range, one a line.
+Options complete(const std::vector<OptionSpec>& table, const Options& given);
 
 }  // namespace xgrad

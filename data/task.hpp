@@ -18,11 +18,11 @@ enum class OutputKind { tokens, sequence };  ///< a class for each token, or one
 struct TaskShape {
   InputKind input = InputKind::tokens;
   OutputKind output = OutputKind::tokens;
-  std::size_t vocabulary = 0;  ///< token ids lie in [0, vocabulary)
-  std::size_t max_length = 0;  ///< tokens of the longest example
+  std::size_t vocabulary = 0;                       ///< token ids lie in [0, vocabulary)
+  std::size_t max_length = 0;                       ///< tokens of the longest example
   std::size_t height = 0, width = 0, channels = 0;  ///< of an image
   std::size_t classes = 0;
-  std::vector<std::string> class_names;  ///< empty, or one a class
+  std::vector<std::string> class_names = {};  ///< empty, or one a class
 };
 
 class Task {
@@ -31,16 +31,18 @@ class Task {
   virtual TaskShape shape() const = 0;
   /// Throws DataError when files are missing or damaged.
   virtual std::unique_ptr<Dataset> dataset(Split split) const = 0;
-  /// An input line as `xgrad predict` reads it (token ids separated by spaces, say). Throws DataError.
+  /// An input line as `xgrad predict` reads it (token ids separated by spaces, say), with the right
+  /// answer as targets where the task knows it. Throws DataError.
   virtual Example parse(const std::string& line) const = 0;
 };
 
 /// A row of the table of tasks.
 struct TaskEntry {
   std::string name;
-  std::string summary;              ///< one sentence
-  std::vector<OptionSpec> options;  ///< the keys of [task] beside `name`
+  std::string summary;                       ///< one sentence
+  std::vector<OptionSpec> options;           ///< the keys of [task] beside `name`
   std::vector<std::string> debian_packages;  ///< data it reads
+  /// Missing options take their defaults. Throws ConfigError when options are wrong.
   std::function<std::unique_ptr<Task>(const Options& options, std::uint64_t seed)> make;
 };
 
@@ -48,5 +50,8 @@ struct TaskEntry {
 const std::vector<TaskEntry>& tasks();
 /// Throws ConfigError that lists the known names, the nearest first.
 const TaskEntry& find_task(const std::string& name);
+/// Adds a task of the host program, before it parses a config. Not thread-safe; references to
+/// entries are lost. Throws ConfigError when the name is taken.
+void add_task(TaskEntry entry);
 
 }  // namespace xgrad

@@ -1,0 +1,120 @@
+#include <xgrad/data/options.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include <xgrad/autograd/check.hpp>
+#include <xgrad/autograd/nearest.hpp>
+
+namespace xgrad {
+
+namespace {
+
+constexpr const char* kTypeNames[] = {"a boolean", "an integer", "a number", "a string"};
+
+template <class T>
+const T& get(const Options& options, const std::string& name) {
+  const auto found = options.find(name);
+  check<ConfigError>(found != options.end(), name, ": the option is missing");
+  const T* value = std::get_if<T>(&found->second);
+  check<ConfigError>(value, name, ": is ", kTypeNames[found->second.index()], ", must be ",
+                     kTypeNames[OptionValue(T()).index()]);
+  return *value;
+}
+
+/// The value as a number, when it is one.
+std::optional<double> number(const OptionValue& value) {
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) return double(*integer);
+  if (const auto* real = std::get_if<double>(&value)) return *real;
+  return std::nullopt;
+}
+
+std::string join(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
+template <class... Parts>
+std::string text(const Parts&... parts) {
+  detail::Message message;
+  (message.add(parts), ...);
+  return message.text();
+}
+
+std::string unknown_key(const std::vector<OptionSpec>& table, const std::string& name) {
+  std::vector<std::string> names;
+  for (const OptionSpec& spec : table) names.push_back(spec.name);
+  const std::string meant = nearest(name, names);
+  if (!meant.empty()) return text(name, ": unknown option; did you mean ", meant, "?");
+  return text(name, ": unknown option; there are ", join(names));
+}
+
+}  // namespace
+
+std::int64_t get_int(const Options& options, const std::string& name) {
+  return get<std::int64_t>(options, name);
+}
+
+double get_double(const Options& options, const std::string& name) {
+  const auto found = options.find(name);
+  if (found != options.end() && std::holds_alternative<std::int64_t>(found->second)) {
+    return double(std::get<std::int64_t>(found->second));
+  }
+  return get<double>(options, name);
+}
+
+bool get_bool(const Options& options, const std::string& name) {
+  return get<bool>(options, name);
+}
+
+const std::string& get_string(const Options& options, const std::string& name) {
+  return get<std::string>(options, name);
+}
+
+Options defaults(const std::vector<OptionSpec>& table) {
+  Options options;
+  for (const OptionSpec& spec : table) options[spec.name] = spec.fallback;
+  return options;
+}
+
+std::string problem(const OptionSpec& spec, const OptionValue& value) {
+  const bool integer_for_real =
+      std::holds_alternative<double>(spec.fallback) && std::holds_alternative<std::int64_t>(value);
+  if (value.index() != spec.fallback.index() && !integer_for_real) {
+    return text("is ", kTypeNames[value.index()], ", must be ", kTypeNames[spec.fallback.index()]);
+  }
+  if (const std::optional<double> x = number(value)) {
+    if (!std::isfinite(*x)) return text("is ", *x, ", must be finite");
+    if (*x < spec.min) return text("is ", *x, ", must be at least ", spec.min);
+    if (*x > spec.max) return text("is ", *x, ", must be at most ", spec.max);
+  }
+  if (const auto* word = std::get_if<std::string>(&value); word && !spec.choices.empty()) {
+    if (std::find(spec.choices.begin(), spec.choices.end(), *word) == spec.choices.end()) {
+      return text("is \"", *word, "\", must be one of ", join(nearest_first(*word, spec.choices)));
+    }
+  }
+  return "";
+}
+
+Options complete(const std::vector<OptionSpec>& table, const Options& given) {
+  std::string problems;
+  Options options = defaults(table);
+  for (const auto& [name, value] : given) {
+    const auto spec = std::find_if(table.begin(), table.end(),
+                                   [&name = name](const OptionSpec& s) { return s.name == name; });
+    std::string wrong;
+    if (spec == table.end()) {
+      wrong = unknown_key(table, name);
+    } else if (wrong = problem(*spec, value); !wrong.empty()) {
+      wrong = text(name, ": ", wrong);
+    }
+    if (!wrong.empty()) problems += (problems.empty() ? "" : "\n") + wrong;
+    options[name] = value;
+  }
+  check<ConfigError>(problems.empty(), problems);
+  return options;
+}
+
+}  // namespace xgrad

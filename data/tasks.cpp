@@ -1,0 +1,49 @@
+#include <algorithm>
+
+#include <xgrad/autograd/check.hpp>
+#include <xgrad/autograd/nearest.hpp>
+#include <xgrad/data/task.hpp>
+#include <xgrad/data/tasks/entries.hpp>
+
+namespace xgrad {
+
+namespace {
+
+std::vector<TaskEntry>& table() {
+  static std::vector<TaskEntry> entries = {
+      copy_task(),
+      reverse_task(),
+      sort_task(),
+  };
+  return entries;
+}
+
+bool by_name(const TaskEntry& entry, const std::string& name) {
+  return entry.name < name;
+}
+
+}  // namespace
+
+const std::vector<TaskEntry>& tasks() {
+  return table();
+}
+
+const TaskEntry& find_task(const std::string& name) {
+  const auto found = std::lower_bound(table().begin(), table().end(), name, by_name);
+  if (found != table().end() && found->name == name) return *found;
+  std::vector<std::string> names;
+  for (const TaskEntry& entry : table()) names.push_back(entry.name);
+  std::string known;
+  for (const std::string& each : nearest_first(name, names))
+    known += (known.empty() ? "" : ", ") + each;
+  detail::fail<ConfigError>("there is no task \"", name, "\"; there are ", known);
+}
+
+void add_task(TaskEntry entry) {
+  const auto place = std::lower_bound(table().begin(), table().end(), entry.name, by_name);
+  check<ConfigError>(place == table().end() || place->name != entry.name, "there is a task \"",
+                     entry.name, "\" already");
+  table().insert(place, std::move(entry));
+}
+
+}  // namespace xgrad

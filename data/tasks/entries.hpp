@@ -1,0 +1,12 @@
+// One function a task: its row of the table in tasks.cpp.
+#pragma once
+
+#include <xgrad/data/task.hpp>
+
+namespace xgrad {
+
+TaskEntry copy_task();
+TaskEntry reverse_task();
+TaskEntry sort_task();
+
+}  // namespace xgrad

@@ -1,0 +1,72 @@
+// The table of tasks, and what holds for every row of it.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include <xgrad/autograd/check.hpp>
+#include <xgrad/data/batch.hpp>
+#include <xgrad/data/task.hpp>
+
+namespace xgrad {
+namespace {
+
+TEST(Tasks, AreInAlphabeticalOrderAndDescribed) {
+  ASSERT_FALSE(tasks().empty());
+  for (std::size_t i = 0; i < tasks().size(); ++i) {
+    if (i > 0) {
+      EXPECT_LT(tasks()[i - 1].name, tasks()[i].name);
+    }
+    EXPECT_FALSE(tasks()[i].summary.empty()) << tasks()[i].name;
+    for (const OptionSpec& spec : tasks()[i].options) {
+      EXPECT_FALSE(spec.help.empty()) << tasks()[i].name << "." << spec.name;
+      EXPECT_EQ(problem(spec, spec.fallback), "") << tasks()[i].name << "." << spec.name;
+    }
+  }
+}
+
+TEST(Tasks, AreFoundByName) {
+  for (const TaskEntry& entry : tasks()) EXPECT_EQ(&find_task(entry.name), &entry);
+}
+
+TEST(Tasks, AnUnknownNameListsTheNearestFirst) {
+  try {
+    find_task("revrese");
+    FAIL() << "no exception";
+  } catch (const ConfigError& error) {
+    EXPECT_EQ(std::string(error.what()).find("there is no task \"revrese\"; there are reverse, "),
+              0)
+        << error.what();
+    for (const TaskEntry& entry : tasks()) {
+      EXPECT_NE(std::string(error.what()).find(entry.name), std::string::npos) << error.what();
+    }
+  }
+}
+
+class OneDigit final : public Task {
+ public:
+  TaskShape shape() const override { return {}; }
+  std::unique_ptr<Dataset> dataset(Split) const override { return nullptr; }
+  Example parse(const std::string&) const override { return {}; }
+};
+
+TEST(Tasks, AHostProgramAddsItsOwn) {
+  const auto make = [](const Options&, std::uint64_t) { return std::make_unique<OneDigit>(); };
+  const std::size_t before = tasks().size();
+  add_task({"one_digit", "Of a test.", {}, {}, make});
+  EXPECT_EQ(tasks().size(), before + 1);
+  EXPECT_EQ(find_task("one_digit").summary, "Of a test.");
+  EXPECT_TRUE(std::is_sorted(tasks().begin(), tasks().end(),
+                             [](const auto& a, const auto& b) { return a.name < b.name; }));
+  EXPECT_THROW(add_task({"one_digit", "Again.", {}, {}, make}), ConfigError);
+  EXPECT_THROW(add_task({"copy", "Another.", {}, {}, make}), ConfigError);
+}
+
+TEST(Splits, HaveNames) {
+  EXPECT_STREQ(to_string(Split::train), "train");
+  EXPECT_STREQ(to_string(Split::validation), "validation");
+  EXPECT_STREQ(to_string(Split::test), "test");
+}
+
+}  // namespace
+}  // namespace xgrad
