@@ -6,20 +6,19 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/nearest.hpp>
+#include <xgrad/data/option_text.hpp>
 
 namespace xgrad {
 
 namespace {
-
-constexpr const char* kTypeNames[] = {"a boolean", "an integer", "a number", "a string"};
 
 template <class T>
 const T& get(const Options& options, const std::string& name) {
   const auto found = options.find(name);
   check<ConfigError>(found != options.end(), name, ": the option is missing");
   const T* value = std::get_if<T>(&found->second);
-  check<ConfigError>(value, name, ": is ", kTypeNames[found->second.index()], ", must be ",
-                     kTypeNames[OptionValue(T()).index()]);
+  check<ConfigError>(value, name, ": is ", type_name(found->second), ", must be ",
+                     type_name(OptionValue(T())));
   return *value;
 }
 
@@ -79,23 +78,36 @@ Options defaults(const std::vector<OptionSpec>& table) {
   return options;
 }
 
+double above(double x) {
+  return std::nextafter(x, HUGE_VAL);
+}
+
+double below(double x) {
+  return std::nextafter(x, -HUGE_VAL);
+}
+
 std::string problem(const OptionSpec& spec, const OptionValue& value) {
   const bool integer_for_real =
       std::holds_alternative<double>(spec.fallback) && std::holds_alternative<std::int64_t>(value);
   if (value.index() != spec.fallback.index() && !integer_for_real) {
-    return text("is ", kTypeNames[value.index()], ", must be ", kTypeNames[spec.fallback.index()]);
+    return text("is ", type_name(value), ", ", to_literal(value), ", must be ",
+                type_name(spec.fallback));
   }
   if (const std::optional<double> x = number(value)) {
-    if (!std::isfinite(*x)) return text("is ", *x, ", must be finite");
-    if (*x < spec.min) return text("is ", *x, ", must be at least ", spec.min);
-    if (*x > spec.max) return text("is ", *x, ", must be at most ", spec.max);
+    if (!std::isfinite(*x)) return text("is ", to_literal(value), ", must be finite");
+    if (*x < spec.min || *x > spec.max)
+      return text("is ", to_literal(value), ", must be ", range(spec));
   }
-  if (const auto* word = std::get_if<std::string>(&value); word && !spec.choices.empty()) {
-    if (std::find(spec.choices.begin(), spec.choices.end(), *word) == spec.choices.end()) {
-      return text("is \"", *word, "\", must be one of ", join(nearest_first(*word, spec.choices)));
-    }
+  const auto* word = std::get_if<std::string>(&value);
+  const auto& choices = spec.choices;
+  if (!word || choices.empty() ||
+      std::find(choices.begin(), choices.end(), *word) != choices.end()) {
+    return "";
   }
-  return "";
+  const std::string meant = nearest(*word, choices);
+  const std::string question = meant.empty() ? "" : text("; did you mean \"", meant, "\"?");
+  return text("is ", to_literal(value), ", must be one of ", join(nearest_first(*word, choices)),
+              question);
 }
 
 Options complete(const std::vector<OptionSpec>& table, const Options& given) {

@@ -36,7 +36,11 @@ const std::string& get_string(const Options& options, const std::string& name);
 /// Every default of a table.
 Options defaults(const std::vector<OptionSpec>& table);
 
-/// What is wrong with a value ("is 0, must be at least 1"); empty when nothing is.
+/// Bounds that exclude x: the numbers next to it.
+double above(double x);
+double below(double x);
+
+/// What is wrong with a value ("is 0, must be from 1 to 64"); empty when nothing is.
 std::string problem(const OptionSpec& spec, const OptionValue& value);
 
 /// The given values with the table's defaults for the rest. Throws ConfigError with every key that

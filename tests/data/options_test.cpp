@@ -39,15 +39,16 @@ TEST(Options, AnIntegerWillDoForANumber) {
 }
 
 TEST(Options, EveryProblemIsListed) {
-  EXPECT_EQ(error_of({{"length", 0}}), "length: is 0, must be at least 1");
-  EXPECT_EQ(error_of({{"length", 101}}), "length: is 101, must be at most 100");
-  EXPECT_EQ(error_of({{"length", 2.0}}), "length: is a number, must be an integer");
+  EXPECT_EQ(error_of({{"length", 0}}), "length: is 0, must be from 1 to 100");
+  EXPECT_EQ(error_of({{"length", 101}}), "length: is 101, must be from 1 to 100");
+  EXPECT_EQ(error_of({{"length", 2.0}}), "length: is a number, 2.0, must be an integer");
   EXPECT_EQ(error_of({{"rate", std::nan("")}}), "rate: is nan, must be finite");
-  EXPECT_EQ(error_of({{"kind", "fanc"}}), "kind: is \"fanc\", must be one of fancy, plain");
+  EXPECT_EQ(error_of({{"kind", "fanc"}}),
+            "kind: is \"fanc\", must be one of fancy, plain; did you mean \"fancy\"?");
   EXPECT_EQ(error_of({{"lenght", 3}}), "lenght: unknown option; did you mean length?");
   EXPECT_EQ(error_of({{"zzz", 3}}), "zzz: unknown option; there are length, rate, augment, kind");
   EXPECT_EQ(error_of({{"augment", "yes"}, {"rate", 2}}),
-            "augment: is a string, must be a boolean\nrate: is 2, must be at most 1");
+            "augment: is a string, \"yes\", must be a boolean\nrate: is 2, must be from 0 to 1");
 }
 
 TEST(Options, AMissingKeyOrAnotherTypeIsAnError) {

@@ -1,0 +1,81 @@
+#include <xgrad/data/option_text.hpp>
+
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+
+namespace xgrad {
+
+namespace {
+
+// The shortest text that reads back as the same number.
+template <class... Format>
+std::string to_text(double value, Format... format) {
+  char buffer[64];
+  const auto end = std::to_chars(buffer, buffer + sizeof buffer, value, format...).ptr;
+  return std::string(buffer, std::size_t(end - buffer));
+}
+
+bool is_whole(double x) {
+  return x == std::floor(x);
+}
+
+// A bound as a reader writes it, with how it is approached where it is excluded.
+std::string bound(double x, double outward, const char* excluded) {
+  const double beside = std::nextafter(x, outward);
+  return !is_whole(x) && is_whole(beside) ? excluded + to_text(beside) : to_text(x);
+}
+
+std::string real_literal(double value) {
+  const bool plain = value == 0 || (std::abs(value) >= 1e-4 && std::abs(value) < 1e15);
+  const auto format = plain ? std::chars_format::fixed : std::chars_format::scientific;
+  const std::string shortest = to_text(value, format);
+  return shortest.find_first_of(".en") == std::string::npos ? shortest + ".0" : shortest;
+}
+
+std::string quoted(const std::string& value) {
+  std::string text = "\"";
+  for (const char c : value) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7f) {
+      char code[8];
+      std::snprintf(code, sizeof code, "\\u%04X", unsigned(byte));
+      text += code;
+    } else {
+      if (c == '"' || c == '\\') text += '\\';
+      text += c;
+    }
+  }
+  return text + "\"";
+}
+
+}  // namespace
+
+std::string to_literal(const OptionValue& value) {
+  if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) return std::to_string(*integer);
+  if (const auto* real = std::get_if<double>(&value)) return real_literal(*real);
+  return quoted(std::get<std::string>(value));
+}
+
+const char* type_name(const OptionValue& value) {
+  constexpr const char* kNames[] = {"a boolean", "an integer", "a number", "a string"};
+  return kNames[value.index()];
+}
+
+std::string range(const OptionSpec& spec) {
+  if (!spec.choices.empty()) {
+    std::string text;
+    for (const std::string& choice : spec.choices) text += (text.empty() ? "" : ", ") + choice;
+    return text;
+  }
+  const std::string min = bound(spec.min, -HUGE_VAL, "above "),
+                    max = bound(spec.max, HUGE_VAL, "below ");
+  const bool open_min = min.starts_with("above"), open_max = max.starts_with("below");
+  if (std::isinf(spec.min) && std::isinf(spec.max)) return "";
+  if (std::isinf(spec.max)) return open_min ? min : "at least " + min;
+  if (std::isinf(spec.min)) return open_max ? max : "at most " + max;
+  return (open_min ? min : "from " + min) + " to " + max;
+}
+
+}  // namespace xgrad

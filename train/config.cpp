@@ -1,0 +1,221 @@
+#include <xgrad/train/config.hpp>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <tuple>
+
+#include <xgrad/autograd/check.hpp>
+#include <xgrad/autograd/nearest.hpp>
+#include <xgrad/data/option_text.hpp>
+#include <xgrad/data/task.hpp>
+#include <xgrad/train/config_keys.hpp>
+#include <xgrad/train/config_parse.hpp>
+#include <xgrad/train/config_rules.hpp>
+#include <xgrad/train/config_suggest.hpp>
+#include <xgrad/train/publish.hpp>
+
+namespace xgrad {
+
+namespace {
+
+using detail::Assignment;
+using detail::Document;
+using detail::Place;
+using detail::Problem;
+using detail::Unusable;
+
+constexpr std::size_t kMostProblems = 100;  // that a message lists
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
+// Turns a document into a Config, and collects everything that is wrong on the way.
+class Reader {
+ public:
+  explicit Reader(std::string origin) : origin_(std::move(origin)) {}
+
+  Config read(const std::string& text, const std::vector<std::string>& overrides) {
+    Document document = detail::parse_document(text);
+    if (!document.problems.empty())
+      fail(document.problems);  // what follows a fault of syntax would mislead
+    for (std::size_t i = 0; i < overrides.size(); ++i) {
+      detail::parse_override(overrides[i], unsigned(i), document);
+    }
+    problems_ = std::move(document.problems);
+    sections_ = std::move(document.sections);
+    for (const auto& [name, place] : sections_) check_section(name, place);
+    for (Assignment& a : document.assignments) accept(std::move(a));
+    let_overrides_choose_the_length();
+
+    find_the_task();
+    for (const auto& [name, assignment] : assignments_) set(assignment);
+    for (const detail::RuleBroken& broken : detail::broken_rules(config_)) report(broken);
+    if (!problems_.empty()) fail(problems_);
+    return config_;
+  }
+
+ private:
+  // The last one of a key counts.
+  void accept(Assignment a) {
+    const std::string name = a.section + "." + a.key;
+    if (a.section.empty()) {
+      problems_.push_back({a.key_place, a.key, outside(a.key)});
+    } else if (check_section(a.section, a.key_place)) {
+      assignments_[name] = std::move(a);
+    }
+  }
+
+  static std::string outside(const std::string& key) {
+    const auto& sections = detail::config_sections();
+    if (std::find(sections.begin(), sections.end(), key) != sections.end()) {
+      return "is a section, written [" + key + "]";
+    }
+    return "stands outside of every section" + detail::suggest_anywhere(key);
+  }
+
+  bool check_section(const std::string& name, const Place& place) {
+    const auto& sections = detail::config_sections();
+    if (std::find(sections.begin(), sections.end(), name) != sections.end()) return true;
+    if (unknown_sections_.insert(name).second) {
+      problems_.push_back({place, name, "unknown section" + detail::suggest_section(name)});
+    }
+    return false;
+  }
+
+  // "train.steps=10" on a command line means it, whatever the file says of epochs.
+  void let_overrides_choose_the_length() {
+    const auto overridden = [this](const char* name) {
+      const auto found = assignments_.find(name);
+      return found != assignments_.end() && found->second.key_place.override.has_value();
+    };
+    const bool steps = overridden("train.steps"), epochs = overridden("train.epochs");
+    if (steps && !epochs) assignments_.erase("train.epochs");
+    if (epochs && !steps) assignments_.erase("train.steps");
+  }
+
+  void find_the_task() {
+    const auto given = assignments_.find("task.name");
+    std::vector<std::string> names;
+    for (const TaskEntry& entry : tasks()) names.push_back(entry.name);
+    if (given == assignments_.end()) {
+      const auto section = sections_.find("task");
+      problems_.push_back({section == sections_.end() ? Place{} : section->second, "task.name",
+                           "is missing; the tasks are " + joined(names)});
+      return;
+    }
+    const auto* value = std::get_if<OptionValue>(&given->second.value);
+    const auto* name = value ? std::get_if<std::string>(value) : nullptr;
+    if (name == nullptr) return;  // set() reports it
+    for (const TaskEntry& entry : tasks()) {
+      if (entry.name == *name) task_ = &entry;
+    }
+    if (task_ != nullptr) {
+      config_.task_options = defaults(task_->options);
+    } else {
+      problems_.push_back({given->second.value_place, "task.name",
+                           "there is no task \"" + *name +
+                               "\"; the tasks are, the nearest first, " +
+                               joined(nearest_first(*name, names))});
+    }
+  }
+
+  void set(const Assignment& a) {
+    if (const detail::ConfigKey* row = detail::find_config_key(a.section, a.key)) {
+      if (auto value = checked(a, row->spec)) row->set(config_, *value);
+      return;
+    }
+    if (a.section == "task") {
+      if (task_ == nullptr) return;  // its keys are unknown, and it is reported
+      for (const OptionSpec& spec : task_->options) {
+        if (spec.name != a.key) continue;
+        if (auto value = checked(a, spec)) config_.task_options[a.key] = *value;
+        return;
+      }
+    }
+    std::string text = "unknown key";
+    if (problems_.size() < kMostProblems) {
+      text +=
+          detail::suggest_key(a.section, a.key, task_ ? task_->options : std::vector<OptionSpec>());
+    }
+    problems_.push_back({a.key_place, a.section + "." + a.key, text});
+  }
+
+  std::optional<OptionValue> checked(const Assignment& a, const OptionSpec& spec) {
+    const std::string name = a.section + "." + a.key;
+    std::string wrong;
+    if (const auto* unusable = std::get_if<Unusable>(&a.value)) {
+      wrong = "is " + unusable->what + ", must be " + type_name(spec.fallback);
+    } else {
+      OptionValue value = std::get<OptionValue>(a.value);
+      wrong = problem(spec, value);
+      const auto* integer = std::get_if<std::int64_t>(&value);
+      if (integer && std::holds_alternative<double>(spec.fallback)) value = double(*integer);
+      if (wrong.empty()) return value;
+    }
+    problems_.push_back({a.value_place, name, wrong});
+    wrong_.insert(name);
+    return std::nullopt;
+  }
+
+  // At the first of the rule's keys that is given; nothing when one of them is wrong by itself.
+  void report(const detail::RuleBroken& broken) {
+    const auto is_wrong = [this](const std::string& key) { return wrong_.contains(key); };
+    if (std::any_of(broken.keys.begin(), broken.keys.end(), is_wrong)) return;
+    Place place;
+    const std::string section = broken.keys[0].substr(0, broken.keys[0].find('.'));
+    if (const auto found = sections_.find(section); found != sections_.end()) place = found->second;
+    for (const std::string& key : broken.keys) {
+      const auto found = assignments_.find(key);
+      if (found == assignments_.end()) continue;
+      place = found->second.value_place;
+      break;
+    }
+    problems_.push_back({place, broken.keys[0], broken.text});
+  }
+
+  [[noreturn]] void fail(std::vector<Problem>& problems) const {
+    std::stable_sort(problems.begin(), problems.end(), [](const Problem& a, const Problem& b) {
+      return std::tuple(a.place.override.has_value(), a.place.line, a.place.column) <
+             std::tuple(b.place.override.has_value(), b.place.line, b.place.column);
+    });
+    std::string text;
+    for (const Problem& p : problems) {
+      if (&p == &problems[0] + kMostProblems) {
+        text += "\nand " + std::to_string(problems.size() - kMostProblems) + " more";
+        break;
+      }
+      if (!text.empty()) text += '\n';
+      text += p.place.override ? "override '" + *p.place.override + "'"
+                               : origin_ + ":" + std::to_string(p.place.line) + ":" +
+                                     std::to_string(p.place.column);
+      text += ": " + p.key + (p.key.empty() ? "" : ": ") + p.text;
+    }
+    throw ConfigError(text);
+  }
+
+  std::string origin_;
+  std::vector<Problem> problems_;
+  std::map<std::string, Place> sections_;
+  std::set<std::string> unknown_sections_;
+  std::map<std::string, Assignment> assignments_;  // by "section.key"
+  std::set<std::string> wrong_;                    // keys whose value was refused
+  const TaskEntry* task_ = nullptr;
+  Config config_;
+};
+
+}  // namespace
+
+Config parse_config(const std::string& text, const std::string& origin,
+                    const std::vector<std::string>& overrides) {
+  return Reader(origin).read(text, overrides);
+}
+
+Config load_config(const std::string& path, const std::vector<std::string>& overrides) {
+  return parse_config(read_file(path), path, overrides);
+}
+
+}  // namespace xgrad

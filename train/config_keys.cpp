@@ -1,0 +1,257 @@
+#include <xgrad/train/config_keys.hpp>
+
+#include <algorithm>
+#include <type_traits>
+
+#include <xgrad/optim/table.hpp>
+
+namespace xgrad::detail {
+
+namespace {
+
+struct Limits {
+  double min = -std::numeric_limits<double>::infinity();
+  double max = std::numeric_limits<double>::infinity();
+};
+
+Limits at_least(double min) {
+  return {.min = min};
+}
+Limits between(double min, double max) {
+  return {min, max};
+}
+const Limits kFraction = {0, below(1)};  // [0, 1)
+constexpr double kMany = 1e12;           // of steps: more than any run, and far from overflow
+
+template <class Field>
+OptionValue to_value(const Field& field) {
+  if constexpr (std::is_integral_v<Field> && !std::is_same_v<Field, bool>) {
+    return std::int64_t(field);
+  } else {
+    return field;
+  }
+}
+
+template <class Field>
+Field from_value(const OptionValue& value) {
+  if constexpr (std::is_integral_v<Field> && !std::is_same_v<Field, bool>) {
+    return Field(std::get<std::int64_t>(value));
+  } else {
+    return std::get<Field>(value);
+  }
+}
+
+// A row whose value is what `place` returns for a config, and whose default is that of a new one.
+template <class Place>
+ConfigKey row(const char* section, const char* name, Place place, const char* help, Limits limits,
+              std::vector<std::string> choices) {
+  using Field = std::remove_cvref_t<decltype(place(std::declval<Config&>()))>;
+  Config fresh;
+  ConfigKey key;
+  key.section = section;
+  key.get = [place](const Config& config) {
+    return to_value<Field>(place(const_cast<Config&>(config)));
+  };
+  key.set = [place](Config& config, const OptionValue& value) {
+    place(config) = from_value<Field>(value);
+  };
+  key.spec = {
+      name, to_value<Field>(place(fresh)), help, limits.min, limits.max, std::move(choices)};
+  return key;
+}
+
+// Makes the rows of the section that is `part` of a Config.
+template <class Part>
+struct Rows {
+  const char* section;
+  Part Config::*part;
+
+  template <class Field>
+  ConfigKey operator()(const char* name, Field Part::*field, const char* help,
+                       Limits limits = {}) const {
+    const auto place = [part = part, field](Config& config) -> Field& {
+      return config.*part.*field;
+    };
+    return row(section, name, place, help, limits, {});
+  }
+
+  ConfigKey operator()(const char* name, std::string Part::*field, const char* help,
+                       std::vector<std::string> choices) const {
+    const auto place = [part = part, field](Config& config) -> std::string& {
+      return config.*part.*field;
+    };
+    return row(section, name, place, help, {}, std::move(choices));
+  }
+};
+
+// Only concerns how a run is executed.
+ConfigKey execution(ConfigKey key) {
+  key.execution = true;
+  return key;
+}
+
+// A claim: absent unless given.
+template <class Field>
+ConfigKey claim(const char* name, std::optional<Field> ExpectConfig::*field, const char* help,
+                Limits limits) {
+  ConfigKey key;
+  key.section = "expect";
+  key.get = [field](const Config& config) -> std::optional<OptionValue> {
+    const auto& value = config.expect.*field;
+    return value ? std::optional(to_value(*value)) : std::nullopt;
+  };
+  key.set = [field](Config& config, const OptionValue& value) {
+    config.expect.*field = from_value<Field>(value);
+  };
+  key.spec = {name, to_value(Field()), help, limits.min, limits.max, {}};
+  return key;
+}
+
+using Keys = std::vector<ConfigKey>;
+
+Keys task_keys() {
+  return {
+      row("task", "name", [](Config& c) -> std::string& { return c.task; },
+          "The task; it has no default.", {}, {}),
+  };
+}
+
+Keys model_keys() {
+  using M = ModelConfig;
+  const Rows<ModelConfig> key{"model", &Config::model};
+  const Limits size = between(1, 65536), size_or_zero = between(0, 65536);
+  return {
+      key("kind", &M::kind, "The model.", {"encoder"}),
+      key("width", &M::width, "Features of a token.", size),
+      key("heads", &M::heads, "Attention heads; divides width unless head_dim is set.",
+          between(1, 1024)),
+      key("head_dim", &M::head_dim, "Features of a head; 0: width / heads.", size_or_zero),
+      key("layers", &M::layers, "Encoder layers.", between(0, 1024)),
+      key("feedforward", &M::feedforward, "Hidden features of the MLP; 0: 4 times width.",
+          between(0, 1048576)),
+      key("dropout", &M::dropout, "Rate of dropout after each sublayer and inside the MLP.",
+          kFraction),
+      key("attention_dropout", &M::attention_dropout,
+          "Rate of dropout on the attention probabilities.", kFraction),
+      key("norm", &M::norm,
+          "Where a layer normalises: before or after its sublayers, or not at all.",
+          {"pre", "post", "none"}),
+      key("final_norm", &M::final_norm, "A LayerNorm after the last layer."),
+      key("norm_eps", &M::norm_eps, "What a LayerNorm adds to the variance.", between(above(0), 1)),
+      key("activation", &M::activation, "The MLP's; gelu is the exact one.",
+          {"gelu", "gelu_tanh", "relu"}),
+      key("positions", &M::positions, "How a token learns its place.",
+          {"none", "learned", "sinusoidal"}),
+      key("pool", &M::pool, "How a sequence becomes one vector, where it has one class.",
+          {"cls", "mean"}),
+      key("patch", &M::patch, "Side of an image's patches, in pixels.", between(1, 1024)),
+      key("qkv_bias", &M::qkv_bias, "A bias on queries, keys and values."),
+      key("out_bias", &M::out_bias, "A bias on the attention's output."),
+  };
+}
+
+Keys optim_keys() {
+  using O = OptimConfig;
+  const Rows<OptimConfig> key{"optim", &Config::optim};
+  return {
+      key("name", &O::name, "The optimizer.", optimizer_names()),
+      key("lr", &O::lr, "The highest learning rate.", at_least(above(0))),
+      key("beta1", &O::beta1, "Decay of Adam's mean of gradients.", kFraction),
+      key("beta2", &O::beta2, "Decay of Adam's mean of squared gradients.", kFraction),
+      key("eps", &O::eps, "Added to Adam's denominator.", at_least(above(0))),
+      key("weight_decay", &O::weight_decay,
+          "Decay of matrices; biases, norms and embeddings have none.", at_least(0)),
+      key("momentum", &O::momentum, "Momentum of sgd.", kFraction),
+  };
+}
+
+Keys schedule_keys() {
+  using S = ScheduleConfig;
+  const Rows<ScheduleConfig> key{"schedule", &Config::schedule};
+  return {
+      key("name", &S::name, "How the learning rate falls after warm-up.",
+          {"constant", "linear", "cosine"}),
+      key("warmup", &S::warmup, "Steps in which the learning rate first rises to optim.lr.",
+          between(0, kMany)),
+      key("final", &S::final, "The learning rate at the end, as a part of optim.lr.",
+          between(0, 1)),
+  };
+}
+
+Keys train_keys() {
+  using T = TrainConfig;
+  const Rows<TrainConfig> key{"train", &Config::train};
+  return {
+      key("steps", &T::steps, "Length of the run; give this or epochs.", between(0, kMany)),
+      key("epochs", &T::epochs, "Length of the run, in passes over the training data.",
+          between(0, kMany)),
+      key("batch", &T::batch, "Examples of a micro-batch.", between(1, 1048576)),
+      key("accumulate", &T::accumulate, "Micro-batches of a step.", between(1, 1048576)),
+      key("clip", &T::clip, "Largest global norm of the gradient; 0: no clipping.", at_least(0)),
+      key("label_smoothing", &T::label_smoothing, "Part of the target that goes to all classes.",
+          kFraction),
+      key("seed", &T::seed, "Of data, initial values, order and dropout: all that is random.",
+          at_least(0)),
+      execution(key("threads", &T::threads,
+                    "Threads; 0: one for each core. The result does not depend on it.",
+                    between(0, 1024))),
+      key("evaluate_every", &T::evaluate_every,
+          "Steps between evaluations; 0: an epoch, or a tenth of the run.", between(0, kMany)),
+      key("save_every", &T::save_every, "Steps between checkpoints; 0: as evaluate_every.",
+          between(0, kMany)),
+      key("keep", &T::keep, "Newest checkpoints that are kept, beside the best.",
+          between(1, 1048576)),
+      key("precision", &T::precision, "Type of all numbers.", {"float", "double"}),
+  };
+}
+
+Keys other_keys() {
+  return {
+      execution(row("log", "every", [](Config& c) -> std::uint64_t& { return c.log_every; },
+                    "Steps between rows of metrics.jsonl.", between(1, kMany), {})),
+      execution(row("run", "dir", [](Config& c) -> std::string& { return c.run_dir; },
+                    "Directory of the run; empty: runs/NAME for NAME.toml.", {}, {})),
+      claim("accuracy", &ExpectConfig::accuracy, "Accuracy on the test split, at least.",
+            between(0, 1)),
+      claim("parameters", &ExpectConfig::parameters, "Number of trainable scalars, exactly.",
+            between(1, kMany)),
+      claim("within_steps", &ExpectConfig::within_steps, "Steps of the run, at most.",
+            between(1, kMany)),
+  };
+}
+
+Keys all_keys() {
+  Keys all;
+  for (Keys (*part)() :
+       {task_keys, model_keys, optim_keys, schedule_keys, train_keys, other_keys}) {
+    for (ConfigKey& key : part()) all.push_back(std::move(key));
+  }
+  return all;
+}
+
+}  // namespace
+
+const std::vector<ConfigKey>& config_keys() {
+  static const Keys keys = all_keys();
+  return keys;
+}
+
+const std::vector<std::string>& config_sections() {
+  static const std::vector<std::string> sections = [] {
+    std::vector<std::string> names;
+    for (const ConfigKey& key : config_keys()) {
+      if (names.empty() || names.back() != key.section) names.push_back(key.section);
+    }
+    return names;
+  }();
+  return sections;
+}
+
+const ConfigKey* find_config_key(std::string_view section, std::string_view name) {
+  for (const ConfigKey& key : config_keys()) {
+    if (key.section == section && key.spec.name == name) return &key;
+  }
+  return nullptr;
+}
+
+}  // namespace xgrad::detail

@@ -1,0 +1,85 @@
+#include <algorithm>
+#include <utility>
+
+#include <xgrad/data/option_text.hpp>
+#include <xgrad/data/task.hpp>
+#include <xgrad/train/config.hpp>
+#include <xgrad/train/config_keys.hpp>
+
+namespace xgrad {
+
+namespace {
+
+struct Line {
+  std::string section, key;
+  std::string literal;  // empty: not given
+};
+
+// A task's options in the order of its table; those of a task that this program does not have, by
+// name.
+void add_task_options(const Config& config, std::vector<Line>& lines) {
+  const auto entry = std::find_if(tasks().begin(), tasks().end(),
+                                  [&](const TaskEntry& e) { return e.name == config.task; });
+  Options rest = config.task_options;
+  if (entry != tasks().end()) {
+    for (const OptionSpec& spec : entry->options) {
+      const auto found = rest.find(spec.name);
+      if (found == rest.end()) continue;
+      lines.push_back({"task", spec.name, to_literal(found->second)});
+      rest.erase(found);
+    }
+  }
+  for (const auto& [name, value] : rest) lines.push_back({"task", name, to_literal(value)});
+}
+
+std::vector<Line> lines_of(const Config& config, bool with_execution_keys) {
+  std::vector<Line> lines;
+  for (const detail::ConfigKey& key : detail::config_keys()) {
+    if (key.execution && !with_execution_keys) continue;
+    const auto value = key.get(config);
+    lines.push_back({key.section, key.spec.name, value ? to_literal(*value) : ""});
+    if (key.name() == "task.name") add_task_options(config, lines);
+  }
+  return lines;
+}
+
+}  // namespace
+
+std::string to_toml(const Config& config, bool with_execution_keys) {
+  std::string text, section;
+  for (const Line& line : lines_of(config, with_execution_keys)) {
+    if (line.literal.empty()) continue;
+    if (line.section != section) {
+      text += (section.empty() ? "[" : "\n[") + line.section + "]\n";
+      section = line.section;
+    }
+    text += line.key + " = " + line.literal + "\n";
+  }
+  return text;
+}
+
+std::vector<std::string> differences(const Config& a, const Config& b) {
+  const std::vector<Line> before = lines_of(a, false), after = lines_of(b, false);
+  const auto literal = [](const std::vector<Line>& lines, const Line& like) {
+    for (const Line& line : lines) {
+      if (line.section == like.section && line.key == like.key) return line.literal;
+    }
+    return std::string();
+  };
+  const auto shown = [](const std::string& text) { return text.empty() ? "nothing" : text; };
+  std::vector<std::string> result;
+  for (const Line& line : before) {
+    const std::string other = literal(after, line);
+    if (other == line.literal) continue;
+    result.push_back(line.section + "." + line.key + ": " + shown(line.literal) + " -> " +
+                     shown(other));
+  }
+  for (const Line& line : after) {  // keys that only b's task has
+    const auto same = [&](const Line& l) { return l.section == line.section && l.key == line.key; };
+    if (std::any_of(before.begin(), before.end(), same)) continue;
+    result.push_back(line.section + "." + line.key + ": nothing -> " + shown(line.literal));
+  }
+  return result;
+}
+
+}  // namespace xgrad

@@ -1,0 +1,62 @@
+#include <xgrad/train/config_rules.hpp>
+
+namespace xgrad::detail {
+
+namespace {
+
+using Broken = std::vector<RuleBroken>;
+
+void heads_divide_width(const Config& config, Broken& broken) {
+  const ModelConfig& model = config.model;
+  if (model.head_dim != 0 || model.width % model.heads == 0) return;
+  broken.push_back({{"model.heads", "model.width", "model.head_dim"},
+                    std::to_string(model.heads) + " heads do not divide a width of " +
+                        std::to_string(model.width) + "; choose another, or set model.head_dim"});
+}
+
+void steps_or_epochs(const Config& config, Broken& broken) {
+  const TrainConfig& train = config.train;
+  if ((train.steps == 0) != (train.epochs == 0)) return;
+  broken.push_back({{"train.steps", "train.epochs"},
+                    std::string(train.steps == 0 ? "give the length of the run: " : "") +
+                        "exactly one of train.steps and train.epochs is above 0"});
+}
+
+// Where the length is in epochs, the trainer checks it, which knows the size of the data.
+void warmup_within_steps(const Config& config, Broken& broken) {
+  if (config.train.steps == 0 || config.schedule.warmup <= config.train.steps) return;
+  broken.push_back({{"schedule.warmup", "train.steps"},
+                    "a warm-up of " + std::to_string(config.schedule.warmup) +
+                        " steps in a run of " + std::to_string(config.train.steps)});
+}
+
+// A task that has min_x has x or max_x.
+void minima_of_the_task(const Config& config, Broken& broken) {
+  for (const auto& [name, value] : config.task_options) {
+    const auto* least = std::get_if<std::int64_t>(&value);
+    if (least == nullptr || !name.starts_with("min_")) continue;
+    const std::string stem = name.substr(4);
+    for (const std::string& other : {stem, "max_" + stem}) {
+      const auto found = config.task_options.find(other);
+      if (found == config.task_options.end()) continue;
+      const auto* most = std::get_if<std::int64_t>(&found->second);
+      if (most == nullptr || *least <= *most) continue;
+      broken.push_back({{"task." + name, "task." + other},
+                        std::to_string(*least) + " is more than task." + other + ", which is " +
+                            std::to_string(*most)});
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<RuleBroken> broken_rules(const Config& config) {
+  Broken broken;
+  heads_divide_width(config, broken);
+  steps_or_epochs(config, broken);
+  warmup_within_steps(config, broken);
+  minima_of_the_task(config, broken);
+  return broken;
+}
+
+}  // namespace xgrad::detail
