@@ -29,7 +29,9 @@ class Differences {
  public:
   /// `kind` is "parameter" or "optimizer state".
   Differences(const char* kind, const std::vector<NamedTensor>& found) : kind_(kind) {
-    for (const NamedTensor& t : found) unclaimed_.emplace(t.name, &t.tensor);
+    for (const NamedTensor& t : found) {
+      if (!unclaimed_.emplace(t.name, &t.tensor).second) add("repeated", t.name, "");
+    }
   }
 
   template <class T>

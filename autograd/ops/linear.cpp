@@ -1,5 +1,6 @@
 // linear and linear_gelu: the products of a transformer, and nearly all of its arithmetic.
 
+#include <xgrad/autograd/elementwise.hpp>
 #include <xgrad/autograd/gelu.hpp>
 #include <xgrad/autograd/gemm.hpp>
 #include <xgrad/autograd/op.hpp>
@@ -33,24 +34,23 @@ Sizes checked_sizes(const char* op, const Inputs<T>& x) {
   return {size_of(Shape(shape.begin(), shape.end() - 1)), weight[1], weight[0]};
 }
 
-// x W^T + b. The bias goes first, into the memory that the product is added to: BLAS would clear it
-// anyway.
+// x W^T, without the bias.
 template <class T>
-Value<T> product(const char* op, const Inputs<T>& x, Sizes& s) {
-  s = checked_sizes(op, x);
+Value<T> product(const Inputs<T>& x, const Sizes& s) {
   Shape shape = x[0].shape();
   shape.back() = s.out;
   auto y = make_value<T>(shape);
-  if (x.has(2)) {
-    parallel_for(s.rows, kRows, [&](std::size_t begin, std::size_t end) {
-      for (std::size_t row = begin; row < end; ++row) {
-        std::copy_n(x[2].data(), s.out, y->data() + row * s.out);
-      }
-    });
-  }
   parallel_gemm<T>(s.rows, s.out, s.in, T(1), {x[0].data(), s.in},
-                   {x[1].data(), s.in, Transpose::yes}, x.has(2) ? T(1) : T(0), y->data(), s.out);
+                   {x[1].data(), s.in, Transpose::yes}, T(0), y->data(), s.out);
   return y;
+}
+
+// Calls f(row) for every row, in parallel.
+template <class F>
+void for_rows(const Sizes& s, const F& f) {
+  parallel_for(s.rows, detail::row_grain(s.out), [&](std::size_t begin, std::size_t end) {
+    for (std::size_t row = begin; row < end; ++row) f(row);
+  });
 }
 
 // With Y = X W^T + b: dX = dY W and dW = dY^T X.
@@ -102,7 +102,16 @@ struct Linear final : Op<T> {
   const char* name() const override { return "linear"; }
 
   Value<T> forward(const Inputs<T>& x) override {
-    auto y = product(name(), x, sizes);
+    sizes = checked_sizes(name(), x);
+    auto y = product(x, sizes);
+    if (x.has(2)) {
+      const T* bias = x[2].data();
+      for_rows(sizes, [&](std::size_t row) {
+        T* out = y->data() + row * sizes.out;
+#pragma omp simd
+        for (std::size_t j = 0; j < sizes.out; ++j) out[j] += bias[j];
+      });
+    }
     input = x.save(0);
     weight = x.save(1);
     return y;
@@ -122,34 +131,51 @@ template <class T, class G>
 struct LinearGelu final : Op<T> {
   const char* name() const override { return "linear_gelu"; }
 
+  // One pass over Z = X W^T adds the bias, writes gelu(Z) and leaves gelu'(Z), which shares most of
+  // its work, in Z's place. Without a backward to come, gelu(Z) itself takes Z's place.
   Value<T> forward(const Inputs<T>& x) override {
-    auto z = product(name(), x, sizes);
+    sizes = checked_sizes(name(), x);
+    auto z = product(x, sizes);
+    const Tensor<T> bias = x.has(2) ? x[2] : zeros<T>({sizes.out});
+    const T* b = bias.data();
+    if (!grad_enabled()) {
+      for_rows(sizes, [&](std::size_t row) {
+        T* v = z->data() + row * sizes.out;
+#pragma omp simd
+        for (std::size_t j = 0; j < sizes.out; ++j) v[j] = G::f(v[j] + b[j]);
+      });
+      return z;
+    }
+    auto y = make_value<T>(z->shape());
+    for_rows(sizes, [&](std::size_t row) {
+      T* v = z->data() + row * sizes.out;
+      T* out = y->data() + row * sizes.out;
+#pragma omp simd
+      for (std::size_t j = 0; j < sizes.out; ++j) {
+        const T zj = v[j] + b[j];
+        out[j] = G::f(zj);
+        v[j] = G::df(zj);
+      }
+    });
     input = x.save(0);
     weight = x.save(1);
-    before = z;
-    auto y = make_value<T>(z->shape());
-    parallel_for(sizes.rows, kRows, [&](std::size_t begin, std::size_t end) {
-      const T* in = z->data();
-      T* out = y->data();
-#pragma omp simd
-      for (std::size_t i = begin * sizes.out; i < end * sizes.out; ++i) out[i] = G::f(in[i]);
-    });
+    slope = z;
     return y;
   }
 
-  // Z = X W^T + b, Y = gelu(Z): dZ = dY gelu'(Z), and from there as linear.
+  // Y = gelu(Z): dZ = dY gelu'(Z), and from there as linear.
   void backward(Tensor<T> dy, Grads<T>& dx) const override {
     rows_and_bias_backward(sizes, dy.data(), dx, [&](std::size_t row) {
-      const T* z = before->data() + row * sizes.out;
+      const T* s = slope->data() + row * sizes.out;
       T* d = dy.data() + row * sizes.out;
 #pragma omp simd
-      for (std::size_t j = 0; j < sizes.out; ++j) d[j] *= G::df(z[j]);
+      for (std::size_t j = 0; j < sizes.out; ++j) d[j] *= s[j];
     });
     product_backward(sizes, dy, *input, *weight, dx);
   }
 
   Sizes sizes;
-  Saved<T> input, weight, before;
+  Saved<T> input, weight, slope;
 };
 
 }  // namespace

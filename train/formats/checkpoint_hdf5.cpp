@@ -8,7 +8,8 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/train/checkpoint.hpp>
-#include <xgrad/train/formats/hdf5.hpp>
+#include <xgrad/train/formats/hdf5_reader.hpp>
+#include <xgrad/train/formats/hdf5_writer.hpp>
 #include <xgrad/train/formats/layout.hpp>
 #include <xgrad/train/formats/seal.hpp>
 
@@ -23,7 +24,8 @@ constexpr const char* kParameterNames = "/trainer/parameters";
 constexpr const char* kOptimizerNames = "/trainer/optimizer";
 constexpr const char* kState = "/trainer/state";
 
-using Objects = std::map<std::string, hdf5::Kind>;
+/// Paths, and whether each is a group.
+using Places = std::map<std::string, bool>;
 
 // On bits, so that no compiler flag can delete it: an exponent of all ones is an infinity or not a
 // number.
@@ -88,7 +90,7 @@ void check_content(const Checkpoint& checkpoint) {
 }
 
 // Keras's attributes, by which other programs find the weights.
-void write_modules(hdf5::Writer& file, const Layout& layout) {
+void write_modules(Hdf5Writer& file, const Layout& layout) {
   std::vector<std::string> modules;
   for (const LayoutGroup& module : layout) {
     file.group(module.path);
@@ -98,7 +100,7 @@ void write_modules(hdf5::Writer& file, const Layout& layout) {
   file.names("/", "layer_names", modules);
 }
 
-void write_trainer(hdf5::Writer& file, const Checkpoint& checkpoint) {
+void write_trainer(Hdf5Writer& file, const Checkpoint& checkpoint) {
   file.group("/trainer");
   file.number(kStep, checkpoint.step);
   file.value(kWriter, "xgrad " XGRAD_VERSION);
@@ -114,7 +116,7 @@ std::string write_image(const Checkpoint& checkpoint) {
   const Layout modules = parameter_layout(names_of(checkpoint.parameters));
   const Layout slots = optimizer_layout(names_of(checkpoint.optimizer));
 
-  hdf5::Writer file(bytes_of(checkpoint.parameters) + bytes_of(checkpoint.optimizer));
+  Hdf5Writer file(bytes_of(checkpoint.parameters) + bytes_of(checkpoint.optimizer));
   write_modules(file, modules);
   for (const NamedTensor& t : checkpoint.parameters) file.tensor(parameter_path(t.name), t.tensor);
   file.group("/optimizer");
@@ -124,83 +126,91 @@ std::string write_image(const Checkpoint& checkpoint) {
   return file.image();
 }
 
-void expect_groups(Objects& objects, const Layout& layout) {
+void expect_groups(Places& places, const Layout& layout) {
   for (const LayoutGroup& group : layout) {
-    objects[group.path] = hdf5::Kind::group;
-    for (const std::string& member : group.members) {
-      objects[group.path + "/" + member] = hdf5::Kind::dataset;
-    }
+    places[group.path] = true;
+    for (const std::string& member : group.members) places[group.path + "/" + member] = false;
   }
 }
 
 /// Everything that a file of these names consists of, but for the state.
-Objects expected(const std::vector<std::string>& parameters,
-                 const std::vector<std::string>& optimizer) {
-  Objects objects;
-  expect_groups(objects, parameter_layout(parameters));
-  expect_groups(objects, optimizer_layout(optimizer));
-  for (const char* group : {"/", "/optimizer", "/trainer", kState}) {
-    objects[group] = hdf5::Kind::group;
-  }
+Places expected(const std::vector<std::string>& parameters,
+                const std::vector<std::string>& optimizer) {
+  Places places;
+  expect_groups(places, parameter_layout(parameters));
+  expect_groups(places, optimizer_layout(optimizer));
+  for (const char* group : {"/", "/optimizer", "/trainer", kState}) places[group] = true;
   for (const char* dataset : {kStep, kWriter, kConfig, kParameterNames, kOptimizerNames}) {
-    objects[dataset] = hdf5::Kind::dataset;
+    places[dataset] = false;
   }
-  return objects;
+  return places;
 }
 
+/// "epoch" of "/trainer/state/epoch", and nothing of other paths.
 std::optional<std::string> state_name(const std::string& path) {
   const std::string prefix = std::string(kState) + "/";
   if (!path.starts_with(prefix)) return std::nullopt;
   return path.substr(prefix.size());
 }
 
-void check_objects(const Objects& found, const Objects& wanted, bool newer_minor) {
-  for (const auto& [path, kind] : wanted) {
+void check_objects(const Hdf5Objects& found, const Places& wanted, bool newer_minor) {
+  for (const auto& [path, group] : wanted) {
     const auto object = found.find(path);
     check<CheckpointError>(object != found.end(), path, " is missing");
-    check<CheckpointError>(object->second == kind, path,
-                           kind == hdf5::Kind::group ? " is not a group" : " is not a dataset");
+    check<CheckpointError>(object->second.has_value() != group, path, " is not a ",
+                           group ? "group" : "dataset");
   }
-  for (const auto& [path, kind] : found) {
-    const bool state = state_name(path) && kind == hdf5::Kind::dataset;
+  for (const auto& [path, dataset] : found) {
+    const bool state = state_name(path) && dataset;
     const bool later = newer_minor && path.starts_with("/trainer/");
     check<CheckpointError>(state || later || wanted.contains(path), path,
                            " does not belong into a checkpoint");
   }
 }
 
-std::vector<NamedTensor> read_tensors(hdf5::Reader& file, const std::vector<std::string>& names,
+const Hdf5Dataset& dataset_at(const Hdf5Objects& objects, const std::string& path) {
+  const auto found = objects.find(path);
+  check<CheckpointError>(found != objects.end() && found->second, path, " is missing");
+  return *found->second;
+}
+
+std::vector<NamedTensor> read_tensors(const Hdf5Objects& objects,
+                                      const std::vector<std::string>& names,
                                       std::string (*path_of)(const std::string&)) {
   std::vector<NamedTensor> tensors;
   for (const std::string& name : names) {
-    tensors.push_back({name, file.tensor(path_of(name))});
-    check_finite<CheckpointError>(path_of(name), tensors.back().tensor);
+    const std::string path = path_of(name);
+    tensors.push_back({name, dataset_at(objects, path).tensor()});
+    check_finite<CheckpointError>(path, tensors.back().tensor);
   }
   return tensors;
 }
 
+std::map<std::string, StateValue> read_state(const Hdf5Objects& objects) {
+  std::map<std::string, StateValue> state;
+  for (const auto& [path, dataset] : objects) {
+    const std::optional<std::string> name = state_name(path);
+    if (!name || !dataset) continue;
+    state_path(*name);  // throws on what is no name
+    check_state<CheckpointError>(*name, state[*name] = dataset->value());
+  }
+  return state;
+}
+
 Checkpoint read_image(const Sealed& sealed) {
-  hdf5::Reader file(sealed.payload);
-  const auto list = [&](const char* path) {
-    check<CheckpointError>(file.objects().contains(path), path, " is missing");
-    return split_lines(file.text(path));
-  };
-  const std::vector<std::string> parameters = list(kParameterNames);
-  const std::vector<std::string> optimizer = list(kOptimizerNames);
-  check_objects(file.objects(), expected(parameters, optimizer), sealed.minor > kFormatMinor);
+  const Hdf5Objects objects = read_hdf5(sealed.payload);
+  const auto parameters = split_lines(dataset_at(objects, kParameterNames).text());
+  const auto optimizer = split_lines(dataset_at(objects, kOptimizerNames).text());
+  check_objects(objects, expected(parameters, optimizer), sealed.minor > kFormatMinor);
 
   Checkpoint checkpoint;
-  checkpoint.step = file.number(kStep);
+  checkpoint.step = dataset_at(objects, kStep).number();
   check<CheckpointError>(checkpoint.step == sealed.step, kStep, " is ", checkpoint.step,
                          ", but the seal says ", sealed.step);
-  checkpoint.config = file.text(kConfig);
-  for (const auto& [path, kind] : file.objects()) {
-    const std::optional<std::string> name = state_name(path);
-    if (!name || kind != hdf5::Kind::dataset) continue;
-    check_state<CheckpointError>(*name, checkpoint.state[*name] = file.value(path));
-  }
-  checkpoint.parameters = read_tensors(file, parameters, parameter_path);
-  checkpoint.optimizer = read_tensors(file, optimizer, optimizer_path);
+  checkpoint.config = dataset_at(objects, kConfig).text();
+  checkpoint.state = read_state(objects);
+  checkpoint.parameters = read_tensors(objects, parameters, parameter_path);
+  checkpoint.optimizer = read_tensors(objects, optimizer, optimizer_path);
   return checkpoint;
 }
 

@@ -10,6 +10,8 @@ namespace xgrad {
 
 namespace {
 
+constexpr std::size_t kNameLimit = 1000;
+
 bool prints(char c) {
   return c > ' ' && c <= '~' && c != '/';
 }
@@ -17,8 +19,9 @@ bool prints(char c) {
 void check_name(const std::string& name) {
   const bool parts = !name.empty() && name.front() != '.' && name.back() != '.' &&
                      name.find("..") == std::string::npos;
-  check<CheckpointError>(parts && std::all_of(name.begin(), name.end(), prints), "'", name,
-                         "' is no name for an entry of a checkpoint");
+  check<CheckpointError>(
+      parts && name.size() <= kNameLimit && std::all_of(name.begin(), name.end(), prints), "'",
+      name, "' is no name for an entry of a checkpoint");
 }
 
 using Place = std::pair<std::string, std::string>;  // group and member

@@ -122,6 +122,19 @@ TEST(LinearGelu, IsGeluOfLinear) {
   }
 }
 
+// Without a graph another loop runs, over the same function.
+TEST(LinearGelu, TheSameBitsWithAndWithoutAGraph) {
+  const Rng rng(14);
+  const Variable<float> x(random_tensor<float>({67, 40}, rng / "x", -4, 4), true);
+  const Variable<float> w(random_tensor<float>({71, 40}, rng / "w"), true);
+  const Variable<float> b(random_tensor<float>({71}, rng / "b"), true);
+  for (const Gelu kind : {Gelu::exact, Gelu::tanh}) {
+    const Tensor<float> recorded = linear_gelu(x, w, b, kind).value();
+    const NoGrad no_grad;
+    EXPECT_TRUE(same_bits(linear_gelu(x, w, b, kind).value(), recorded));
+  }
+}
+
 // Many rows: several tiles of the product and several blocks of the sums.
 TEST(LinearGelu, TheSameBitsForAnyNumberOfThreads) {
   const int before = threads();
