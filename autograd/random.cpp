@@ -2,11 +2,15 @@
 
 #include <Random123/philox.h>
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstring>
 #include <numbers>
 #include <utility>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/autograd/philox.hpp>
 #include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {
@@ -85,25 +89,127 @@ std::vector<std::size_t> Rng::permutation(std::size_t n) const {
   return order;
 }
 
+namespace {
+
 // One call of Philox decides eight elements, sixteen bits each: element e is half (e mod 8) of
 // block e / 8.
+constexpr std::size_t kElements = 8;
+
+using detail::kPhiloxLanes;
+using detail::PhiloxLanes;
+
+// Rows of a dropout mask. Blocks are numbered through all of them.
+struct MaskRows {
+  std::uint64_t key;
+  std::uint32_t sample, head, token;
+  std::uint32_t blocks;  // in a row
+};
+constexpr std::uint32_t kMostBlocks = 1 << 15;  // for more, take one row
+
+// The lanes of a and b in turn.
+std::array<PhiloxLanes, 2> interleaved(PhiloxLanes a, PhiloxLanes b) {
+  PhiloxLanes first = {}, second = {};
+  for (int lane = 0; lane < kPhiloxLanes; ++lane) {
+    first[lane] = lane / 2 + lane % 2 * kPhiloxLanes;
+    second[lane] = first[lane] + kPhiloxLanes / 2;
+  }
+  return {__builtin_shuffle(a, b, first), __builtin_shuffle(a, b, second)};
+}
+
+// Writes the sixteen bits that decide each element of N * kPhiloxLanes blocks, from block `first`
+// of the mask's first row on.
+template <int N>
+void draw_bits(const MaskRows& mask, std::uint32_t first, std::uint16_t* bits) {
+  static_assert(std::endian::native == std::endian::little);
+  PhiloxLanes lane = {};
+  for (int i = 0; i < kPhiloxLanes; ++i) lane[i] = i;
+  const bool one_row = first + N * kPhiloxLanes <= mask.blocks || mask.blocks > kMostBlocks;
+  // The product with 2^32 / blocks, rounded up, divides exactly what stays below 2^32 / blocks.
+  const auto inverse = std::uint32_t((std::uint64_t(1) << 32) / mask.blocks) + 1;
+  PhiloxLanes c[4][N];
+#pragma GCC unroll 8
+  for (int i = 0; i < N; ++i) {
+    const PhiloxLanes at = lane + std::uint64_t(first + i * kPhiloxLanes);
+    PhiloxLanes row = {};
+    if (!one_row) row = mask.blocks == 1 ? at : detail::multiply_low(at, inverse) >> 32;
+    c[0][i] = at - detail::multiply_low(row, mask.blocks);
+    c[1][i] = row + std::uint64_t(mask.token);
+    c[2][i] = PhiloxLanes{} + std::uint64_t(mask.head);
+    c[3][i] = PhiloxLanes{} + std::uint64_t(mask.sample);
+  }
+  detail::philox(mask.key, c);
+#pragma GCC unroll 8
+  for (int i = 0; i < N; ++i) {
+    const auto words = interleaved((c[0][i] & 0xFFFFFFFFu) | c[1][i] << 32,
+                                   (c[2][i] & 0xFFFFFFFFu) | c[3][i] << 32);
+    std::memcpy(bits + i * kPhiloxLanes * kElements, words.data(), sizeof words);
+  }
+}
+
+// Where factors go, and which they are.
+template <class T>
+struct Factors {
+  T keep;
+  std::uint32_t threshold;
+  std::size_t n, stride;
+
+  void write(const std::uint16_t* bits, std::size_t count, T* out) const {
+    for (std::size_t i = 0; i < count; ++i) out[i] = bits[i] < threshold ? T(0) : keep;
+  }
+
+  // The elements of `count` blocks from block `block` of the row at `out` on.
+  void write_blocks(const std::uint16_t* bits, std::size_t count, std::size_t block, T* out) const {
+    if (stride == n && n % kElements == 0)
+      return write(bits, count * kElements, out + block * kElements);
+    for (; count > 0; --count, bits += kElements) {
+      const std::size_t at = block * kElements;
+      if (at + kElements < n) {
+        write(bits, kElements, out + at);
+        ++block;
+      } else {
+        write(bits, n - at, out + at);
+        out += stride;
+        block = 0;
+      }
+    }
+  }
+};
+
+}  // namespace
+
 template <class T>
 void dropout_factors(const Rng& rng, double p, std::uint32_t sample, std::uint32_t head,
-                     std::uint32_t token, std::size_t n, T* factors) {
+                     std::uint32_t token, std::size_t rows, std::size_t n, T* factors,
+                     std::size_t stride) {
   const auto threshold = std::uint32_t(std::lround(p * 65536));
-  const T keep = threshold == 65536 ? T(0) : T(65536) / T(65536 - threshold);
-  for (std::size_t e = 0; e < n; e += 8) {
-    const auto w = rng.words(std::uint32_t(e / 8), token, head, sample);
-    for (std::size_t half = 0; half < 8 && e + half < n; ++half) {
-      const std::uint32_t bits = (w[half / 2] >> (16 * (half % 2))) & 0xFFFFu;
-      factors[e + half] = bits < threshold ? T(0) : keep;
+  const Factors<T> write{threshold == 65536 ? T(0) : T(65536) / T(65536 - threshold), threshold, n,
+                         stride};
+  MaskRows mask{rng.key(), sample, head, token, std::uint32_t((n + kElements - 1) / kElements)};
+  if (mask.blocks > kMostBlocks && rows > 1) {
+    for (std::size_t row = 0; row < rows; ++row) {
+      dropout_factors(rng, p, sample, head, token + std::uint32_t(row), 1, n,
+                      factors + row * stride, stride);
     }
+    return;
+  }
+  alignas(64) std::uint16_t bits[4 * kPhiloxLanes * kElements];
+  std::size_t block = 0;
+  for (std::size_t left = rows * mask.blocks; left > 0;) {
+    const bool few = left <= kPhiloxLanes;
+    const std::size_t count = few ? left : std::min<std::size_t>(left, 4 * kPhiloxLanes);
+    (few ? draw_bits<1> : draw_bits<4>)(mask, std::uint32_t(block), bits);
+    write.write_blocks(bits, count, block, factors);
+    left -= count;
+    block += count;
+    factors += block / mask.blocks * stride;
+    mask.token += std::uint32_t(block / mask.blocks);
+    block %= mask.blocks;
   }
 }
 
 #define XGRAD_INSTANTIATE(T)                                                                     \
   template void dropout_factors(const Rng&, double, std::uint32_t, std::uint32_t, std::uint32_t, \
-                                std::size_t, T*);
+                                std::size_t, std::size_t, T*, std::size_t);
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

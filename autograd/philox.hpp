@@ -1,0 +1,58 @@
+// Philox4x32-10 (Salmon et al. 2011) for several counters at once. Not installed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace xgrad::detail {
+
+#if defined(__AVX512F__)
+inline constexpr int kPhiloxBytes = 64;
+#elif defined(__AVX2__)
+inline constexpr int kPhiloxBytes = 32;
+#else
+inline constexpr int kPhiloxBytes = 16;
+#endif
+
+// A word of a counter in the lower half of each lane; what is in the upper half does not matter.
+typedef std::uint64_t PhiloxLanes __attribute__((vector_size(kPhiloxBytes)));
+inline constexpr int kPhiloxLanes = kPhiloxBytes / 8;
+
+/// The lower halves multiplied, in full. Spelled out, since GCC would multiply 64 by 64 bits.
+inline PhiloxLanes multiply_low(PhiloxLanes a, std::uint32_t b) {
+#if defined(__AVX512F__)
+  // With a mask of ones, since GCC 12 warns of its own header otherwise (bug 105593).
+  return PhiloxLanes(_mm512_maskz_mul_epu32(0xFF, __m512i(a), _mm512_set1_epi64(b)));
+#elif defined(__AVX2__)
+  return PhiloxLanes(_mm256_mul_epu32(__m256i(a), _mm256_set1_epi64x(b)));
+#elif defined(__SSE2__)
+  return PhiloxLanes(_mm_mul_epu32(__m128i(a), _mm_set1_epi64x(b)));
+#else
+  return (a & 0xFFFFFFFFu) * std::uint64_t(b);
+#endif
+}
+
+/// The random words of the N * kPhiloxLanes counters c, four a counter, in c's place.
+template <int N>
+inline void philox(std::uint64_t key, PhiloxLanes (&c)[4][N]) {
+  std::uint32_t k0 = std::uint32_t(key), k1 = std::uint32_t(key >> 32);
+  for (int round = 0; round < 10; ++round) {
+#pragma GCC unroll 8
+    for (int i = 0; i < N; ++i) {
+      const PhiloxLanes p0 = multiply_low(c[0][i], 0xD2511F53u);
+      const PhiloxLanes p1 = multiply_low(c[2][i], 0xCD9E8D57u);
+      c[0][i] = (p1 >> 32) ^ c[1][i] ^ std::uint64_t(k0);
+      c[2][i] = (p0 >> 32) ^ c[3][i] ^ std::uint64_t(k1);
+      c[1][i] = p1;
+      c[3][i] = p0;
+    }
+    k0 += 0x9E3779B9u;
+    k1 += 0xBB67AE85u;
+  }
+}
+
+}  // namespace xgrad::detail
