@@ -12,6 +12,7 @@ namespace {
 std::vector<TaskEntry>& table() {
   static std::vector<TaskEntry> entries = {
       copy_task(),
+      fashion_mnist_task(),
       reverse_task(),
       sort_task(),
   };

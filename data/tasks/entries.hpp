@@ -6,6 +6,7 @@
 namespace xgrad {
 
 TaskEntry copy_task();
+TaskEntry fashion_mnist_task();
 TaskEntry reverse_task();
 TaskEntry sort_task();
 

@@ -98,17 +98,17 @@ class Launcher(unittest.TestCase):
 
     def test_installs_the_data_of_a_config(self):
         config = self.root.parent / "some.toml"
-        config.write_text('[model]\nname = "no"\n[task]  # what\n  name = "fashion-mnist"\n')
+        config.write_text('[model]\nname = "no"\n[task]  # what\n  name = "fashion_mnist"\n')
         installed = self.packages(without=("dataset-fashion-mnist",))
         result = self.run_it("train", "some.toml", INSTALLED=installed)
         self.assertIn("packages: dataset-fashion-mnist\n", result.stderr)
-        config.write_text('[task]\nname = "reverse"\n[other]\nname = "fashion-mnist"\n')
+        config.write_text('[task]\nname = "reverse"\n[other]\nname = "fashion_mnist"\n')
         self.called()
         self.assertNotIn("installing", self.run_it("train", "some.toml", INSTALLED=installed).stderr)
 
     def test_installs_the_data_of_a_run(self):
         (self.root.parent / "runs").mkdir()
-        (self.root.parent / "runs" / "config.toml").write_text('[task]\nname = "fashion-mnist"')
+        (self.root.parent / "runs" / "config.toml").write_text('[task]\nname = "fashion_mnist"')
         installed = self.packages(without=("dataset-fashion-mnist",))
         result = self.run_it("resume", "runs", INSTALLED=installed)
         self.assertIn("packages: dataset-fashion-mnist\n", result.stderr)

@@ -1,8 +1,8 @@
 // C6: files that anyone could make, with digests that hold, since anyone can compute those.
 #include <gtest/gtest.h>
 #include <hdf5.h>
+#include <support/temporary_directory.hpp>
 #include <train/checkpoints.hpp>
-#include <train/temporary_directory.hpp>
 
 #include <cmath>
 #include <ctime>

@@ -2,8 +2,8 @@
 // it.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <support/temporary_directory.hpp>
 #include <train/checkpoints.hpp>
-#include <train/temporary_directory.hpp>
 
 #include <filesystem>
 #include <random>

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <support/temporary_directory.hpp>
 #include <train/checkpoints.hpp>
-#include <train/temporary_directory.hpp>
 
 #include <cstdlib>
 #include <limits>

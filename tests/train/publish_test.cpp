@@ -3,8 +3,8 @@
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <support/temporary_directory.hpp>
 #include <train/checkpoints.hpp>
-#include <train/temporary_directory.hpp>
 
 #include <filesystem>
 
