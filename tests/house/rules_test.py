@@ -144,6 +144,7 @@ class Rules(unittest.TestCase):
         for good in ("Tensor<T> y = xt::exp(x);", "// keep_dims is wrong", 'const char* s = "exit(";', "static_assert(x);",
                      "auto y = f(xt::sum(x));", "process.exit(1);", "on_exit(f);"):
             self.assert_passes(rules.text, autograd__a_cpp=good + "\n")
+        self.assert_passes(rules.text, tests__a_cpp="std::mt19937 g(1);\n")
         self.assert_passes(rules.text, train__main_cpp='std::cout << "x";\n')
         self.assert_finds(rules.text, "pragma once", autograd__a_hpp="int x;\n")
 

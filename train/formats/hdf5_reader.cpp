@@ -1,3 +1,5 @@
+#include <xgrad/train/formats/hdf5_reader.hpp>
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -5,8 +7,8 @@
 #include <tuple>
 #include <utility>
 #include <vector>
+
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/train/formats/hdf5_reader.hpp>
 
 namespace xgrad {
 

@@ -1,10 +1,12 @@
+#include <xgrad/train/formats/hdf5_writer.hpp>
+
 #include <hdf5.h>
 
 #include <algorithm>
 #include <cstring>
 #include <mutex>
+
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/train/formats/hdf5_writer.hpp>
 
 namespace xgrad {
 
