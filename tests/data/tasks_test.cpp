@@ -2,7 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <set>
+#include <fstream>
+#include <map>
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/batch.hpp>
@@ -41,6 +42,26 @@ TEST(Tasks, AnUnknownNameListsTheNearestFirst) {
       EXPECT_NE(std::string(error.what()).find(entry.name), std::string::npos) << error.what();
     }
   }
+}
+
+// ./run installs what packages.txt lists for the task of a config.
+TEST(Tasks, PackagesAreThoseThatTheLauncherInstalls) {
+  std::map<std::string, std::vector<std::string>> listed;
+  std::ifstream file(XGRAD_SOURCE_DIR "/packages.txt");
+  ASSERT_TRUE(file);
+  std::string line, task;
+  while (std::getline(file, line)) {
+    if (line.starts_with("[")) {
+      task = line.starts_with("[task ") ? line.substr(6, line.find(']') - 6) : "";
+      if (!task.empty()) listed[task];
+    } else if (!task.empty() && !line.empty() && line[0] != '#') {
+      listed[task].push_back(line);
+    }
+  }
+  for (const TaskEntry& entry : tasks()) {
+    EXPECT_EQ(entry.debian_packages, listed[entry.name]) << entry.name;
+  }
+  for (const auto& [name, packages] : listed) EXPECT_NO_THROW(find_task(name));
 }
 
 class OneDigit final : public Task {
