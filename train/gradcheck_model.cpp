@@ -32,7 +32,7 @@ struct ModelProblem {
 GradientReport check_model(const Config& config) {
   const std::unique_ptr<Task> task = make_task(config);
   const std::unique_ptr<Dataset> train = task->dataset(Split::train);
-  const Batch batch = collate({train->get(0, 0), train->get(0, 1)}, task->shape().output);
+  const Batch batch = collate({train->get(0, 0), train->get(0, 1)}, task->shape());
   const ModelProblem<double> problem(config, task->shape(), batch);
   const ModelProblem<long double> reference(config, task->shape(), batch);
   GradcheckOptions options;

@@ -12,9 +12,10 @@ namespace xgrad {
 
 namespace {
 
+std::uint64_t divided_up(std::uint64_t n, std::uint64_t by) { return (n + by - 1) / by; }
+
 std::uint64_t steps_per_epoch(const TrainConfig& config, std::size_t examples) {
-  const std::uint64_t batch = config.batch * config.accumulate;
-  return (examples + batch - 1) / batch;
+  return divided_up(divided_up(examples, config.batch), config.accumulate);
 }
 
 std::uint64_t planned_steps(const TrainConfig& config, std::size_t examples) {
@@ -39,13 +40,15 @@ std::size_t count_tokens(const Batch& batch) {
 }  // namespace
 
 template <class T>
-Metrics evaluate(const SequenceModel<T>& model, const Dataset& dataset, OutputKind output,
+Metrics evaluate(const SequenceModel<T>& model, const Dataset& dataset, const TaskShape& shape,
                  std::size_t batch) {
   const NoGrad no_grad;
   Metrics metrics;
-  for_each_batch(dataset, output, batch, [&](const Batch& b) {
+  Loader loader(dataset, shape, {.batch = batch});
+  for (std::size_t i = loader.batches_per_epoch(); i > 0; --i) {
+    const Batch b = loader.next();
     metrics.add(model(BatchInput<T>(b).input(), Context{}).value(), b.targets);
-  });
+  }
   return metrics;
 }
 
@@ -58,7 +61,8 @@ Trainer<T>::Trainer(const Config& config)
       parameters_(config.train.seed),
       model_(make_model<T>(config.model, shape_, parameters_)),
       optimizer_(make_optimizer<T>(config.optim.name, parameters_, settings(config.optim))),
-      loader_(*train_, shape_.output, config.train.batch, config.train.seed),
+      loader_(*train_, shape_,
+              {.batch = config.train.batch, .seed = config.train.seed, .shuffle = true}),
       total_steps_(planned_steps(config.train, train_->size())),
       evaluate_every_(planned_evaluation(config.train, train_->size())),
       save_every_(config.train.save_every > 0 ? config.train.save_every : evaluate_every_),
@@ -127,7 +131,7 @@ void Trainer<T>::validate(TrainerHooks& hooks) {
 
 template <class T>
 Metrics Trainer<T>::evaluate(Split split) const {
-  return xgrad::evaluate(*model_, *task_->dataset(split), shape_.output, config_.train.batch);
+  return xgrad::evaluate(*model_, *task_->dataset(split), shape_, config_.train.batch);
 }
 
 template <class T>
@@ -135,9 +139,7 @@ Checkpoint Trainer<T>::capture() const {
   Checkpoint checkpoint;
   checkpoint.step = step_;
   checkpoint.parameters = xgrad::capture(parameters_);
-  for (const OptimizerState<T>& slot : optimizer_->state()) {
-    checkpoint.optimizer.push_back({slot.name, slot.tensor});
-  }
+  checkpoint.optimizer = xgrad::capture(*optimizer_);
   const LoaderState loader = loader_.state();
   checkpoint.state = {{"epoch", std::int64_t(loader.epoch)},
                       {"position", std::int64_t(loader.position)},
@@ -159,14 +161,14 @@ void Trainer<T>::restore(const Checkpoint& checkpoint) {
   const double best_loss = state_value<double>(checkpoint, "best_loss");
   xgrad::restore(checkpoint, parameters_, *optimizer_);  // all or nothing
   optimizer_->set_steps(optimizer_steps);
-  loader_.set_state(loader);
+  loader_.restore(loader);
   best_step_ = best_step;
   best_loss_ = best_loss;
   step_ = checkpoint.step;
 }
 
 #define XGRAD_INSTANTIATE(T)                                                                   \
-  template Metrics evaluate(const SequenceModel<T>&, const Dataset&, OutputKind, std::size_t); \
+  template Metrics evaluate(const SequenceModel<T>&, const Dataset&, const TaskShape&, std::size_t); \
   template class Trainer<T>;
 XGRAD_FOR_EACH_TRAINING_SCALAR(XGRAD_INSTANTIATE)
 

@@ -41,7 +41,7 @@ int verify(const std::vector<std::string>& files) {
   bool all_good = true;
   for (const std::string& file : files) {
     std::string why;
-    const bool good = verify_checkpoint(file, &why);
+    const bool good = xgrad::verify(file, &why);
     fmt::print("{}: {}\n", file, good ? "ok" : why);
     all_good = all_good && good;
   }

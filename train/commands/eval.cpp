@@ -15,7 +15,7 @@ int eval(const EvalArguments& arguments) {
                                                         : Split::test;
   const Metrics metrics = with_precision(source.config, [&]<class T>() {
     const LoadedModel<T> loaded(source);
-    return evaluate(*loaded.model, *loaded.task->dataset(split), loaded.shape.output,
+    return evaluate(*loaded.model, *loaded.task->dataset(split), loaded.shape,
                     source.config.train.batch);
   });
   if (arguments.json) {

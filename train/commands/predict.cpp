@@ -40,7 +40,9 @@ int predict(const PredictArguments& arguments) {
     for (std::string line; std::getline(std::cin, line);) {
       ++number;
       try {
-        const Batch batch = collate({loaded.task->parse(line)}, loaded.shape.output);
+        const Example example = loaded.task->parse(line);
+        check_example(example, loaded.shape, number);
+        const Batch batch = collate({example}, loaded.shape);
         const Variable<T> logits = (*loaded.model)(BatchInput<T>(batch).input(), Context{});
         fmt::print("{}\n", answer(logits.value(), loaded.shape, arguments.logits));
       } catch (const Error& error) {

@@ -1,0 +1,17 @@
+// Everything that a program which builds, trains and saves a model needs.
+#pragma once
+
+#include <xgrad/autograd/ops.hpp>
+#include <xgrad/autograd/parameters.hpp>
+#include <xgrad/data/loader.hpp>
+#include <xgrad/data/task.hpp>
+#include <xgrad/layers/encoder_model.hpp>
+#include <xgrad/optim/clip.hpp>
+#include <xgrad/optim/schedule.hpp>
+#include <xgrad/optim/table.hpp>
+#include <xgrad/train/build.hpp>
+#include <xgrad/train/checkpoint.hpp>
+#include <xgrad/train/metrics.hpp>
+#include <xgrad/train/publish.hpp>
+#include <xgrad/train/state_dict.hpp>
+#include <xgrad/version.hpp>
