@@ -122,12 +122,12 @@ Outcome start(const Config& config, const std::string& stem, const Checkpoint* c
 }
 
 template <class T>
-Outcome go_on(const Config& config, const RunDirectory& run, const Checkpoint& checkpoint,
+Outcome go_on(const Config& config, const RunDirectory& run, const Checkpoint* checkpoint,
               const SessionOptions& options) {
   Trainer<T> trainer(config);
-  trainer.restore(checkpoint);
-  run.cut_back("metrics.jsonl", checkpoint.step);
-  run.cut_back("timing.jsonl", checkpoint.step);
+  if (checkpoint != nullptr) trainer.restore(*checkpoint);
+  run.cut_back("metrics.jsonl", trainer.step());
+  run.cut_back("timing.jsonl", trainer.step());
   return work(config, trainer, run, options);
 }
 
@@ -149,7 +149,7 @@ Outcome start_run(const Config& config, const std::string& config_path,
                                             : start<float>(config, stem, nullptr, options);
 }
 
-Outcome continue_run(const Config& config, const RunDirectory& run, const Checkpoint& checkpoint,
+Outcome continue_run(const Config& config, const RunDirectory& run, const Checkpoint* checkpoint,
                      const SessionOptions& options) {
   use_threads(config);
   return config.train.precision == "double" ? go_on<double>(config, run, checkpoint, options)

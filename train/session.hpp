@@ -29,8 +29,8 @@ struct SessionOptions {
 Outcome start_run(const Config& config, const std::string& config_path,
                   const SessionOptions& options);
 
-/// Goes on from the checkpoint, in the run's own directory.
-Outcome continue_run(const Config& config, const RunDirectory& run, const Checkpoint& checkpoint,
+/// Goes on from the checkpoint, in the run's own directory; without one, from the beginning.
+Outcome continue_run(const Config& config, const RunDirectory& run, const Checkpoint* checkpoint,
                      const SessionOptions& options);
 
 /// Goes on from a checkpoint that is not the newest of the run in `directory`: in a new directory

@@ -12,7 +12,9 @@ namespace xgrad {
 
 namespace {
 
-std::uint64_t divided_up(std::uint64_t n, std::uint64_t by) { return (n + by - 1) / by; }
+std::uint64_t divided_up(std::uint64_t n, std::uint64_t by) {
+  return (n + by - 1) / by;
+}
 
 std::uint64_t steps_per_epoch(const TrainConfig& config, std::size_t examples) {
   return divided_up(divided_up(examples, config.batch), config.accumulate);
@@ -167,8 +169,9 @@ void Trainer<T>::restore(const Checkpoint& checkpoint) {
   step_ = checkpoint.step;
 }
 
-#define XGRAD_INSTANTIATE(T)                                                                   \
-  template Metrics evaluate(const SequenceModel<T>&, const Dataset&, const TaskShape&, std::size_t); \
+#define XGRAD_INSTANTIATE(T)                                                           \
+  template Metrics evaluate(const SequenceModel<T>&, const Dataset&, const TaskShape&, \
+                            std::size_t);                                              \
   template class Trainer<T>;
 XGRAD_FOR_EACH_TRAINING_SCALAR(XGRAD_INSTANTIATE)
 

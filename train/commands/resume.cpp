@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <filesystem>
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/train/commands.hpp>
@@ -6,6 +7,8 @@
 #include <xgrad/train/commands/run_source.hpp>
 
 namespace xgrad::commands {
+
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -28,20 +31,24 @@ void check_changes(const Config& config, const RunSource& source,
 }  // namespace
 
 int resume(const ResumeArguments& arguments) {
-  RunSource source = find_run(arguments.run);
+  const SessionOptions options{arguments.quiet};
+  if (fs::exists(arguments.run + "/config.toml") &&
+      list_checkpoints(arguments.run + "/checkpoints").empty()) {  // ended before its first save
+    const RunDirectory run = RunDirectory::open(arguments.run);
+    const Config config = load_config(run.config_path(), arguments.overrides);
+    return report(continue_run(config, run, nullptr, options), arguments.json);
+  }
+
+  const RunSource source = find_run(arguments.run);
   xgrad::check<IoError>(!source.directory.empty(), source.file,
                         " does not lie in a run directory, so there is nothing to resume");
-  const std::string file = source.directory + "/config.toml";
-  const Config config = load_config(file, arguments.overrides);
+  const Config config = load_config(source.directory + "/config.toml", arguments.overrides);
   check_changes(config, source, arguments.allow_change);
-
-  const SessionOptions options{arguments.quiet};
   if (latest_checkpoint(source.directory + "/checkpoints") != source.file) {
     return report(branch_run(config, source.directory, source.checkpoint, options), arguments.json);
   }
-  return report(
-      continue_run(config, RunDirectory::open(source.directory), source.checkpoint, options),
-      arguments.json);
+  const RunDirectory run = RunDirectory::open(source.directory);
+  return report(continue_run(config, run, &source.checkpoint, options), arguments.json);
 }
 
 }  // namespace xgrad::commands
