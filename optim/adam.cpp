@@ -1,10 +1,17 @@
 #include <xgrad/optim/adam.hpp>
 
 #include <cmath>
+#include <limits>
 
 #include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {
+
+// A mean that decays without end would stay a subnormal number, with which processors are slow.
+template <class T>
+static T without_subnormals(T x) {
+  return std::abs(x) < std::numeric_limits<T>::min() ? T(0) : x;
+}
 
 template <class T>
 Adam<T>::Adam(const Parameters<T>& parameters, const OptimizerSettings& settings, Decay decay)
@@ -34,8 +41,8 @@ void Adam<T>::update(const ParameterRun<T>& run) const {
 #pragma omp simd
   for (std::size_t i = 0; i < run.size; ++i) {
     const T gi = grad_scale * g[i] + l2 * x[i];
-    const T mi = m[i] + decay1 * (gi - m[i]);
-    const T vi = beta2 * v[i] + decay2 * gi * gi;
+    const T mi = without_subnormals(m[i] + decay1 * (gi - m[i]));
+    const T vi = without_subnormals(beta2 * v[i] + decay2 * gi * gi);
     m[i] = mi;
     v[i] = vi;
     x[i] = keep * x[i] - step_size * mi / (std::sqrt(vi) * root_scale + eps);
