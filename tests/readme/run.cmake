@@ -1,0 +1,10 @@
+# Runs the program in an empty folder: it must say that it learned and leave a checkpoint that verifies.
+set(folder ${CMAKE_CURRENT_BINARY_DIR}/readme_program_run)
+file(REMOVE_RECURSE ${folder})
+file(MAKE_DIRECTORY ${folder})
+execute_process(COMMAND ${PROGRAM} WORKING_DIRECTORY ${folder} OUTPUT_VARIABLE out COMMAND_ERROR_IS_FATAL ANY)
+message("${out}")
+if(NOT out MATCHES "step 600  loss 0\\.0")
+  message(FATAL_ERROR "the program did not learn to reverse")
+endif()
+execute_process(COMMAND ${XGRAD} verify reverse.h5 WORKING_DIRECTORY ${folder} COMMAND_ERROR_IS_FATAL ANY)
