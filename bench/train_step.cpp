@@ -1,0 +1,197 @@
+// Training steps of one model on one batch, on request: what bench/compare.py sets beside
+// PyTorch's.
+//
+//   train_step --batch 32 --tokens 16 --width 64 --heads 4 --layers 2 --vocabulary 16 --dropout 0.1
+//
+// reads commands from standard input and answers each with one line of JSON:
+//
+//   parameters             names and shapes, in the order of `load`
+//   load FILE              all parameters as raw float32, then ids and targets (B, N) as raw int32
+//   gradients FILE         writes all gradients as raw float32, without dropout and without an
+//   update; the loss step N                 N training steps: seconds of each, the last loss
+//   predict N              N forward passes without a graph: seconds of each
+//   memory                 peak resident bytes
+#include <sys/resource.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <fstream>
+#include <iostream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <xgrad/autograd/cpu.hpp>
+#include <xgrad/autograd/parallel.hpp>
+#include <xgrad/layers/encoder_model.hpp>
+#include <xgrad/optim/adam.hpp>
+
+namespace {
+
+using namespace xgrad;
+
+struct Workload {
+  std::size_t batch = 32, tokens = 16, width = 64, heads = 4, layers = 2, vocabulary = 16;
+  double dropout = 0.1;
+  int threads = 1;
+};
+
+EncoderModelOptions model_options(const Workload& w) {
+  EncoderModelOptions options;
+  options.input.vocabulary = w.vocabulary;
+  options.input.max_length = w.tokens;
+  options.input.features = w.width;
+  options.encoder.layers = w.layers;
+  options.encoder.attention.width = w.width;
+  options.encoder.attention.heads = w.heads;
+  options.encoder.attention.dropout = w.dropout;
+  options.encoder.dropout = w.dropout;
+  options.classes = w.vocabulary;
+  return options;
+}
+
+std::string json(const std::vector<double>& values) {
+  std::ostringstream out;
+  out.precision(9);
+  for (const double value : values) out << (out.tellp() == 0 ? "[" : ", ") << value;
+  return out.str() + "]";
+}
+
+class Bench {
+ public:
+  explicit Bench(const Workload& w)
+      : parameters_(1),
+        model_(parameters_.root(), model_options(w)),
+        optimizer_(parameters_, {}, Decay::gradient),
+        ids_(empty<std::int32_t>({w.batch, w.tokens})),
+        targets_(empty<std::int32_t>({w.batch, w.tokens})) {
+    for (std::size_t i = 0; i < ids_.size(); ++i) {
+      ids_.data()[i] = std::int32_t(Rng(2).below(w.vocabulary, i));
+      targets_.data()[i] = std::int32_t(Rng(3).below(w.vocabulary, i));
+    }
+  }
+
+  std::string parameters() const {
+    std::ostringstream out;
+    for (const auto& p : parameters_) {
+      out << (out.tellp() == 0 ? "[" : ", ") << "[\"" << p.name << "\", [";
+      const Shape& shape = p.variable.shape();
+      for (std::size_t i = 0; i < shape.size(); ++i) out << (i > 0 ? ", " : "") << shape[i];
+      out << "]]";
+    }
+    return out.str() + "]";
+  }
+
+  void load(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    const auto read = [&](auto& tensor) {
+      file.read(reinterpret_cast<char*>(tensor.data()), std::streamsize(tensor.size() * 4));
+    };
+    for (const auto& p : parameters_) read(p.variable.mutable_value());
+    read(ids_);
+    read(targets_);
+    if (!file || file.peek() != EOF)
+      throw std::runtime_error("load: " + path + " does not fit the model");
+  }
+
+  double gradients(const std::string& path) {
+    const double loss = forward_backward(Context{});
+    std::ofstream file(path, std::ios::binary);
+    for (const auto& p : parameters_) {
+      const auto& grad = p.variable.grad();
+      file.write(reinterpret_cast<const char*>(grad.data()), std::streamsize(grad.size() * 4));
+    }
+    return loss;
+  }
+
+  double step() {
+    Context context;
+    context.training = true;
+    context.rng = Rng(1) / "dropout" / optimizer_.steps();
+    const double loss = forward_backward(context);
+    optimizer_.step(1e-3);
+    return loss;
+  }
+
+  double predict() const {
+    const NoGrad no_grad;
+    return double(model_(input(), Context{}).value().data()[0]);
+  }
+
+ private:
+  ModelInput<float> input() const { return {&ids_, nullptr, nullptr}; }
+
+  double forward_backward(const Context& context) {
+    parameters_.zero_grad();
+    const Variable<float> loss = cross_entropy(model_(input(), context), targets_);
+    loss.backward();
+    return double(loss.value().data()[0]);
+  }
+
+  Parameters<float> parameters_;
+  EncoderModel<float> model_;
+  Adam<float> optimizer_;
+  Ids ids_, targets_;
+};
+
+template <class F>
+std::string timed(int count, const F& f) {
+  std::vector<double> seconds;
+  double last = 0;
+  for (int i = 0; i < count; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    last = f();
+    seconds.push_back(
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  }
+  return "{\"seconds\": " + json(seconds) + ", \"last\": " + std::to_string(last) + "}";
+}
+
+std::string answer(Bench& bench, const std::string& command, std::istream& arguments) {
+  std::string path;
+  int count = 1;
+  if (command == "parameters") return bench.parameters();
+  if (command == "load" && arguments >> path) {
+    bench.load(path);
+    return "{}";
+  }
+  if (command == "gradients" && arguments >> path) return json({bench.gradients(path)});
+  if (command == "step" && arguments >> count) return timed(count, [&] { return bench.step(); });
+  if (command == "predict" && arguments >> count)
+    return timed(count, [&] { return bench.predict(); });
+  if (command == "memory") {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return json({double(usage.ru_maxrss) * 1024});
+  }
+  throw std::runtime_error("unknown command: " + command);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Workload w;
+  CLI::App app("Training steps on request, for bench/compare.py");
+  app.add_option("--batch", w.batch);
+  app.add_option("--tokens", w.tokens);
+  app.add_option("--width", w.width);
+  app.add_option("--heads", w.heads);
+  app.add_option("--layers", w.layers);
+  app.add_option("--vocabulary", w.vocabulary);
+  app.add_option("--dropout", w.dropout);
+  app.add_option("--threads", w.threads);
+  CLI11_PARSE(app, argc, argv);
+  set_threads(w.threads);
+  try {
+    Bench bench(w);
+    for (std::string line; std::getline(std::cin, line);) {
+      std::istringstream arguments(line);
+      std::string command;
+      arguments >> command;
+      std::cout << answer(bench, command, arguments) << std::endl;
+    }
+  } catch (const std::exception& error) {
+    std::cerr << error.what() << '\n';
+    return 1;
+  }
+}
