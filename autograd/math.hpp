@@ -1,9 +1,10 @@
 // Elementary functions that the compiler can vectorise, for kernels. Not installed.
 //
-// For float these are short polynomials without branches or calls, so a plain loop over them becomes vector
-// code; for double and long double, where accuracy comes first, they are the C library's. Reductions in
-// kernels are written as `#pragma omp simd reduction(+ : sum)`, which lets the compiler add in lanes without
-// -ffast-math; tensors are aligned, so the order of the additions depends on the shape alone.
+// For float these are short polynomials without branches or calls, so a plain loop over them
+// becomes vector code; for double and long double, where accuracy comes first, they are the C
+// library's. Reductions in kernels are written as `#pragma omp simd reduction(+ : sum)`, which lets
+// the compiler add in lanes without -ffast-math; tensors are aligned, so the order of the additions
+// depends on the shape alone.
 #pragma once
 
 #include <bit>
@@ -14,7 +15,8 @@
 
 namespace xgrad::detail {
 
-/// e^x. For float: relative error below 2e-7 over the whole range; 0 below -87.3, NaN stays NaN.
+/// e^x. For float: relative error below 2e-7 in [-87.3, 88.3]; 0 below, e^88.3 above, NaN stays
+/// NaN.
 template <class T>
 inline T exp(T x) {
   if constexpr (std::is_same_v<T, float>) {
@@ -61,11 +63,12 @@ inline T tanh(T x) {
   }
 }
 
-/// erf x. For float: absolute error below 2e-7.
+/// erf x. For float: absolute error below 4e-7.
 template <class T>
 inline T erf(T x) {
   if constexpr (std::is_same_v<T, float>) {
-    // x P(x^2) / Q(x^2) on [-4, 4], outside of which erf is 1 to float's precision (Eigen's coefficients).
+    // x P(x^2) / Q(x^2) on [-4, 4], outside of which erf is 1 to float's precision (Eigen's
+    // coefficients).
     float c = x < -4.0f ? -4.0f : x;
     c = c > 4.0f ? 4.0f : c;
     const float s = c * c;

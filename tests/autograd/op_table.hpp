@@ -35,7 +35,8 @@ struct OpCase {
   std::string variant = {};  ///< letters and digits; empty where an op has one row
   /// A case that depends on rng alone. `n` is the extent along which the op's inner loop runs:
   /// gradients are checked for n in 1 ... 5, float against double for n in 1 ... 67, numbers of
-  /// threads against each other for n = 3001. Keep all other extents at 1 ... 3 and stay at a distance of 0.1 from kinks.
+  /// threads against each other for n = 3001. Keep all other extents at 1 ... 3 and stay at a
+  /// distance of 0.1 from kinks.
   std::function<Sample(const Rng& rng, std::size_t n)> sample = {};
   /// Calls that must throw ShapeError, its message starting with "<op>:". Empty only for ops that
   /// accept any shape.
