@@ -35,7 +35,7 @@ struct OpCase {
   std::string variant = {};  ///< letters and digits; empty where an op has one row
   /// A case that depends on rng alone. `n` is the extent along which the op's inner loop runs:
   /// gradients are checked for n in 1 ... 5, float against double for n in 1 ... 67, numbers of
-  /// threads against each other for n = 3001. Keep all other extents at 1 ... 3 and stay at a
+  /// threads against each other for n = `large`. Keep all other extents at 1 ... 3 and stay at a
   /// distance of 0.1 from kinks.
   std::function<Sample(const Rng& rng, std::size_t n)> sample = {};
   /// Calls that must throw ShapeError, its message starting with "<op>:". Empty only for ops that
@@ -46,6 +46,8 @@ struct OpCase {
   double float_tolerance = 64;
   /// The size of what the op adds up, where the terms may cancel.
   double terms = 0;
+  /// An n at which the op runs in several parallel blocks; less where the work grows as its square.
+  std::size_t large = 20011;
 };
 
 /// The row's name in a failure.

@@ -112,7 +112,8 @@ OpCase self_attention_case(const Kind& kind) {
             self_attention(x, {.key_mask = std::make_shared<Mask>(full<std::uint8_t>({2, 2}, 1))});
           },
           [=] { self_attention(x, {.dropout = {.p = -0.5}}); },
-      }};
+      },
+      .large = kind.wide ? 20011u : 701u};
 }
 
 }  // namespace
