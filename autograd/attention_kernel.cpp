@@ -13,9 +13,11 @@
 namespace xgrad::detail {
 
 namespace {
-
 constexpr std::size_t kBlockElements =
-    65536;  // of a block of scores: it stays in the second-level cache
+    65536;                            // of a block of scores: it stays in the second-level cache
+constexpr std::size_t kMinRows = 64;  // of a block, however many keys: few rows make slow products
+constexpr std::size_t kChunkElements =
+    4096;  // of dropout factors: they stay in the first-level cache
 constexpr std::size_t kTaskWork = 1 << 18;  // multiplications that pay for a parallel task
 
 template <class T>
@@ -47,19 +49,31 @@ void multiply(T* x, T factor, std::size_t n) {
 // of the scores, p (ds - mean). Where one p is nearly 1 that difference cancels; the rounding error
 // of the mean is what the differences still have as their own mean.
 template <class T, class Factor>
-void backward_row(T* s, T* ds, std::size_t n, T lse, T mean, const Factor& factor) {
-  T error = 0;
-#pragma omp simd reduction(+ : error)
-  for (std::size_t j = 0; j < n; ++j) {
-    s[j] = detail::exp(s[j] - lse);
+void backward_row(T* s, T* ds, std::size_t n, const T* normaliser, T mean, const Factor& factor) {
+  const T largest = normaliser[0], inverse = normaliser[1];
+  const T error = sum_terms<T>(n, [=](std::size_t j) {
+    s[j] = detail::exp(s[j] - largest) * inverse;
     ds[j] = factor(j) * ds[j] - mean;
-    error += s[j] * ds[j];
-  }
+    return s[j] * ds[j];
+  });
 #pragma omp simd
   for (std::size_t j = 0; j < n; ++j) {
     ds[j] = s[j] * (ds[j] - error);
     s[j] *= factor(j);
   }
+}
+
+template <class T>
+std::size_t padded(std::size_t keys) {
+  return (keys + kLanes<T> - 1) / kLanes<T> * kLanes<T>;
+}
+
+// Writes `value` behind the keys of every row, up to whole lanes: loops over them have no
+// remainder.
+template <class T>
+void pad_rows(T* x, std::size_t rows, std::size_t stride, std::size_t keys, T value) {
+  for (std::size_t i = 0; i < rows; ++i)
+    std::fill(x + i * stride + keys, x + i * stride + padded<T>(keys), value);
 }
 
 }  // namespace
@@ -73,8 +87,9 @@ AttentionKernel<T>::AttentionKernel(const Attention& options, const AttentionSiz
       stride_((std::max<std::size_t>(1, sizes.keys) + 15) / 16 * 16),
       keys_(sizes.batch, sizes.keys),
       gaps_(sizes.batch, 0) {
-  block_rows_ =
-      std::clamp<std::size_t>(kBlockElements / stride_, 1, std::max<std::size_t>(1, sizes.queries));
+  block_rows_ = std::min(std::max(kBlockElements / stride_, kMinRows),
+                         std::max<std::size_t>(1, sizes.queries));
+  chunk_rows_ = std::clamp<std::size_t>(kChunkElements / stride_, 1, block_rows_);
   if (!options_.key_mask) return;
   for (std::size_t b = 0; b < sizes.batch; ++b) {
     const std::uint8_t* keep = options_.key_mask->data() + b * sizes.keys;
@@ -83,26 +98,31 @@ AttentionKernel<T>::AttentionKernel(const Attention& options, const AttentionSiz
   }
 }
 
-// Calls body(block, scratch) for all blocks, those of a head in order on one thread.
+// Calls body(block, scratch) for all blocks, in parallel; in backward those of a head in order on
+// one thread, as they add to the same dk and dv.
 template <class T>
 template <class Body>
-void AttentionKernel<T>::for_each_block(std::size_t width, std::size_t score_blocks,
-                                        const Body& body) const {
-  const std::size_t work = std::max<std::size_t>(1, sizes_.queries * sizes_.keys * width);
-  const std::size_t heads = options_.heads, block = block_rows_ * stride_;
-  const auto run = [&](std::size_t begin, std::size_t end) {
-    Tensor<T> memory = empty<T>({score_blocks * block + stride_ + block_rows_});
-    T* const rest = memory.data() + score_blocks * block;
-    const Scratch scratch{memory.data(), memory.data() + block, rest, rest + stride_};
-    for (std::size_t i = begin; i < end; ++i) {
-      const std::size_t b = i / heads;
-      for (std::size_t row = 0; row < sizes_.queries; row += block_rows_) {
-        body(Block{b, i % heads, row, std::min(block_rows_, sizes_.queries - row), keys_[b]},
-             scratch);
-      }
-    }
-  };
-  parallel_for(sizes_.batch * heads, std::max<std::size_t>(1, kTaskWork / work), run);
+void AttentionKernel<T>::for_each_block(std::size_t width, bool backward, const Body& body) const {
+  // Blocks of a head; an empty one where there are no queries, so that its gradients are written.
+  const std::size_t a_head =
+      std::max<std::size_t>(1, (sizes_.queries + block_rows_ - 1) / block_rows_);
+  const std::size_t work = block_rows_ * sizes_.keys * width, size = block_rows_ * stride_;
+  std::size_t grain = std::max<std::size_t>(1, kTaskWork / std::max<std::size_t>(1, work));
+  if (backward) grain = (grain + a_head - 1) / a_head * a_head;
+  parallel_for(sizes_.batch * options_.heads * a_head, grain,
+               [&](std::size_t begin, std::size_t end) {
+                 Tensor<T> memory = empty<T>({(backward ? 2 : 1) * size + chunk_rows_ * stride_});
+                 T* const factors = memory.data() + size;
+                 const Scratch scratch{memory.data(), factors,
+                                       backward ? factors + chunk_rows_ * stride_ : nullptr};
+                 for (std::size_t i = begin; i < end; ++i) {
+                   const std::size_t head = i / a_head, b = head / options_.heads,
+                                     row = i % a_head * block_rows_;
+                   body(Block{b, head % options_.heads, row,
+                              std::min(block_rows_, sizes_.queries - row), keys_[b]},
+                        scratch);
+                 }
+               });
 }
 
 // s = scale Q K^T, -inf where the key is masked.
@@ -111,6 +131,7 @@ void AttentionKernel<T>::compute_scores(const AttentionInputs<T>& in, const Bloc
   gemm(at.rows, at.keys, in.q.width, scale_,
        view(in.q.head(at.b, at.h) + at.begin * in.q.row, in.q.row),
        view(in.k.head(at.b, at.h), in.k.row, Transpose::yes), T(0), s, stride_);
+  pad_rows(s, at.rows, stride_, at.keys, -std::numeric_limits<T>::infinity());
   if (!gaps_[at.b]) return;
   const std::uint8_t* keep = options_.key_mask->data() + at.b * sizes_.keys;
   for (std::size_t i = 0; i < at.rows; ++i, s += stride_) {
@@ -120,25 +141,30 @@ void AttentionKernel<T>::compute_scores(const AttentionInputs<T>& in, const Bloc
   }
 }
 
-// The dropout factors of a row of a block; null without dropout.
+// The dropout factors of a row of a block, computed some rows at a time; null without dropout.
+// Requires: the rows are asked for in order.
 template <class T>
 const T* AttentionKernel<T>::dropout_row(const Block& at, std::size_t row, T* buffer) const {
   const Dropout& dropout = options_.dropout;
   if (dropout.p == 0) return nullptr;
-  dropout_factors(dropout.rng, dropout.p, dropout.first_sample + std::uint32_t(at.b),
-                  std::uint32_t(at.h), std::uint32_t(at.begin + row), at.keys, buffer);
-  return buffer;
+  if (row % chunk_rows_ == 0) {
+    const std::size_t rows = std::min(chunk_rows_, at.rows - row);
+    dropout_factors(dropout.rng, dropout.p, dropout.first_sample + std::uint32_t(at.b),
+                    std::uint32_t(at.h), std::uint32_t(at.begin + row), rows, padded<T>(at.keys),
+                    buffer, stride_);
+  }
+  return buffer + row % chunk_rows_ * stride_;
 }
 
 template <class T>
-std::size_t AttentionKernel<T>::first_lse(const Block& at) const {
-  return (at.b * options_.heads + at.h) * sizes_.queries + at.begin;
+std::size_t AttentionKernel<T>::first_normaliser(const Block& at) const {
+  return 2 * ((at.b * options_.heads + at.h) * sizes_.queries + at.begin);
 }
 
 template <class T>
 void AttentionKernel<T>::forward(const AttentionInputs<T>& in, const Tokens<T>& y) {
-  lse_ = empty<T>({sizes_.batch, options_.heads, sizes_.queries});
-  for_each_block(in.q.width + in.v.width, 1, [&](const Block& at, const Scratch& scratch) {
+  normalisers_ = empty<T>({sizes_.batch, options_.heads, sizes_.queries, 2});
+  for_each_block(in.q.width + in.v.width, false, [&](const Block& at, const Scratch& scratch) {
     forward_block(in, at, y, scratch);
   });
 }
@@ -152,29 +178,31 @@ void AttentionKernel<T>::forward_block(const AttentionInputs<T>& in, const Block
     return;
   }
   compute_scores(in, at, scratch.scores);
-  T* const lse = lse_.data() + first_lse(at);
+  T* const normalisers = normalisers_.data() + first_normaliser(at);
+  const std::size_t n = padded<T>(at.keys);
   for (std::size_t i = 0; i < at.rows; ++i) {
     T* p = scratch.scores + i * stride_;
-    const T largest = row_max(p, at.keys);
-    const T sum = exp_row(p, at.keys, largest, p);
-    lse[i] = largest + std::log(sum);
-    scratch.inverse[i] = T(1) / sum;
-    if (const T* factors = dropout_row(at, i, scratch.factors)) multiply(p, factors, at.keys);
+    const T largest = row_max(p, n);
+    normalisers[2 * i] = largest;
+    normalisers[2 * i + 1] = T(1) / exp_row(p, n, largest, p);
+    if (const T* factors = dropout_row(at, i, scratch.factors)) multiply(p, factors, n);
   }
   gemm(at.rows, y.width, at.keys, T(1), view(scratch.scores, stride_),
        view(in.v.head(at.b, at.h), in.v.row), T(0), out, y.row);
-  for (std::size_t i = 0; i < at.rows; ++i) multiply(out + i * y.row, scratch.inverse[i], y.width);
+  for (std::size_t i = 0; i < at.rows; ++i) {
+    multiply(out + i * y.row, normalisers[2 * i + 1], y.width);
+  }
 }
 
 // With P = softmax(S), S = scale Q K^T, dropout factors F and Y = (F P) V, for a head (products of
 // capitals by element where there are no vectors):
 //   d(F P) = dY V^T,  dS = P (F d(F P) - D) with D_i = sum_j P_ij F_ij d(F P)_ij = dY_i . Y_i,
 //   dV = (F P)^T dY,  dQ = scale dS K,  dK = scale dS^T Q.
-// P is computed again from S and the saved log-sum-exp. Fully masked rows have no gradient.
+// P is computed again from S and what normalised its rows. Fully masked rows have no gradient.
 template <class T>
 void AttentionKernel<T>::backward(const AttentionInputs<T>& in, const Tokens<const T>& y,
                                   const Tokens<const T>& dy, const AttentionGradients<T>& d) const {
-  for_each_block(2 * (in.q.width + in.v.width), 2, [&](const Block& at, const Scratch& scratch) {
+  for_each_block(2 * (in.q.width + in.v.width), true, [&](const Block& at, const Scratch& scratch) {
     if (at.begin == 0) {
       zero_rows(d.k, at.b, at.h, at.keys, sizes_.keys);
       zero_rows(d.v, at.b, at.h, at.keys, sizes_.keys);
@@ -199,15 +227,17 @@ void AttentionKernel<T>::backward_block(const AttentionInputs<T>& in, const Bloc
   compute_scores(in, at, s);
   gemm(at.rows, at.keys, y.width, T(1), view(dout, dy.row),
        view(in.v.head(at.b, at.h), in.v.row, Transpose::yes), T(0), ds, stride_);
-  const T* lse = lse_.data() + first_lse(at);
+  pad_rows(ds, at.rows, stride_, at.keys, T(0));
+  const T* normalisers = normalisers_.data() + first_normaliser(at);
   for (std::size_t i = 0; i < at.rows; ++i) {
     T *row = s + i * stride_, *drow = ds + i * stride_;
     const T mean = dot(dout + i * dy.row, out + i * y.row, y.width);
     if (const T* factors = dropout_row(at, i, scratch.factors)) {
-      backward_row(row, drow, at.keys, lse[i], mean,
+      backward_row(row, drow, padded<T>(at.keys), normalisers + 2 * i, mean,
                    [factors](std::size_t j) { return factors[j]; });
     } else {
-      backward_row(row, drow, at.keys, lse[i], mean, [](std::size_t) { return T(1); });
+      backward_row(row, drow, padded<T>(at.keys), normalisers + 2 * i, mean,
+                   [](std::size_t) { return T(1); });
     }
   }
   const T first = at.begin == 0 ? T(0) : T(1);  // later blocks of a head add to dk and dv

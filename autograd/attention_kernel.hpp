@@ -40,9 +40,9 @@ struct AttentionGradients {
   GradientTokens<T> q, k, v;
 };
 
-/// Keeps one log-sum-exp a head and query from forward for backward. While it runs, a thread holds
-/// one block (forward) or two (backward) of scores, some query rows by all keys, of bounded size:
-/// memory is linear in the number of tokens.
+/// Keeps two numbers a head and query for backward: those that normalise its row of the softmax.
+/// While it runs, a thread holds one block (forward) or two (backward) of scores, some query rows
+/// by all keys: memory is linear in the number of tokens.
 template <class T>
 class AttentionKernel {
  public:
@@ -58,17 +58,17 @@ class AttentionKernel {
   struct Block {
     std::size_t b, h, begin, rows, keys;
   };
-  // What a thread works in: `scores` and `dscores` (block_rows_, stride_), a row of dropout
-  // factors, and the reciprocal sums of the rows.
+  // What a thread works in: (block_rows_, stride_), (chunk_rows_, stride_), and in backward again
+  // (block_rows_, stride_).
   struct Scratch {
-    T *scores, *dscores, *factors, *inverse;
+    T *scores, *factors, *dscores;
   };
 
   template <class Body>
-  void for_each_block(std::size_t width, std::size_t score_blocks, const Body& body) const;
+  void for_each_block(std::size_t width, bool backward, const Body& body) const;
   void compute_scores(const AttentionInputs<T>& in, const Block& at, T* s) const;
   const T* dropout_row(const Block& at, std::size_t row, T* buffer) const;
-  std::size_t first_lse(const Block& at) const;
+  std::size_t first_normaliser(const Block& at) const;
   void forward_block(const AttentionInputs<T>& in, const Block& at, const Tokens<T>& y,
                      const Scratch& scratch);
   void backward_block(const AttentionInputs<T>& in, const Block& at, const Tokens<const T>& y,
@@ -78,10 +78,12 @@ class AttentionKernel {
   Attention options_;
   AttentionSizes sizes_;
   T scale_;
-  std::size_t block_rows_, stride_;  // of a block of scores
-  std::vector<std::size_t> keys_;    // a sample: the keys from here on are all masked
-  std::vector<std::uint8_t> gaps_;   // a sample: whether a key before is masked too
-  Tensor<T> lse_;                    // (batch, heads, queries)
+  std::size_t stride_;              // from row to row of a block of scores
+  std::size_t block_rows_;          // of a block of scores
+  std::size_t chunk_rows_;          // whose dropout factors are computed together
+  std::vector<std::size_t> keys_;   // a sample: the keys from here on are all masked
+  std::vector<std::uint8_t> gaps_;  // a sample: whether a key before is masked too
+  Tensor<T> normalisers_;  // (batch, heads, queries, 2): a row's maximum, 1 / sum exp(s - maximum)
 };
 
 }  // namespace xgrad::detail

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <limits>
 #include <type_traits>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/autograd/lanes.hpp>
 #include <xgrad/autograd/math.hpp>
 
 namespace xgrad::detail {
@@ -44,40 +44,29 @@ inline Shape index_of(std::size_t offset, const Shape& shape) {
 /// The largest element; -inf when there is none.
 template <class T>
 T row_max(const T* x, std::size_t n) {
-  T largest = -std::numeric_limits<T>::infinity();
-#pragma omp simd reduction(max : largest)
-  for (std::size_t i = 0; i < n; ++i) largest = x[i] > largest ? x[i] : largest;
-  return largest;
+  return max_terms<T>(n, [x](std::size_t i) { return x[i]; });
+}
+
+template <class T>
+T row_sum(const T* x, std::size_t n) {
+  return sum_terms<T>(n, [x](std::size_t i) { return x[i]; });
+}
+
+template <class T>
+T dot(const T* x, const T* y, std::size_t n) {
+  return sum_terms<T>(n, [x, y](std::size_t i) { return x[i] * y[i]; });
 }
 
 /// y = exp(x - shift); returns the sum of y. x and y may be the same.
 template <class T>
 T exp_row(const T* x, std::size_t n, T shift, T* y) {
-  T sum = 0;
-#pragma omp simd reduction(+ : sum)
-  for (std::size_t i = 0; i < n; ++i) {
-    const T e = detail::exp(x[i] - shift);
-    y[i] = e;
-    sum += e;
-  }
-  return sum;
+  return sum_terms<T>(n, [=](std::size_t i) { return y[i] = detail::exp(x[i] - shift); });
 }
 
 /// sum exp(x - shift)
 template <class T>
 T exp_sum(const T* x, std::size_t n, T shift) {
-  T sum = 0;
-#pragma omp simd reduction(+ : sum)
-  for (std::size_t i = 0; i < n; ++i) sum += detail::exp(x[i] - shift);
-  return sum;
-}
-
-template <class T>
-T dot(const T* x, const T* y, std::size_t n) {
-  T sum = 0;
-#pragma omp simd reduction(+ : sum)
-  for (std::size_t i = 0; i < n; ++i) sum += x[i] * y[i];
-  return sum;
+  return sum_terms<T>(n, [=](std::size_t i) { return detail::exp(x[i] - shift); });
 }
 
 }  // namespace xgrad::detail

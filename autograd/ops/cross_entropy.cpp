@@ -75,20 +75,31 @@ struct CrossEntropyOp final : Op<T> {
     parallel_for(rows.count, rows.grain(), [&](std::size_t begin, std::size_t end) {
       for (std::size_t row = begin; row < end; ++row) {
         T* d = target.data + row * rows.width;
-        if (target.fresh) std::fill_n(d, rows.width, T(0));
-        if (scale == T(0) || !counts(row)) continue;
-        const auto y = std::size_t(targets.data()[row]);
-        const T own = T(1 - options.label_smoothing) * class_weight(y), all = own + even_sum,
-                shift = lse(row);
-        const T* z = logits->data() + row * rows.width;
-        const T* rest = even.data();
-#pragma omp simd
-        for (std::size_t c = 0; c < rows.width; ++c) {
-          d[c] += scale * (all * detail::exp(z[c] - shift) - rest[c]);
+        if (scale != T(0) && counts(row)) {
+          backward_row(row, scale, even.data(), even_sum, target.fresh, d);
+        } else if (target.fresh) {
+          std::fill_n(d, rows.width, T(0));
         }
-        d[y] -= scale * own;
       }
     });
+  }
+
+  void backward_row(std::size_t row, T scale, const T* even, T even_sum, bool fresh, T* d) const {
+    const std::size_t n = rows.width;
+    const auto y = std::size_t(targets.data()[row]);
+    const T own = T(1 - options.label_smoothing) * class_weight(y);
+    const T all = own + even_sum, shift = lse.data()[row];
+    const T* z = logits->data() + row * n;
+    if (fresh) {
+#pragma omp simd
+      for (std::size_t c = 0; c < n; ++c)
+        d[c] = scale * (all * detail::exp(z[c] - shift) - even[c]);
+    } else {
+#pragma omp simd
+      for (std::size_t c = 0; c < n; ++c)
+        d[c] += scale * (all * detail::exp(z[c] - shift) - even[c]);
+    }
+    d[y] -= scale * own;
   }
 
   void check_inputs(const Shape& shape) const {

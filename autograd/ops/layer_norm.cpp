@@ -44,21 +44,16 @@ struct LayerNorm final : Op<T> {
     const std::size_t n = rows.width;
     const T* in = x->data() + row * n;
     const T first = in[0];  // subtracted first: a common offset costs no precision
-    T sum = 0;
-#pragma omp simd reduction(+ : sum)
-    for (std::size_t i = 0; i < n; ++i) sum += in[i] - first;
-    const T m = sum / T(n);
-    T squares = 0;
-#pragma omp simd reduction(+ : squares)
-    for (std::size_t i = 0; i < n; ++i) {
-      const T difference = in[i] - first - m;
-      squares += difference * difference;
-    }
+    const T m = detail::sum_terms<T>(n, [=](std::size_t i) { return y[i] = in[i] - first; }) / T(n);
+    const T squares = detail::sum_terms<T>(n, [=](std::size_t i) {
+      y[i] -= m;
+      return y[i] * y[i];
+    });
     const T variance = squares / T(n) + T(eps);
     const T r = variance == T(0) ? T(0) : T(1) / std::sqrt(variance);
     const T* w = weight->data();
 #pragma omp simd
-    for (std::size_t i = 0; i < n; ++i) y[i] = (in[i] - first - m) * r * w[i] + bias[i];
+    for (std::size_t i = 0; i < n; ++i) y[i] = y[i] * r * w[i] + bias[i];
     mean(row) = m;
     rstd(row) = r;
   }
@@ -66,58 +61,55 @@ struct LayerNorm final : Op<T> {
   // With xhat = r (x - mean), r = (var + eps)^(-1/2): dvar/dx_i = 2 (x_i - mean) / D, so dr/dx_i =
   // -r^2 xhat_i / D and dxhat_j/dx_i = r (delta_ij - 1/D - xhat_j xhat_i / D). For g = dxhat =
   // weight dy:
-  //   dx = r (g - mean(g) - xhat mean(g xhat)),  dweight = sum over rows of dy xhat,  dbias = sum
-  //   over rows of dy.
+  //   dx = r (g - mean(g) - xhat mean(g xhat)), dweight = sum over rows of dy xhat,
+  //   dbias = sum over rows of dy.
   void backward(Tensor<T> dy, Grads<T>& dx) const override {
     using Target = typename Grads<T>::Target;
     const Target d = dx.wants(0) ? dx.target(0) : Target{nullptr, false};
     const std::size_t grain = 4 * rows.grain(), blocks = (rows.count + grain - 1) / grain;
-    Tensor<T> columns =
-        zeros<T>({blocks, 2, rows.width});  // each block's sums for dweight and dbias
+    // For each block: its sums for dweight and dbias, and a row of xhat.
+    Tensor<T> columns = zeros<T>({blocks, 3, rows.width});
     parallel_for(rows.count, grain, [&](std::size_t begin, std::size_t end) {
-      T* dweight = columns.data() + begin / grain * 2 * rows.width;
+      T* sums = columns.data() + begin / grain * 3 * rows.width;
       for (std::size_t row = begin; row < end; ++row) {
-        backward_row(row, dy.data() + row * rows.width, dweight, dweight + rows.width, d);
+        backward_row(row, dy.data() + row * rows.width, sums, d);
       }
     });
     for (std::size_t i = 0; i < 2; ++i) {
       if (!dx.wants(1 + i)) continue;
       Tensor<T> sum = zeros<T>({rows.width});
       for (std::size_t block = 0; block < blocks; ++block) {
-        const T* term = columns.data() + (2 * block + i) * rows.width;
+        const T* term = columns.data() + (3 * block + i) * rows.width;
         for (std::size_t j = 0; j < rows.width; ++j) sum(j) += term[j];
       }
       dx.add(1 + i, std::move(sum));
     }
   }
 
-  void backward_row(std::size_t row, const T* dy, T* dweight, T* dbias,
-                    typename Grads<T>::Target target) const {
+  // Leaves g in dy.
+  void backward_row(std::size_t row, T* dy, T* sums, typename Grads<T>::Target target) const {
     const std::size_t n = rows.width;
     const T* in = x->data() + row * n;
     const T* w = weight->data();
+    T *dweight = sums, *dbias = sums + n, *xhat = sums + 2 * n;
     const T first = in[0], m = mean(row), r = rstd(row);
-    T sum = 0, sum_xhat = 0;
-#pragma omp simd reduction(+ : sum, sum_xhat)
-    for (std::size_t i = 0; i < n; ++i) {
-      const T xhat = (in[i] - first - m) * r;
-      const T g = dy[i] * w[i];
-      dweight[i] += dy[i] * xhat;
-      dbias[i] += dy[i];
-      sum += g;
-      sum_xhat += g * xhat;
-    }
+    const T a = detail::sum_terms<T>(n,
+                                     [=](std::size_t i) {
+                                       xhat[i] = (in[i] - first - m) * r;
+                                       dweight[i] += dy[i] * xhat[i];
+                                       dbias[i] += dy[i];
+                                       return dy[i] *= w[i];
+                                     }) /
+                T(n);
     if (!target.data) return;
+    const T b = detail::dot(dy, xhat, n) / T(n);
     T* dx = target.data + row * n;
-    const T a = sum / T(n), b = sum_xhat / T(n);
     if (target.fresh) {
 #pragma omp simd
-      for (std::size_t i = 0; i < n; ++i)
-        dx[i] = r * (dy[i] * w[i] - a - (in[i] - first - m) * r * b);
+      for (std::size_t i = 0; i < n; ++i) dx[i] = r * (dy[i] - a - xhat[i] * b);
     } else {
 #pragma omp simd
-      for (std::size_t i = 0; i < n; ++i)
-        dx[i] += r * (dy[i] * w[i] - a - (in[i] - first - m) * r * b);
+      for (std::size_t i = 0; i < n; ++i) dx[i] += r * (dy[i] - a - xhat[i] * b);
     }
   }
 

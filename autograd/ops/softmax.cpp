@@ -42,12 +42,10 @@ struct Softmax final : Op<T> {
         const T* out = y->data() + row * rows.width;
         T* d = dy.data() + row * rows.width;
         const T mean = detail::dot(d, out, rows.width);
-        T error = 0;
-#pragma omp simd reduction(+ : error)
-        for (std::size_t i = 0; i < rows.width; ++i) {
+        const T error = detail::sum_terms<T>(rows.width, [=](std::size_t i) {
           d[i] -= mean;
-          error += d[i] * out[i];
-        }
+          return d[i] * out[i];
+        });
 #pragma omp simd
         for (std::size_t i = 0; i < rows.width; ++i) d[i] = out[i] * (d[i] - error);
       }
@@ -85,9 +83,7 @@ struct LogSoftmax final : Op<T> {
       for (std::size_t row = begin; row < end; ++row) {
         const T* out = y->data() + row * rows.width;
         T* d = dy.data() + row * rows.width;
-        T sum = 0;
-#pragma omp simd reduction(+ : sum)
-        for (std::size_t i = 0; i < rows.width; ++i) sum += d[i];
+        const T sum = detail::row_sum(d, rows.width);
 #pragma omp simd
         for (std::size_t i = 0; i < rows.width; ++i) d[i] -= detail::exp(out[i]) * sum;
       }

@@ -286,8 +286,10 @@ TEST(Attention, NothingInNothingOut) {
   y.backward(full({2, 5, 3}, 1.0));
   EXPECT_TRUE(same_bits(q.grad(), zeros<double>({2, 5, 4})));
   const V none(zeros<double>({2, 0, 4}), true), keys(full({2, 5, 4}, 1.0), true);
-  attention(none, keys, keys, {}).backward(zeros<double>({2, 0, 4}));
+  const V values(full({2, 5, 4}, 1.0), true);
+  attention(none, keys, values, {}).backward(zeros<double>({2, 0, 4}));
   EXPECT_TRUE(same_bits(keys.grad(), zeros<double>({2, 5, 4})));
+  EXPECT_TRUE(same_bits(values.grad(), zeros<double>({2, 5, 4})));
 }
 
 TEST(Attention, S2_2_NamesTheAxis) {
