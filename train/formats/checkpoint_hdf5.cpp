@@ -2,7 +2,6 @@
 // description.
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <map>
 #include <optional>
 

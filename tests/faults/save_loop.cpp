@@ -1,0 +1,36 @@
+// save_loop DIRECTORY PROGRESS FIRST LAST: saves a checkpoint of each step and prunes to two, as a
+// run does. Each save that succeeded is noted by a directory in PROGRESS, so that faults of other
+// calls leave the notes alone. save_loop DIRECTORY: prints the step of the latest checkpoint, which
+// it loads.
+#include <sys/stat.h>
+#include <train/checkpoints.hpp>
+
+#include <cstdio>
+#include <string>
+
+#include <xgrad/autograd/check.hpp>
+#include <xgrad/train/publish.hpp>
+
+using namespace xgrad;
+
+int main(int argc, char** argv) try {
+  const std::string directory = argv[1];
+  if (argc == 2) {
+    const Checkpoint latest = load_checkpoint(latest_checkpoint(directory));
+    std::printf("%d\n", int(latest.step));
+    return 0;
+  }
+  for (int step = std::stoi(argv[3]); step <= std::stoi(argv[4]); ++step) {
+    Checkpoint checkpoint = test::small_checkpoint();
+    checkpoint.step = std::uint64_t(step);
+    publish(directory, checkpoint_name(checkpoint.step), to_hdf5(checkpoint));
+    ::mkdir((argv[2] + ("/" + std::to_string(step))).c_str(), 0700);
+    prune(directory, 2, 0);
+  }
+} catch (const IoError& error) {
+  std::fprintf(stderr, "%s\n", error.what());
+  return 6;
+} catch (const CheckpointError& error) {
+  std::fprintf(stderr, "%s\n", error.what());
+  return 4;
+}
