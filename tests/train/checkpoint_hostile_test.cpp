@@ -7,9 +7,9 @@
 #include <cmath>
 #include <ctime>
 #include <functional>
-#include <random>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/autograd/random.hpp>
 #include <xgrad/train/checkpoint.hpp>
 #include <xgrad/train/formats/seal.hpp>
 #include <xgrad/train/publish.hpp>
@@ -330,15 +330,17 @@ TEST(CheckpointHostile, C6_RandomEditsAreRefusedOrHarmless) {
   for (std::size_t i = 0; i < payload.size(); ++i) {
     if (payload[i] != '\0') used.push_back(i);
   }
-  std::mt19937_64 random(1);
+  const Rng rng(1);
+  std::uint64_t draws = 0;
+  const auto below = [&](std::size_t bound) { return std::size_t(rng.below(bound, draws++)); };
   int loaded = 0;
   for (int trial = 0; trial < 20'000; ++trial) {
     std::string bytes = payload;
-    for (int edits = 1 + int(random() % 3); edits > 0; --edits) {
-      const std::size_t at = used[random() % used.size()];
-      const std::uint64_t address = random() % payload.size() & ~std::uint64_t{7};
-      if (random() % 2 == 0) {
-        bytes[at] = char(random());
+    for (std::size_t edits = 1 + below(3); edits > 0; --edits) {
+      const std::size_t at = used[below(used.size())];
+      const std::uint64_t address = below(payload.size()) & ~std::uint64_t{7};
+      if (below(2) == 0) {
+        bytes[at] = char(below(256));
       } else if (at + 8 <= bytes.size()) {
         bytes.replace(at, 8, reinterpret_cast<const char*>(&address), 8);
       }

@@ -6,9 +6,9 @@
 #include <train/checkpoints.hpp>
 
 #include <filesystem>
-#include <random>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/autograd/random.hpp>
 #include <xgrad/train/checkpoint.hpp>
 #include <xgrad/train/formats/seal.hpp>
 #include <xgrad/train/publish.hpp>
@@ -62,17 +62,18 @@ TEST(CheckpointIntegrity, C3_EveryAppendedByteIsRefused) {
 
 TEST(CheckpointIntegrity, C3_LargerEditsAreRefused) {
   const std::string bytes = to_hdf5(small_checkpoint());
-  std::mt19937 random(1);
-  const auto below = [&](std::size_t bound) { return std::size_t(random()) % bound; };
+  const Rng rng(1);
+  std::uint64_t draws = 0;
+  const auto below = [&](std::size_t bound) { return std::size_t(rng.below(bound, draws++)); };
   for (int trial = 0; trial < 5000; ++trial) {
     std::string edited = bytes;
     const std::size_t size = 1 + below(64), at = below(bytes.size() - size);
     switch (below(3)) {
       case 0:
-        std::fill_n(edited.begin() + at, size, char(random() % 2 ? 0 : 255));
+        std::fill_n(edited.begin() + at, size, char(below(2) == 0 ? 0 : 255));
         break;
       case 1:
-        std::generate_n(edited.begin() + at, size, [&] { return char(random()); });
+        std::generate_n(edited.begin() + at, size, [&] { return char(below(256)); });
         break;
       default:
         std::rotate(edited.begin() + at, edited.begin() + at + below(size),

@@ -118,6 +118,12 @@ TEST(Checkpoint, NamesAreParsedStrictly) {
   }
 }
 
+// One file for each format version that was ever released; each must load for ever.
+TEST(Checkpoint, C7_GoldenFilesLoad) {
+  const std::string golden = XGRAD_SOURCE_DIR "/tests/golden/checkpoint-";
+  EXPECT_EQ(difference(load_checkpoint(golden + "1.0.h5"), small_checkpoint()), "");
+}
+
 TEST(Checkpoint, H5dumpReadsIt) {
   if (std::system("command -v h5dump > /dev/null") != 0)
     GTEST_SKIP() << "h5dump (hdf5-tools) is not installed";

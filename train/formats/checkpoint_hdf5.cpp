@@ -122,7 +122,10 @@ std::string write_image(const Checkpoint& checkpoint) {
   for (const LayoutGroup& slot : slots) file.group(slot.path);
   for (const NamedTensor& t : checkpoint.optimizer) file.tensor(optimizer_path(t.name), t.tensor);
   write_trainer(file, checkpoint);
-  return file.image();
+  std::string image = file.image();
+  // Another libhdf5 may write what our reader does not know; now is the time to learn it.
+  read_hdf5(image);
+  return image;
 }
 
 void expect_groups(Places& places, const Layout& layout) {
