@@ -27,6 +27,7 @@ struct CrossEntropyOp final : Op<T> {
     check_inputs(in[0].shape());
     logits = in.save(0);
     lse = empty<T>({rows.count});
+    spread_smoothing();
     const std::size_t grain = rows.grain();
     std::vector<Sum> blocks((rows.count + grain - 1) / grain);
     parallel_for(rows.count, grain, [&](std::size_t begin, std::size_t end) {
@@ -54,10 +55,9 @@ struct CrossEntropyOp final : Op<T> {
     const auto y = std::size_t(targets.data()[row]);
     T loss = T(1 - options.label_smoothing) * class_weight(y) * (log_sum - (z[y] - largest));
     if (options.label_smoothing > 0) {
-      T sum = 0;
-      for (std::size_t c = 0; c < rows.width; ++c)
-        sum += class_weight(c) * (log_sum - (z[c] - largest));
-      loss += T(options.label_smoothing) / T(rows.width) * sum;
+      const T* rest = even.data();
+      loss += detail::sum_terms<T>(
+          rows.width, [=](std::size_t c) { return rest[c] * (log_sum - (z[c] - largest)); });
     }
     return loss;
   }
@@ -66,17 +66,11 @@ struct CrossEntropyOp final : Op<T> {
   void backward(Tensor<T> dloss, Grads<T>& dx) const override {
     const auto target = dx.target(0);
     const T scale = T(Sum(*dloss.data()) * inverse);
-    Tensor<T> even = empty<T>({rows.width});  // what every class has of t, whatever the target
-    T even_sum = 0;
-    for (std::size_t c = 0; c < rows.width; ++c) {
-      even(c) = T(options.label_smoothing) / T(rows.width) * class_weight(c);
-      even_sum += even(c);
-    }
     parallel_for(rows.count, rows.grain(), [&](std::size_t begin, std::size_t end) {
       for (std::size_t row = begin; row < end; ++row) {
         T* d = target.data + row * rows.width;
         if (scale != T(0) && counts(row)) {
-          backward_row(row, scale, even.data(), even_sum, target.fresh, d);
+          backward_row(row, scale, target.fresh, d);
         } else if (target.fresh) {
           std::fill_n(d, rows.width, T(0));
         }
@@ -84,22 +78,30 @@ struct CrossEntropyOp final : Op<T> {
     });
   }
 
-  void backward_row(std::size_t row, T scale, const T* even, T even_sum, bool fresh, T* d) const {
+  void backward_row(std::size_t row, T scale, bool fresh, T* d) const {
     const std::size_t n = rows.width;
     const auto y = std::size_t(targets.data()[row]);
     const T own = T(1 - options.label_smoothing) * class_weight(y);
     const T all = own + even_sum, shift = lse.data()[row];
-    const T* z = logits->data() + row * n;
+    const T *z = logits->data() + row * n, *rest = even.data();
     if (fresh) {
 #pragma omp simd
       for (std::size_t c = 0; c < n; ++c)
-        d[c] = scale * (all * detail::exp(z[c] - shift) - even[c]);
+        d[c] = scale * (all * detail::exp(z[c] - shift) - rest[c]);
     } else {
 #pragma omp simd
       for (std::size_t c = 0; c < n; ++c)
-        d[c] += scale * (all * detail::exp(z[c] - shift) - even[c]);
+        d[c] += scale * (all * detail::exp(z[c] - shift) - rest[c]);
     }
     d[y] -= scale * own;
+  }
+
+  void spread_smoothing() {
+    even = empty<T>({rows.width});
+    for (std::size_t c = 0; c < rows.width; ++c) {
+      even(c) = T(options.label_smoothing) / T(rows.width) * class_weight(c);
+      even_sum += even(c);
+    }
   }
 
   void check_inputs(const Shape& shape) const {
@@ -136,7 +138,9 @@ struct CrossEntropyOp final : Op<T> {
   CrossEntropy options;
   detail::Rows rows{};
   Saved<T> logits;
-  Tensor<T> lse;    // a row each
+  Tensor<T> lse;   // a row each
+  Tensor<T> even;  // what every class has of t, whatever the target
+  T even_sum = 0;
   Sum inverse = 0;  // of the divisor; 0 when no target counts
 };
 

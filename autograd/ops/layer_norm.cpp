@@ -67,10 +67,10 @@ struct LayerNorm final : Op<T> {
     using Target = typename Grads<T>::Target;
     const Target d = dx.wants(0) ? dx.target(0) : Target{nullptr, false};
     const std::size_t grain = 4 * rows.grain(), blocks = (rows.count + grain - 1) / grain;
-    // For each block: its sums for dweight and dbias, and a row of xhat.
-    Tensor<T> columns = zeros<T>({blocks, 3, rows.width});
+    // For each block: its sums for dweight and dbias, then a row of xhat and of g.
+    Tensor<T> columns = zeros<T>({blocks, 4, rows.width});
     parallel_for(rows.count, grain, [&](std::size_t begin, std::size_t end) {
-      T* sums = columns.data() + begin / grain * 3 * rows.width;
+      T* sums = columns.data() + begin / grain * 4 * rows.width;
       for (std::size_t row = begin; row < end; ++row) {
         backward_row(row, dy.data() + row * rows.width, sums, d);
       }
@@ -79,37 +79,36 @@ struct LayerNorm final : Op<T> {
       if (!dx.wants(1 + i)) continue;
       Tensor<T> sum = zeros<T>({rows.width});
       for (std::size_t block = 0; block < blocks; ++block) {
-        const T* term = columns.data() + (3 * block + i) * rows.width;
+        const T* term = columns.data() + (4 * block + i) * rows.width;
         for (std::size_t j = 0; j < rows.width; ++j) sum(j) += term[j];
       }
       dx.add(1 + i, std::move(sum));
     }
   }
 
-  // Leaves g in dy.
-  void backward_row(std::size_t row, T* dy, T* sums, typename Grads<T>::Target target) const {
+  void backward_row(std::size_t row, const T* dy, T* sums, typename Grads<T>::Target target) const {
     const std::size_t n = rows.width;
     const T* in = x->data() + row * n;
     const T* w = weight->data();
-    T *dweight = sums, *dbias = sums + n, *xhat = sums + 2 * n;
+    T *dweight = sums, *dbias = sums + n, *xhat = sums + 2 * n, *g = sums + 3 * n;
     const T first = in[0], m = mean(row), r = rstd(row);
     const T a = detail::sum_terms<T>(n,
                                      [=](std::size_t i) {
                                        xhat[i] = (in[i] - first - m) * r;
                                        dweight[i] += dy[i] * xhat[i];
                                        dbias[i] += dy[i];
-                                       return dy[i] *= w[i];
+                                       return g[i] = dy[i] * w[i];
                                      }) /
                 T(n);
     if (!target.data) return;
-    const T b = detail::dot(dy, xhat, n) / T(n);
+    const T b = detail::dot(g, xhat, n) / T(n);
     T* dx = target.data + row * n;
     if (target.fresh) {
 #pragma omp simd
-      for (std::size_t i = 0; i < n; ++i) dx[i] = r * (dy[i] - a - xhat[i] * b);
+      for (std::size_t i = 0; i < n; ++i) dx[i] = r * (g[i] - a - xhat[i] * b);
     } else {
 #pragma omp simd
-      for (std::size_t i = 0; i < n; ++i) dx[i] += r * (dy[i] - a - xhat[i] * b);
+      for (std::size_t i = 0; i < n; ++i) dx[i] += r * (g[i] - a - xhat[i] * b);
     }
   }
 

@@ -51,8 +51,9 @@ double peak_megabytes() {
 }  // namespace
 
 TEST(AttentionBlocks, EdgesDoNotShow) {
-  for (const std::size_t n : {63u, 64u, 65u, 127u, 128u, 129u, 193u}) expect_explicit(n, 40, 0.1);
-  for (const std::size_t m : {15u, 16u, 17u, 255u, 256u, 257u, 511u, 512u, 513u, 1025u})
+  for (const std::size_t n : {64u, 65u, 66u, 129u, 130u, 131u, 196u}) expect_explicit(n, 1000, 0.1);
+  for (const std::size_t n : {84u, 85u, 86u, 171u}) expect_explicit(n, 40, 0.3);
+  for (const std::size_t m : {2u, 7u, 8u, 9u, 15u, 16u, 17u, 511u, 512u, 513u})
     expect_explicit(70, m, 0);
   expect_explicit(257, 1023, 0.3);
   expect_explicit(1, 3000, 0.3);
