@@ -25,7 +25,7 @@ double kept(const std::vector<double>& values) {
 
 }  // namespace
 
-TEST(DropoutMask, KeepTheirMean) {
+TEST(DropoutMask, KeepsItsMean) {
   for (double p : {0.1, 0.25, 0.5, 0.9}) {
     double keep = 0;
     double sum = 0;
@@ -47,7 +47,7 @@ TEST(DropoutMask, KeepTheirMean) {
   }
 }
 
-TEST(DropoutMask, AreExactAtTheEnds) {
+TEST(DropoutMask, IsExactAtTheEnds) {
   EXPECT_EQ(factors(Rng(1), 0, 0, 0, 0, 100), std::vector<double>(100, 1));
   EXPECT_EQ(factors(Rng(1), 1, 0, 0, 0, 100), std::vector<double>(100, 0));
   for (double f : factors(Rng(1), 0.5, 0, 0, 0, 100)) EXPECT_TRUE(f == 0 || f == 2);
@@ -56,7 +56,7 @@ TEST(DropoutMask, AreExactAtTheEnds) {
 
 // Neighbours in every coordinate agree as often as independent masks do: with p = 1/2, half of the
 // time.
-TEST(DropoutMask, AreIndependentInEveryCoordinate) {
+TEST(DropoutMask, IsIndependentInEveryCoordinate) {
   const std::size_t n = 40000;
   const auto base = factors(Rng(5), 0.5, 1, 1, 1, n);
   const std::vector<std::vector<double>> others = {
