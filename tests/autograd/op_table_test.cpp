@@ -22,7 +22,7 @@ std::vector<Variable<T>> leaves(const std::vector<Tensor<double>>& inputs) {
   return x;
 }
 
-GradientReport check(const Sample& sample, std::uint64_t seed) {
+GradientReport check(const Sample& sample, const GradcheckOptions& options) {
   GradientProblem<double> problem;
   GradientProblem<long double> reference;
   const auto x = leaves<double>(sample.inputs);
@@ -33,9 +33,6 @@ GradientReport check(const Sample& sample, std::uint64_t seed) {
   }
   problem.f = [&] { return sample.in_double(x); };
   reference.f = [&] { return sample.reference(r); };
-  GradcheckOptions options;
-  options.seed = seed;
-  options.directions = 1;
   return check_gradients(problem, reference, options);
 }
 
@@ -89,9 +86,17 @@ class EveryOp : public testing::TestWithParam<OpCase> {
 TEST_P(EveryOp, HasTheRightGradient) {
   for (std::uint64_t trial = 0; trial < 200; ++trial) {
     const Sample sample = GetParam().sample(rng() / trial, 1 + trial % 5);
-    const GradientReport report = check(sample, trial);
+    const GradientReport report = check(sample, {.directions = 1, .seed = trial});
     ASSERT_TRUE(report.ok()) << "trial " << trial << "\n" << report.table();
   }
+}
+
+// A block that reads or writes at the wrong offset shows only where there are several.
+TEST_P(EveryOp, HasTheRightGradientInManyBlocks) {
+  const Sample sample = GetParam().sample(rng() / "blocks", GetParam().large);
+  const GradientReport report =
+      check(sample, {.tolerance = 1e-10, .entry_tolerance = 1e-8, .entries = 4, .directions = 2});
+  EXPECT_TRUE(report.ok()) << report.table();
 }
 
 // G4: float takes other code (vector lanes and their remainders, polynomials for exp).
