@@ -1,0 +1,108 @@
+"""What `xgrad train` leaves and shows."""
+
+import json
+import resource
+
+from command import CommandTest, signal, subprocess, unittest
+
+
+class Train(CommandTest):
+    def test_a_run_directory(self):
+        self.xgrad("train", "small.toml")
+        run = self.folder / "runs" / "small"
+        names = {path.name for path in run.iterdir()}
+        self.assertLessEqual({"config.toml", "checkpoints", "metrics.jsonl", "timing.jsonl", "log.txt"}, names)
+        self.assertEqual(self.checkpoints("runs/small")[-1].name, "step-0000000060.h5")
+        self.assertEqual([p for p in run.rglob("*") if p.name.endswith(".tmp")], [])
+
+    def test_the_next_run_gets_a_directory_of_its_own(self):
+        for name in ("small", "small-2", "small-3"):
+            self.xgrad("train", "small.toml", "train.steps=2", "train.evaluate_every=1")
+            self.assertTrue((self.folder / "runs" / name).is_dir())
+
+    def test_equal_runs_leave_equal_files(self):
+        self.xgrad("train", "small.toml", "run.dir=a", "train.threads=1")
+        self.xgrad("train", "small.toml", "run.dir=b", "train.threads=3", "log.every=10")
+        self.assertEqual(self.final("a"), self.final("b"))
+
+    def test_evaluating_more_often_does_not_change_training(self):
+        self.xgrad("train", "small.toml", "run.dir=a", "train.save_every=60")
+        self.xgrad("train", "small.toml", "run.dir=b", "train.save_every=60", "train.evaluate_every=1")
+        weights = [self.xgrad("inspect", run).stdout.split("tensor", 1)[1] for run in ("a", "b")]
+        self.assertEqual(*weights)
+
+    def test_accumulation_equals_the_large_batch(self):
+        self.xgrad("train", "small.toml", "run.dir=a", "train.precision=double", "train.steps=15", "train.evaluate_every=15")
+        self.xgrad("train", "small.toml", "run.dir=b", "train.precision=double", "train.steps=15", "train.evaluate_every=15",
+                   "train.batch=12", "train.accumulate=4")  # fmt: skip
+        test = [row for run in ("a", "b") for row in self.rows(run) if row["split"] == "test"]
+        self.assertAlmostEqual(test[0]["loss"], test[1]["loss"], delta=1e-10)
+
+    def test_the_resolved_config_trains_the_same(self):
+        self.xgrad("train", "small.toml", "optim.lr=2e-3", "run.dir=a")
+        self.xgrad("train", "a/config.toml", "run.dir=b")
+        self.assertEqual(self.final("a"), self.final("b"))
+
+    def test_metrics(self):
+        self.xgrad("train", "small.toml", "run.dir=a")
+        rows = self.rows("a")
+        self.assertEqual([row["step"] for row in rows if row["split"] == "train"], [10, 20, 30, 40, 50, 60])
+        self.assertEqual([row["step"] for row in rows if row["split"] == "validation"], [25, 50, 60])
+        self.assertEqual([row["step"] for row in rows if row["split"] == "test"], [60])
+        self.assertLessEqual({"loss", "loss_se", "accuracy", "accuracy_se", "lr", "grad_norm"}, rows[0].keys())
+
+    def test_expectations_are_the_last_lines(self):
+        self.write("claim.toml", (self.folder / "small.toml").read_text() + "\n[expect]\naccuracy = 1.0\nwithin_steps = 60\n")
+        lines = self.xgrad("train", "claim.toml").stdout.splitlines()
+        self.assertRegex(lines[-2], r"^expect +accuracy >= 1: 0\.\d+ ± 0\.\d+ +FAILED$")
+        self.assertRegex(lines[-1], r"^expect +within 60 steps: 60 +ok$")
+        self.xgrad("check", "claim.toml", exit_code=1)
+        self.xgrad("check", "small.toml")
+
+    def test_no_terminal_no_control_characters(self):
+        done = self.xgrad("train", "small.toml")
+        for text in (done.stdout, done.stderr):
+            self.assertEqual([c for c in text if ord(c) < 32 and c != "\n"], [])
+
+    def test_quiet_and_json(self):
+        done = self.xgrad("train", "small.toml", "--quiet", "--json")
+        self.assertEqual(done.stderr, "")
+        self.assertEqual(json.loads(done.stdout)["split"], "test")
+
+    def test_a_loss_that_is_not_finite(self):
+        done = self.xgrad("train", "small.toml", "optim.lr=1e38", "optim.name=sgd", "train.clip=0", "schedule.name=constant",
+                          "run.dir=a", exit_code=5)  # fmt: skip
+        self.assertRegex(done.stderr, r"step \d+: the (loss|gradient norm) is")
+
+    def test_a_directory_that_holds_something(self):
+        self.xgrad("train", "small.toml", "run.dir=a")
+        before = self.final("a")
+        self.assertIn("a holds a run already", self.xgrad("train", "small.toml", "run.dir=a", exit_code=6).stderr)
+        self.assertEqual(self.final("a"), before)
+
+    def test_a_full_disk(self):
+        def limit():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000))
+
+        done = self.xgrad("train", "small.toml", "run.dir=a", exit_code=6, preexec_fn=limit)
+        self.assertIn("a/checkpoints", done.stderr)
+        self.assertEqual(self.checkpoints("a"), [])
+
+    def test_a_save_on_request(self):
+        process = self.start("train", "small.toml", "train.steps=100000", "train.save_every=100000", "run.dir=a")
+        while not (self.folder / "a/metrics.jsonl").exists():
+            self.assertIsNone(process.poll())
+        process.send_signal(signal.SIGUSR1)
+        self.wait_for_checkpoint(process, "a")
+        self.assertIsNone(process.poll())
+
+    def test_a_reader_that_goes_away(self):
+        process = self.start("train", "small.toml", "train.steps=200", "run.dir=a")
+        process.stderr.close()
+        process.stdout.close()
+        self.assertIn(process.wait(), (0, 6))
+        self.assertGreater(len(self.checkpoints("a")), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,88 @@
+"""Commands on a trained model, and wrong input."""
+
+import json
+
+from command import CommandTest, unittest
+
+
+class Use(CommandTest):
+    def setUp(self):
+        super().setUp()
+        self.xgrad("train", "small.toml", "run.dir=run")
+
+    def test_eval(self):
+        test = [row for row in self.rows("run") if row["split"] == "test"][0]
+        self.assertEqual(json.loads(self.xgrad("eval", "run", "--json").stdout), test)
+        self.assertIn("validation", self.xgrad("eval", self.checkpoints("run")[0], "--split", "validation").stdout)
+
+    def test_predict(self):
+        lines = self.xgrad("predict", "run", stdin="1 2 3\n4 5 6 7\n").stdout.splitlines()
+        self.assertEqual([len(line.split()) for line in lines], [3, 4])
+        logits = self.xgrad("predict", "run", "--logits", stdin="1 2 3\n").stdout.split()
+        self.assertEqual(len(logits), 3 * 8)
+
+    def test_predict_names_the_bad_line(self):
+        for bad, said in (("1 2 9", "9"), ("1 x 3", "x"), ("1 2 3 4 5 6 7", "7")):
+            done = self.xgrad("predict", "run", stdin=f"1 2 3\n{bad}\n", exit_code=3)
+            self.assertIn("line 2", done.stderr)
+            self.assertIn(said, done.stderr)
+
+    def test_inspect(self):
+        out = self.xgrad("inspect", "run").stdout
+        self.assertIn("encoder.layers.0.self_attn.in_proj_weight", out)
+        self.assertIn("step 60", out)
+        self.assertIn('name = "reverse"', self.xgrad("inspect", "run", "--config").stdout)
+
+    def test_any_flipped_byte_is_refused(self):
+        good = self.checkpoints("run")[-1].read_bytes()
+        for at in range(0, len(good), len(good) // 40):
+            bad = bytearray(good)
+            bad[at] ^= 0x10
+            self.write("bad.h5", bytes(bad))
+            for command in ("eval", "inspect", "verify"):
+                done = self.xgrad(command, "bad.h5", exit_code=4)
+                self.assertIn("bad.h5", done.stdout + done.stderr)
+
+    def test_things_that_are_no_runs(self):
+        self.assertIn("nowhere", self.xgrad("eval", "nowhere", exit_code=6).stderr)
+        (self.folder / "empty").mkdir()
+        self.assertIn("config.toml", self.xgrad("resume", "empty", exit_code=6).stderr)
+        self.assertIn("small.toml", self.xgrad("inspect", "small.toml", exit_code=4).stderr)
+
+    def test_gradcheck(self):
+        out = self.xgrad("gradcheck", "small.toml").stdout
+        for name in ("embedding.token.weight", "encoder.layers.0.self_attn.in_proj_weight", "head.bias"):
+            self.assertIn(name, out)
+
+    def test_catalogue(self):
+        self.assertIn("reverse", self.xgrad("tasks").stdout)
+        self.assertIn("symbols", self.xgrad("tasks", "reverse").stdout)
+        self.assertIn("reverse", self.xgrad("tasks", "revers", exit_code=2).stderr)
+        self.assertIn("weight_decay", self.xgrad("config", "optim").stdout)
+        self.assertIn("BLAS", self.xgrad("info").stdout)
+        self.assertRegex(self.xgrad("--version").stdout, r"^\d+\.\d+\.\d+$")
+
+    def test_words_that_are_no_commands(self):
+        self.assertIn("trian", self.xgrad("trian", "small.toml", exit_code=2).stderr)
+        self.assertIn("--colour", self.xgrad("train", "small.toml", "--colour", exit_code=2).stderr)
+        self.xgrad(exit_code=2)
+        self.assertIn("resume", self.xgrad("--help").stdout)
+
+    def test_a_bad_config_leaves_nothing_behind(self):
+        cases = {
+            "unknown.toml": ('[optim]\nlearning_rate = 1e-3\n', "unknown.toml:2:1"),
+            "heads.toml": ('[task]\nname = "copy"\n[model]\nheads = 5\n[train]\nsteps = 1\n', "heads.toml:4:"),
+            "empty.toml": ("", "empty.toml"),
+            "junk.toml": (bytes(range(256)), "junk.toml"),
+        }
+        before = sorted(path.name for path in self.folder.iterdir())
+        for name, (text, place) in cases.items():
+            path = self.write(name, text)
+            self.assertIn(place, self.xgrad("train", name, exit_code=2).stderr)
+            path.unlink()
+        self.assertIn("absent.toml", self.xgrad("train", "absent.toml", exit_code=2).stderr)
+        self.assertEqual(sorted(path.name for path in self.folder.iterdir()), before)
+
+
+if __name__ == "__main__":
+    unittest.main()
