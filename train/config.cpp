@@ -215,7 +215,14 @@ Config parse_config(const std::string& text, const std::string& origin,
 }
 
 Config load_config(const std::string& path, const std::vector<std::string>& overrides) {
-  return parse_config(read_file(path), path, overrides);
+  const auto text = [&] {
+    try {
+      return read_file(path);
+    } catch (const IoError& error) {
+      throw ConfigError(error.what());
+    }
+  };
+  return parse_config(text(), path, overrides);
 }
 
 }  // namespace xgrad

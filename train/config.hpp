@@ -89,7 +89,7 @@ struct Config {
 
 /// Reads a file and applies overrides ("optim.lr=3e-4"), strictly. Throws ConfigError with every
 /// problem, one a line, each as "file:line:column: key: what is wrong (and the nearest valid key)";
-/// IoError when the file cannot be read.
+/// the same when the file cannot be read.
 Config load_config(const std::string& path, const std::vector<std::string>& overrides);
 
 /// The same from text; `origin` stands for the file's name in messages.

@@ -1,10 +1,12 @@
 // The `xgrad` command: its words, its exit codes.
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <new>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/autograd/nearest.hpp>
 #include <xgrad/train/commands.hpp>
 #include <xgrad/version.hpp>
 
@@ -107,6 +109,18 @@ void define_catalogue(CLI::App& app, Arguments& a, int& code) {
   app.add_subcommand("info", "Version and machine")->callback([&] { code = commands::info(); });
 }
 
+// CLI11 would only say that a subcommand is required.
+void require_known_command(const CLI::App& app, int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') return;
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
+  if (std::find(names.begin(), names.end(), argv[1]) != names.end()) return;
+  const std::string meant = xgrad::nearest(argv[1], names);
+  xgrad::detail::fail<xgrad::ConfigError>("there is no command '", argv[1], "'",
+                                          meant.empty() ? "" : "; did you mean '" + meant + "'?",
+                                          " (`xgrad --help` lists them)");
+}
+
 int run(int argc, char** argv) {
   CLI::App app("Trains transformer encoders on sequence tasks from one config file.", "xgrad");
   app.set_version_flag("--version", xgrad::kVersion);
@@ -116,6 +130,7 @@ int run(int argc, char** argv) {
   define_training(app, arguments, code);
   define_use(app, arguments, code);
   define_catalogue(app, arguments, code);
+  require_known_command(app, argc, argv);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -20,8 +20,9 @@ namespace {
 // Writes the run's logs and checkpoints, and shows it.
 class Recorder final : public TrainerHooks {
  public:
-  Recorder(const Config& config, const RunDirectory& run, std::uint64_t total, Console& console)
-      : config_(config), run_(run), total_(total), console_(console) {}
+  Recorder(const Config& config, const RunDirectory& run, std::uint64_t total, Console& console,
+           Signals& signals)
+      : config_(config), run_(run), total_(total), console_(console), signals_(signals) {}
 
   void on_step(const StepReport& report) override {
     tokens_ += report.tokens;
@@ -52,7 +53,6 @@ class Recorder final : public TrainerHooks {
 
   bool stop() override { return signals_.stop() != 0; }
   bool take_save() override { return signals_.take_save(); }
-  int signal() const { return signals_.stop(); }
 
  private:
   double elapsed() const {
@@ -63,11 +63,21 @@ class Recorder final : public TrainerHooks {
   const RunDirectory& run_;
   std::uint64_t total_;
   Console& console_;
-  Signals signals_;
+  Signals& signals_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   std::size_t tokens_ = 0, steps_ = 0;
   Console::Progress shown_;
 };
+
+// A run goes on from its newest checkpoint that verifies. What is newer is damaged: it is kept
+// under another name, so that the run can write its own.
+void set_aside_damaged(const RunDirectory& run, std::uint64_t step, Console& console) {
+  for (const CheckpointFile& file : list_checkpoints(run.checkpoints())) {
+    if (file.step <= step) continue;
+    std::filesystem::rename(file.path, file.path + ".damaged");
+    console.line(fmt::format("{} is damaged; kept as {}.damaged", file.path, file.path));
+  }
+}
 
 template <class T>
 void show_plan(Console& console, const Config& config, const Trainer<T>& trainer,
@@ -90,15 +100,17 @@ void show_plan(Console& console, const Config& config, const Trainer<T>& trainer
 template <class T>
 Outcome work(const Config& config, Trainer<T>& trainer, const RunDirectory& run,
              const SessionOptions& options) {
+  Signals signals;
   Console console(options.quiet);
+  set_aside_damaged(run, trainer.step(), console);
   show_plan(console, config, trainer, run);
-  Recorder recorder(config, run, trainer.total_steps(), console);
+  Recorder recorder(config, run, trainer.total_steps(), console, signals);
   trainer.run(recorder);
 
   Outcome outcome;
   outcome.step = trainer.step();
   if (!trainer.finished()) {
-    outcome.signal = recorder.signal();
+    outcome.signal = signals.stop();
     console.line(fmt::format("stopped and saved at step {}; `xgrad resume {}` goes on",
                              trainer.step(), run.path()));
     return outcome;

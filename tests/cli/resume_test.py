@@ -57,7 +57,9 @@ class Resume(CommandTest):
         newest = self.checkpoints("damaged")[-1]
         newest.write_bytes(newest.read_bytes()[:-100])
         done = self.xgrad("resume", "damaged")
-        self.assertIn(newest.name, done.stderr)
+        self.assertIn(f"{newest.name} is damaged", done.stderr)
+        self.assertTrue(newest.with_name(newest.name + ".damaged").exists())
+        self.assertEqual(self.final("damaged"), self.final("whole"))
 
     def test_a_finished_run_is_left_as_it_is(self):
         before = self.final("whole")

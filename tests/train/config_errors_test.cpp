@@ -248,9 +248,9 @@ TEST(ConfigErrors, AreQuickEvenWhenThereAreMany) {
 }
 
 TEST(ConfigErrors, FilesThatCannotBeRead) {
-  EXPECT_THROW(load_config("/nowhere/x.toml", {}), IoError);
-  EXPECT_THROW(load_config("/tmp", {}), IoError);
-  EXPECT_THROW(load_config("", {}), IoError);
+  EXPECT_THROW(load_config("/nowhere/x.toml", {}), ConfigError);
+  EXPECT_THROW(load_config("/tmp", {}), ConfigError);
+  EXPECT_THROW(load_config("", {}), ConfigError);
 }
 
 }  // namespace
