@@ -33,16 +33,17 @@ void zero_rows(const GradientTokens<T>& d, std::size_t b, std::size_t h, std::si
   for (std::size_t n = begin; n < end; ++n) std::fill_n(d.head(b, h) + n * d.row, d.width, T(0));
 }
 
-template <class T>
-void multiply(T* x, const T* factors, std::size_t n) {
-#pragma omp simd
-  for (std::size_t i = 0; i < n; ++i) x[i] *= factors[i];
-}
-
-template <class T>
-void multiply(T* x, T factor, std::size_t n) {
-#pragma omp simd
-  for (std::size_t i = 0; i < n; ++i) x[i] *= factor;
+// s: from scores to probabilities after dropout, but for the factor normaliser[1].
+template <class T, class Factor>
+void forward_row(T* s, std::size_t n, T* normaliser, const Factor& factor) {
+  const T largest = row_max(s, n);
+  const T sum = sum_terms<T>(n, [=](std::size_t j) {
+    const T e = detail::exp(s[j] - largest);
+    s[j] = e * factor(j);
+    return e;
+  });
+  normaliser[0] = largest;
+  normaliser[1] = T(1) / sum;
 }
 
 // s: from scores to probabilities after dropout. ds: from the gradients of those to the gradients
@@ -181,16 +182,20 @@ void AttentionKernel<T>::forward_block(const AttentionInputs<T>& in, const Block
   T* const normalisers = normalisers_.data() + first_normaliser(at);
   const std::size_t n = padded<T>(at.keys);
   for (std::size_t i = 0; i < at.rows; ++i) {
-    T* p = scratch.scores + i * stride_;
-    const T largest = row_max(p, n);
-    normalisers[2 * i] = largest;
-    normalisers[2 * i + 1] = T(1) / exp_row(p, n, largest, p);
-    if (const T* factors = dropout_row(at, i, scratch.factors)) multiply(p, factors, n);
+    T* row = scratch.scores + i * stride_;
+    if (const T* factors = dropout_row(at, i, scratch.factors)) {
+      forward_row(row, n, normalisers + 2 * i, [factors](std::size_t j) { return factors[j]; });
+    } else {
+      forward_row(row, n, normalisers + 2 * i, [](std::size_t) { return T(1); });
+    }
   }
   gemm(at.rows, y.width, at.keys, T(1), view(scratch.scores, stride_),
        view(in.v.head(at.b, at.h), in.v.row), T(0), out, y.row);
   for (std::size_t i = 0; i < at.rows; ++i) {
-    multiply(out + i * y.row, normalisers[2 * i + 1], y.width);
+    T* row = out + i * y.row;
+    const T inverse = normalisers[2 * i + 1];
+#pragma omp simd
+    for (std::size_t c = 0; c < y.width; ++c) row[c] *= inverse;
   }
 }
 
