@@ -1,0 +1,103 @@
+"""Another project finds the installed xgrad, compiles against it and runs: install_test.py BUILD_DIRECTORY."""
+
+import pathlib
+import re
+import resource
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+BUILD = pathlib.Path(sys.argv.pop())
+MAX_LINES = 120_000  # of the umbrella header, preprocessed, blank ones aside; 97,000 are xtensor's
+MAX_MEMORY = 300 * 1024  # KiB that the compiler takes for main.cpp
+
+
+def call(*words, cwd=None):
+    run = subprocess.run([str(word) for word in words], capture_output=True, text=True, cwd=cwd)
+    assert run.returncode == 0, f"{words}\n{run.stdout}{run.stderr}"
+    return run
+
+
+class Install(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.temporary = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.temporary.cleanup)
+        cls.directory = pathlib.Path(cls.temporary.name)
+        first = cls.directory / "first"
+        call("cmake", "--install", BUILD, "--prefix", first)
+        cls.prefix = first.rename(cls.directory / "a moved prefix")  # nothing may know where it was
+
+    def assert_learns(self, program):
+        run = call(program)
+        self.assertRegex(run.stdout, r"^\d+\.\d+ -> 0\.\d+\n$")
+        self.assertEqual(run.stderr, "")
+
+    def flags(self, *more):
+        run = call("env", f"PKG_CONFIG_PATH={next(self.prefix.rglob('pkgconfig'))}", "pkg-config", "--static", *more, "xgrad")
+        return shlex.split(run.stdout)
+
+    def test_find_package(self):
+        build = self.directory / "build"
+        call("cmake", "-S", HERE, "-B", build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
+             f"-DCMAKE_PREFIX_PATH={self.prefix}")
+        call("cmake", "--build", build)
+        self.assert_learns(build / "embed")
+
+    def test_pkg_config(self):
+        flags = self.flags("--cflags", "--libs")
+        program = self.directory / "by-pkg-config"
+        call("g++", HERE / "main.cpp", "-o", program, *flags)
+        self.assert_learns(program)
+
+    def test_program_of_the_readme(self):
+        source, program = self.directory / "readme.cpp", self.directory / "readme"
+        [text] = re.findall(r"```cpp\n(.*?)```", (HERE.parents[1] / "README.md").read_text(), re.DOTALL)
+        source.write_text(text)
+        call("g++", source, "-o", program, *self.flags("--cflags", "--libs"))
+        run = call(program, cwd=self.directory)
+        losses = [float(loss) for loss in re.findall(r"loss (\S+)", run.stdout)]
+        self.assertLess(losses[-1], 0.5, run.stdout)  # ln 10 by chance
+        call(self.prefix / "bin" / "xgrad", "verify", self.directory / "reverse.h5")
+
+    def test_add_subdirectory(self):
+        source = self.directory / "parent"
+        source.mkdir()
+        (source / "CMakeLists.txt").write_text(
+            "cmake_minimum_required(VERSION 3.25)\nproject(parent LANGUAGES C CXX)\n"
+            f'add_subdirectory("{HERE.parents[1]}" xgrad)\n'
+            f'add_executable(embed "{HERE}/main.cpp")\ntarget_link_libraries(embed PRIVATE xgrad::xgrad)\n')
+        call("cmake", "-S", source, "-B", source / "build", "-G", "Ninja")
+        targets = call("ninja", "-C", source / "build", "-t", "targets", "all").stdout
+        self.assertIn("embed: ", targets)
+        self.assertNotIn("autograd_test", targets)
+
+    def test_headers_are_cheap(self):
+        flags = self.flags("--cflags")
+        lines = call("g++", *flags, "-E", "-P", HERE / "main.cpp").stdout.count("\n")
+        self.assertLess(lines, MAX_LINES)
+        start = time.monotonic()
+        call("g++", *flags, "-O1", "-c", HERE / "main.cpp", "-o", "/dev/null")
+        memory = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+        print(f"main.cpp: {lines} lines preprocessed, {time.monotonic() - start:.1f} s, {memory / 1024:.0f} MiB")
+        self.assertLess(memory, MAX_MEMORY)
+
+    def test_kernels_stay_inside(self):
+        for name in ("packed_gemm", "formats", "commands"):
+            self.assertEqual(list((self.prefix / "include").rglob(name)), [])
+
+    def test_tool_runs(self):
+        run = call(self.prefix / "bin" / "xgrad", "--version")
+        self.assertRegex(run.stdout, r"^\d+\.\d+\.\d+\n$")
+
+
+if __name__ == "__main__":
+    if shutil.which("pkg-config") is None:
+        print("Skipped: pkg-config is not installed (apt-get install pkgconf)")
+        sys.exit(0)
+    unittest.main()
