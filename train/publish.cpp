@@ -7,14 +7,18 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <new>
 #include <random>
+#include <system_error>
 #include <utility>
 
 #include <xgrad/train/descriptor.hpp>
 
 namespace xgrad {
+
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -30,6 +34,23 @@ std::string temporary_name(const std::string& name) {
   char suffix[48];
   std::snprintf(suffix, sizeof suffix, ".%d.%08x%08x.tmp", int(::getpid()), random(), random());
   return "." + name + suffix;
+}
+
+/// Cuts what stands behind the last dot off a name, and returns it.
+std::string_view cut_last(std::string_view& name) {
+  const std::size_t dot = std::min(name.rfind('.'), name.size());
+  const std::string_view last = name.substr(std::min(dot + 1, name.size()));
+  name = name.substr(0, dot);
+  return last;
+}
+
+bool is_temporary(std::string_view name) {
+  const std::string_view ending = cut_last(name), random = cut_last(name), pid = cut_last(name);
+  const auto only = [](std::string_view text, std::string_view characters) {
+    return !text.empty() && text.find_first_not_of(characters) == std::string_view::npos;
+  };
+  return ending == "tmp" && random.size() == 16 && only(random, "0123456789abcdef") &&
+         only(pid, "0123456789") && name.size() > 1 && name.front() == '.';
 }
 
 /// A name in a directory that is removed unless it was handed on.
@@ -140,6 +161,21 @@ void publish(const std::string& directory, const std::string& name, std::string_
   Temporary unsynced(folder, name);
   sync_directory(folder, path);
   unsynced.renamed();
+}
+
+std::vector<std::string> sweep_temporaries(const std::string& directory) {
+  std::vector<std::string> left;
+  std::error_code error;
+  fs::directory_iterator entry(directory, error);
+  for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
+    if (is_temporary(entry->path().filename().string())) left.push_back(entry->path().string());
+  }
+  check<IoError>(!error, directory, ": cannot list the directory: ", error.message());
+  for (const std::string& path : left) {
+    fs::remove(path, error);
+    check<IoError>(!error, path, ": cannot remove: ", error.message());
+  }
+  return left;
 }
 
 std::string read_file(const std::string& path) try {

@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace xgrad {
 
@@ -14,6 +15,11 @@ namespace xgrad {
 /// A process with a file size limit must ignore SIGXFSZ, as `xgrad` does, to get the IoError
 /// instead of the signal.
 void publish(const std::string& directory, const std::string& name, std::string_view bytes);
+
+/// Removes what publish() left in a directory when it was killed, and returns the paths. Only for
+/// who holds the directory's lock: it would take the ground from under a publish() at work. Throws
+/// IoError.
+std::vector<std::string> sweep_temporaries(const std::string& directory);
 
 /// Reads a whole regular file; never waits on a FIFO. Throws IoError with path and reason.
 std::string read_file(const std::string& path);

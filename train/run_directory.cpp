@@ -88,6 +88,8 @@ RunDirectory RunDirectory::open(const std::string& path) {
   check<IoError>(fs::exists(run.config_path()), path,
                  " is not a run directory: it holds no config.toml");
   run.lock();
+  sweep_temporaries(run.path());
+  if (fs::exists(run.checkpoints())) sweep_temporaries(run.checkpoints());
   return run;
 }
 

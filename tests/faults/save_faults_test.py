@@ -95,6 +95,16 @@ class SaveFaults(unittest.TestCase):
                     trials += 1
         print(f"{trials} trials", file=sys.stderr)
 
+    def test_order_of_a_save_outlives_a_power_failure(self):
+        """The data are on disk before the name is, and the name before the save succeeds."""
+        save = "openat openat fallocate write fsync close openat pread64 pread64 close renameat2 fsync close mkdir"
+        with Trial() as trial:
+            log = trial.saves.parent / "log"
+            trial.go_on("-o", log, "-e", "trace=" + ",".join(set(save.split())))
+            at_work = log.read_text().split(str(trial.saves), 1)[1]
+        calls = ["openat"] + re.findall(r"^\d+ +(\w+)\(", at_work, re.MULTILINE)
+        self.assertEqual(" ".join(calls[:len(save.split())]), save)
+
     def test_without_renameat2(self):
         for link in ((), ("-e", "inject=linkat:error=EPERM")):
             with self.subTest(link), Trial() as trial:

@@ -139,6 +139,22 @@ TEST(Publish, NameMustBeOne) {
   EXPECT_EQ(directory.names(), Names{});
 }
 
+TEST(Publish, SweepsOnlyItsOwnTemporaries) {
+  const TemporaryDirectory directory;
+  const std::string left = directory.write(".step-0000000003.h5.123.0123456789abcdef.tmp", "");
+  for (const char* name :
+       {"a.tmp", ".a.tmp", ".a.12.0123456789abcdef.tm", ".hidden",
+        "step-0000000003.h5.123.0123456789abcdef.tmp", ".a.x.0123456789abcdef.tmp"}) {
+    directory.write(name, "");
+  }
+  EXPECT_EQ(sweep_temporaries(directory.path()), Names{left});
+  EXPECT_EQ(directory.names().size(), 6);
+  EXPECT_EQ(sweep_temporaries(directory.path()), Names{});
+  EXPECT_NE(
+      message_of<IoError>([&] { sweep_temporaries(directory / "none"); }).find("No such file"),
+      std::string::npos);
+}
+
 TEST(Publish, ReadFileNamesWhatIsWrong) {
   const TemporaryDirectory directory;
   EXPECT_EQ(message_of<IoError>([&] { read_file(directory / "none"); }),

@@ -11,6 +11,7 @@
 #include <xgrad/train/formats/hdf5_writer.hpp>
 #include <xgrad/train/formats/layout.hpp>
 #include <xgrad/train/formats/seal.hpp>
+#include <xgrad/version.hpp>
 
 namespace xgrad {
 
@@ -102,7 +103,7 @@ void write_modules(Hdf5Writer& file, const Layout& layout) {
 void write_trainer(Hdf5Writer& file, const Checkpoint& checkpoint) {
   file.group("/trainer");
   file.number(kStep, checkpoint.step);
-  file.value(kWriter, "xgrad " XGRAD_VERSION);
+  file.value(kWriter, std::string("xgrad ") + kVersion);
   file.value(kConfig, checkpoint.config);
   file.value(kParameterNames, join_lines(names_of(checkpoint.parameters)));
   file.value(kOptimizerNames, join_lines(names_of(checkpoint.optimizer)));
