@@ -1,7 +1,7 @@
 // The scalar types that xgrad is built for, said once.
 //
-// float trains; double is for gradient checks and for whoever wants it; long double is the reference
-// that derivatives are compared with, in tests and in `xgrad gradcheck`.
+// float trains; double is for gradient checks and for whoever wants it; long double is the
+// reference that derivatives are compared with, in tests and in `xgrad gradcheck`.
 #pragma once
 
 /// Applies X to every scalar type; a .cpp file ends with its explicit instantiations through it.
