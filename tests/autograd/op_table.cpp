@@ -16,6 +16,7 @@ const std::vector<OpCase>& op_cases() {
     add(dropout_cases());
     add(embedding_cases());
     add(loss_cases());
+    add(many_rows_cases());
     add(normalisation_cases());
     add(product_cases());
     add(reduce_cases());

@@ -38,8 +38,8 @@ struct OpCase {
   /// threads against each other for n = `large`. Keep all other extents at 1 ... 3 and stay at a
   /// distance of 0.1 from kinks.
   std::function<Sample(const Rng& rng, std::size_t n)> sample = {};
-  /// Calls that must throw ShapeError, its message starting with "<op>:". Empty only for ops that
-  /// accept any shape.
+  /// Calls that must throw ShapeError, its message starting with "<op>:". One row of every op that
+  /// does not accept any shape has some.
   std::vector<std::function<void()>> wrong_calls = {};
   /// Allowed difference of float from double, in units of float's epsilon times the largest of: the
   /// |values| of the tensor, 1/16 of those of the other gradients and the result, and `terms`.
@@ -63,6 +63,7 @@ std::vector<OpCase> attention_cases();
 std::vector<OpCase> dropout_cases();
 std::vector<OpCase> embedding_cases();
 std::vector<OpCase> loss_cases();
+std::vector<OpCase> many_rows_cases();
 std::vector<OpCase> normalisation_cases();
 std::vector<OpCase> product_cases();
 std::vector<OpCase> reduce_cases();

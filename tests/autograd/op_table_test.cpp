@@ -191,8 +191,10 @@ TEST_P(EveryOp, RecordsNothingWithoutGrad) {
 
 TEST_P(EveryOp, NamesItselfWhenShapesAreWrong) {
   static const std::set<std::string> any_shape = {"scale", "relu", "tanh", "gelu", "sum", "mean"};
-  ASSERT_TRUE(!GetParam().wrong_calls.empty() || any_shape.contains(GetParam().op))
-      << "give this row a call with wrong shapes";
+  const bool some = std::any_of(op_cases().begin(), op_cases().end(), [&](const OpCase& row) {
+    return row.op == GetParam().op && !row.wrong_calls.empty();
+  });
+  ASSERT_TRUE(some || any_shape.contains(GetParam().op)) << "give a row a call with wrong shapes";
   for (const auto& call : GetParam().wrong_calls) {
     try {
       call();
