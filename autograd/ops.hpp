@@ -110,6 +110,9 @@ Variable<T> log_softmax(const Variable<T>& x);
 template <class T>
 Variable<T> layer_norm(const Variable<T>& x, const Variable<T>& weight, const Variable<T>& bias,
                        double eps = 1e-5);
+/// gamma x / sqrt(mean(x^2) + eps); weight (D). A row of zeros gives zeros. Zhang & Sennrich 2019.
+template <class T>
+Variable<T> rms_norm(const Variable<T>& x, const Variable<T>& weight, double eps = 1e-5);
 
 // Dropout: a factor 0 with probability p, else 1/(1-p), a function of (rng, sample, token, feature)
 // alone: the first axis of x is the sample, the last the feature, what lies between the token.

@@ -77,6 +77,35 @@ OpCase layer_norm_case(const char* variant, double eps, double offset) {
       }};
 }
 
+OpCase rms_norm_case(const char* variant, double eps) {
+  return {.op = "rms_norm",
+          .variant = variant,
+          .sample =
+              [eps](const Rng& rng, std::size_t n) {
+                // Away from 0, where r bends sharply; over one feature the result is constant.
+                Tensor<double> x = random_tensor(rows_shape(rng, n + 1), rng / "x", -2, 2);
+                for (std::size_t i = 0; i < x.size(); ++i)
+                  x.data()[i] += x.data()[i] < 0 ? -0.5 : 0.5;
+                return Sample([eps](const auto& in) { return rms_norm(in[0], in[1], eps); },
+                              {x, normal_tensor({n + 1}, rng / "weight")});
+              },
+          .wrong_calls = {
+              [] { rms_norm(ones({}), ones({1})); },
+              [] {
+                rms_norm(ones({2, 0}), ones({0}));
+              },
+              [] {
+                rms_norm(ones({2, 3}), ones({2}));
+              },
+              [] {
+                rms_norm(ones({2, 3}), ones({1, 3}));
+              },
+              [] {
+                rms_norm(ones({2, 3}), ones({3}), -1e-5);
+              },
+          }};
+}
+
 }  // namespace
 
 std::vector<OpCase> normalisation_cases() {
@@ -87,7 +116,10 @@ std::vector<OpCase> normalisation_cases() {
           layer_norm_case("", 1e-5, 0),
           layer_norm_case("no_eps", 0, 0),
           layer_norm_case("large_eps", 2, 0),
-          layer_norm_case("far_from_zero", 1e-5, 8)};
+          layer_norm_case("far_from_zero", 1e-5, 8),
+          rms_norm_case("", 1e-5),
+          rms_norm_case("no_eps", 0),
+          rms_norm_case("large_eps", 2)};
 }
 
 }  // namespace xgrad::test
