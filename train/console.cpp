@@ -25,7 +25,8 @@ void write(const std::string& text) {
 
 }  // namespace
 
-Console::Console(bool quiet) : quiet_(quiet), terminal_(!quiet && ::isatty(STDERR_FILENO) == 1) {}
+Console::Console(bool quiet, std::string unit)
+    : quiet_(quiet), unit_(std::move(unit)), terminal_(!quiet && ::isatty(STDERR_FILENO) == 1) {}
 
 void Console::table(const std::vector<std::pair<std::string, std::string>>& rows) {
   std::size_t widest = 0;
@@ -39,21 +40,21 @@ void Console::progress(const Progress& p) {
   if (!terminal_ || now - last_drawn_ < std::chrono::milliseconds(100)) return;
   last_drawn_ = now;
   drawn_ = true;
-  write(fmt::format("\r\033[K{} {}/{}  loss {:.4f}  {}/s  {} left",
+  write(fmt::format("\r\033[K{} {}/{}  loss {:.4f}  {} {}/s  {} left",
                     bar(double(p.step) / double(p.total)), grouped(p.step), grouped(p.total),
-                    p.loss, grouped(std::uint64_t(p.tokens_per_second)), clock(p.seconds_left)));
+                    p.loss, grouped(std::uint64_t(p.rate)), unit_, clock(p.seconds_left)));
 }
 
 std::string Console::evaluation(const Progress& p, const Metrics& validation) {
   if (!heads_shown_) {
     line(fmt::format("{:>10}  {:>10}  {:>10}  {:>17}  {:>9}  {:>12}", "step", "train loss",
-                     "valid loss", "valid accuracy", "lr", "tokens/s"));
+                     "valid loss", "valid accuracy", "lr", unit_ + "/s"));
     heads_shown_ = true;
   }
-  const std::string row = fmt::format(
-      "{:>10}  {:>10.4f}  {:>10.4f}  {:>8.4f} ± {:.4f}  {:>9.2e}  {:>12}", grouped(p.step), p.loss,
-      validation.loss.mean(), validation.accuracy.mean(), validation.accuracy.standard_error(),
-      p.lr, grouped(std::uint64_t(p.tokens_per_second)));
+  const std::string row =
+      fmt::format("{:>10}  {:>10.4f}  {:>10.4f}  {:>8.4f} ± {:.4f}  {:>9.2e}  {:>12}",
+                  grouped(p.step), p.loss, validation.loss.mean(), validation.accuracy.mean(),
+                  validation.accuracy.standard_error(), p.lr, grouped(std::uint64_t(p.rate)));
   line(row);
   return row;
 }

@@ -15,7 +15,8 @@ namespace xgrad {
 /// Without a terminal: plain rows only, no control characters. NO_COLOR is honoured.
 class Console {
  public:
-  explicit Console(bool quiet);
+  /// `unit` is what a rate counts: "tokens" or "images".
+  Console(bool quiet, std::string unit);
 
   /// Rows of "name  value", aligned.
   void table(const std::vector<std::pair<std::string, std::string>>& rows);
@@ -23,7 +24,7 @@ class Console {
   struct Progress {
     std::uint64_t step = 0, total = 0;
     double loss = 0, lr = 0;
-    double tokens_per_second = 0, seconds_left = 0;
+    double rate = 0, seconds_left = 0;  ///< units a second
   };
   /// Draws the progress line, at most ten times a second; nothing without a terminal.
   void progress(const Progress& progress);
@@ -36,6 +37,7 @@ class Console {
   void clear_progress();
 
   bool quiet_;
+  std::string unit_;
   bool terminal_;
   bool heads_shown_ = false;
   bool drawn_ = false;

@@ -37,7 +37,7 @@ class Recorder final : public TrainerHooks {
     if (report.metrics.loss.count() == 0) return;
     run_.append("metrics.jsonl",
                 metrics_row(report.step, "train", report.metrics, report.lr, report.grad_norm));
-    run_.append("timing.jsonl", timing_row(report.step, elapsed(), shown_.tokens_per_second));
+    run_.append("timing.jsonl", timing_row(report.step, elapsed(), shown_.rate));
   }
 
   void on_evaluation(std::uint64_t step, const Metrics& metrics) override {
@@ -79,6 +79,10 @@ void set_aside_damaged(const RunDirectory& run, std::uint64_t step, Console& con
   }
 }
 
+const char* plural(std::size_t count) {
+  return count == 1 ? "" : "s";
+}
+
 template <class T>
 void show_plan(Console& console, const Config& config, const Trainer<T>& trainer,
                const RunDirectory& run) {
@@ -87,13 +91,15 @@ void show_plan(Console& console, const Config& config, const Trainer<T>& trainer
   console.table(
       {{"task", fmt::format("{}: {} examples to train on, {} to validate, {} to test", config.task,
                             size(Split::train), size(Split::validation), size(Split::test))},
-       {"model", fmt::format("{}: {} layers, width {}, {} heads, {} parameters", m.kind, m.layers,
-                             m.width, m.heads, grouped(trainer.parameters().count()))},
+       {"model", fmt::format("{}: {} layer{}, width {}, {} head{}, {} parameters", m.kind, m.layers,
+                             plural(m.layers), m.width, m.heads, plural(m.heads),
+                             grouped(trainer.parameters().count()))},
        {"optimizer", fmt::format("{}, lr {:g} {}, {} warm-up steps", config.optim.name,
                                  config.optim.lr, config.schedule.name, config.schedule.warmup)},
        {"run",
-        fmt::format("{} steps of {} examples, {} threads, seed {}", grouped(trainer.total_steps()),
-                    config.train.batch * config.train.accumulate, threads(), config.train.seed)},
+        fmt::format("{} steps of {} examples, {} thread{}, seed {}", grouped(trainer.total_steps()),
+                    config.train.batch * config.train.accumulate, threads(),
+                    plural(std::size_t(threads())), config.train.seed)},
        {"directory", run.path()}});
 }
 
@@ -101,7 +107,8 @@ template <class T>
 Outcome work(const Config& config, Trainer<T>& trainer, const RunDirectory& run,
              const SessionOptions& options) {
   Signals signals;
-  Console console(options.quiet);
+  const bool images = trainer.task().shape().input == InputKind::image;
+  Console console(options.quiet, images ? "images" : "tokens");
   set_aside_damaged(run, trainer.step(), console);
   show_plan(console, config, trainer, run);
   Recorder recorder(config, run, trainer.total_steps(), console, signals);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include <xgrad/autograd/cpu.hpp>
 #include <xgrad/autograd/scalar.hpp>
 #include <xgrad/optim/clip.hpp>
 #include <xgrad/optim/table.hpp>
@@ -147,7 +148,8 @@ Checkpoint Trainer<T>::capture() const {
                       {"position", std::int64_t(loader.position)},
                       {"optimizer_steps", std::int64_t(optimizer_->steps())},
                       {"best_step", std::int64_t(best_step_)},
-                      {"best_loss", best_loss_}};
+                      {"best_loss", best_loss_},
+                      {"cpu", std::string(cpu_name(cpu()))}};
   checkpoint.config = to_toml(config_, /*with_execution_keys=*/false);
   return checkpoint;
 }
@@ -155,7 +157,9 @@ Checkpoint Trainer<T>::capture() const {
 template <class T>
 void Trainer<T>::restore(const Checkpoint& checkpoint) {
   const auto integer = [&](const std::string& name) {
-    return std::uint64_t(state_value<std::int64_t>(checkpoint, name));
+    const std::int64_t value = state_value<std::int64_t>(checkpoint, name);
+    check<CheckpointError>(value >= 0, "the checkpoint's ", name, " is ", value);
+    return std::uint64_t(value);
   };
   const LoaderState loader{integer("epoch"), integer("position")};
   const std::uint64_t optimizer_steps = integer("optimizer_steps"),

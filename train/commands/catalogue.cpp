@@ -1,6 +1,7 @@
 // The commands that only tell: config, tasks, info, verify.
 #include <fmt/format.h>
 
+#include <xgrad/autograd/cpu.hpp>
 #include <xgrad/autograd/gemm.hpp>
 #include <xgrad/autograd/parallel.hpp>
 #include <xgrad/data/task.hpp>
@@ -33,7 +34,8 @@ int tasks(const std::string& name) {
 }
 
 int info() {
-  fmt::print("xgrad      {}\nBLAS core  {}\nthreads    {}\n", kVersion, blas_core(), threads());
+  fmt::print("xgrad      {}\nprocessor  {}\nBLAS core  {}\nthreads    {}\n", kVersion, cpu_name(cpu()),
+             blas_core(), threads());
   return 0;
 }
 
