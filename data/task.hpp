@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,13 @@ struct TaskShape {
   std::size_t height = 0, width = 0, channels = 0;  ///< of an image
   std::size_t classes = 0;
   std::vector<std::string> class_names = {};  ///< empty, or one a class
+  std::vector<std::string> token_names = {};  ///< empty, or one a token id: words without spaces
+};
+
+/// The best that any model can reach, in expectation, where an input does not fix the answer.
+struct Ceiling {
+  double accuracy = 1;  ///< of targets
+  double loss = 0;      ///< cross-entropy, nats per target
 };
 
 class Task {
@@ -31,9 +39,11 @@ class Task {
   virtual TaskShape shape() const = 0;
   /// Throws DataError when files are missing or damaged.
   virtual std::unique_ptr<Dataset> dataset(Split split) const = 0;
-  /// An input line as `xgrad predict` reads it (token ids separated by spaces, say), with the right
+  /// An input line as `xgrad predict` reads it (tokens separated by spaces, say), with the right
   /// answer as targets where the task knows it. Throws DataError.
   virtual Example parse(const std::string& line) const = 0;
+  /// What is reachable on a split where that is known and not simply everything.
+  virtual std::optional<Ceiling> ceiling(Split) const { return std::nullopt; }
 };
 
 /// A row of the table of tasks.
@@ -44,6 +54,7 @@ struct TaskEntry {
   std::vector<std::string> debian_packages;  ///< data it reads
   /// Missing options take their defaults. Throws ConfigError when options are wrong.
   std::function<std::unique_ptr<Task>(const Options& options, std::uint64_t seed)> make;
+  std::string needs = {};  ///< one sentence: what a model must have to solve it
 };
 
 /// All tasks, in alphabetical order.

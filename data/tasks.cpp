@@ -11,10 +11,8 @@ namespace {
 
 std::vector<TaskEntry>& table() {
   static std::vector<TaskEntry> entries = {
-      copy_task(),
-      fashion_mnist_task(),
-      reverse_task(),
-      sort_task(),
+      copy_task(),    fashion_mnist_task(), histogram_task(),
+      reverse_task(), rotate_task(),        sort_task(),
   };
   return entries;
 }

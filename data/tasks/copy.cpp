@@ -1,11 +1,16 @@
 #include <xgrad/data/tasks/entries.hpp>
-#include <xgrad/data/token_task.hpp>
+#include <xgrad/data/uniform_tokens.hpp>
 
 namespace xgrad {
 
 TaskEntry copy_task() {
-  return token_task("copy", "Give each token back.",
-                    [](const std::vector<std::int32_t>& ids) { return ids; });
+  const auto describe = [](const Options& options) {
+    Synthetic task = uniform_tokens(options);
+    task.solve = [](const Tokens& ids) { return ids; };
+    return task;
+  };
+  return synthetic_task("copy", "Give each token back.", "Nothing: the residual path carries it.",
+                        uniform_options(), describe);
 }
 
 }  // namespace xgrad

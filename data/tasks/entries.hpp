@@ -7,7 +7,9 @@ namespace xgrad {
 
 TaskEntry copy_task();
 TaskEntry fashion_mnist_task();
+TaskEntry histogram_task();
 TaskEntry reverse_task();
+TaskEntry rotate_task();
 TaskEntry sort_task();
 
 }  // namespace xgrad

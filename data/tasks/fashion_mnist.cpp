@@ -179,7 +179,8 @@ TaskEntry fashion_mnist_task() {
           {"dataset-fashion-mnist"},
           [](const Options& options, std::uint64_t seed) {
             return std::make_unique<FashionMnist>(options, seed);
-          }};
+          },
+          "Patches and positions."};
 }
 
 }  // namespace xgrad

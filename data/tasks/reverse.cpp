@@ -1,13 +1,16 @@
 #include <xgrad/data/tasks/entries.hpp>
-#include <xgrad/data/token_task.hpp>
+#include <xgrad/data/uniform_tokens.hpp>
 
 namespace xgrad {
 
 TaskEntry reverse_task() {
-  return token_task("reverse", "Give the tokens back in reverse order.",
-                    [](const std::vector<std::int32_t>& ids) {
-                      return std::vector<std::int32_t>(ids.rbegin(), ids.rend());
-                    });
+  const auto describe = [](const Options& options) {
+    Synthetic task = uniform_tokens(options);
+    task.solve = [](const Tokens& ids) { return Tokens(ids.rbegin(), ids.rend()); };
+    return task;
+  };
+  return synthetic_task("reverse", "Give the tokens back in reverse order.",
+                        "Positions, and one layer with one head.", uniform_options(), describe);
 }
 
 }  // namespace xgrad

@@ -1,19 +1,24 @@
 #include <algorithm>
 
 #include <xgrad/data/tasks/entries.hpp>
-#include <xgrad/data/token_task.hpp>
+#include <xgrad/data/uniform_tokens.hpp>
 
 namespace xgrad {
 
 // Ascending by id, a repeated id as often as it came: equal tokens cannot be told apart, so the
 // answer is unique.
 TaskEntry sort_task() {
-  return token_task("sort", "Give the tokens back in ascending order.",
-                    [](const std::vector<std::int32_t>& ids) {
-                      auto sorted = ids;
-                      std::sort(sorted.begin(), sorted.end());
-                      return sorted;
-                    });
+  const auto describe = [](const Options& options) {
+    Synthetic task = uniform_tokens(options);
+    task.solve = [](Tokens ids) {
+      std::sort(ids.begin(), ids.end());
+      return ids;
+    };
+    return task;
+  };
+  return synthetic_task("sort", "Give the tokens back in ascending order.",
+                        "Positions, and two layers: first count, then place.", uniform_options(),
+                        describe);
 }
 
 }  // namespace xgrad

@@ -1,6 +1,7 @@
 """Commands on a trained model, and wrong input."""
 
 import json
+import re
 
 from command import CommandTest, unittest
 
@@ -57,6 +58,13 @@ class Use(CommandTest):
     def test_catalogue(self):
         self.assertIn("reverse", self.xgrad("tasks").stdout)
         self.assertIn("symbols", self.xgrad("tasks", "reverse").stdout)
+        copy = self.xgrad("tasks", "copy").stdout
+        self.assertRegex(copy, r"from each token alone +1\.000\n")
+        examples = re.findall(r"^  (.*) -> (.*)$", copy, re.MULTILINE)
+        self.assertEqual(len(examples), 3)
+        for given, wanted in examples:
+            self.assertEqual(len(given.split()), 16)
+            self.assertEqual(given, wanted)
         self.assertIn("reverse", self.xgrad("tasks", "revers", exit_code=2).stderr)
         self.assertIn("weight_decay", self.xgrad("config", "optim").stdout)
         self.assertIn("BLAS", self.xgrad("info").stdout)

@@ -1,9 +1,15 @@
 // The commands that only tell: config, tasks, info, verify.
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/cpu.hpp>
 #include <xgrad/autograd/gemm.hpp>
 #include <xgrad/autograd/parallel.hpp>
+#include <xgrad/data/baseline.hpp>
+#include <xgrad/data/example_text.hpp>
+#include <xgrad/data/option_text.hpp>
 #include <xgrad/data/task.hpp>
 #include <xgrad/train/checkpoint.hpp>
 #include <xgrad/train/commands.hpp>
@@ -11,6 +17,37 @@
 #include <xgrad/version.hpp>
 
 namespace xgrad::commands {
+
+namespace {
+
+constexpr std::size_t kExamples = 3;
+
+// What is known of a task's default form before any model is trained, and what it looks like.
+void show_data(const Task& task) {
+  try {
+    const TaskShape shape = task.shape();
+    const Baseline baseline = measure_baseline(task);
+    fmt::print("\naccuracy on the validation split\n");
+    fmt::print("  {:<32} {:.3f}\n", "always the most frequent class", baseline.majority);
+    if (baseline.own_token) {
+      fmt::print("  {:<32} {:.3f}\n", "from each token alone", *baseline.own_token);
+    }
+    if (const auto best = task.ceiling(Split::validation)) {
+      fmt::print("  {:<32} {:.3f}, at a loss of {:.3f}\n", "the best there can be", best->accuracy,
+                 best->loss);
+    }
+    fmt::print("\nexamples\n");
+    const auto train = task.dataset(Split::train);
+    for (std::size_t i = 0; i < std::min(kExamples, train->size()); ++i) {
+      const Example example = train->get(0, i);
+      fmt::print("  {} -> {}\n", input_text(example, shape), target_text(example, shape));
+    }
+  } catch (const DataError& error) {
+    fmt::print("\n{}\n", error.what());  // its files are not installed
+  }
+}
+
+}  // namespace
 
 int config(const std::string& key) {
   fmt::print("{}", describe_config(key));
@@ -22,20 +59,27 @@ int tasks(const std::string& name) {
     for (const TaskEntry& task : xgrad::tasks()) fmt::print("{:<16} {}\n", task.name, task.summary);
     return 0;
   }
-  const TaskEntry& task = find_task(name);
-  fmt::print("{}: {}\n\n", task.name, task.summary);
-  for (const OptionSpec& option : task.options) {
-    fmt::print("  {:<18} {}\n", option.name, option.help);
+  const TaskEntry& entry = find_task(name);
+  fmt::print("{}: {}\n\n", entry.name, entry.summary);
+  if (!entry.needs.empty()) fmt::print("needs: {}\n\n", entry.needs);
+  std::size_t width = 0;
+  for (const OptionSpec& option : entry.options) {
+    width = std::max(width, to_literal(option.fallback).size());
   }
-  for (const std::string& package : task.debian_packages) {
+  for (const OptionSpec& option : entry.options) {
+    fmt::print("  {:<12} {:<{}}  {}\n", option.name, to_literal(option.fallback), width,
+               option.help);
+  }
+  for (const std::string& package : entry.debian_packages) {
     fmt::print("\nneeds the Debian package {}\n", package);
   }
+  show_data(*entry.make({}, /*seed=*/1));
   return 0;
 }
 
 int info() {
-  fmt::print("xgrad      {}\nprocessor  {}\nBLAS core  {}\nthreads    {}\n", kVersion, cpu_name(cpu()),
-             blas_core(), threads());
+  fmt::print("xgrad      {}\nprocessor  {}\nBLAS core  {}\nthreads    {}\n", kVersion,
+             cpu_name(cpu()), blas_core(), threads());
   return 0;
 }
 

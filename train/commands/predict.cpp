@@ -2,6 +2,7 @@
 
 #include <iostream>
 
+#include <xgrad/data/example_text.hpp>
 #include <xgrad/train/commands.hpp>
 #include <xgrad/train/commands/model.hpp>
 #include <xgrad/train/metrics.hpp>
@@ -10,21 +11,21 @@ namespace xgrad::commands {
 
 namespace {
 
-std::string class_name(const TaskShape& shape, std::int32_t id) {
-  return shape.class_names.empty() ? std::to_string(id) : shape.class_names[std::size_t(id)];
-}
-
-// One line for one input: its classes, or its logits with nine digits, which give a float back
-// exactly.
+// One line for one input: its classes, without those of positions that the task asks nothing of; or
+// its logits with nine digits, which give a float back exactly.
 template <class T>
-std::string answer(const Tensor<T>& logits, const TaskShape& shape, bool raw) {
+std::string answer(const Tensor<T>& logits, const Example& example, const TaskShape& shape,
+                   bool raw) {
   std::string text;
   const auto add = [&text](const std::string& word) { text += (text.empty() ? "" : " ") + word; };
   if (raw) {
     for (std::size_t i = 0; i < logits.size(); ++i) add(fmt::format("{:.9g}", logits.data()[i]));
   } else {
     const Ids classes = argmax(logits);
-    for (std::size_t i = 0; i < classes.size(); ++i) add(class_name(shape, classes.data()[i]));
+    for (std::size_t i = 0; i < classes.size(); ++i) {
+      if (i < example.targets.size() && example.targets[i] == kIgnore) continue;
+      add(class_text(classes.data()[i], shape));
+    }
   }
   return text;
 }
@@ -44,7 +45,7 @@ int predict(const PredictArguments& arguments) {
         check_example(example, loaded.shape, number);
         const Batch batch = collate({example}, loaded.shape);
         const Variable<T> logits = (*loaded.model)(BatchInput<T>(batch).input(), Context{});
-        fmt::print("{}\n", answer(logits.value(), loaded.shape, arguments.logits));
+        fmt::print("{}\n", answer(logits.value(), example, loaded.shape, arguments.logits));
       } catch (const Error& error) {
         throw DataError("standard input, line " + std::to_string(number) + ": " + error.what());
       }

@@ -1,0 +1,75 @@
+#include <xgrad/data/example_text.hpp>
+
+#include <algorithm>
+#include <sstream>
+
+#include <xgrad/autograd/check.hpp>
+#include <xgrad/autograd/nearest.hpp>
+#include <xgrad/data/batch.hpp>
+#include <xgrad/data/numbers.hpp>
+
+namespace xgrad {
+
+namespace {
+
+constexpr std::size_t kMostSuggested = 20;
+
+std::vector<std::int32_t> parse_names(const std::string& task, const std::string& line,
+                                      const std::vector<std::string>& names) {
+  std::vector<std::int32_t> ids;
+  std::istringstream words(line);
+  for (std::string word; words >> word;) {
+    const auto found = std::find(names.begin(), names.end(), word);
+    if (found == names.end()) {
+      std::vector<std::string> known = nearest_first(word, names);
+      const bool all = known.size() <= kMostSuggested;
+      if (!all) known.resize(kMostSuggested);
+      std::string list;
+      for (const std::string& name : known) list += (list.empty() ? "" : " ") + name;
+      detail::fail<DataError>(task, ": token ", ids.size() + 1, " is \"", word,
+                              "\", must be one of: ", list, all ? "" : " ...");
+    }
+    ids.push_back(std::int32_t(found - names.begin()));
+  }
+  return ids;
+}
+
+template <class Name>
+std::string joined(const std::vector<std::int32_t>& ids, const Name& name) {
+  std::string text;
+  for (std::int32_t id : ids) text += (text.empty() ? "" : " ") + name(id);
+  return text;
+}
+
+}  // namespace
+
+std::vector<std::int32_t> parse_tokens(const std::string& task, const std::string& line,
+                                       const TaskShape& shape) {
+  auto ids = shape.token_names.empty()
+                 ? parse_numbers(task + ": token", line, std::int32_t(shape.vocabulary - 1))
+                 : parse_names(task, line, shape.token_names);
+  check<DataError>(!ids.empty(), task, ": the line has no tokens");
+  check<DataError>(ids.size() <= shape.max_length, task, ": the line has ", ids.size(),
+                   " tokens, the longest sequence has ", shape.max_length);
+  return ids;
+}
+
+std::string input_text(const Example& example, const TaskShape& shape) {
+  if (shape.input == InputKind::image) {
+    return "an image of " + std::to_string(shape.height) + " x " + std::to_string(shape.width);
+  }
+  return joined(example.ids, [&](std::int32_t id) {
+    return shape.token_names.empty() ? std::to_string(id) : shape.token_names[std::size_t(id)];
+  });
+}
+
+std::string target_text(const Example& example, const TaskShape& shape) {
+  return joined(example.targets, [&](std::int32_t id) { return class_text(id, shape); });
+}
+
+std::string class_text(std::int32_t id, const TaskShape& shape) {
+  if (id == kIgnore) return ".";
+  return shape.class_names.empty() ? std::to_string(id) : shape.class_names[std::size_t(id)];
+}
+
+}  // namespace xgrad

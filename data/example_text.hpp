@@ -1,0 +1,24 @@
+// Examples as people write them.
+#pragma once
+
+#include <string>
+
+#include <xgrad/data/task.hpp>
+
+namespace xgrad {
+
+/// The tokens of a line, separated by spaces: names where the task has them, else ids. Throws
+/// DataError that starts with the task's name and says which token is wrong, or how many there are.
+std::vector<std::int32_t> parse_tokens(const std::string& task, const std::string& line,
+                                       const TaskShape& shape);
+
+/// The tokens as parse_tokens() reads them, or what kind of image it is.
+std::string input_text(const Example& example, const TaskShape& shape);
+
+/// The classes, by name where they have one; a dot where nothing counts.
+std::string target_text(const Example& example, const TaskShape& shape);
+
+/// The name of a class, or its number.
+std::string class_text(std::int32_t id, const TaskShape& shape);
+
+}  // namespace xgrad

@@ -1,0 +1,177 @@
+#include <xgrad/data/synthetic.hpp>
+
+#include <memory>
+
+#include <xgrad/autograd/check.hpp>
+#include <xgrad/data/example_text.hpp>
+
+namespace xgrad {
+
+namespace {
+
+// With a tenth of all inputs in a split, so many draws miss it with probability 0.9^1000 = 1e-46.
+constexpr std::uint32_t kMostDraws = 1000;
+
+struct Description {
+  std::string name;
+  Synthetic task;
+  std::uint64_t seed;
+  std::size_t sizes[3];  // of each split; where inputs are listed only that of training, 0: all
+};
+
+using Shared = std::shared_ptr<const Description>;
+
+class DrawnDataset final : public Dataset {
+ public:
+  DrawnDataset(Shared of, Split split)
+      : of_(std::move(of)), split_(split), rng_(Rng(of_->seed) / "tokens" / to_string(split)) {
+    get(0, 0);  // a split without inputs is an error here, not in the middle of a run
+  }
+
+  std::size_t size() const override { return of_->sizes[std::size_t(split_)]; }
+
+  Example get(std::uint64_t, std::size_t index) const override {
+    const Rng own = rng_ / index;
+    for (std::uint32_t draw = 0; draw < kMostDraws; ++draw) {
+      Example example = of_->task.draw(own / draw);
+      if (split_of(example.ids) != split_) continue;
+      if (of_->task.solve) example.targets = of_->task.solve(example.ids);
+      return example;
+    }
+    detail::fail<ConfigError>(of_->name, ": none of ", kMostDraws, " inputs belonged to the ",
+                              to_string(split_), " split: there are too few different inputs");
+  }
+
+ private:
+  Shared of_;
+  Split split_;
+  Rng rng_;
+};
+
+class ListedDataset final : public Dataset {
+ public:
+  ListedDataset(Shared of, Split split) : of_(std::move(of)) {
+    const std::vector<Tokens>& inputs = of_->task.inputs;
+    for (std::size_t i : (Rng(of_->seed) / "inputs").permutation(inputs.size())) {
+      if (split_of(inputs[i]) == split) chosen_.push_back(i);
+    }
+    const std::size_t wanted = of_->sizes[0];
+    if (split != Split::train || wanted == 0) return;
+    check<ConfigError>(wanted <= chosen_.size(), of_->name, ": examples is ", wanted,
+                       ", must be at most ", chosen_.size(), ", all inputs of the train split");
+    chosen_.resize(wanted);
+  }
+
+  std::size_t size() const override { return chosen_.size(); }
+
+  Example get(std::uint64_t, std::size_t index) const override {
+    Example example;
+    example.ids = of_->task.inputs[chosen_[index]];
+    example.targets = of_->task.solve(example.ids);
+    return example;
+  }
+
+ private:
+  Shared of_;
+  std::vector<std::size_t> chosen_;
+};
+
+class SyntheticTask final : public Task {
+ public:
+  explicit SyntheticTask(Description description)
+      : of_(std::make_shared<Description>(std::move(description))) {}
+
+  TaskShape shape() const override { return of_->task.shape; }
+
+  std::unique_ptr<Dataset> dataset(Split split) const override {
+    if (of_->task.inputs.empty()) return std::make_unique<DrawnDataset>(of_, split);
+    return std::make_unique<ListedDataset>(of_, split);
+  }
+
+  Example parse(const std::string& line) const override {
+    Example example;
+    example.ids = parse_tokens(of_->name, line, of_->task.shape);
+    if (of_->task.solve) {
+      try {
+        example.targets = of_->task.solve(example.ids);
+      } catch (const DataError& error) {
+        throw DataError(of_->name + ": " + error.what());
+      }
+    }
+    return example;
+  }
+
+  std::optional<Ceiling> ceiling(Split split) const override {
+    if (!of_->task.best) return std::nullopt;
+    const auto data = dataset(split);
+    Synthetic::Best sum;
+    for (std::size_t i = 0; i < data->size(); ++i) {
+      const Synthetic::Best one = of_->task.best(data->get(0, i).ids);
+      sum.right += one.right;
+      sum.loss += one.loss;
+      sum.targets += one.targets;
+    }
+    return Ceiling{sum.right / sum.targets, sum.loss / sum.targets};
+  }
+
+ private:
+  Shared of_;
+};
+
+Synthetic describe_named(const std::string& name, const Describe& describe,
+                         const Options& options) {
+  try {
+    return describe(options);
+  } catch (const ConfigError& error) {
+    throw ConfigError(name + ": " + error.what());
+  }
+}
+
+TaskEntry entry(std::string name, std::string summary, std::string needs,
+                std::vector<OptionSpec> table, Describe describe) {
+  const auto make = [name, table, describe](const Options& given, std::uint64_t seed) {
+    const Options options = complete(table, given);
+    const auto size = [&](const char* key) {
+      return options.contains(key) ? std::size_t(get_int(options, key)) : 0;
+    };
+    return std::make_unique<SyntheticTask>(
+        Description{name,
+                    describe_named(name, describe, options),
+                    seed,
+                    {size("examples"), size("validation"), size("test")}});
+  };
+  return {std::move(name), std::move(summary), table, {}, make, std::move(needs)};
+}
+
+}  // namespace
+
+Split split_of(const Tokens& ids) {
+  // Four tokens a round, each round keyed by the one before. The length starts the chain, so that a
+  // sequence and the same with zeros behind differ.
+  std::uint64_t key = 0x73706C6974730000u + ids.size();  // "splits"
+  for (std::size_t i = 0; i < ids.size(); i += 4) {
+    const auto token = [&](std::size_t k) { return k < ids.size() ? std::uint32_t(ids[k]) : 0; };
+    const auto words = Rng(key).words(token(i), token(i + 1), token(i + 2), token(i + 3));
+    key = (std::uint64_t(words[1]) << 32) | words[0];
+  }
+  const std::uint64_t bucket = key % 10;
+  return bucket == 0 ? Split::test : bucket == 1 ? Split::validation : Split::train;
+}
+
+TaskEntry synthetic_task(std::string name, std::string summary, std::string needs,
+                         std::vector<OptionSpec> options, Describe describe) {
+  options.push_back({"examples", 50000, "Training examples.", 1, 1e9});
+  options.push_back({"validation", 1000, "Validation examples.", 1, 1e9});
+  options.push_back({"test", 1000, "Test examples.", 1, 1e9});
+  return entry(std::move(name), std::move(summary), std::move(needs), std::move(options),
+               std::move(describe));
+}
+
+TaskEntry listed_task(std::string name, std::string summary, std::string needs,
+                      std::vector<OptionSpec> options, Describe describe) {
+  options.push_back({"examples", 0, "Training examples; 0: all of the split.", 0, 1e9});
+  return entry(std::move(name), std::move(summary), std::move(needs), std::move(options),
+               std::move(describe));
+}
+
+}  // namespace xgrad

@@ -1,0 +1,75 @@
+#include <xgrad/data/uniform_tokens.hpp>
+
+#include <algorithm>
+
+#include <xgrad/autograd/check.hpp>
+
+namespace xgrad {
+
+namespace {
+
+// With so many inputs, a split without any has probability 0.9^1000 = 1e-46.
+constexpr std::uint64_t kFewestInputs = 1000;
+
+/// How many inputs there are, or `enough` if more.
+std::uint64_t count_inputs(std::size_t min_length, std::size_t max_length, std::uint64_t symbols,
+                           std::uint64_t enough) {
+  std::uint64_t sum = 0, power = 1;
+  for (std::size_t length = 1; length <= max_length; ++length) {
+    power = std::min(enough, power * symbols);
+    if (length >= min_length) sum += power;
+    if (sum >= enough) return enough;
+  }
+  return sum;
+}
+
+}  // namespace
+
+std::vector<OptionSpec> uniform_options(bool symbols) {
+  std::vector<OptionSpec> table = {
+      {"length", 16, "Tokens of the longest sequence.", 1, 65536},
+      {"min_length", 0, "Tokens of the shortest sequence; 0: all are of full length.", 0, 65536},
+  };
+  if (symbols) table.push_back({"symbols", 10, "Different tokens.", 1, 1 << 24});
+  return table;
+}
+
+Tokens random_tokens(const Rng& rng, std::size_t length, std::uint32_t symbols) {
+  Tokens ids(length);
+  for (std::size_t token = 0; token < length; token += 4) {
+    const auto words = rng.words(std::uint32_t(token / 4));
+    for (std::size_t i = 0; i < 4 && token + i < length; ++i) {
+      // Uniform up to symbols / 2^32.
+      ids[token + i] = std::int32_t(std::uint64_t(words[i]) * symbols >> 32);
+    }
+  }
+  return ids;
+}
+
+Synthetic uniform_tokens(const Options& options, std::uint32_t symbols) {
+  if (symbols == 0) symbols = std::uint32_t(get_int(options, "symbols"));
+  const auto longest = std::size_t(get_int(options, "length"));
+  auto shortest = std::size_t(get_int(options, "min_length"));
+  if (shortest == 0) shortest = longest;
+  check<ConfigError>(shortest <= longest, "min_length is ", shortest, ", must be at most length, ",
+                     longest);
+  const std::uint64_t inputs = count_inputs(shortest, longest, symbols, kFewestInputs);
+  check<ConfigError>(inputs >= kFewestInputs, "there are only ", inputs,
+                     " different inputs; three disjoint splits need ", kFewestInputs,
+                     options.contains("symbols") ? ": raise length or symbols" : ": raise length");
+  Synthetic task;
+  task.shape.vocabulary = task.shape.classes = symbols;
+  task.shape.max_length = longest;
+  task.draw = [shortest, longest, symbols](const Rng& rng) {
+    std::size_t length = longest;
+    if (shortest < longest) {
+      length = shortest + (rng / "length").below(longest - shortest + 1, 0);
+    }
+    Example example;
+    example.ids = random_tokens(rng, length, symbols);
+    return example;
+  };
+  return task;
+}
+
+}  // namespace xgrad
