@@ -1,0 +1,38 @@
+"""Every file that the documentation names is there."""
+
+import pathlib
+import re
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+FOLDERS = "autograd|layers|optim|data|train|configs|tests|docs|cmake|bench"
+# `layers/encoder.cpp`, `optim/foo.{hpp,cpp}`, `tests/torch`; a placeholder is called foo.
+NAMED = re.compile(rf"`((?:{FOLDERS})/[\w./{{}},-]*)`")
+
+
+def missing(root):
+    """(page, path) of every path that a page names in backticks and that does not exist."""
+    pages = [*root.glob("*.md"), *root.glob("docs/*.md")]
+    for page in sorted(pages):
+        for path in NAMED.findall(page.read_text()):
+            first = re.sub(r"\{([^,}]*)[^}]*\}", r"\1", path)
+            if "foo" not in first and not (root / first).exists():
+                yield page.name, path
+
+
+class Docs(unittest.TestCase):
+    def test_every_named_file_exists(self):
+        self.assertEqual(list(missing(ROOT)), [])
+
+    def test_finds_a_file_that_is_gone(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            (root / "README.md").write_text("`train/gone.cpp` and `layers/foo.{hpp,cpp}` and `train/`")
+            (root / "train").mkdir()
+            self.assertEqual(list(missing(root)), [("README.md", "train/gone.cpp")])
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())
