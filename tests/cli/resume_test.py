@@ -73,6 +73,14 @@ class Resume(CommandTest):
         name, checkpoint, _ = self.final("runs/whole")
         self.assertEqual((name, checkpoint), before[:2])
 
+    def test_the_newest_checkpoint_by_any_name_is_the_run_itself(self):
+        before = self.final("whole")
+        newest = self.checkpoints("whole")[-1]
+        for name in (newest, f".//whole/checkpoints/../checkpoints/{newest.name}"):
+            self.xgrad("resume", name)
+        self.assertFalse((self.folder / "runs").exists())
+        self.assertEqual(self.final("whole"), before)
+
     def test_another_config_is_refused_by_name(self):
         done = self.xgrad("resume", "whole", "optim.lr=0.5", "model.norm=post", exit_code=2)
         self.assertIn("optim.lr: 0.001 -> 0.5", done.stderr)

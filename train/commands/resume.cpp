@@ -44,7 +44,7 @@ int resume(const ResumeArguments& arguments) {
                         " does not lie in a run directory, so there is nothing to resume");
   const Config config = load_config(source.directory + "/config.toml", arguments.overrides);
   check_changes(config, source, arguments.allow_change);
-  if (latest_checkpoint(source.directory + "/checkpoints") != source.file) {
+  if (!fs::equivalent(latest_checkpoint(source.directory + "/checkpoints"), source.file)) {
     return report(branch_run(config, source.directory, source.checkpoint, options), arguments.json);
   }
   const RunDirectory run = RunDirectory::open(source.directory);

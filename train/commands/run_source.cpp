@@ -18,12 +18,9 @@ RunSource find_run(const std::string& path) {
   } else {
     check<IoError>(fs::exists(path), path, ": no such run directory or checkpoint");
     source.file = path;
-    const fs::path parent = fs::absolute(path).parent_path();
-    if (parent.filename() == "checkpoints" && fs::exists(parent.parent_path() / "config.toml")) {
-      source.directory = fs::path(path).parent_path().empty()
-                             ? ".."
-                             : fs::path(path).parent_path().parent_path().string();
-      if (source.directory.empty()) source.directory = ".";
+    const fs::path folder = fs::absolute(path).lexically_normal().parent_path();
+    if (folder.filename() == "checkpoints" && fs::exists(folder.parent_path() / "config.toml")) {
+      source.directory = fs::proximate(folder.parent_path()).string();
     }
   }
   source.checkpoint = load_checkpoint(source.file);
