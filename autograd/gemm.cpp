@@ -51,7 +51,9 @@ class OneBlasThread {
 // Work space of this thread for packed products, kept between calls.
 void* scratch() {
   struct Free {
-    void operator()(void* pointer) const { detail::deallocate(pointer); }
+    void operator()(void* pointer) const {
+      detail::deallocate(pointer, detail::kPackedGemmScratch);
+    }
   };
   thread_local const std::unique_ptr<void, Free> space(
       detail::allocate(detail::kPackedGemmScratch));

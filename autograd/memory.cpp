@@ -4,6 +4,8 @@
 
 #include <new>
 
+#include <xgrad/autograd/large_blocks.hpp>
+
 namespace xgrad::detail {
 
 namespace {
@@ -17,19 +19,29 @@ void* allocate(std::size_t bytes) {
   return ::operator new(bytes, std::align_val_t(kAlignment));
 }
 
-void deallocate(void* pointer) noexcept {
+void deallocate(void* pointer, std::size_t) noexcept {
   ::operator delete(pointer, std::align_val_t(kAlignment));
 }
 
 #else
 
+namespace {
+// Never destroyed: tensors may outlive every static object.
+LargeBlocks& large_blocks() {
+  static LargeBlocks& blocks = *new LargeBlocks;
+  return blocks;
+}
+}  // namespace
+
 void* allocate(std::size_t bytes) {
+  if (bytes >= LargeBlocks::kSmallest) return large_blocks().allocate(bytes);
   void* pointer = scalable_aligned_malloc(bytes == 0 ? kAlignment : bytes, kAlignment);
   if (pointer == nullptr) throw std::bad_alloc();
   return pointer;
 }
 
-void deallocate(void* pointer) noexcept {
+void deallocate(void* pointer, std::size_t bytes) noexcept {
+  if (bytes >= LargeBlocks::kSmallest) return large_blocks().deallocate(pointer, bytes);
   scalable_aligned_free(pointer);
 }
 

@@ -8,7 +8,8 @@ namespace xgrad {
 namespace detail {
 /// Returns `bytes` bytes aligned to 64. Throws std::bad_alloc.
 void* allocate(std::size_t bytes);
-void deallocate(void* pointer) noexcept;
+/// `bytes` as for allocate().
+void deallocate(void* pointer, std::size_t bytes) noexcept;
 }  // namespace detail
 
 /// Allocator of every tensor. Being ours, it keeps the type of Tensor the same whatever xtensor
@@ -23,7 +24,9 @@ struct Allocator {
   Allocator(const Allocator<U>&) noexcept {}
 
   T* allocate(std::size_t n) { return static_cast<T*>(detail::allocate(n * sizeof(T))); }
-  void deallocate(T* pointer, std::size_t) noexcept { detail::deallocate(pointer); }
+  void deallocate(T* pointer, std::size_t n) noexcept {
+    detail::deallocate(pointer, n * sizeof(T));
+  }
 
   friend bool operator==(const Allocator&, const Allocator&) { return true; }
 };

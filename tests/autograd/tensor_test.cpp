@@ -37,7 +37,7 @@ TEST(Tensor, StandsOnCacheLines) {
 
 TEST(Tensor, AllocatorReportsWhatCannotBe) {
   EXPECT_THROW(detail::allocate(std::size_t(1) << 62), std::bad_alloc);
-  detail::deallocate(detail::allocate(0));
+  detail::deallocate(detail::allocate(0), 0);
 }
 
 TEST(BroadcastShape, IsNumPys) {
