@@ -11,8 +11,10 @@ namespace {
 
 std::vector<TaskEntry>& table() {
   static std::vector<TaskEntry> entries = {
-      copy_task(),    fashion_mnist_task(), histogram_task(),
-      reverse_task(), rotate_task(),        sort_task(),
+      copy_task(),          fashion_mnist_task(),    first_task(),         histogram_task(),
+      majority_task(),      modular_addition_task(), most_frequent_task(), negation_task(),
+      parity_task(),        reverse_task(),          rotate_task(),        sort_task(),
+      sparse_parity_task(),
   };
   return entries;
 }

@@ -23,14 +23,47 @@ std::uint64_t count_inputs(std::size_t min_length, std::size_t max_length, std::
   return sum;
 }
 
+Synthetic uniform(const Options& options, std::uint32_t symbols) {
+  const Lengths lengths(options);
+  const std::uint64_t inputs =
+      count_inputs(lengths.shortest, lengths.longest, symbols, kFewestInputs);
+  check<ConfigError>(inputs >= kFewestInputs, "there are only ", inputs,
+                     " different inputs; three disjoint splits need ", kFewestInputs,
+                     options.contains("symbols") ? ": raise length or symbols" : ": raise length");
+  Synthetic task;
+  task.shape.vocabulary = task.shape.classes = symbols;
+  task.shape.max_length = lengths.longest;
+  task.draw = [lengths, symbols](const Rng& rng) {
+    return Example{random_tokens(rng, lengths.draw(rng), symbols), {}, {}};
+  };
+  return task;
+}
+
 }  // namespace
 
-std::vector<OptionSpec> uniform_options(bool symbols) {
-  std::vector<OptionSpec> table = {
-      {"length", 16, "Tokens of the longest sequence.", 1, 65536},
+Lengths::Lengths(const Options& options)
+    : shortest(0), longest(std::size_t(get_int(options, "length"))) {
+  if (options.contains("min_length")) shortest = std::size_t(get_int(options, "min_length"));
+  if (shortest == 0) shortest = longest;
+  check<ConfigError>(shortest <= longest, "min_length is ", shortest, ", must be at most length, ",
+                     longest);
+}
+
+std::size_t Lengths::draw(const Rng& rng) const {
+  if (shortest == longest) return longest;
+  return shortest + (rng / "length").below(longest - shortest + 1, 0);
+}
+
+std::vector<OptionSpec> length_options(std::int64_t length) {
+  return {
+      {"length", length, "Tokens of the longest sequence.", 1, 65536},
       {"min_length", 0, "Tokens of the shortest sequence; 0: all are of full length.", 0, 65536},
   };
-  if (symbols) table.push_back({"symbols", 10, "Different tokens.", 1, 1 << 24});
+}
+
+std::vector<OptionSpec> uniform_options() {
+  auto table = length_options();
+  table.push_back({"symbols", 10, "Different tokens.", 1, 1 << 24});
   return table;
 }
 
@@ -46,29 +79,14 @@ Tokens random_tokens(const Rng& rng, std::size_t length, std::uint32_t symbols) 
   return ids;
 }
 
-Synthetic uniform_tokens(const Options& options, std::uint32_t symbols) {
-  if (symbols == 0) symbols = std::uint32_t(get_int(options, "symbols"));
-  const auto longest = std::size_t(get_int(options, "length"));
-  auto shortest = std::size_t(get_int(options, "min_length"));
-  if (shortest == 0) shortest = longest;
-  check<ConfigError>(shortest <= longest, "min_length is ", shortest, ", must be at most length, ",
-                     longest);
-  const std::uint64_t inputs = count_inputs(shortest, longest, symbols, kFewestInputs);
-  check<ConfigError>(inputs >= kFewestInputs, "there are only ", inputs,
-                     " different inputs; three disjoint splits need ", kFewestInputs,
-                     options.contains("symbols") ? ": raise length or symbols" : ": raise length");
-  Synthetic task;
-  task.shape.vocabulary = task.shape.classes = symbols;
-  task.shape.max_length = longest;
-  task.draw = [shortest, longest, symbols](const Rng& rng) {
-    std::size_t length = longest;
-    if (shortest < longest) {
-      length = shortest + (rng / "length").below(longest - shortest + 1, 0);
-    }
-    Example example;
-    example.ids = random_tokens(rng, length, symbols);
-    return example;
-  };
+Synthetic uniform_tokens(const Options& options) {
+  return uniform(options, std::uint32_t(get_int(options, "symbols")));
+}
+
+Synthetic uniform_bits(const Options& options) {
+  Synthetic task = uniform(options, 2);
+  task.shape.output = OutputKind::sequence;
+  task.shape.class_names = {"no", "yes"};
   return task;
 }
 

@@ -5,15 +5,27 @@
 
 namespace xgrad {
 
-/// The options of uniform_tokens(), without `symbols` where a task fixes them.
-std::vector<OptionSpec> uniform_options(bool symbols = true);
+/// The options `length` and `min_length`.
+std::vector<OptionSpec> length_options(std::int64_t length = 16);
+/// Those and `symbols`.
+std::vector<OptionSpec> uniform_options();
 
-/// A task without an answer yet: tokens uniform in [0, symbols), lengths uniform in [min_length,
-/// length], and a target for each token, with as many classes as symbols. `symbols` 0: of the
-/// options. Throws ConfigError when the inputs are too few for three disjoint splits.
-Synthetic uniform_tokens(const Options& options, std::uint32_t symbols = 0);
+/// Lengths uniform in [min_length, length]; all of full length where min_length is 0 or missing.
+struct Lengths {
+  /// Throws ConfigError when the shortest is longer than the longest.
+  explicit Lengths(const Options& options);
+  std::size_t draw(const Rng& rng) const;
+
+  std::size_t shortest, longest;
+};
 
 /// Tokens uniform in [0, symbols); the same stream gives the same ones.
 Tokens random_tokens(const Rng& rng, std::size_t length, std::uint32_t symbols);
+
+/// A task without an answer yet: random tokens, and a target for each, with as many classes as
+/// symbols. Throws ConfigError when the inputs are too few for three disjoint splits.
+Synthetic uniform_tokens(const Options& options);
+/// The same of 0s and 1s, with a class for the sequence: no or yes.
+Synthetic uniform_bits(const Options& options);
 
 }  // namespace xgrad

@@ -7,9 +7,16 @@ namespace xgrad {
 
 TaskEntry copy_task();
 TaskEntry fashion_mnist_task();
+TaskEntry first_task();
 TaskEntry histogram_task();
+TaskEntry majority_task();
+TaskEntry modular_addition_task();
+TaskEntry most_frequent_task();
+TaskEntry negation_task();
+TaskEntry parity_task();
 TaskEntry reverse_task();
 TaskEntry rotate_task();
 TaskEntry sort_task();
+TaskEntry sparse_parity_task();
 
 }  // namespace xgrad

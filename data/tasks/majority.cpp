@@ -1,0 +1,22 @@
+#include <algorithm>
+
+#include <xgrad/data/tasks/entries.hpp>
+#include <xgrad/data/uniform_tokens.hpp>
+
+namespace xgrad {
+
+// As many 1s as 0s: no.
+TaskEntry majority_task() {
+  const auto describe = [](const Options& options) {
+    Synthetic task = uniform_bits(options);
+    task.solve = [](const Tokens& ids) {
+      return Tokens{2 * std::count(ids.begin(), ids.end(), 1) > std::ptrdiff_t(ids.size())};
+    };
+    return task;
+  };
+  return synthetic_task("majority", "Say whether there are more 1s than 0s.",
+                        "No positions: one layer with one head that looks at all tokens alike.",
+                        length_options(), describe);
+}
+
+}  // namespace xgrad
