@@ -113,6 +113,10 @@ Tokens sentiment(const Tokens& ids, const Options&) {
   return {score > 0 ? 2 : score < 0 ? 0 : 1};
 }
 
+constexpr const char* kUnknownWord =
+    "token 4 is \"god\", must be one of: good not bad and poor the plot is great warm dull weak "
+    "flat movie actor very lovely bright funny moving ...";
+
 std::vector<OracleRow> class_rows() {
   const Options bits = {{"min_length", 1}, {"length", 12}};
   const Options few_bits = {{"length", 12},
@@ -142,7 +146,8 @@ std::vector<OracleRow> class_rows() {
        {{"length", 3}, {"examples", 30000}, {"validation", 4000}, {"test", 4000}},
        12000,
        "the movie is god",
-       X sentiment},
+       kUnknownWord,
+       sentiment},
       {"parity", bits, few_bits, 6800, "1 2", said, is_odd},
       {"sparse_parity",
        {{"length", 14}},
