@@ -1,12 +1,13 @@
 // The sealed HDF5 image of a checkpoint, written and read; docs/checkpoint-format.md is its
 // description.
-#include <algorithm>
 #include <bit>
 #include <map>
 #include <optional>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/optim/clip.hpp>
 #include <xgrad/train/checkpoint.hpp>
+#include <xgrad/train/formats/finite.hpp>
 #include <xgrad/train/formats/hdf5_reader.hpp>
 #include <xgrad/train/formats/hdf5_writer.hpp>
 #include <xgrad/train/formats/layout.hpp>
@@ -27,35 +28,13 @@ constexpr const char* kState = "/trainer/state";
 /// Paths, and whether each is a group.
 using Places = std::map<std::string, bool>;
 
-// On bits, so that no compiler flag can delete it: an exponent of all ones is an infinity or not a
-// number.
-bool finite(float x) {
-  return (~std::bit_cast<std::uint32_t>(x) & 0x7f800000u) != 0;
-}
-bool finite(double x) {
-  return (~std::bit_cast<std::uint64_t>(x) & 0x7ff0000000000000u) != 0;
-}
-
-/// Throws Exception naming the first entry that is infinite or not a number.
-template <class Exception>
-void check_finite(const std::string& name, const AnyTensor& tensor) {
-  std::visit(
-      [&]<class T>(const Tensor<T>& t) {
-        const T* end = t.data() + t.size();
-        const T* bad = std::find_if(t.data(), end, [](T x) { return !finite(x); });
-        check<Exception>(bad == end, name, ": entry ", bad - t.data(), " of shape ", t.shape(),
-                         " is not finite");
-      },
-      tensor);
-}
-
 /// An infinity may stand for "none yet"; not a number never equals itself, so two equal runs would
 /// differ.
 template <class Exception>
 void check_state(const std::string& name, const StateValue& value) {
   const auto* real = std::get_if<double>(&value);
   const bool is_number =
-      real == nullptr || finite(*real) || (std::bit_cast<std::uint64_t>(*real) << 12) == 0;
+      real == nullptr || is_finite_bits(*real) || (std::bit_cast<std::uint64_t>(*real) << 12) == 0;
   check<Exception>(is_number, "state ", name, " is not a number");
 }
 

@@ -1,0 +1,34 @@
+// safetensors: the file in which PyTorch's world exchanges weights.
+//
+//   u64 N, little-endian | N bytes of JSON, padded with spaces to a multiple of 8 | data
+//
+//   {"__metadata__":{"format":"pt"},"head.bias":{"dtype":"F32","shape":[10],"data_offsets":[0,40]}}
+//
+// The tensors' bytes, little-endian and row-major, fill the data without a hole. F64 stand before
+// F32 and then go by name, as the format's own library writes them.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include <xgrad/train/checkpoint.hpp>
+
+namespace xgrad {
+
+/// A checkpoint's parameters; as metadata the config, xgrad's version and the SHA-256 of the data.
+/// Identical parameters and configs give identical bytes.
+///
+/// Throws CheckpointError on a name that comes twice or is not UTF-8, NumericError on a tensor that
+/// is not finite.
+std::string to_safetensors(const Checkpoint& checkpoint);
+
+/// The parameters in the order of the data, and from xgrad's own metadata the config; no
+/// optimizer, state and step. Other writers' metadata are left alone.
+///
+/// Throws CheckpointError, with `origin` and the tensor in the message, on whatever is malformed:
+/// holes, overlaps, bytes left over, names that come twice, sizes that do not fit, types other than
+/// F32 and F64, numbers that are not finite, data of another SHA-256 than xgrad's metadata say.
+/// Nothing is allocated for a tensor before its size is known to be in the file.
+Checkpoint from_safetensors(std::string_view bytes, const std::string& origin);
+
+}  // namespace xgrad
