@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <new>
+#include <system_error>
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/nearest.hpp>
@@ -21,6 +22,7 @@ int exit_code(const std::exception& error) {
   if (dynamic_cast<const xgrad::CheckpointError*>(&error)) return 4;
   if (dynamic_cast<const xgrad::NumericError*>(&error)) return 5;
   if (dynamic_cast<const xgrad::IoError*>(&error)) return 6;
+  if (dynamic_cast<const std::system_error*>(&error)) return 6;  // printing to a full disk, say
   if (dynamic_cast<const xgrad::LockError*>(&error)) return 7;
   if (dynamic_cast<const std::bad_alloc*>(&error)) return 8;
   return 1;

@@ -3,7 +3,7 @@
 import json
 import re
 
-from command import CommandTest, unittest
+from command import XGRAD, CommandTest, subprocess, unittest
 
 
 class Use(CommandTest):
@@ -49,6 +49,12 @@ class Use(CommandTest):
         (self.folder / "empty").mkdir()
         self.assertIn("config.toml", self.xgrad("resume", "empty", exit_code=6).stderr)
         self.assertIn("small.toml", self.xgrad("inspect", "small.toml", exit_code=4).stderr)
+
+    def test_results_that_cannot_be_written(self):
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([XGRAD, "inspect", "run"], cwd=self.folder, stdout=full, stderr=subprocess.PIPE, text=True)
+        self.assertEqual(done.returncode, 6, done.stderr)
+        self.assertIn("No space left", done.stderr)
 
     def test_gradcheck(self):
         out = self.xgrad("gradcheck", "small.toml").stdout
