@@ -11,10 +11,12 @@ namespace {
 
 std::vector<TaskEntry>& table() {
   static std::vector<TaskEntry> entries = {
-      copy_task(),          fashion_mnist_task(),    first_task(),         histogram_task(),
-      majority_task(),      modular_addition_task(), most_frequent_task(), negation_task(),
-      parity_task(),        reverse_task(),          rotate_task(),        sort_task(),
-      sparse_parity_task(),
+      addition_task(),      copy_task(),          dyck_task(),   fashion_mnist_task(),
+      first_task(),         histogram_task(),     hmm_task(),    induction_task(),
+      listops_task(),       majority_task(),      markov_task(), modular_addition_task(),
+      most_frequent_task(), mqar_task(),          needle_task(), negation_task(),
+      parity_task(),        reverse_task(),       rotate_task(), selective_copy_task(),
+      sort_task(),          sparse_parity_task(),
   };
   return entries;
 }

@@ -41,12 +41,14 @@ Synthetic uniform(const Options& options, std::uint32_t symbols) {
 
 }  // namespace
 
-Lengths::Lengths(const Options& options)
+Lengths::Lengths(const Options& options, std::size_t least)
     : shortest(0), longest(std::size_t(get_int(options, "length"))) {
   if (options.contains("min_length")) shortest = std::size_t(get_int(options, "min_length"));
   if (shortest == 0) shortest = longest;
   check<ConfigError>(shortest <= longest, "min_length is ", shortest, ", must be at most length, ",
                      longest);
+  check<ConfigError>(shortest >= least, "sequences of ", shortest,
+                     " tokens are too short; they need ", least);
 }
 
 std::size_t Lengths::draw(const Rng& rng) const {
@@ -61,8 +63,8 @@ std::vector<OptionSpec> length_options(std::int64_t length) {
   };
 }
 
-std::vector<OptionSpec> uniform_options() {
-  auto table = length_options();
+std::vector<OptionSpec> uniform_options(std::int64_t length) {
+  auto table = length_options(length);
   table.push_back({"symbols", 10, "Different tokens.", 1, 1 << 24});
   return table;
 }

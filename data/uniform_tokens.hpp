@@ -8,12 +8,12 @@ namespace xgrad {
 /// The options `length` and `min_length`.
 std::vector<OptionSpec> length_options(std::int64_t length = 16);
 /// Those and `symbols`.
-std::vector<OptionSpec> uniform_options();
+std::vector<OptionSpec> uniform_options(std::int64_t length = 16);
 
 /// Lengths uniform in [min_length, length]; all of full length where min_length is 0 or missing.
 struct Lengths {
-  /// Throws ConfigError when the shortest is longer than the longest.
-  explicit Lengths(const Options& options);
+  /// Throws ConfigError when the shortest is longer than the longest, or has fewer than `least`.
+  explicit Lengths(const Options& options, std::size_t least = 1);
   std::size_t draw(const Rng& rng) const;
 
   std::size_t shortest, longest;

@@ -5,17 +5,26 @@
 
 namespace xgrad {
 
+TaskEntry addition_task();
 TaskEntry copy_task();
+TaskEntry dyck_task();
 TaskEntry fashion_mnist_task();
 TaskEntry first_task();
 TaskEntry histogram_task();
+TaskEntry hmm_task();
+TaskEntry induction_task();
+TaskEntry listops_task();
 TaskEntry majority_task();
+TaskEntry markov_task();
 TaskEntry modular_addition_task();
 TaskEntry most_frequent_task();
+TaskEntry mqar_task();
+TaskEntry needle_task();
 TaskEntry negation_task();
 TaskEntry parity_task();
 TaskEntry reverse_task();
 TaskEntry rotate_task();
+TaskEntry selective_copy_task();
 TaskEntry sort_task();
 TaskEntry sparse_parity_task();
 

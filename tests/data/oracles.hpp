@@ -22,6 +22,7 @@ struct OracleRow {
 };
 
 const std::vector<OracleRow>& oracle_rows();
+std::vector<OracleRow> structured_rows();  // those whose inputs are more than random tokens
 void PrintTo(const OracleRow& row, std::ostream* stream);  // of GoogleTest
 
 }  // namespace xgrad

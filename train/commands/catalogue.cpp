@@ -36,7 +36,7 @@ void show_data(const Task& task) {
       fmt::print("  {:<32} {:.3f}, at a loss of {:.3f}\n", "the best there can be", best->accuracy,
                  best->loss);
     }
-    fmt::print("\nexamples\n");
+    fmt::print("\ntraining examples\n");
     const auto train = task.dataset(Split::train);
     for (std::size_t i = 0; i < std::min(kExamples, train->size()); ++i) {
       const Example example = train->get(0, i);

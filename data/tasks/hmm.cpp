@@ -1,0 +1,77 @@
+#include <memory>
+
+#include <xgrad/data/chain.hpp>
+#include <xgrad/data/tasks/entries.hpp>
+#include <xgrad/data/uniform_tokens.hpp>
+
+namespace xgrad {
+
+namespace {
+
+// How far apart the probabilities of a row are: so that a token alone tells little, and its
+// neighbours much.
+constexpr double kTransitionSpread = 2, kEmissionSpread = 1.5;
+
+struct HiddenMarkov {
+  Chain chain;
+  std::size_t symbols;
+  std::vector<double> emission;  // (states, symbols)
+};
+
+Example draw(const HiddenMarkov& model, const Rng& rng, std::size_t length) {
+  Example example;
+  example.targets = walk(model.chain, rng / "states", length);
+  for (std::size_t t = 0; t < length; ++t) {
+    const double* row = model.emission.data() + std::size_t(example.targets[t]) * model.symbols;
+    example.ids.push_back(choose(row, model.symbols, (rng / "symbols").uniform(t)));
+  }
+  return example;
+}
+
+Synthetic::Best best(const HiddenMarkov& model, const Tokens& ids) {
+  std::vector<double> likelihood;
+  for (std::int32_t id : ids) {
+    for (std::size_t state = 0; state < model.chain.states; ++state) {
+      likelihood.push_back(model.emission[state * model.symbols + std::size_t(id)]);
+    }
+  }
+  const std::vector<double> posterior = smooth(model.chain, likelihood);
+  Synthetic::Best sum;
+  for (std::size_t t = 0; t < ids.size(); ++t) {
+    add_best_guess(posterior.data() + t * model.chain.states, model.chain.states, sum);
+  }
+  return sum;
+}
+
+Synthetic describe(const Options& options) {
+  const auto states = std::size_t(get_int(options, "states"));
+  const auto symbols = std::size_t(get_int(options, "symbols"));
+  const Rng rng = Rng(std::uint64_t(get_int(options, "instance"))) / "hmm";
+  const auto model = std::make_shared<HiddenMarkov>(
+      HiddenMarkov{random_chain(rng, states, kTransitionSpread), symbols,
+                   random_rows(rng / "emission", states, symbols, kEmissionSpread)});
+  const Lengths lengths(options);
+  Synthetic task;
+  task.shape.vocabulary = symbols;
+  task.shape.max_length = lengths.longest;
+  task.shape.classes = states;
+  task.draw = [=](const Rng& own) { return draw(*model, own, lengths.draw(own)); };
+  task.best = [=](const Tokens& ids) { return best(*model, ids); };
+  return task;
+}
+
+}  // namespace
+
+// Like tagging words by their part of speech. Nothing beats the posterior given the whole sequence,
+// which forward-backward computes.
+TaskEntry hmm_task() {
+  auto options = length_options(32);
+  options.push_back({"states", 4, "Hidden states: the classes.", 2, 256});
+  options.push_back({"symbols", 8, "Different tokens.", 2, 4096});
+  options.push_back({"instance", 1, "Chooses the probabilities.", 0});
+  return synthetic_task("hmm", "Name the hidden state behind each token of a hidden Markov model.",
+                        "Positions: what a token means depends on its neighbours.", options,
+                        describe);
+}
+
+}  // namespace xgrad
