@@ -71,7 +71,8 @@ TEST(Math, ExpIsWithinItsBound) {
 }
 
 TEST(Math, ExpAtItsEnds) {
-  const auto y = map({0.0f, -0.0f, -87.4f, -1e30f, -kInfinity, kNaN, -kNaN, 88.8f, kInfinity}, exp_of);
+  const auto y =
+      map({0.0f, -0.0f, -87.4f, -1e30f, -kInfinity, kNaN, -kNaN, 88.8f, kInfinity}, exp_of);
   EXPECT_EQ(y[0], 1);
   EXPECT_EQ(y[1], 1);
   EXPECT_EQ(y[2], 0);
