@@ -43,6 +43,14 @@ std::string fault(const std::string& path) try {
 
 }  // namespace
 
+std::size_t count(const std::vector<NamedTensor>& tensors) {
+  std::size_t numbers = 0;
+  for (const NamedTensor& t : tensors) {
+    numbers += std::visit([](const auto& x) { return x.size(); }, t.tensor);
+  }
+  return numbers;
+}
+
 template <class Value>
 const Value& state_value(const Checkpoint& checkpoint, const std::string& name) {
   const auto found = checkpoint.state.find(name);

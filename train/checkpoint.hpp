@@ -31,6 +31,9 @@ struct Checkpoint {
   std::string config;  ///< resolved TOML, without execution keys
 };
 
+/// How many numbers are in all of them.
+std::size_t count(const std::vector<NamedTensor>& tensors);
+
 /// An entry of the state. Throws CheckpointError when it is missing or of another type.
 template <class Value>
 const Value& state_value(const Checkpoint& checkpoint, const std::string& name);

@@ -57,6 +57,15 @@ struct InspectArguments {
 };
 int inspect(const InspectArguments& arguments);
 
+struct ExportArguments {
+  std::string run;
+  std::string to;  ///< safetensors, hdf5
+  std::string out;
+  std::string naming = "torch";
+};
+/// Writes the weights, for other programs, as a new file.
+int export_weights(const ExportArguments& arguments);
+
 int verify(const std::vector<std::string>& files);
 int config(const std::string& key);
 int tasks(const std::string& name);

@@ -31,6 +31,7 @@ struct ModelConfig {
   std::size_t patch = 4;              ///< side of a patch, for images
   bool qkv_bias = false;
   bool out_bias = true;
+  std::string init_from;  ///< weights to start from, a file; empty: random ones
 };
 
 /// [optim]

@@ -147,6 +147,8 @@ Keys model_keys() {
       key("patch", &M::patch, "Side of an image's patches, in pixels.", between(1, 1024)),
       key("qkv_bias", &M::qkv_bias, "A bias on queries, keys and values."),
       key("out_bias", &M::out_bias, "A bias on the attention's output."),
+      key("init_from", &M::init_from,
+          "Weights to start from, safetensors or a checkpoint; empty: random ones."),
   };
 }
 

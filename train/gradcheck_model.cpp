@@ -1,6 +1,7 @@
 #include <xgrad/train/gradcheck_model.hpp>
 
 #include <xgrad/train/build.hpp>
+#include <xgrad/train/init_from.hpp>
 
 namespace xgrad {
 
@@ -13,6 +14,7 @@ struct ModelProblem {
       : parameters(config.train.seed),
         model(make_model<T>(config.model, shape, parameters)),
         input(batch) {
+    if (!config.model.init_from.empty()) initialize(config.model.init_from, parameters);
     problem.leaves.assign(parameters.begin(), parameters.end());
     problem.f = [this, &config, &batch] {
       const Context context{true, Rng(config.train.seed) / "dropout", 0};

@@ -36,6 +36,7 @@ struct Arguments {
   commands::PredictArguments predict;
   commands::GradcheckArguments gradcheck;
   commands::InspectArguments inspect;
+  commands::ExportArguments export_weights;
   std::vector<std::string> files;
   std::string key, task;
 };
@@ -93,6 +94,19 @@ void define_use(CLI::App& app, Arguments& a, int& code) {
   inspect->add_option("run", a.inspect.run, kRun)->required();
   inspect->add_flag("--config", a.inspect.config, "print its config instead");
   inspect->callback([&] { code = commands::inspect(a.inspect); });
+
+  CLI::App* export_weights =
+      app.add_subcommand("export", "Write the weights for other programs, as a new file");
+  export_weights->add_option("run", a.export_weights.run, kRun)->required();
+  export_weights->add_option("--to", a.export_weights.to, "the format")
+      ->required()
+      ->check(CLI::IsMember({"safetensors", "hdf5"}));
+  export_weights->add_option("--out", a.export_weights.out, "the file, which must not exist")
+      ->required();
+  export_weights->add_option("--naming", a.export_weights.naming, "whose names the tensors have")
+      ->check(CLI::IsMember({"torch"}))
+      ->capture_default_str();
+  export_weights->callback([&] { code = commands::export_weights(a.export_weights); });
 
   CLI::App* verify = app.add_subcommand("verify", "Whether checkpoints are whole");
   verify->add_option("files", a.files, "checkpoints")->required();

@@ -83,24 +83,36 @@ const char* plural(std::size_t count) {
   return count == 1 ? "" : "s";
 }
 
+std::string what_fitted(const Initialization& found, const std::string& precision) {
+  return fmt::format("all {} tensors, {} numbers, from {}{} (SHA-256 {}...)", found.tensors,
+                     grouped(found.numbers), found.file,
+                     found.converted ? ", converted to " + precision : "",
+                     found.sha256.substr(0, 16));
+}
+
 template <class T>
 void show_plan(Console& console, const Config& config, const Trainer<T>& trainer,
                const RunDirectory& run) {
   const auto size = [&](Split split) { return grouped(trainer.task().dataset(split)->size()); };
   const ModelConfig& m = config.model;
-  console.table(
-      {{"task", fmt::format("{}: {} examples to train on, {} to validate, {} to test", config.task,
-                            size(Split::train), size(Split::validation), size(Split::test))},
-       {"model", fmt::format("{}: {} layer{}, width {}, {} head{}, {} parameters", m.kind, m.layers,
-                             plural(m.layers), m.width, m.heads, plural(m.heads),
-                             grouped(trainer.parameters().count()))},
-       {"optimizer", fmt::format("{}, lr {:g} {}, {} warm-up steps", config.optim.name,
-                                 config.optim.lr, config.schedule.name, config.schedule.warmup)},
-       {"run",
-        fmt::format("{} steps of {} examples, {} thread{}, seed {}", grouped(trainer.total_steps()),
-                    config.train.batch * config.train.accumulate, threads(),
-                    plural(std::size_t(threads())), config.train.seed)},
-       {"directory", run.path()}});
+  std::vector<std::pair<std::string, std::string>> rows = {
+      {"task", fmt::format("{}: {} examples to train on, {} to validate, {} to test", config.task,
+                           size(Split::train), size(Split::validation), size(Split::test))},
+      {"model", fmt::format("{}: {} layer{}, width {}, {} head{}, {} parameters", m.kind, m.layers,
+                            plural(m.layers), m.width, m.heads, plural(m.heads),
+                            grouped(trainer.parameters().count()))},
+      {"optimizer", fmt::format("{}, lr {:g} {}, {} warm-up steps", config.optim.name,
+                                config.optim.lr, config.schedule.name, config.schedule.warmup)},
+      {"run",
+       fmt::format("{} steps of {} examples, {} thread{}, seed {}", grouped(trainer.total_steps()),
+                   config.train.batch * config.train.accumulate, threads(),
+                   plural(std::size_t(threads())), config.train.seed)}};
+  if (trainer.initialization()) {
+    rows.insert(rows.begin() + 2,
+                {"weights", what_fitted(*trainer.initialization(), config.train.precision)});
+  }
+  rows.emplace_back("directory", run.path());
+  console.table(rows);
 }
 
 template <class T>
@@ -133,8 +145,7 @@ Outcome work(const Config& config, Trainer<T>& trainer, const RunDirectory& run,
 template <class T>
 Outcome start(const Config& config, const std::string& stem, const Checkpoint* checkpoint,
               const SessionOptions& options) {
-  Trainer<T> trainer(config);
-  if (checkpoint != nullptr) trainer.restore(*checkpoint);
+  Trainer<T> trainer(config, checkpoint);
   const RunDirectory run = RunDirectory::create(config.run_dir, stem);
   publish(run.path(), "config.toml", to_toml(config));
   return work(config, trainer, run, options);
@@ -143,8 +154,7 @@ Outcome start(const Config& config, const std::string& stem, const Checkpoint* c
 template <class T>
 Outcome go_on(const Config& config, const RunDirectory& run, const Checkpoint* checkpoint,
               const SessionOptions& options) {
-  Trainer<T> trainer(config);
-  if (checkpoint != nullptr) trainer.restore(*checkpoint);
+  Trainer<T> trainer(config, checkpoint);
   run.cut_back("metrics.jsonl", trainer.step());
   run.cut_back("timing.jsonl", trainer.step());
   return work(config, trainer, run, options);

@@ -1,6 +1,8 @@
 #include <xgrad/train/state_dict.hpp>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <map>
 
 #include <xgrad/autograd/check.hpp>
@@ -23,31 +25,35 @@ const char* scalar_of(const AnyTensor& tensor) {
   return std::visit([]<class T>(const Tensor<T>&) { return kScalarName<T>; }, tensor);
 }
 
+template <class T>
+bool is_of(const AnyTensor& tensor) {
+  return std::visit([]<class U>(const Tensor<U>&) { return std::is_same_v<T, U>; }, tensor);
+}
+
 /// Compares names, shapes and scalar types of what a file has with what memory wants, and keeps all
 /// that differs.
 class Differences {
  public:
-  /// `kind` is "parameter" or "optimizer state".
-  Differences(const char* kind, const std::vector<NamedTensor>& found) : kind_(kind) {
+  /// `kind` is "parameter" or "optimizer state", `source` what they were found in.
+  Differences(const char* kind, const std::vector<NamedTensor>& found,
+              const char* source = "the checkpoint")
+      : kind_(kind), source_(source) {
     for (const NamedTensor& t : found) {
       if (!unclaimed_.emplace(t.name, &t.tensor).second) add("repeated", t.name, "");
     }
   }
 
+  /// A tensor of this shape, and of T unless another scalar type is to be `converted`.
   template <class T>
-  void want(const std::string& name, const Shape& shape) {
+  void want(const std::string& name, const Shape& shape, bool converted = false) {
     const auto found = unclaimed_.find(name);
     if (found == unclaimed_.end()) return add("missing", name, "");
     const AnyTensor& tensor = *found->second;
     unclaimed_.erase(found);
     if (shape_of(tensor) != shape) {
-      add("shape differs:", name,
-          ": the checkpoint has " + to_string(shape_of(tensor)) + ", the model " +
-              to_string(shape));
-    } else if (!std::holds_alternative<Tensor<T>>(tensor)) {
-      add("scalar type differs:", name,
-          std::string(": the checkpoint has ") + scalar_of(tensor) + ", the model " +
-              kScalarName<T>);
+      add("shape differs:", name, has(to_string(shape_of(tensor)), to_string(shape)));
+    } else if (!converted && !is_of<T>(tensor)) {
+      add("scalar type differs:", name, has(scalar_of(tensor), kScalarName<T>));
     }
   }
 
@@ -59,11 +65,16 @@ class Differences {
   }
 
  private:
+  std::string has(const std::string& found, const std::string& wanted) const {
+    return std::string(": ") + source_ + " has " + found + ", the model " + wanted;
+  }
+
   void add(const char* what, const std::string& name, const std::string& detail) {
     text_ += std::string("\n  ") + what + " " + kind_ + " " + name + detail;
   }
 
   const char* kind_;
+  const char* source_;
   std::map<std::string, const AnyTensor*> unclaimed_;
   std::string text_;
 };
@@ -95,6 +106,20 @@ void copy_parameters(const Checkpoint& checkpoint, const Parameters<T>& paramete
     const auto& from = std::get<Tensor<T>>(t.tensor);
     std::copy_n(from.data(), from.size(), parameters.at(t.name).mutable_value().data());
   }
+}
+
+/// Lines for those that T has no finite number for.
+template <class T>
+std::string too_large(const std::vector<NamedTensor>& weights) {
+  std::string text;
+  for (const NamedTensor& t : weights) {
+    const auto exceeds = [](auto x) { return std::abs(x) > std::numeric_limits<T>::max(); };
+    const bool any = std::visit(
+        [&](const auto& x) { return std::any_of(x.data(), x.data() + x.size(), exceeds); },
+        t.tensor);
+    if (any) text += std::string("\n  too large for ") + kScalarName<T> + ": parameter " + t.name;
+  }
+  return text;
 }
 
 }  // namespace
@@ -129,6 +154,27 @@ void restore(const Checkpoint& checkpoint, const Parameters<T>& parameters,
     optimizer.set_state(t.name, std::get<Tensor<T>>(t.tensor));
   }
 }
+
+template <class T>
+void restore_weights(const std::vector<NamedTensor>& weights, const std::string& origin,
+                     const Parameters<T>& parameters) {
+  Differences differences("parameter", weights, "the file");
+  for (const Parameter<T>& p : parameters) {
+    differences.want<T>(p.name, p.variable.shape(), /*converted=*/true);
+  }
+  const std::string text = differences.text() + too_large<T>(weights);
+  check<CheckpointError>(text.empty(), origin, " does not fit the model:", text);
+  for (const NamedTensor& t : weights) {
+    T* to = parameters.at(t.name).mutable_value().data();
+    std::visit([to](const auto& from) { std::copy_n(from.data(), from.size(), to); }, t.tensor);
+  }
+}
+
+#define XGRAD_INSTANTIATE(T)                                                         \
+  template void restore_weights(const std::vector<NamedTensor>&, const std::string&, \
+                                const Parameters<T>&);
+XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
+#undef XGRAD_INSTANTIATE
 
 #define XGRAD_INSTANTIATE(T)                                       \
   template std::vector<NamedTensor> capture(const Parameters<T>&); \

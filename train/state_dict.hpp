@@ -24,4 +24,10 @@ template <class T>
 void restore(const Checkpoint& checkpoint, const Parameters<T>& parameters,
              Optimizer<T>& optimizer);
 
+/// Overwrites every parameter with weights that need not be a run's own, as strictly but for the
+/// scalar type: float and double become T. `origin` begins the message.
+template <class T>
+void restore_weights(const std::vector<NamedTensor>& weights, const std::string& origin,
+                     const Parameters<T>& parameters);
+
 }  // namespace xgrad

@@ -56,7 +56,7 @@ Metrics evaluate(const SequenceModel<T>& model, const Dataset& dataset, const Ta
 }
 
 template <class T>
-Trainer<T>::Trainer(const Config& config)
+Trainer<T>::Trainer(const Config& config, const Checkpoint* checkpoint)
     : config_(config),
       task_(make_task(config)),
       shape_(task_->shape()),
@@ -71,7 +71,13 @@ Trainer<T>::Trainer(const Config& config)
       save_every_(config.train.save_every > 0 ? config.train.save_every : evaluate_every_),
       schedule_(Schedule::shape(config.schedule.name), config.optim.lr, total_steps_,
                 config.schedule.warmup, config.schedule.final),
-      best_loss_(std::numeric_limits<double>::infinity()) {}
+      best_loss_(std::numeric_limits<double>::infinity()) {
+  if (checkpoint != nullptr) {
+    restore(*checkpoint);
+  } else if (!config.model.init_from.empty()) {
+    initialization_ = initialize(config.model.init_from, parameters_);
+  }
+}
 
 template <class T>
 void Trainer<T>::run(TrainerHooks& hooks) {

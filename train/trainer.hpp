@@ -2,12 +2,14 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include <xgrad/data/loader.hpp>
 #include <xgrad/optim/optimizer.hpp>
 #include <xgrad/optim/schedule.hpp>
 #include <xgrad/train/build.hpp>
 #include <xgrad/train/checkpoint.hpp>
+#include <xgrad/train/init_from.hpp>
 #include <xgrad/train/metrics.hpp>
 
 namespace xgrad {
@@ -46,8 +48,10 @@ Metrics evaluate(const SequenceModel<T>& model, const Dataset& dataset, const Ta
 template <class T>
 class Trainer {
  public:
-  /// Throws ConfigError, DataError.
-  explicit Trainer(const Config& config);
+  /// Begins, from the weights of [model] init_from if it names a file; or goes on from a
+  /// checkpoint, which has read that file long ago. Throws ConfigError, DataError, IoError,
+  /// CheckpointError.
+  explicit Trainer(const Config& config, const Checkpoint* checkpoint = nullptr);
 
   /// Goes on from a checkpoint. Throws CheckpointError, with nothing changed, when it does not fit.
   void restore(const Checkpoint& checkpoint);
@@ -65,6 +69,8 @@ class Trainer {
   bool finished() const { return step_ >= total_steps_; }
   const Parameters<T>& parameters() const { return parameters_; }
   const Task& task() const { return *task_; }
+  /// What [model] init_from gave, when this trainer has read it.
+  const std::optional<Initialization>& initialization() const { return initialization_; }
   std::uint64_t best_step() const { return best_step_; }
 
  private:
@@ -86,6 +92,7 @@ class Trainer {
   std::uint64_t step_ = 0;
   double best_loss_;
   std::uint64_t best_step_ = 0;
+  std::optional<Initialization> initialization_;
 };
 
 }  // namespace xgrad

@@ -37,12 +37,8 @@ int inspect(const InspectArguments& arguments) {
     fmt::print("{}", checkpoint.config);
     return 0;
   }
-  std::size_t parameters = 0;
-  for (const NamedTensor& entry : checkpoint.parameters) {
-    parameters += std::visit([](const auto& tensor) { return tensor.size(); }, entry.tensor);
-  }
   fmt::print("{}\nstep {}, {} parameters in {} tensors\n", source.file, checkpoint.step,
-             grouped(parameters), checkpoint.parameters.size());
+             grouped(count(checkpoint.parameters)), checkpoint.parameters.size());
   for (const auto& [name, value] : checkpoint.state) {
     std::visit([&, &key = name](const auto& v) { fmt::print("{} = {}\n", key, v); }, value);
   }

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <iostream>
+#include <limits>
 
 #include <xgrad/data/example_text.hpp>
 #include <xgrad/train/commands.hpp>
@@ -12,14 +13,17 @@ namespace xgrad::commands {
 namespace {
 
 // One line for one input: its classes, without those of positions that the task asks nothing of; or
-// its logits with nine digits, which give a float back exactly.
+// its logits with as many digits as give a number back exactly.
 template <class T>
 std::string answer(const Tensor<T>& logits, const Example& example, const TaskShape& shape,
                    bool raw) {
   std::string text;
   const auto add = [&text](const std::string& word) { text += (text.empty() ? "" : " ") + word; };
   if (raw) {
-    for (std::size_t i = 0; i < logits.size(); ++i) add(fmt::format("{:.9g}", logits.data()[i]));
+    constexpr int digits = std::numeric_limits<T>::max_digits10;
+    for (std::size_t i = 0; i < logits.size(); ++i) {
+      add(fmt::format("{:.{}g}", logits.data()[i], digits));
+    }
   } else {
     const Ids classes = argmax(logits);
     for (std::size_t i = 0; i < classes.size(); ++i) {

@@ -1,0 +1,26 @@
+// [model] init_from: a model that starts from weights in a file instead of random ones.
+#pragma once
+
+#include <string>
+
+#include <xgrad/autograd/parameters.hpp>
+
+namespace xgrad {
+
+/// What a file gave a model.
+struct Initialization {
+  std::string file;
+  std::string sha256;  ///< of the file, 64 hexadecimal digits
+  std::size_t tensors = 0, numbers = 0;
+  bool converted = false;  ///< some from another precision
+};
+
+/// Overwrites every parameter with the weights in a safetensors file or in a checkpoint; float and
+/// double become the model's own type.
+///
+/// Throws IoError; and CheckpointError, with nothing changed, when the file is neither, is damaged,
+/// or does not fit: then every parameter that is missing, unexpected or of another shape is listed.
+template <class T>
+Initialization initialize(const std::string& path, const Parameters<T>& parameters);
+
+}  // namespace xgrad
