@@ -162,4 +162,20 @@ def text(files):
             yield f"{path}: lacks #pragma once"
 
 
-ALL = (sizes, top_level, includes, own_header, heavy, text)
+def quotations(files):
+    """A block of C++ in a document that starts with the path of a file stands in it, line for line; "// ..." leaves lines out."""
+    for path, content in files.items():
+        if not path.endswith(".md"):
+            continue
+        for block in re.finditer(r"(?ms)^```cpp\n// (\S+\.[ch]pp)\n(.*?)^```$", content):
+            source, quoted = files.get(block.group(1), ""), block.group(2)
+            line, at = content.count("\n", 0, block.start(2)) + 1, 0
+            for part in quoted.split("// ...\n"):
+                at = ("\n" + source).find("\n" + part, at)
+                if at < 0:
+                    yield f"{path}:{line}: this does not stand in {block.group(1)}, or not in this order"
+                    break
+                line, at = line + part.count("\n") + 1, at + len(part)
+
+
+ALL = (sizes, top_level, includes, own_header, heavy, text, quotations)

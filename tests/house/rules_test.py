@@ -158,6 +158,17 @@ class Rules(unittest.TestCase):
             self.assert_finds(rules.text, "docs/x:1: ", docs__x=bad)
         self.assert_passes(rules.text, docs__x="docs/design.md, the work/life balance, a network/ folder")
 
+    def test_quotations(self):
+        def quote(text):
+            return {"a.hpp": "int a;\nint b;\nint c;\n", "docs/x.md": f"x\n```cpp\n// a.hpp\n{text}```\n"}
+        for good in ("int a;\n", "int b;\nint c;\n", "int a;\n// ...\nint c;\n"):
+            self.assert_passes(rules.quotations, **quote(good))
+        for bad, line in (("int d;\n", 4), ("int a;\nint c;\n", 4), ("int c;\n// ...\nint a;\n", 6), ("nt a;\n", 4),
+                          ("int b\n", 4)):
+            self.assert_finds(rules.quotations, f"docs/x.md:{line}: ", **quote(bad))
+        self.assert_finds(rules.quotations, "b.hpp", **{"docs/x.md": "```cpp\n// b.hpp\nint a;\n```\n"})
+        self.assert_passes(rules.quotations, **{"docs/x.md": "```cpp\nint main() {}\n```\n"})
+
 
 if __name__ == "__main__":
     unittest.main()

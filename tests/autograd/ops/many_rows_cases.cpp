@@ -58,6 +58,8 @@ std::vector<OpCase> many_rows_cases() {
       many_rows("linear", 1009, affine, {{2, 3}, {2}}),
       many_rows("linear_gelu", 1009, affine_gelu, {{2, 3}, {2}}),
       many_rows("layer_norm", 50021, norm, {{3}, {3}}),
+      many_rows("rms_norm", 50021,
+                [](const auto& x, const Rng&, std::size_t) { return rms_norm(x[0], x[1]); }, {{3}}),
       many_rows("cross_entropy", 20011, loss),
       many_rows("softmax", 20011,
                 [](const auto& x, const Rng&, std::size_t) { return softmax(x[0]); }),
