@@ -93,7 +93,9 @@ std::string write(const Checkpoint& checkpoint) {
   const std::uint64_t size = json.size();
   std::string file(reinterpret_cast<const char*>(&size), sizeof size);
   file.reserve(kPrefix + json.size() + data.size());
-  return file += json += data;
+  file += json;
+  file += data;
+  return file;
 }
 
 struct Parts {
