@@ -17,8 +17,8 @@ bool same(const AnyTensor& a, const AnyTensor& b) {
   return std::visit(
       [&]<class T>(const Tensor<T>& x) {
         const auto* y = std::get_if<Tensor<T>>(&b);
-        return y != nullptr && x.shape() == y->shape() &&
-               std::memcmp(x.data(), y->data(), x.size() * sizeof(T)) == 0;
+        if (y == nullptr || x.shape() != y->shape()) return false;
+        return x.size() == 0 || std::memcmp(x.data(), y->data(), x.size() * sizeof(T)) == 0;
       },
       a);
 }
