@@ -5,6 +5,7 @@
 
 #include <xgrad/autograd/axes.hpp>
 #include <xgrad/autograd/elementwise.hpp>
+#include <xgrad/autograd/lanes.hpp>
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/ops.hpp>
 #include <xgrad/autograd/parallel.hpp>
@@ -18,10 +19,7 @@ constexpr std::size_t kBlock = 4096;
 
 template <class T>
 T sum_block(const T* x, std::size_t n) {
-  T sum = 0;
-#pragma omp simd reduction(+ : sum)
-  for (std::size_t i = 0; i < n; ++i) sum += x[i];
-  return sum;
+  return detail::sum_terms<T>(n, [x](std::size_t i) { return x[i]; });
 }
 
 template <class T>
