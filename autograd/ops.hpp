@@ -40,6 +40,10 @@ Variable<T> relu(const Variable<T>& x);
 template <class T>
 Variable<T> tanh(const Variable<T>& x);
 
+/// x / (1 + exp(-x)), also called swish. Hendrycks & Gimpel 2016.
+template <class T>
+Variable<T> silu(const Variable<T>& x);
+
 /// exact: x Phi(x); tanh: x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))). Hendrycks & Gimpel 2016.
 enum class Gelu { exact, tanh };
 template <class T>

@@ -32,6 +32,18 @@ struct Tanh {
 };
 
 template <class T>
+struct Silu {
+  static constexpr const char* kName = "silu";
+  static constexpr From kFrom = From::input;
+  static T f(T x) { return x / (T(1) + detail::exp(-x)); }
+  // With s = 1 / (1 + e^(-x)): s' = s (1 - s), so (x s)' = s + x s (1 - s).
+  static T df(T x) {
+    const T s = T(1) / (T(1) + detail::exp(-x));
+    return s * (T(1) + x * (T(1) - s));
+  }
+};
+
+template <class T>
 struct GeluExact : detail::GeluExact<T> {
   static constexpr const char* kName = "gelu";
   static constexpr From kFrom = From::input;
@@ -80,6 +92,11 @@ Variable<T> tanh(const Variable<T>& x) {
 }
 
 template <class T>
+Variable<T> silu(const Variable<T>& x) {
+  return apply<T>(std::make_unique<Unary<T, Silu<T>>>(), {x});
+}
+
+template <class T>
 Variable<T> gelu(const Variable<T>& x, Gelu kind) {
   if (kind == Gelu::exact) return apply<T>(std::make_unique<Unary<T, GeluExact<T>>>(), {x});
   return apply<T>(std::make_unique<Unary<T, GeluTanh<T>>>(), {x});
@@ -88,6 +105,7 @@ Variable<T> gelu(const Variable<T>& x, Gelu kind) {
 #define XGRAD_INSTANTIATE(T)                     \
   template Variable<T> relu(const Variable<T>&); \
   template Variable<T> tanh(const Variable<T>&); \
+  template Variable<T> silu(const Variable<T>&); \
   template Variable<T> gelu(const Variable<T>&, Gelu);
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 

@@ -24,6 +24,7 @@ OpCase elementwise(const char* op, const char* variant, double range, bool kink,
 std::vector<OpCase> unary_cases() {
   const auto relu_of = [](const auto& x) { return relu(x[0]); };
   const auto tanh_of = [](const auto& x) { return tanh(x[0]); };
+  const auto silu_of = [](const auto& x) { return silu(x[0]); };
   const auto exact = [](const auto& x) { return gelu(x[0]); };
   const auto approximate = [](const auto& x) { return gelu(x[0], Gelu::tanh); };
   return {
@@ -31,6 +32,8 @@ std::vector<OpCase> unary_cases() {
       elementwise("relu", "extreme", 1e4, true, relu_of),
       elementwise("tanh", "", 3, false, tanh_of),
       elementwise("tanh", "extreme", 100, false, tanh_of),
+      elementwise("silu", "", 3, false, silu_of),
+      elementwise("silu", "extreme", 100, false, silu_of),
       elementwise("gelu", "exact", 3, false, exact),
       elementwise("gelu", "exact_extreme", 100, false, exact),
       elementwise("gelu", "tanh", 3, false, approximate),

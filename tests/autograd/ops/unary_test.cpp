@@ -66,6 +66,16 @@ TEST(Gelu, TanhKindIsTheFormula) {
   EXPECT_NEAR(gelu_at(x, Gelu::tanh), x / 2 * (1 + std::tanh(u)), 1e-15);
 }
 
+// x / (1 + e^-x) and its derivative, with 16 digits; the least value is minus Lambert's W of 1/e,
+// at minus (1 + W).
+TEST(Silu, ValuesAndDerivatives) {
+  const double w = 0.2784645427610738;
+  const auto [y, dx] = value_and_derivative([](const auto& x) { return silu(x); },
+                                            tensor({4}, {1.0, -1.0, 0.0, -1 - w}));
+  EXPECT_TENSOR_NEAR(y, tensor({4}, {0.7310585786300049, -0.2689414213699951, 0.0, -w}), 1e-15);
+  EXPECT_TENSOR_NEAR(dx, tensor({4}, {0.9276705118714867, 0.07232948812851327, 0.5, 0.0}), 1e-15);
+}
+
 // G5: kinks and saturation, to the bit.
 TEST(Unary, G5_Kinks) {
   const auto [y, dx] = value_and_derivative([](const auto& x) { return relu(x); },
@@ -81,35 +91,40 @@ TEST(Unary, G5_Kinks) {
 
 TEST(Unary, NanIsNotHidden) {
   const Variable<double> x(tensor({2}, {kNan, 1.0}));
-  for (const auto& y : {relu(x), tanh(x), gelu(x), gelu(x, Gelu::tanh)}) {
+  for (const auto& y : {relu(x), tanh(x), silu(x), gelu(x), gelu(x, Gelu::tanh)}) {
     EXPECT_TRUE(std::isnan(y.value()(0)));
     EXPECT_FALSE(std::isnan(y.value()(1)));
   }
   const Variable<float> single(cast<float>(x.value()));
-  for (const auto& y : {relu(single), tanh(single), gelu(single), gelu(single, Gelu::tanh)}) {
+  for (const auto& y :
+       {relu(single), tanh(single), silu(single), gelu(single), gelu(single, Gelu::tanh)}) {
     EXPECT_TRUE(std::isnan(y.value()(0)));
     EXPECT_FALSE(std::isnan(y.value()(1)));
   }
 }
 
-// Far out, GELU is x or 0 and its derivative 1 or 0; squares and cubes of x overflow there.
+// Far out, GELU and SiLU are x or 0 and their derivatives 1 or 0; squares and cubes of x overflow
+// there, and so does e^-x.
 template <class T>
-void gelu_saturates() {
+void saturates() {
   const T huge = std::sqrt(std::numeric_limits<T>::max()) * 2;
-  for (const Gelu kind : {Gelu::exact, Gelu::tanh}) {
-    const Variable<T> x(tensor<T>({4}, {T(40), huge, T(-40), -huge}), true);
-    const Variable<T> y = gelu(x, kind);
+  const auto expect = [&](auto f, T far) {
+    const Variable<T> x(tensor<T>({4}, {far, huge, -far, -huge}), true);
+    const Variable<T> y = f(x);
     y.backward(full({4}, T(1)));
-    EXPECT_TENSOR_NEAR(y.value(), tensor<T>({4}, {T(40), huge, T(0), T(0)}), 1e-18);
-    EXPECT_TENSOR_NEAR(x.grad(), tensor<T>({4}, {T(1), T(1), T(0), T(0)}), 1e-18);
-  }
+    EXPECT_TENSOR_NEAR(y.value(), tensor<T>({4}, {far, huge, T(0), T(0)}), 2e-18);
+    EXPECT_TENSOR_NEAR(x.grad(), tensor<T>({4}, {T(1), T(1), T(0), T(0)}), 2e-18);
+  };
+  expect([](const auto& x) { return gelu(x); }, T(40));
+  expect([](const auto& x) { return gelu(x, Gelu::tanh); }, T(40));
+  expect([](const auto& x) { return silu(x); }, T(80));
 }
 
-TEST(Gelu, SaturatesInFloat) {
-  gelu_saturates<float>();
+TEST(Unary, SaturatesInFloat) {
+  saturates<float>();
 }
-TEST(Gelu, SaturatesInDouble) {
-  gelu_saturates<double>();
+TEST(Unary, SaturatesInDouble) {
+  saturates<double>();
 }
 
 // float runs on polynomials of its own: everywhere within a few units of double's result.
@@ -129,6 +144,7 @@ TEST(Unary, G4_FloatFollowsDouble) {
   };
   compare([](const auto& v) { return relu(v); });
   compare([](const auto& v) { return tanh(v); });
+  compare([](const auto& v) { return silu(v); });
   compare([](const auto& v) { return gelu(v); });
   compare([](const auto& v) { return gelu(v, Gelu::tanh); });
 }
