@@ -5,13 +5,10 @@
 #include <vector>
 
 #include <xgrad/layers/attention.hpp>
-#include <xgrad/layers/layer_norm.hpp>
 #include <xgrad/layers/mlp.hpp>
+#include <xgrad/layers/residual.hpp>
 
 namespace xgrad {
-
-/// Where a block normalises: before each sublayer, after each residual, or nowhere.
-enum class NormOrder { pre, post, none };
 
 struct EncoderOptions {
   std::size_t layers = 1;
@@ -19,14 +16,18 @@ struct EncoderOptions {
   std::size_t feedforward = 0;  ///< hidden width F of the MLP; 0: 4 D
   Activation activation = Activation::gelu;
   NormOrder norm = NormOrder::pre;
-  bool final_norm = true;  ///< a LayerNorm after the last block
+  Normalization normalization = Normalization::layer;  ///< of every norm, the final one too
+  bool final_norm = true;                              ///< one more norm after the last block
   double norm_eps = 1e-5;
   double dropout = 0;  ///< after each sublayer and inside the MLP
 };
 
-/// pre (S1.3):  z' = z + attention(norm1(z)),  z'' = z' + mlp(norm2(z'))
-/// post:        z' = norm1(z + attention(z)),  z'' = norm2(z' + mlp(z'))
-/// none:        z' = z + attention(z),         z'' = z' + mlp(z')
+/// z' = residual1(z, attention), z'' = residual2(z', mlp); pre-norm (S1.3) is
+///
+///     z' = z + attention(norm1(z)),  z'' = z' + mlp(norm2(z'))
+///
+/// and Residual has the other orders. Parameters under self_attn, linear1, linear2, norm1 and
+/// norm2; in sandwich order also norm1_post and norm2_post.
 template <class T>
 class EncoderBlock {
  public:
@@ -37,14 +38,10 @@ class EncoderBlock {
                          const Context& context) const;
 
  private:
-  NormOrder norm_;
-  double dropout_;
-  std::uint64_t attention_site_;
-  std::uint64_t mlp_site_;
   MultiHeadAttention<T> attention_;
   Mlp<T> mlp_;
-  std::optional<LayerNorm<T>> norm1_;
-  std::optional<LayerNorm<T>> norm2_;
+  Residual<T> residual1_;
+  Residual<T> residual2_;
 };
 
 /// Blocks one after the other (S1.1), then the final norm; without blocks and norm the identity.
@@ -59,7 +56,7 @@ class Encoder {
 
  private:
   std::vector<EncoderBlock<T>> layers_;
-  std::optional<LayerNorm<T>> norm_;
+  std::optional<Norm<T>> norm_;
 };
 
 }  // namespace xgrad

@@ -14,12 +14,23 @@ Mlp<T>::Mlp(const Scope<T>& scope, std::size_t width, std::size_t hidden, Activa
       dropout_(dropout) {}
 
 template <class T>
+Variable<T> Mlp<T>::hidden(const Variable<T>& x) const {
+  switch (activation_) {
+    case Activation::gelu:
+      return linear_gelu(x, linear1_.weight(), linear1_.bias(), Gelu::exact);
+    case Activation::gelu_tanh:
+      return linear_gelu(x, linear1_.weight(), linear1_.bias(), Gelu::tanh);
+    case Activation::relu:
+      return relu(linear1_(x));
+    case Activation::silu:
+      break;
+  }
+  return silu(linear1_(x));
+}
+
+template <class T>
 Variable<T> Mlp<T>::operator()(const Variable<T>& x, const Context& context) const {
-  const Gelu kind = activation_ == Activation::gelu ? Gelu::exact : Gelu::tanh;
-  const Variable<T> hidden = activation_ == Activation::relu
-                                 ? relu(linear1_(x))
-                                 : linear_gelu(x, linear1_.weight(), linear1_.bias(), kind);
-  return linear2_(dropout(hidden, context.dropout(dropout_, site_)));
+  return linear2_(dropout(hidden(x), context.dropout(dropout_, site_)));
 }
 
 #define XGRAD_INSTANTIATE(T) template class Mlp<T>;

@@ -5,7 +5,7 @@
 
 namespace xgrad {
 
-enum class Activation { gelu, gelu_tanh, relu };
+enum class Activation { gelu, gelu_tanh, relu, silu };
 
 /// x (..., D) -> (..., D): linear2(dropout(activation(linear1(x)))), hidden width F. S1.7.
 ///
@@ -19,6 +19,8 @@ class Mlp {
   Variable<T> operator()(const Variable<T>& x, const Context& context) const;
 
  private:
+  Variable<T> hidden(const Variable<T>& x) const;
+
   std::uint64_t site_;
   Linear<T> linear1_;
   Linear<T> linear2_;

@@ -23,10 +23,16 @@ EncoderOptions encoder_options(const ModelConfig& config) {
   options.feedforward = config.feedforward;
   options.activation = choose<Activation>({{"gelu", Activation::gelu},
                                            {"gelu_tanh", Activation::gelu_tanh},
-                                           {"relu", Activation::relu}},
+                                           {"relu", Activation::relu},
+                                           {"silu", Activation::silu}},
                                           config.activation);
-  options.norm = choose<NormOrder>(
-      {{"pre", NormOrder::pre}, {"post", NormOrder::post}, {"none", NormOrder::none}}, config.norm);
+  options.norm = choose<NormOrder>({{"pre", NormOrder::pre},
+                                    {"post", NormOrder::post},
+                                    {"sandwich", NormOrder::sandwich},
+                                    {"none", NormOrder::none}},
+                                   config.norm);
+  options.normalization = choose<Normalization>(
+      {{"layer", Normalization::layer}, {"rms", Normalization::rms}}, config.normalization);
   options.final_norm = config.final_norm;
   options.norm_eps = config.norm_eps;
   options.dropout = config.dropout;

@@ -25,9 +25,10 @@ EncoderOptions options(NormOrder norm, std::size_t layers = 1) {
 // The parameters of block 0 of an encoder named "e".
 struct Block {
   const Parameters<double>& p;
+  Normalization kind = Normalization::layer;
   Variable<double> at(const std::string& name) const { return p.at("e.layers.0." + name); }
-  Variable<double> norm(int which, const Variable<double>& x) const {
-    const std::string name = "norm" + std::to_string(which);
+  Variable<double> norm(const std::string& name, const Variable<double>& x) const {
+    if (kind == Normalization::rms) return rms_norm(x, at(name + ".weight"));
     return layer_norm(x, at(name + ".weight"), at(name + ".bias"));
   }
   Variable<double> attention(const Variable<double>& x) const {
@@ -40,33 +41,96 @@ struct Block {
   }
 };
 
+// What one block with random parameters makes of z, against `formula` of ops alone; both kinds of
+// norm.
+template <class Formula>
+void expect_block(NormOrder norm, const Formula& formula) {
+  for (const Normalization kind : {Normalization::layer, Normalization::rms}) {
+    EncoderOptions o = options(norm);
+    o.normalization = kind;
+    Parameters<double> parameters(1);
+    const Encoder<double> encoder(parameters.root() / "e", o);
+    for (const Parameter<double>& p : parameters) {  // norms start as if they had no parameters
+      p.variable.mutable_value() += random_tensor(p.variable.shape(), kRng / p.name, -0.3, 0.3);
+    }
+    const Variable<double> z(random_tensor({2, 5, 6}, kRng));
+    EXPECT_TENSOR_NEAR(encoder(z, nullptr, {}).value(), formula(Block{parameters, kind}, z).value(),
+                       1e-13);
+  }
+}
+
 TEST(Encoder, S1_3_PreNorm) {
-  Parameters<double> parameters(1);
-  const Encoder<double> encoder(parameters.root() / "e", options(NormOrder::pre));
-  const Block block{parameters};
-  const Variable<double> z(random_tensor({2, 5, 6}, kRng));
-  const Variable<double> y = add(block.attention(block.norm(1, z)), z);
-  const Variable<double> expected = add(block.mlp(block.norm(2, y)), y);
-  EXPECT_TENSOR_NEAR(encoder(z, nullptr, {}).value(), expected.value(), 1e-13);
+  expect_block(NormOrder::pre, [](const Block& block, const Variable<double>& z) {
+    const Variable<double> y = add(block.attention(block.norm("norm1", z)), z);
+    return add(block.mlp(block.norm("norm2", y)), y);
+  });
 }
 
 TEST(Encoder, S1_3_PostNorm) {
-  Parameters<double> parameters(1);
-  const Encoder<double> encoder(parameters.root() / "e", options(NormOrder::post));
-  const Block block{parameters};
-  const Variable<double> z(random_tensor({2, 5, 6}, kRng));
-  const Variable<double> y = block.norm(1, add(block.attention(z), z));
-  const Variable<double> expected = block.norm(2, add(block.mlp(y), y));
-  EXPECT_TENSOR_NEAR(encoder(z, nullptr, {}).value(), expected.value(), 1e-13);
+  expect_block(NormOrder::post, [](const Block& block, const Variable<double>& z) {
+    const Variable<double> y = block.norm("norm1", add(block.attention(z), z));
+    return block.norm("norm2", add(block.mlp(y), y));
+  });
+}
+
+TEST(Encoder, SandwichNorm) {
+  expect_block(NormOrder::sandwich, [](const Block& block, const Variable<double>& z) {
+    const auto y = add(block.norm("norm1_post", block.attention(block.norm("norm1", z))), z);
+    return add(block.norm("norm2_post", block.mlp(block.norm("norm2", y))), y);
+  });
 }
 
 TEST(Encoder, S1_3_NoNorm) {
-  Parameters<double> parameters(1);
-  const Encoder<double> encoder(parameters.root() / "e", options(NormOrder::none));
-  const Block block{parameters};
-  const Variable<double> z(random_tensor({2, 5, 6}, kRng));
-  const Variable<double> y = add(block.attention(z), z);
-  EXPECT_TENSOR_NEAR(encoder(z, nullptr, {}).value(), add(block.mlp(y), y).value(), 1e-13);
+  expect_block(NormOrder::none, [](const Block& block, const Variable<double>& z) {
+    const Variable<double> y = add(block.attention(z), z);
+    return add(block.mlp(y), y);
+  });
+}
+
+// In sandwich order the dropout acts between the second norm and the sum.
+TEST(Encoder, DropoutActsOnWhatIsAdded) {
+  for (const NormOrder norm : {NormOrder::pre, NormOrder::sandwich, NormOrder::none}) {
+    Parameters<double> parameters(1);
+    const Residual<double> residual(parameters.root() / "b", 1, {6, norm, {}, 0.5});
+    const Variable<double> x(random_tensor({2, 5, 6}, kRng));
+    const auto square = [](const Variable<double>& v) { return mul(v, v); };
+    const Tensor<double> plain = residual(x, {}, square).value();
+    const Tensor<double> dropped = residual(x, {true, kRng, 0}, square).value();
+    int zeros = 0;
+    for (std::size_t i = 0; i < plain.size(); ++i) {
+      const double kept = dropped.data()[i] - x.value().data()[i];
+      zeros += kept == 0;
+      if (kept == 0) continue;
+      EXPECT_NEAR(kept, (plain.data()[i] - x.value().data()[i]) * 2, 1e-14);
+    }
+    EXPECT_GT(zeros, 15);
+    EXPECT_LT(zeros, 45);
+  }
+}
+
+TEST(Encoder, NormsAreNamedAfterTheirSublayer) {
+  const auto names = [](NormOrder norm, Normalization kind) {
+    EncoderOptions o = options(norm);
+    o.normalization = kind;
+    o.final_norm = true;
+    Parameters<float> parameters(1);
+    const Encoder<float> encoder(parameters.root() / "e", o);
+    std::vector<std::string> result;
+    for (const Parameter<float>& p : parameters) {
+      if (p.name.find("norm") != std::string::npos) result.push_back(p.name);
+    }
+    return result;
+  };
+  const std::string at = "e.layers.0.";
+  EXPECT_EQ(names(NormOrder::none, Normalization::rms),
+            (std::vector<std::string>{"e.norm.weight"}));
+  EXPECT_EQ(names(NormOrder::post, Normalization::layer),
+            (std::vector<std::string>{at + "norm1.weight", at + "norm1.bias", at + "norm2.weight",
+                                      at + "norm2.bias", "e.norm.weight", "e.norm.bias"}));
+  EXPECT_EQ(
+      names(NormOrder::sandwich, Normalization::rms),
+      (std::vector<std::string>{at + "norm1.weight", at + "norm1_post.weight", at + "norm2.weight",
+                                at + "norm2_post.weight", "e.norm.weight"}));
 }
 
 TEST(Encoder, S1_1_DepthZeroIsTheIdentityAndDepthComposes) {
@@ -111,15 +175,34 @@ TEST(Encoder, S1_10_ParametersOfTheBook) {
 }
 
 TEST(Encoder, S1_13_TheFinalNormIsAnOption) {
-  EncoderOptions with = options(NormOrder::pre, 2);
-  with.final_norm = true;
-  Parameters<double> parameters(1), plain(1);
-  const Encoder<double> encoder(parameters.root() / "e", with);
-  const Encoder<double> without(plain.root() / "e", options(NormOrder::pre, 2));
   const Variable<double> z(random_tensor({1, 3, 6}, kRng));
-  const Variable<double> expected = layer_norm(
-      without(z, nullptr, {}), parameters.at("e.norm.weight"), parameters.at("e.norm.bias"));
-  EXPECT_TENSOR_NEAR(encoder(z, nullptr, {}).value(), expected.value(), 1e-15);
+  for (const Normalization kind : {Normalization::layer, Normalization::rms}) {
+    EncoderOptions o = options(NormOrder::pre, 2);
+    o.normalization = kind;
+    Parameters<double> parameters(1), plain(1);
+    const Encoder<double> without(plain.root() / "e", o);
+    o.final_norm = true;
+    const Encoder<double> encoder(parameters.root() / "e", o);
+    const Variable<double> y = without(z, nullptr, {}), weight = parameters.at("e.norm.weight");
+    EXPECT_TENSOR_NEAR(
+        encoder(z, nullptr, {}).value(),
+        (kind == Normalization::rms ? rms_norm(y, weight)
+                                    : layer_norm(y, weight, parameters.at("e.norm.bias")))
+            .value(),
+        1e-15);
+  }
+}
+
+TEST(Encoder, EpsReachesEveryNorm) {
+  for (const Normalization kind : {Normalization::layer, Normalization::rms}) {
+    EncoderOptions o = options(NormOrder::sandwich);
+    o.normalization = kind;
+    o.norm_eps = 1e30;  // leaves nothing of what is normalised
+    Parameters<double> parameters(1);
+    const Encoder<double> encoder(parameters.root() / "e", o);
+    const Variable<double> z(random_tensor({1, 3, 6}, kRng));
+    EXPECT_TENSOR_NEAR(encoder(z, nullptr, {}).value(), z.value(), 1e-12);
+  }
 }
 
 TEST(Encoder, S0_2_S1_5_SamplesDoNotSeeEachOther) {

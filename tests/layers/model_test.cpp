@@ -79,16 +79,33 @@ void expect_gradients(const EncoderModelOptions& options, const Ids* ids,
   EXPECT_TRUE(report.ok()) << report.table();
 }
 
-TEST(Model, GradientsWithRaggedMasksInEveryNormOrder) {
+TEST(Model, GradientsWithRaggedMasksInEveryNormOrderAndKind) {
   const Ids ids = random_ids({3, 5}, kRng, 7);
   Ids targets = random_ids({3, 5}, kRng / "targets", 3);
   targets(1, 4) = targets(2, 2) = targets(2, 3) = targets(2, 4) = -100;
-  for (const NormOrder norm : {NormOrder::pre, NormOrder::post, NormOrder::none}) {
+  for (const NormOrder norm :
+       {NormOrder::pre, NormOrder::post, NormOrder::sandwich, NormOrder::none}) {
+    for (const Normalization kind : {Normalization::layer, Normalization::rms}) {
+      SCOPED_TRACE(testing::Message() << "order " << int(norm) << ", kind " << int(kind));
+      EncoderModelOptions options = token_options(Pool::none);
+      options.encoder.norm = norm;
+      options.encoder.normalization = kind;
+      options.encoder.dropout = 0.2;
+      options.encoder.attention.dropout = 0.1;
+      expect_gradients(options, &ids, nullptr, lengths({5, 4, 2}, 5), targets);
+    }
+  }
+}
+
+TEST(Model, GradientsWithEveryActivation) {
+  const Ids ids = random_ids({3, 5}, kRng, 7);
+  const Ids targets = random_ids({3, 5}, kRng / "targets", 3);
+  for (const Activation activation :
+       {Activation::gelu, Activation::gelu_tanh, Activation::relu, Activation::silu}) {
+    SCOPED_TRACE(testing::Message() << "activation " << int(activation));
     EncoderModelOptions options = token_options(Pool::none);
-    options.encoder.norm = norm;
-    options.encoder.dropout = 0.2;
-    options.encoder.attention.dropout = 0.1;
-    expect_gradients(options, &ids, nullptr, lengths({5, 4, 2}, 5), targets);
+    options.encoder.activation = activation;
+    expect_gradients(options, &ids, nullptr, nullptr, targets);
   }
 }
 
