@@ -2,6 +2,7 @@
 
 #include <tbb/scalable_allocator.h>
 
+#include <cstdlib>
 #include <new>
 
 #include <xgrad/autograd/large_blocks.hpp>
@@ -16,11 +17,13 @@ constexpr std::size_t kAlignment = 64;  // a cache line, and the widest vector r
 
 // AddressSanitizer sees the bounds of its own blocks only, not those inside a pool.
 void* allocate(std::size_t bytes) {
-  return ::operator new(bytes, std::align_val_t(kAlignment));
+  void* pointer = nullptr;
+  if (::posix_memalign(&pointer, kAlignment, bytes) != 0) throw std::bad_alloc();
+  return pointer;
 }
 
 void deallocate(void* pointer, std::size_t) noexcept {
-  ::operator delete(pointer, std::align_val_t(kAlignment));
+  std::free(pointer);
 }
 
 #else
