@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "support/golden.hpp"
 #include "support/gradients.hpp"
 
 namespace xgrad {
@@ -76,7 +77,7 @@ TEST(MultiHeadAttention, S0_11_HeadDimNeedNotDivideTheWidth) {
 TEST(MultiHeadAttention, S0_12_S0_13_ParametersOfTheBook) {
   Parameters<float> parameters(1);
   const MultiHeadAttention<float> layer(parameters.root() / "a", {.width = 384, .heads = 3});
-  EXPECT_EQ(parameters.count(), 590208u);
+  EXPECT_EQ(parameters.count(), test::worked_example("S0.12.parameters")());
 }
 
 TEST(MultiHeadAttention, S0_16_HeadsMustDivideTheWidth) {

@@ -1,5 +1,6 @@
 #include "support/golden.hpp"
 
+#include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
@@ -19,7 +20,9 @@ Shape parse_shape(const std::string& text) {
 }  // namespace
 
 Golden::Golden(const std::string& file) {
-  const std::string path = XGRAD_SOURCE_DIR "/tests/golden/" + file;
+  const char* elsewhere = std::getenv("XGRAD_GOLDEN");
+  const std::string path =
+      (elsewhere ? std::string(elsewhere) : XGRAD_SOURCE_DIR "/tests/golden") + "/" + file;
   std::ifstream in(path);
   if (!in) throw std::runtime_error("cannot read " + path);
   for (std::string line; std::getline(in, line);) {
@@ -42,6 +45,11 @@ std::map<std::string, Tensor<double>> Golden::under(const std::string& prefix) c
     if (name.starts_with(prefix)) found.emplace(name.substr(prefix.size()), tensor);
   }
   return found;
+}
+
+const Tensor<double>& worked_example(const std::string& name) {
+  static const Golden examples("worked_examples.txt");
+  return examples(name);
 }
 
 }  // namespace xgrad::test

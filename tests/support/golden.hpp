@@ -11,8 +11,8 @@ namespace xgrad::test {
 
 class Golden {
  public:
-  /// Reads tests/golden/`file`. Throws std::runtime_error when it is missing or a line is
-  /// malformed.
+  /// Reads tests/golden/`file`, or that of the directory XGRAD_GOLDEN where it is set. Throws
+  /// std::runtime_error when it is missing or a line is malformed.
   explicit Golden(const std::string& file);
 
   /// Throws std::out_of_range when there is none of that name.
@@ -26,5 +26,8 @@ class Golden {
  private:
   std::map<std::string, Tensor<double>> tensors_;
 };
+
+/// A number or tensor of worked_examples.txt: what the row in its name states.
+const Tensor<double>& worked_example(const std::string& name);
 
 }  // namespace xgrad::test

@@ -5,6 +5,7 @@
 
 #include <xgrad/autograd/ops.hpp>
 
+#include "support/golden.hpp"
 #include "support/gradients.hpp"
 #include "support/tensors.hpp"
 
@@ -33,81 +34,79 @@ const Tensor<double> kK = tensor({1, 2, 2}, {1.0, 0.0, 0.0, 1.0});
 
 }  // namespace
 
-TEST(AttentionGolden, S2_4_Scores) {
+TEST(AttentionGolden, S2_3_S2_4_Scores) {
   EXPECT_TENSOR_NEAR(attention_scores(queries(), dictionary_keys(), {.scale = 1}),
-                     tensor({1, 1, 5, 3}, {131.5, 151.2, 154.3, -29.6, -42.3, -47.5, 22.05, 27.92,
-                                           29.63, 11.025, 13.96, 14.815, 140.4, 164.0, 168.5}),
-                     1e-13);
+                     worked_example("S2.4.scores"), 1e-13);
 }
 
-TEST(AttentionGolden, S2_5_UnscaledProbabilities) {
+TEST(AttentionGolden, S2_5_S2_8_UnscaledProbabilities) {
   const auto p = attention_probabilities(queries(), dictionary_keys(), {.scale = 1});
-  const auto expected =
-      tensor({1, 1, 5, 3},
-             {1.199358657550058e-10, 0.04310725493591508, 0.9568927449441491, 0.9999969320521237,
-              3.051116197342257e-06, 1.683167905786515e-08, 0.00043217491306204867,
-              0.15309752224954104, 0.846470302837397, 0.01560600373553594, 0.2937284482360931,
-              0.6906655480283709, 6.18766914491683e-13, 0.010986942630586381, 0.9890130573687949});
-  EXPECT_TRUE(tensors_near(p, expected, 0, 1e-12));
+  EXPECT_TRUE(tensors_near(p, worked_example("S2.5.probabilities"), 0, 1e-12));
 }
 
 TEST(AttentionGolden, S2_6_ScaledProbabilities) {
   const auto p = attention_probabilities(queries(), dictionary_keys(), {});
-  const auto expected =
-      tensor({1, 1, 5, 3},
-             {1.6445880208655114e-06, 0.14309874746540854, 0.8568996079465707, 0.9993139448899548,
-              0.0006535871275771742, 3.246798246785292e-05, 0.009075889179396841,
-              0.26898817961775406, 0.7219359312028492, 0.06509224124651364, 0.3543653347734326,
-              0.5805424239800538, 8.375914595062823e-08, 0.06926232898006932, 0.9307375872607847});
-  EXPECT_TRUE(tensors_near(p, expected, 0, 1e-12));
+  EXPECT_TRUE(tensors_near(p, worked_example("S2.6.probabilities"), 0, 1e-12));
 }
 
 TEST(AttentionGolden, S2_2_S2_7_Outputs) {  // N = 5, M = 3, d_k = 3, d_v = 2
   const auto q = constant(queries()), k = constant(dictionary_keys()),
              v = constant(dictionary_values());
-  EXPECT_TENSOR_NEAR(attention(q, k, v, {.scale = 1}).value(),
-                     tensor({1, 5, 2}, {51.69824921065116, 76.8361041110933, 12.000101360101675,
-                                        31.000061813412866, 50.91103034773074, 73.84605467834848,
-                                        49.31966071292591, 69.33584972205529, 51.923091401561145,
-                                        77.70335254894509}),
+  EXPECT_TENSOR_NEAR(attention(q, k, v, {.scale = 1}).value(), worked_example("S2.7.unscaled"),
                      1e-12);
-  EXPECT_TENSOR_NEAR(
-      attention(q, k, v, {}).value(),
-      tensor({1, 5, 2}, {50.998242984221314, 74.136256522797, 12.02286709450876, 31.01459773772753,
-                         49.75404717549985, 70.31075235888899, 46.91575300672543, 65.37280062253119,
-                         51.515160346773676, 76.12991318085827}),
-      1e-12);
+  EXPECT_TENSOR_NEAR(attention(q, k, v, {}).value(), worked_example("S2.7.scaled"), 1e-12);
+}
+
+// The longer of two parallel queries attends more sharply, though their cosines are the same.
+TEST(AttentionGolden, S2_9_LongerQueriesAreSharper) {
+  const auto p = attention_probabilities(queries(), dictionary_keys(), {.scale = 1});
+  const auto entropy = [&](std::size_t query) {
+    double sum = 0;
+    for (std::size_t j = 0; j < 3; ++j) sum -= p(0, 0, query, j) * std::log(p(0, 0, query, j));
+    return sum;
+  };
+  EXPECT_NEAR(entropy(2), worked_example("S2.9.entropy")(0), 5e-4);
+  EXPECT_NEAR(entropy(3), worked_example("S2.9.entropy")(1), 5e-4);
 }
 
 TEST(AttentionGolden, S3_4_Scores) {
-  const double root = std::sqrt(0.5);
-  EXPECT_TENSOR_NEAR(attention_scores(kQ, kK, {}),
-                     tensor({1, 1, 2, 2}, {root, 2 * root, root, root}), 1e-15);
+  EXPECT_TENSOR_NEAR(attention_scores(kQ, kK, {}), worked_example("S3.4.scores"), 1e-15);
 }
 
 TEST(AttentionGolden, S3_5_OutputsAndGradients) {
   const Variable<double> q(kQ, true);
   const auto b = attention(q, constant(kK), constant(kK), {});  // V = I, as K
-  EXPECT_TENSOR_NEAR(b.value(), tensor({1, 2, 2}, {0.3302384507, 0.6697615493, 0.5, 0.5}), 1e-10);
+  EXPECT_TENSOR_NEAR(b.value(), worked_example("S3.5.b"), 1e-10);
   b.backward(tensor({1, 2, 2}, {1.0, 0.0, 0.0, 0.0}));
-  EXPECT_TENSOR_NEAR(q.grad(), tensor({1, 2, 2}, {0.1563985965, -0.1563985965, 0.0, 0.0}), 1e-10);
+  EXPECT_NEAR(q.grad()(0, 0, 0), worked_example("S3.5.dq")(0), 1e-10);
+  EXPECT_NEAR(q.grad()(0, 0, 1), worked_example("S3.5.dq")(1), 1e-10);
 
   const Variable<double> alpha(reshape(constant(attention_scores(kQ, kK, {})), {2, 2}).value(),
                                true);
   softmax(alpha).backward(tensor({2, 2}, {1.0, 0.0, 0.0, 0.0}));
-  EXPECT_TENSOR_NEAR(alpha.grad(), tensor({2, 2}, {0.2211810164, -0.2211810164, 0.0, 0.0}), 1e-10);
+  const double slope = worked_example("S3.5.dalpha")();
+  EXPECT_TENSOR_NEAR(alpha.grad(), tensor({2, 2}, {slope, -slope, 0.0, 0.0}), 1e-10);
+}
+
+// Without the scale, products of long vectors saturate the softmax and little gradient is left.
+TEST(AttentionGolden, S3_6_ScalingKeepsTheGradient) {
+  const auto q = normal_tensor({1, 50, 64}, Rng(1)), k = normal_tensor({1, 50, 64}, Rng(2));
+  const auto slope = [&](double scale) {  // mean trace of a row's Jacobian, sum p (1 - p)
+    double trace = 0;
+    for (const double p : attention_probabilities(q, k, {.scale = scale})) trace += p * (1 - p);
+    return trace / 50;
+  };
+  EXPECT_GT(slope(1.0 / 8), 0.9);
+  EXPECT_LT(slope(1), 0.4);
 }
 
 // Heads are consecutive features, and a token's heads are joined with each other.
 TEST(AttentionGolden, S3_7_S3_8_TwoHeads) {
   const Attention two{.heads = 2};
-  const auto p = attention_probabilities(kQ, kK, two);
-  EXPECT_TENSOR_NEAR(p,
-                     tensor({1, 2, 2, 2}, {0.731059, 0.268941, 0.731059, 0.268941, 0.119203,
-                                           0.880797, 0.268941, 0.731059}),
+  EXPECT_TENSOR_NEAR(attention_probabilities(kQ, kK, two), worked_example("S3.7.probabilities"),
                      1e-6);
   const auto y = attention(constant(kQ), constant(kK), constant(kK), two);
-  EXPECT_TENSOR_NEAR(y.value(), tensor({1, 2, 2}, {0.731059, 0.880797, 0.731059, 0.731059}), 1e-6);
+  EXPECT_TENSOR_NEAR(y.value(), worked_example("S3.7.y"), 1e-6);
 }
 
 // In columns, as some lectures write it: O = V A' with A' = softmax_col(K^T Q), tokens in columns.
