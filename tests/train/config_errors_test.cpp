@@ -147,7 +147,8 @@ const std::vector<Bad> kBad = {
      "3:19: task.min_length: 9 is more than task.length, which is 8"},
 };
 
-TEST(ConfigErrors, EachIsSaidWithItsPlace) {
+// Among them sizes that do not fit, before anything is allocated.
+TEST(ConfigErrors, S2_16_EachIsSaidWithItsPlace) {
   ASSERT_GE(kBad.size(), 50u);
   for (const Bad& bad : kBad) {
     const std::string message = message_of(bad.text);
