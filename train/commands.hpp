@@ -26,9 +26,12 @@ int resume(const ResumeArguments& arguments);
 
 struct CheckArguments {
   std::vector<std::string> configs;
+  std::size_t seeds = 1;  ///< train.seed and those after it
+  std::string table;      ///< file for the results, as Markdown; empty: none
   bool quiet = false;
 };
-/// Trains each config and judges it by its [expect]; 1 when a claim fails.
+/// Trains each config and judges it by its [expect]; 1 when a claim fails. What ends one config
+/// early does not keep the others from being trained; it is thrown at the end.
 int check(const CheckArguments& arguments);
 
 struct EvalArguments {

@@ -72,7 +72,9 @@ struct TrainConfig {
 
 /// [expect]: what the config claims; absent keys claim nothing
 struct ExpectConfig {
-  std::optional<double> accuracy;  ///< at least, on the test split
+  std::optional<double> accuracy;       ///< at least, on the test split
+  std::optional<double> below_ceiling;  ///< the accuracy is at most so far below the best there is
+  std::optional<double> above_floor;    ///< the loss is at most so much above the least, as a part
   std::optional<std::uint64_t> parameters;
   std::optional<std::uint64_t> within_steps;
 };

@@ -1,9 +1,11 @@
 // What a config claims about itself, judged.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include <xgrad/data/task.hpp>
 #include <xgrad/train/config.hpp>
 #include <xgrad/train/metrics.hpp>
 
@@ -15,9 +17,18 @@ struct Verdict {
   bool holds;
 };
 
-/// One verdict for each key of [expect]; `test` holds the metrics of the test split after the last
-/// step.
-std::vector<Verdict> judge(const ExpectConfig& expect, const Metrics& test, std::size_t parameters,
-                           std::uint64_t steps);
+/// What a run came to.
+struct Result {
+  std::uint64_t steps = 0;
+  std::size_t parameters = 0;
+  Metrics test;                    ///< of the test split, after the last step
+  std::optional<Ceiling> ceiling;  ///< of the test split, where the task knows it
+};
+
+/// Throws ConfigError where a claim is about a ceiling that the task does not know.
+void check_claims(const ExpectConfig& expect, const Task& task);
+
+/// One verdict for each key of [expect].
+std::vector<Verdict> judge(const ExpectConfig& expect, const Result& result);
 
 }  // namespace xgrad

@@ -9,6 +9,7 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/nearest.hpp>
 #include <xgrad/train/commands.hpp>
+#include <xgrad/train/results.hpp>
 #include <xgrad/version.hpp>
 
 namespace {
@@ -67,6 +68,9 @@ void define_training(CLI::App& app, Arguments& a, int& code) {
 
   CLI::App* check = app.add_subcommand("check", "Train configs and judge each by its [expect]");
   check->add_option("configs", a.check.configs, "TOML files")->required();
+  check->add_option("--seeds", a.check.seeds, "train each with so many seeds, and show the mean")
+      ->check(CLI::Range(std::size_t(1), xgrad::kMostSeeds));
+  check->add_option("--table", a.check.table, "a file for the results, as a Markdown table");
   check->add_flag("-q,--quiet", a.check.quiet, "show results only");
   check->callback([&] { code = commands::check(a.check); });
 

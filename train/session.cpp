@@ -17,6 +17,12 @@ namespace xgrad {
 
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
 // Writes the run's logs and checkpoints, and shows it.
 class Recorder final : public TrainerHooks {
  public:
@@ -55,16 +61,14 @@ class Recorder final : public TrainerHooks {
   bool take_save() override { return signals_.take_save(); }
 
  private:
-  double elapsed() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  }
+  double elapsed() const { return seconds_since(start_); }
 
   const Config& config_;
   const RunDirectory& run_;
   std::uint64_t total_;
   Console& console_;
   Signals& signals_;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  Clock::time_point start_ = Clock::now();
   std::size_t tokens_ = 0, steps_ = 0;
   Console::Progress shown_;
 };
@@ -124,20 +128,21 @@ Outcome work(const Config& config, Trainer<T>& trainer, const RunDirectory& run,
   set_aside_damaged(run, trainer.step(), console);
   show_plan(console, config, trainer, run);
   Recorder recorder(config, run, trainer.total_steps(), console, signals);
+  const Clock::time_point before = Clock::now();
   trainer.run(recorder);
 
   Outcome outcome;
-  outcome.step = trainer.step();
+  outcome.seconds = seconds_since(before);
   if (!trainer.finished()) {
     outcome.signal = signals.stop();
     console.line(fmt::format("stopped and saved at step {}; `xgrad resume {}` goes on",
                              trainer.step(), run.path()));
     return outcome;
   }
-  outcome.test = trainer.evaluate(Split::test);
-  run.append("metrics.jsonl", metrics_row(trainer.step(), "test", outcome.test));
-  outcome.verdicts =
-      judge(config.expect, outcome.test, trainer.parameters().count(), trainer.total_steps());
+  outcome.result = {trainer.step(), trainer.parameters().count(), trainer.evaluate(Split::test),
+                    trainer.task().ceiling(Split::test)};
+  run.append("metrics.jsonl", metrics_row(trainer.step(), "test", outcome.result.test));
+  outcome.verdicts = judge(config.expect, outcome.result);
   return outcome;
 }
 
@@ -146,6 +151,7 @@ template <class T>
 Outcome start(const Config& config, const std::string& stem, const Checkpoint* checkpoint,
               const SessionOptions& options) {
   Trainer<T> trainer(config, checkpoint);
+  check_claims(config.expect, trainer.task());
   const RunDirectory run = RunDirectory::create(config.run_dir, stem);
   publish(run.path(), "config.toml", to_toml(config));
   return work(config, trainer, run, options);
@@ -155,6 +161,7 @@ template <class T>
 Outcome go_on(const Config& config, const RunDirectory& run, const Checkpoint* checkpoint,
               const SessionOptions& options) {
   Trainer<T> trainer(config, checkpoint);
+  check_claims(config.expect, trainer.task());
   run.cut_back("metrics.jsonl", trainer.step());
   run.cut_back("timing.jsonl", trainer.step());
   return work(config, trainer, run, options);

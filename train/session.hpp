@@ -13,10 +13,10 @@ namespace xgrad {
 
 /// How a run ended.
 struct Outcome {
-  int signal = 0;  ///< that stopped it; 0: it is finished
-  std::uint64_t step = 0;
-  Metrics test;
-  std::vector<Verdict> verdicts;
+  int signal = 0;      ///< that stopped it; 0: it is finished
+  double seconds = 0;  ///< of training, with its evaluations and checkpoints
+  Result result = {};  ///< of a finished run
+  std::vector<Verdict> verdicts = {};
 
   bool holds() const;
 };

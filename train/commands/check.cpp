@@ -1,19 +1,86 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+
+#include <xgrad/autograd/check.hpp>
+#include <xgrad/train/build.hpp>
 #include <xgrad/train/commands.hpp>
 #include <xgrad/train/commands/outcome.hpp>
+#include <xgrad/train/results.hpp>
 
 namespace xgrad::commands {
 
-int check(const CheckArguments& arguments) {
-  bool all_hold = true;
+namespace {
+
+// One config with each of its seeds.
+struct Job {
+  std::string path;
+  std::vector<Config> configs;
+};
+
+// Reads all of them, so that what is wrong with one shows before another is trained for long.
+std::vector<Job> read_jobs(const CheckArguments& arguments) {
+  std::vector<Job> jobs;
   for (const std::string& path : arguments.configs) {
-    const Outcome outcome = start_run(load_config(path, {}), path, {arguments.quiet});
-    fmt::print("{}\n", path);
-    if (const int code = report(outcome, /*json=*/false); code != 0) return code;
-    all_hold = all_hold && outcome.holds();
+    Job job{path, {load_config(path, {})}};
+    while (job.configs.size() < arguments.seeds) {
+      job.configs.push_back(job.configs.back());
+      ++job.configs.back().train.seed;
+    }
+    jobs.push_back(std::move(job));
   }
-  return all_hold ? 0 : 1;
+  return jobs;
+}
+
+// Returns the signal that stopped it, or 0.
+int train_each(const Job& job, bool quiet, ConfigResult& result) {
+  result.baseline = measure_baseline(*make_task(job.configs[0]));
+  for (const Config& config : job.configs) {
+    Outcome outcome = start_run(config, job.path, {quiet});
+    if (outcome.signal != 0) return outcome.signal;
+    fmt::print("{}{}\n", job.path,
+               job.configs.size() > 1 ? fmt::format(", seed {}", config.train.seed) : "");
+    report(outcome, /*json=*/false);
+    std::fflush(stdout);
+    result.outcomes.push_back(std::move(outcome));
+  }
+  return 0;
+}
+
+// After each config, so that a long run that is stopped leaves what it has.
+void write_table(const std::string& path, const std::vector<ConfigResult>& results) {
+  if (path.empty()) return;
+  std::ofstream file(path);
+  file << results_markdown(results) << std::flush;
+  xgrad::check<IoError>(bool(file), path, ": cannot be written");
+}
+
+}  // namespace
+
+int check(const CheckArguments& arguments) {
+  const std::vector<Job> jobs = read_jobs(arguments);
+  std::vector<ConfigResult> results;
+  std::exception_ptr first_failure;
+  write_table(arguments.table, results);
+  for (const Job& job : jobs) {
+    results.push_back({.name = std::filesystem::path(job.path).stem().string()});
+    try {
+      const int signal = train_each(job, arguments.quiet, results.back());
+      if (signal != 0) return 128 + signal;
+    } catch (const std::exception& error) {
+      fmt::print("{}\nfailed  {}\n", job.path, error.what());
+      results.back().failure = error.what();
+      if (!first_failure) first_failure = std::current_exception();
+    }
+    write_table(arguments.table, results);
+  }
+  fmt::print("\n{}", results_text(results));
+  if (first_failure) std::rethrow_exception(first_failure);
+  return std::all_of(results.begin(), results.end(), [](const auto& r) { return r.holds(); }) ? 0
+                                                                                              : 1;
 }
 
 }  // namespace xgrad::commands

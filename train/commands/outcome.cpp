@@ -22,10 +22,10 @@ std::string summary(const Metrics& metrics) {
 int report(const Outcome& outcome, bool json) {
   if (outcome.signal != 0) return 128 + outcome.signal;
   if (json) {
-    fmt::print("{}\n", metrics_row(outcome.step, "test", outcome.test));
+    fmt::print("{}\n", metrics_row(outcome.result.steps, "test", outcome.result.test));
     return 0;
   }
-  fmt::print("test    {}\n", summary(outcome.test));
+  fmt::print("test    {}\n", summary(outcome.result.test));
   for (const Verdict& verdict : outcome.verdicts) {
     fmt::print("expect  {}: {}  {}\n", verdict.claim, verdict.found,
                verdict.holds ? "ok" : "FAILED");

@@ -1,0 +1,57 @@
+"""What `xgrad check` judges, shows and leaves."""
+
+from command import CommandTest, unittest
+
+BROKEN = '[optim]\nname = "sgd"\nlr = 1e38\n[schedule]\nname = "constant"\n'
+
+
+class Check(CommandTest):
+    def setUp(self):
+        super().setUp()
+        small = (self.folder / "small.toml").read_text()
+        self.write("modest.toml", small + "\n[expect]\naccuracy = 0.01\n")
+        self.write("proud.toml", small + "\n[expect]\naccuracy = 1.0\n")
+        self.write("broken.toml", small.replace("[log]", "clip = 0\n\n[log]") + BROKEN)
+
+    def test_the_summary_is_last(self):
+        lines = self.xgrad("check", "modest.toml", "proud.toml", exit_code=1).stdout.splitlines()
+        self.assertRegex(lines[-3], "^config .* claims$")
+        self.assertRegex(lines[-2], "^modest .* hold$")
+        self.assertRegex(lines[-1], "^proud .* FAILED$")
+
+    def test_a_run_that_ends_early_does_not_end_the_others(self):
+        done = self.xgrad("check", "broken.toml", "modest.toml", "--table", "results.md", exit_code=5)
+        self.assertRegex(done.stderr, r"step \d+: the (loss|gradient norm) is")
+        rows = (self.folder / "results.md").read_text().splitlines()
+        self.assertRegex(rows[-2], r"^\| broken \|.*\| step \d+: the (loss|gradient norm) is \S+; nothing was updated \|$")
+        self.assertRegex(rows[-1], r"^\| modest \|.*\| hold \|$")
+
+    def test_all_configs_are_read_before_one_is_trained(self):
+        self.write("bad.toml", "[task]\nname = 'reverse'\nlenght = 3\n")
+        self.assertIn("lenght", self.xgrad("check", "modest.toml", "bad.toml", exit_code=2).stderr)
+        self.assertFalse((self.folder / "runs").exists())
+
+    def test_seeds(self):
+        done = self.xgrad("check", "modest.toml", "--seeds", 3, "--table", "results.md")
+        self.assertEqual([line for line in done.stdout.splitlines() if ", seed " in line],
+                         [f"modest.toml, seed {seed}" for seed in (1, 2, 3)])  # fmt: skip
+        tests = [row["accuracy"] for run in ("modest", "modest-2", "modest-3")
+                 for row in self.rows(f"runs/{run}") if row["split"] == "test"]  # fmt: skip
+        self.assertEqual(len(set(tests)), 3)
+        row = (self.folder / "results.md").read_text().splitlines()[-1]
+        self.assertIn(f"| modest | {sum(tests) / 3:.4f} ± ", row)
+
+    def test_a_table_that_cannot_be_written(self):
+        done = self.xgrad("check", "modest.toml", "--table", "missing/results.md", exit_code=6)
+        self.assertIn("missing/results.md: cannot be written", done.stderr)
+        self.assertFalse((self.folder / "runs").exists())
+
+    def test_a_claim_about_a_ceiling_that_is_not_known(self):
+        self.write("odd.toml", (self.folder / "small.toml").read_text() + "\n[expect]\nbelow_ceiling = 0.1\n")
+        done = self.xgrad("check", "odd.toml", exit_code=2)
+        self.assertIn("expect.below_ceiling: the task does not know the best", done.stderr)
+        self.assertFalse((self.folder / "runs").exists())
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,83 @@
+// What a config claims is judged by numbers worked out by hand.
+#include <gtest/gtest.h>
+
+#include <type_traits>
+
+#include <xgrad/autograd/check.hpp>
+#include <xgrad/train/expect.hpp>
+
+namespace xgrad {
+namespace {
+
+// Of 100 targets 90 are right, at a loss of 0.51; the best would be 0.91 and 0.5.
+Result ninety_percent() {
+  Result result{300, 1234, {}, Ceiling{0.91, 0.5}};
+  for (int i = 0; i < 10; ++i) {
+    result.test.accuracy.add(9, 10);
+    result.test.loss.add(5.1, 10);
+  }
+  return result;
+}
+
+template <class Field>
+ExpectConfig claim(std::optional<Field> ExpectConfig::*field, std::type_identity_t<Field> value) {
+  ExpectConfig expect;
+  expect.*field = value;
+  return expect;
+}
+
+Verdict only(const ExpectConfig& expect) {
+  const std::vector<Verdict> verdicts = judge(expect, ninety_percent());
+  EXPECT_EQ(verdicts.size(), 1u);
+  return verdicts.at(0);
+}
+
+TEST(Expect, NothingClaimedIsNothingJudged) {
+  EXPECT_TRUE(judge({}, ninety_percent()).empty());
+}
+
+TEST(Expect, Accuracy) {
+  EXPECT_TRUE(only(claim(&ExpectConfig::accuracy, 0.9)).holds);
+  const Verdict verdict = only(claim(&ExpectConfig::accuracy, 0.901));
+  EXPECT_FALSE(verdict.holds);
+  EXPECT_EQ(verdict.claim, "accuracy >= 0.901");
+  EXPECT_EQ(verdict.found, "0.9000 ± 0.0000");
+}
+
+TEST(Expect, AccuracyBelowTheCeiling) {
+  EXPECT_TRUE(only(claim(&ExpectConfig::below_ceiling, 0.011)).holds);
+  const Verdict verdict = only(claim(&ExpectConfig::below_ceiling, 0.009));
+  EXPECT_FALSE(verdict.holds);
+  EXPECT_EQ(verdict.claim, "accuracy >= 0.9100, the best, - 0.009");
+}
+
+TEST(Expect, LossAboveTheFloor) {
+  EXPECT_TRUE(only(claim(&ExpectConfig::above_floor, 0.021)).holds);
+  const Verdict verdict = only(claim(&ExpectConfig::above_floor, 0.019));
+  EXPECT_FALSE(verdict.holds);
+  EXPECT_EQ(verdict.claim, "loss <= 0.5000, the least, + 1.9 %");
+  EXPECT_EQ(verdict.found, "0.5100 ± 0.0000");
+}
+
+TEST(Expect, ParametersAndSteps) {
+  EXPECT_TRUE(only(claim(&ExpectConfig::parameters, 1234)).holds);
+  EXPECT_FALSE(only(claim(&ExpectConfig::parameters, 1235)).holds);
+  EXPECT_TRUE(only(claim(&ExpectConfig::within_steps, 300)).holds);
+  EXPECT_FALSE(only(claim(&ExpectConfig::within_steps, 299)).holds);
+}
+
+TEST(Expect, ClaimsAboutACeilingNeedATaskThatKnowsIt) {
+  const auto copy = find_task("copy").make({}, 1), markov = find_task("markov").make({}, 1);
+  EXPECT_NO_THROW(check_claims(claim(&ExpectConfig::accuracy, 0.9), *copy));
+  EXPECT_NO_THROW(check_claims(claim(&ExpectConfig::below_ceiling, 0.1), *markov));
+  try {
+    check_claims(claim(&ExpectConfig::above_floor, 0.1), *copy);
+    FAIL() << "no exception";
+  } catch (const ConfigError& error) {
+    EXPECT_STREQ(error.what(),
+                 "expect.above_floor: the task does not know the best that there can be");
+  }
+}
+
+}  // namespace
+}  // namespace xgrad
