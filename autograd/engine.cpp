@@ -6,6 +6,7 @@
 
 #include <xgrad/autograd/axes.hpp>
 #include <xgrad/autograd/elementwise.hpp>
+#include <xgrad/autograd/observer.hpp>
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/scalar.hpp>
 
@@ -82,6 +83,27 @@ std::vector<std::shared_ptr<Node<T>>> reachable(const std::shared_ptr<Node<T>>& 
   return nodes;
 }
 
+template <class T>
+OpCall describe(const char* name, const Variable<T>* inputs, std::size_t count,
+                const Value<T>& result) {
+  OpCall call{name, OpCall::Kind::forward, sizeof(T), {}, {result.get(), result->shape(), false}};
+  for (const Variable<T>* x = inputs; x != inputs + count; ++x) {
+    call.inputs.push_back(x->defined()
+                              ? Operand{x->shared_value().get(), x->shape(), x->requires_grad()}
+                              : Operand{});
+  }
+  return call;
+}
+
+template <class T>
+OpCall describe_backward(const Node<T>& node) {
+  OpCall call{node.name, OpCall::Kind::backward, sizeof(T), {}, {nullptr, node.shape, true}};
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    call.inputs.push_back({nullptr, node.input_shapes[i], node.inputs[i] != nullptr});
+  }
+  return call;
+}
+
 }  // namespace
 
 NoGrad::NoGrad() : before_(std::exchange(recording, false)) {}
@@ -140,7 +162,10 @@ typename Grads<T>::Target Grads<T>::target(std::size_t i) {
 
 template <class T>
 static Variable<T> apply(std::unique_ptr<Op<T>> op, const Variable<T>* inputs, std::size_t count) {
+  OpObserver* const observer = op_observer();
+  if (observer) observer->begin(op->name());
   Value<T> value = op->forward(Inputs<T>(inputs, count));
+  if (observer) observer->end(describe(op->name(), inputs, count, value));
   const bool wanted =
       std::any_of(inputs, inputs + count, [](const Variable<T>& x) { return x.requires_grad(); });
   if (!wanted || !recording) return Variable<T>(std::move(value), nullptr);
@@ -205,7 +230,10 @@ static void step_back(Node<T>& node, bool retain_graph) {
   if (!node.op || !node.has_grad) return;
   node.has_grad = false;
   Grads<T> dx(node);
+  OpObserver* const observer = op_observer();
+  if (observer) observer->begin(node.name);
   node.op->backward(std::move(node.grad), dx);
+  if (observer) observer->end(describe_backward(node));
   if (retain_graph) return;
   node.op.reset();  // with what it saved: memory falls during the walk
   node.inputs.clear();

@@ -10,6 +10,7 @@
 #include <xflens/cxxblas/cxxblas.cxx>
 #include <xtensor-blas/xblas_config.hpp>
 
+#include <xgrad/autograd/counters.hpp>
 #include <xgrad/autograd/memory.hpp>
 #include <xgrad/autograd/packed_gemm/packed_gemm.hpp>
 #include <xgrad/autograd/parallel.hpp>
@@ -114,6 +115,7 @@ template <class T>
 void gemm(std::size_t m, std::size_t n, std::size_t k, T alpha, MatrixView<T> a, MatrixView<T> b,
           T beta, T* c, std::size_t ldc) {
   if (m == 0 || n == 0) return;
+  detail::count_product(m, n, k);
   if constexpr (std::is_same_v<T, long double>) {
     naive_gemm(m, n, k, alpha, a, b, beta, c, ldc);
   } else {

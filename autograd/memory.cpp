@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <new>
 
+#include <xgrad/autograd/counters.hpp>
 #include <xgrad/autograd/large_blocks.hpp>
 
 namespace xgrad::detail {
@@ -17,12 +18,14 @@ constexpr std::size_t kAlignment = 64;  // a cache line, and the widest vector r
 
 // AddressSanitizer sees the bounds of its own blocks only, not those inside a pool.
 void* allocate(std::size_t bytes) {
+  count_memory(std::int64_t(bytes));
   void* pointer = nullptr;
   if (::posix_memalign(&pointer, kAlignment, bytes) != 0) throw std::bad_alloc();
   return pointer;
 }
 
-void deallocate(void* pointer, std::size_t) noexcept {
+void deallocate(void* pointer, std::size_t bytes) noexcept {
+  count_memory(-std::int64_t(bytes));
   std::free(pointer);
 }
 
@@ -37,6 +40,7 @@ LargeBlocks& large_blocks() {
 }  // namespace
 
 void* allocate(std::size_t bytes) {
+  count_memory(std::int64_t(bytes));
   if (bytes >= LargeBlocks::kSmallest) return large_blocks().allocate(bytes);
   void* pointer = scalable_aligned_malloc(bytes == 0 ? kAlignment : bytes, kAlignment);
   if (pointer == nullptr) throw std::bad_alloc();
@@ -44,6 +48,7 @@ void* allocate(std::size_t bytes) {
 }
 
 void deallocate(void* pointer, std::size_t bytes) noexcept {
+  count_memory(-std::int64_t(bytes));
   if (bytes >= LargeBlocks::kSmallest) return large_blocks().deallocate(pointer, bytes);
   scalable_aligned_free(pointer);
 }

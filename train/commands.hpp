@@ -54,6 +54,13 @@ struct GradcheckArguments {
 };
 int gradcheck(const GradcheckArguments& arguments);
 
+struct SummaryArguments {
+  std::string config;
+  std::vector<std::string> overrides;
+};
+/// The model's modules, with what they hold and what a step costs.
+int summary(const SummaryArguments& arguments);
+
 struct InspectArguments {
   std::string run;
   bool config = false;

@@ -36,6 +36,7 @@ struct Arguments {
   commands::EvalArguments eval;
   commands::PredictArguments predict;
   commands::GradcheckArguments gradcheck;
+  commands::SummaryArguments summary;
   commands::InspectArguments inspect;
   commands::ExportArguments export_weights;
   std::vector<std::string> files;
@@ -78,6 +79,13 @@ void define_training(CLI::App& app, Arguments& a, int& code) {
   gradcheck->add_option("config", a.gradcheck.config, "a TOML file")->required();
   gradcheck->add_option("overrides", a.gradcheck.overrides, kOverrides);
   gradcheck->callback([&] { code = commands::gradcheck(a.gradcheck); });
+}
+
+void define_study(CLI::App& app, Arguments& a, int& code) {
+  CLI::App* summary = app.add_subcommand("summary", "What a config's model holds and costs");
+  summary->add_option("config", a.summary.config, "a TOML file")->required();
+  summary->add_option("overrides", a.summary.overrides, kOverrides);
+  summary->callback([&] { code = commands::summary(a.summary); });
 }
 
 void define_use(CLI::App& app, Arguments& a, int& code) {
@@ -148,6 +156,7 @@ int run(int argc, char** argv) {
   Arguments arguments;
   int code = 0;
   define_training(app, arguments, code);
+  define_study(app, arguments, code);
   define_use(app, arguments, code);
   define_catalogue(app, arguments, code);
   require_known_command(app, argc, argv);

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include <xgrad/autograd/cpu.hpp>
+#include <xgrad/autograd/observer.hpp>
 #include <xgrad/autograd/scalar.hpp>
 #include <xgrad/optim/clip.hpp>
 #include <xgrad/optim/table.hpp>
@@ -92,32 +93,53 @@ void Trainer<T>::run(TrainerHooks& hooks) {
 }
 
 template <class T>
-StepReport Trainer<T>::train_step() {
-  std::vector<Batch> batches;  // one logical batch
-  double targets = 0;
-  for (std::size_t i = 0; i < config_.train.accumulate; ++i) {
-    batches.push_back(loader_.next());
-    targets += double(count_targets(batches.back().targets));
+std::vector<Batch> Trainer<T>::next_batches() {
+  const Region region("loader");
+  std::vector<Batch> batches;
+  for (std::size_t i = 0; i < config_.train.accumulate; ++i) batches.push_back(loader_.next());
+  return batches;
+}
+
+template <class T>
+std::pair<Variable<T>, Variable<T>> Trainer<T>::forward(const ModelInput<T>& input,
+                                                        const Batch& batch, const Context& context,
+                                                        double targets) const {
+  Variable<T> logits;
+  {
+    const Region region("model");
+    logits = (*model_)(input, context);
   }
+  const Region region("loss");
+  const CrossEntropy how{kIgnore, config_.train.label_smoothing, {}, std::max(1.0, targets)};
+  return {logits, cross_entropy(logits, batch.targets, how)};
+}
+
+template <class T>
+StepReport Trainer<T>::train_step(std::optional<double> lr) {
+  const std::vector<Batch> batches = held_.empty() ? next_batches() : held_;  // one logical batch
+  double targets = 0;
+  for (const Batch& batch : batches) targets += double(count_targets(batch.targets));
   StepReport report;
   report.step = step_ + 1;
-  report.lr = schedule_(step_);
+  report.lr = lr ? *lr : schedule_(step_);
   const bool log = report.step % config_.log_every == 0;
 
   parameters_.zero_grad();
   Context context{true, Rng(config_.train.seed) / "dropout" / step_, 0};
   for (const Batch& batch : batches) {
     const BatchInput<T> input(batch);
-    const Variable<T> logits = (*model_)(input.input(), context);
-    const CrossEntropy how{kIgnore, config_.train.label_smoothing, {}, std::max(1.0, targets)};
-    const Variable<T> loss = cross_entropy(logits, batch.targets, how);
-    loss.backward();
+    const auto [logits, loss] = forward(input.input(), batch, context, targets);
+    {
+      const Region region("backward");
+      loss.backward();
+    }
     report.loss += double(loss.value().data()[0]);
     report.tokens += count_tokens(batch);
     if (log) report.metrics.add(logits.value(), batch.targets);
     context.first_sample += std::uint32_t(batch.size);
   }
 
+  const Region region("update");
   report.grad_norm = global_norm(parameters_);
   check<NumericError>(is_finite_bits(report.loss), "step ", report.step, ": the loss is ",
                       report.loss, "; nothing was updated");

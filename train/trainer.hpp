@@ -3,6 +3,8 @@
 
 #include <memory>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include <xgrad/data/loader.hpp>
 #include <xgrad/optim/optimizer.hpp>
@@ -62,19 +64,28 @@ class Trainer {
   /// then those of the step before.
   void run(TrainerHooks& hooks);
 
+  /// One step, at `lr` instead of the schedule's when given. Throws NumericError as run() does.
+  StepReport train_step(std::optional<double> lr = {});
+  /// Every later step sees the batches that would come next, again and again; returns them.
+  const std::vector<Batch>& hold_batch() { return held_ = next_batches(); }
+
   Metrics evaluate(Split split) const;
 
   std::uint64_t step() const { return step_; }
   std::uint64_t total_steps() const { return total_steps_; }
   bool finished() const { return step_ >= total_steps_; }
   const Parameters<T>& parameters() const { return parameters_; }
+  const SequenceModel<T>& model() const { return *model_; }
   const Task& task() const { return *task_; }
   /// What [model] init_from gave, when this trainer has read it.
   const std::optional<Initialization>& initialization() const { return initialization_; }
   std::uint64_t best_step() const { return best_step_; }
 
  private:
-  StepReport train_step();
+  std::vector<Batch> next_batches();
+  // Logits and loss; `targets` is what the loss of the logical batch is divided by.
+  std::pair<Variable<T>, Variable<T>> forward(const ModelInput<T>& input, const Batch& batch,
+                                              const Context& context, double targets) const;
   void validate(TrainerHooks& hooks);
 
   Config config_;
@@ -85,6 +96,7 @@ class Trainer {
   std::unique_ptr<SequenceModel<T>> model_;
   std::unique_ptr<Optimizer<T>> optimizer_;
   Loader loader_;
+  std::vector<Batch> held_;
   std::uint64_t total_steps_;
   std::uint64_t evaluate_every_;
   std::uint64_t save_every_;

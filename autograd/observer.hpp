@@ -1,0 +1,69 @@
+// OpObserver: who is told of every op that runs, for summaries and profiles.
+#pragma once
+
+#include <vector>
+
+#include <xgrad/autograd/tensor.hpp>
+
+namespace xgrad {
+
+/// A tensor as an observer sees it.
+struct Operand {
+  const void* value = nullptr;  ///< which one: Variable::shared_value().get(); null: left out
+  Shape shape = {};
+  bool gradient = false;  ///< whether its gradient is wanted
+};
+
+/// One thing that ran: an op, its derivative, or a named part of a step that is no op.
+struct OpCall {
+  enum class Kind { forward, backward, region };
+  const char* name;  ///< a string literal
+  Kind kind = Kind::region;
+  std::size_t scalar = 0;            ///< bytes of an element
+  std::vector<Operand> inputs = {};  ///< of backward: shapes only
+  Operand result = {};
+};
+
+/// Told before and after each call on its thread. Calls do not overlap, except that regions may
+/// hold others.
+class OpObserver {
+ public:
+  virtual ~OpObserver() = default;
+  virtual void begin(const char* /*name*/) {}
+  virtual void end(const OpCall& call) = 0;
+};
+
+/// While one lives, the observer is told of what runs on this thread; without one, an op pays for
+/// one test of a pointer.
+class Observing {
+ public:
+  explicit Observing(OpObserver& observer);
+  ~Observing();
+  Observing(const Observing&) = delete;
+  Observing& operator=(const Observing&) = delete;
+
+ private:
+  OpObserver* before_;
+};
+
+/// The observer of this thread, or null.
+OpObserver* op_observer();
+
+/// A part of a step that is no op, from here to the end of the block. The name is a literal.
+class Region {
+ public:
+  explicit Region(const char* name) : name_(name), observer_(op_observer()) {
+    if (observer_) observer_->begin(name_);
+  }
+  ~Region() {
+    if (observer_) observer_->end({name_});
+  }
+  Region(const Region&) = delete;
+  Region& operator=(const Region&) = delete;
+
+ private:
+  const char* name_;
+  OpObserver* observer_;
+};
+
+}  // namespace xgrad

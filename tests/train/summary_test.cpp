@@ -1,0 +1,93 @@
+#include <xgrad/train/summary.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include <xgrad/autograd/check.hpp>
+
+namespace xgrad {
+namespace {
+
+Config config_of(std::size_t layers, std::size_t width, std::size_t heads) {
+  return parse_config(
+      "[task]\nname = \"reverse\"\nlength = 10\nsymbols = 12\n[train]\nsteps = 2\nbatch = 2\n"
+      "[model]\nwidth = " +
+          std::to_string(width) + "\nheads = " + std::to_string(heads) +
+          "\nlayers = " + std::to_string(layers) + "\n",
+      "test", {});
+}
+
+const ModuleSummary& at(const ModelSummary& summary, const std::string& path) {
+  const auto found = std::find_if(summary.modules.begin(), summary.modules.end(),
+                                  [&](const ModuleSummary& m) { return m.path == path; });
+  check<Error>(found != summary.modules.end(), "no module ", path);
+  return *found;
+}
+
+// S1.10: width 384, heads 8, no bias on q, k and v:
+// norms 2 * 2 * 384, in_proj 3 * 384^2, out_proj 384^2 + 384, MLP 2 * 4 * 384^2 + 4 * 384 + 384.
+TEST(Summary, S1_10_CountsTheParametersOfTheBookBlock) {
+  const ModelSummary summary = summarize(config_of(1, 384, 8));
+  EXPECT_EQ(at(summary, "encoder.layers.0").parameters, 1773312u);
+  EXPECT_EQ(at(summary, "encoder.layers.0.self_attn").parameters, 4u * 384 * 384 + 384);
+  EXPECT_EQ(at(summary, "embedding").parameters, (12u + 10) * 384);
+  EXPECT_EQ(at(summary, "").parameters, 1773312u + (12 + 10) * 384 + 2 * 384 + 12 * 384 + 12);
+}
+
+// By hand for B = 2 rows of N = 10: 2 B N in out for each linear map, and 2 * 2 B N^2 D for scores
+// and values.
+TEST(Summary, CountsTheProductsOfForward) {
+  const ModelSummary summary = summarize(config_of(1, 384, 8));
+  const std::uint64_t tokens = 2 * 10, d = 384;
+  const std::uint64_t attention = 2 * tokens * 4 * d * d + 4 * tokens * 10 * d;
+  const std::uint64_t mlp = 2 * tokens * 2 * 4 * d * d;
+  EXPECT_EQ(at(summary, "encoder.layers.0.self_attn").flops, attention);
+  EXPECT_EQ(at(summary, "encoder.layers.0").flops, attention + mlp);
+  EXPECT_EQ(at(summary, "encoder.layers.0.linear1").flops, mlp / 2);
+  EXPECT_EQ(at(summary, "head").flops, 2 * tokens * d * 12);
+  EXPECT_EQ(at(summary, "").flops, attention + mlp + 2 * tokens * d * 12);
+  EXPECT_EQ(at(summary, "encoder.layers.0.linear1").output, (Shape{2, 10, 4 * 384}));
+  EXPECT_EQ(at(summary, "").output, (Shape{2, 10, 12}));
+}
+
+// Without layers and norm: token ids (4 B each, targets too), the embedding and its sum with the
+// positions, the logits, and the probabilities that the loss keeps, 4 B a number.
+TEST(Summary, MeasuresWhatForwardKeeps) {
+  Config config = config_of(0, 16, 1);
+  config.model.final_norm = false;
+  config.train.batch = 40;
+  const ModelSummary small = summarize(config);
+  config.train.batch = 80;
+  const ModelSummary large = summarize(config);
+  // What grows with a row of ten tokens: ids and targets twice (the batch is held and used), one
+  // sum of embedding and position, logits, probabilities.
+  const std::int64_t row = 10 * (4 * 16 + 4 * 12);
+  EXPECT_GE(large.kept_bytes - small.kept_bytes, 40 * row);
+  EXPECT_LE(large.kept_bytes - small.kept_bytes, 40 * (row + 10 * (4 * 16 + 4 * 12 + 16)));
+  EXPECT_GT(large.peak_bytes, large.kept_bytes);
+  EXPECT_EQ(large.weight_bytes, 4 * at(large, "").parameters);
+  EXPECT_EQ(large.optimizer_bytes, 2 * large.weight_bytes) << "two moments of AdamW";
+}
+
+TEST(Summary, CountsAccumulatedBatches) {
+  Config config = config_of(1, 16, 2);
+  const ModelSummary one = summarize(config);
+  config.train.accumulate = 3;
+  EXPECT_EQ(summarize(config).step_flops, 3 * one.step_flops);
+  // Attention forms its scores anew in backward; all other products cost twice the forward.
+  EXPECT_GE(one.step_flops, 3 * one.modules.front().flops - one.modules.front().flops / 2);
+}
+
+TEST(Summary, TextHasARowForEachModule) {
+  const ModelSummary summary = summarize(config_of(2, 16, 2));
+  const std::string text = to_text(summary);
+  for (const char* name :
+       {"\n        self_attn", "\n        linear2", "\nmodel", "a batch of (2, 10)"}) {
+    EXPECT_NE(text.find(name), std::string::npos) << name << "\n" << text;
+  }
+  EXPECT_EQ(text.find(" \n"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace xgrad

@@ -1,0 +1,200 @@
+#include <xgrad/train/summary.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include <xgrad/autograd/counters.hpp>
+#include <xgrad/autograd/observer.hpp>
+#include <xgrad/train/console.hpp>
+#include <xgrad/train/trainer.hpp>
+
+namespace xgrad {
+
+namespace {
+
+std::string module_of(const std::string& parameter) {
+  return parameter.substr(0, parameter.rfind('.'));
+}
+
+bool holds(const std::string& module, const std::string& path) {
+  return module.empty() || path == module || path.starts_with(module + ".");
+}
+
+// Sorts the ops of a step into the modules of a model.
+class Tracer final : public OpObserver {
+ public:
+  Tracer(const Counters& counters, std::map<const void*, std::string> parameters)
+      : counters_(counters), parameters_(std::move(parameters)) {}
+
+  void begin(const char* name) override {
+    const std::string_view what = name;
+    if (what == "model") in_model_ = true;
+    if (what == "loss") in_model_ = false;
+    if (what == "backward") kept_ = counters_.live_bytes();
+    flops_before_ = counters_.flops();
+  }
+
+  void end(const OpCall& call) override {
+    if (call.kind != OpCall::Kind::forward || !in_model_) return;
+    for (const Operand& x : call.inputs) {
+      if (const auto found = parameters_.find(x.value); found != parameters_.end()) {
+        module_ = module_of(found->second);
+      }
+    }
+    calls_.push_back({module_, call.name, call.result.shape, counters_.flops() - flops_before_});
+  }
+
+  struct Call {
+    std::string module, op;
+    Shape output;
+    std::uint64_t flops;
+  };
+  const std::vector<Call>& calls() const { return calls_; }
+  std::int64_t kept() const { return kept_; }
+
+ private:
+  const Counters& counters_;
+  std::map<const void*, std::string> parameters_;
+  std::string module_;
+  bool in_model_ = false;
+  std::uint64_t flops_before_ = 0;
+  std::int64_t kept_ = 0;
+  std::vector<Call> calls_;
+};
+
+template <class T>
+std::map<const void*, std::string> addresses(const Parameters<T>& parameters) {
+  std::map<const void*, std::string> found;
+  for (const Parameter<T>& p : parameters) found[p.variable.shared_value().get()] = p.name;
+  return found;
+}
+
+// A module's parts stand together and after it, whatever the order in which they come.
+void insert(std::vector<ModuleSummary>& tree, const std::string& path) {
+  const auto same = [&](const ModuleSummary& m) { return m.path == path; };
+  if (std::any_of(tree.begin(), tree.end(), same)) return;
+  const std::string parent = path.find('.') == path.npos ? "" : module_of(path);
+  insert(tree, parent);
+  auto at = tree.end();
+  while (!holds(parent, (at - 1)->path)) --at;
+  tree.insert(at, ModuleSummary{path});
+}
+
+// Every module that has parameters, in the order in which a step comes to them.
+template <class T>
+std::vector<ModuleSummary> modules_of(const Parameters<T>& parameters,
+                                      const std::vector<Tracer::Call>& calls) {
+  std::vector<ModuleSummary> tree{ModuleSummary{""}};
+  for (const Tracer::Call& call : calls) insert(tree, call.module);
+  for (const Parameter<T>& p : parameters) {
+    insert(tree, module_of(p.name));
+    for (ModuleSummary& m : tree) {
+      if (holds(m.path, p.name)) m.parameters += p.variable.value().size();
+    }
+  }
+  return tree;
+}
+
+void assign(const std::vector<Tracer::Call>& calls, std::vector<ModuleSummary>& modules) {
+  for (const Tracer::Call& call : calls) {
+    for (ModuleSummary& m : modules) {
+      if (!holds(m.path, call.module)) continue;
+      m.flops += call.flops;
+      m.output = call.output;
+      const bool known = std::find(m.ops.begin(), m.ops.end(), call.op) != m.ops.end();
+      if (m.path == call.module && !known) m.ops.push_back(call.op);
+    }
+  }
+}
+
+template <class T>
+ModelSummary trace(const Config& config) {
+  Trainer<T> trainer(config);
+  const Batch& batch = trainer.hold_batch().front();
+  trainer.train_step();  // the work space of kernels and the gradients stay from here on
+  ModelSummary summary;
+  summary.input = batch.features.dimension() == 0 ? to_string(batch.ids.shape()) + " token ids"
+                                                  : to_string(batch.features.shape()) + " numbers";
+  summary.examples = batch.size;
+
+  const Counters counters;
+  Tracer tracer(counters, addresses(trainer.parameters()));
+  {
+    const Observing observing(tracer);
+    trainer.train_step();
+  }
+  summary.modules = modules_of(trainer.parameters(), tracer.calls());
+  assign(tracer.calls(), summary.modules);
+  summary.step_flops = counters.flops();
+  summary.kept_bytes = tracer.kept();
+  summary.peak_bytes = counters.peak_bytes();
+  summary.weight_bytes = summary.gradient_bytes = trainer.parameters().count() * sizeof(T);
+  summary.optimizer_bytes = count(trainer.capture().optimizer) * sizeof(T);
+  return summary;
+}
+
+std::string short_count(double number, const char* unit) {
+  const char* const prefixes[] = {"", "k", "M", "G", "T", "P"};
+  std::size_t at = 0;
+  while (number >= 999.5 && at + 1 < std::size(prefixes)) {
+    number /= 1000;
+    ++at;
+  }
+  const int digits = at == 0 || number >= 99.95 ? 0 : number >= 9.995 ? 1 : 2;
+  const std::string suffix = std::string(prefixes[at]) + unit;
+  return fmt::format("{:.{}f}{}{}", number, digits, suffix.empty() ? "" : " ", suffix);
+}
+
+std::string totals(const ModelSummary& s) {
+  const auto number = [](double x) { return short_count(x, ""); };
+  const auto bytes = [](std::size_t x) { return short_count(double(x), "B"); };
+  const double forward = double(s.modules.front().flops), step = double(s.step_flops);
+  return fmt::format(
+      "parameters  {}\n"
+      "FLOPs       forward {} ({} an example), a step {}; 2 m n k of each matrix product\n"
+      "memory      weights {}, gradients {}, optimizer {}\n"
+      "            activations {} kept for backward, {} at most in a step\n",
+      grouped(s.modules.front().parameters), number(forward),
+      number(forward / double(std::max<std::size_t>(1, s.examples))), number(step),
+      bytes(s.weight_bytes), bytes(s.gradient_bytes), bytes(s.optimizer_bytes),
+      bytes(std::size_t(s.kept_bytes)), bytes(std::size_t(s.peak_bytes)));
+}
+
+}  // namespace
+
+ModelSummary summarize(const Config& config) {
+  return config.train.precision == "double" ? trace<double>(config) : trace<float>(config);
+}
+
+std::string to_text(const ModelSummary& summary) {
+  struct Row {
+    std::string name, output, parameters, flops, ops;
+  };
+  std::vector<Row> rows{{"module", "output", "parameters", "FLOPs", "ops"}};
+  for (const ModuleSummary& m : summary.modules) {
+    const auto depth = m.path.empty() ? 0 : 1 + std::count(m.path.begin(), m.path.end(), '.');
+    const std::string name = m.path.empty() ? "model" : m.path.substr(m.path.rfind('.') + 1);
+    rows.push_back({std::string(2 * std::size_t(depth), ' ') + name,
+                    m.flops == 0 && m.output.empty() ? "" : to_string(m.output),
+                    grouped(m.parameters), grouped(m.flops),
+                    fmt::format("{}", fmt::join(m.ops, ", "))});
+  }
+  std::size_t name = 0, output = 0, parameters = 0, flops = 0;
+  for (const Row& r : rows) {
+    name = std::max(name, r.name.size());
+    output = std::max(output, r.output.size());
+    parameters = std::max(parameters, r.parameters.size());
+    flops = std::max(flops, r.flops.size());
+  }
+  std::string text = "a batch of " + summary.input + "\n\n";
+  for (const Row& r : rows) {
+    text += fmt::format("{:<{}}  {:<{}}  {:>{}}  {:>{}}  {}\n", r.name, name, r.output, output,
+                        r.parameters, parameters, r.flops, flops, r.ops);
+    while (text[text.size() - 2] == ' ') text.erase(text.size() - 2, 1);
+  }
+  return text + "\n" + totals(summary);
+}
+
+}  // namespace xgrad
