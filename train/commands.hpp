@@ -69,11 +69,12 @@ int inspect(const InspectArguments& arguments);
 
 struct ExportArguments {
   std::string run;
-  std::string to;  ///< safetensors, hdf5
+  std::string to;  ///< one of export_formats()
   std::string out;
   std::string naming = "torch";
 };
-/// Writes the weights, for other programs, as a new file.
+std::vector<std::string> export_formats();
+/// Writes the weights, for other programs, as a new file; for some formats with more files beside.
 int export_weights(const ExportArguments& arguments);
 
 int verify(const std::vector<std::string>& files);

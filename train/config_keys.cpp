@@ -152,7 +152,7 @@ Keys model_keys() {
       key("qkv_bias", &M::qkv_bias, "A bias on queries, keys and values."),
       key("out_bias", &M::out_bias, "A bias on the attention's output."),
       key("init_from", &M::init_from,
-          "Weights to start from, safetensors or a checkpoint; empty: random ones."),
+          "Weights to start from, safetensors, npz or a checkpoint; empty: random ones."),
   };
 }
 

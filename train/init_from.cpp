@@ -4,6 +4,7 @@
 
 #include <xgrad/autograd/scalar.hpp>
 #include <xgrad/train/checkpoint.hpp>
+#include <xgrad/train/formats/npz.hpp>
 #include <xgrad/train/formats/safetensors.hpp>
 #include <xgrad/train/formats/sha256.hpp>
 #include <xgrad/train/publish.hpp>
@@ -11,12 +12,20 @@
 
 namespace xgrad {
 
+namespace {
+
+std::vector<NamedTensor> read_weights(const std::string& bytes, const std::string& path) {
+  if (bytes.starts_with("\x89HDF")) return from_hdf5(bytes, path).parameters;
+  if (bytes.starts_with("PK")) return from_npz(bytes, path).parameters;
+  return from_safetensors(bytes, path).parameters;
+}
+
+}  // namespace
+
 template <class T>
 Initialization initialize(const std::string& path, const Parameters<T>& parameters) {
   const std::string bytes = read_file(path);
-  const bool checkpoint = bytes.starts_with("\x89HDF");
-  const std::vector<NamedTensor> weights =
-      (checkpoint ? from_hdf5(bytes, path) : from_safetensors(bytes, path)).parameters;
+  const std::vector<NamedTensor> weights = read_weights(bytes, path);
   restore_weights(weights, path, parameters);
 
   const auto other = [](const NamedTensor& t) {

@@ -15,11 +15,11 @@ struct Initialization {
   bool converted = false;  ///< some from another precision
 };
 
-/// Overwrites every parameter with the weights in a safetensors file or in a checkpoint; float and
-/// double become the model's own type.
+/// Overwrites every parameter with the weights in a safetensors file, an npz archive or a
+/// checkpoint; float and double become the model's own type.
 ///
-/// Throws IoError; and CheckpointError, with nothing changed, when the file is neither, is damaged,
-/// or does not fit: then every parameter that is missing, unexpected or of another shape is listed.
+/// Throws IoError; and CheckpointError, with nothing changed, when the file is none, is damaged, or
+/// does not fit: then every parameter that is missing, unexpected or of another shape is listed.
 template <class T>
 Initialization initialize(const std::string& path, const Parameters<T>& parameters);
 

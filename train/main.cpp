@@ -112,7 +112,7 @@ void define_use(CLI::App& app, Arguments& a, int& code) {
   export_weights->add_option("run", a.export_weights.run, kRun)->required();
   export_weights->add_option("--to", a.export_weights.to, "the format")
       ->required()
-      ->check(CLI::IsMember({"safetensors", "hdf5"}));
+      ->check(CLI::IsMember(commands::export_formats()));
   export_weights->add_option("--out", a.export_weights.out, "the file, which must not exist")
       ->required();
   export_weights->add_option("--naming", a.export_weights.naming, "whose names the tensors have")

@@ -3,17 +3,32 @@
 #include <filesystem>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/check_npz.hpp>
 #include <xgrad/train/commands.hpp>
-#include <xgrad/train/commands/run_source.hpp>
+#include <xgrad/train/commands/model.hpp>
 #include <xgrad/train/console.hpp>
+#include <xgrad/train/formats/npz.hpp>
 #include <xgrad/train/formats/safetensors.hpp>
+#include <xgrad/train/known_model.hpp>
 #include <xgrad/train/publish.hpp>
+#include <xgrad/train/reference.hpp>
 
 namespace xgrad::commands {
 
 namespace fs = std::filesystem;
 
 namespace {
+
+struct File {
+  std::string extension;  ///< in place of that of --out; empty: --out itself
+  std::string bytes;
+};
+
+// What an export writes, and why not more.
+struct Files {
+  std::vector<File> files;
+  std::string note = {};
+};
 
 // A checkpoint that no run can go on from: the weights, and how they were made.
 Checkpoint weights_of(const Checkpoint& checkpoint) {
@@ -24,16 +39,97 @@ Checkpoint weights_of(const Checkpoint& checkpoint) {
   return weights;
 }
 
+// What train/check_npz.py can recompute.
+const KnownModel kCheckable = {{"kind", {"encoder"}},
+                               {"width", {}},
+                               {"heads", {}},
+                               {"head_dim", {}},
+                               {"layers", {}},
+                               {"feedforward", {}},
+                               {"dropout", {}},
+                               {"attention_dropout", {}},
+                               {"norm", {"pre", "post", "sandwich", "none"}},
+                               {"normalization", {"layer", "rms"}},
+                               {"final_norm", {}},
+                               {"norm_eps", {}},
+                               {"activation", {"gelu", "gelu_tanh", "relu", "silu"}},
+                               {"positions", {"none", "learned", "sinusoidal"}},
+                               {"pool", {"cls", "mean"}},
+                               {"patch", {}},
+                               {"qkv_bias", {}},
+                               {"out_bias", {}},
+                               {"init_from", {}}};
+
+Files npz(const RunSource& source, const Checkpoint& weights) {
+  Files result{{{"", to_npz(weights)}}};
+  try {
+    with_precision(source.config, [&]<class T>() {
+      const LoadedModel<T> loaded(source);
+      result.files.push_back(
+          {".reference.npz", reference_npz(*loaded.model, loaded.parameters, *loaded.task)});
+    });
+  } catch (const DataError& error) {
+    result.note = fmt::format("no reference: {}", error.what());
+    return result;
+  }
+  const std::vector<std::string> unknown = unknown_settings(source.config, kCheckable);
+  if (unknown.empty()) {
+    result.files.push_back({".check.py", kCheckNpz});
+  } else {
+    result.note = fmt::format("no checker, which does not know {}", fmt::join(unknown, ", "));
+  }
+  return result;
+}
+
+Files hdf5(const RunSource&, const Checkpoint& weights) {
+  return {{{"", to_hdf5(weights)}}};
+}
+
+Files safetensors(const RunSource&, const Checkpoint& weights) {
+  return {{{"", to_safetensors(weights)}}};
+}
+
+struct Format {
+  std::string name;
+  Files (*write)(const RunSource&, const Checkpoint& weights);
+};
+const std::vector<Format> kFormats = {{"safetensors", safetensors}, {"hdf5", hdf5}, {"npz", npz}};
+
+// All or nothing, as far as names that are taken go.
+void publish_all(const Files& files, const fs::path& out) {
+  const auto path = [&out](const File& file) {
+    return file.extension.empty() ? out : fs::path(out).replace_extension(file.extension);
+  };
+  for (const File& file : files.files) {
+    xgrad::check<IoError>(!fs::exists(path(file)), path(file).string(),
+                          ": cannot publish: File exists");
+  }
+  const std::string folder = out.has_parent_path() ? out.parent_path().string() : ".";
+  for (const File& file : files.files) publish(folder, path(file).filename().string(), file.bytes);
+}
+
 }  // namespace
+
+std::vector<std::string> export_formats() {
+  std::vector<std::string> names;
+  for (const Format& format : kFormats) names.push_back(format.name);
+  return names;
+}
 
 int export_weights(const ExportArguments& arguments) {
   const RunSource source = find_run(arguments.run);
   const Checkpoint weights = weights_of(source.checkpoint);
-  const std::string bytes = arguments.to == "hdf5" ? to_hdf5(weights) : to_safetensors(weights);
-  const fs::path out = arguments.out;
-  publish(out.has_parent_path() ? out.parent_path().string() : ".", out.filename().string(), bytes);
+  const auto format = std::find_if(kFormats.begin(), kFormats.end(),
+                                   [&](const Format& f) { return f.name == arguments.to; });
+  const Files files = format->write(source, weights);
+  publish_all(files, arguments.out);
   fmt::print("{}: {} numbers in {} tensors, of {}\n", arguments.out,
              grouped(count(weights.parameters)), weights.parameters.size(), source.file);
+  for (const File& file : files.files) {
+    if (file.extension.empty()) continue;
+    fmt::print("{}\n", fs::path(arguments.out).replace_extension(file.extension).string());
+  }
+  if (!files.note.empty()) fmt::print("{}\n", files.note);
   return 0;
 }
 

@@ -1,0 +1,120 @@
+"""NumPy reads and writes what xgrad exports and starts from, and the checker recomputes it."""
+
+import venv
+
+venv.need("numpy")
+
+import re  # noqa: E402
+import sys  # noqa: E402
+
+import numpy  # noqa: E402
+from command import CommandTest, subprocess, unittest  # noqa: E402
+
+# Together they have every order and kind of norm, activation, positions, pool, bias and precision.
+MODELS = (
+    (),
+    ("model.norm=post", "model.normalization=rms", "model.activation=relu", "model.layers=2"),
+    ("model.norm=sandwich", "model.positions=sinusoidal", "model.activation=silu", "model.qkv_bias=true"),
+    ("model.norm=none", "model.positions=none", "model.activation=gelu_tanh", "model.out_bias=false", "model.head_dim=5",
+     "model.final_norm=false", "train.precision=double"),
+    ("task=majority", "model.pool=mean"),
+    ("task=majority", "model.pool=cls", "model.normalization=rms", "train.precision=double"),
+)
+MAJORITY = '[task]\nname = "majority"\nlength = 9\nmin_length = 2\n[model]\nwidth = 16\nheads = 2\n[train]\nsteps = 20\n'
+
+
+class Npz(CommandTest):
+    def train(self, run, *words):
+        self.write("majority.toml", MAJORITY)
+        config = "majority.toml" if "task=majority" in words else "small.toml"
+        words = [word for word in words if not word.startswith("task=")]
+        self.xgrad("train", config, f"run.dir={run}", "--quiet", *words)
+
+    def check(self, script, exit_code=0):
+        done = subprocess.run([sys.executable, self.folder / script], capture_output=True, text=True)
+        self.assertEqual(done.returncode, exit_code, done.stdout + done.stderr)
+        return done.stdout
+
+    def test_the_checker_agrees_with_every_kind(self):
+        for number, words in enumerate(MODELS):
+            with self.subTest(words):
+                self.train(f"run-{number}", *words)
+                self.xgrad("export", f"run-{number}", "--to", "npz", "--out", f"{number}.npz")
+                self.assertRegex(self.check(f"{number}.check.py"), r"\d+ gradients of 100 examples: all within \S+\n$")
+
+    def test_the_checker_sees_any_wrong_gradient(self):
+        self.train("run")
+        self.xgrad("export", "run", "--to", "npz", "--out", "w.npz")
+        with numpy.load(self.folder / "w.reference.npz") as file:
+            good = dict(file)
+        self.assertFalse(good["mask"].all())
+        gradients = [name for name in good if name.startswith("gradient.")]
+        self.assertGreater(len(gradients), 15)
+        for name in ("logits", "loss", *gradients[::3]):
+            with self.subTest(name):
+                bad = {**good, name: good[name] + 0.01 * numpy.abs(good[name]).max()}
+                numpy.savez(self.folder / "w.reference.npz", **bad)
+                self.assertIn("differ by more than", self.check("w.check.py", exit_code=1))
+
+    def test_numpy_reads_every_weight(self):
+        self.train("run")
+        self.xgrad("export", "run", "--to", "npz", "--out", "w.npz")
+        with numpy.load(self.folder / "w.npz") as file:
+            weights = dict(file)
+        said = self.xgrad("inspect", "run").stdout
+        for name, array in weights.items():
+            self.assertIn(name, said)
+            self.assertEqual(array.dtype, numpy.float32)
+        self.assertEqual(sum(array.size for array in weights.values()),
+                         int(re.search(r"([\d,]+) numbers in", self.xgrad(
+                             "export", "run", "--to", "npz", "--out", "again.npz").stdout).group(1).replace(",", "")))
+        self.assertEqual((self.folder / "w.npz").read_bytes(), (self.folder / "again.npz").read_bytes())
+        self.assertEqual((self.folder / "w.reference.npz").read_bytes(), (self.folder / "again.reference.npz").read_bytes())
+
+    def test_a_run_begins_with_what_numpy_wrote(self):
+        self.train("run")
+        self.xgrad("export", "run", "--to", "npz", "--out", "w.npz")
+        ask = "1 2 3\n4 5 6 7\n"
+        logits = self.xgrad("predict", "run", "--logits", stdin=ask).stdout
+        with numpy.load(self.folder / "w.npz") as file:
+            weights = dict(file)
+        columns_first = {name: numpy.asfortranarray(array) for name, array in weights.items()}
+        wide = {name: array.astype(float) for name, array in weights.items()}
+        for number, (save, arrays) in enumerate(((numpy.savez, weights), (numpy.savez_compressed, columns_first),
+                                                 (numpy.savez, wide))):
+            save(self.folder / f"{number}.npz", **arrays)
+            # A step this small changes no weight.
+            begun = self.xgrad("train", "small.toml", f"model.init_from={number}.npz", f"run.dir=again-{number}",
+                               "train.steps=1", "optim.lr=1e-300", "train.seed=9")
+            self.assertIn(f"all {len(weights)} tensors", begun.stderr)
+            self.assertEqual(self.xgrad("predict", f"again-{number}", "--logits", stdin=ask).stdout, logits)
+
+    def test_what_does_not_fit_is_listed(self):
+        self.train("run")
+        self.xgrad("export", "run", "--to", "npz", "--out", "w.npz")
+        with numpy.load(self.folder / "w.npz") as file:
+            weights = dict(file)
+        weights["head.weight"] = weights["head.weight"].T
+        weights["more"] = weights.pop("head.bias")
+        numpy.savez(self.folder / "wrong.npz", **weights)
+        numpy.savez(self.folder / "half.npz", head=numpy.zeros(3, numpy.float16))
+        said = self.xgrad("train", "small.toml", "model.init_from=wrong.npz", "run.dir=never", exit_code=4).stderr
+        for line in ("missing parameter head.bias", "unexpected parameter more",
+                     "head.weight: the file has (16, 8), the model (8, 16)"):
+            self.assertIn(line, said)
+        said = self.xgrad("train", "small.toml", "model.init_from=half.npz", "run.dir=never", exit_code=4).stderr
+        self.assertIn("half.npz: 'head.npy': its type is '<f2'", said)
+        self.assertFalse((self.folder / "never").exists())
+
+    def test_nothing_is_replaced_and_nothing_is_left(self):
+        self.train("run")
+        for taken in ("w.npz", "w.reference.npz", "w.check.py"):
+            self.write(taken, "mine")
+            said = self.xgrad("export", "run", "--to", "npz", "--out", "w.npz", exit_code=6).stderr
+            self.assertIn(f"{taken}: cannot publish: File exists", said)
+            self.assertEqual([path.name for path in self.folder.glob("w.*")], [taken])
+            (self.folder / taken).unlink()
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,33 @@
+#include <xgrad/train/known_model.hpp>
+
+#include <algorithm>
+
+#include <xgrad/data/option_text.hpp>
+#include <xgrad/train/config_keys.hpp>
+
+namespace xgrad {
+
+namespace {
+
+bool is_known(const detail::ConfigKey& key, const OptionValue& value, const KnownModel& known) {
+  const auto found = known.find(key.spec.name);
+  if (found == known.end()) return value == key.spec.fallback;
+  const std::vector<std::string>& words = found->second;
+  return words.empty() ||
+         std::find(words.begin(), words.end(), std::get<std::string>(value)) != words.end();
+}
+
+}  // namespace
+
+std::vector<std::string> unknown_settings(const Config& config, const KnownModel& known) {
+  std::vector<std::string> unknown;
+  for (const detail::ConfigKey& key : detail::config_keys()) {
+    if (key.section != "model") continue;
+    const std::optional<OptionValue> value = key.get(config);
+    if (!value || is_known(key, *value, known)) continue;
+    unknown.push_back(key.name() + " = " + to_literal(*value));
+  }
+  return unknown;
+}
+
+}  // namespace xgrad

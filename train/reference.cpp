@@ -1,0 +1,60 @@
+#include <xgrad/train/reference.hpp>
+
+#include <algorithm>
+
+#include <xgrad/autograd/scalar.hpp>
+#include <xgrad/train/build.hpp>
+#include <xgrad/train/formats/npy.hpp>
+#include <xgrad/train/formats/zip.hpp>
+
+namespace xgrad {
+
+namespace {
+
+Batch first_examples(const Task& task, std::size_t count) {
+  const std::unique_ptr<Dataset> dataset = task.dataset(Split::validation);
+  std::vector<Example> examples;
+  for (std::size_t i = 0; i < std::min(count, dataset->size()); ++i) {
+    examples.push_back(dataset->get(0, i));
+  }
+  return collate(examples, task.shape());
+}
+
+template <class T>
+void add(ZipArchive& archive, const std::string& name, const Tensor<T>& tensor) {
+  archive.members.push_back({name + ".npy", to_npy(tensor)});
+}
+
+void add_input(ZipArchive& archive, const Batch& batch) {
+  if (batch.features.dimension() > 0) return add(archive, "image", batch.features);
+  add(archive, "ids", batch.ids);
+  add(archive, "mask", batch.mask ? *batch.mask : full<std::uint8_t>(batch.ids.shape(), 1));
+}
+
+}  // namespace
+
+template <class T>
+std::string reference_npz(const SequenceModel<T>& model, const Parameters<T>& parameters,
+                          const Task& task, std::size_t count) {
+  const Batch batch = first_examples(task, count);
+  const BatchInput<T> input(batch);
+  const Variable<T> logits = model(input.input(), Context{});
+  const Variable<T> loss = cross_entropy(logits, batch.targets, {.ignore_index = kIgnore});
+  parameters.zero_grad();
+  loss.backward();
+
+  ZipArchive archive;
+  add_input(archive, batch);
+  add(archive, "targets", batch.targets);
+  add(archive, "logits", logits.value());
+  add(archive, "loss", loss.value());
+  for (const Parameter<T>& p : parameters) add(archive, "gradient." + p.name, p.variable.grad());
+  return to_zip(archive);
+}
+
+#define XGRAD_INSTANTIATE(T)                                                                     \
+  template std::string reference_npz(const SequenceModel<T>&, const Parameters<T>&, const Task&, \
+                                     std::size_t);
+XGRAD_FOR_EACH_TRAINING_SCALAR(XGRAD_INSTANTIATE)
+
+}  // namespace xgrad

@@ -1,0 +1,23 @@
+// What a model makes of a few examples, for other programs to compare with.
+#pragma once
+
+#include <string>
+
+#include <xgrad/autograd/parameters.hpp>
+#include <xgrad/data/task.hpp>
+#include <xgrad/layers/model.hpp>
+
+namespace xgrad {
+
+/// An npz archive of the first examples of the validation split, at most `count`, as one batch:
+///
+///     ids (B, N) and mask (B, N), or image (B, H, W, C); targets, -100 where nothing counts;
+///     logits; loss, the mean over the targets that count; gradient.NAME of each parameter
+///
+/// all without dropout and label smoothing. Changes the parameters' gradients. Throws DataError
+/// when the task's files are missing.
+template <class T>
+std::string reference_npz(const SequenceModel<T>& model, const Parameters<T>& parameters,
+                          const Task& task, std::size_t count = 100);
+
+}  // namespace xgrad
