@@ -142,6 +142,15 @@ Variable<T> dropout_add(const Variable<T>& x, const Variable<T>& residual, const
 template <class T>
 Variable<T> embedding(const Variable<T>& weight, const Ids& ids);
 
+// Positions.
+
+/// Turns each pair of features (2i, 2i+1) of a head, at place n, by the angle n base^(-2i/d_h), so
+/// that q.k depends on the distance of their places alone: x (B, N, W), of which the first `heads`
+/// heads of `head_dim` features are turned and the rest is passed on. Su et al. 2021.
+template <class T>
+Variable<T> rotary_embedding(const Variable<T>& x, std::size_t head_dim, std::size_t heads,
+                             double base = 10000);
+
 // Attention: softmax(scale Q K^T + mask) V per head, dropout on the probabilities (S0.9, S0.14;
 // Vaswani et al. 2017). Heads are consecutive slices of the feature axis (S0.10). Works on blocks
 // of query rows and recomputes in backward: memory is linear in N. A row whose keys are all masked

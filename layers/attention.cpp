@@ -39,7 +39,10 @@ template <class T>
 Variable<T> MultiHeadAttention<T>::operator()(const Variable<T>& x,
                                               std::shared_ptr<const Mask> key_mask,
                                               const Context& context) const {
-  const Variable<T> qkv = linear(x, in_weight_, in_bias_);  // (B, N, 3 H d_h)
+  Variable<T> qkv = linear(x, in_weight_, in_bias_);  // (B, N, 3 H d_h)
+  if (options_.positions == PositionKind::rotary) {
+    qkv = rotary_embedding(qkv, options_.head_dim, 2 * options_.heads);
+  }
   const Attention how{options_.heads, options_.scale, std::move(key_mask),
                       context.dropout(options_.dropout, site_)};
   return out_(self_attention(qkv, how));

@@ -4,17 +4,19 @@
 #include <optional>
 
 #include <xgrad/layers/linear.hpp>
+#include <xgrad/layers/positions.hpp>
 
 namespace xgrad {
 
 struct AttentionOptions {
-  std::size_t width = 0;                       ///< D
-  std::size_t heads = 1;                       ///< H
-  std::size_t head_dim = 0;                    ///< d_h; 0: D / H
-  double dropout = 0;                          ///< on the attention probabilities
-  bool qkv_bias = false;                       ///< S0.13: none on q, k and v ...
-  bool out_bias = true;                        ///< ... but one on the output
-  std::optional<double> scale = std::nullopt;  ///< default 1/sqrt(d_h)
+  std::size_t width = 0;                        ///< D
+  std::size_t heads = 1;                        ///< H
+  std::size_t head_dim = 0;                     ///< d_h; 0: D / H
+  double dropout = 0;                           ///< on the attention probabilities
+  bool qkv_bias = false;                        ///< S0.13: none on q, k and v ...
+  bool out_bias = true;                         ///< ... but one on the output
+  std::optional<double> scale = std::nullopt;   ///< default 1/sqrt(d_h)
+  PositionKind positions = PositionKind::none;  ///< rotary: of queries and keys; others: nothing
 };
 
 /// Concat(head_1 ... head_H) W_O with head_i = softmax(scale Q_i K_i^T) V_i (S0.4 to S0.15; Vaswani

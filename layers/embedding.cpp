@@ -17,6 +17,16 @@ std::size_t longest(const InputOptions& options) {
   return tokens + (options.class_token ? 1 : 0);
 }
 
+PositionOptions position_options(const InputOptions& options) {
+  PositionOptions positions{options.positions, longest(options), options.features};
+  if (options.vocabulary == 0) {
+    positions.rows = options.height / options.patch;
+    positions.columns = options.width / options.patch;
+  }
+  positions.class_token = options.class_token;
+  return positions;
+}
+
 }  // namespace
 
 template <class T>
@@ -25,8 +35,7 @@ Embedding<T>::Embedding(const Scope<T>& scope, std::size_t vocabulary, std::size
 
 template <class T>
 InputEmbedding<T>::InputEmbedding(const Scope<T>& scope, const InputOptions& options)
-    : options_(options),
-      positions_(scope / "position", options.positions, longest(options), options.features) {
+    : options_(options), positions_(scope / "position", position_options(options)) {
   if (options.vocabulary > 0) {
     token_.emplace(scope / "token", options.vocabulary, options.features);
   } else {
@@ -48,7 +57,7 @@ Variable<T> InputEmbedding<T>::operator()(const ModelInput<T>& input) const {
     const Variable<T> row(zeros<T>({x.shape()[0], 1, options_.features}));
     x = concat<T>({add(row, class_token_), x}, 1);
   }
-  return positions_(x);
+  return positions_(x, mask(input.mask).get());
 }
 
 template <class T>

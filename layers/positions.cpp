@@ -20,27 +20,76 @@ Tensor<T> sinusoidal_positions(std::size_t max_length, std::size_t width) {
 }
 
 template <class T>
-Positions<T>::Positions(const Scope<T>& scope, PositionKind kind, std::size_t max_length,
-                        std::size_t width) {
-  if (kind == PositionKind::learned) {
-    weight_ = scope.parameter("weight", {max_length, width}, init::normal(0.02));
-  } else if (kind == PositionKind::sinusoidal) {
-    weight_ = Variable<T>(sinusoidal_positions<T>(max_length, width));
+Tensor<T> relative_index(const Shape& batch, const Mask* mask) {
+  Tensor<T> features = zeros<T>({batch[0], batch[1], 2});
+  for (std::size_t b = 0; b < batch[0]; ++b) {
+    const auto kept = [&](std::size_t i) { return !mask || mask->data()[b * batch[1] + i] != 0; };
+    std::size_t n = 0, place = 0;
+    for (std::size_t i = 0; i < batch[1]; ++i) n += kept(i);
+    for (std::size_t i = 0; i < batch[1]; ++i) {
+      if (!kept(i)) continue;
+      features(b, i, 0) = T(place) / T(n);
+      features(b, i, 1) = T(place % 2 == 0 ? 1 : -1);
+      ++place;
+    }
   }
+  return features;
 }
 
 template <class T>
-Variable<T> Positions<T>::operator()(const Variable<T>& x) const {
+Positions<T>::Positions(const Scope<T>& scope, const PositionOptions& options) : options_(options) {
+  const std::size_t width = options.width;
+  switch (options.kind) {
+    case PositionKind::learned:
+      weight_ = scope.parameter("weight", {options.max_length, width}, init::normal(0.02));
+      break;
+    case PositionKind::sinusoidal:
+      weight_ = Variable<T>(sinusoidal_positions<T>(options.max_length, width));
+      break;
+    case PositionKind::learned_2d:
+      weight_ = scope.parameter("row_weight", {options.rows, width}, init::normal(0.02));
+      columns_ = scope.parameter("column_weight", {options.columns, width}, init::normal(0.02));
+      break;
+    case PositionKind::relative_index:
+      weight_ = scope.parameter("weight", {width, 2}, init::uniform(1 / std::sqrt(2.0)));
+      break;
+    case PositionKind::none:
+    case PositionKind::rotary:
+      break;
+  }
+}
+
+// (N, D): a vector a patch in row-major order, and zeros before them for a class token.
+template <class T>
+Variable<T> Positions<T>::grid() const {
+  const std::size_t rows = options_.rows, columns = options_.columns, width = options_.width;
+  const Variable<T> all =
+      reshape(add(reshape(weight_, {rows, 1, width}), columns_), {rows * columns, width});
+  if (!options_.class_token) return all;
+  return concat<T>({Variable<T>(zeros<T>({1, width})), all}, 0);
+}
+
+template <class T>
+Variable<T> Positions<T>::operator()(const Variable<T>& x, const Mask* mask) const {
   if (!weight_.defined()) return x;
   const std::size_t tokens = x.shape()[1];
-  const std::size_t longest = weight_.shape()[0];
+  if (options_.kind == PositionKind::relative_index) {
+    const Shape batch{x.shape()[0], tokens};
+    return add(x, linear(Variable<T>(relative_index<T>(batch, mask)), weight_));
+  }
+  const std::size_t longest = options_.max_length;
   check_shape(tokens <= longest, "positions: ", tokens, " tokens, but at most ", longest,
               " were planned for");
+  if (columns_.defined()) {
+    check_shape(tokens == longest, "positions: ", tokens, " tokens, but the image has ", longest);
+    return add(x, grid());
+  }
   return add(x, tokens == longest ? weight_ : slice(weight_, 0, 0, tokens));
 }
 
 #define XGRAD_INSTANTIATE(T)                                         \
   template Tensor<T> sinusoidal_positions(std::size_t, std::size_t); \
+  template Tensor<T> relative_index(const Shape&, const Mask*);      \
   template class Positions<T>;
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 

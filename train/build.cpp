@@ -15,11 +15,21 @@ Enum choose(const std::map<std::string, Enum>& words, const std::string& word) {
   return words.at(word);
 }
 
+PositionKind positions(const ModelConfig& config) {
+  return choose<PositionKind>({{"none", PositionKind::none},
+                               {"learned", PositionKind::learned},
+                               {"learned_2d", PositionKind::learned_2d},
+                               {"sinusoidal", PositionKind::sinusoidal},
+                               {"relative_index", PositionKind::relative_index},
+                               {"rotary", PositionKind::rotary}},
+                              config.positions);
+}
+
 EncoderOptions encoder_options(const ModelConfig& config) {
   EncoderOptions options;
   options.layers = config.layers;
   options.attention = {config.width,    config.heads,    config.head_dim, config.attention_dropout,
-                       config.qkv_bias, config.out_bias, std::nullopt};
+                       config.qkv_bias, config.out_bias, std::nullopt,    positions(config)};
   options.feedforward = config.feedforward;
   options.activation = choose<Activation>({{"gelu", Activation::gelu},
                                            {"gelu_tanh", Activation::gelu_tanh},
@@ -41,10 +51,7 @@ EncoderOptions encoder_options(const ModelConfig& config) {
 
 InputOptions input_options(const ModelConfig& config, const TaskShape& shape) {
   InputOptions options;
-  options.positions = choose<PositionKind>({{"none", PositionKind::none},
-                                            {"learned", PositionKind::learned},
-                                            {"sinusoidal", PositionKind::sinusoidal}},
-                                           config.positions);
+  options.positions = positions(config);
   options.vocabulary = shape.input == InputKind::tokens ? shape.vocabulary : 0;
   options.max_length = shape.max_length;
   options.patch = config.patch;
@@ -63,6 +70,9 @@ std::unique_ptr<Task> make_task(const Config& config) {
 template <class T>
 std::unique_ptr<SequenceModel<T>> make_model(const ModelConfig& config, const TaskShape& shape,
                                              Parameters<T>& parameters) {
+  check<ConfigError>(shape.input == InputKind::image || config.positions != "learned_2d",
+                     "model.positions: learned_2d places the patches of an image, and the task has "
+                     "tokens");
   if (shape.input == InputKind::image) {
     check<ConfigError>(shape.height % config.patch == 0 && shape.width % config.patch == 0,
                        "model.patch: ", config.patch, " does not divide the task's images of ",

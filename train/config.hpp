@@ -27,7 +27,7 @@ struct ModelConfig {
   bool final_norm = true;               ///< one more norm after the last block
   double norm_eps = 1e-5;
   std::string activation = "gelu";    ///< gelu, gelu_tanh, relu, silu
-  std::string positions = "learned";  ///< none, learned, sinusoidal
+  std::string positions = "learned";  ///< the words of PositionKind
   std::string pool = "cls";           ///< cls, mean; for sequence outputs
   std::size_t patch = 4;              ///< side of a patch, for images
   bool qkv_bias = false;

@@ -145,7 +145,7 @@ Keys model_keys() {
       key("activation", &M::activation, "The MLP's; gelu is the exact one.",
           {"gelu", "gelu_tanh", "relu", "silu"}),
       key("positions", &M::positions, "How a token learns its place.",
-          {"none", "learned", "sinusoidal"}),
+          {"none", "learned", "learned_2d", "sinusoidal", "relative_index", "rotary"}),
       key("pool", &M::pool, "How a sequence becomes one vector, where it has one class.",
           {"cls", "mean"}),
       key("patch", &M::patch, "Side of an image's patches, in pixels.", between(1, 1024)),

@@ -14,6 +14,15 @@ void heads_divide_width(const Config& config, Broken& broken) {
                         std::to_string(model.width) + "; choose another, or set model.head_dim"});
 }
 
+void rotary_needs_pairs(const Config& config, Broken& broken) {
+  const ModelConfig& model = config.model;
+  const std::size_t head_dim = model.head_dim != 0 ? model.head_dim : model.width / model.heads;
+  if (model.positions != "rotary" || head_dim % 2 == 0) return;
+  if (model.head_dim == 0 && model.width % model.heads != 0) return;  // which is a rule of its own
+  broken.push_back({{"model.positions", "model.width", "model.heads", "model.head_dim"},
+                    "rotary turns pairs of features, and a head has " + std::to_string(head_dim)});
+}
+
 void steps_or_epochs(const Config& config, Broken& broken) {
   const TrainConfig& train = config.train;
   if ((train.steps == 0) != (train.epochs == 0)) return;
@@ -53,6 +62,7 @@ void minima_of_the_task(const Config& config, Broken& broken) {
 std::vector<RuleBroken> broken_rules(const Config& config) {
   Broken broken;
   heads_divide_width(config, broken);
+  rotary_needs_pairs(config, broken);
   steps_or_epochs(config, broken);
   warmup_within_steps(config, broken);
   minima_of_the_task(config, broken);

@@ -18,6 +18,7 @@ const std::vector<OpCase>& op_cases() {
     add(loss_cases());
     add(many_rows_cases());
     add(normalisation_cases());
+    add(position_cases());
     add(product_cases());
     add(reduce_cases());
     add(shape_cases());

@@ -65,6 +65,7 @@ std::vector<OpCase> embedding_cases();
 std::vector<OpCase> loss_cases();
 std::vector<OpCase> many_rows_cases();
 std::vector<OpCase> normalisation_cases();
+std::vector<OpCase> position_cases();
 std::vector<OpCase> product_cases();
 std::vector<OpCase> reduce_cases();
 std::vector<OpCase> shape_cases();

@@ -23,8 +23,8 @@ def number(value):
 
 
 class Writer:
-    def __init__(self, name):
-        self.file = open(HERE / name, "w", encoding="ascii")
+    def __init__(self, name, directory):
+        self.file = open(directory / name, "w", encoding="ascii")
         print(f"# torch {torch.__version__}", file=self.file)
 
     def __call__(self, name, tensor):
@@ -138,7 +138,7 @@ def main():
     torch.set_default_dtype(torch.float64)
     torch.manual_seed(1)
     for name, part in (("torch_ops.txt", ops), ("torch_models.txt", models)):
-        writer = Writer(name)
+        writer = Writer(name, HERE)
         part(writer)
         writer.file.close()
 

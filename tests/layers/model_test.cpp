@@ -109,6 +109,18 @@ TEST(Model, GradientsWithEveryActivation) {
   }
 }
 
+TEST(Model, GradientsWithPositionsOfEveryKind) {
+  const Ids ids = random_ids({3, 5}, kRng, 7);
+  const Ids targets = random_ids({3, 5}, kRng / "targets", 3);
+  for (const PositionKind kind : {PositionKind::none, PositionKind::sinusoidal,
+                                  PositionKind::relative_index, PositionKind::rotary}) {
+    SCOPED_TRACE(testing::Message() << "positions " << int(kind));
+    EncoderModelOptions options = token_options(Pool::none);
+    options.input.positions = options.encoder.attention.positions = kind;
+    expect_gradients(options, &ids, nullptr, lengths({5, 4, 2}, 5), targets);
+  }
+}
+
 TEST(Model, GradientsOfPooledHeads) {
   const Ids ids = random_ids({3, 5}, kRng, 7);
   const Ids targets = random_ids({3}, kRng / "classes", 3);
@@ -120,7 +132,11 @@ TEST(Model, GradientsOfPooledHeads) {
 TEST(Model, GradientsOfAnImageModel) {
   const Tensor<double> image = random_tensor({2, 4, 6, 3}, kRng);
   const Ids targets = random_ids({2}, kRng / "classes", 3);
-  expect_gradients(image_options(), nullptr, &image, nullptr, targets);
+  for (const PositionKind kind : {PositionKind::learned, PositionKind::learned_2d}) {
+    EncoderModelOptions options = image_options();
+    options.input.positions = kind;
+    expect_gradients(options, nullptr, &image, nullptr, targets);
+  }
 }
 
 TEST(Model, S4_1_PaddingChangesNothing) {

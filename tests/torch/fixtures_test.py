@@ -1,4 +1,4 @@
-"""The committed numbers of PyTorch are what make_torch.py makes of this machine's PyTorch."""
+"""The committed numbers of PyTorch are what the scripts make of this machine's PyTorch."""
 
 import importlib.util
 import pathlib
@@ -7,6 +7,7 @@ import tempfile
 import unittest
 
 GOLDEN = pathlib.Path(__file__).resolve().parents[1] / "golden"
+FILES = {"make_positions": ["positions.txt"], "make_torch": ["torch_ops.txt", "torch_models.txt"]}
 
 
 def load(path):
@@ -16,14 +17,19 @@ def load(path):
 
 
 class Fixtures(unittest.TestCase):
-    def test_are_what_the_script_writes(self):
-        spec = importlib.util.spec_from_file_location("make_torch", GOLDEN / "make_torch.py")
+    def test_are_what_the_scripts_write(self):
+        for script, files in FILES.items():
+            with self.subTest(script):
+                self.check(script, files)
+
+    def check(self, script, files):
+        spec = importlib.util.spec_from_file_location(script, GOLDEN / f"{script}.py")
         make = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(make)
         with tempfile.TemporaryDirectory() as directory:
             make.HERE = pathlib.Path(directory)
             make.main()
-            for file in ("torch_ops.txt", "torch_models.txt"):
+            for file in files:
                 made, committed = load(make.HERE / file), load(GOLDEN / file)
                 self.assertEqual(list(made), list(committed))
                 for name, (shape, numbers) in committed.items():

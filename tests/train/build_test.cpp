@@ -11,8 +11,12 @@ namespace {
 
 // Logits of the model of this config, in evaluation, with no parameter where it started.
 Tensor<double> logits(const Config& config) {
-  const TaskShape shape{
-      .output = OutputKind::sequence, .vocabulary = 5, .max_length = 4, .classes = 3};
+  TaskShape shape{.output = OutputKind::sequence, .vocabulary = 5, .max_length = 4, .classes = 3};
+  if (config.model.positions == "learned_2d") {
+    shape.input = InputKind::image;
+    shape.height = shape.width = 8;
+    shape.channels = 1;
+  }
   Parameters<double> parameters(1);
   const auto model = make_model<double>(config.model, shape, parameters);
   for (const Parameter<double>& p : parameters) {
@@ -20,7 +24,9 @@ Tensor<double> logits(const Config& config) {
         test::random_tensor(p.variable.shape(), Rng(2) / p.name, -0.5, 0.5);
   }
   const Ids ids = test::random_ids({2, 4}, Rng(3), 5);
-  return (*model)({&ids, nullptr, nullptr}, {}).value();
+  if (shape.input == InputKind::tokens) return (*model)({&ids, nullptr, nullptr}, {}).value();
+  const Tensor<double> image = test::random_tensor({2, 8, 8, 1}, Rng(3));
+  return (*model)({nullptr, &image, nullptr}, {}).value();
 }
 
 // Each word that the table of keys allows makes a model, and not the model of another word.
@@ -41,6 +47,21 @@ TEST(Build, EveryWordOfEveryModelKeyIsAModelOfItsOwn) {
     }
   }
   EXPECT_GE(words, 16);
+}
+
+TEST(Build, Learned2dPositionsNeedAnImage) {
+  Config config;
+  config.model.positions = "learned_2d";
+  const TaskShape tokens{.vocabulary = 5, .max_length = 4, .classes = 3};
+  Parameters<float> parameters(1);
+  try {
+    make_model<float>(config.model, tokens, parameters);
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const ConfigError& error) {
+    EXPECT_STREQ(error.what(),
+                 "model.positions: learned_2d places the patches of an image, and the task has "
+                 "tokens");
+  }
 }
 
 }  // namespace

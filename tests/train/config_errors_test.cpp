@@ -133,6 +133,8 @@ const std::vector<Bad> kBad = {
     {kStart + "model.heads = 3\n",
      "3:15: model.heads: 3 heads do not divide a width of 64; choose another, or set "
      "model.head_dim"},
+    {kStart + "model.positions = 'rotary'\nmodel.head_dim = 3\n",
+     "3:19: model.positions: rotary turns pairs of features, and a head has 3"},
     {kStart + "schedule.warmup = 11\n",
      "3:19: schedule.warmup: a warm-up of 11 steps in a run of 10"},
     {kStart + "train.epochs = 2\n",

@@ -1,0 +1,92 @@
+#include <cmath>
+
+#include <xgrad/autograd/op.hpp>
+#include <xgrad/autograd/ops.hpp>
+#include <xgrad/autograd/parallel.hpp>
+#include <xgrad/autograd/rows.hpp>
+#include <xgrad/autograd/scalar.hpp>
+
+namespace xgrad {
+
+namespace {
+
+template <class T>
+struct RotaryEmbedding final : Op<T> {
+  RotaryEmbedding(std::size_t head_dim, std::size_t heads, double base)
+      : head_dim(head_dim), heads(heads), base(base) {}
+  const char* name() const override { return "rotary_embedding"; }
+
+  Value<T> forward(const Inputs<T>& in) override {
+    const Shape& shape = in[0].shape();
+    check_shape(shape.size() == 3 && shape[2] >= heads * head_dim,
+                "rotary_embedding: expected (B, N, ", heads * head_dim, " or more), got ", shape);
+    rows = {shape[0] * shape[1], shape[2]};
+    fill_table(shape[1]);
+    auto y = make_value<T>(shape);
+    rotate(in[0].data(), y->data(), T(1));
+    return y;
+  }
+
+  // The rotation by an angle t is orthogonal, so dx is dy rotated by -t: with y_1 = x_1 cos t -
+  // x_2 sin t and y_2 = x_1 sin t + x_2 cos t,
+  //   dx_1 = dy_1 cos t + dy_2 sin t, dx_2 = -dy_1 sin t + dy_2 cos t.
+  void backward(Tensor<T> dy, Grads<T>& dx) const override {
+    rotate(dy.data(), dy.data(), T(-1));
+    dx.add(0, std::move(dy));
+  }
+
+  // In double for every scalar, so that all of them differentiate the same function.
+  void fill_table(std::size_t tokens) {
+    table = empty<T>({tokens, head_dim});
+    for (std::size_t i = 0; i < head_dim; i += 2) {
+      const double step = std::pow(base, -double(i) / double(head_dim));
+      for (std::size_t n = 0; n < tokens; ++n) {
+        table(n, i) = T(std::cos(double(n) * step));
+        table(n, i + 1) = T(std::sin(double(n) * step));
+      }
+    }
+  }
+
+  // x and y may be the same; sign -1 rotates back.
+  void rotate(const T* x, T* y, T sign) const {
+    const std::size_t tokens = table.shape()[0];
+    parallel_for(rows.count, rows.grain(), [&](std::size_t begin, std::size_t end) {
+      for (std::size_t row = begin; row < end; ++row) {
+        const T* turn = table.data() + row % tokens * head_dim;
+        const T* in = x + row * rows.width;
+        T* out = y + row * rows.width;
+        for (std::size_t h = 0; h < heads; ++h, in += head_dim, out += head_dim) {
+#pragma omp simd
+          for (std::size_t i = 0; i < head_dim; i += 2) {
+            const T a = in[i], b = in[i + 1], c = turn[i], s = sign * turn[i + 1];
+            out[i] = a * c - b * s;
+            out[i + 1] = a * s + b * c;
+          }
+        }
+        if (out != in) std::copy(in, x + (row + 1) * rows.width, out);
+      }
+    });
+  }
+
+  std::size_t head_dim, heads;
+  double base;
+  detail::Rows rows{};
+  Tensor<T> table;  // (N, head_dim): cosine and sine of each pair's angle at each place
+};
+
+}  // namespace
+
+template <class T>
+Variable<T> rotary_embedding(const Variable<T>& x, std::size_t head_dim, std::size_t heads,
+                             double base) {
+  check_shape(head_dim > 0 && head_dim % 2 == 0,
+              "rotary_embedding: expected an even number of features a head, got ", head_dim);
+  check_shape(base > 0, "rotary_embedding: expected base > 0, got ", base);
+  return apply<T>(std::make_unique<RotaryEmbedding<T>>(head_dim, heads, base), {x});
+}
+
+#define XGRAD_INSTANTIATE(T) \
+  template Variable<T> rotary_embedding(const Variable<T>&, std::size_t, std::size_t, double);
+XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
+
+}  // namespace xgrad

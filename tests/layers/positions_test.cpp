@@ -1,0 +1,118 @@
+// Each way of telling tokens apart by their place, against PyTorch's composition of the same, and
+// as part of a model under the gradient check.
+#include <xgrad/layers/positions.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include <xgrad/layers/encoder_model.hpp>
+
+#include "support/golden.hpp"
+#include "support/gradients.hpp"
+
+namespace xgrad {
+namespace {
+
+const Rng kRng = Rng(19) / "positions";
+
+const test::Golden& golden() {
+  static const test::Golden file("positions.txt");
+  return file;
+}
+
+// Value and gradients of a layer whose parameters are those of the file's case, by our names and
+// the file's.
+template <class Layer>
+void expect_golden(const std::string& name, const Parameters<double>& parameters,
+                   const std::map<std::string, std::string>& names, const Layer& layer) {
+  for (const auto& [ours, theirs] : names) {
+    parameters.at(ours).mutable_value() = golden()(name + "." + theirs);
+  }
+  const Variable<double> x(golden()(name + ".x"), true);
+  const Variable<double> y = layer(x);
+  EXPECT_TENSOR_NEAR(y.value(), golden()(name + ".y"), 1e-14);
+  y.backward(golden()(name + ".dy"));
+  EXPECT_TENSOR_NEAR(x.grad(), golden()(name + ".dx"), 1e-13);
+  for (const auto& [ours, theirs] : names) {
+    EXPECT_TENSOR_NEAR(parameters.at(ours).grad(), golden()(name + ".d" + theirs), 1e-13) << ours;
+  }
+}
+
+TEST(Positions, Learned2dAsTorch) {
+  Parameters<double> parameters(1);
+  const Positions<double> positions(parameters.root() / "position",
+                                    {.kind = PositionKind::learned_2d,
+                                     .max_length = 7,
+                                     .width = 4,
+                                     .rows = 2,
+                                     .columns = 3,
+                                     .class_token = true});
+  expect_golden("learned_2d", parameters,
+                {{"position.row_weight", "rows"}, {"position.column_weight", "columns"}},
+                [&](const auto& x) { return positions(x, nullptr); });
+  EXPECT_TRUE(test::throws_with<ShapeError>(
+      [&] {
+        positions(Variable<double>(zeros<double>({1, 6, 4})), nullptr);
+      },
+      "6 tokens, but the image has 7"));
+}
+
+TEST(Positions, RelativeIndexAsTorch) {
+  Parameters<double> parameters(1);
+  const Positions<double> positions(parameters.root() / "position",
+                                    {.kind = PositionKind::relative_index, .width = 4});
+  const Mask mask = golden().mask("relative_index.mask");
+  expect_golden("relative_index", parameters, {{"position.weight", "weight"}},
+                [&](const auto& x) { return positions(x, &mask); });
+}
+
+// Of four tokens; of two between padding, which gets nothing.
+TEST(Positions, RelativeIndexCountsWhatTheMaskKeeps) {
+  EXPECT_TENSOR_NEAR(relative_index<double>({1, 4}, nullptr),
+                     test::tensor({1, 4, 2}, {0, 1, 0.25, -1, 0.5, 1, 0.75, -1}), 0);
+  const Mask mask = test::tensor<std::uint8_t>({1, 4}, {0, 1, 0, 1});
+  EXPECT_TENSOR_NEAR(relative_index<double>({1, 4}, &mask),
+                     test::tensor({1, 4, 2}, {0, 0, 0, 1, 0, 0, 0.5, -1}), 0);
+}
+
+TEST(Positions, RotaryAttentionAsTorch) {
+  Parameters<double> parameters(1);
+  const MultiHeadAttention<double> attention(
+      parameters.root() / "self_attn",
+      {.width = 8, .heads = 2, .out_bias = false, .positions = PositionKind::rotary});
+  expect_golden(
+      "attention.rotary", parameters,
+      {{"self_attn.in_proj_weight", "in_weight"}, {"self_attn.out_proj.weight", "out_weight"}},
+      [&](const auto& x) { return attention(x, nullptr, {}); });
+}
+
+// What shows of tokens' places: nothing without positions, where reversing the input reverses the
+// output; something in every other kind.
+TEST(Positions, OnlyNoneIsBlindToOrder) {
+  for (const PositionKind kind :
+       {PositionKind::none, PositionKind::learned, PositionKind::sinusoidal,
+        PositionKind::relative_index, PositionKind::rotary}) {
+    EncoderModelOptions options;
+    options.input = {.vocabulary = 7, .max_length = 5, .positions = kind};
+    options.encoder.attention = {.width = 8, .heads = 2, .positions = kind};
+    options.classes = 3;
+    Parameters<double> parameters(3);
+    const EncoderModel<double> model(parameters.root(), options);
+    for (const Parameter<double>& p : parameters) {
+      p.variable.mutable_value() += test::random_tensor(p.variable.shape(), kRng / p.name);
+    }
+    Ids ids = test::random_ids({1, 5}, kRng, 7), reversed = ids;
+    std::reverse(reversed.data(), reversed.data() + 5);
+    Tensor<double> y = model({&reversed, nullptr, nullptr}, {}).value();
+    for (std::size_t c = 0; c < 3; ++c) {
+      for (std::size_t i = 0; i < 2; ++i) std::swap(y(0, i, c), y(0, 4 - i, c));
+    }
+    EXPECT_EQ(bool(test::tensors_near(model({&ids, nullptr, nullptr}, {}).value(), y, 1e-6)),
+              kind == PositionKind::none)
+        << int(kind);
+  }
+}
+
+}  // namespace
+}  // namespace xgrad
