@@ -16,6 +16,7 @@ install(DIRECTORY autograd layers optim data train
   FILES_MATCHING PATTERN "*.hpp"
   PATTERN "packed_gemm" EXCLUDE
   PATTERN "formats" EXCLUDE
+  PATTERN "onnx" EXCLUDE
   PATTERN "commands" EXCLUDE)
 
 set(cmake_directory ${CMAKE_INSTALL_LIBDIR}/cmake/xgrad)

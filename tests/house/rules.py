@@ -36,6 +36,8 @@ HEAVY = {
     "openssl/": 1,
     "zlib.h": 1,
     "zip.h": 1,
+    "onnx/": 1,
+    "google/protobuf": 0,
     "Random123/": 1,
     "spdlog/": 1,
 }

@@ -10,6 +10,7 @@
 #include <xgrad/train/formats/npz.hpp>
 #include <xgrad/train/formats/safetensors.hpp>
 #include <xgrad/train/known_model.hpp>
+#include <xgrad/train/onnx_export.hpp>
 #include <xgrad/train/publish.hpp>
 #include <xgrad/train/reference.hpp>
 
@@ -81,6 +82,21 @@ Files npz(const RunSource& source, const Checkpoint& weights) {
   return result;
 }
 
+// In float32, whatever the model was trained in: onnxruntime has no erf in double.
+Files onnx(const RunSource& source, const Checkpoint& weights) {
+  const std::unique_ptr<Task> task = make_task(source.config);
+  Files result{{{"", to_onnx(source.config, task->shape(), weights)}}};
+  try {
+    Parameters<float> parameters(source.config.train.seed);
+    const auto model = make_model<float>(source.config.model, task->shape(), parameters);
+    restore_weights(weights.parameters, source.file, parameters);
+    result.files.push_back({".reference.npz", reference_npz(*model, parameters, *task)});
+  } catch (const DataError& error) {
+    result.note = fmt::format("no reference: {}", error.what());
+  }
+  return result;
+}
+
 Files hdf5(const RunSource&, const Checkpoint& weights) {
   return {{{"", to_hdf5(weights)}}};
 }
@@ -93,7 +109,8 @@ struct Format {
   std::string name;
   Files (*write)(const RunSource&, const Checkpoint& weights);
 };
-const std::vector<Format> kFormats = {{"safetensors", safetensors}, {"hdf5", hdf5}, {"npz", npz}};
+const std::vector<Format> kFormats = {
+    {"safetensors", safetensors}, {"hdf5", hdf5}, {"npz", npz}, {"onnx", onnx}};
 
 // All or nothing, as far as names that are taken go.
 void publish_all(const Files& files, const fs::path& out) {

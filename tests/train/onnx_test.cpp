@@ -1,0 +1,125 @@
+// Export to ONNX: every setting of [model] is built or refused by name. What the files compute is
+// held to xgrad's own logits in tests/clients.
+#include <gtest/gtest.h>
+#include <train/checkpoints.hpp>
+
+#include <cmath>
+
+#include <xgrad/autograd/check.hpp>
+#include <xgrad/train/build.hpp>
+#include <xgrad/train/config_keys.hpp>
+#include <xgrad/train/known_model.hpp>
+#include <xgrad/train/onnx_export.hpp>
+#include <xgrad/train/state_dict.hpp>
+
+namespace xgrad {
+namespace {
+
+using test::message_of;
+
+TaskShape small_shape(InputKind input = InputKind::tokens) {
+  TaskShape shape{.output = OutputKind::sequence, .vocabulary = 5, .max_length = 4, .classes = 3};
+  shape.input = input;
+  shape.height = shape.width = 8;
+  shape.channels = 1;
+  return shape;
+}
+
+Checkpoint weights_of(const Config& config, const TaskShape& shape) {
+  Parameters<float> parameters(1);
+  const auto model = make_model<float>(config.model, shape, parameters);
+  Checkpoint weights;
+  weights.parameters = capture(parameters);
+  return weights;
+}
+
+Config small_config() {
+  Config config;
+  config.task = "small";
+  config.model.width = 8;
+  config.model.heads = 2;
+  return config;
+}
+
+// Exports the model of a config where its task can have such input; says whether it did.
+bool built_or_refused(const Config& config, const std::string& setting, InputKind input) {
+  const TaskShape shape = small_shape(input);
+  Checkpoint weights;
+  try {
+    weights = weights_of(config, shape);
+  } catch (const ConfigError&) {
+    return false;  // not a model at all
+  }
+  try {
+    // finish() has ONNX's own checker over it.
+    EXPECT_GT(to_onnx(config, shape, weights).size(), 1000u);
+    return true;
+  } catch (const ConfigError& error) {
+    EXPECT_EQ(error.what(), "cannot be exported to ONNX: " + setting);
+    return false;
+  }
+}
+
+TEST(Onnx, EveryWordIsBuiltOrRefusedByName) {
+  int built = 0;
+  for (const detail::ConfigKey& key : detail::config_keys()) {
+    if (key.section != "model") continue;
+    for (const std::string& word : key.spec.choices) {
+      Config config = small_config();
+      key.set(config, word);
+      for (const InputKind input : {InputKind::tokens, InputKind::image}) {
+        built += built_or_refused(config, key.name() + " = \"" + word + '"', input);
+      }
+    }
+  }
+  EXPECT_GE(built, 32);
+}
+
+TEST(Onnx, SettingsThatNobodyKnowsAreListed) {
+  Config config = small_config();
+  config.model.norm = "post";
+  config.model.qkv_bias = true;
+  config.model.width = 9;
+  const KnownModel known = {{"width", {}}, {"norm", {"pre", "none"}}};
+  EXPECT_EQ(unknown_settings(config, known),
+            (std::vector<std::string>{"model.heads = 2", "model.norm = \"post\"",
+                                      "model.qkv_bias = true"}));
+  EXPECT_EQ(unknown_settings(Config{}, {}), std::vector<std::string>{});
+}
+
+TEST(Onnx, EveryWeightHasItsPlace) {
+  const Config config = small_config();
+  const TaskShape shape = small_shape();
+  const Checkpoint good = weights_of(config, shape);
+  EXPECT_EQ(to_onnx(config, shape, good), to_onnx(config, shape, good));
+  Checkpoint more = good;
+  more.parameters.push_back({"encoder.more", zeros<float>({2})});
+  EXPECT_EQ(message_of<CheckpointError>([&] { to_onnx(config, shape, more); }),
+            "cannot be exported to ONNX: it has no place for encoder.more");
+  Checkpoint less = good;
+  less.parameters.erase(less.parameters.begin());
+  EXPECT_EQ(message_of<CheckpointError>([&] { to_onnx(config, shape, less); }),
+            "there is no weight " + good.parameters[0].name);
+  Checkpoint huge = good;
+  huge.parameters[0].tensor =
+      full<double>(std::get<Tensor<float>>(good.parameters[0].tensor).shape(), 1e300);
+  EXPECT_NE(message_of<NumericError>([&] { to_onnx(config, shape, huge); }).find("not finite"),
+            std::string::npos);
+}
+
+TEST(Onnx, ItsOwnCheckerSeesShapesThatDoNotFit) {
+  Config config = small_config();
+  config.model.positions = "none";  // libonnx 1.12 knows no extents behind a slice
+  config.model.pool = "mean";
+  const TaskShape shape = small_shape();
+  Checkpoint weights = weights_of(config, shape);
+  for (NamedTensor& t : weights.parameters) {
+    if (t.name == "encoder.layers.0.linear1.weight") t.tensor = zeros<float>({32, 9});
+  }
+  EXPECT_TRUE(message_of<CheckpointError>([&] {
+                to_onnx(config, shape, weights);
+              }).starts_with("ONNX's own checker: "));
+}
+
+}  // namespace
+}  // namespace xgrad

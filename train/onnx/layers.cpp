@@ -1,0 +1,93 @@
+#include <xgrad/train/onnx/layers.hpp>
+
+#include <cmath>
+#include <functional>
+#include <map>
+#include <numbers>
+
+namespace xgrad::onnx_export {
+
+namespace {
+
+Value rms_norm(Builder& b, const Value& x, const std::string& path) {
+  OnnxGraph& g = b.graph;
+  const Value square =
+      g("ReduceMean", {g("Mul", {x, x})}, {{"axes", std::vector<std::int64_t>{-1}}});
+  const Value root = g("Sqrt", {g("Add", {square, g.scalar(float(b.config.model.norm_eps))})});
+  return g("Mul", {g("Div", {x, root}), g.weight(path + ".weight")});
+}
+
+// x/2 (1 + f)
+Value half_of_one_plus(OnnxGraph& g, const Value& x, const Value& f) {
+  return g("Mul", {g("Mul", {x, g.scalar(0.5f)}), g("Add", {f, g.scalar(1)})});
+}
+
+Value gelu(OnnxGraph& g, const Value& x) {
+  const Value scaled = g("Mul", {x, g.scalar(float(std::numbers::sqrt2 / 2))});
+  return half_of_one_plus(g, x, g("Erf", {scaled}));
+}
+
+Value gelu_tanh(OnnxGraph& g, const Value& x) {
+  const Value cube = g("Mul", {g("Mul", {x, x}), x});
+  const Value inner = g("Add", {x, g("Mul", {cube, g.scalar(0.044715f)})});
+  const Value scaled = g("Mul", {inner, g.scalar(float(std::sqrt(2 * std::numbers::inv_pi)))});
+  return half_of_one_plus(g, x, g("Tanh", {scaled}));
+}
+
+using Function = std::function<Value(OnnxGraph&, const Value&)>;
+const std::map<std::string, Function> kActivations = {
+    {"gelu", gelu},
+    {"gelu_tanh", gelu_tanh},
+    {"relu", [](OnnxGraph& g, const Value& x) { return g("Relu", {x}); }},
+    {"silu", [](OnnxGraph& g, const Value& x) {
+       return g("Mul", {x, g("Sigmoid", {x})});
+     }}};
+
+// See Residual in layers/residual.hpp for the four orders.
+Value residual(Builder& b, const Value& x, const std::string& path, int number,
+               const std::function<Value(const Value&)>& sublayer) {
+  const std::string& order = b.config.model.norm;
+  const std::string at = path + ".norm" + std::to_string(number);
+  const bool before = order == "pre" || order == "sandwich";
+  Value y = sublayer(before ? norm(b, x, at) : x);
+  if (order == "sandwich") y = norm(b, y, at + "_post");
+  y = b.graph("Add", {x, y});
+  return order == "post" ? norm(b, y, at) : y;
+}
+
+}  // namespace
+
+Value linear(Builder& b, const Value& x, const std::string& path) {
+  OnnxGraph& g = b.graph;
+  // The weight keeps its name and shape; a runtime transposes it once, when it loads the file.
+  const Value weight =
+      g("Transpose", {g.weight(path + "weight")}, {{"perm", std::vector<std::int64_t>{1, 0}}});
+  const Value y = g("MatMul", {x, weight});
+  return g.has_weight(path + "bias") ? g("Add", {y, g.weight(path + "bias")}) : y;
+}
+
+Value norm(Builder& b, const Value& x, const std::string& path) {
+  if (b.config.model.normalization == "rms") return rms_norm(b, x, path);
+  OnnxGraph& g = b.graph;
+  return g("LayerNormalization", {x, g.weight(path + ".weight"), g.weight(path + ".bias")},
+           {{"axis", std::int64_t{-1}}, {"epsilon", float(b.config.model.norm_eps)}});
+}
+
+Value activation(Builder& b, const Value& x) {
+  return kActivations.at(b.config.model.activation)(b.graph, x);
+}
+
+Value mlp(Builder& b, const Value& x, const std::string& path) {
+  return linear(b, activation(b, linear(b, x, path + ".linear1.")), path + ".linear2.");
+}
+
+Value encoder(Builder& b, Value x, const std::string& path) {
+  for (std::size_t i = 0; i < b.config.model.layers; ++i) {
+    const std::string at = path + ".layers." + std::to_string(i);
+    x = residual(b, x, at, 1, [&](const Value& y) { return attention(b, y, at + ".self_attn"); });
+    x = residual(b, x, at, 2, [&](const Value& y) { return mlp(b, y, at); });
+  }
+  return b.config.model.final_norm ? norm(b, x, path + ".norm") : x;
+}
+
+}  // namespace xgrad::onnx_export
