@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <xgrad/autograd/scalar.hpp>
+#include <xgrad/layers/attention_observer.hpp>
 #include <xgrad/layers/init.hpp>
 
 namespace xgrad {
@@ -45,7 +46,13 @@ Variable<T> MultiHeadAttention<T>::operator()(const Variable<T>& x,
   }
   const Attention how{options_.heads, options_.scale, std::move(key_mask),
                       context.dropout(options_.dropout, site_)};
-  return out_(self_attention(qkv, how));
+  Variable<T> y = self_attention(qkv, how);
+  if (context.attention) {
+    const std::size_t width = options_.heads * options_.head_dim;
+    y = observe_attention(*context.attention, site_, y, slice(qkv, 2, 0, width),
+                          slice(qkv, 2, width, 2 * width), how);
+  }
+  return out_(y);
 }
 
 template <class T>

@@ -11,11 +11,14 @@
 
 namespace xgrad {
 
+class AttentionObserver;  // layers/attention_observer.hpp
+
 /// How a forward runs.
 struct Context {
   bool training = false;           ///< dropout is on
   Rng rng = Rng(0);                ///< of this step; a layer derives its own stream from it
   std::uint32_t first_sample = 0;  ///< place of the batch's first sample in the logical batch
+  AttentionObserver* attention = nullptr;  ///< looks into every attention; null: nobody
 
   /// The dropout of rate p at a place in the model; rate 0 outside training.
   Dropout dropout(double p, std::uint64_t site) const {

@@ -61,6 +61,16 @@ struct SummaryArguments {
 /// The model's modules, with what they hold and what a step costs.
 int summary(const SummaryArguments& arguments);
 
+struct AttentionArguments {
+  std::string run;
+  std::size_t examples = 1000;  ///< of the test split, at most
+  std::size_t maps = 16;        ///< examples whose maps go to the file
+  std::string out;              ///< an HDF5 file; empty: none
+  std::string text;             ///< one input, whose maps are drawn instead
+};
+/// What each head looks at, and what the model is without it.
+int attention(const AttentionArguments& arguments);
+
 struct InspectArguments {
   std::string run;
   bool config = false;

@@ -37,6 +37,7 @@ struct Arguments {
   commands::PredictArguments predict;
   commands::GradcheckArguments gradcheck;
   commands::SummaryArguments summary;
+  commands::AttentionArguments attention;
   commands::InspectArguments inspect;
   commands::ExportArguments export_weights;
   std::vector<std::string> files;
@@ -86,6 +87,20 @@ void define_study(CLI::App& app, Arguments& a, int& code) {
   summary->add_option("config", a.summary.config, "a TOML file")->required();
   summary->add_option("overrides", a.summary.overrides, kOverrides);
   summary->callback([&] { code = commands::summary(a.summary); });
+
+  CLI::App* attention =
+      app.add_subcommand("attention", "What each head attends to, and is good for");
+  attention->add_option("run", a.attention.run, kRun)->required();
+  attention->add_option("--examples", a.attention.examples, "of the test split, at most")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  attention->add_option("--out", a.attention.out,
+                        "an HDF5 file for maps and figures, which must not exist");
+  attention->add_option("--maps", a.attention.maps, "examples whose maps go there")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  attention->add_option("--text", a.attention.text, "draw the maps of this input instead");
+  attention->callback([&] { code = commands::attention(a.attention); });
 }
 
 void define_use(CLI::App& app, Arguments& a, int& code) {

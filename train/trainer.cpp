@@ -45,13 +45,13 @@ std::size_t count_tokens(const Batch& batch) {
 
 template <class T>
 Metrics evaluate(const SequenceModel<T>& model, const Dataset& dataset, const TaskShape& shape,
-                 std::size_t batch) {
+                 std::size_t batch, const Context& context) {
   const NoGrad no_grad;
   Metrics metrics;
   Loader loader(dataset, shape, {.batch = batch});
   for (std::size_t i = loader.batches_per_epoch(); i > 0; --i) {
     const Batch b = loader.next();
-    metrics.add(model(BatchInput<T>(b).input(), Context{}).value(), b.targets);
+    metrics.add(model(BatchInput<T>(b).input(), context).value(), b.targets);
   }
   return metrics;
 }
@@ -203,7 +203,7 @@ void Trainer<T>::restore(const Checkpoint& checkpoint) {
 
 #define XGRAD_INSTANTIATE(T)                                                           \
   template Metrics evaluate(const SequenceModel<T>&, const Dataset&, const TaskShape&, \
-                            std::size_t);                                              \
+                            std::size_t, const Context&);                              \
   template class Trainer<T>;
 XGRAD_FOR_EACH_TRAINING_SCALAR(XGRAD_INSTANTIATE)
 

@@ -40,7 +40,7 @@ class TrainerHooks {
 /// Loss and metrics of a model on a whole data set, without dropout.
 template <class T>
 Metrics evaluate(const SequenceModel<T>& model, const Dataset& dataset, const TaskShape& shape,
-                 std::size_t batch);
+                 std::size_t batch, const Context& context = {});
 
 /// Trains the model of a config. T is float or double.
 ///

@@ -1,6 +1,7 @@
 """Commands that look into a model or a run."""
 
 import re
+import subprocess
 
 from command import CommandTest, unittest
 
@@ -17,6 +18,30 @@ class Summary(CommandTest):
     def test_leaves_nothing_behind(self):
         self.xgrad("summary", "small.toml")
         self.assertEqual([path.name for path in self.folder.iterdir()], ["small.toml"])
+
+
+class Attention(CommandTest):
+    def setUp(self):
+        super().setUp()
+        self.xgrad("train", "small.toml", "run.dir=run", "-q")
+
+    def test_tells_of_every_head(self):
+        out = self.xgrad("attention", "run", "--examples", 40, "--out", "maps.h5", "--maps", 5).stdout
+        loss = float(re.match(r"40 examples: loss ([\d.]+)", out).group(1))
+        heads = re.findall(r"(?m)^ +(\d) +([\d.]+) +([\d.]+) +([\d.]+) +([\d.]+) ([+-][\d.]+) ", out)
+        self.assertEqual([row[0] for row in heads], ["0", "1"])
+        for _, entropy, distance, asymmetry, without, change in heads:
+            self.assertTrue(0 < float(entropy) < 1.8 and 0 < float(distance) < 6 and 0 < float(asymmetry) < 1)
+            self.assertAlmostEqual(float(without) - loss, float(change), delta=0.002)
+        listed = subprocess.run(["h5dump", "-H", self.folder / "maps.h5"], capture_output=True, text=True).stdout
+        self.assertIn("( 5, 2, 6, 6 )", listed)
+        self.assertIn("exists", self.xgrad("attention", "run", "--out", "maps.h5", exit_code=6).stderr)
+
+    def test_draws_one_input(self):
+        out = self.xgrad("attention", "run", "--text", "1 2 3").stdout
+        self.assertEqual(len(re.findall("encoder.layers.0.self_attn, head", out)), 2)
+        self.assertEqual(len(re.findall("(?m)^3 ", out)), 2)
+        self.assertIn("9", self.xgrad("attention", "run", "--text", "1 9", exit_code=3).stderr)
 
 
 if __name__ == "__main__":
