@@ -33,17 +33,39 @@ void zero_rows(const GradientTokens<T>& d, std::size_t b, std::size_t h, std::si
   for (std::size_t n = begin; n < end; ++n) std::fill_n(d.head(b, h) + n * d.row, d.width, T(0));
 }
 
-// s: from scores to probabilities after dropout, but for the factor normaliser[1].
+template <class T>
+constexpr T kHidden = -std::numeric_limits<T>::infinity();
+
+// s += bias, for the rows [begin, begin + rows) of a head.
+template <class T>
+void add_bias(const AttentionBias<T>& bias, std::size_t b, std::size_t h, std::size_t begin,
+              std::size_t rows, std::size_t keys, T* s, std::size_t stride) {
+  const T* in = bias.data + b * bias.sample + h * bias.head + begin * bias.row;
+  const std::size_t step = bias.key;
+  for (std::size_t i = 0; i < rows; ++i, in += bias.row, s += stride) {
+#pragma omp simd
+    for (std::size_t j = 0; j < keys; ++j) s[j] += in[j * step];
+  }
+}
+
+template <class T>
+void hide(T* s, const std::uint8_t* keep, std::size_t keys) {
+  for (std::size_t j = 0; j < keys; ++j) s[j] = keep[j] ? s[j] : kHidden<T>;
+}
+
+// s: from scores to probabilities after dropout, but for the factor normaliser[1]. Where all keys
+// are hidden both are 0.
 template <class T, class Factor>
 void forward_row(T* s, std::size_t n, T* normaliser, const Factor& factor) {
-  const T largest = row_max(s, n);
+  T largest = row_max(s, n);
+  if (largest == kHidden<T>) largest = T(0);
   const T sum = sum_terms<T>(n, [=](std::size_t j) {
     const T e = detail::exp(s[j] - largest);
     s[j] = e * factor(j);
     return e;
   });
   normaliser[0] = largest;
-  normaliser[1] = T(1) / sum;
+  normaliser[1] = sum == T(0) ? T(0) : T(1) / sum;
 }
 
 // s: from scores to probabilities after dropout. ds: from the gradients of those to the gradients
@@ -117,28 +139,40 @@ void AttentionKernel<T>::for_each_block(std::size_t width, bool backward, const 
                  const Scratch scratch{memory.data(), factors,
                                        backward ? factors + chunk_rows_ * stride_ : nullptr};
                  for (std::size_t i = begin; i < end; ++i) {
-                   const std::size_t head = i / a_head, b = head / options_.heads,
-                                     row = i % a_head * block_rows_;
-                   body(Block{b, head % options_.heads, row,
-                              std::min(block_rows_, sizes_.queries - row), keys_[b]},
-                        scratch);
+                   body(block(i / a_head, i % a_head * block_rows_), scratch);
                  }
                });
 }
 
-// s = scale Q K^T, -inf where the key is masked.
+template <class T>
+typename AttentionKernel<T>::Block AttentionKernel<T>::block(std::size_t head,
+                                                             std::size_t begin) const {
+  const std::size_t b = head / options_.heads, rows = std::min(block_rows_, sizes_.queries - begin);
+  const std::size_t keys = options_.causal ? std::min(keys_[b], begin + rows) : keys_[b];
+  return {b, head % options_.heads, begin, rows, keys};
+}
+
+// s = scale Q K^T + bias, -inf where the key is hidden.
 template <class T>
 void AttentionKernel<T>::compute_scores(const AttentionInputs<T>& in, const Block& at, T* s) const {
   gemm(at.rows, at.keys, in.q.width, scale_,
        view(in.q.head(at.b, at.h) + at.begin * in.q.row, in.q.row),
        view(in.k.head(at.b, at.h), in.k.row, Transpose::yes), T(0), s, stride_);
-  pad_rows(s, at.rows, stride_, at.keys, -std::numeric_limits<T>::infinity());
-  if (!gaps_[at.b]) return;
-  const std::uint8_t* keep = options_.key_mask->data() + at.b * sizes_.keys;
+  pad_rows(s, at.rows, stride_, at.keys, kHidden<T>);
+  if (in.bias.data) add_bias(in.bias, at.b, at.h, at.begin, at.rows, at.keys, s, stride_);
+  hide_keys(at, s);
+}
+
+template <class T>
+void AttentionKernel<T>::hide_keys(const Block& at, T* s) const {
   for (std::size_t i = 0; i < at.rows; ++i, s += stride_) {
-    for (std::size_t j = 0; j < at.keys; ++j) {
-      s[j] = keep[j] ? s[j] : -std::numeric_limits<T>::infinity();
+    const std::size_t n = at.begin + i;
+    if (gaps_[at.b]) hide(s, options_.key_mask->data() + at.b * sizes_.keys, at.keys);
+    if (options_.mask) {
+      hide(s, options_.mask->data() + (at.b * sizes_.queries + n) * sizes_.keys, at.keys);
     }
+    if (options_.causal && n < at.keys) std::fill(s + n + 1, s + at.keys, kHidden<T>);
+    if (options_.exclude_self && n < at.keys) s[n] = kHidden<T>;
   }
 }
 
@@ -199,10 +233,10 @@ void AttentionKernel<T>::forward_block(const AttentionInputs<T>& in, const Block
   }
 }
 
-// With P = softmax(S), S = scale Q K^T, dropout factors F and Y = (F P) V, for a head (products of
-// capitals by element where there are no vectors):
+// With P = softmax(S), S = scale Q K^T + bias, dropout factors F and Y = (F P) V, for a head
+// (products of capitals by element where there are no vectors):
 //   d(F P) = dY V^T,  dS = P (F d(F P) - D) with D_i = sum_j P_ij F_ij d(F P)_ij = dY_i . Y_i,
-//   dV = (F P)^T dY,  dQ = scale dS K,  dK = scale dS^T Q.
+//   dV = (F P)^T dY,  dQ = scale dS K,  dK = scale dS^T Q,  dbias = dS.
 // P is computed again from S and what normalised its rows. Fully masked rows have no gradient.
 template <class T>
 void AttentionKernel<T>::backward(const AttentionInputs<T>& in, const Tokens<const T>& y,
@@ -244,6 +278,9 @@ void AttentionKernel<T>::backward_block(const AttentionInputs<T>& in, const Bloc
       backward_row(row, drow, padded<T>(at.keys), normalisers + 2 * i, mean,
                    [](std::size_t) { return T(1); });
     }
+  }
+  for (std::size_t i = 0; d.scores && i < at.rows; ++i) {
+    std::copy_n(ds + i * stride_, at.keys, d.scores + (first_normaliser(at) / 2 + i) * sizes_.keys);
   }
   const T first = at.begin == 0 ? T(0) : T(1);  // later blocks of a head add to dk and dv
   if (d.v.data) {

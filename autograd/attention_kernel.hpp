@@ -26,6 +26,14 @@ struct GradientTokens : Tokens<T> {
   T beta = 0;  // 0: write, 1: add
 };
 
+/// What is added to the scores: for head h of sample b, query n and key m the element at
+/// data + b sample + h head + n row + m key; null data where there is nothing.
+template <class T>
+struct AttentionBias {
+  const T* data = nullptr;
+  std::size_t sample = 0, head = 0, row = 0, key = 0;
+};
+
 struct AttentionSizes {
   std::size_t batch, queries, keys;
 };
@@ -33,11 +41,13 @@ struct AttentionSizes {
 template <class T>
 struct AttentionInputs {
   Tokens<const T> q, k, v;
+  AttentionBias<T> bias = {};
 };
 
 template <class T>
 struct AttentionGradients {
   GradientTokens<T> q, k, v;
+  T* scores = nullptr;  // (batch, heads, queries, keys), zero; null where it is not wanted
 };
 
 /// Keeps two numbers a head and query for backward: those that normalise its row of the softmax.
@@ -46,7 +56,7 @@ struct AttentionGradients {
 template <class T>
 class AttentionKernel {
  public:
-  /// Requires: a mask, if any, is (batch, keys).
+  /// Requires: masks are of the shapes that Attention says.
   AttentionKernel(const Attention& options, const AttentionSizes& sizes, std::size_t key_width);
 
   void forward(const AttentionInputs<T>& in, const Tokens<T>& y);
@@ -54,7 +64,7 @@ class AttentionKernel {
                 const AttentionGradients<T>& d) const;
 
  private:
-  // Query rows [begin, begin + rows) of a head, and the keys that its sample has.
+  // Query rows [begin, begin + rows) of a head, and the keys that any of them may see.
   struct Block {
     std::size_t b, h, begin, rows, keys;
   };
@@ -66,7 +76,9 @@ class AttentionKernel {
 
   template <class Body>
   void for_each_block(std::size_t width, bool backward, const Body& body) const;
+  Block block(std::size_t head, std::size_t begin) const;
   void compute_scores(const AttentionInputs<T>& in, const Block& at, T* s) const;
+  void hide_keys(const Block& at, T* s) const;
   const T* dropout_row(const Block& at, std::size_t row, T* buffer) const;
   std::size_t first_normaliser(const Block& at) const;
   void forward_block(const AttentionInputs<T>& in, const Block& at, const Tokens<T>& y,

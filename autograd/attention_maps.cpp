@@ -11,6 +11,16 @@
 // no ops.
 namespace xgrad {
 
+namespace {
+
+void check_mask(const char* name, const std::shared_ptr<const Mask>& mask, const Shape& expected) {
+  if (!mask) return;
+  check_shape(mask->shape() == expected, "attention_probabilities: ", name, ": expected ", expected,
+              ", got ", mask->shape());
+}
+
+}  // namespace
+
 template <class T>
 Tensor<T> attention_scores(const Tensor<T>& q, const Tensor<T>& k, const Attention& options) {
   const Shape &sq = q.shape(), &sk = k.shape();
@@ -31,19 +41,40 @@ Tensor<T> attention_scores(const Tensor<T>& q, const Tensor<T>& k, const Attenti
   return scores;
 }
 
+Mask attention_mask(const Attention& options, std::size_t batch, std::size_t queries,
+                    std::size_t keys) {
+  Mask result = full<std::uint8_t>({batch, queries, keys}, 1);
+  std::uint8_t* row = result.data();
+  for (std::size_t i = 0; i < batch * queries; ++i, row += keys) {
+    const std::size_t b = i / queries, n = i % queries;
+    for (std::size_t j = 0; j < keys; ++j) {
+      if (options.key_mask) row[j] &= options.key_mask->data()[b * keys + j] != 0;
+      if (options.mask) row[j] &= options.mask->data()[i * keys + j] != 0;
+      if (options.causal) row[j] &= j <= n;
+      if (options.exclude_self) row[j] &= j != n;
+    }
+  }
+  return result;
+}
+
 template <class T>
-Tensor<T> attention_probabilities(const Tensor<T>& q, const Tensor<T>& k,
-                                  const Attention& options) {
+Tensor<T> attention_probabilities(const Tensor<T>& q, const Tensor<T>& k, const Attention& options,
+                                  const Variable<T>& bias) {
   Tensor<T> p = attention_scores(q, k, options);
-  const std::size_t heads = p.shape()[1], n = p.shape()[2], m = p.shape()[3];
-  const Mask* mask = options.key_mask.get();
-  const Shape expected{p.shape()[0], m};
-  check_shape(!mask || mask->shape() == expected, "attention_probabilities: key_mask: expected ",
-              expected, ", got ", mask ? mask->shape() : Shape{});
+  const Shape shape = p.shape();
+  const std::size_t heads = shape[1], n = shape[2], m = shape[3];
+  check_mask("key_mask", options.key_mask, {shape[0], m});
+  check_mask("mask", options.mask, {shape[0], n, m});
+  if (bias.defined()) p = add(Variable<T>(p), bias.detach()).value();
+  check_shape(p.shape() == shape,
+              "attention_probabilities: bias: expected a shape that broadcasts to ", shape,
+              ", got ", bias.defined() ? bias.shape() : Shape{});
+  const Mask mask = attention_mask(options, shape[0], n, m);
   for (std::size_t row = 0; row < p.size() / std::max<std::size_t>(1, m); ++row) {
     T* x = p.data() + row * m;
-    for (std::size_t j = 0; mask && j < m; ++j) {
-      if (!mask->data()[row / (heads * n) * m + j]) x[j] = -std::numeric_limits<T>::infinity();
+    const std::uint8_t* keep = mask.data() + (row / (heads * n) * n + row % n) * m;
+    for (std::size_t j = 0; j < m; ++j) {
+      if (!keep[j]) x[j] = -std::numeric_limits<T>::infinity();
     }
     const T largest = detail::row_max(x, m);
     const bool any = largest > -std::numeric_limits<T>::infinity();
@@ -53,9 +84,10 @@ Tensor<T> attention_probabilities(const Tensor<T>& q, const Tensor<T>& k,
   return p;
 }
 
-#define XGRAD_INSTANTIATE(T)                                                                 \
-  template Tensor<T> attention_scores(const Tensor<T>&, const Tensor<T>&, const Attention&); \
-  template Tensor<T> attention_probabilities(const Tensor<T>&, const Tensor<T>&, const Attention&);
+#define XGRAD_INSTANTIATE(T)                                                                       \
+  template Tensor<T> attention_scores(const Tensor<T>&, const Tensor<T>&, const Attention&);       \
+  template Tensor<T> attention_probabilities(const Tensor<T>&, const Tensor<T>&, const Attention&, \
+                                             const Variable<T>&);
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

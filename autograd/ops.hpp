@@ -151,33 +151,45 @@ template <class T>
 Variable<T> rotary_embedding(const Variable<T>& x, std::size_t head_dim, std::size_t heads,
                              double base = 10000);
 
-// Attention: softmax(scale Q K^T + mask) V per head, dropout on the probabilities (S0.9, S0.14;
-// Vaswani et al. 2017). Heads are consecutive slices of the feature axis (S0.10). Works on blocks
-// of query rows and recomputes in backward: memory is linear in N. A row whose keys are all masked
-// gives 0 and no gradient.
+// Attention: softmax(scale Q K^T + bias) V per head over the keys that no mask hides, dropout on
+// the probabilities (S0.9, S0.14, S2.10; Vaswani et al. 2017). Heads are consecutive slices of the
+// feature axis (S0.10). Works on blocks of query rows and recomputes in backward: memory is linear
+// in N, but for a bias that wants a gradient. A row whose keys are all hidden gives 0 and no
+// gradient.
 
 struct Attention {
   std::size_t heads = 1;
   std::optional<double> scale = std::nullopt;      ///< default 1/sqrt(d_head)
   std::shared_ptr<const Mask> key_mask = nullptr;  ///< (B, M), 1 = may be attended to; null = all
+  std::shared_ptr<const Mask> mask = nullptr;      ///< (B, N, M), the same for every query
+  bool causal = false;                             ///< query i sees the keys 0 ... i only
+  bool exclude_self = false;                       ///< query i does not see key i (S4.14)
   Dropout dropout = {};
 };
-/// q (B, N, H d_k), k (B, M, H d_k), v (B, M, H d_v) -> (B, N, H d_v)
+/// q (B, N, H d_k), k (B, M, H d_k), v (B, M, H d_v), bias absent or of a shape that broadcasts to
+/// (B, H, N, M) -> (B, N, H d_v). A bias of -inf hides a key as a mask does.
 template <class T>
 Variable<T> attention(const Variable<T>& q, const Variable<T>& k, const Variable<T>& v,
-                      const Attention& options);
+                      const Attention& options, const Variable<T>& bias = {});
 /// The same with q, k and v side by side in one (B, N, 3 H d), as a packed projection makes them.
 template <class T>
-Variable<T> self_attention(const Variable<T>& qkv, const Attention& options);
+Variable<T> self_attention(const Variable<T>& qkv, const Attention& options,
+                           const Variable<T>& bias = {});
+
+/// Which key each query may attend to, all masks of the options together: (B, N, M).
+Mask attention_mask(const Attention& options, std::size_t batch, std::size_t queries,
+                    std::size_t keys);
 
 // For inspection, unfused: these do store N x M, and nothing is differentiated.
 
-/// scale Q K^T before the mask, (B, H, N, M)
+/// scale Q K^T before bias and masks, (B, H, N, M)
 template <class T>
 Tensor<T> attention_scores(const Tensor<T>& q, const Tensor<T>& k, const Attention& options);
-/// Its softmax over the keys that the mask keeps, (B, H, N, M), before dropout; 0 at masked keys.
+/// The softmax of scores + bias over the keys that no mask hides, (B, H, N, M), before dropout; 0
+/// at hidden keys.
 template <class T>
-Tensor<T> attention_probabilities(const Tensor<T>& q, const Tensor<T>& k, const Attention& options);
+Tensor<T> attention_probabilities(const Tensor<T>& q, const Tensor<T>& k, const Attention& options,
+                                  const Variable<T>& bias = {});
 
 // Losses, as a mean over the targets that count; shape ().
 

@@ -37,20 +37,24 @@ MultiHeadAttention<T>::MultiHeadAttention(const Scope<T>& scope, const Attention
            options_.out_bias) {}
 
 template <class T>
-Variable<T> MultiHeadAttention<T>::operator()(const Variable<T>& x,
-                                              std::shared_ptr<const Mask> key_mask,
+Variable<T> MultiHeadAttention<T>::operator()(const Variable<T>& x, const Attend<T>& attend,
                                               const Context& context) const {
   Variable<T> qkv = linear(x, in_weight_, in_bias_);  // (B, N, 3 H d_h)
   if (options_.positions == PositionKind::rotary) {
     qkv = rotary_embedding(qkv, options_.head_dim, 2 * options_.heads);
   }
-  const Attention how{options_.heads, options_.scale, std::move(key_mask),
-                      context.dropout(options_.dropout, site_)};
-  Variable<T> y = self_attention(qkv, how);
+  const Attention how{.heads = options_.heads,
+                      .scale = options_.scale,
+                      .key_mask = attend.key_mask,
+                      .mask = attend.mask,
+                      .causal = options_.causal,
+                      .exclude_self = options_.exclude_self,
+                      .dropout = context.dropout(options_.dropout, site_)};
+  Variable<T> y = self_attention(qkv, how, attend.bias);
   if (context.attention) {
     const std::size_t width = options_.heads * options_.head_dim;
     y = observe_attention(*context.attention, site_, y, slice(qkv, 2, 0, width),
-                          slice(qkv, 2, width, 2 * width), how);
+                          slice(qkv, 2, width, 2 * width), how, attend.bias);
   }
   return out_(y);
 }

@@ -17,6 +17,17 @@ struct AttentionOptions {
   bool out_bias = true;                         ///< ... but one on the output
   std::optional<double> scale = std::nullopt;   ///< default 1/sqrt(d_h)
   PositionKind positions = PositionKind::none;  ///< rotary: of queries and keys; others: nothing
+  bool causal = false;                          ///< token i sees the tokens 0 ... i only
+  bool exclude_self = false;                    ///< a token does not see itself (S4.14)
+};
+
+/// What the queries of a batch may attend to, and what is added to their scores (S2.10). Absent
+/// parts hide and add nothing.
+template <class T>
+struct Attend {
+  std::shared_ptr<const Mask> key_mask = nullptr;  ///< (B, M), 1 = may be attended to
+  std::shared_ptr<const Mask> mask = nullptr;      ///< (B, N, M), 1 = the query may see the key
+  Variable<T> bias = {};                           ///< broadcasts to (B, H, N, M)
 };
 
 /// Concat(head_1 ... head_H) W_O with head_i = softmax(scale Q_i K_i^T) V_i (S0.4 to S0.15; Vaswani
@@ -31,9 +42,8 @@ class MultiHeadAttention {
   /// Throws ShapeError when heads do not divide the width and head_dim is not given.
   MultiHeadAttention(const Scope<T>& scope, const AttentionOptions& options);
 
-  /// Self-attention: x (B, N, D) -> (B, N, D). `key_mask` (B, N): 1 = may be attended to; null =
-  /// all.
-  Variable<T> operator()(const Variable<T>& x, std::shared_ptr<const Mask> key_mask,
+  /// Self-attention: x (B, N, D) -> (B, N, D).
+  Variable<T> operator()(const Variable<T>& x, const Attend<T>& attend,
                          const Context& context) const;
 
   /// Row views of the packed projection, (H d_h, D) each: w_q, w_k, w_v of S0.4.

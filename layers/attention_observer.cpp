@@ -8,9 +8,10 @@ namespace xgrad {
 
 template <class T>
 Variable<T> observe_attention(AttentionObserver& observer, std::uint64_t site, const Variable<T>& y,
-                              const Variable<T>& q, const Variable<T>& k, const Attention& how) {
+                              const Variable<T>& q, const Variable<T>& k, const Attention& how,
+                              const Variable<T>& bias) {
   if (observer.wants_probabilities()) {
-    const Tensor<T> p = attention_probabilities(q.value(), k.value(), how);
+    const Tensor<T> p = attention_probabilities(q.value(), k.value(), how, bias);
     observer.on_probabilities(site, cast<double>(p), how.key_mask.get());
   }
   const std::vector<double> factors = observer.head_factors(site, how.heads);
@@ -23,10 +24,10 @@ Variable<T> observe_attention(AttentionObserver& observer, std::uint64_t site, c
   return mul(y, Variable<T>(std::move(scale)));
 }
 
-#define XGRAD_INSTANTIATE(T)                                                                    \
-  template Variable<T> observe_attention(AttentionObserver&, std::uint64_t, const Variable<T>&, \
-                                         const Variable<T>&, const Variable<T>&,                \
-                                         const Attention&);
+#define XGRAD_INSTANTIATE(T)                                                                       \
+  template Variable<T> observe_attention(AttentionObserver&, std::uint64_t, const Variable<T>&,    \
+                                         const Variable<T>&, const Variable<T>&, const Attention&, \
+                                         const Variable<T>&);
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

@@ -27,6 +27,7 @@ class AttentionObserver {
 /// y (B, N, H d_v) with its heads scaled as the observer asks.
 template <class T>
 Variable<T> observe_attention(AttentionObserver& observer, std::uint64_t site, const Variable<T>& y,
-                              const Variable<T>& q, const Variable<T>& k, const Attention& how);
+                              const Variable<T>& q, const Variable<T>& k, const Attention& how,
+                              const Variable<T>& bias = {});
 
 }  // namespace xgrad

@@ -26,11 +26,10 @@ EncoderBlock<T>::EncoderBlock(const Scope<T>& scope, const EncoderOptions& optio
       residual2_(scope, 2, residual_options(options)) {}
 
 template <class T>
-Variable<T> EncoderBlock<T>::operator()(const Variable<T>& x,
-                                        const std::shared_ptr<const Mask>& key_mask,
+Variable<T> EncoderBlock<T>::operator()(const Variable<T>& x, const Attend<T>& attend,
                                         const Context& context) const {
-  const Variable<T> y = residual1_(
-      x, context, [&](const Variable<T>& z) { return attention_(z, key_mask, context); });
+  const Variable<T> y =
+      residual1_(x, context, [&](const Variable<T>& z) { return attention_(z, attend, context); });
   return residual2_(y, context, [&](const Variable<T>& z) { return mlp_(z, context); });
 }
 
@@ -44,9 +43,9 @@ Encoder<T>::Encoder(const Scope<T>& scope, const EncoderOptions& options) {
 }
 
 template <class T>
-Variable<T> Encoder<T>::operator()(Variable<T> x, const std::shared_ptr<const Mask>& key_mask,
+Variable<T> Encoder<T>::operator()(Variable<T> x, const Attend<T>& attend,
                                    const Context& context) const {
-  for (const EncoderBlock<T>& layer : layers_) x = layer(x, key_mask, context);
+  for (const EncoderBlock<T>& layer : layers_) x = layer(x, attend, context);
   return norm_ ? (*norm_)(x) : x;
 }
 

@@ -34,7 +34,7 @@ class EncoderBlock {
   EncoderBlock(const Scope<T>& scope, const EncoderOptions& options);
 
   /// x (B, N, D) -> (B, N, D)
-  Variable<T> operator()(const Variable<T>& x, const std::shared_ptr<const Mask>& key_mask,
+  Variable<T> operator()(const Variable<T>& x, const Attend<T>& attend,
                          const Context& context) const;
 
  private:
@@ -51,8 +51,7 @@ class Encoder {
  public:
   Encoder(const Scope<T>& scope, const EncoderOptions& options);
 
-  Variable<T> operator()(Variable<T> x, const std::shared_ptr<const Mask>& key_mask,
-                         const Context& context) const;
+  Variable<T> operator()(Variable<T> x, const Attend<T>& attend, const Context& context) const;
 
  private:
   std::vector<EncoderBlock<T>> layers_;

@@ -25,7 +25,7 @@ EncoderModel<T>::EncoderModel(const Scope<T>& root, const EncoderModelOptions& o
 template <class T>
 Variable<T> EncoderModel<T>::operator()(const ModelInput<T>& input, const Context& context) const {
   const std::shared_ptr<const Mask> mask = embedding_.mask(input.mask);
-  const Variable<T> x = encoder_(embedding_(input), mask, context);
+  const Variable<T> x = encoder_(embedding_(input), {mask}, context);
   switch (pool_) {
     case Pool::cls:
       return head_(select(x, 1, 0));

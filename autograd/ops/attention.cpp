@@ -4,6 +4,7 @@
 #include <array>
 #include <optional>
 
+#include <xgrad/autograd/axes.hpp>
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/ops.hpp>
 #include <xgrad/autograd/scalar.hpp>
@@ -14,20 +15,47 @@ namespace xgrad {
 
 namespace {
 
+using detail::AttentionBias;
 using detail::AttentionGradients;
 using detail::AttentionInputs;
 using detail::AttentionKernel;
 using detail::GradientTokens;
 using detail::Tokens;
 
-void check_options(const char* op, const Attention& options, std::size_t batch, std::size_t keys) {
+void check_mask(const char* op, const char* name, const std::shared_ptr<const Mask>& mask,
+                const Shape& expected) {
+  if (!mask) return;
+  check_shape(mask->shape() == expected, op, ": ", name, ": expected ", expected, ", got ",
+              mask->shape());
+}
+
+void check_options(const char* op, const Attention& options, std::size_t batch, std::size_t queries,
+                   std::size_t keys) {
   check_shape(options.heads > 0, op, ": expected at least one head, got 0");
   check_shape(options.dropout.p >= 0 && options.dropout.p < 1, op,
               ": expected 0 <= dropout.p < 1, got ", options.dropout.p);
-  if (!options.key_mask) return;
-  const Shape expected{batch, keys};
-  check_shape(options.key_mask->shape() == expected, op, ": key_mask: expected ", expected,
-              ", got ", options.key_mask->shape());
+  check_mask(op, "key_mask", options.key_mask, {batch, keys});
+  check_mask(op, "mask", options.mask, {batch, queries, keys});
+}
+
+template <class T>
+AttentionBias<T> bias_view(const char* op, const Tensor<T>& bias, const Shape& scores) {
+  check_shape(bias.dimension() <= 4 && broadcast_shape(op, bias.shape(), scores) == scores, op,
+              ": bias: expected a shape that broadcasts to ", scores, ", got ", bias.shape());
+  const detail::Strides strides = detail::broadcast_strides(bias.shape(), scores);
+  return {bias.data(), strides[0], strides[1], strides[2], strides[3]};
+}
+
+// Runs backward(d) with room for the gradient of the scores where the bias, input `index`, wants
+// its sum over the axes along which it was broadcast.
+template <class T, class Backward>
+void with_bias(Grads<T>& dx, std::size_t index, bool has_bias, const Shape& scores,
+               AttentionGradients<T> d, const Backward& backward) {
+  if (!has_bias || !dx.wants(index)) return backward(d);
+  Tensor<T> dbias = zeros<T>(scores);
+  d.scores = dbias.data();
+  backward(d);
+  dx.add(index, std::move(dbias));
 }
 
 // Part `part` of `parts` side by side in the rows of (B, N, parts heads width).
@@ -45,8 +73,10 @@ struct AttentionOp final : Op<T> {
 
   Value<T> forward(const Inputs<T>& in) override {
     check_inputs(in[0].shape(), in[1].shape(), in[2].shape());
-    q = in.save(0), k = in.save(1), v = in.save(2);
+    q = in.save(0), k = in.save(1), v = in.save(2), bias = in.save(3);
     const Shape& shape = q->shape();
+    scores = {shape[0], options.heads, shape[1], k->shape()[1]};
+    if (bias) view = bias_view(name(), *bias, scores);
     auto result = make_value<T>({shape[0], shape[1], v->shape()[2]});
     kernel.emplace(options, detail::AttentionSizes{shape[0], shape[1], k->shape()[1]},
                    shape[2] / options.heads);
@@ -69,14 +99,16 @@ struct AttentionOp final : Op<T> {
         all[j]->beta = T(1);
       }
     }
-    kernel->backward(inputs(), tokens<const T>(y->data(), y->shape(), options.heads),
-                     tokens<const T>(dy.data(), dy.shape(), options.heads), d);
+    with_bias(dx, 3, bias != nullptr, scores, d, [&](const AttentionGradients<T>& wanted) {
+      kernel->backward(inputs(), tokens<const T>(y->data(), y->shape(), options.heads),
+                       tokens<const T>(dy.data(), dy.shape(), options.heads), wanted);
+    });
   }
 
   AttentionInputs<T> inputs() const {
     return {tokens(q->data(), q->shape(), options.heads),
             tokens(k->data(), k->shape(), options.heads),
-            tokens(v->data(), v->shape(), options.heads)};
+            tokens(v->data(), v->shape(), options.heads), view};
   }
 
   void check_inputs(const Shape& sq, const Shape& sk, const Shape& sv) const {
@@ -88,14 +120,16 @@ struct AttentionOp final : Op<T> {
     check_shape(sk[1] == sv[1], "attention: numbers of keys and values (axis 1) differ: k ", sk,
                 ", v ", sv);
     check_shape(sq[2] == sk[2], "attention: widths of q and k (axis 2) differ: q ", sq, ", k ", sk);
-    check_options("attention", options, sk[0], sk[1]);
+    check_options("attention", options, sk[0], sq[1], sk[1]);
     check_shape(sq[2] % options.heads == 0 && sv[2] % options.heads == 0,
                 "attention: ", options.heads, " heads do not divide the widths (axis 2) of q ", sq,
                 " and v ", sv);
   }
 
   Attention options;
-  Saved<T> q, k, v, y;
+  Saved<T> q, k, v, bias, y;
+  Shape scores;
+  AttentionBias<T> view;
   std::optional<AttentionKernel<T>> kernel;
 };
 
@@ -107,27 +141,36 @@ struct SelfAttention final : Op<T> {
   Value<T> forward(const Inputs<T>& in) override {
     const Shape& shape = in[0].shape();
     check_shape(shape.size() == 3, "self_attention: expected (B, N, 3 H d), got ", shape);
-    check_options("self_attention", options, shape[0], shape[1]);
+    check_options("self_attention", options, shape[0], shape[1], shape[1]);
     check_shape(shape[2] % (3 * options.heads) == 0, "self_attention: 3 times ", options.heads,
                 " heads do not divide the width (axis 2) of ", shape);
-    qkv = in.save(0);
+    qkv = in.save(0), bias = in.save(1);
+    scores = {shape[0], options.heads, shape[1], shape[1]};
+    if (bias) view = bias_view(name(), *bias, scores);
     auto result = make_value<T>({shape[0], shape[1], shape[2] / 3});
     kernel.emplace(options, detail::AttentionSizes{shape[0], shape[1], shape[1]},
                    shape[2] / 3 / options.heads);
-    kernel->forward({part(qkv->data(), 0), part(qkv->data(), 1), part(qkv->data(), 2)},
-                    tokens(result->data(), result->shape(), options.heads));
+    kernel->forward(inputs(), tokens(result->data(), result->shape(), options.heads));
     y = result;
     return result;
   }
 
   void backward(Tensor<T> dy, Grads<T>& dx) const override {
-    const auto target = dx.target(0);
-    kernel->backward({part(qkv->data(), 0), part(qkv->data(), 1), part(qkv->data(), 2)},
-                     tokens(y->data(), y->shape(), options.heads),
-                     tokens<const T>(dy.data(), dy.shape(), options.heads),
-                     {{part(target.data, 0), target.beta()},
-                      {part(target.data, 1), target.beta()},
-                      {part(target.data, 2), target.beta()}});
+    AttentionGradients<T> d;
+    if (dx.wants(0)) {
+      const auto target = dx.target(0);
+      d.q = {part(target.data, 0), target.beta()};
+      d.k = {part(target.data, 1), target.beta()};
+      d.v = {part(target.data, 2), target.beta()};
+    }
+    with_bias(dx, 1, bias != nullptr, scores, d, [&](const AttentionGradients<T>& wanted) {
+      kernel->backward(inputs(), tokens(y->data(), y->shape(), options.heads),
+                       tokens<const T>(dy.data(), dy.shape(), options.heads), wanted);
+    });
+  }
+
+  AttentionInputs<T> inputs() const {
+    return {part(qkv->data(), 0), part(qkv->data(), 1), part(qkv->data(), 2), view};
   }
 
   template <class P>
@@ -136,7 +179,9 @@ struct SelfAttention final : Op<T> {
   }
 
   Attention options;
-  Saved<T> qkv, y;
+  Saved<T> qkv, bias, y;
+  Shape scores;
+  AttentionBias<T> view;
   std::optional<AttentionKernel<T>> kernel;
 };
 
@@ -144,19 +189,20 @@ struct SelfAttention final : Op<T> {
 
 template <class T>
 Variable<T> attention(const Variable<T>& q, const Variable<T>& k, const Variable<T>& v,
-                      const Attention& options) {
-  return apply<T>(std::make_unique<AttentionOp<T>>(options), {q, k, v});
+                      const Attention& options, const Variable<T>& bias) {
+  return apply<T>(std::make_unique<AttentionOp<T>>(options), {q, k, v, bias});
 }
 
 template <class T>
-Variable<T> self_attention(const Variable<T>& qkv, const Attention& options) {
-  return apply<T>(std::make_unique<SelfAttention<T>>(options), {qkv});
+Variable<T> self_attention(const Variable<T>& qkv, const Attention& options,
+                           const Variable<T>& bias) {
+  return apply<T>(std::make_unique<SelfAttention<T>>(options), {qkv, bias});
 }
 
 #define XGRAD_INSTANTIATE(T)                                                                 \
   template Variable<T> attention(const Variable<T>&, const Variable<T>&, const Variable<T>&, \
-                                 const Attention&);                                          \
-  template Variable<T> self_attention(const Variable<T>&, const Attention&);
+                                 const Attention&, const Variable<T>&);                      \
+  template Variable<T> self_attention(const Variable<T>&, const Attention&, const Variable<T>&);
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

@@ -55,7 +55,7 @@ void expect_block(NormOrder norm, const Formula& formula) {
       p.variable.mutable_value() += random_tensor(p.variable.shape(), kRng / p.name, -0.3, 0.3);
     }
     const Variable<double> z(random_tensor({2, 5, 6}, kRng));
-    EXPECT_TENSOR_NEAR(encoder(z, nullptr, {}).value(), formula(Block{parameters, kind}, z).value(),
+    EXPECT_TENSOR_NEAR(encoder(z, {}, {}).value(), formula(Block{parameters, kind}, z).value(),
                        1e-13);
   }
 }
@@ -138,7 +138,7 @@ TEST(Encoder, S1_1_DepthZeroIsTheIdentityAndDepthComposes) {
   const Variable<double> z(random_tensor({2, 3, 6}, kRng));
   Parameters<double> none(1);
   EXPECT_TRUE(test::same_bits(
-      Encoder<double>(none.root() / "e", options(NormOrder::pre, 0))(z, nullptr, {}).value(),
+      Encoder<double>(none.root() / "e", options(NormOrder::pre, 0))(z, {}, {}).value(),
       z.value()));
 
   Parameters<double> parameters(1);
@@ -146,8 +146,7 @@ TEST(Encoder, S1_1_DepthZeroIsTheIdentityAndDepthComposes) {
   Parameters<double> first(1);
   const EncoderBlock<double> block0(first.root() / "e" / "layers" / "0", options(NormOrder::pre));
   const EncoderBlock<double> block1(first.root() / "e" / "layers" / "1", options(NormOrder::pre));
-  EXPECT_TRUE(test::same_bits(both(z, nullptr, {}).value(),
-                              block1(block0(z, nullptr, {}), nullptr, {}).value()));
+  EXPECT_TRUE(test::same_bits(both(z, {}, {}).value(), block1(block0(z, {}, {}), {}, {}).value()));
 }
 
 TEST(Encoder, S1_2_WithZeroedBranchesTheGradientPassesUnchanged) {
@@ -161,7 +160,7 @@ TEST(Encoder, S1_2_WithZeroedBranchesTheGradientPassesUnchanged) {
   }
   const Variable<double> z(random_tensor({2, 3, 6}, kRng), true);
   const Tensor<double> dy = random_tensor({2, 3, 6}, kRng / "dy");
-  const Variable<double> y = encoder(z, nullptr, {});
+  const Variable<double> y = encoder(z, {}, {});
   EXPECT_TRUE(test::same_bits(y.value(), z.value()));
   y.backward(dy);
   EXPECT_TRUE(test::same_bits(z.grad(), dy));
@@ -184,9 +183,9 @@ TEST(Encoder, S1_13_TheFinalNormIsAnOption) {
     const Encoder<double> without(plain.root() / "e", o);
     o.final_norm = true;
     const Encoder<double> encoder(parameters.root() / "e", o);
-    const Variable<double> y = without(z, nullptr, {}), weight = parameters.at("e.norm.weight");
+    const Variable<double> y = without(z, {}, {}), weight = parameters.at("e.norm.weight");
     EXPECT_TENSOR_NEAR(
-        encoder(z, nullptr, {}).value(),
+        encoder(z, {}, {}).value(),
         (kind == Normalization::rms ? rms_norm(y, weight)
                                     : layer_norm(y, weight, parameters.at("e.norm.bias")))
             .value(),
@@ -202,7 +201,7 @@ TEST(Encoder, EpsReachesEveryNorm) {
     Parameters<double> parameters(1);
     const Encoder<double> encoder(parameters.root() / "e", o);
     const Variable<double> z(random_tensor({1, 3, 6}, kRng));
-    EXPECT_TENSOR_NEAR(encoder(z, nullptr, {}).value(), z.value(), 1e-12);
+    EXPECT_TENSOR_NEAR(encoder(z, {}, {}).value(), z.value(), 1e-12);
   }
 }
 
@@ -210,9 +209,9 @@ TEST(Encoder, S0_2_S1_5_SamplesDoNotSeeEachOther) {
   Parameters<double> parameters(1);
   const Encoder<double> encoder(parameters.root() / "e", options(NormOrder::pre, 2));
   Tensor<double> x = random_tensor({2, 4, 6}, kRng);
-  const Tensor<double> before = encoder(Variable<double>(x), nullptr, {}).value();
+  const Tensor<double> before = encoder(Variable<double>(x), {}, {}).value();
   std::fill_n(x.data() + 24, 24, 0.5);  // another second sample
-  const Tensor<double> after = encoder(Variable<double>(x), nullptr, {}).value();
+  const Tensor<double> after = encoder(Variable<double>(x), {}, {}).value();
   EXPECT_TRUE(std::equal(before.data(), before.data() + 24, after.data()));
   EXPECT_FALSE(std::equal(before.data() + 24, before.data() + 48, after.data() + 24));
 }
@@ -221,8 +220,7 @@ TEST(Encoder, S0_14_WithoutDropoutTrainingEqualsEvaluation) {
   Parameters<double> parameters(1);
   const Encoder<double> encoder(parameters.root() / "e", options(NormOrder::pre, 2));
   const Variable<double> z(random_tensor({2, 4, 6}, kRng));
-  EXPECT_TRUE(test::same_bits(encoder(z, nullptr, {true, kRng, 0}).value(),
-                              encoder(z, nullptr, {}).value()));
+  EXPECT_TRUE(test::same_bits(encoder(z, {}, {true, kRng, 0}).value(), encoder(z, {}, {}).value()));
 }
 
 TEST(Encoder, EverySampleKeepsItsDropoutWhenTheBatchIsCut) {
@@ -232,8 +230,8 @@ TEST(Encoder, EverySampleKeepsItsDropoutWhenTheBatchIsCut) {
   Parameters<double> parameters(1);
   const Encoder<double> encoder(parameters.root() / "e", o);
   const Variable<double> z(random_tensor({4, 3, 6}, kRng));
-  const Tensor<double> whole = encoder(z, nullptr, {true, kRng, 0}).value();
-  const Tensor<double> part = encoder(slice(z, 0, 2, 4), nullptr, {true, kRng, 2}).value();
+  const Tensor<double> whole = encoder(z, {}, {true, kRng, 0}).value();
+  const Tensor<double> part = encoder(slice(z, 0, 2, 4), {}, {true, kRng, 2}).value();
   EXPECT_TENSOR_NEAR(slice(Variable<double>(whole), 0, 2, 4).value(), part, 1e-14);
 }
 

@@ -68,7 +68,7 @@ TEST(WorkedRows, S0_15_ShapesOnTheWayThroughAttention) {
   EXPECT_EQ(attention_scores(q.value(), k.value(), {.heads = H}).shape(), (Shape{B, H, N, N}));
   const auto y = self_attention(qkv, {.heads = H});
   EXPECT_EQ(y.shape(), (Shape{B, N, H * d}));
-  EXPECT_EQ(layer(x, nullptr, {}).shape(), (Shape{B, N, D}));
+  EXPECT_EQ(layer(x, {}, {}).shape(), (Shape{B, N, D}));
 }
 
 // Concat(head_1 ... head_H) W_O, each head with affine maps of its own rows.
@@ -92,7 +92,7 @@ TEST(WorkedRows, S2_11_S3_9_HeadsAreJoinedAndProjected) {
   const auto joined =
       linear(concat(heads, 2), Variable<double>(parameters.at("a.out_proj.weight").value()),
              Variable<double>(parameters.at("a.out_proj.bias").value()));
-  EXPECT_TENSOR_NEAR(layer(x, nullptr, {}).value(), joined.value(), 1e-14);
+  EXPECT_TENSOR_NEAR(layer(x, {}, {}).value(), joined.value(), 1e-14);
 }
 
 // Tokens become vectors by one function for all places.
@@ -113,7 +113,7 @@ TEST(WorkedRows, S4_11_AttentionReadsAHiddenLayer) {
   const EncoderBlock<double> first(parameters.root() / "1", options),
       second(parameters.root() / "2", options);
   const Variable<double> x(random_tensor({2, 4, 6}, kRng), true);
-  const auto y = second(first(x, nullptr, {}), nullptr, {});
+  const auto y = second(first(x, {}, {}), {}, {});
   EXPECT_EQ(y.shape(), x.shape());
   sum(mul(y, y)).backward();
   EXPECT_TRUE(x.has_grad());
@@ -131,7 +131,7 @@ TEST(WorkedRows, S1_12_HeadsAreAnOption) {
 // A block's call has a value: its output.
 TEST(WorkedRows, S1_11_ABlockReturnsItsOutput) {
   using Result = decltype(std::declval<const EncoderBlock<float>&>()(
-      std::declval<const Variable<float>&>(), nullptr, Context{}));
+      std::declval<const Variable<float>&>(), Attend<float>{}, Context{}));
   static_assert(std::is_same_v<Result, Variable<float>>);
 }
 
