@@ -85,6 +85,10 @@ Variable<T> mean(const Variable<T>& x, std::size_t axis);
 /// keeps none.
 template <class T>
 Variable<T> masked_mean(const Variable<T>& x, const Mask& mask);
+/// x (B, N, D), mask (B, N) or null = all -> (B, D): the largest over the tokens that the mask
+/// keeps, the first of equals; 0 where it keeps none.
+template <class T>
+Variable<T> masked_max(const Variable<T>& x, const std::shared_ptr<const Mask>& mask = nullptr);
 
 // Products.
 
@@ -207,8 +211,27 @@ struct CrossEntropy {
 template <class T>
 Variable<T> cross_entropy(const Variable<T>& logits, const Ids& targets,
                           const CrossEntropy& options = {});
-/// mean (x - y)^2; both of one shape
+
+/// Which elements of an elementwise loss count, and what divides their sum.
+struct LossMean {
+  std::shared_ptr<const Mask> mask = nullptr;  ///< of x's shape, 1 = counts; null = all
+  /// Instead of the number of elements that count, as that of CrossEntropy.
+  std::optional<double> normalizer = std::nullopt;
+};
+/// mean (x - y)^2; x and y of one shape, as in those below, which are 0 when nothing counts. S4.8
 template <class T>
-Variable<T> mse_loss(const Variable<T>& x, const Variable<T>& y);
+Variable<T> mse_loss(const Variable<T>& x, const Variable<T>& y, const LossMean& options = {});
+/// mean |x - y|; its derivative at 0 is 0. S4.8
+template <class T>
+Variable<T> l1_loss(const Variable<T>& x, const Variable<T>& y, const LossMean& options = {});
+/// mean of d^2 / 2 where |d| <= delta, else delta (|d| - delta / 2), with d = x - y. S4.8, Huber
+/// 1964.
+template <class T>
+Variable<T> huber_loss(const Variable<T>& x, const Variable<T>& y, double delta = 1,
+                       const LossMean& options = {});
+/// mean of -y log s - (1 - y) log(1 - s), with s = 1 / (1 + exp(-x)) and targets y in [0, 1]. S4.8
+template <class T>
+Variable<T> binary_cross_entropy_with_logits(const Variable<T>& x, const Variable<T>& y,
+                                             const LossMean& options = {});
 
 }  // namespace xgrad

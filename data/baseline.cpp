@@ -1,6 +1,7 @@
 #include <xgrad/data/baseline.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include <xgrad/data/batch.hpp>
@@ -13,10 +14,14 @@ constexpr std::size_t kMostExamples = 10000;
 
 using Counts = std::map<std::int32_t, std::size_t>;  // by class
 
+bool has_own_token(const TaskShape& shape) {
+  return shape.input == InputKind::tokens && shape.output == OutputKind::tokens;
+}
+
 /// Calls f(token, class) for every target that counts; token -1 where the class is the sequence's.
 template <class F>
 void for_each_target(const Task& task, Split split, const F& f) {
-  const bool per_token = task.shape().output == OutputKind::tokens;
+  const bool per_token = has_own_token(task.shape());
   const auto dataset = task.dataset(split);
   for (std::size_t i = 0; i < std::min(kMostExamples, dataset->size()); ++i) {
     const Example example = dataset->get(0, i);
@@ -35,6 +40,7 @@ std::int32_t most_frequent(const Counts& counts) {
 }  // namespace
 
 Baseline measure_baseline(const Task& task) {
+  if (task.shape().target != TargetKind::classes) return {};
   Counts all;
   std::map<std::int32_t, Counts> by_token;
   for_each_target(task, Split::train, [&](std::int32_t token, std::int32_t target) {
@@ -53,8 +59,33 @@ Baseline measure_baseline(const Task& task) {
     token_right += target == (known == guess.end() ? majority : known->second);
   });
   Baseline baseline{majority_right / targets, {}};
-  if (task.shape().output == OutputKind::tokens) baseline.own_token = token_right / targets;
+  if (has_own_token(task.shape())) baseline.own_token = token_right / targets;
   return baseline;
+}
+
+double measure_variance(const Task& task) {
+  const std::size_t components = task.shape().classes;
+  std::vector<double> sums(components), counts(components);
+  double squares = 0, targets = 0;
+  for (const Split split : {Split::train, Split::validation}) {
+    const auto dataset = task.dataset(split);
+    for (std::size_t i = 0; i < std::min(kMostExamples, dataset->size()); ++i) {
+      const std::vector<float> values = dataset->get(0, i).values;
+      for (std::size_t k = 0; k < values.size(); ++k) {
+        if (std::isnan(values[k])) continue;
+        const std::size_t c = k % components;
+        if (split == Split::train) {
+          sums[c] += values[k];
+          counts[c] += 1;
+        } else {
+          const double d = values[k] - sums[c] / counts[c];
+          squares += d * d;
+          targets += 1;
+        }
+      }
+    }
+  }
+  return squares / targets;
 }
 
 }  // namespace xgrad

@@ -15,6 +15,19 @@ std::size_t first(const Values& values, Predicate bad) {
   return std::size_t(std::find_if(values.begin(), values.end(), bad) - values.begin());
 }
 
+template <class FailIf>
+void check_vectors(const Example& example, const TaskShape& shape, const FailIf& fail_if) {
+  const std::size_t count = example.features.size(), length = count / shape.features;
+  fail_if(count == 0, "has no vectors");
+  fail_if(count % shape.features != 0, "has ", count, " numbers, expected vectors of ",
+          shape.features);
+  fail_if(length > shape.max_length, "has ", length, " vectors, the longest may have ",
+          shape.max_length);
+  const std::size_t at = first(example.features, [](float x) { return !std::isfinite(x); });
+  fail_if(at != count, "number ", at % shape.features, " of vector ", at / shape.features,
+          " is not finite");
+}
+
 void check_input(const Example& example, const TaskShape& shape, std::size_t number) {
   const auto fail_if = [&](bool wrong, const auto&... parts) {
     check<DataError>(!wrong, "example ", number, ": ", parts...);
@@ -27,6 +40,10 @@ void check_input(const Example& example, const TaskShape& shape, std::size_t num
     fail_if(at != pixels, "pixel value ", at, " is not finite");
     return;
   }
+  if (shape.input == InputKind::vectors) {
+    check_vectors(example, shape, fail_if);
+    return;
+  }
   fail_if(example.ids.empty(), "has no tokens");
   fail_if(example.ids.size() > shape.max_length, "has ", example.ids.size(),
           " tokens, the longest may have ", shape.max_length);
@@ -35,6 +52,37 @@ void check_input(const Example& example, const TaskShape& shape, std::size_t num
   if (at < example.ids.size()) {
     fail_if(true, "token ", at, " is ", example.ids[at], ", must be below ", shape.vocabulary);
   }
+}
+
+void check_edges(const Example& example, const TaskShape& shape, std::size_t number) {
+  check<DataError>(shape.graph || example.edges.empty(), "example ", number,
+                   ": has edges, but the task has none");
+  const auto length = std::int32_t(length_of(example, shape));
+  const auto outside = [=](std::int32_t n) { return n < 0 || n >= length; };
+  const std::size_t at =
+      first(example.edges, [&](const auto& e) { return outside(e.first) || outside(e.second); });
+  if (at == example.edges.size()) return;
+  detail::fail<DataError>("example ", number, ": edge ", at, " is ", example.edges[at].first, " - ",
+                          example.edges[at].second, ", must be between tokens below ", length);
+}
+
+// `places` is how often the example has the targets of the task.
+void check_values(const Example& example, const TaskShape& shape, std::size_t places,
+                  std::size_t number) {
+  const bool classes = shape.target == TargetKind::classes;
+  check<DataError>(classes ? example.values.empty() : example.targets.empty(), "example ", number,
+                   ": has ", classes ? "numbers" : "classes", " as targets, expected ",
+                   classes ? "classes" : "numbers");
+  const std::size_t count = example.values.size(), expected = places * shape.classes;
+  check<DataError>(count == 0 || count == expected, "example ", number, ": has ", count,
+                   " target numbers, expected ", expected);
+  const bool binary = shape.target == TargetKind::binary;
+  const std::size_t at = first(example.values, [binary](float x) {
+    return std::isinf(x) || (binary && !std::isnan(x) && (x < 0 || x > 1));
+  });
+  if (at == count) return;
+  detail::fail<DataError>("example ", number, ": target number ", at, " is ", example.values[at],
+                          binary ? ", must be between 0 and 1" : ", must be finite");
 }
 
 /// Copies one list a row, and `padding` behind it.
@@ -51,17 +99,63 @@ Ids pad(const std::vector<Example>& examples, Field field, std::size_t length,
   return result;
 }
 
-std::shared_ptr<const Mask> padding_mask(const std::vector<Example>& examples, std::size_t length) {
-  const auto full = [&](const Example& example) { return example.ids.size() == length; };
-  if (std::all_of(examples.begin(), examples.end(), full)) return nullptr;
-  auto mask = std::make_shared<Mask>(empty<std::uint8_t>({examples.size(), length}));
+using Lengths = std::vector<std::size_t>;  // of each example
+
+std::shared_ptr<const Mask> padding_mask(const Lengths& lengths, std::size_t longest) {
+  const auto full = [&](std::size_t length) { return length == longest; };
+  if (std::all_of(lengths.begin(), lengths.end(), full)) return nullptr;
+  auto mask = std::make_shared<Mask>(empty<std::uint8_t>({lengths.size(), longest}));
   std::uint8_t* row = mask->data();
-  for (const Example& example : examples) {
-    std::fill_n(row, example.ids.size(), std::uint8_t(1));
-    std::fill(row + example.ids.size(), row + length, std::uint8_t(0));
-    row += length;
+  for (const std::size_t length : lengths) {
+    std::fill_n(row, length, std::uint8_t(1));
+    std::fill(row + length, row + longest, std::uint8_t(0));
+    row += longest;
   }
   return mask;
+}
+
+// Every token its own neighbour, and the ends of each edge those of each other.
+std::shared_ptr<const Mask> adjacency(const std::vector<Example>& examples, const Lengths& lengths,
+                                      std::size_t longest) {
+  auto matrix = std::make_shared<Mask>(zeros<std::uint8_t>({examples.size(), longest, longest}));
+  std::uint8_t* own = matrix->data();
+  for (std::size_t b = 0; b < examples.size(); ++b, own += longest * longest) {
+    for (std::size_t n = 0; n < lengths[b]; ++n) own[n * longest + n] = 1;
+    for (const auto& [from, to] : examples[b].edges) {
+      own[std::size_t(from) * longest + std::size_t(to)] = 1;
+      own[std::size_t(to) * longest + std::size_t(from)] = 1;
+    }
+  }
+  return matrix;
+}
+
+Tensor<float> stack_vectors(const std::vector<Example>& examples, std::size_t size,
+                            std::size_t longest) {
+  Tensor<float> result = zeros<float>({examples.size(), longest, size});
+  float* row = result.data();
+  for (const Example& example : examples) {
+    std::copy(example.features.begin(), example.features.end(), row);
+    row += longest * size;
+  }
+  return result;
+}
+
+// Targets that are no classes, `count` places of them for each example.
+void stack_values(const std::vector<Example>& examples, const Shape& shape, std::size_t count,
+                  Batch& batch) {
+  batch.values = zeros<float>(shape);
+  auto valid = std::make_shared<Mask>(zeros<std::uint8_t>(shape));
+  std::size_t at = 0, counted = 0;
+  for (const Example& example : examples) {
+    for (std::size_t i = 0; i < example.values.size(); ++i) {
+      if (std::isnan(example.values[i])) continue;
+      batch.values.data()[at + i] = example.values[i];
+      valid->data()[at + i] = 1;
+      ++counted;
+    }
+    at += count;
+  }
+  if (counted < batch.values.size()) batch.valid = std::move(valid);
 }
 
 Tensor<float> stack_images(const std::vector<Example>& examples, const TaskShape& shape) {
@@ -75,9 +169,16 @@ Tensor<float> stack_images(const std::vector<Example>& examples, const TaskShape
 
 }  // namespace
 
+std::size_t length_of(const Example& example, const TaskShape& shape) {
+  if (shape.input == InputKind::vectors) return example.features.size() / shape.features;
+  return example.ids.size();
+}
+
 void check_example(const Example& example, const TaskShape& shape, std::size_t number) {
   check_input(example, shape, number);
-  const std::size_t expected = shape.output == OutputKind::sequence ? 1 : example.ids.size();
+  check_edges(example, shape, number);
+  const std::size_t expected = shape.output == OutputKind::sequence ? 1 : length_of(example, shape);
+  check_values(example, shape, expected, number);
   const std::size_t count = example.targets.size();
   check<DataError>(count == 0 || count == expected, "example ", number, ": has ", count,
                    " targets, expected ", expected);
@@ -94,15 +195,27 @@ Batch collate(const std::vector<Example>& examples, const TaskShape& shape) {
   check<DataError>(!examples.empty(), "collate: there are no examples");
   Batch batch;
   batch.size = examples.size();
-  std::size_t length = 0;
-  for (const Example& example : examples) length = std::max(length, example.ids.size());
+  Lengths lengths;
+  for (const Example& example : examples) lengths.push_back(length_of(example, shape));
+  const std::size_t length = *std::max_element(lengths.begin(), lengths.end());
   if (shape.input == InputKind::image) {
     batch.features = stack_images(examples, shape);
   } else {
-    batch.ids = pad(examples, &Example::ids, length, 0);
-    batch.mask = padding_mask(examples, length);
+    if (shape.input == InputKind::vectors) {
+      batch.features = stack_vectors(examples, shape.features, length);
+    } else {
+      batch.ids = pad(examples, &Example::ids, length, 0);
+    }
+    batch.mask = padding_mask(lengths, length);
+    if (shape.graph) batch.adjacency = adjacency(examples, lengths, length);
   }
   const bool per_token = shape.output == OutputKind::tokens;
+  if (shape.target != TargetKind::classes) {
+    Shape places{batch.size, length, shape.classes};
+    if (!per_token) places = {batch.size, shape.classes};
+    stack_values(examples, places, (per_token ? length : 1) * shape.classes, batch);
+    return batch;
+  }
   batch.targets = pad(examples, &Example::targets, per_token ? length : 1, kIgnore);
   if (!per_token) batch.targets.reshape({examples.size()});
   return batch;

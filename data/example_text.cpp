@@ -1,6 +1,8 @@
 #include <xgrad/data/example_text.hpp>
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <sstream>
 
 #include <xgrad/autograd/check.hpp>
@@ -34,11 +36,17 @@ std::vector<std::int32_t> parse_names(const std::string& task, const std::string
   return ids;
 }
 
-template <class Name>
-std::string joined(const std::vector<std::int32_t>& ids, const Name& name) {
+template <class Value, class Name>
+std::string joined(const std::vector<Value>& values, const Name& name) {
   std::string text;
-  for (std::int32_t id : ids) text += (text.empty() ? "" : " ") + name(id);
+  for (const Value& value : values) text += (text.empty() ? "" : " ") + name(value);
   return text;
+}
+
+// The shortest that reads back as the same number.
+std::string number_text(float x) {
+  char text[32];
+  return {text, std::to_chars(text, text + sizeof(text), x).ptr};
 }
 
 }  // namespace
@@ -54,9 +62,43 @@ std::vector<std::int32_t> parse_tokens(const std::string& task, const std::strin
   return ids;
 }
 
+std::vector<float> parse_vectors(const std::string& task, const std::string& line,
+                                 const TaskShape& shape) {
+  std::vector<float> numbers;
+  std::istringstream words(line);
+  for (std::string word; words >> word;) {
+    const bool comma = word.back() == ',';
+    if (comma) word.pop_back();
+    float number = 0;
+    const char* const end = word.data() + word.size();
+    const auto [stop, error] = std::from_chars(word.data(), end, number);
+    check<DataError>(error == std::errc() && stop == end && std::isfinite(number), task,
+                     ": number ", numbers.size() + 1, " is \"", word, "\"");
+    numbers.push_back(number);
+    check<DataError>(!comma || numbers.size() % shape.features == 0, task,
+                     ": a comma after number ", numbers.size(), ", but a vector has ",
+                     shape.features);
+  }
+  check<DataError>(!numbers.empty(), task, ": the line has no numbers");
+  check<DataError>(numbers.size() % shape.features == 0, task, ": the line has ", numbers.size(),
+                   " numbers, expected vectors of ", shape.features);
+  check<DataError>(numbers.size() <= shape.max_length * shape.features, task, ": the line has ",
+                   numbers.size() / shape.features, " vectors, the longest sequence has ",
+                   shape.max_length);
+  return numbers;
+}
+
 std::string input_text(const Example& example, const TaskShape& shape) {
   if (shape.input == InputKind::image) {
     return "an image of " + std::to_string(shape.height) + " x " + std::to_string(shape.width);
+  }
+  if (shape.input == InputKind::vectors) {
+    std::string text;
+    for (std::size_t i = 0; i < example.features.size(); ++i) {
+      if (i > 0) text += shape.features > 1 && i % shape.features == 0 ? ", " : " ";
+      text += number_text(example.features[i]);
+    }
+    return text;
   }
   return joined(example.ids, [&](std::int32_t id) {
     return shape.token_names.empty() ? std::to_string(id) : shape.token_names[std::size_t(id)];
@@ -64,7 +106,10 @@ std::string input_text(const Example& example, const TaskShape& shape) {
 }
 
 std::string target_text(const Example& example, const TaskShape& shape) {
-  return joined(example.targets, [&](std::int32_t id) { return class_text(id, shape); });
+  if (shape.target == TargetKind::classes) {
+    return joined(example.targets, [&](std::int32_t id) { return class_text(id, shape); });
+  }
+  return joined(example.values, [](float x) { return std::isnan(x) ? "." : number_text(x); });
 }
 
 std::string class_text(std::int32_t id, const TaskShape& shape) {

@@ -12,10 +12,15 @@ namespace xgrad {
 std::vector<std::int32_t> parse_tokens(const std::string& task, const std::string& line,
                                        const TaskShape& shape);
 
-/// The tokens as parse_tokens() reads them, or what kind of image it is.
+/// The numbers of a line, separated by spaces, `features` of them a vector; commas may stand
+/// between vectors. Throws DataError as parse_tokens() does.
+std::vector<float> parse_vectors(const std::string& task, const std::string& line,
+                                 const TaskShape& shape);
+
+/// The tokens or vectors as they are read, or what kind of image it is.
 std::string input_text(const Example& example, const TaskShape& shape);
 
-/// The classes, by name where they have one; a dot where nothing counts.
+/// The classes, by name where they have one, or the numbers; a dot where nothing counts.
 std::string target_text(const Example& example, const TaskShape& shape);
 
 /// The name of a class, or its number.

@@ -12,25 +12,31 @@
 
 namespace xgrad {
 
-enum class InputKind { tokens, image };
-enum class OutputKind { tokens, sequence };  ///< a class for each token, or one for the sequence
+enum class InputKind { tokens, image, vectors };
+enum class OutputKind { tokens, sequence };  ///< a target for each token, or one for the sequence
+/// What a target is: one of K classes, K numbers, or K answers that are each yes (1) or no (0).
+enum class TargetKind { classes, numbers, binary };
+const char* to_string(TargetKind kind);
 
 /// The sizes a model is built from.
 struct TaskShape {
   InputKind input = InputKind::tokens;
   OutputKind output = OutputKind::tokens;
   std::size_t vocabulary = 0;                       ///< token ids lie in [0, vocabulary)
-  std::size_t max_length = 0;                       ///< tokens of the longest example
+  std::size_t max_length = 0;                       ///< tokens (or vectors) of the longest example
   std::size_t height = 0, width = 0, channels = 0;  ///< of an image
-  std::size_t classes = 0;
-  std::vector<std::string> class_names = {};  ///< empty, or one a class
+  std::size_t classes = 0;                          ///< K: what a model puts out for a target
+  std::vector<std::string> class_names = {};        ///< empty, or one a class
   std::vector<std::string> token_names = {};  ///< empty, or one a token id: words without spaces
+  std::size_t features = 0;                   ///< F, of each of the vectors
+  bool graph = false;                         ///< examples have edges
+  TargetKind target = TargetKind::classes;
 };
 
 /// The best that any model can reach, in expectation, where an input does not fix the answer.
 struct Ceiling {
-  double accuracy = 1;  ///< of targets
-  double loss = 0;      ///< cross-entropy, nats per target
+  double accuracy = 1;  ///< of targets; not of numbers
+  double loss = 0;      ///< per target: cross-entropy in nats, of numbers the mean square error
 };
 
 class Task {

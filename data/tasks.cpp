@@ -27,6 +27,18 @@ bool by_name(const TaskEntry& entry, const std::string& name) {
 
 }  // namespace
 
+const char* to_string(TargetKind kind) {
+  switch (kind) {
+    case TargetKind::classes:
+      return "classes";
+    case TargetKind::numbers:
+      return "numbers";
+    case TargetKind::binary:
+      break;
+  }
+  return "yes or no";
+}
+
 const std::vector<TaskEntry>& tasks() {
   return table();
 }

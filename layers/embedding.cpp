@@ -11,20 +11,27 @@ namespace xgrad {
 namespace {
 
 std::size_t longest(const InputOptions& options) {
+  const bool row = options.vocabulary > 0 || options.vector > 0;
   const std::size_t tokens =
-      options.vocabulary > 0 ? options.max_length
-                             : (options.height / options.patch) * (options.width / options.patch);
+      row ? options.max_length : (options.height / options.patch) * (options.width / options.patch);
   return tokens + (options.class_token ? 1 : 0);
 }
 
 PositionOptions position_options(const InputOptions& options) {
   PositionOptions positions{options.positions, longest(options), options.features};
-  if (options.vocabulary == 0) {
+  if (options.vocabulary == 0 && options.vector == 0) {
     positions.rows = options.height / options.patch;
     positions.columns = options.width / options.patch;
   }
   positions.class_token = options.class_token;
   return positions;
+}
+
+// The Linear's name and what it reads; nothing where ids are looked up.
+std::pair<const char*, std::size_t> linear_input(const InputOptions& options) {
+  if (options.vocabulary > 0) return {"one_hot", options.one_hot ? options.vocabulary : 0};
+  if (options.vector > 0) return {"vector", options.vector};
+  return {"patch", options.patch * options.patch * options.channels};
 }
 
 }  // namespace
@@ -34,13 +41,26 @@ Embedding<T>::Embedding(const Scope<T>& scope, std::size_t vocabulary, std::size
     : weight_(scope.parameter("weight", {vocabulary, width}, init::normal(0.02))) {}
 
 template <class T>
+Tensor<T> one_hot(const Ids& ids, std::size_t vocabulary) {
+  Shape shape = ids.shape();
+  shape.push_back(vocabulary);
+  Tensor<T> y = zeros<T>(shape);
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    const std::int32_t id = ids.data()[i];
+    check_shape(id >= 0 && std::size_t(id) < vocabulary, "one_hot: id ", id,
+                ": expected an id in [0, ", vocabulary, ")");
+    y.data()[i * vocabulary + std::size_t(id)] = T(1);
+  }
+  return y;
+}
+
+template <class T>
 InputEmbedding<T>::InputEmbedding(const Scope<T>& scope, const InputOptions& options)
     : options_(options), positions_(scope / "position", position_options(options)) {
-  if (options.vocabulary > 0) {
-    token_.emplace(scope / "token", options.vocabulary, options.features);
+  if (const auto [name, size] = linear_input(options); size > 0) {
+    linear_.emplace(scope / name, size, options.features);
   } else {
-    patch_.emplace(scope / "patch", options.patch * options.patch * options.channels,
-                   options.features);
+    token_.emplace(scope / "token", options.vocabulary, options.features);
   }
   if (options.class_token) {
     class_token_ = scope.parameter("class_token", {options.features}, init::normal(0.02));
@@ -48,11 +68,22 @@ InputEmbedding<T>::InputEmbedding(const Scope<T>& scope, const InputOptions& opt
 }
 
 template <class T>
+Variable<T> InputEmbedding<T>::embed(const ModelInput<T>& input) const {
+  if (options_.vocabulary > 0) {
+    check_shape(input.ids != nullptr, "model: expected token ids as input");
+    if (token_) return (*token_)(*input.ids);
+    return (*linear_)(Variable<T>(one_hot<T>(*input.ids, options_.vocabulary)));
+  }
+  const bool image = options_.vector == 0;
+  check_shape(input.features != nullptr, "model: expected ", image ? "an image" : "vectors",
+              " as input");
+  return (*linear_)(
+      Variable<T>(image ? patchify(*input.features, options_.patch) : *input.features));
+}
+
+template <class T>
 Variable<T> InputEmbedding<T>::operator()(const ModelInput<T>& input) const {
-  check_shape(token_ ? input.ids != nullptr : input.features != nullptr, "model: expected ",
-              token_ ? "token ids" : "an image", " as input");
-  Variable<T> x = token_ ? (*token_)(*input.ids)
-                         : (*patch_)(Variable<T>(patchify(*input.features, options_.patch)));
+  Variable<T> x = embed(input);
   if (class_token_.defined()) {
     const Variable<T> row(zeros<T>({x.shape()[0], 1, options_.features}));
     x = concat<T>({add(row, class_token_), x}, 1);
@@ -64,17 +95,16 @@ template <class T>
 std::shared_ptr<const Mask> InputEmbedding<T>::mask(const std::shared_ptr<const Mask>& mask) const {
   if (!mask || !class_token_.defined()) return mask;
   const std::size_t batch = mask->shape()[0], tokens = mask->shape()[1];
-  auto longer = std::make_shared<Mask>(empty<std::uint8_t>({batch, tokens + 1}));
+  auto longer = std::make_shared<Mask>(full<std::uint8_t>({batch, tokens + 1}, 1));
   for (std::size_t b = 0; b < batch; ++b) {
-    std::uint8_t* row = longer->data() + b * (tokens + 1);
-    row[0] = 1;
-    std::copy_n(mask->data() + b * tokens, tokens, row + 1);
+    std::copy_n(mask->data() + b * tokens, tokens, longer->data() + b * (tokens + 1) + 1);
   }
   return longer;
 }
 
-#define XGRAD_INSTANTIATE(T)   \
-  template class Embedding<T>; \
+#define XGRAD_INSTANTIATE(T)                           \
+  template Tensor<T> one_hot(const Ids&, std::size_t); \
+  template class Embedding<T>;                         \
   template class InputEmbedding<T>;
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 

@@ -23,16 +23,24 @@ class Embedding {
 };
 
 struct InputOptions {
-  std::size_t vocabulary = 0;  ///< of token ids; 0: the input is an image
+  std::size_t vocabulary = 0;  ///< of token ids; 0: the input is an image or vectors
+  bool one_hot = false;        ///< token ids as one-hot vectors instead of looking rows up
+  std::size_t vector = 0;      ///< F, of input vectors; 0: the input is an image or token ids
   std::size_t patch = 0;       ///< side of a patch; must divide the image's height and width
   std::size_t height = 0, width = 0, channels = 0;  ///< of an image
-  std::size_t max_length = 0;                       ///< of a row of tokens; unused for an image
+  std::size_t max_length = 0;                       ///< of a row of tokens or vectors
   std::size_t features = 0;                         ///< D
   PositionKind positions = PositionKind::learned;
   bool class_token = false;  ///< prepended at place 0 (S0.2)
 };
 
+/// ids (...) below V -> (..., V): 1 at the id, 0 elsewhere. S4.2.
+template <class T>
+Tensor<T> one_hot(const Ids& ids, std::size_t vocabulary);
+
 /// [x_class; x_1 E; ...; x_N E] + E_pos (S0.1): (B, N, D), or (B, 1 + N, D) with the class token.
+/// Patches, vectors (S2.15, S4.3) and one-hot ids go through a Linear, `patch`, `vector` or
+/// `one_hot`; other ids through an Embedding, `token`.
 template <class T>
 class InputEmbedding {
  public:
@@ -43,9 +51,11 @@ class InputEmbedding {
   std::shared_ptr<const Mask> mask(const std::shared_ptr<const Mask>& mask) const;
 
  private:
+  Variable<T> embed(const ModelInput<T>& input) const;
+
   InputOptions options_;
   std::optional<Embedding<T>> token_;
-  std::optional<Linear<T>> patch_;
+  std::optional<Linear<T>> linear_;
   Variable<T> class_token_;
   Positions<T> positions_;
 };

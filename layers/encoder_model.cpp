@@ -17,24 +17,15 @@ InputOptions completed(const EncoderModelOptions& options) {
 
 template <class T>
 EncoderModel<T>::EncoderModel(const Scope<T>& root, const EncoderModelOptions& options)
-    : pool_(options.pool),
-      embedding_(root / "embedding", completed(options)),
+    : embedding_(root / "embedding", completed(options)),
       encoder_(root / "encoder", options.encoder),
+      pool_(root / "pool", options.pool, options.encoder.attention.width),
       head_(root / "head", options.encoder.attention.width, options.classes) {}
 
 template <class T>
 Variable<T> EncoderModel<T>::operator()(const ModelInput<T>& input, const Context& context) const {
   const std::shared_ptr<const Mask> mask = embedding_.mask(input.mask);
-  const Variable<T> x = encoder_(embedding_(input), {mask}, context);
-  switch (pool_) {
-    case Pool::cls:
-      return head_(select(x, 1, 0));
-    case Pool::mean:
-      return head_(mask ? masked_mean(x, *mask) : mean(x, 1));
-    case Pool::none:
-      break;
-  }
-  return head_(x);
+  return head_(pool_(encoder_(embedding_(input), {mask}, context), mask));
 }
 
 #define XGRAD_INSTANTIATE(T) template class EncoderModel<T>;

@@ -3,12 +3,9 @@
 
 #include <xgrad/layers/embedding.hpp>
 #include <xgrad/layers/encoder.hpp>
+#include <xgrad/layers/pooling.hpp>
 
 namespace xgrad {
-
-/// What the head reads: every token, the class token, or the mean over the tokens that the mask
-/// keeps.
-enum class Pool { none, cls, mean };
 
 struct EncoderModelOptions {
   InputOptions input;  ///< features and class_token follow from the rest
@@ -17,8 +14,8 @@ struct EncoderModelOptions {
   std::size_t classes = 0;
 };
 
-/// Parameters under embedding, encoder and head. Logits (B, N, classes) for Pool::none, else (B,
-/// classes).
+/// Parameters under embedding, encoder, pool and head. Logits (B, N, classes) for Pool::none, else
+/// (B, classes).
 template <class T>
 class EncoderModel final : public SequenceModel<T> {
  public:
@@ -27,9 +24,9 @@ class EncoderModel final : public SequenceModel<T> {
   Variable<T> operator()(const ModelInput<T>& input, const Context& context) const override;
 
  private:
-  Pool pool_;
   InputEmbedding<T> embedding_;
   Encoder<T> encoder_;
+  Pooling<T> pool_;
   Linear<T> head_;
 };
 

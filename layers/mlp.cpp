@@ -5,6 +5,21 @@
 namespace xgrad {
 
 template <class T>
+Variable<T> activated(const Variable<T>& x, const Linear<T>& linear, Activation activation) {
+  switch (activation) {
+    case Activation::gelu:
+      return linear_gelu(x, linear.weight(), linear.bias(), Gelu::exact);
+    case Activation::gelu_tanh:
+      return linear_gelu(x, linear.weight(), linear.bias(), Gelu::tanh);
+    case Activation::relu:
+      return relu(linear(x));
+    case Activation::silu:
+      break;
+  }
+  return silu(linear(x));
+}
+
+template <class T>
 Mlp<T>::Mlp(const Scope<T>& scope, std::size_t width, std::size_t hidden, Activation activation,
             double dropout)
     : site_((scope / "linear1").site()),
@@ -14,26 +29,13 @@ Mlp<T>::Mlp(const Scope<T>& scope, std::size_t width, std::size_t hidden, Activa
       dropout_(dropout) {}
 
 template <class T>
-Variable<T> Mlp<T>::hidden(const Variable<T>& x) const {
-  switch (activation_) {
-    case Activation::gelu:
-      return linear_gelu(x, linear1_.weight(), linear1_.bias(), Gelu::exact);
-    case Activation::gelu_tanh:
-      return linear_gelu(x, linear1_.weight(), linear1_.bias(), Gelu::tanh);
-    case Activation::relu:
-      return relu(linear1_(x));
-    case Activation::silu:
-      break;
-  }
-  return silu(linear1_(x));
-}
-
-template <class T>
 Variable<T> Mlp<T>::operator()(const Variable<T>& x, const Context& context) const {
-  return linear2_(dropout(hidden(x), context.dropout(dropout_, site_)));
+  return linear2_(dropout(activated(x, linear1_, activation_), context.dropout(dropout_, site_)));
 }
 
-#define XGRAD_INSTANTIATE(T) template class Mlp<T>;
+#define XGRAD_INSTANTIATE(T)                                                        \
+  template Variable<T> activated(const Variable<T>&, const Linear<T>&, Activation); \
+  template class Mlp<T>;
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

@@ -7,6 +7,10 @@ namespace xgrad {
 
 enum class Activation { gelu, gelu_tanh, relu, silu };
 
+/// activation(linear(x)), in one pass where there is a fused op.
+template <class T>
+Variable<T> activated(const Variable<T>& x, const Linear<T>& linear, Activation activation);
+
 /// x (..., D) -> (..., D): linear2(dropout(activation(linear1(x)))), hidden width F. S1.7.
 ///
 /// The dropout after linear2 belongs to the residual that follows (dropout_add).
@@ -19,8 +23,6 @@ class Mlp {
   Variable<T> operator()(const Variable<T>& x, const Context& context) const;
 
  private:
-  Variable<T> hidden(const Variable<T>& x) const;
-
   std::uint64_t site_;
   Linear<T> linear1_;
   Linear<T> linear2_;

@@ -9,12 +9,15 @@ namespace xgrad {
 template <class T>
 struct ModelInput {
   const Ids* ids = nullptr;             ///< (B, N) token ids
-  const Tensor<T>* features = nullptr;  ///< (B, H, W, C) images
+  const Tensor<T>* features = nullptr;  ///< (B, H, W, C) images, or (B, N, F) vectors
   std::shared_ptr<const Mask> mask =
       nullptr;  ///< (B, N), 1 = a token, 0 = padding; null = all tokens
+  std::shared_ptr<const Mask> adjacency =
+      nullptr;  ///< (B, N, N), 1 = token n may see token m; null = every token sees all
 };
 
-/// Maps a batch to logits: (B, N, classes) for token outputs, (B, classes) for sequence outputs.
+/// Maps a batch to what it says of the targets, logits or numbers: (B, N, classes) for token
+/// outputs, (B, classes) for sequence outputs.
 template <class T>
 class SequenceModel {
  public:

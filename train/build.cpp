@@ -4,6 +4,7 @@
 
 #include <xgrad/autograd/scalar.hpp>
 #include <xgrad/layers/encoder_model.hpp>
+#include <xgrad/layers/window_mlp.hpp>
 
 namespace xgrad {
 
@@ -25,17 +26,21 @@ PositionKind positions(const ModelConfig& config) {
                               config.positions);
 }
 
+Activation activation(const ModelConfig& config) {
+  return choose<Activation>({{"gelu", Activation::gelu},
+                             {"gelu_tanh", Activation::gelu_tanh},
+                             {"relu", Activation::relu},
+                             {"silu", Activation::silu}},
+                            config.activation);
+}
+
 EncoderOptions encoder_options(const ModelConfig& config) {
   EncoderOptions options;
   options.layers = config.layers;
   options.attention = {config.width,    config.heads,    config.head_dim, config.attention_dropout,
                        config.qkv_bias, config.out_bias, std::nullopt,    positions(config)};
   options.feedforward = config.feedforward;
-  options.activation = choose<Activation>({{"gelu", Activation::gelu},
-                                           {"gelu_tanh", Activation::gelu_tanh},
-                                           {"relu", Activation::relu},
-                                           {"silu", Activation::silu}},
-                                          config.activation);
+  options.activation = activation(config);
   options.norm = choose<NormOrder>({{"pre", NormOrder::pre},
                                     {"post", NormOrder::post},
                                     {"sandwich", NormOrder::sandwich},
@@ -53,11 +58,43 @@ InputOptions input_options(const ModelConfig& config, const TaskShape& shape) {
   InputOptions options;
   options.positions = positions(config);
   options.vocabulary = shape.input == InputKind::tokens ? shape.vocabulary : 0;
+  options.one_hot = config.input == "one_hot";
+  options.vector = shape.input == InputKind::vectors ? shape.features : 0;
   options.max_length = shape.max_length;
   options.patch = config.patch;
   options.height = shape.height;
   options.width = shape.width;
   options.channels = shape.channels;
+  return options;
+}
+
+Pool pool(const ModelConfig& config, const TaskShape& shape) {
+  if (shape.output == OutputKind::tokens) return Pool::none;
+  return choose<Pool>({{"cls", Pool::cls},
+                       {"mean", Pool::mean},
+                       {"max", Pool::max},
+                       {"attention", Pool::attention}},
+                      config.pool);
+}
+
+WindowMlpOptions window_mlp_options(const ModelConfig& config, const TaskShape& shape) {
+  check<ConfigError>(shape.output == OutputKind::tokens || config.pool != "cls",
+                     "model.pool: cls needs attention, which model.kind ", config.kind,
+                     " has not; choose mean, max or attention");
+  check<ConfigError>(positions(config) != PositionKind::relative_index &&
+                         positions(config) != PositionKind::rotary,
+                     "model.positions: ", config.positions, " needs attention, which model.kind ",
+                     config.kind, " has not");
+  WindowMlpOptions options;
+  options.input = input_options(config, shape);
+  options.input.features = config.width;
+  options.window = config.kind == "mlp" ? 1 : config.window;
+  options.layers = config.layers;
+  options.hidden = config.feedforward == 0 ? 4 * config.width : config.feedforward;
+  options.activation = activation(config);
+  options.dropout = config.dropout;
+  options.pool = pool(config, shape);
+  options.classes = shape.classes;
   return options;
 }
 
@@ -78,12 +115,15 @@ std::unique_ptr<SequenceModel<T>> make_model(const ModelConfig& config, const Ta
                        "model.patch: ", config.patch, " does not divide the task's images of ",
                        shape.height, " x ", shape.width, " pixels");
   }
+  check<ConfigError>(config.input == "embedding" || shape.input == InputKind::tokens,
+                     "model.input: only tokens can be ", config.input);
+  if (config.kind != "encoder") {
+    return std::make_unique<WindowMlp<T>>(parameters.root(), window_mlp_options(config, shape));
+  }
   EncoderModelOptions options;
   options.input = input_options(config, shape);
   options.encoder = encoder_options(config);
-  options.pool = shape.output == OutputKind::tokens
-                     ? Pool::none
-                     : choose<Pool>({{"cls", Pool::cls}, {"mean", Pool::mean}}, config.pool);
+  options.pool = pool(config, shape);
   options.classes = shape.classes;
   return std::make_unique<EncoderModel<T>>(parameters.root(), options);
 }
@@ -91,6 +131,7 @@ std::unique_ptr<SequenceModel<T>> make_model(const ModelConfig& config, const Ta
 template <class T>
 BatchInput<T>::BatchInput(const Batch& batch) {
   input_.mask = batch.mask;
+  input_.adjacency = batch.adjacency;
   if (batch.features.dimension() == 0) {
     input_.ids = &batch.ids;
   } else if constexpr (std::is_same_v<T, float>) {

@@ -14,10 +14,10 @@ namespace xgrad {
 
 /// [model]
 struct ModelConfig {
-  std::string kind = "encoder";
-  std::size_t width = 64;    ///< D
-  std::size_t heads = 4;     ///< H
-  std::size_t head_dim = 0;  ///< 0: width / heads
+  std::string kind = "encoder";  ///< encoder, mlp, window_mlp
+  std::size_t width = 64;        ///< D
+  std::size_t heads = 4;         ///< H
+  std::size_t head_dim = 0;      ///< 0: width / heads
   std::size_t layers = 2;
   std::size_t feedforward = 0;          ///< width of the MLP's hidden layer; 0: 4 * width
   double dropout = 0.1;                 ///< after each sublayer and inside the MLP
@@ -28,7 +28,9 @@ struct ModelConfig {
   double norm_eps = 1e-5;
   std::string activation = "gelu";    ///< gelu, gelu_tanh, relu, silu
   std::string positions = "learned";  ///< the words of PositionKind
-  std::string pool = "cls";           ///< cls, mean; for sequence outputs
+  std::string pool = "cls";           ///< cls, mean, max, attention; for sequence outputs
+  std::string input = "embedding";    ///< of token ids: embedding, one_hot
+  std::size_t window = 3;             ///< tokens that window_mlp reads together, odd
   std::size_t patch = 4;              ///< side of a patch, for images
   bool qkv_bias = false;
   bool out_bias = true;
@@ -60,6 +62,8 @@ struct TrainConfig {
   std::size_t batch = 64;
   std::size_t accumulate = 1;  ///< micro-batches a step; a step sees batch * accumulate examples
   double clip = 1.0;           ///< global gradient norm; 0: none
+  std::string loss = "auto";   ///< by the task's targets, or cross_entropy ... huber
+  double huber_delta = 1.0;
   double label_smoothing = 0.0;
   std::uint64_t seed = 1;
   int threads = 0;  ///< 0: all cores
@@ -75,6 +79,9 @@ struct ExpectConfig {
   std::optional<double> accuracy;       ///< at least, on the test split
   std::optional<double> below_ceiling;  ///< the accuracy is at most so far below the best there is
   std::optional<double> above_floor;    ///< the loss is at most so much above the least, as a part
+  std::optional<double> exact_match;    ///< at least
+  std::optional<double> r2;             ///< at least
+  std::optional<double> loss;           ///< at most
   std::optional<std::uint64_t> parameters;
   std::optional<std::uint64_t> within_steps;
 };

@@ -8,7 +8,7 @@ using Broken = std::vector<RuleBroken>;
 
 void heads_divide_width(const Config& config, Broken& broken) {
   const ModelConfig& model = config.model;
-  if (model.head_dim != 0 || model.width % model.heads == 0) return;
+  if (model.kind != "encoder" || model.head_dim != 0 || model.width % model.heads == 0) return;
   broken.push_back({{"model.heads", "model.width", "model.head_dim"},
                     std::to_string(model.heads) + " heads do not divide a width of " +
                         std::to_string(model.width) + "; choose another, or set model.head_dim"});
@@ -29,6 +29,29 @@ void steps_or_epochs(const Config& config, Broken& broken) {
   broken.push_back({{"train.steps", "train.epochs"},
                     std::string(train.steps == 0 ? "give the length of the run: " : "") +
                         "exactly one of train.steps and train.epochs is above 0"});
+}
+
+void window_of_window_mlp(const Config& config, Broken& broken) {
+  const ModelConfig& model = config.model;
+  if (model.window % 2 == 0) {
+    broken.push_back({{"model.window"}, "is " + std::to_string(model.window) + ", must be odd"});
+  } else if (model.window != ModelConfig().window && model.kind != "window_mlp") {
+    broken.push_back({{"model.window", "model.kind"},
+                      "has a use only with model.kind = \"window_mlp\", not " + model.kind});
+  }
+}
+
+// Whether the loss fits the task's targets is seen when the task is made.
+void what_goes_with_the_loss(const Config& config, Broken& broken) {
+  const TrainConfig& train = config.train;
+  if (train.huber_delta != TrainConfig().huber_delta && train.loss != "huber") {
+    broken.push_back({{"train.huber_delta", "train.loss"},
+                      "has a use only with train.loss = \"huber\", not " + train.loss});
+  }
+  if (train.label_smoothing > 0 && train.loss != "auto" && train.loss != "cross_entropy") {
+    broken.push_back({{"train.label_smoothing", "train.loss"},
+                      "there are no labels to smooth for the loss " + train.loss});
+  }
 }
 
 // Where the length is in epochs, the trainer checks it, which knows the size of the data.
@@ -64,6 +87,8 @@ std::vector<RuleBroken> broken_rules(const Config& config) {
   heads_divide_width(config, broken);
   rotary_needs_pairs(config, broken);
   steps_or_epochs(config, broken);
+  window_of_window_mlp(config, broken);
+  what_goes_with_the_loss(config, broken);
   warmup_within_steps(config, broken);
   minima_of_the_task(config, broken);
   return broken;

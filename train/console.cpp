@@ -46,15 +46,16 @@ void Console::progress(const Progress& p) {
 }
 
 std::string Console::evaluation(const Progress& p, const Metrics& validation) {
+  const std::vector<Figure> figures = validation.figures();
   if (!heads_shown_) {
     line(fmt::format("{:>10}  {:>10}  {:>10}  {:>17}  {:>9}  {:>12}", "step", "train loss",
-                     "valid loss", "valid accuracy", "lr", unit_ + "/s"));
+                     "valid loss", "valid " + figures[1].name, "lr", unit_ + "/s"));
     heads_shown_ = true;
   }
   const std::string row =
       fmt::format("{:>10}  {:>10.4f}  {:>10.4f}  {:>8.4f} ± {:.4f}  {:>9.2e}  {:>12}",
-                  grouped(p.step), p.loss, validation.loss.mean(), validation.accuracy.mean(),
-                  validation.accuracy.standard_error(), p.lr, grouped(std::uint64_t(p.rate)));
+                  grouped(p.step), p.loss, figures[0].value, figures[1].value,
+                  figures[1].standard_error, p.lr, grouped(std::uint64_t(p.rate)));
   line(row);
   return row;
 }

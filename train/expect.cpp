@@ -2,23 +2,56 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include <xgrad/autograd/check.hpp>
 
 namespace xgrad {
 
 namespace {
 
-std::string with_error(const RatioMean& value) {
-  return fmt::format("{:.4f} ± {:.4f}", value.mean(), value.standard_error());
+const Figure* find(const std::vector<Figure>& figures, const std::string& name) {
+  const auto found = std::find_if(figures.begin(), figures.end(),
+                                  [&](const Figure& figure) { return figure.name == name; });
+  return found == figures.end() ? nullptr : &*found;
 }
 
-Verdict accuracy_at_least(double least, const std::string& claim, const Result& result) {
-  return {claim, with_error(result.test.accuracy), result.test.accuracy.mean() >= least};
+Verdict judge_figure(const std::string& claim, const Metrics& test, const std::string& name,
+                     double bound, bool most) {
+  const std::vector<Figure> figures = test.figures();
+  const Figure* const figure = find(figures, name);
+  if (figure == nullptr) return {claim, "not measured", false};
+  return {claim, fmt::format("{:.4f} ± {:.4f}", figure->value, figure->standard_error),
+          most ? figure->value <= bound : figure->value >= bound};
+}
+
+struct Claim {
+  const char* name;
+  std::optional<double> bound;
+  bool most = false;
+};
+
+// The claims about figures that the test split gives.
+std::vector<Claim> claims_about_figures(const ExpectConfig& expect) {
+  return {{"accuracy", expect.accuracy},
+          {"exact_match", expect.exact_match},
+          {"r2", expect.r2},
+          {"loss", expect.loss, true}};
 }
 
 }  // namespace
 
 void check_claims(const ExpectConfig& expect, const Task& task) {
+  Metrics empty;
+  empty.target = task.shape().target;
+  const std::vector<Figure> figures = empty.figures();
+  for (const Claim& claim : claims_about_figures(expect)) {
+    check<ConfigError>(!claim.bound || find(figures, claim.name) != nullptr, "expect.", claim.name,
+                       ": is not measured where targets are ", to_string(empty.target));
+  }
+  check<ConfigError>(!expect.below_ceiling || find(figures, "accuracy") != nullptr,
+                     "expect.below_ceiling: accuracy is not measured where targets are ",
+                     to_string(empty.target));
   if (!expect.below_ceiling && !expect.above_floor) return;
   check<ConfigError>(task.ceiling(Split::test).has_value(), "expect.",
                      expect.below_ceiling ? "below_ceiling" : "above_floor",
@@ -27,22 +60,23 @@ void check_claims(const ExpectConfig& expect, const Task& task) {
 
 std::vector<Verdict> judge(const ExpectConfig& expect, const Result& result) {
   std::vector<Verdict> verdicts;
-  if (expect.accuracy) {
-    verdicts.push_back(accuracy_at_least(*expect.accuracy,
-                                         fmt::format("accuracy >= {}", *expect.accuracy), result));
+  for (const Claim& claim : claims_about_figures(expect)) {
+    if (!claim.bound) continue;
+    const std::string text =
+        fmt::format("{} {} {}", claim.name, claim.most ? "<=" : ">=", *claim.bound);
+    verdicts.push_back(judge_figure(text, result.test, claim.name, *claim.bound, claim.most));
   }
   if (expect.below_ceiling) {
     const double best = result.ceiling.value().accuracy;
-    verdicts.push_back(accuracy_at_least(
-        best - *expect.below_ceiling,
-        fmt::format("accuracy >= {:.4f}, the best, - {}", best, *expect.below_ceiling), result));
+    verdicts.push_back(
+        judge_figure(fmt::format("accuracy >= {:.4f}, the best, - {}", best, *expect.below_ceiling),
+                     result.test, "accuracy", best - *expect.below_ceiling, false));
   }
   if (expect.above_floor) {
     const double least = result.ceiling.value().loss;
-    verdicts.push_back(
-        {fmt::format("loss <= {:.4f}, the least, + {:g} %", least, 100 * *expect.above_floor),
-         with_error(result.test.loss),
-         result.test.loss.mean() <= least * (1 + *expect.above_floor)});
+    verdicts.push_back(judge_figure(
+        fmt::format("loss <= {:.4f}, the least, + {:g} %", least, 100 * *expect.above_floor),
+        result.test, "loss", least * (1 + *expect.above_floor), true));
   }
   if (expect.parameters) {
     verdicts.push_back({fmt::format("parameters = {}", *expect.parameters),

@@ -2,6 +2,7 @@
 
 #include <xgrad/train/build.hpp>
 #include <xgrad/train/init_from.hpp>
+#include <xgrad/train/objective.hpp>
 
 namespace xgrad {
 
@@ -13,19 +14,20 @@ struct ModelProblem {
   ModelProblem(const Config& config, const TaskShape& shape, const Batch& batch)
       : parameters(config.train.seed),
         model(make_model<T>(config.model, shape, parameters)),
-        input(batch) {
+        input(batch),
+        objective(make_objective(config.train, shape)) {
     if (!config.model.init_from.empty()) initialize(config.model.init_from, parameters);
     problem.leaves.assign(parameters.begin(), parameters.end());
     problem.f = [this, &config, &batch] {
       const Context context{true, Rng(config.train.seed) / "dropout", 0};
-      const CrossEntropy how{kIgnore, config.train.label_smoothing, {}, std::nullopt};
-      return cross_entropy((*model)(input.input(), context), batch.targets, how);
+      return mean_loss(objective, (*model)(input.input(), context), batch);
     };
   }
 
   Parameters<T> parameters;
   std::unique_ptr<SequenceModel<T>> model;
   BatchInput<T> input;
+  Objective objective;
   GradientProblem<T> problem;
 };
 

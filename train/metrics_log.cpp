@@ -7,21 +7,13 @@ namespace xgrad {
 
 using Row = nlohmann::ordered_json;
 
-namespace {
-
-void put(Row& row, const std::string& name, const RatioMean& value) {
-  row[name] = value.mean();
-  row[name + "_se"] = value.standard_error();
-}
-
-}  // namespace
-
 std::string metrics_row(std::uint64_t step, const std::string& split, const Metrics& metrics,
                         std::optional<double> lr, std::optional<double> grad_norm) {
   Row row = {{"step", step}, {"split", split}};
-  put(row, "loss", metrics.loss);
-  put(row, "accuracy", metrics.accuracy);
-  put(row, "exact_match", metrics.exact);
+  for (const Figure& figure : metrics.figures()) {
+    row[figure.name] = figure.value;
+    row[figure.name + "_se"] = figure.standard_error;
+  }
   if (lr) row["lr"] = *lr;
   if (grad_norm) row["grad_norm"] = *grad_norm;
   return row.dump();

@@ -6,6 +6,7 @@
 #include <xgrad/train/build.hpp>
 #include <xgrad/train/formats/npy.hpp>
 #include <xgrad/train/formats/zip.hpp>
+#include <xgrad/train/objective.hpp>
 
 namespace xgrad {
 
@@ -26,9 +27,12 @@ void add(ZipArchive& archive, const std::string& name, const Tensor<T>& tensor) 
 }
 
 void add_input(ZipArchive& archive, const Batch& batch) {
-  if (batch.features.dimension() > 0) return add(archive, "image", batch.features);
-  add(archive, "ids", batch.ids);
-  add(archive, "mask", batch.mask ? *batch.mask : full<std::uint8_t>(batch.ids.shape(), 1));
+  if (batch.features.dimension() == 4) return add(archive, "image", batch.features);
+  const bool vectors = batch.features.dimension() == 3;
+  if (vectors) add(archive, "vectors", batch.features);
+  if (!vectors) add(archive, "ids", batch.ids);
+  const Shape& shape = vectors ? batch.features.shape() : batch.ids.shape();
+  add(archive, "mask", batch.mask ? *batch.mask : full<std::uint8_t>({shape[0], shape[1]}, 1));
 }
 
 }  // namespace
@@ -39,13 +43,18 @@ std::string reference_npz(const SequenceModel<T>& model, const Parameters<T>& pa
   const Batch batch = first_examples(task, count);
   const BatchInput<T> input(batch);
   const Variable<T> logits = model(input.input(), Context{});
-  const Variable<T> loss = cross_entropy(logits, batch.targets, {.ignore_index = kIgnore});
+  const Variable<T> loss = mean_loss(make_objective({}, task.shape()), logits, batch);
   parameters.zero_grad();
   loss.backward();
 
   ZipArchive archive;
   add_input(archive, batch);
-  add(archive, "targets", batch.targets);
+  if (batch.targets.dimension() > 0) {
+    add(archive, "targets", batch.targets);
+  } else {
+    add(archive, "targets", batch.values);
+    add(archive, "valid", batch.valid ? *batch.valid : full<std::uint8_t>(batch.values.shape(), 1));
+  }
   add(archive, "logits", logits.value());
   add(archive, "loss", loss.value());
   for (const Parameter<T>& p : parameters) add(archive, "gradient." + p.name, p.variable.grad());

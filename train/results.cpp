@@ -30,6 +30,7 @@ std::vector<double> of_each(const std::vector<Outcome>& outcomes, const F& f) {
 
 std::string measured(const std::vector<Outcome>& outcomes, RatioMean Metrics::*metric) {
   const RatioMean& first = outcomes[0].result.test.*metric;
+  if (first.count() == 0) return "";
   if (outcomes.size() == 1)
     return fmt::format("{:.4f} ± {:.4f}", first.mean(), first.standard_error());
   const Interval over_seeds = student_interval(
@@ -62,15 +63,16 @@ Row row(const ConfigResult& result) {
   cells.back() = verdict(result);
   if (outcomes.empty()) return cells;
   const Result& first = outcomes[0].result;
-  const auto& own_token = result.baseline.own_token;
+  const auto& [majority, own_token] = result.baseline;
   const double seconds =
       student_interval(of_each(outcomes, [](const Outcome& o) { return o.seconds; })).mean;
+  const bool accuracy = first.test.accuracy.count() > 0;
   return {result.name,
           measured(outcomes, &Metrics::accuracy),
-          ceiling(outcomes, &Ceiling::accuracy),
+          accuracy ? ceiling(outcomes, &Ceiling::accuracy) : "",
           measured(outcomes, &Metrics::loss),
           ceiling(outcomes, &Ceiling::loss),
-          fmt::format("{:.4f}", result.baseline.majority),
+          majority ? fmt::format("{:.4f}", *majority) : "",
           own_token ? fmt::format("{:.4f}", *own_token) : "",
           grouped(first.parameters),
           grouped(first.steps),

@@ -94,6 +94,11 @@ std::string what_fitted(const Initialization& found, const std::string& precisio
                      found.sha256.substr(0, 16));
 }
 
+std::string detail_of(const ModelConfig& m) {
+  if (m.kind == "encoder") return fmt::format(", {} head{}", m.heads, plural(m.heads));
+  return m.kind == "mlp" ? "" : fmt::format(", window {}", m.window);
+}
+
 template <class T>
 void show_plan(Console& console, const Config& config, const Trainer<T>& trainer,
                const RunDirectory& run) {
@@ -102,9 +107,9 @@ void show_plan(Console& console, const Config& config, const Trainer<T>& trainer
   std::vector<std::pair<std::string, std::string>> rows = {
       {"task", fmt::format("{}: {} examples to train on, {} to validate, {} to test", config.task,
                            size(Split::train), size(Split::validation), size(Split::test))},
-      {"model", fmt::format("{}: {} layer{}, width {}, {} head{}, {} parameters", m.kind, m.layers,
-                            plural(m.layers), m.width, m.heads, plural(m.heads),
-                            grouped(trainer.parameters().count()))},
+      {"model",
+       fmt::format("{}: {} layer{}, width {}{}, {} parameters", m.kind, m.layers, plural(m.layers),
+                   m.width, detail_of(m), grouped(trainer.parameters().count()))},
       {"optimizer", fmt::format("{}, lr {:g} {}, {} warm-up steps", config.optim.name,
                                 config.optim.lr, config.schedule.name, config.schedule.warmup)},
       {"run",

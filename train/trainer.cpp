@@ -37,7 +37,10 @@ OptimizerSettings settings(const OptimConfig& config) {
 }
 
 std::size_t count_tokens(const Batch& batch) {
-  if (!batch.mask) return batch.ids.dimension() == 2 ? batch.ids.size() : batch.size;
+  if (!batch.mask) {
+    if (batch.ids.dimension() == 2) return batch.ids.size();
+    return batch.features.dimension() == 3 ? batch.size * batch.features.shape()[1] : batch.size;
+  }
   return std::size_t(std::count(batch.mask->data(), batch.mask->data() + batch.mask->size(), 1));
 }
 
@@ -45,13 +48,13 @@ std::size_t count_tokens(const Batch& batch) {
 
 template <class T>
 Metrics evaluate(const SequenceModel<T>& model, const Dataset& dataset, const TaskShape& shape,
-                 std::size_t batch, const Context& context) {
+                 const Objective& objective, std::size_t batch, const Context& context) {
   const NoGrad no_grad;
   Metrics metrics;
   Loader loader(dataset, shape, {.batch = batch});
   for (std::size_t i = loader.batches_per_epoch(); i > 0; --i) {
     const Batch b = loader.next();
-    metrics.add(model(BatchInput<T>(b).input(), context).value(), b.targets);
+    metrics.add(model(BatchInput<T>(b).input(), context).value(), b, objective);
   }
   return metrics;
 }
@@ -61,6 +64,7 @@ Trainer<T>::Trainer(const Config& config, const Checkpoint* checkpoint)
     : config_(config),
       task_(make_task(config)),
       shape_(task_->shape()),
+      objective_(make_objective(config.train, shape_)),
       train_(task_->dataset(Split::train)),
       parameters_(config.train.seed),
       model_(make_model<T>(config.model, shape_, parameters_)),
@@ -110,15 +114,14 @@ std::pair<Variable<T>, Variable<T>> Trainer<T>::forward(const ModelInput<T>& inp
     logits = (*model_)(input, context);
   }
   const Region region("loss");
-  const CrossEntropy how{kIgnore, config_.train.label_smoothing, {}, std::max(1.0, targets)};
-  return {logits, cross_entropy(logits, batch.targets, how)};
+  return {logits, mean_loss(objective_, logits, batch, std::max(1.0, targets))};
 }
 
 template <class T>
 StepReport Trainer<T>::train_step(std::optional<double> lr) {
   const std::vector<Batch> batches = held_.empty() ? next_batches() : held_;  // one logical batch
   double targets = 0;
-  for (const Batch& batch : batches) targets += double(count_targets(batch.targets));
+  for (const Batch& batch : batches) targets += double(count_targets(batch));
   StepReport report;
   report.step = step_ + 1;
   report.lr = lr ? *lr : schedule_(step_);
@@ -135,7 +138,7 @@ StepReport Trainer<T>::train_step(std::optional<double> lr) {
     }
     report.loss += double(loss.value().data()[0]);
     report.tokens += count_tokens(batch);
-    if (log) report.metrics.add(logits.value(), batch.targets);
+    if (log) report.metrics.add(logits.value(), batch, objective_);
     context.first_sample += std::uint32_t(batch.size);
   }
 
@@ -162,7 +165,7 @@ void Trainer<T>::validate(TrainerHooks& hooks) {
 
 template <class T>
 Metrics Trainer<T>::evaluate(Split split) const {
-  return xgrad::evaluate(*model_, *task_->dataset(split), shape_, config_.train.batch);
+  return xgrad::evaluate(*model_, *task_->dataset(split), shape_, objective_, config_.train.batch);
 }
 
 template <class T>
@@ -203,7 +206,7 @@ void Trainer<T>::restore(const Checkpoint& checkpoint) {
 
 #define XGRAD_INSTANTIATE(T)                                                           \
   template Metrics evaluate(const SequenceModel<T>&, const Dataset&, const TaskShape&, \
-                            std::size_t, const Context&);                              \
+                            const Objective&, std::size_t, const Context&);            \
   template class Trainer<T>;
 XGRAD_FOR_EACH_TRAINING_SCALAR(XGRAD_INSTANTIATE)
 

@@ -22,7 +22,7 @@ struct StepReport {
   double loss = 0;         ///< of the step's batch, before the update
   double lr = 0;
   double grad_norm = 0;    ///< before clipping
-  std::size_t tokens = 0;  ///< tokens read, padding not counted; of images, the images
+  std::size_t tokens = 0;  ///< tokens or vectors read, padding not counted; of images, the images
   Metrics metrics;         ///< of the step's batch; filled on every log.every-th step
 };
 
@@ -40,7 +40,7 @@ class TrainerHooks {
 /// Loss and metrics of a model on a whole data set, without dropout.
 template <class T>
 Metrics evaluate(const SequenceModel<T>& model, const Dataset& dataset, const TaskShape& shape,
-                 std::size_t batch, const Context& context = {});
+                 const Objective& objective, std::size_t batch, const Context& context = {});
 
 /// Trains the model of a config. T is float or double.
 ///
@@ -91,6 +91,7 @@ class Trainer {
   Config config_;
   std::unique_ptr<Task> task_;
   TaskShape shape_;
+  Objective objective_;
   std::unique_ptr<Dataset> train_;
   Parameters<T> parameters_;
   std::unique_ptr<SequenceModel<T>> model_;

@@ -56,6 +56,50 @@ TEST(Collate, OfNothingIsAnError) {
   EXPECT_THROW(collate({}, kTokens), DataError);
 }
 
+const TaskShape kVectors = {.input = InputKind::vectors,
+                            .output = OutputKind::tokens,
+                            .max_length = 3,
+                            .classes = 1,
+                            .features = 2,
+                            .target = TargetKind::numbers};
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+TEST(Collate, S2_15_S4_3_VectorsSideBySide) {
+  const Batch batch = collate(
+      {{.features = {1, 2, 3, 4}, .values = {0.5f, kNan}}, {.features = {5, 6}, .values = {-7}}},
+      kVectors);
+  EXPECT_EQ(batch.features, (Tensor<float>{{{1, 2}, {3, 4}}, {{5, 6}, {0, 0}}}));
+  ASSERT_TRUE(batch.mask);
+  EXPECT_EQ(*batch.mask, (Mask{{1, 1}, {1, 0}}));
+  EXPECT_EQ(batch.values, (Tensor<float>{{{0.5f}, {0}}, {{-7}, {0}}}));
+  ASSERT_TRUE(batch.valid);
+  EXPECT_EQ(*batch.valid, (Mask{{{1}, {0}}, {{1}, {0}}}));
+  EXPECT_FALSE(batch.adjacency);
+}
+
+TEST(Collate, S4_8_NumbersOfASequence) {
+  TaskShape shape = kVectors;
+  shape.output = OutputKind::sequence;
+  shape.classes = 2;
+  const Batch all = collate({{.features = {1, 2}, .values = {3, 4}}}, shape);
+  EXPECT_EQ(all.values, (Tensor<float>{{3, 4}}));
+  EXPECT_FALSE(all.valid);
+  const Batch none = collate({{.features = {1, 2}}}, shape);  // to predict
+  EXPECT_EQ(none.values, (Tensor<float>{{0, 0}}));
+  EXPECT_EQ(*none.valid, (Mask{{0, 0}}));
+}
+
+TEST(Collate, S4_4_NeighboursAreThoseWithAnEdge) {
+  TaskShape shape = kLabels;
+  shape.graph = true;
+  const Batch batch = collate({{.ids = {1, 2, 3}, .targets = {1}, .edges = {{0, 2}}},
+                               {.ids = {4, 5}, .targets = {0}, .edges = {{1, 0}}}},
+                              shape);
+  ASSERT_TRUE(batch.adjacency);
+  EXPECT_EQ(*batch.adjacency, (Mask{{{1, 0, 1}, {0, 1, 0}, {1, 0, 1}},  //
+                                    {{1, 1, 0}, {1, 1, 0}, {0, 0, 0}}}));
+}
+
 std::string error_of(const Example& example, const TaskShape& shape) {
   try {
     check_example(example, shape, 3);
@@ -77,6 +121,37 @@ TEST(CheckExample, NamesWhatDoesNotFit) {
   EXPECT_EQ(error_of({{1, 2}, {}, {1, 1}}, kLabels), "example 3: has 2 targets, expected 1");
   EXPECT_EQ(error_of({{1, 2}, {}, {2}}, kLabels), "example 3: target 0 is 2, must be below 2");
   EXPECT_EQ(error_of({{1, 2}, {}, {-1}}, kLabels), "example 3: target 0 is -1, must be below 2");
+}
+
+TEST(CheckExample, NamesWhatDoesNotFitInVectorsAndNumbers) {
+  const auto said = [](const Example& example) { return error_of(example, kVectors); };
+  EXPECT_EQ(said({.features = {1, 2, 3, 4}, .values = {0, kNan}}), "none");
+  EXPECT_EQ(said({.features = {1, 2, 3, 4}}), "none");
+  EXPECT_EQ(said({}), "example 3: has no vectors");
+  EXPECT_EQ(said({.features = {1, 2, 3}}), "example 3: has 3 numbers, expected vectors of 2");
+  EXPECT_EQ(said({.features = std::vector<float>(8)}),
+            "example 3: has 4 vectors, the longest may have 3");
+  EXPECT_EQ(said({.features = {1, 2, 3, kNan}}), "example 3: number 1 of vector 1 is not finite");
+  EXPECT_EQ(said({.features = {1, 2}, .values = {1, 2}}),
+            "example 3: has 2 target numbers, expected 1");
+  EXPECT_EQ(said({.features = {1, 2}, .values = {std::numeric_limits<float>::infinity()}}),
+            "example 3: target number 0 is inf, must be finite");
+  EXPECT_EQ(said({.features = {1, 2}, .targets = {1}}),
+            "example 3: has classes as targets, expected numbers");
+  TaskShape binary = kVectors;
+  binary.target = TargetKind::binary;
+  EXPECT_EQ(error_of({.features = {1, 2}, .values = {1.5f}}, binary),
+            "example 3: target number 0 is 1.5, must be between 0 and 1");
+  EXPECT_EQ(error_of({.ids = {1}, .targets = {1}, .values = {1}}, kLabels),
+            "example 3: has numbers as targets, expected classes");
+}
+
+TEST(CheckExample, S4_4_NamesAnEdgeThatDoesNotFit) {
+  const Example example{.ids = {1, 2}, .targets = {1}, .edges = {{0, 1}, {1, 2}}};
+  EXPECT_EQ(error_of(example, kLabels), "example 3: has edges, but the task has none");
+  TaskShape graph = kLabels;
+  graph.graph = true;
+  EXPECT_EQ(error_of(example, graph), "example 3: edge 1 is 1 - 2, must be between tokens below 2");
 }
 
 TEST(CheckExample, NamesWhatDoesNotFitInAnImage) {

@@ -1,4 +1,4 @@
-"""Writes torch_ops.txt and torch_models.txt: what PyTorch computes in float64.
+"""Writes torch_ops.txt, torch_models.txt and torch_losses.txt: what PyTorch computes in float64.
 
     /usr/bin/python3 make_torch.py      # Debian's python3-torch
 
@@ -134,10 +134,28 @@ def models(write):
           patch=2, channels=3, length=6, **common)
 
 
+def losses(write):
+    torch.manual_seed(2)  # whatever the parts before draw
+    functions = dict(mse=F.mse_loss, l1=F.l1_loss, huber=lambda x, y, **how: F.huber_loss(x, y, delta=0.7, **how),
+                     binary=F.binary_cross_entropy_with_logits)
+    for name, function in functions.items():
+        for mask in (None, torch.tensor([[1, 1, 0, 1], [0, 1, 1, 1], [1, 0, 0, 1]])):
+            def mean(x, target):
+                if mask is None:
+                    return function(x, target)
+                return (function(x, target, reduction="none") * mask).sum() / mask.sum()
+
+            target = rounded(3, 4)
+            if name == "binary":
+                target = target.detach().sigmoid().requires_grad_()
+            op(write, name if mask is None else f"{name}.masked", mean, x=rounded(3, 4, scale=2.0), target=target,
+               constants={} if mask is None else dict(mask=mask))
+
+
 def main():
     torch.set_default_dtype(torch.float64)
     torch.manual_seed(1)
-    for name, part in (("torch_ops.txt", ops), ("torch_models.txt", models)):
+    for name, part in (("torch_ops.txt", ops), ("torch_models.txt", models), ("torch_losses.txt", losses)):
         writer = Writer(name, HERE)
         part(writer)
         writer.file.close()

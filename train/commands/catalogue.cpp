@@ -22,20 +22,33 @@ namespace {
 
 constexpr std::size_t kExamples = 3;
 
+void show_accuracies(const Task& task) {
+  const Baseline baseline = measure_baseline(task);
+  fmt::print("\naccuracy on the validation split\n");
+  fmt::print("  {:<32} {:.3f}\n", "always the most frequent class", *baseline.majority);
+  if (baseline.own_token) {
+    fmt::print("  {:<32} {:.3f}\n", "from each token alone", *baseline.own_token);
+  }
+  if (const auto best = task.ceiling(Split::validation)) {
+    fmt::print("  {:<32} {:.3f}, at a loss of {:.3f}\n", "the best there can be", best->accuracy,
+               best->loss);
+  }
+}
+
+void show_errors(const Task& task) {
+  fmt::print("\nmean square error on the validation split\n");
+  fmt::print("  {:<32} {:.4g}\n", "always the mean", measure_variance(task));
+  if (const auto best = task.ceiling(Split::validation)) {
+    fmt::print("  {:<32} {:.4g}\n", "the best there can be", best->loss);
+  }
+}
+
 // What is known of a task's default form before any model is trained, and what it looks like.
 void show_data(const Task& task) {
   try {
     const TaskShape shape = task.shape();
-    const Baseline baseline = measure_baseline(task);
-    fmt::print("\naccuracy on the validation split\n");
-    fmt::print("  {:<32} {:.3f}\n", "always the most frequent class", baseline.majority);
-    if (baseline.own_token) {
-      fmt::print("  {:<32} {:.3f}\n", "from each token alone", *baseline.own_token);
-    }
-    if (const auto best = task.ceiling(Split::validation)) {
-      fmt::print("  {:<32} {:.3f}, at a loss of {:.3f}\n", "the best there can be", best->accuracy,
-                 best->loss);
-    }
+    if (shape.target == TargetKind::classes) show_accuracies(task);
+    if (shape.target == TargetKind::numbers) show_errors(task);
     fmt::print("\ntraining examples\n");
     const auto train = task.dataset(Split::train);
     for (std::size_t i = 0; i < std::min(kExamples, train->size()); ++i) {

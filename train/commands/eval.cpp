@@ -16,7 +16,7 @@ int eval(const EvalArguments& arguments) {
   const Metrics metrics = with_precision(source.config, [&]<class T>() {
     const LoadedModel<T> loaded(source);
     return evaluate(*loaded.model, *loaded.task->dataset(split), loaded.shape,
-                    source.config.train.batch);
+                    make_objective(source.config.train, loaded.shape), source.config.train.batch);
   });
   if (arguments.json) {
     fmt::print("{}\n", metrics_row(source.checkpoint.step, arguments.split, metrics));

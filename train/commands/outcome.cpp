@@ -2,21 +2,21 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include <xgrad/train/metrics_log.hpp>
 
 namespace xgrad::commands {
 
-namespace {
-
-std::string with_error(const RatioMean& value) {
-  return fmt::format("{:.4f} ± {:.4f}", value.mean(), value.standard_error());
-}
-
-}  // namespace
-
 std::string summary(const Metrics& metrics) {
-  return fmt::format("loss {}, accuracy {}, exact match {}", with_error(metrics.loss),
-                     with_error(metrics.accuracy), with_error(metrics.exact));
+  std::string text;
+  for (const Figure& figure : metrics.figures()) {
+    std::string name = figure.name;
+    std::replace(name.begin(), name.end(), '_', ' ');
+    text += fmt::format("{}{} {:.4f} ± {:.4f}", text.empty() ? "" : ", ", name, figure.value,
+                        figure.standard_error);
+  }
+  return text;
 }
 
 int report(const Outcome& outcome, bool json) {

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <cmath>
 #include <iostream>
 #include <limits>
 
@@ -12,8 +13,8 @@ namespace xgrad::commands {
 
 namespace {
 
-// One line for one input: its classes, without those of positions that the task asks nothing of; or
-// its logits with as many digits as give a number back exactly.
+// One line for one input: its classes, numbers or yes (1) and no (0), without those of positions
+// that the task asks nothing of; or its outputs with as many digits as give a number back exactly.
 template <class T>
 std::string answer(const Tensor<T>& logits, const Example& example, const TaskShape& shape,
                    bool raw) {
@@ -23,6 +24,12 @@ std::string answer(const Tensor<T>& logits, const Example& example, const TaskSh
     constexpr int digits = std::numeric_limits<T>::max_digits10;
     for (std::size_t i = 0; i < logits.size(); ++i) {
       add(fmt::format("{:.{}g}", logits.data()[i], digits));
+    }
+  } else if (shape.target != TargetKind::classes) {
+    for (std::size_t i = 0; i < logits.size(); ++i) {
+      if (i < example.values.size() && std::isnan(example.values[i])) continue;
+      const double x = double(logits.data()[i]);
+      add(shape.target == TargetKind::numbers ? fmt::format("{:.6g}", x) : x > 0 ? "1" : "0");
     }
   } else {
     const Ids classes = argmax(logits);

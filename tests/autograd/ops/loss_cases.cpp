@@ -57,34 +57,79 @@ OpCase cross_entropy_case(const Kind& kind) {
           .wrong_calls = wrong_cross_entropies()};
 }
 
-OpCase mse_loss_case() {
-  return {.op = "mse_loss",
-          .sample =
-              [](const Rng& rng, std::size_t n) {
-                const Shape shape{random_size(rng / "B", 1, 3), n};
-                return Sample(
-                    [](const auto& x) { return mse_loss(x[0], x[1]); },
-                    {random_tensor(shape, rng / "x"), random_tensor(shape, rng / "y", 1.5, 3)});
-              },
-          .wrong_calls = {[] {
-                            mse_loss(V(full({2, 3}, 1.0)), V(full({3}, 1.0)));
+// Calls with x, y and a LossMean.
+template <class F>
+OpCase elementwise_case(const char* op, const char* variant, F f, double low, double high,
+                        bool masked) {
+  const auto sample = [=](const Rng& rng, std::size_t n) {
+    const Shape shape{random_size(rng / "B", 1, 3), n};
+    LossMean options;
+    if (masked) {
+      Mask mask = random_mask(shape, rng / "mask");
+      mask.data()[0] = 1;
+      options.mask = std::make_shared<Mask>(mask);
+    }
+    if (rng.uniform(99) < 0.3) options.normalizer = 5;
+    return Sample([=](const auto& x) { return f(x[0], x[1], options); },
+                  {random_tensor(shape, rng / "x"), random_tensor(shape, rng / "y", low, high)});
+  };
+  const LossMean none, narrow{.mask = std::make_shared<Mask>(full<std::uint8_t>({3}, 1))};
+  return {.op = op,
+          .variant = variant,
+          .sample = sample,
+          .wrong_calls = {[=] {
+                            f(ones({2, 3}), ones({3}), none);
                           },
-                          [] {
-                            mse_loss(V(full({2, 1}, 1.0)), V(full({2}, 1.0)));
+                          [=] {
+                            f(ones({2, 1}), ones({2}), none);
+                          },
+                          [=] {
+                            f(ones({2, 3}), ones({2, 3}), narrow);
                           }}};
+}
+
+// x lies in [-1, 1], so y keeps away from the kinks of l1 at y = x and of huber at |y - x| = delta.
+std::vector<OpCase> elementwise_cases() {
+  const auto mse = [](const auto& x, const auto& y, const LossMean& options) {
+    return mse_loss(x, y, options);
+  };
+  const auto l1 = [](const auto& x, const auto& y, const LossMean& options) {
+    return l1_loss(x, y, options);
+  };
+  const auto huber = [](double delta) {
+    return [delta](const auto& x, const auto& y, const LossMean& options) {
+      return huber_loss(x, y, delta, options);
+    };
+  };
+  const auto binary = [](const auto& x, const auto& y, const LossMean& options) {
+    return binary_cross_entropy_with_logits(scale(x, 4), y, options);
+  };
+  OpCase refused = elementwise_case("huber_loss", "", huber(6), 1.2, 4, false);
+  refused.wrong_calls.push_back([] { huber_loss(ones({2}), ones({2}), 0); });
+  return {refused,
+          elementwise_case("mse_loss", "", mse, 1.5, 3, false),
+          elementwise_case("mse_loss", "masked", mse, -1, 1, true),
+          elementwise_case("l1_loss", "", l1, 1.2, 3, false),
+          elementwise_case("l1_loss", "masked", l1, -3, -1.2, true),
+          elementwise_case("huber_loss", "line", huber(0.05), 1.2, 3, false),
+          elementwise_case("huber_loss", "masked", huber(0.05), -3, -1.2, true),
+          elementwise_case("binary_cross_entropy_with_logits", "", binary, 0, 1, false),
+          elementwise_case("binary_cross_entropy_with_logits", "masked", binary, 0, 1, true)};
 }
 
 }  // namespace
 
 std::vector<OpCase> loss_cases() {
-  return {
-      cross_entropy_case({.variant = ""}),
-      cross_entropy_case({.variant = "ignoring", .ignoring = true}),
-      cross_entropy_case({.variant = "smooth", .smoothing = 0.1}),
-      cross_entropy_case({.variant = "weighted", .weighted = true, .ignoring = true}),
-      cross_entropy_case({.variant = "all", .smoothing = 0.3, .weighted = true, .ignoring = true}),
-      cross_entropy_case({.variant = "wide", .smoothing = 0.1, .range = 40}),
-      mse_loss_case()};
+  std::vector<OpCase> cases = elementwise_cases();
+  for (const Kind& kind :
+       {Kind{.variant = ""}, Kind{.variant = "ignoring", .ignoring = true},
+        Kind{.variant = "smooth", .smoothing = 0.1},
+        Kind{.variant = "weighted", .weighted = true, .ignoring = true},
+        Kind{.variant = "all", .smoothing = 0.3, .weighted = true, .ignoring = true},
+        Kind{.variant = "wide", .smoothing = 0.1, .range = 40}}) {
+    cases.push_back(cross_entropy_case(kind));
+  }
+  return cases;
 }
 
 }  // namespace xgrad::test

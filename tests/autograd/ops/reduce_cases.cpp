@@ -1,4 +1,4 @@
-// sum, mean, masked_mean.
+// sum, mean, masked_mean, masked_max.
 #include "autograd/op_table.hpp"
 
 namespace xgrad::test {
@@ -54,6 +54,34 @@ OpCase masked_mean_case() {
           .terms = 2};
 }
 
+// No two tokens are near each other in any feature.
+Sample masked_max_sample(const Rng& rng, std::size_t n) {
+  const Shape shape{random_size(rng / "b", 1, 3), random_size(rng / "n", 1, 4), n};
+  auto mask =
+      std::make_shared<Mask>(random_mask({shape[0], shape[1]}, rng / "mask", rng.uniform(0)));
+  mask->data()[rng.below(mask->size(), 1)] = 1;
+  if (rng.uniform(2) < 0.3) mask = nullptr;
+  Tensor<double> x = random_tensor(shape, rng / "x", -0.1, 0.1);
+  for (std::size_t b = 0; b < shape[0]; ++b) {
+    for (std::size_t j = 0; j < n; ++j) {
+      const auto order = (rng / "order" / b / j).permutation(shape[1]);
+      for (std::size_t t = 0; t < shape[1]; ++t) x(b, t, j) += 0.5 * double(order[t]) - 0.8;
+    }
+  }
+  return Sample([mask](const auto& in) { return masked_max(in[0], mask); }, {x});
+}
+
+OpCase masked_max_case() {
+  const auto mask = [](const Shape& shape) {
+    return std::make_shared<const Mask>(full<std::uint8_t>(shape, 1));
+  };
+  const auto rank = [] { masked_max(ones({2, 3})); };
+  const auto extents = [=] { masked_max(ones({2, 3, 4}), mask({3, 2})); };
+  const auto mask_rank = [=] { masked_max(ones({2, 3, 4}), mask({2, 3, 4})); };
+  return {
+      .op = "masked_max", .sample = masked_max_sample, .wrong_calls = {rank, extents, mask_rank}};
+}
+
 }  // namespace
 
 std::vector<OpCase> reduce_cases() {
@@ -63,6 +91,7 @@ std::vector<OpCase> reduce_cases() {
       over_all("mean", [](const auto& x) { return mean(x[0]); }),
       over_axis("mean", [](const auto& x, std::size_t axis) { return mean(x, axis); }),
       masked_mean_case(),
+      masked_max_case(),
   };
 }
 
