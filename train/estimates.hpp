@@ -2,9 +2,16 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <vector>
 
 namespace xgrad {
+
+/// One number of a report.
+struct Figure {
+  std::string name;
+  double value = 0, standard_error = 0;
+};
 
 /// A mean over targets whose samples are independent but whose targets within a sample are not: sum
 /// x / sum n.

@@ -9,12 +9,6 @@
 
 namespace xgrad {
 
-/// One number of a report.
-struct Figure {
-  std::string name;
-  double value = 0, standard_error = 0;
-};
-
 /// What is reported of a split or a batch. Sums in double, in the order of the samples.
 struct Metrics {
   TargetKind target = TargetKind::classes;  ///< of what was added last

@@ -7,15 +7,50 @@ namespace xgrad {
 
 using Row = nlohmann::ordered_json;
 
-std::string metrics_row(std::uint64_t step, const std::string& split, const Metrics& metrics,
-                        std::optional<double> lr, std::optional<double> grad_norm) {
+namespace {
+
+void put(Row& row, const std::string& name, double value, double standard_error) {
+  row[name] = value;
+  row[name + "_se"] = standard_error;
+}
+
+void put(Row& row, const std::string& name, const RatioMean& mean) {
+  put(row, name, mean.mean(), mean.standard_error());
+}
+
+Row metrics_of(std::uint64_t step, const std::string& split, const Metrics& metrics) {
   Row row = {{"step", step}, {"split", split}};
   for (const Figure& figure : metrics.figures()) {
-    row[figure.name] = figure.value;
-    row[figure.name + "_se"] = figure.standard_error;
+    put(row, figure.name, figure.value, figure.standard_error);
   }
+  return row;
+}
+
+}  // namespace
+
+std::string metrics_row(std::uint64_t step, const std::string& split, const Metrics& metrics,
+                        std::optional<double> lr, std::optional<double> grad_norm) {
+  Row row = metrics_of(step, split, metrics);
   if (lr) row["lr"] = *lr;
   if (grad_norm) row["grad_norm"] = *grad_norm;
+  return row.dump();
+}
+
+std::string report_row(std::uint64_t step, const std::string& split, const Metrics& metrics,
+                       const ClassReport& report, const std::vector<std::string>& names) {
+  Row row = metrics_of(step, split, metrics);
+  const Figure f1 = report.macro_f1();
+  put(row, f1.name, f1.value, f1.standard_error);
+  for (std::size_t c = 0; c < report.classes(); ++c) {
+    Row of = {{"class", names[c]}, {"targets", report.recall(c).count()}};
+    put(of, "precision", report.precision(c));
+    put(of, "recall", report.recall(c));
+    put(of, "f1", report.f1(c));
+    row["classes"].push_back(of);
+    Row counts;
+    for (std::size_t g = 0; g < report.classes(); ++g) counts.push_back(report.confusion(c, g));
+    row["confusion"].push_back(counts);
+  }
   return row.dump();
 }
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include <xgrad/train/class_report.hpp>
 #include <xgrad/train/metrics.hpp>
 
 namespace xgrad {
@@ -14,6 +15,11 @@ namespace xgrad {
 /// and gradient norm for training rows.
 std::string metrics_row(std::uint64_t step, const std::string& split, const Metrics& metrics,
                         std::optional<double> lr = {}, std::optional<double> grad_norm = {});
+
+/// A row of metrics with what is known of each class: "macro_f1" with its error, "classes", an
+/// object a class, and "confusion", a row a class of targets, a column a class of guesses.
+std::string report_row(std::uint64_t step, const std::string& split, const Metrics& metrics,
+                       const ClassReport& report, const std::vector<std::string>& names);
 
 /// {"step": 100, "seconds": ..., "tokens_per_second": ...}
 std::string timing_row(std::uint64_t step, double seconds, double tokens_per_second);

@@ -49,13 +49,11 @@ std::size_t count_tokens(const Batch& batch) {
 template <class T>
 Metrics evaluate(const SequenceModel<T>& model, const Dataset& dataset, const TaskShape& shape,
                  const Objective& objective, std::size_t batch, const Context& context) {
-  const NoGrad no_grad;
   Metrics metrics;
-  Loader loader(dataset, shape, {.batch = batch});
-  for (std::size_t i = loader.batches_per_epoch(); i > 0; --i) {
-    const Batch b = loader.next();
-    metrics.add(model(BatchInput<T>(b).input(), context).value(), b, objective);
-  }
+  for_each_output(
+      model, dataset, shape, batch,
+      [&](const Tensor<T>& outputs, const Batch& b) { metrics.add(outputs, b, objective); },
+      context);
   return metrics;
 }
 

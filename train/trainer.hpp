@@ -37,6 +37,18 @@ class TrainerHooks {
   virtual bool take_save() { return false; }
 };
 
+/// Calls f(outputs, batch) for every batch of a data set, in order and without dropout.
+template <class T, class F>
+void for_each_output(const SequenceModel<T>& model, const Dataset& dataset, const TaskShape& shape,
+                     std::size_t batch, const F& f, const Context& context = {}) {
+  const NoGrad no_grad;
+  Loader loader(dataset, shape, {.batch = batch});
+  for (std::size_t i = loader.batches_per_epoch(); i > 0; --i) {
+    const Batch b = loader.next();
+    f(model(BatchInput<T>(b).input(), context).value(), b);
+  }
+}
+
 /// Loss and metrics of a model on a whole data set, without dropout.
 template <class T>
 Metrics evaluate(const SequenceModel<T>& model, const Dataset& dataset, const TaskShape& shape,

@@ -6,6 +6,7 @@
 namespace xgrad {
 
 TaskEntry addition_task();
+TaskEntry ar2_task();
 TaskEntry copy_task();
 TaskEntry dyck_task();
 TaskEntry fashion_mnist_task();
@@ -16,11 +17,13 @@ TaskEntry induction_task();
 TaskEntry listops_task();
 TaskEntry majority_task();
 TaskEntry markov_task();
+TaskEntry mean_of_marked_task();
 TaskEntry modular_addition_task();
 TaskEntry most_frequent_task();
 TaskEntry mqar_task();
 TaskEntry needle_task();
 TaskEntry negation_task();
+TaskEntry next_value_task();
 TaskEntry parity_task();
 TaskEntry reverse_task();
 TaskEntry rotate_task();

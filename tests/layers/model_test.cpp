@@ -6,11 +6,13 @@
 #include <xgrad/layers/encoder_model.hpp>
 #include <xgrad/layers/patches.hpp>
 
+#include "layers/models.hpp"
 #include "support/gradients.hpp"
 
 namespace xgrad {
 namespace {
 
+using test::lengths;
 using test::random_ids;
 using test::random_tensor;
 
@@ -32,14 +34,6 @@ EncoderModelOptions image_options() {
   EncoderModelOptions o = token_options(Pool::cls);
   o.input = {.patch = 2, .height = 4, .width = 6, .channels = 3};
   return o;
-}
-
-std::shared_ptr<const Mask> lengths(const std::vector<std::size_t>& lengths, std::size_t tokens) {
-  auto mask = std::make_shared<Mask>(empty<std::uint8_t>({lengths.size(), tokens}));
-  for (std::size_t b = 0; b < lengths.size(); ++b) {
-    for (std::size_t n = 0; n < tokens; ++n) mask->data()[b * tokens + n] = n < lengths[b];
-  }
-  return mask;
 }
 
 // A loss of a token or image model in any scalar, for the gradient checker.
@@ -124,9 +118,27 @@ TEST(Model, GradientsWithPositionsOfEveryKind) {
 TEST(Model, GradientsOfPooledHeads) {
   const Ids ids = random_ids({3, 5}, kRng, 7);
   const Ids targets = random_ids({3}, kRng / "classes", 3);
-  for (const Pool pool : {Pool::cls, Pool::mean}) {
+  for (const Pool pool : {Pool::cls, Pool::mean, Pool::max, Pool::attention}) {
+    SCOPED_TRACE(testing::Message() << "pool " << int(pool));
     expect_gradients(token_options(pool), &ids, nullptr, lengths({5, 4, 2}, 5), targets);
   }
+}
+
+TEST(Model, S4_2_GradientsOfOneHotInput) {
+  const Ids ids = random_ids({3, 5}, kRng, 7);
+  EncoderModelOptions options = token_options(Pool::mean);
+  options.input.one_hot = true;
+  expect_gradients(options, &ids, nullptr, lengths({5, 4, 2}, 5),
+                   random_ids({3}, kRng / "classes", 3));
+}
+
+TEST(Model, S2_15_GradientsOfAModelOfVectors) {
+  const Tensor<double> vectors = random_tensor({3, 5, 4}, kRng);
+  EncoderModelOptions options = token_options(Pool::cls);
+  options.input = {.max_length = 5};
+  options.input.vector = 4;
+  expect_gradients(options, nullptr, &vectors, lengths({5, 4, 2}, 5),
+                   random_ids({3}, kRng / "classes", 3));
 }
 
 TEST(Model, GradientsOfAnImageModel) {

@@ -1,5 +1,9 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include <xgrad/data/example_text.hpp>
+#include <xgrad/train/class_report.hpp>
 #include <xgrad/train/commands.hpp>
 #include <xgrad/train/commands/model.hpp>
 #include <xgrad/train/commands/outcome.hpp>
@@ -8,21 +12,78 @@
 
 namespace xgrad::commands {
 
+namespace {
+
+// Above so many classes a table of them tells nothing.
+constexpr std::size_t kMostClasses = 20;
+
+struct Scores {
+  Metrics metrics;
+  ClassReport classes;             // of no class, where there is no table of them
+  std::vector<std::string> names;  // of the classes
+};
+
+template <class T>
+Scores score(const RunSource& source, Split split) {
+  const LoadedModel<T> loaded(source);
+  const TaskShape& shape = loaded.shape;
+  const Objective objective = make_objective(source.config.train, shape);
+  const bool tabled = shape.target == TargetKind::classes && shape.classes <= kMostClasses;
+  Scores scores{{}, ClassReport(tabled ? shape.classes : 0), {}};
+  for (std::size_t c = 0; tabled && c < shape.classes; ++c) {
+    scores.names.push_back(class_text(std::int32_t(c), shape));
+  }
+  for_each_output(*loaded.model, *loaded.task->dataset(split), shape, source.config.train.batch,
+                  [&](const Tensor<T>& outputs, const Batch& batch) {
+                    scores.metrics.add(outputs, batch, objective);
+                    if (tabled) scores.classes.add(outputs, batch.targets);
+                  });
+  return scores;
+}
+
+std::string with_error(const RatioMean& mean) {
+  return fmt::format("{:.4f} ± {:.4f}", mean.mean(), mean.standard_error());
+}
+
+// A row a class: what it is worth, then its targets by what they were taken for.
+void print_classes(const Scores& scores) {
+  const ClassReport& report = scores.classes;
+  const Figure f1 = report.macro_f1();
+  fmt::print("macro F1 {:.4f} ± {:.4f}\n\n", f1.value, f1.standard_error);
+  std::size_t widest = 5;
+  for (const std::string& name : scores.names) widest = std::max(widest, name.size());
+  fmt::print("{:<{}}  {:>15}  {:>15}  {:>15}  {:>8}  taken for\n{:<{}}", "class", widest,
+             "precision", "recall", "F1", "targets", "", widest + 63);
+  for (const std::string& name : scores.names) fmt::print(" {:>6}", name);
+  fmt::print("\n");
+  for (std::size_t c = 0; c < report.classes(); ++c) {
+    fmt::print("{:<{}}  {}  {}  {}  {:>8}", scores.names[c], widest,
+               with_error(report.precision(c)), with_error(report.recall(c)),
+               with_error(report.f1(c)), report.recall(c).count());
+    for (std::size_t g = 0; g < report.classes(); ++g) fmt::print(" {:>6}", report.confusion(c, g));
+    fmt::print("\n");
+  }
+}
+
+}  // namespace
+
 int eval(const EvalArguments& arguments) {
   const RunSource source = find_run(arguments.run);
   const Split split = arguments.split == "train"        ? Split::train
                       : arguments.split == "validation" ? Split::validation
                                                         : Split::test;
-  const Metrics metrics = with_precision(source.config, [&]<class T>() {
-    const LoadedModel<T> loaded(source);
-    return evaluate(*loaded.model, *loaded.task->dataset(split), loaded.shape,
-                    make_objective(source.config.train, loaded.shape), source.config.train.batch);
-  });
+  const Scores scores =
+      with_precision(source.config, [&]<class T>() { return score<T>(source, split); });
+  const bool tabled = scores.classes.classes() > 0;
+  const std::uint64_t step = source.checkpoint.step;
   if (arguments.json) {
-    fmt::print("{}\n", metrics_row(source.checkpoint.step, arguments.split, metrics));
+    fmt::print("{}\n", tabled ? report_row(step, arguments.split, scores.metrics, scores.classes,
+                                           scores.names)
+                              : metrics_row(step, arguments.split, scores.metrics));
   } else {
-    fmt::print("{} (step {})\n{}  {}\n", source.file, source.checkpoint.step, arguments.split,
-               summary(metrics));
+    fmt::print("{} (step {})\n{}  {}\n", source.file, step, arguments.split,
+               summary(scores.metrics));
+    if (tabled) print_classes(scores);
   }
   return 0;
 }

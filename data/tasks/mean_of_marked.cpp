@@ -1,0 +1,56 @@
+#include <xgrad/data/drawn_vectors.hpp>
+#include <xgrad/data/tasks/entries.hpp>
+#include <xgrad/data/uniform_tokens.hpp>
+
+namespace xgrad {
+
+namespace {
+
+std::vector<OptionSpec> options() {
+  auto table = length_options();
+  table.push_back({"marks", 0.25, "Part of the vectors that is marked; one always is.", 0.01, 1.0});
+  table.push_back({"noise", 0.1, "Deviation of what is added to the mean.", 0.0, 100.0});
+  return table;
+}
+
+// A vector is a standard normal value, then 1 where it is marked, else 0.
+Example draw(const Rng& rng, std::size_t length, double marks, double noise) {
+  Example example;
+  const std::size_t first = (rng / "first").below(length, 0);
+  double sum = 0, count = 0;
+  for (std::size_t n = 0; n < length; ++n) {
+    const auto value = float((rng / "value").normal(n));
+    const bool marked = n == first || (rng / "mark").uniform(n) < marks;
+    example.features.insert(example.features.end(), {value, marked ? 1.0f : 0.0f});
+    if (!marked) continue;
+    sum += value;
+    count += 1;
+  }
+  example.values = {float(sum / count + noise * (rng / "noise").normal(0))};
+  return example;
+}
+
+}  // namespace
+
+TaskEntry mean_of_marked_task() {
+  return drawn_vectors_task(
+      "mean_of_marked", "The mean of the values whose vectors are marked, and some noise.",
+      "one head that attends to marks and to nothing else", options(), [](const Options& given) {
+        const Lengths lengths(given);
+        const double marks = get_double(given, "marks"), noise = get_double(given, "noise");
+        DrawnVectors task;
+        task.shape = {.input = InputKind::vectors,
+                      .output = OutputKind::sequence,
+                      .max_length = lengths.longest,
+                      .classes = 1,
+                      .features = 2,
+                      .target = TargetKind::numbers};
+        task.draw = [=](const Rng& rng) { return draw(rng, lengths.draw(rng), marks, noise); };
+        task.best = [=](const std::vector<float>&) {
+          return Synthetic::Best{.loss = noise * noise, .targets = 1};
+        };
+        return task;
+      });
+}
+
+}  // namespace xgrad

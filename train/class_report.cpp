@@ -1,0 +1,80 @@
+#include <xgrad/train/class_report.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+#include <xgrad/autograd/scalar.hpp>
+#include <xgrad/data/batch.hpp>
+#include <xgrad/train/metrics.hpp>
+
+namespace xgrad {
+
+ClassReport::ClassReport(std::size_t classes) : classes_(classes), confusion_(classes * classes) {}
+
+template <class T>
+void ClassReport::add(const Tensor<T>& logits, const Ids& targets) {
+  const Ids guesses = argmax(logits);
+  const std::size_t samples = targets.shape()[0];
+  const std::size_t rows = samples == 0 ? 0 : targets.size() / samples;
+  for (std::size_t s = 0; s < samples; ++s) {
+    std::vector<Counts> counts;
+    const auto of = [&](std::size_t c) -> Counts& {
+      const auto found = std::find_if(counts.begin(), counts.end(),
+                                      [c](const Counts& known) { return known.c == c; });
+      if (found != counts.end()) return *found;
+      counts.push_back({.c = c});
+      return counts.back();
+    };
+    for (std::size_t i = s * rows; i < (s + 1) * rows; ++i) {
+      if (targets.data()[i] == kIgnore) continue;
+      const auto target = std::size_t(targets.data()[i]), guess = std::size_t(guesses.data()[i]);
+      ++confusion_[target * classes() + guess];
+      of(target).targets += 1;
+      of(guess).guesses += 1;
+      if (target == guess) of(target).both += 1;
+    }
+    end_sample(counts);
+  }
+}
+
+void ClassReport::end_sample(std::vector<Counts>& counts) {
+  for (const Counts& own : counts) {
+    Class& of = classes_[own.c];
+    if (own.guesses > 0) of.precision.add(own.both, own.guesses);
+    if (own.targets > 0) of.recall.add(own.both, own.targets);
+    of.f1.add(2 * own.both, own.guesses + own.targets);
+  }
+  if (!counts.empty()) samples_.push_back(std::move(counts));
+}
+
+std::uint64_t ClassReport::confusion(std::size_t target, std::size_t guess) const {
+  return confusion_[target * classes() + guess];
+}
+
+// To first order a sample moves the F1 of class c by (2 both - F1 (guesses + targets)) / sum
+// (guesses + targets), as in RatioMean, and the mean by the mean of these.
+Figure ClassReport::macro_f1() const {
+  double sum = 0, occurring = 0;
+  for (const Class& of : classes_) {
+    if (of.f1.count() == 0) continue;
+    sum += of.f1.mean();
+    occurring += 1;
+  }
+  double squares = 0;
+  for (const std::vector<Counts>& sample : samples_) {
+    double moved = 0;
+    for (const Counts& own : sample) {
+      const RatioMean& f1 = classes_[own.c].f1;
+      moved += (2 * own.both - f1.mean() * (own.guesses + own.targets)) / f1.count() / occurring;
+    }
+    squares += moved * moved;
+  }
+  const auto n = double(samples_.size());
+  return {"macro_f1", occurring == 0 ? 0 : sum / occurring,
+          n < 2 ? 0 : std::sqrt(n / (n - 1) * squares)};
+}
+
+#define XGRAD_INSTANTIATE(T) template void ClassReport::add(const Tensor<T>&, const Ids&);
+XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
+
+}  // namespace xgrad
