@@ -51,7 +51,8 @@ Variable<T> Parameters<T>::make(const std::string& name, const Shape& shape,
   init(values, shape, rng_ / name);
   Tensor<T> tensor = empty<T>(shape);
   std::transform(values.begin(), values.end(), tensor.data(), [](double v) { return T(v); });
-  return list_.emplace_back(name, Variable<T>(std::move(tensor), true)).variable;
+  const bool trains = !frozen_ || !frozen_(name);
+  return list_.emplace_back(name, Variable<T>(std::move(tensor), trains)).variable;
 }
 
 template <class T>

@@ -38,6 +38,9 @@ class Parameters {
 
   Scope<T> root();
 
+  /// Parameters made from now on whose names satisfy `frozen` require no gradient.
+  void freeze(std::function<bool(const std::string& name)> frozen) { frozen_ = std::move(frozen); }
+
   auto begin() const { return list_.begin(); }
   auto end() const { return list_.end(); }
   std::size_t size() const { return list_.size(); }
@@ -52,6 +55,7 @@ class Parameters {
   Variable<T> make(const std::string& name, const Shape& shape, const Initializer& init);
 
   Rng rng_;
+  std::function<bool(const std::string&)> frozen_;
   std::vector<Parameter<T>> list_;
 };
 

@@ -1,17 +1,11 @@
 #include <xgrad/optim/adam.hpp>
 
 #include <cmath>
-#include <limits>
 
 #include <xgrad/autograd/scalar.hpp>
+#include <xgrad/optim/subnormal.hpp>
 
 namespace xgrad {
-
-// A mean that decays without end would stay a subnormal number, with which processors are slow.
-template <class T>
-static T without_subnormals(T x) {
-  return std::abs(x) < std::numeric_limits<T>::min() ? T(0) : x;
-}
 
 template <class T>
 Adam<T>::Adam(const Parameters<T>& parameters, const OptimizerSettings& settings, Decay decay)
@@ -31,9 +25,9 @@ template <class T>
 void Adam<T>::update(const ParameterRun<T>& run) const {
   const OptimizerSettings& s = this->settings();
   const T decay1 = T(1 - s.beta1), beta2 = T(s.beta2), decay2 = T(1 - s.beta2), eps = T(s.eps);
-  const T step_size = step_size_, root_scale = root_scale_, grad_scale = grad_scale_;
+  const T step_size = step_size_ * T(run.lr), root_scale = root_scale_, grad_scale = grad_scale_;
   const T l2 = decay_ == Decay::gradient ? T(run.weight_decay) : T(0);
-  const T keep = decay_ == Decay::decoupled ? T(1 - lr_ * run.weight_decay) : T(1);
+  const T keep = decay_ == Decay::decoupled ? T(1 - lr_ * run.lr * run.weight_decay) : T(1);
   T* x = run.value;
   const T* g = run.grad;
   T* m = run.slots[0];
@@ -41,8 +35,8 @@ void Adam<T>::update(const ParameterRun<T>& run) const {
 #pragma omp simd
   for (std::size_t i = 0; i < run.size; ++i) {
     const T gi = grad_scale * g[i] + l2 * x[i];
-    const T mi = without_subnormals(m[i] + decay1 * (gi - m[i]));
-    const T vi = without_subnormals(beta2 * v[i] + decay2 * gi * gi);
+    const T mi = detail::without_subnormals(m[i] + decay1 * (gi - m[i]));
+    const T vi = detail::without_subnormals(beta2 * v[i] + decay2 * gi * gi);
     m[i] = mi;
     v[i] = vi;
     x[i] = keep * x[i] - step_size * mi / (std::sqrt(vi) * root_scale + eps);

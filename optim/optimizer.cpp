@@ -36,12 +36,30 @@ Optimizer<T>::Optimizer(const Parameters<T>& parameters, const OptimizerSettings
                         const std::vector<std::string>& slots)
     : parameters_(&parameters), settings_(settings), slot_count_(slots.size()) {
   check<Error>(slots.size() <= 2, "optimizer: at most 2 slots are supported, not ", slots.size());
+  std::vector<std::string> names;
+  for (const Parameter<T>& p : parameters) names.push_back(p.name);
+  check_groups(settings.groups, names);
   for (const std::string& slot : slots) {
     for (const Parameter<T>& p : parameters) {
+      if (!p.variable.requires_grad()) continue;
       state_.push_back({slot + "." + p.name, zeros<T>(p.variable.shape())});
     }
   }
-  for (const Parameter<T>& p : parameters) decays_.push_back(decays(p.name, p.variable.shape()));
+  for (const Parameter<T>& p : parameters) {
+    members_.push_back(member(p));
+    trainable_ += p.variable.requires_grad();
+  }
+}
+
+template <class T>
+typename Optimizer<T>::Member Optimizer<T>::member(const Parameter<T>& p) const {
+  Member member{trainable_, 0.0, 1.0};
+  if (decays(p.name, p.variable.shape())) member.weight_decay = settings_.weight_decay;
+  if (const ParameterGroup* group = group_of(settings_.groups, p.name)) {
+    member.lr = group->lr;
+    member.weight_decay = group->weight_decay.value_or(member.weight_decay);
+  }
+  return member;
 }
 
 template <class T>
@@ -71,16 +89,17 @@ ParameterRun<T> Optimizer<T>::whole(std::size_t i) {
   run.size = variable.value().size();
   run.value = variable.mutable_value().data();
   run.grad = variable.grad().data();
-  run.weight_decay = decays_[i] ? settings_.weight_decay : 0.0;
+  run.weight_decay = members_[i].weight_decay;
+  run.lr = members_[i].lr;
   for (std::size_t slot = 0; slot < slot_count_; ++slot) {
-    run.slots[slot] = state_[slot * parameters_->size() + i].tensor.data();
+    run.slots[slot] = state_[slot * trainable_ + members_[i].state].tensor.data();
   }
   return run;
 }
 
 template <class T>
 void Optimizer<T>::step(double lr, double grad_scale) {
-  check<Error>(parameters_->size() == decays_.size(), "optimizer: made for ", decays_.size(),
+  check<Error>(parameters_->size() == members_.size(), "optimizer: made for ", members_.size(),
                " parameters, but there are ", parameters_->size(), " now");
   if (!checked_) require_gradients();
   checked_ = true;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <xgrad/autograd/parameters.hpp>
+#include <xgrad/optim/groups.hpp>
 #include <xgrad/optim/row.hpp>
 
 namespace xgrad {
@@ -20,6 +21,9 @@ struct OptimizerSettings {
   double eps = 1e-8;
   double weight_decay = 0.0;  ///< for the parameters that decays() names
   double momentum = 0.0;
+  bool nesterov = false;
+  double alpha = 0.99;  ///< decay of RMSprop's mean of squared gradients
+  std::vector<ParameterGroup> groups = {};
 };
 
 /// Whether weight decay applies: to matrices that multiply features ("weight", "in_proj_weight",
@@ -41,6 +45,7 @@ struct ParameterRun {
   const T* grad;
   std::array<T*, 2> slots;  ///< of the state tensors, in the order of their names
   double weight_decay;      ///< 0 where decays() says no
+  double lr;                ///< factor of the learning rate
 };
 
 /// Base of all optimizers. Its whole state is steps() and state(), allocated at construction.
@@ -48,7 +53,8 @@ template <class T>
 class Optimizer {
  public:
   /// `slots` names up to two state tensors that each parameter gets, as PyTorch names them. Keeps a
-  /// pointer to `parameters`, which must have all its members by now.
+  /// pointer to `parameters`, which must have all its members by now. Parameters that require no
+  /// gradient get no state. Throws ConfigError when the pattern of a group matches nothing.
   Optimizer(const Parameters<T>& parameters, const OptimizerSettings& settings,
             const std::vector<std::string>& slots);
   virtual ~Optimizer() = default;
@@ -82,14 +88,22 @@ class Optimizer {
   virtual void update(const ParameterRun<T>& run) const = 0;
 
  private:
+  // What a parameter is updated with.
+  struct Member {
+    std::size_t state;  // of its first slot, in state_; the next ones follow every trainable_
+    double weight_decay;
+    double lr;
+  };
+
+  Member member(const Parameter<T>& p) const;
   void require_gradients() const;
   ParameterRun<T> whole(std::size_t i);
 
   const Parameters<T>* parameters_;
   OptimizerSettings settings_;
-  std::size_t slot_count_;
+  std::size_t slot_count_, trainable_ = 0;
   std::vector<OptimizerState<T>> state_;
-  std::vector<bool> decays_;
+  std::vector<Member> members_;  // one a parameter
   std::uint64_t steps_ = 0;
   bool checked_ = false;
   // Of the current step, kept for their memory.

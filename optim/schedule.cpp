@@ -8,26 +8,94 @@
 
 namespace xgrad {
 
-Schedule::Schedule(Shape shape, double lr, std::uint64_t steps, std::uint64_t warmup, double final)
-    : shape_(shape), lr_(lr), final_(final), steps_(steps), warmup_(warmup) {
+namespace {
+
+struct Entry {
+  const char* name;
+  Schedule::Shape shape;
+  std::vector<std::string> keys;
+};
+
+const std::vector<Entry>& table() {
+  using Shape = Schedule::Shape;
+  static const std::vector<Entry> entries = {
+      {"constant", Shape::constant, {}},
+      {"linear", Shape::linear, {"final"}},
+      {"cosine", Shape::cosine, {"final"}},
+      {"polynomial", Shape::polynomial, {"final", "power"}},
+      {"step", Shape::step, {"every", "gamma"}},
+      {"noam", Shape::noam, {}},
+      {"wsd", Shape::wsd, {"final", "decay"}},
+      {"one_cycle", Shape::one_cycle, {"final", "div"}},
+      {"plateau", Shape::plateau, {"final", "gamma", "patience"}},
+  };
+  return entries;
+}
+
+const Entry& find(const std::string& name) {
+  std::string known;
+  for (const Entry& entry : table()) {
+    if (entry.name == name) return entry;
+    known += std::string(known.empty() ? "" : ", ") + entry.name;
+  }
+  detail::fail<ConfigError>("there is no schedule '", name, "'; there are ", known);
+}
+
+// From 1 at p = 0 to 0 at p = 1.
+double half_cosine(double p) {
+  return (1 + std::cos(std::numbers::pi * p)) / 2;
+}
+
+}  // namespace
+
+Schedule::Schedule(Shape shape, double lr, std::uint64_t steps, std::uint64_t warmup,
+                   const ScheduleSettings& settings)
+    : shape_(shape), lr_(lr), settings_(settings), steps_(steps), warmup_(warmup) {
   check<ConfigError>(warmup <= steps, "schedule: warmup of ", warmup, " steps in a run of ", steps);
+  check<ConfigError>(shape != Shape::step || settings.every > 0,
+                     "schedule: step needs the number of steps from one fall to the next");
 }
 
 double Schedule::operator()(std::uint64_t step) const {
+  if (shape_ == Shape::one_cycle) return one_cycle(step);
   if (step < warmup_) return lr_ * (double(step + 1) / double(warmup_ + 1));
-  if (shape_ == Shape::constant) return lr_;
-  if (step >= steps_) return lr_ * final_;
-  const double p = double(step - warmup_) / double(steps_ - warmup_);
-  if (shape_ == Shape::linear) return lr_ * (1 - (1 - final_) * p);
-  return lr_ * (final_ + (1 - final_) * (1 + std::cos(std::numbers::pi * p)) / 2);
+  const auto& [final, power, every, gamma, decay, div] = settings_;
+  const double n = double(step - warmup_);
+  if (shape_ == Shape::constant || shape_ == Shape::plateau) return lr_;
+  if (shape_ == Shape::step) return lr_ * std::pow(gamma, std::floor(n / double(every)));
+  if (shape_ == Shape::noam) return lr_ * std::sqrt(double(warmup_ + 1) / double(step + 1));
+  if (step >= steps_) return lr_ * final;
+  const double p = n / double(steps_ - warmup_);
+  if (shape_ == Shape::linear) return lr_ * (1 - (1 - final) * p);
+  if (shape_ == Shape::polynomial) return lr_ * (final + (1 - final) * std::pow(1 - p, power));
+  if (shape_ == Shape::wsd) {
+    return lr_ * (1 - (1 - final) * std::max(0.0, (p - (1 - decay)) / decay));
+  }
+  return lr_ * (final + (1 - final) * half_cosine(p));
+}
+
+double Schedule::one_cycle(std::uint64_t step) const {
+  if (step < warmup_) {
+    const double start = 1 / settings_.div;
+    return lr_ * (1 + (start - 1) * half_cosine(double(step) / double(warmup_)));
+  }
+  if (step + 1 >= steps_) return lr_ * settings_.final;
+  const double p = double(step - warmup_) / double(steps_ - 1 - warmup_);
+  return lr_ * (settings_.final + (1 - settings_.final) * half_cosine(p));
 }
 
 Schedule::Shape Schedule::shape(const std::string& name) {
-  if (name == "constant") return Shape::constant;
-  if (name == "linear") return Shape::linear;
-  if (name == "cosine") return Shape::cosine;
-  detail::fail<ConfigError>("there is no schedule '", name,
-                            "'; there are constant, cosine, linear");
+  return find(name).shape;
+}
+
+std::vector<std::string> schedule_names() {
+  std::vector<std::string> names;
+  for (const Entry& entry : table()) names.push_back(entry.name);
+  return names;
+}
+
+const std::vector<std::string>& schedule_keys(const std::string& name) {
+  return find(name).keys;
 }
 
 }  // namespace xgrad

@@ -17,10 +17,19 @@ void Sgd<T>::prepare(double lr, double grad_scale, std::uint64_t) {
 template <class T>
 void Sgd<T>::update(const ParameterRun<T>& run) const {
   const T momentum = T(this->settings().momentum), decay = T(run.weight_decay);
-  const T lr = lr_, grad_scale = grad_scale_;
+  const T lr = lr_ * T(run.lr), grad_scale = grad_scale_;
   T* x = run.value;
   const T* g = run.grad;
   T* b = run.slots[0];
+  if (this->settings().nesterov) {
+#pragma omp simd
+    for (std::size_t i = 0; i < run.size; ++i) {
+      const T gi = grad_scale * g[i] + decay * x[i];
+      b[i] = momentum * b[i] + gi;
+      x[i] -= lr * (gi + momentum * b[i]);
+    }
+    return;
+  }
 #pragma omp simd
   for (std::size_t i = 0; i < run.size; ++i) {
     b[i] = momentum * b[i] + grad_scale * g[i] + decay * x[i];

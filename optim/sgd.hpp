@@ -5,7 +5,8 @@
 
 namespace xgrad {
 
-/// b <- momentum b + g + w x;  x <- x - lr b, with weight decay w. torch.optim.SGD without
+/// g <- g + w x;  b <- momentum b + g;  x <- x - lr b, with weight decay w; with Nesterov's
+/// momentum x <- x - lr (g + momentum b) instead (Sutskever et al. 2013). torch.optim.SGD without
 /// dampening.
 ///
 /// State: "momentum_buffer" b.

@@ -1,10 +1,11 @@
 #include <xgrad/optim/table.hpp>
 
-#include <algorithm>
-
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/scalar.hpp>
+#include <xgrad/optim/adagrad.hpp>
 #include <xgrad/optim/adam.hpp>
+#include <xgrad/optim/lion.hpp>
+#include <xgrad/optim/rmsprop.hpp>
 #include <xgrad/optim/sgd.hpp>
 
 namespace xgrad {
@@ -12,29 +13,46 @@ namespace xgrad {
 namespace {
 
 template <class T>
+using Made = std::unique_ptr<Optimizer<T>>;
+
+template <class T>
 struct Entry {
   const char* name;
-  std::unique_ptr<Optimizer<T>> (*make)(const Parameters<T>&, const OptimizerSettings&);
+  std::vector<std::string> keys;
+  Made<T> (*make)(const Parameters<T>&, const OptimizerSettings&);
 };
+
+template <class Kind, class T>
+Made<T> make(const Parameters<T>& p, const OptimizerSettings& s) {
+  return std::make_unique<Kind>(p, s);
+}
+
+template <class T, Decay decay>
+Made<T> make_adam(const Parameters<T>& p, const OptimizerSettings& s) {
+  return std::make_unique<Adam<T>>(p, s, decay);
+}
 
 template <class T>
 const std::vector<Entry<T>>& table() {
-  using Made = std::unique_ptr<Optimizer<T>>;
   static const std::vector<Entry<T>> entries = {
-      {"adam",
-       [](const Parameters<T>& p, const OptimizerSettings& s) -> Made {
-         return std::make_unique<Adam<T>>(p, s, Decay::gradient);
-       }},
-      {"adamw",
-       [](const Parameters<T>& p, const OptimizerSettings& s) -> Made {
-         return std::make_unique<Adam<T>>(p, s, Decay::decoupled);
-       }},
-      {"sgd",
-       [](const Parameters<T>& p, const OptimizerSettings& s) -> Made {
-         return std::make_unique<Sgd<T>>(p, s);
-       }},
+      {"adagrad", {"eps"}, make<Adagrad<T>, T>},
+      {"adam", {"beta1", "beta2", "eps"}, make_adam<T, Decay::gradient>},
+      {"adamw", {"beta1", "beta2", "eps"}, make_adam<T, Decay::decoupled>},
+      {"lion", {"beta1", "beta2"}, make<Lion<T>, T>},
+      {"rmsprop", {"alpha", "eps"}, make<RmsProp<T>, T>},
+      {"sgd", {"momentum", "nesterov"}, make<Sgd<T>, T>},
   };
   return entries;
+}
+
+template <class T>
+const Entry<T>& find(const std::string& name) {
+  std::string known;
+  for (const Entry<T>& entry : table<T>()) {
+    if (entry.name == name) return entry;
+    known += std::string(known.empty() ? "" : ", ") + entry.name;
+  }
+  detail::fail<ConfigError>("there is no optimizer '", name, "'; there are ", known);
 }
 
 }  // namespace
@@ -45,16 +63,15 @@ std::vector<std::string> optimizer_names() {
   return names;
 }
 
+const std::vector<std::string>& optimizer_keys(const std::string& name) {
+  return find<float>(name).keys;
+}
+
 template <class T>
 std::unique_ptr<Optimizer<T>> make_optimizer(const std::string& name,
                                              const Parameters<T>& parameters,
                                              const OptimizerSettings& settings) {
-  std::string known;
-  for (const Entry<T>& entry : table<T>()) {
-    if (entry.name == name) return entry.make(parameters, settings);
-    known += std::string(known.empty() ? "" : ", ") + entry.name;
-  }
-  detail::fail<ConfigError>("there is no optimizer '", name, "'; there are ", known);
+  return find<T>(name).make(parameters, settings);
 }
 
 #define XGRAD_INSTANTIATE(T)                                                                      \

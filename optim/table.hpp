@@ -9,8 +9,12 @@
 
 namespace xgrad {
 
-/// "adam", "adamw", "sgd", in alphabetical order.
+/// "adagrad", "adam", "adamw", "lion", "rmsprop", "sgd".
 std::vector<std::string> optimizer_names();
+
+/// The members of OptimizerSettings that not every optimizer has and that this one reads: "beta1",
+/// ... Throws ConfigError as make_optimizer().
+const std::vector<std::string>& optimizer_keys(const std::string& name);
 
 /// Makes the optimizer of that name. Throws ConfigError that lists the names when there is none.
 template <class T>

@@ -82,6 +82,7 @@ struct ExportArguments {
   std::string to;  ///< one of export_formats()
   std::string out;
   std::string naming = "torch";
+  bool raw = false;  ///< the weights of the last step, where a run keeps their mean too
 };
 std::vector<std::string> export_formats();
 /// Writes the weights, for other programs, as a new file; for some formats with more files beside.

@@ -9,6 +9,7 @@
 #include <xgrad/autograd/nearest.hpp>
 #include <xgrad/data/option_text.hpp>
 #include <xgrad/data/task.hpp>
+#include <xgrad/train/config_groups.hpp>
 #include <xgrad/train/config_keys.hpp>
 #include <xgrad/train/config_parse.hpp>
 #include <xgrad/train/config_rules.hpp>
@@ -36,7 +37,7 @@ std::string joined(const std::vector<std::string>& words) {
 // Turns a document into a Config, and collects everything that is wrong on the way.
 class Reader {
  public:
-  explicit Reader(std::string origin) : origin_(std::move(origin)) {}
+  Reader(std::string origin, ConfigWriter writer) : origin_(std::move(origin)), writer_(writer) {}
 
   Config read(const std::string& text, const std::vector<std::string>& overrides) {
     Document document = detail::parse_document(text);
@@ -52,6 +53,7 @@ class Reader {
     let_overrides_choose_the_length();
 
     find_the_task();
+    leave_out_keys_of_others();
     for (const auto& [name, assignment] : assignments_) set(assignment);
     for (const detail::RuleBroken& broken : detail::broken_rules(config_)) report(broken);
     if (!problems_.empty()) fail(problems_);
@@ -97,6 +99,52 @@ class Reader {
     if (epochs && !steps) assignments_.erase("train.steps");
   }
 
+  // The value of a section's `name`, and whether an override gave it.
+  std::pair<std::string, bool> chosen(const std::string& section) const {
+    const auto found = assignments_.find(section + ".name");
+    if (found != assignments_.end()) {
+      const auto* value = std::get_if<OptionValue>(&found->second.value);
+      const auto* name = value ? std::get_if<std::string>(value) : nullptr;
+      if (name) return {*name, found->second.key_place.override.has_value()};
+    }
+    return {std::get<std::string>(*name_row(section).get(Config())), false};
+  }
+
+  static const detail::ConfigKey& name_row(const std::string& section) {
+    return *detail::find_config_key(section, "name");
+  }
+
+  static bool is_choice(const std::string& section, const std::string& name) {
+    const auto& choices = name_row(section).spec.choices;
+    return std::find(choices.begin(), choices.end(), name) != choices.end();
+  }
+
+  // Keys that the chosen optimizer or schedule does not read. "optim.name=sgd" on a command line
+  // means it, whatever the file sets of another optimizer.
+  void leave_out_keys_of_others() {
+    for (auto at = assignments_.begin(); at != assignments_.end();) {
+      const Assignment& a = at->second;
+      const detail::ConfigKey* row = detail::find_config_key(a.section, a.key);
+      if (row == nullptr || row->users.empty()) {
+        ++at;
+        continue;
+      }
+      const auto [name, overridden] = chosen(a.section);
+      if (row->read_by(name) || !is_choice(a.section, name)) {  // the name itself is reported
+        ++at;
+        continue;
+      }
+      const auto* value = std::get_if<OptionValue>(&a.value);
+      const bool stored = writer_ == ConfigWriter::xgrad && value && *value == row->get(Config());
+      if (!stored && (!overridden || a.key_place.override)) {
+        problems_.push_back({a.key_place, at->first,
+                             "is no key of " + a.section + ".name = \"" + name + "\", but of " +
+                                 joined(row->users)});
+      }
+      at = assignments_.erase(at);
+    }
+  }
+
   void find_the_task() {
     const auto given = assignments_.find("task.name");
     std::vector<std::string> names;
@@ -123,7 +171,39 @@ class Reader {
     }
   }
 
+  void set_groups(const Assignment& a) {
+    const auto* found = std::get_if<detail::Tables>(&a.value);
+    if (found == nullptr) {
+      problems_.push_back({a.value_place, "optim.groups",
+                           "must be an array of tables, as [{match = \"embedding.*\", lr = 0.1}]"});
+      return;
+    }
+    for (const auto& table : found->tables) {
+      const std::string name = "optim.groups[" + std::to_string(config_.optim.groups.size()) + "]";
+      ParameterGroup& group = config_.optim.groups.emplace_back();
+      for (Assignment entry : table) {
+        entry.section = name;
+        set_group_key(group, entry);
+      }
+      if (group.match.empty() && !wrong_.contains(name + ".match"))
+        problems_.push_back({a.key_place, name + ".match", "is missing"});
+    }
+  }
+
+  void set_group_key(ParameterGroup& group, const Assignment& a) {
+    std::vector<std::string> names;
+    for (const detail::GroupKey& key : detail::group_keys()) {
+      names.push_back(key.spec.name);
+      if (key.spec.name != a.key) continue;
+      if (auto value = checked(a, key.spec)) key.set(group, *value);
+      return;
+    }
+    problems_.push_back(
+        {a.key_place, a.section + "." + a.key, "unknown key; there are " + joined(names)});
+  }
+
   void set(const Assignment& a) {
+    if (a.section == "optim" && a.key == "groups") return set_groups(a);
     if (const detail::ConfigKey* row = detail::find_config_key(a.section, a.key)) {
       if (auto value = checked(a, row->spec)) row->set(config_, *value);
       return;
@@ -149,6 +229,9 @@ class Reader {
     std::string wrong;
     if (const auto* unusable = std::get_if<Unusable>(&a.value)) {
       wrong = "is " + unusable->what + ", must be " + type_name(spec.fallback);
+    } else if (const auto* array = std::get_if<detail::Tables>(&a.value)) {
+      wrong = array->tables.empty() ? "is an array" : "is an array of tables";
+      wrong += std::string(", must be ") + type_name(spec.fallback);
     } else {
       OptionValue value = std::get<OptionValue>(a.value);
       wrong = problem(spec, value);
@@ -198,6 +281,7 @@ class Reader {
   }
 
   std::string origin_;
+  ConfigWriter writer_;
   std::vector<Problem> problems_;
   std::map<std::string, Place> sections_;
   std::set<std::string> unknown_sections_;
@@ -210,11 +294,12 @@ class Reader {
 }  // namespace
 
 Config parse_config(const std::string& text, const std::string& origin,
-                    const std::vector<std::string>& overrides) {
-  return Reader(origin).read(text, overrides);
+                    const std::vector<std::string>& overrides, ConfigWriter writer) {
+  return Reader(origin, writer).read(text, overrides);
 }
 
-Config load_config(const std::string& path, const std::vector<std::string>& overrides) {
+Config load_config(const std::string& path, const std::vector<std::string>& overrides,
+                   ConfigWriter writer) {
   const auto text = [&] {
     try {
       return read_file(path);
@@ -222,7 +307,7 @@ Config load_config(const std::string& path, const std::vector<std::string>& over
       throw ConfigError(error.what());
     }
   };
-  return parse_config(text(), path, overrides);
+  return parse_config(text(), path, overrides, writer);
 }
 
 }  // namespace xgrad

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <xgrad/data/options.hpp>
+#include <xgrad/optim/groups.hpp>
 
 namespace xgrad {
 
@@ -39,20 +40,29 @@ struct ModelConfig {
 
 /// [optim]
 struct OptimConfig {
-  std::string name = "adamw";  ///< adam, adamw, sgd
+  std::string name = "adamw";  ///< of optimizer_names()
   double lr = 1e-3;
   double beta1 = 0.9;
   double beta2 = 0.999;
   double eps = 1e-8;
   double weight_decay = 0.01;  ///< not for biases, norms and embeddings
   double momentum = 0.9;       ///< of sgd
+  bool nesterov = false;       ///< of sgd
+  double alpha = 0.99;         ///< of rmsprop
+  std::vector<ParameterGroup> groups;
 };
 
 /// [schedule]
 struct ScheduleConfig {
-  std::string name = "cosine";  ///< constant, linear, cosine
+  std::string name = "cosine";  ///< of schedule_names()
   std::uint64_t warmup = 0;     ///< steps
   double final = 0.0;           ///< the last learning rate, as a part of lr
+  double power = 1.0;           ///< of polynomial
+  std::uint64_t every = 0;      ///< of step
+  double gamma = 0.1;           ///< of step and plateau
+  double decay = 0.2;           ///< of wsd
+  double div = 25.0;            ///< of one_cycle
+  std::uint64_t patience = 10;  ///< of plateau
 };
 
 /// [train]
@@ -66,7 +76,10 @@ struct TrainConfig {
   double huber_delta = 1.0;
   double label_smoothing = 0.0;
   std::uint64_t seed = 1;
-  int threads = 0;  ///< 0: all cores
+  double ema = 0.0;            ///< decay of the weights' mean; 0: none
+  std::uint64_t patience = 0;  ///< evaluations without a better validation loss; 0: no end
+  double max_seconds = 0.0;    ///< 0: no limit
+  int threads = 0;             ///< 0: all cores
   std::uint64_t evaluate_every =
       0;                         ///< steps; 0: at the end of each epoch, or every tenth of the run
   std::uint64_t save_every = 0;  ///< steps; 0: with each evaluation
@@ -98,14 +111,20 @@ struct Config {
   ExpectConfig expect;
 };
 
+/// Who wrote a config. One that xgrad stored may hold keys of an optimizer or a schedule that is
+/// not its own, at their defaults, as earlier versions wrote them.
+enum class ConfigWriter { user, xgrad };
+
 /// Reads a file and applies overrides ("optim.lr=3e-4"), strictly. Throws ConfigError with every
 /// problem, one a line, each as "file:line:column: key: what is wrong (and the nearest valid key)";
 /// the same when the file cannot be read.
-Config load_config(const std::string& path, const std::vector<std::string>& overrides);
+Config load_config(const std::string& path, const std::vector<std::string>& overrides,
+                   ConfigWriter writer = ConfigWriter::user);
 
 /// The same from text; `origin` stands for the file's name in messages.
 Config parse_config(const std::string& text, const std::string& origin,
-                    const std::vector<std::string>& overrides);
+                    const std::vector<std::string>& overrides,
+                    ConfigWriter writer = ConfigWriter::user);
 
 /// TOML with every key, including defaults; parse_config() of it gives the same Config. Without
 /// execution keys (run.*, train.threads, log.*) it is what a checkpoint stores: they do not change

@@ -5,6 +5,7 @@
 #include <xgrad/data/option_text.hpp>
 #include <xgrad/data/task.hpp>
 #include <xgrad/train/config.hpp>
+#include <xgrad/train/config_groups.hpp>
 #include <xgrad/train/config_keys.hpp>
 #include <xgrad/train/config_suggest.hpp>
 
@@ -66,6 +67,15 @@ void add_tasks(std::vector<Table>& tables) {
   }
 }
 
+Table groups_table() {
+  Table table{"optim", "[[optim.groups]], each for the parameters that it matches first", {}};
+  for (const detail::GroupKey& key : detail::group_keys()) {
+    const bool has_default = key.spec.name == "lr" || key.spec.name == "freeze";
+    table.rows.push_back(row_of(key.spec, has_default));
+  }
+  return table;
+}
+
 std::vector<Table> all_tables() {
   std::vector<Table> tables;
   for (const std::string& section : detail::config_sections()) {
@@ -77,6 +87,7 @@ std::vector<Table> all_tables() {
     }
     tables.push_back(std::move(table));
     if (section == "task") add_tasks(tables);
+    if (section == "optim") tables.push_back(groups_table());
   }
   return tables;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <type_traits>
 
+#include <xgrad/optim/schedule.hpp>
 #include <xgrad/optim/table.hpp>
 
 namespace xgrad::detail {
@@ -109,6 +110,20 @@ ConfigKey claim(const char* name, std::optional<Field> ExpectConfig::*field, con
 
 using Keys = std::vector<ConfigKey>;
 
+// Tells each row which values of the section's `name` read it.
+Keys with_users(Keys keys, const std::vector<std::string>& names,
+                const std::vector<std::string>& (*keys_of)(const std::string&)) {
+  for (ConfigKey& key : keys) {
+    for (const std::string& name : names) {
+      const std::vector<std::string>& read = keys_of(name);
+      if (std::find(read.begin(), read.end(), key.spec.name) != read.end()) {
+        key.users.push_back(name);
+      }
+    }
+  }
+  return keys;
+}
+
 Keys task_keys() {
   return {
       row("task", "name", [](Config& c) -> std::string& { return c.task; },
@@ -165,29 +180,44 @@ Keys model_keys() {
 Keys optim_keys() {
   using O = OptimConfig;
   const Rows<OptimConfig> key{"optim", &Config::optim};
-  return {
+  Keys keys = {
       key("name", &O::name, "The optimizer.", optimizer_names()),
       key("lr", &O::lr, "The highest learning rate.", at_least(above(0))),
-      key("beta1", &O::beta1, "Decay of Adam's mean of gradients.", kFraction),
-      key("beta2", &O::beta2, "Decay of Adam's mean of squared gradients.", kFraction),
-      key("eps", &O::eps, "Added to Adam's denominator.", at_least(above(0))),
+      key("beta1", &O::beta1, "Decay of the mean of gradients, of Adam and Lion.", kFraction),
+      key("beta2", &O::beta2,
+          "Decay of Adam's mean of squared gradients, and of the mean that Lion keeps (0.99).",
+          kFraction),
+      key("eps", &O::eps, "Added to the root that Adam, Adagrad and RMSprop divide by.",
+          at_least(above(0))),
       key("weight_decay", &O::weight_decay,
           "Decay of matrices; biases, norms and embeddings have none.", at_least(0)),
       key("momentum", &O::momentum, "Momentum of sgd.", kFraction),
+      key("nesterov", &O::nesterov, "Nesterov's momentum, of sgd."),
+      key("alpha", &O::alpha, "Decay of RMSprop's mean of squared gradients.", kFraction),
   };
+  return with_users(std::move(keys), optimizer_names(), optimizer_keys);
 }
 
-Keys schedule_keys() {
+Keys schedule_rows() {
   using S = ScheduleConfig;
   const Rows<ScheduleConfig> key{"schedule", &Config::schedule};
-  return {
-      key("name", &S::name, "How the learning rate falls after warm-up.",
-          {"constant", "linear", "cosine"}),
+  Keys keys = {
+      key("name", &S::name, "How the learning rate falls after warm-up.", schedule_names()),
       key("warmup", &S::warmup, "Steps in which the learning rate first rises to optim.lr.",
           between(0, kMany)),
       key("final", &S::final, "The learning rate at the end, as a part of optim.lr.",
           between(0, 1)),
+      key("power", &S::power, "Exponent of polynomial.", at_least(above(0))),
+      key("every", &S::every, "Steps from one fall of step to the next.", between(0, kMany)),
+      key("gamma", &S::gamma, "Factor of each fall, of step and plateau.",
+          between(above(0), below(1))),
+      key("decay", &S::decay, "Part of the steps after warm-up in which wsd falls.",
+          between(above(0), 1)),
+      key("div", &S::div, "One_cycle begins at optim.lr divided by this.", at_least(1)),
+      key("patience", &S::patience,
+          "Evaluations without a better validation loss that plateau accepts.", between(0, kMany)),
   };
+  return with_users(std::move(keys), schedule_names(), schedule_keys);
 }
 
 Keys train_keys() {
@@ -210,6 +240,14 @@ Keys train_keys() {
           kFraction),
       key("seed", &T::seed, "Of data, initial values, order and dropout: all that is random.",
           at_least(0)),
+      key("ema", &T::ema,
+          "Decay of a mean of the weights, which then is what is evaluated; 0: none.", kFraction),
+      key("patience", &T::patience,
+          "Evaluations without a better validation loss that end the run; 0: none do.",
+          between(0, kMany)),
+      execution(key("max_seconds", &T::max_seconds,
+                    "Seconds after which the run saves and stops, as by a signal; 0: no limit.",
+                    at_least(0))),
       execution(key("threads", &T::threads,
                     "Threads; 0: one for each core. The result does not depend on it.",
                     between(0, 1024))),
@@ -241,8 +279,8 @@ Keys other_keys() {
             "Part of the test samples that is right throughout, at least.", between(0, 1)),
       claim("r2", &ExpectConfig::r2, "R^2 on the test split, at least.", between(-kMany, 1)),
       claim("loss", &ExpectConfig::loss, "Loss on the test split, at most.", at_least(0)),
-      claim("parameters", &ExpectConfig::parameters, "Number of trainable scalars, exactly.",
-            between(1, kMany)),
+      claim("parameters", &ExpectConfig::parameters,
+            "Number of scalars in all parameters, exactly.", between(1, kMany)),
       claim("within_steps", &ExpectConfig::within_steps, "Steps of the run, at most.",
             between(1, kMany)),
   };
@@ -251,13 +289,17 @@ Keys other_keys() {
 Keys all_keys() {
   Keys all;
   for (Keys (*part)() :
-       {task_keys, model_keys, optim_keys, schedule_keys, train_keys, other_keys}) {
+       {task_keys, model_keys, optim_keys, schedule_rows, train_keys, other_keys}) {
     for (ConfigKey& key : part()) all.push_back(std::move(key));
   }
   return all;
 }
 
 }  // namespace
+
+bool ConfigKey::read_by(const std::string& user) const {
+  return users.empty() || std::find(users.begin(), users.end(), user) != users.end();
+}
 
 const std::vector<ConfigKey>& config_keys() {
   static const Keys keys = all_keys();

@@ -18,8 +18,10 @@ struct ConfigKey {
   std::function<std::optional<OptionValue>(const Config&)>
       get;  ///< nothing: not given, and without a default
   std::function<void(Config&, const OptionValue&)> set;
-  bool execution = false;  ///< concerns only how a run is executed, not its result
+  bool execution = false;               ///< concerns only how a run is executed, not its result
+  std::vector<std::string> users = {};  ///< values of the section's `name` that read it; empty: all
 
+  bool read_by(const std::string& user) const;
   std::string name() const { return section + "." + spec.name; }
 };
 

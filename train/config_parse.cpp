@@ -22,7 +22,25 @@ Place place_of(const toml::source_region& region) {
   return {region.begin.line, region.begin.column};
 }
 
-std::variant<OptionValue, Unusable> value_of(const toml::node& node) {
+ParsedValue value_of(const toml::node& node);
+
+Assignment assignment(const std::string& section, const toml::key& key, const toml::node& node) {
+  const Place key_place = place_of(key.source());
+  // A table has no value to point at.
+  const Place value_place = node.is_value() ? place_of(node.source()) : key_place;
+  return {section, std::string(key.str()), value_of(node), key_place, value_place};
+}
+
+Tables tables_of(const toml::array& array) {
+  Tables result;
+  for (const toml::node& node : array) {
+    std::vector<Assignment>& table = result.tables.emplace_back();
+    for (const auto& [key, value] : *node.as_table()) table.push_back(assignment("", key, value));
+  }
+  return result;
+}
+
+ParsedValue value_of(const toml::node& node) {
   if (const auto* flag = node.as_boolean()) return OptionValue(flag->get());
   if (const auto* text = node.as_string()) return OptionValue(text->get());
   if (const auto* real = node.as_floating_point()) return OptionValue(real->get());
@@ -31,16 +49,10 @@ std::variant<OptionValue, Unusable> value_of(const toml::node& node) {
     return Unusable{"an integer in another base than 10"};
   }
   if (node.is_table()) return Unusable{"a table"};
-  if (node.is_array_of_tables()) return Unusable{"an array of tables"};
+  const toml::array* array = node.as_array();
+  if (array && (array->empty() || node.is_array_of_tables())) return tables_of(*array);
   if (node.is_array()) return Unusable{"an array"};
   return Unusable{"a date or time"};
-}
-
-Assignment assignment(const std::string& section, const toml::key& key, const toml::node& node) {
-  const Place key_place = place_of(key.source());
-  // A table has no value to point at.
-  const Place value_place = node.is_value() ? place_of(node.source()) : key_place;
-  return {section, std::string(key.str()), value_of(node), key_place, value_place};
 }
 
 bool before(const Place& a, const Place& b) {
@@ -68,7 +80,7 @@ Document walk(const toml::table& root) {
 }
 
 // The value of an override, or nothing where it is no TOML expression.
-std::optional<std::variant<OptionValue, Unusable>> parse_value(const std::string& text) {
+std::optional<ParsedValue> parse_value(const std::string& text) {
   if (scan(text)) return std::nullopt;
   try {
     const toml::table table = toml::parse("value=" + text);
@@ -116,6 +128,11 @@ void parse_override(const std::string& text, unsigned number, Document& document
   if (!parsed) {
     document.problems.push_back({place, name, "the value is not a TOML expression"});
     return;
+  }
+  if (auto* inner = std::get_if<Tables>(&*parsed)) {
+    for (auto& table : inner->tables) {
+      for (Assignment& a : table) a.key_place = a.value_place = place;
+    }
   }
   document.assignments.push_back(
       {name.substr(0, dot), name.substr(dot + 1), *parsed, place, place});

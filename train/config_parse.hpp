@@ -29,9 +29,18 @@ struct Unusable {
   std::string what;
 };
 
+struct Assignment;
+
+/// An array of tables, or an empty array.
+struct Tables {
+  std::vector<std::vector<Assignment>> tables;
+};
+
+using ParsedValue = std::variant<OptionValue, Unusable, Tables>;
+
 struct Assignment {
   std::string section, key;  ///< section is empty for a key outside of every section
-  std::variant<OptionValue, Unusable> value;
+  ParsedValue value;
   Place key_place, value_place;
 };
 

@@ -4,6 +4,7 @@
 #include <xgrad/data/option_text.hpp>
 #include <xgrad/data/task.hpp>
 #include <xgrad/train/config.hpp>
+#include <xgrad/train/config_groups.hpp>
 #include <xgrad/train/config_keys.hpp>
 
 namespace xgrad {
@@ -32,10 +33,28 @@ void add_task_options(const Config& config, std::vector<Line>& lines) {
   for (const auto& [name, value] : rest) lines.push_back({"task", name, to_literal(value)});
 }
 
+// One group a line.
+std::string groups_literal(const std::vector<ParameterGroup>& groups) {
+  if (groups.empty()) return "";
+  std::string text = "[";
+  for (const std::string& literal : detail::group_literals(groups)) text += "\n  " + literal + ",";
+  return text + "\n]";
+}
+
+// Keys that the chosen optimizer or schedule does not read are left out.
+bool is_read(const detail::ConfigKey& key, const Config& config) {
+  if (key.users.empty()) return true;
+  const auto name = detail::find_config_key(key.section, "name")->get(config);
+  return key.read_by(std::get<std::string>(*name));
+}
+
 std::vector<Line> lines_of(const Config& config, bool with_execution_keys) {
   std::vector<Line> lines;
   for (const detail::ConfigKey& key : detail::config_keys()) {
-    if (key.execution && !with_execution_keys) continue;
+    if ((key.execution && !with_execution_keys) || !is_read(key, config)) continue;
+    if (key.name() == "schedule.name") {
+      lines.push_back({"optim", "groups", groups_literal(config.optim.groups)});
+    }
     const auto value = key.get(config);
     lines.push_back({key.section, key.spec.name, value ? to_literal(*value) : ""});
     if (key.name() == "task.name") add_task_options(config, lines);
@@ -66,7 +85,10 @@ std::vector<std::string> differences(const Config& a, const Config& b) {
     }
     return std::string();
   };
-  const auto shown = [](const std::string& text) { return text.empty() ? "nothing" : text; };
+  const auto shown = [](std::string text) {
+    std::erase(text, '\n');
+    return text.empty() ? "nothing" : text;
+  };
   std::vector<std::string> result;
   for (const Line& line : before) {
     const std::string other = literal(after, line);
@@ -74,9 +96,9 @@ std::vector<std::string> differences(const Config& a, const Config& b) {
     result.push_back(line.section + "." + line.key + ": " + shown(line.literal) + " -> " +
                      shown(other));
   }
-  for (const Line& line : after) {  // keys that only b's task has
+  for (const Line& line : after) {  // keys that only b's task or optimizer has
     const auto same = [&](const Line& l) { return l.section == line.section && l.key == line.key; };
-    if (std::any_of(before.begin(), before.end(), same)) continue;
+    if (line.literal.empty() || std::any_of(before.begin(), before.end(), same)) continue;
     result.push_back(line.section + "." + line.key + ": nothing -> " + shown(line.literal));
   }
   return result;

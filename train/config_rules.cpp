@@ -62,6 +62,29 @@ void warmup_within_steps(const Config& config, Broken& broken) {
                         " steps in a run of " + std::to_string(config.train.steps)});
 }
 
+void nesterov_needs_momentum(const Config& config, Broken& broken) {
+  const OptimConfig& optim = config.optim;
+  if (optim.name != "sgd" || !optim.nesterov || optim.momentum > 0) return;
+  broken.push_back({{"optim.nesterov", "optim.momentum"}, "needs optim.momentum above 0"});
+}
+
+void step_falls(const Config& config, Broken& broken) {
+  if (config.schedule.name != "step" || config.schedule.every > 0) return;
+  broken.push_back({{"schedule.every", "schedule.name"},
+                    "give the steps from one fall of schedule.name = \"step\" to the next"});
+}
+
+void frozen_groups_have_no_settings(const Config& config, Broken& broken) {
+  for (std::size_t i = 0; i < config.optim.groups.size(); ++i) {
+    const ParameterGroup& group = config.optim.groups[i];
+    if (!group.freeze || (group.lr == 1.0 && !group.weight_decay)) continue;
+    const std::string name = "optim.groups[" + std::to_string(i) + "]";
+    broken.push_back({{"optim.groups"},
+                      name + ".freeze leaves nothing to do for its lr and "
+                             "weight_decay"});
+  }
+}
+
 // A task that has min_x has x or max_x.
 void minima_of_the_task(const Config& config, Broken& broken) {
   for (const auto& [name, value] : config.task_options) {
@@ -90,6 +113,9 @@ std::vector<RuleBroken> broken_rules(const Config& config) {
   window_of_window_mlp(config, broken);
   what_goes_with_the_loss(config, broken);
   warmup_within_steps(config, broken);
+  nesterov_needs_momentum(config, broken);
+  step_falls(config, broken);
+  frozen_groups_have_no_settings(config, broken);
   minima_of_the_task(config, broken);
   return broken;
 }

@@ -15,7 +15,7 @@ namespace xgrad {
 namespace {
 
 std::vector<NamedTensor> read_weights(const std::string& bytes, const std::string& path) {
-  if (bytes.starts_with("\x89HDF")) return from_hdf5(bytes, path).parameters;
+  if (bytes.starts_with("\x89HDF")) return weights_of(from_hdf5(bytes, path)).parameters;
   if (bytes.starts_with("PK")) return from_npz(bytes, path).parameters;
   return from_safetensors(bytes, path).parameters;
 }

@@ -133,6 +133,8 @@ void define_use(CLI::App& app, Arguments& a, int& code) {
   export_weights->add_option("--naming", a.export_weights.naming, "whose names the tensors have")
       ->check(CLI::IsMember({"torch"}))
       ->capture_default_str();
+  export_weights->add_flag("--raw", a.export_weights.raw,
+                           "the last step's weights, where the run keeps their mean (train.ema)");
   export_weights->callback([&] { code = commands::export_weights(a.export_weights); });
 
   CLI::App* verify = app.add_subcommand("verify", "Whether checkpoints are whole");

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <filesystem>
 
 #include <xgrad/autograd/parallel.hpp>
@@ -57,7 +58,12 @@ class Recorder final : public TrainerHooks {
           std::uint64_t(state_value<std::int64_t>(checkpoint, "best_step")));
   }
 
-  bool stop() override { return signals_.stop() != 0; }
+  bool stop() override { return stop_signal() != 0; }
+  /// The signal that asked to stop, SIGALRM when the time is over; 0: none.
+  int stop_signal() const {
+    const bool late = config_.train.max_seconds > 0 && elapsed() >= config_.train.max_seconds;
+    return signals_.stop() == 0 && late ? SIGALRM : signals_.stop();
+  }
   bool take_save() override { return signals_.take_save(); }
 
  private:
@@ -139,10 +145,14 @@ Outcome work(const Config& config, Trainer<T>& trainer, const RunDirectory& run,
   Outcome outcome;
   outcome.seconds = seconds_since(before);
   if (!trainer.finished()) {
-    outcome.signal = signals.stop();
+    outcome.signal = recorder.stop_signal();
     console.line(fmt::format("stopped and saved at step {}; `xgrad resume {}` goes on",
                              trainer.step(), run.path()));
     return outcome;
+  }
+  if (trainer.out_of_patience()) {
+    console.line(fmt::format("no better validation loss in {} evaluations: ended at step {}",
+                             config.train.patience, trainer.step()));
   }
   outcome.result = {trainer.step(), trainer.parameters().count(), trainer.evaluate(Split::test),
                     trainer.task().ceiling(Split::test)};

@@ -13,7 +13,7 @@ namespace xgrad {
 
 /// How a run ended.
 struct Outcome {
-  int signal = 0;      ///< that stopped it; 0: it is finished
+  int signal = 0;      ///< that stopped it, SIGALRM for train.max_seconds; 0: it is finished
   double seconds = 0;  ///< of training, with its evaluations and checkpoints
   Result result = {};  ///< of a finished run
   std::vector<Verdict> verdicts = {};

@@ -12,6 +12,8 @@ namespace xgrad {
 
 namespace {
 
+const std::string kMean = "ema.";  // begins the names of the weights' means
+
 template <class T>
 constexpr const char* kScalarName = "float32";
 template <>
@@ -87,11 +89,14 @@ std::string parameter_differences(const Checkpoint& checkpoint, const Parameters
 }
 
 template <class T>
-std::string optimizer_differences(const Checkpoint& checkpoint, const Optimizer<T>& optimizer) {
+std::string optimizer_differences(const Checkpoint& checkpoint, const Optimizer<T>& optimizer,
+                                  const Ema<T>* ema) {
   Differences differences("optimizer state", checkpoint.optimizer);
-  for (const OptimizerState<T>& s : optimizer.state()) {
-    differences.want<T>(s.name, s.tensor.shape());
-  }
+  const auto want = [&](const std::vector<OptimizerState<T>>& state) {
+    for (const OptimizerState<T>& s : state) differences.want<T>(s.name, s.tensor.shape());
+  };
+  want(optimizer.state());
+  if (ema != nullptr) want(ema->state());
   return differences.text();
 }
 
@@ -145,14 +150,35 @@ void restore(const Checkpoint& checkpoint, const Parameters<T>& parameters) {
 }
 
 template <class T>
-void restore(const Checkpoint& checkpoint, const Parameters<T>& parameters,
-             Optimizer<T>& optimizer) {
+void restore(const Checkpoint& checkpoint, const Parameters<T>& parameters, Optimizer<T>& optimizer,
+             Ema<T>* ema) {
   check_same(checkpoint, parameter_differences(checkpoint, parameters) +
-                             optimizer_differences(checkpoint, optimizer));
+                             optimizer_differences(checkpoint, optimizer, ema));
   copy_parameters(checkpoint, parameters);
   for (const NamedTensor& t : checkpoint.optimizer) {
-    optimizer.set_state(t.name, std::get<Tensor<T>>(t.tensor));
+    const auto& tensor = std::get<Tensor<T>>(t.tensor);
+    if (t.name.starts_with(kMean)) {
+      ema->set_state(t.name, tensor);
+    } else {
+      optimizer.set_state(t.name, tensor);
+    }
   }
+}
+
+Checkpoint weights_of(const Checkpoint& checkpoint, bool raw) {
+  Checkpoint weights;
+  weights.step = checkpoint.step;
+  weights.parameters = checkpoint.parameters;
+  weights.config = checkpoint.config;
+  std::map<std::string_view, const AnyTensor*> means;
+  for (const NamedTensor& t : checkpoint.optimizer) {
+    if (t.name.starts_with(kMean) && !raw) means[t.name] = &t.tensor;
+  }
+  for (NamedTensor& t : weights.parameters) {
+    const auto mean = means.find(kMean + t.name);
+    if (mean != means.end()) t.tensor = *mean->second;
+  }
+  return weights;
 }
 
 template <class T>
@@ -180,7 +206,7 @@ XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
   template std::vector<NamedTensor> capture(const Parameters<T>&); \
   template std::vector<NamedTensor> capture(const Optimizer<T>&);  \
   template void restore(const Checkpoint&, const Parameters<T>&);  \
-  template void restore(const Checkpoint&, const Parameters<T>&, Optimizer<T>&);
+  template void restore(const Checkpoint&, const Parameters<T>&, Optimizer<T>&, Ema<T>*);
 XGRAD_FOR_EACH_TRAINING_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

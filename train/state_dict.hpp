@@ -2,6 +2,7 @@
 #pragma once
 
 #include <xgrad/autograd/parameters.hpp>
+#include <xgrad/optim/ema.hpp>
 #include <xgrad/optim/optimizer.hpp>
 #include <xgrad/train/checkpoint.hpp>
 
@@ -13,16 +14,20 @@ std::vector<NamedTensor> capture(const Parameters<T>& parameters);
 template <class T>
 std::vector<NamedTensor> capture(const Optimizer<T>& optimizer);
 
+/// A checkpoint that no run can go on from: the weights, and how they were made. They are the means
+/// where the run kept some ([train] ema), unless `raw`.
+Checkpoint weights_of(const Checkpoint& checkpoint, bool raw = false);
+
 /// Overwrites every parameter with the checkpoint's. Throws CheckpointError, with nothing changed,
 /// that lists every parameter that is missing, unexpected, or of another shape or scalar type.
 template <class T>
 void restore(const Checkpoint& checkpoint, const Parameters<T>& parameters);
 
-/// The same for the parameters and the optimizer's state tensors together; its steps() are not
-/// touched.
+/// The same for the parameters, the optimizer's state tensors and the means, where there are some,
+/// together; the optimizer's steps() are not touched.
 template <class T>
-void restore(const Checkpoint& checkpoint, const Parameters<T>& parameters,
-             Optimizer<T>& optimizer);
+void restore(const Checkpoint& checkpoint, const Parameters<T>& parameters, Optimizer<T>& optimizer,
+             Ema<T>* ema = nullptr);
 
 /// Overwrites every parameter with weights that need not be a run's own, as strictly but for the
 /// scalar type: float and double become T. `origin` begins the message.

@@ -33,8 +33,45 @@ std::uint64_t planned_evaluation(const TrainConfig& config, std::size_t examples
 }
 
 OptimizerSettings settings(const OptimConfig& config) {
-  return {config.beta1, config.beta2, config.eps, config.weight_decay, config.momentum};
+  return {config.beta1,    config.beta2,    config.eps,   config.weight_decay,
+          config.momentum, config.nesterov, config.alpha, config.groups};
 }
+
+ScheduleSettings settings(const ScheduleConfig& config) {
+  return {config.final, config.power, config.every, config.gamma, config.decay, config.div};
+}
+
+std::optional<Plateau> make_plateau(const ScheduleConfig& config) {
+  if (config.name != "plateau") return std::nullopt;
+  return Plateau(config.gamma, config.patience, config.final);
+}
+
+// Before the model makes its parameters.
+template <class T>
+Parameters<T>& freeze(Parameters<T>& parameters, const std::vector<ParameterGroup>& groups) {
+  parameters.freeze([&groups](const std::string& name) {
+    const ParameterGroup* group = group_of(groups, name);
+    return group != nullptr && group->freeze;
+  });
+  return parameters;
+}
+
+// While it lives, the parameters have their means' values.
+template <class T>
+class Averaged {
+ public:
+  explicit Averaged(Ema<T>* ema) : ema_(ema) {
+    if (ema_ != nullptr) ema_->swap();
+  }
+  ~Averaged() {
+    if (ema_ != nullptr) ema_->swap();
+  }
+  Averaged(const Averaged&) = delete;
+  Averaged& operator=(const Averaged&) = delete;
+
+ private:
+  Ema<T>* ema_;
+};
 
 std::size_t count_tokens(const Batch& batch) {
   if (!batch.mask) {
@@ -65,7 +102,7 @@ Trainer<T>::Trainer(const Config& config, const Checkpoint* checkpoint)
       objective_(make_objective(config.train, shape_)),
       train_(task_->dataset(Split::train)),
       parameters_(config.train.seed),
-      model_(make_model<T>(config.model, shape_, parameters_)),
+      model_(make_model<T>(config.model, shape_, freeze(parameters_, config_.optim.groups))),
       optimizer_(make_optimizer<T>(config.optim.name, parameters_, settings(config.optim))),
       loader_(*train_, shape_,
               {.batch = config.train.batch, .seed = config.train.seed, .shuffle = true}),
@@ -73,13 +110,17 @@ Trainer<T>::Trainer(const Config& config, const Checkpoint* checkpoint)
       evaluate_every_(planned_evaluation(config.train, train_->size())),
       save_every_(config.train.save_every > 0 ? config.train.save_every : evaluate_every_),
       schedule_(Schedule::shape(config.schedule.name), config.optim.lr, total_steps_,
-                config.schedule.warmup, config.schedule.final),
+                config.schedule.warmup, settings(config.schedule)),
+      plateau_(make_plateau(config.schedule)),
       best_loss_(std::numeric_limits<double>::infinity()) {
-  if (checkpoint != nullptr) {
-    restore(*checkpoint);
-  } else if (!config.model.init_from.empty()) {
+  check<ConfigError>(std::any_of(parameters_.begin(), parameters_.end(),
+                                 [](const Parameter<T>& p) { return p.variable.requires_grad(); }),
+                     "optim.groups: every parameter is frozen");
+  if (checkpoint == nullptr && !config.model.init_from.empty()) {
     initialization_ = initialize(config.model.init_from, parameters_);
   }
+  if (config.train.ema > 0) ema_ = std::make_unique<Ema<T>>(parameters_, config.train.ema);
+  if (checkpoint != nullptr) restore(*checkpoint);
 }
 
 template <class T>
@@ -122,7 +163,7 @@ StepReport Trainer<T>::train_step(std::optional<double> lr) {
   for (const Batch& batch : batches) targets += double(count_targets(batch));
   StepReport report;
   report.step = step_ + 1;
-  report.lr = lr ? *lr : schedule_(step_);
+  report.lr = lr ? *lr : schedule_(step_) * (plateau_ ? plateau_->factor() : 1.0);
   const bool log = report.step % config_.log_every == 0;
 
   parameters_.zero_grad();
@@ -147,6 +188,7 @@ StepReport Trainer<T>::train_step(std::optional<double> lr) {
   check<NumericError>(is_finite_bits(report.grad_norm), "step ", report.step,
                       ": the gradient norm is ", report.grad_norm, "; nothing was updated");
   optimizer_->step(report.lr, clip_factor(report.grad_norm, config_.train.clip));
+  if (ema_) ema_->update();
   ++step_;
   return report;
 }
@@ -157,12 +199,17 @@ void Trainer<T>::validate(TrainerHooks& hooks) {
   if (metrics.loss.mean() < best_loss_) {
     best_loss_ = metrics.loss.mean();
     best_step_ = step_;
+    bad_evaluations_ = 0;
+  } else {
+    ++bad_evaluations_;
   }
+  if (plateau_) plateau_->observe(metrics.loss.mean());
   hooks.on_evaluation(step_, metrics);
 }
 
 template <class T>
 Metrics Trainer<T>::evaluate(Split split) const {
+  const Averaged<T> averaged(ema_.get());
   return xgrad::evaluate(*model_, *task_->dataset(split), shape_, objective_, config_.train.batch);
 }
 
@@ -179,6 +226,20 @@ Checkpoint Trainer<T>::capture() const {
                       {"best_step", std::int64_t(best_step_)},
                       {"best_loss", best_loss_},
                       {"cpu", std::string(cpu_name(cpu()))}};
+  if (ema_) {
+    for (const OptimizerState<T>& s : ema_->state()) {
+      checkpoint.optimizer.push_back({s.name, s.tensor});
+    }
+  }
+  if (config_.train.patience > 0) {
+    checkpoint.state["bad_evaluations"] = std::int64_t(bad_evaluations_);
+  }
+  if (plateau_) {
+    const Plateau::State& plateau = plateau_->state();
+    checkpoint.state["plateau_factor"] = plateau.factor;
+    checkpoint.state["plateau_best"] = plateau.best;
+    checkpoint.state["plateau_bad"] = std::int64_t(plateau.bad);
+  }
   checkpoint.config = to_toml(config_, /*with_execution_keys=*/false);
   return checkpoint;
 }
@@ -194,7 +255,17 @@ void Trainer<T>::restore(const Checkpoint& checkpoint) {
   const std::uint64_t optimizer_steps = integer("optimizer_steps"),
                       best_step = integer("best_step");
   const double best_loss = state_value<double>(checkpoint, "best_loss");
-  xgrad::restore(checkpoint, parameters_, *optimizer_);  // all or nothing
+  // A run that is resumed with these allowed to change has none of them yet.
+  const auto has = [&](const char* name) { return checkpoint.state.contains(name); };
+  const std::uint64_t bad_evaluations = has("bad_evaluations") ? integer("bad_evaluations") : 0;
+  Plateau::State plateau;
+  if (has("plateau_factor")) {
+    plateau = {state_value<double>(checkpoint, "plateau_factor"),
+               state_value<double>(checkpoint, "plateau_best"), integer("plateau_bad")};
+  }
+  xgrad::restore(checkpoint, parameters_, *optimizer_, ema_.get());  // all or nothing
+  if (plateau_) plateau_->restore(plateau);
+  bad_evaluations_ = bad_evaluations;
   optimizer_->set_steps(optimizer_steps);
   loader_.restore(loader);
   best_step_ = best_step;

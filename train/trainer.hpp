@@ -7,7 +7,9 @@
 #include <vector>
 
 #include <xgrad/data/loader.hpp>
+#include <xgrad/optim/ema.hpp>
 #include <xgrad/optim/optimizer.hpp>
+#include <xgrad/optim/plateau.hpp>
 #include <xgrad/optim/schedule.hpp>
 #include <xgrad/train/build.hpp>
 #include <xgrad/train/checkpoint.hpp>
@@ -81,11 +83,17 @@ class Trainer {
   /// Every later step sees the batches that would come next, again and again; returns them.
   const std::vector<Batch>& hold_batch() { return held_ = next_batches(); }
 
+  /// Of the weights' means, where the config keeps them.
   Metrics evaluate(Split split) const;
 
   std::uint64_t step() const { return step_; }
   std::uint64_t total_steps() const { return total_steps_; }
-  bool finished() const { return step_ >= total_steps_; }
+  /// At the last step, or when the validation loss has not become better for train.patience
+  /// evaluations.
+  bool finished() const { return step_ >= total_steps_ || out_of_patience(); }
+  bool out_of_patience() const {
+    return config_.train.patience > 0 && bad_evaluations_ >= config_.train.patience;
+  }
   const Parameters<T>& parameters() const { return parameters_; }
   const SequenceModel<T>& model() const { return *model_; }
   const Task& task() const { return *task_; }
@@ -108,15 +116,18 @@ class Trainer {
   Parameters<T> parameters_;
   std::unique_ptr<SequenceModel<T>> model_;
   std::unique_ptr<Optimizer<T>> optimizer_;
+  std::unique_ptr<Ema<T>> ema_;  // null: none is kept
   Loader loader_;
   std::vector<Batch> held_;
   std::uint64_t total_steps_;
   std::uint64_t evaluate_every_;
   std::uint64_t save_every_;
   Schedule schedule_;
+  std::optional<Plateau> plateau_;
   std::uint64_t step_ = 0;
   double best_loss_;
   std::uint64_t best_step_ = 0;
+  std::uint64_t bad_evaluations_ = 0;  // since the best
   std::optional<Initialization> initialization_;
 };
 

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/optim/plateau.hpp>
 #include <xgrad/optim/schedule.hpp>
 
 #include "golden.hpp"
@@ -8,10 +9,21 @@
 namespace xgrad {
 namespace {
 
-// LinearLR for the warm-up, then LinearLR, CosineAnnealingLR or nothing.
+using Shape = Schedule::Shape;
+
+// LinearLR for the warm-up, then LinearLR, CosineAnnealingLR, PolynomialLR, StepLR or nothing; and
+// OneCycleLR.
 TEST(Schedule, AsTorch) {
-  for (const std::string name : {"constant", "linear", "cosine"}) {
-    const Schedule schedule(Schedule::shape(name), 0.002, 40, 7, name == "constant" ? 1.0 : 0.1);
+  const std::map<std::string, ScheduleSettings> cases = {
+      {"constant", {}},
+      {"linear", {.final = 0.1}},
+      {"cosine", {.final = 0.1}},
+      {"polynomial", {.power = 2.5}},
+      {"step", {.every = 6, .gamma = 0.3}},
+      {"one_cycle", {.final = 0.001, .div = 20}},
+  };
+  for (const auto& [name, settings] : cases) {
+    const Schedule schedule(Schedule::shape(name), 0.002, 40, 7, settings);
     const auto& expected = test::golden().at(name);
     ASSERT_EQ(expected.size(), 40u);
     for (std::size_t s = 0; s < 40; ++s) {
@@ -20,13 +32,49 @@ TEST(Schedule, AsTorch) {
   }
 }
 
+TEST(Plateau, AsTorch) {
+  Plateau plateau(0.3, 3, 0.04);
+  const auto& expected = test::golden().at("plateau");
+  ASSERT_EQ(expected.size(), 40u);
+  EXPECT_NE(expected.front(), expected.back());
+  for (int e = 0; e < 40; ++e) {
+    plateau.observe(5.0 / (1 + std::min(e, 16) / 4) +
+                    (e % 2 ? 0.0001 * (e % 3) : -0.00005 * (e % 5)));
+    const auto at = std::size_t(e);
+    EXPECT_NEAR(0.002 * plateau.factor(), expected[at], 1e-15) << e;
+    Plateau resumed(0.3, 3, 0.04);
+    resumed.restore(plateau.state());
+    plateau = resumed;
+  }
+}
+
+// Noam: the published formula, lr d^(-1/2) min(s^(-1/2), s w^(-3/2)) with s, w from 1, up to its
+// factor.
+TEST(Schedule, NoamAsPublished) {
+  const Schedule schedule(Shape::noam, 0.5, 1000, 99, {});
+  for (const double s : {1.0, 2.0, 50.0, 99.0, 100.0, 101.0, 400.0, 999.0, 5000.0}) {
+    const double expected = 0.5 * std::sqrt(100.0) * std::min(1 / std::sqrt(s), s / 1000.0);
+    EXPECT_NEAR(schedule(std::uint64_t(s) - 1), expected, 1e-15) << s;
+  }
+}
+
+// Warm-up to 10, stable to 82, then a line to a tenth at 100.
+TEST(Schedule, WarmUpStableDecay) {
+  const Schedule schedule(Shape::wsd, 2.0, 100, 10, {.final = 0.1, .decay = 0.2});
+  EXPECT_DOUBLE_EQ(schedule(4), 2.0 * 5 / 11);
+  for (const std::uint64_t s : {10, 11, 50, 81, 82}) EXPECT_DOUBLE_EQ(schedule(s), 2.0) << s;
+  EXPECT_NEAR(schedule(91), 2.0 * 0.55, 1e-14);
+  EXPECT_NEAR(schedule(99), 2.0 * (1 - 0.9 * 17 / 18), 1e-14);
+  EXPECT_EQ(schedule(100), 0.2);
+}
+
 TEST(Schedule, Ends) {
-  for (const auto shape :
-       {Schedule::Shape::constant, Schedule::Shape::linear, Schedule::Shape::cosine}) {
-    const Schedule schedule(shape, 0.5, 100, 10, 0.2);
+  for (const Shape shape :
+       {Shape::constant, Shape::linear, Shape::cosine, Shape::polynomial, Shape::wsd}) {
+    const Schedule schedule(shape, 0.5, 100, 10, {.final = 0.2});
     EXPECT_EQ(schedule(0), 0.5 * (1.0 / 11));
     EXPECT_EQ(schedule(10), 0.5);
-    const bool constant = shape == Schedule::Shape::constant;
+    const bool constant = shape == Shape::constant;
     EXPECT_EQ(schedule(100), constant ? 0.5 : 0.1);
     EXPECT_EQ(schedule(1000000), constant ? 0.5 : 0.1);
     for (std::uint64_t s = 11; s < 100; ++s) EXPECT_LE(schedule(s), schedule(s - 1)) << s;
@@ -34,13 +82,25 @@ TEST(Schedule, Ends) {
 }
 
 TEST(Schedule, AllWarmUpAndNone) {
-  const Schedule all(Schedule::Shape::cosine, 1.0, 4, 4, 0.0);
+  const Schedule all(Shape::cosine, 1.0, 4, 4, {});
   EXPECT_EQ(all(3), 0.8);
-  const Schedule none(Schedule::Shape::linear, 1.0, 4, 0, 0.0);
+  const Schedule none(Shape::linear, 1.0, 4, 0, {});
   EXPECT_EQ(none(0), 1.0);
   EXPECT_EQ(none(3), 0.25);
-  EXPECT_THROW(Schedule(Schedule::Shape::cosine, 1.0, 4, 5, 0.0), ConfigError);
+  const Schedule all_of_a_cycle(Shape::one_cycle, 1.0, 4, 4, {.final = 0.5, .div = 10});
+  EXPECT_DOUBLE_EQ(all_of_a_cycle(0), 0.1);
+  EXPECT_EQ(all_of_a_cycle(4), 0.5);
+  EXPECT_THROW(Schedule(Shape::cosine, 1.0, 4, 5, {}), ConfigError);
+  EXPECT_THROW(Schedule(Shape::step, 1.0, 4, 1, {}), ConfigError);
   EXPECT_THROW(Schedule::shape("cosinus"), ConfigError);
+}
+
+TEST(Schedule, EveryNameHasItsShape) {
+  const auto names = schedule_names();
+  ASSERT_EQ(names.size(), 9u);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    EXPECT_EQ(Schedule::shape(names[i]), Shape(int(i))) << names[i];
+  }
 }
 
 }  // namespace

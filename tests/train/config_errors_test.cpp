@@ -123,7 +123,8 @@ const std::vector<Bad> kBad = {
     {kStart + "model.normalization = 'rmsnorm'\n",
      "3:23: model.normalization: is \"rmsnorm\", must be one of rms, layer"},
     {kStart + "optim.name = 'adamm'\n",
-     "3:14: optim.name: is \"adamm\", must be one of adam, adamw, sgd; did you mean \"adam\"?"},
+     "3:14: optim.name: is \"adamm\", must be one of adam, adamw, adagrad, lion, "
+     "sgd, rmsprop; did you mean \"adam\"?"},
     {kStart + "train.precision = 'flaot'\n",
      "3:19: train.precision: is \"flaot\", must be one of float, double; did you mean \"float\"?"},
     // Rules between keys.
@@ -139,6 +140,33 @@ const std::vector<Bad> kBad = {
      "3:19: schedule.warmup: a warm-up of 11 steps in a run of 10"},
     {kStart + "train.epochs = 2\n",
      "2:15: train.steps: exactly one of train.steps and train.epochs is above 0"},
+    {kStart + "optim.nesterov = true\noptim.name = 'sgd'\noptim.momentum = 0\n",
+     "3:18: optim.nesterov: needs optim.momentum above 0"},
+    {kStart + "schedule.name = 'step'\n",
+     "3:17: schedule.every: give the steps from one fall of schedule.name = \"step\" to the next"},
+    // Keys of another optimizer or schedule, even at their defaults.
+    {kStart + "optim.momentum = 0.9\n",
+     "3:7: optim.momentum: is no key of optim.name = \"adamw\", but of sgd"},
+    {kStart + "optim.name = 'sgd'\noptim.eps = 1e-7\n",
+     "4:7: optim.eps: is no key of optim.name = \"sgd\", but of adagrad, adam, adamw, rmsprop"},
+    {kStart + "schedule.patience = 3\n",
+     "3:10: schedule.patience: is no key of schedule.name = \"cosine\", but of plateau"},
+    // Groups.
+    {kStart + "optim.groups = 'x'\n",
+     "3:16: optim.groups: must be an array of tables, as [{match = \"embedding.*\", lr = 0.1}]"},
+    {kStart + "optim.groups = [1]\n", "3:7: optim.groups: must be an array of tables, as "},
+    {kStart + "optim.groups = [{lr = 2}]\n", "3:7: optim.groups[0].match: is missing"},
+    {kStart + "optim.groups = [{match = '*', lr = -1}]\n",
+     "3:36: optim.groups[0].lr: is -1, must be at least 0"},
+    {kStart + "optim.groups = [{match = '*'},\n {match = '*', frozen = true}]\n",
+     "4:16: optim.groups[1].frozen: unknown key; there are match, lr, weight_decay, freeze"},
+    {kStart + "optim.groups = [{match = '*', lr = 2, freeze = true}]\n",
+     "3:7: optim.groups: optim.groups[0].freeze leaves nothing to do for its lr and weight_decay"},
+    {kStart + "[[optim.groups]]\nmatch = 3\n",
+     "4:9: optim.groups[0].match: is an integer, 3, must be a string"},
+    {kStart + "model.width = [{a = 1}]\n",
+     "3:7: model.width: is an array of tables, must be an integer"},
+    {kStart + "model.width = []\n", "3:7: model.width: is an array, must be an integer"},
     {"task.name = 'reverse'\n",
      "1:1: train.steps: give the length of the run: exactly one of train.steps and train.epochs is "
      "above 0"},
@@ -177,7 +205,8 @@ TEST(ConfigErrors, AllOfAFileAtOnceInTheOrderOfTheirPlaces) {
                        {"model.width=30", "train.epochs=x", "lr=3"}),
             "c.toml:3:1: task.lenth: unknown key; did you mean task.length?\n"
             "c.toml:6:6: optim.lr: is 0, must be above 0\n"
-            "c.toml:7:8: optim.name: is \"adamww\", must be one of adamw, adam, sgd; did you mean "
+            "c.toml:7:8: optim.name: is \"adamww\", must be one of adamw, adam, adagrad, lion, "
+            "sgd, rmsprop; did you mean "
             "\"adamw\"?\n"
             "c.toml:9:2: modell: unknown section; did you mean [model]?\n"
             "c.toml:14:9: train.batch: is a string, \"64\", must be an integer\n"
@@ -208,7 +237,7 @@ TEST(ConfigErrors, Overrides) {
   EXPECT_EQ(
       said("optim.lr.x=1"),
       "override 'optim.lr.x=1': optim.lr.x: unknown key; there are name, lr, beta1, beta2, eps, "
-      "weight_decay, momentum");
+      "weight_decay, momentum, nesterov, alpha");
   EXPECT_EQ(said("opt.lr=1"), "override 'opt.lr=1': opt: unknown section; did you mean [optim]?");
   EXPECT_EQ(
       said("x.lr=1"),

@@ -138,6 +138,29 @@ OptionValue random_value(const OptionSpec& spec, const Rng& rng) {
   return std::clamp(min + (max - min) * rng.uniform(0) * spread, spec.min, spec.max);
 }
 
+// A config holds nothing for an optimizer or a schedule that it does not choose.
+void drop_keys_of_others(Config& config) {
+  for (const detail::ConfigKey& key : detail::config_keys()) {
+    const std::string name = key.section == "optim" ? config.optim.name : config.schedule.name;
+    if (!key.read_by(name)) key.set(config, *key.get(Config()));
+  }
+}
+
+std::vector<ParameterGroup> random_groups(const Rng& rng) {
+  std::vector<ParameterGroup> groups(rng.below(4, 0));
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    const Rng own = rng / i;
+    groups[i].match = "encoder.*\"\\" + std::to_string(i);
+    if (own.below(2, 1) == 1) {
+      groups[i].freeze = true;
+      continue;
+    }
+    groups[i].lr = own.uniform(2) * double(own.below(3, 3));
+    if (own.below(2, 4) == 1) groups[i].weight_decay = own.uniform(5);
+  }
+  return groups;
+}
+
 bool is_valid(const Config& config) {
   try {
     parse_config(to_toml(config), "", {});
@@ -164,6 +187,8 @@ TEST(Config, EveryValidConfigReadsBackAsItself) {
     config.model.width = config.model.heads * (1 + rng.below(8, 1));  // the rules between keys
     (rng.below(2, 2) == 0 ? config.train.steps : config.train.epochs) = 0;
     config.schedule.warmup = std::min(config.schedule.warmup, config.train.steps);
+    drop_keys_of_others(config);
+    config.optim.groups = random_groups(rng / "groups");
     if (!is_valid(config)) continue;  // a rule of the task
     ++tested;
     const Config back = parse_config(to_toml(config), "c.toml", {});
@@ -174,6 +199,51 @@ TEST(Config, EveryValidConfigReadsBackAsItself) {
     }
   }
   EXPECT_GE(tested, 500);
+}
+
+TEST(Config, GroupsInTheirOrder) {
+  const std::string inline_form =
+      "optim.groups = [{match = 'embedding.*', lr = 0.1, weight_decay = 0},\n"
+      "                {match = 'head.*', freeze = true}]\n";
+  const std::string long_form =
+      "[[optim.groups]]\nmatch = 'embedding.*'\nlr = 0.1\nweight_decay = 0\n"
+      "[[optim.groups]]\nmatch = 'head.*'\nfreeze = true\n";
+  const std::string start = "task.name = 'reverse'\ntrain.steps = 10\n";
+  for (const std::string& text : {inline_form, long_form}) {
+    const auto groups = parse_config(start + text, "c.toml", {}).optim.groups;
+    ASSERT_EQ(groups.size(), 2u);
+    EXPECT_EQ(groups[0].match, "embedding.*");
+    EXPECT_EQ(groups[0].lr, 0.1);
+    EXPECT_EQ(groups[0].weight_decay, 0.0);
+    EXPECT_FALSE(groups[0].freeze);
+    EXPECT_EQ(groups[1].lr, 1.0);
+    EXPECT_FALSE(groups[1].weight_decay);
+    EXPECT_TRUE(groups[1].freeze);
+  }
+  const Config config = with({"optim.groups=[{match='*', lr=0.5}]"});
+  EXPECT_EQ(config.optim.groups.at(0).lr, 0.5);
+  EXPECT_EQ(differences(with({}), config),
+            std::vector<std::string>{"optim.groups: nothing -> [  {match = \"*\", lr = 0.5},]"});
+  EXPECT_TRUE(parse_config(start + inline_form, "", {"optim.groups=[]"}).optim.groups.empty());
+}
+
+// A command line that chooses another optimizer means it.
+TEST(Config, AnOverriddenChoiceLeavesOutTheKeysOfTheOther) {
+  const std::string text = kShort + "[optim]\nbeta2 = 0.98\n[schedule]\nfinal = 0.1\n";
+  const Config config =
+      parse_config(text, "c.toml", {"optim.name=sgd", "optim.momentum=0.5", "schedule.name=noam"});
+  EXPECT_EQ(config.optim.beta2, OptimConfig().beta2);
+  EXPECT_EQ(config.optim.momentum, 0.5);
+  EXPECT_THROW(parse_config(text, "c.toml", {"optim.name=sgd", "optim.beta1=0.5"}), ConfigError);
+}
+
+// Earlier versions wrote every key into config.toml and into checkpoints.
+TEST(Config, AStoredConfigMayHoldDefaultsOfOthers) {
+  const std::string text = kShort + "[optim]\nmomentum = 0.9\n";
+  EXPECT_THROW(parse_config(text, "c.toml", {}), ConfigError);
+  EXPECT_EQ(to_toml(parse_config(text, "c.toml", {}, ConfigWriter::xgrad)), to_toml(with({})));
+  EXPECT_THROW(parse_config(kShort + "[optim]\nmomentum = 0.5\n", "", {}, ConfigWriter::xgrad),
+               ConfigError);
 }
 
 TEST(Config, NamesWhatDiffers) {

@@ -2,12 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <xgrad/train/state_dict.hpp>
+
 #include "support/gradients.hpp"
 
 namespace xgrad {
 namespace {
 
-Config small_config() {
+Config small_config(const std::vector<std::string>& overrides = {}) {
   return parse_config(R"(
     [task]
     name = "reverse"
@@ -21,7 +23,7 @@ Config small_config() {
     batch = 8
     evaluate_every = 4
   )",
-                      "small.toml", {});
+                      "small.toml", overrides);
 }
 
 // Remembers what a run did, and stops it after some steps.
@@ -47,22 +49,142 @@ TEST(Trainer, EvaluatesAndSavesWhenTheConfigSays) {
   EXPECT_EQ(diary.saves.back().step, 12u);
 }
 
-TEST(Trainer, FromAnyCheckpointTheBitsAreTheSame) {
-  Trainer<float> whole(small_config());
+// A run stopped after any step, with everything that a checkpoint must then hold.
+void expect_same_bits_from_any_checkpoint(const Config& config) {
+  Trainer<float> whole(config);
   Diary diary;
   whole.run(diary);
   const std::string last = to_hdf5(whole.capture());
-  for (std::size_t k = 1; k < 12; ++k) {
-    Trainer<float> first(small_config());
+  for (std::size_t k = 1; k < whole.step(); ++k) {
+    Trainer<float> first(config);
     Diary stopped;
     stopped.stop_after = k;
     first.run(stopped);
     ASSERT_EQ(stopped.saves.back().step, k);
-    Trainer<float> second(small_config());
+    Trainer<float> second(config);
     second.restore(from_hdf5(to_hdf5(stopped.saves.back()), "memory"));
     Diary rest;
     second.run(rest);
-    EXPECT_EQ(to_hdf5(second.capture()), last) << "stopped after " << k;
+    ASSERT_EQ(to_hdf5(second.capture()), last) << "stopped after " << k;
+    for (std::size_t i = 0; i < rest.steps.size(); ++i) {
+      EXPECT_EQ(rest.steps[i].loss, diary.steps[k + i].loss);
+      EXPECT_EQ(rest.steps[i].lr, diary.steps[k + i].lr);
+    }
+  }
+}
+
+TEST(Trainer, FromAnyCheckpointTheBitsAreTheSame) {
+  expect_same_bits_from_any_checkpoint(small_config());
+}
+
+TEST(Trainer, FromAnyCheckpointWithEachOptimizer) {
+  for (const char* name : {"adagrad", "adam", "lion", "rmsprop", "sgd"}) {
+    expect_same_bits_from_any_checkpoint(
+        small_config({std::string("optim.name=") + name, "train.steps=6"}));
+  }
+}
+
+// The mean of the weights, a plateau that falls, patience that ends the run, a frozen embedding.
+TEST(Trainer, FromAnyCheckpointWithMeanPlateauAndPatience) {
+  const std::vector<std::string> all = {"train.ema=0.8",
+                                        "train.evaluate_every=2",
+                                        "train.patience=5",
+                                        "train.steps=40",
+                                        "train.accumulate=2",
+                                        "schedule.name=plateau",
+                                        "schedule.patience=1",
+                                        "schedule.warmup=3",
+                                        "schedule.gamma=0.5",
+                                        "optim.lr=0.4",
+                                        "optim.groups=[{match='embedding.*', freeze=true}]"};
+  Trainer<float> whole(small_config(all));
+  Diary diary;
+  whole.run(diary);
+  EXPECT_TRUE(whole.out_of_patience());
+  EXPECT_TRUE(whole.finished());
+  EXPECT_LT(whole.step(), 40u);
+  EXPECT_EQ(diary.saves.back().step, whole.step());
+  EXPECT_LT(diary.steps.back().lr, 0.4);
+  expect_same_bits_from_any_checkpoint(small_config(all));
+}
+
+// What is evaluated, judged as best and exported is the mean of the weights.
+TEST(Trainer, EvaluatesTheMeanOfTheWeights) {
+  Trainer<float> trainer(small_config({"train.ema=0.9"}));
+  Diary diary;
+  trainer.run(diary);
+  const Checkpoint checkpoint = trainer.capture();
+  const Checkpoint mean = weights_of(checkpoint), raw = weights_of(checkpoint, /*raw=*/true);
+  const auto with_weights = [&](const Checkpoint& weights) {
+    Config config = small_config();
+    Trainer<float> other(config);
+    restore(weights, other.parameters());
+    return other.evaluate(Split::validation).loss.mean();
+  };
+  EXPECT_EQ(trainer.evaluate(Split::validation).loss.mean(), with_weights(mean));
+  EXPECT_EQ(state_value<double>(checkpoint, "best_loss"), with_weights(mean));
+  EXPECT_NE(with_weights(raw), with_weights(mean));
+  // Evaluating has changed nothing.
+  EXPECT_EQ(to_hdf5(trainer.capture()), to_hdf5(checkpoint));
+  EXPECT_TRUE(weights_of(weights_of(checkpoint)).optimizer.empty());
+}
+
+TEST(Trainer, FrozenParametersStayAsTheyAre) {
+  Trainer<float> trainer(small_config({"optim.groups=[{match='embedding.*', freeze=true}]"}));
+  const Checkpoint before = trainer.capture();
+  Diary diary;
+  trainer.run(diary);
+  const Checkpoint after = trainer.capture();
+  for (std::size_t i = 0; i < after.parameters.size(); ++i) {
+    const bool frozen = after.parameters[i].name.starts_with("embedding.");
+    EXPECT_EQ(std::get<Tensor<float>>(after.parameters[i].tensor) ==
+                  std::get<Tensor<float>>(before.parameters[i].tensor),
+              frozen)
+        << after.parameters[i].name;
+  }
+  for (const NamedTensor& t : after.optimizer) {
+    EXPECT_EQ(t.name.find("embedding"), std::string::npos) << t.name;
+  }
+}
+
+TEST(Trainer, GroupsThatCannotBe) {
+  const auto trainer = [](const std::string& groups) {
+    Trainer<float> made(small_config({"optim.groups=" + groups}));
+  };
+  EXPECT_TRUE(test::throws_with<ConfigError>([&] { trainer("[{match='*', freeze=true}]"); },
+                                             "every parameter is frozen"));
+  EXPECT_TRUE(test::throws_with<ConfigError>([&] { trainer("[{match='encodr.*'}]"); },
+                                             "\"encodr.*\" matches no parameter"));
+}
+
+// G7: k micro-batches of b are one batch of k b, with ragged lengths and dropout.
+TEST(Trainer, G7_AccumulationIsOneLargeBatch) {
+  const std::vector<std::string> ragged = {
+      "task.length=9",  "task.min_length=2", "model.dropout=0.2", "model.attention_dropout=0.2",
+      "train.clip=0.1", "train.steps=3",     "optim.name=sgd",    "optim.lr=0.1"};
+  const auto run = [&](std::size_t batch, std::size_t accumulate) {
+    std::vector<std::string> overrides = ragged;
+    overrides.push_back("train.batch=" + std::to_string(batch));
+    overrides.push_back("train.accumulate=" + std::to_string(accumulate));
+    auto trainer = std::make_unique<Trainer<double>>(small_config(overrides));
+    Diary diary;
+    trainer->run(diary);
+    return std::pair(std::move(trainer), diary.steps);
+  };
+  const auto [one, steps] = run(16, 1);
+  for (const std::size_t k : {2, 4, 8, 16}) {
+    const auto [many, micro_steps] = run(16 / k, k);
+    ASSERT_EQ(micro_steps.size(), steps.size());
+    EXPECT_NEAR(micro_steps[0].loss, steps[0].loss, 1e-12 * steps[0].loss) << k;
+    EXPECT_NEAR(micro_steps[0].grad_norm, steps[0].grad_norm, 1e-12 * steps[0].grad_norm) << k;
+    auto expected = one->parameters().begin();
+    for (const Parameter<double>& p : many->parameters()) {
+      const Tensor<double>& a = p.variable.value();
+      const Tensor<double>& b = (expected++)->variable.value();
+      for (std::size_t e = 0; e < a.size(); ++e) {
+        ASSERT_NEAR(a.data()[e], b.data()[e], 1e-12) << p.name << " " << k;
+      }
+    }
   }
 }
 

@@ -13,6 +13,7 @@
 #include <xgrad/train/onnx_export.hpp>
 #include <xgrad/train/publish.hpp>
 #include <xgrad/train/reference.hpp>
+#include <xgrad/train/state_dict.hpp>
 
 namespace xgrad::commands {
 
@@ -30,15 +31,6 @@ struct Files {
   std::vector<File> files;
   std::string note = {};
 };
-
-// A checkpoint that no run can go on from: the weights, and how they were made.
-Checkpoint weights_of(const Checkpoint& checkpoint) {
-  Checkpoint weights;
-  weights.step = checkpoint.step;
-  weights.parameters = checkpoint.parameters;
-  weights.config = checkpoint.config;
-  return weights;
-}
 
 // What train/check_npz.py can recompute.
 const KnownModel kCheckable = {{"kind", {"encoder"}},
@@ -134,8 +126,9 @@ std::vector<std::string> export_formats() {
 }
 
 int export_weights(const ExportArguments& arguments) {
-  const RunSource source = find_run(arguments.run);
-  const Checkpoint weights = weights_of(source.checkpoint);
+  RunSource source = find_run(arguments.run);
+  const Checkpoint weights = weights_of(source.checkpoint, arguments.raw);
+  source.checkpoint = weights;  // for those that load the model
   const auto format = std::find_if(kFormats.begin(), kFormats.end(),
                                    [&](const Format& f) { return f.name == arguments.to; });
   const Files files = format->write(source, weights);

@@ -16,7 +16,7 @@ struct LoadedModel {
         shape(task->shape()),
         parameters(source.config.train.seed),
         model(make_model<T>(source.config.model, shape, parameters)) {
-    restore(source.checkpoint, parameters);
+    restore(weights_of(source.checkpoint), parameters);
   }
 
   std::unique_ptr<Task> task;

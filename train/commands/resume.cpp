@@ -35,14 +35,15 @@ int resume(const ResumeArguments& arguments) {
   if (fs::exists(arguments.run + "/config.toml") &&
       list_checkpoints(arguments.run + "/checkpoints").empty()) {  // ended before its first save
     const RunDirectory run = RunDirectory::open(arguments.run);
-    const Config config = load_config(run.config_path(), arguments.overrides);
+    const Config config = load_config(run.config_path(), arguments.overrides, ConfigWriter::xgrad);
     return report(continue_run(config, run, nullptr, options), arguments.json);
   }
 
   const RunSource source = find_run(arguments.run);
   xgrad::check<IoError>(!source.directory.empty(), source.file,
                         " does not lie in a run directory, so there is nothing to resume");
-  const Config config = load_config(source.directory + "/config.toml", arguments.overrides);
+  const Config config =
+      load_config(source.directory + "/config.toml", arguments.overrides, ConfigWriter::xgrad);
   check_changes(config, source, arguments.allow_change);
   if (!fs::equivalent(latest_checkpoint(source.directory + "/checkpoints"), source.file)) {
     return report(branch_run(config, source.directory, source.checkpoint, options), arguments.json);

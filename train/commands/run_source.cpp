@@ -24,7 +24,8 @@ RunSource find_run(const std::string& path) {
     }
   }
   source.checkpoint = load_checkpoint(source.file);
-  source.config = parse_config(source.checkpoint.config, source.file + ":config", {});
+  source.config =
+      parse_config(source.checkpoint.config, source.file + ":config", {}, ConfigWriter::xgrad);
   return source;
 }
 

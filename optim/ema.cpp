@@ -1,0 +1,57 @@
+#include <xgrad/optim/ema.hpp>
+
+#include <algorithm>
+
+#include <xgrad/autograd/check.hpp>
+#include <xgrad/autograd/parallel.hpp>
+#include <xgrad/autograd/scalar.hpp>
+#include <xgrad/optim/row.hpp>
+
+namespace xgrad {
+
+template <class T>
+Ema<T>::Ema(const Parameters<T>& parameters, double decay) : decay_(decay) {
+  for (const Parameter<T>& p : parameters) {
+    if (!p.variable.requires_grad()) continue;
+    variables_.push_back(p.variable);
+    means_.push_back({"ema." + p.name, p.variable.value()});
+  }
+}
+
+template <class T>
+void Ema<T>::update() {
+  const T rest = T(1 - decay_);
+  detail::Row row;
+  for (const Variable<T>& v : variables_) row.append(v.value().size());
+  parallel_for(row.size(), detail::Row::kBlock, [&](std::size_t begin, std::size_t end) {
+    row.for_each_run(begin, end, [&](std::size_t i, std::size_t first, std::size_t n) {
+      T* mean = means_[i].tensor.data() + first;
+      const T* x = variables_[i].value().data() + first;
+#pragma omp simd
+      for (std::size_t e = 0; e < n; ++e) mean[e] += rest * (x[e] - mean[e]);
+    });
+  });
+}
+
+template <class T>
+void Ema<T>::swap() {
+  for (std::size_t i = 0; i < means_.size(); ++i) {
+    Tensor<T>& mean = means_[i].tensor;
+    std::swap_ranges(mean.data(), mean.data() + mean.size(), variables_[i].mutable_value().data());
+  }
+}
+
+template <class T>
+void Ema<T>::set_state(std::string_view name, const Tensor<T>& tensor) {
+  const auto found = std::find_if(means_.begin(), means_.end(),
+                                  [&](const OptimizerState<T>& s) { return s.name == name; });
+  check<Error>(found != means_.end(), "ema: there is no mean '", name, "'");
+  check_shape(tensor.shape() == found->tensor.shape(), "ema: the mean '", name, "' has shape ",
+              found->tensor.shape(), ", not ", tensor.shape());
+  std::copy_n(tensor.data(), tensor.size(), found->tensor.data());
+}
+
+#define XGRAD_INSTANTIATE(T) template class Ema<T>;
+XGRAD_FOR_EACH_TRAINING_SCALAR(XGRAD_INSTANTIATE)
+
+}  // namespace xgrad

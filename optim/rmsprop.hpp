@@ -1,0 +1,25 @@
+// RMSprop.
+#pragma once
+
+#include <xgrad/optim/optimizer.hpp>
+
+namespace xgrad {
+
+/// g <- g + w x;  v <- alpha v + (1 - alpha) g^2;  x <- x - lr g / (sqrt(v) + eps), with weight
+/// decay w. torch.optim.RMSprop without momentum. Tieleman & Hinton 2012, lecture 6.5.
+///
+/// State: "square_avg" v.
+template <class T>
+class RmsProp final : public Optimizer<T> {
+ public:
+  RmsProp(const Parameters<T>& parameters, const OptimizerSettings& settings);
+
+ private:
+  void prepare(double lr, double grad_scale, std::uint64_t step) override;
+  void update(const ParameterRun<T>& run) const override;
+
+  // Of the current step.
+  T lr_, grad_scale_;
+};
+
+}  // namespace xgrad

@@ -1,0 +1,120 @@
+// Parameter groups and the mean of the weights.
+#include <gtest/gtest.h>
+
+#include <xgrad/optim/ema.hpp>
+#include <xgrad/optim/table.hpp>
+
+#include "golden.hpp"
+
+namespace xgrad {
+namespace {
+
+const std::vector<ParameterGroup> kGroups = {
+    {.match = "embedding.*", .lr = 0.1, .weight_decay = 0.0},
+    {.match = "*.norm?.weight", .weight_decay = 0.3},
+    {.match = "head.*", .freeze = true},
+    {.match = "embedding.token.*", .lr = 7},  // comes too late to count
+};
+
+template <class T>
+void make_frozen_parameters(Parameters<T>& parameters) {
+  parameters.freeze([](const std::string& name) {
+    const ParameterGroup* group = group_of(kGroups, name);
+    return group != nullptr && group->freeze;
+  });
+  test::make_golden_parameters(parameters);
+}
+
+template <class T>
+void set_gradients_but_of_frozen(const Parameters<T>& parameters, std::size_t step) {
+  parameters.zero_grad();
+  std::size_t p = 0;
+  for (const Parameter<T>& parameter : parameters) {
+    Tensor<T> g = parameter.variable.value();
+    for (std::size_t e = 0; e < g.size(); ++e) {
+      g.data()[e] += T((double((7 * e + 3 * step + p) % 11) - 5) / 8);
+    }
+    if (parameter.variable.requires_grad()) test::add_gradient(parameter.variable, std::move(g));
+    ++p;
+  }
+}
+
+TEST(Groups, AsTorchWithGroupsAndAMeanOfTheWeights) {
+  Parameters<double> parameters(0);
+  make_frozen_parameters(parameters);
+  const auto adamw = make_optimizer(
+      "adamw", parameters,
+      {.beta1 = 0.8, .beta2 = 0.95, .eps = 1e-7, .weight_decay = 0.1, .groups = kGroups});
+  Ema<double> ema(parameters, 0.9);
+  EXPECT_EQ(adamw->state().size(), 10u);  // nothing for the frozen head
+  EXPECT_EQ(ema.state().size(), 5u);
+  for (std::size_t s = 0; s < 40; ++s) {
+    set_gradients_but_of_frozen(parameters, s);
+    adamw->step(0.01);
+    ema.update();
+  }
+  for (const char* kind : {"groups.40.", "groups.ema."}) {
+    for (const auto& p : parameters) {
+      EXPECT_LE(test::difference(p.variable.value(), kind + p.name), 1e-12) << kind << p.name;
+    }
+    ema.swap();
+  }
+  Parameters<double> fresh(0);
+  test::make_golden_parameters(fresh);
+  EXPECT_EQ(parameters.at("head.weight").value(), fresh.at("head.weight").value());
+}
+
+TEST(Groups, EveryOptimizerTakesTheFactorOfTheLearningRate) {
+  for (const std::string& name : optimizer_names()) {
+    Parameters<double> a(0), b(0);
+    test::make_golden_parameters(a);
+    test::make_golden_parameters(b);
+    OptimizerSettings settings{.weight_decay = 0.1};
+    const auto plain = make_optimizer(name, a, settings);
+    settings.groups = {{.match = "*", .lr = 0.25}};
+    const auto grouped = make_optimizer(name, b, settings);
+    for (std::size_t s = 0; s < 3; ++s) {
+      test::set_golden_gradients(a, s);
+      test::set_golden_gradients(b, s);
+      plain->step(0.01);
+      grouped->step(0.04);
+    }
+    for (const auto& p : a) EXPECT_EQ(p.variable.value(), b.at(p.name).value()) << name << p.name;
+  }
+}
+
+TEST(Groups, Match) {
+  EXPECT_TRUE(matches("encoder.layers.*.norm1.weight", "encoder.layers.0.norm1.weight"));
+  EXPECT_TRUE(matches("*", "a.b"));
+  EXPECT_TRUE(matches("a.?", "a.b"));
+  EXPECT_FALSE(matches("a", "a.b"));
+  EXPECT_FALSE(matches("b", "a.b"));
+  EXPECT_FALSE(matches("", "a"));
+}
+
+TEST(Groups, APatternThatMatchesNothingIsNamed) {
+  Parameters<double> parameters(0);
+  test::make_golden_parameters(parameters);
+  try {
+    make_optimizer("sgd", parameters, {.groups = {{.match = "*"}, {.match = "embeding.token.*"}}});
+    FAIL();
+  } catch (const ConfigError& error) {
+    EXPECT_STREQ(error.what(),
+                 "optim.groups[1].match: \"embeding.token.*\" matches no parameter; the nearest "
+                 "name is embedding.token.weight");
+  }
+}
+
+TEST(Ema, RefusesForeignState) {
+  Parameters<double> parameters(0);
+  test::make_parameter(parameters, "a.x", {2}, test::constant(1));
+  Ema<double> ema(parameters, 0.5);
+  EXPECT_THROW(ema.set_state("ema.a.y", zeros<double>({2})), Error);
+  EXPECT_THROW(ema.set_state("ema.a.x", zeros<double>({3})), ShapeError);
+  ema.set_state("ema.a.x", full<double>({2}, 3));
+  ema.update();
+  EXPECT_EQ(ema.state()[0].tensor, full<double>({2}, 2));
+}
+
+}  // namespace
+}  // namespace xgrad
