@@ -1,9 +1,11 @@
 #include <xgrad/data/synthetic.hpp>
 
+#include <bit>
 #include <memory>
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/example_text.hpp>
+#include <xgrad/data/graph.hpp>
 
 namespace xgrad {
 
@@ -34,7 +36,7 @@ class DrawnDataset final : public Dataset {
     const Rng own = rng_ / index;
     for (std::uint32_t draw = 0; draw < kMostDraws; ++draw) {
       Example example = of_->task.draw(own / draw);
-      if (split_of(example.ids) != split_) continue;
+      if (split_of(example) != split_) continue;
       if (of_->task.solve) example.targets = of_->task.solve(example.ids);
       return example;
     }
@@ -76,6 +78,21 @@ class ListedDataset final : public Dataset {
   std::vector<std::size_t> chosen_;
 };
 
+Example parse_input(const std::string& task, const std::string& line, TaskShape shape) {
+  if (shape.graph) return parse_graph(task, line, shape);
+  Example example;
+  if (shape.input == InputKind::tokens) {
+    example.ids = parse_tokens(task, line, shape);
+    return example;
+  }
+  if (shape.input == InputKind::image) {  // all pixels, row by row
+    shape.features = shape.height * shape.width * shape.channels;
+    shape.max_length = 1;
+  }
+  example.features = parse_vectors(task, line, shape);
+  return example;
+}
+
 class SyntheticTask final : public Task {
  public:
   explicit SyntheticTask(Description description)
@@ -89,8 +106,7 @@ class SyntheticTask final : public Task {
   }
 
   Example parse(const std::string& line) const override {
-    Example example;
-    example.ids = parse_tokens(of_->name, line, of_->task.shape);
+    Example example = parse_input(of_->name, line, of_->task.shape);
     if (of_->task.solve) {
       try {
         example.targets = of_->task.solve(example.ids);
@@ -106,7 +122,7 @@ class SyntheticTask final : public Task {
     const auto data = dataset(split);
     Synthetic::Best sum;
     for (std::size_t i = 0; i < data->size(); ++i) {
-      const Synthetic::Best one = of_->task.best(data->get(0, i).ids);
+      const Synthetic::Best one = of_->task.best(data->get(0, i));
       sum.right += one.right;
       sum.loss += one.loss;
       sum.targets += one.targets;
@@ -156,6 +172,13 @@ Split split_of(const Tokens& ids) {
   }
   const std::uint64_t bucket = key % 10;
   return bucket == 0 ? Split::test : bucket == 1 ? Split::validation : Split::train;
+}
+
+Split split_of(const Example& input) {
+  Tokens all = input.ids;
+  for (float x : input.features) all.push_back(std::bit_cast<std::int32_t>(x));
+  for (const auto& [a, b] : input.edges) all.insert(all.end(), {a, b});
+  return split_of(all);
 }
 
 TaskEntry synthetic_task(std::string name, std::string summary, std::string needs,

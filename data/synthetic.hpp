@@ -26,8 +26,8 @@ struct Synthetic {
   std::function<Tokens(const Tokens& ids)> solve = {};
   /// Every input there is, where a split holds each of its own once instead of draws.
   std::vector<Tokens> inputs = {};
-  /// Where an input does not fix the answer.
-  std::function<Best(const Tokens& ids)> best = {};
+  /// Where an input does not fix the answer. Reads the input alone.
+  std::function<Best(const Example& input)> best = {};
 };
 
 /// Makes a task from its options. Errors need not name the task.
@@ -36,6 +36,8 @@ using Describe = std::function<Synthetic(const Options& options)>;
 /// The one split that an input may appear in: a hash of the input, the same for any seed, gives a
 /// tenth of all inputs to test, a tenth to validation and the rest to train.
 Split split_of(const Tokens& ids);
+/// That of an input of any kind: of its tokens, the bits of its numbers, and its edges.
+Split split_of(const Example& input);
 
 /// A task whose example i of a split is a function of (seed, split, i): the first draw for i whose
 /// input belongs to the split. So no input of one split is ever seen in another. Has the options

@@ -6,8 +6,10 @@
 namespace xgrad {
 
 TaskEntry addition_task();
+TaskEntry anomaly_task();
 TaskEntry ar2_task();
 TaskEntry copy_task();
+TaskEntry double_histogram_task();
 TaskEntry dyck_task();
 TaskEntry fashion_mnist_task();
 TaskEntry first_task();
@@ -20,14 +22,17 @@ TaskEntry markov_task();
 TaskEntry mean_of_marked_task();
 TaskEntry modular_addition_task();
 TaskEntry most_frequent_task();
+TaskEntry motif_task();
 TaskEntry mqar_task();
 TaskEntry needle_task();
 TaskEntry negation_task();
+TaskEntry neighbours_task();
 TaskEntry next_value_task();
 TaskEntry parity_task();
 TaskEntry reverse_task();
 TaskEntry rotate_task();
 TaskEntry selective_copy_task();
+TaskEntry shapes_task();
 TaskEntry sort_task();
 TaskEntry sparse_parity_task();
 

@@ -56,7 +56,7 @@ Synthetic describe(const Options& options) {
   task.shape.max_length = lengths.longest;
   task.shape.classes = states;
   task.draw = [=](const Rng& own) { return draw(*model, own, lengths.draw(own)); };
-  task.best = [=](const Tokens& ids) { return best(*model, ids); };
+  task.best = [=](const Example& input) { return best(*model, input.ids); };
   return task;
 }
 

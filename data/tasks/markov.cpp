@@ -60,7 +60,7 @@ Synthetic describe(const Options& options) {
   for (std::size_t i = 0; i < states; ++i) task.shape.token_names.push_back(std::to_string(i));
   task.shape.token_names.push_back("_");
   task.draw = [=](const Rng& own) { return draw(*chain, rate, own, lengths.draw(own)); };
-  task.best = [=](const Tokens& ids) { return best(*chain, ids); };
+  task.best = [=](const Example& input) { return best(*chain, input.ids); };
   return task;
 }
 

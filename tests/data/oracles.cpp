@@ -51,6 +51,18 @@ Tokens own_counts(const Tokens& ids, const Options&) {
   return result;
 }
 
+Tokens symbols_of_own_count(const Tokens& ids, const Options&) {
+  const auto counts = count(ids);
+  Tokens result;
+  for (std::int32_t id : ids) {
+    result.push_back(
+        std::int32_t(std::count_if(counts.begin(), counts.end(),
+                                   [&](const auto& c) { return c.second == counts.at(id); }) -
+                     1));
+  }
+  return result;
+}
+
 std::vector<OracleRow> token_rows() {
   const std::string bad = "3 7", said = "token 2 is \"7\", must be a whole number from 0 to 6";
   const auto turned = [](const Tokens& ids, const Options& options) {
@@ -58,6 +70,8 @@ std::vector<OracleRow> token_rows() {
   };
   return {
       {"copy", kVaried, kFew, 8000, bad, said, same},
+      {"double_histogram", with(kVaried, {{"symbols", 4}}), kFew, 8000, "1 4",
+       "token 2 is \"4\", must be a whole number from 0 to 3", symbols_of_own_count},
       {"histogram", with(kVaried, {{"length", 9}, {"symbols", 2}}), kFew, 8000, "1 2",
        "token 2 is \"2\", must be a whole number from 0 to 1", own_counts},
       {"reverse", kVaried, kFew, 8000, bad, said, reversed},
@@ -164,7 +178,7 @@ std::vector<OracleRow> class_rows() {
 const std::vector<OracleRow>& oracle_rows() {
   static const std::vector<OracleRow> rows = [] {
     std::vector<OracleRow> all;
-    for (auto part : {token_rows, class_rows, structured_rows}) {
+    for (auto part : {token_rows, class_rows, structured_rows, other_rows}) {
       for (OracleRow& row : part()) all.push_back(std::move(row));
     }
     return all;

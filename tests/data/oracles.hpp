@@ -19,10 +19,13 @@ struct OracleRow {
   std::string complaint;
   /// The targets of an input; null where the answer is drawn together with the input.
   Tokens (*answer)(const Tokens& ids, const Options& options) = nullptr;
+  /// The same of inputs that are more than tokens.
+  Tokens (*answer_to)(const Example& input, const Options& options) = nullptr;
 };
 
 const std::vector<OracleRow>& oracle_rows();
 std::vector<OracleRow> structured_rows();  // those whose inputs are more than random tokens
+std::vector<OracleRow> other_rows();       // and those whose inputs are more than tokens
 void PrintTo(const OracleRow& row, std::ostream* stream);  // of GoogleTest
 
 }  // namespace xgrad

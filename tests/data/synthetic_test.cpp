@@ -5,10 +5,12 @@
 #include <array>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/batch.hpp>
 #include <xgrad/data/example_text.hpp>
+#include <xgrad/data/graph.hpp>
 #include <xgrad/data/task.hpp>
 
 #include "data/oracles.hpp"
@@ -25,10 +27,26 @@ class MadeTasks : public testing::TestWithParam<OracleRow> {
   std::unique_ptr<Task> make(const Options& options, std::uint64_t seed = 1) const {
     return find_task(row_.name).make(options, seed);
   }
-  Tokens answer(const Tokens& ids, const Options& options) const {
-    return row_.answer(ids, complete(find_task(row_.name).options, options));
+  bool has_answer() const { return row_.answer != nullptr || row_.answer_to != nullptr; }
+  Tokens answer(const Example& input, const Options& options) const {
+    const Options all = complete(find_task(row_.name).options, options);
+    return row_.answer != nullptr ? row_.answer(input.ids, all) : row_.answer_to(input, all);
   }
 };
+
+using Input = std::tuple<Tokens, std::vector<float>, Edges>;
+
+Input input_of(const Example& example) {
+  return {example.ids, example.features, example.edges};
+}
+
+// As a user would type it.
+std::string line_of(const Example& example, TaskShape shape) {
+  if (shape.input != InputKind::image) return input_text(example, shape);
+  shape.input = InputKind::vectors;
+  shape.features = example.features.size();
+  return input_text(example, shape);
+}
 
 TEST_P(MadeTasks, LabelsAgreeWithTheOracle) {
   const auto task = make(row_.varied);
@@ -41,8 +59,8 @@ TEST_P(MadeTasks, LabelsAgreeWithTheOracle) {
       ASSERT_NO_THROW(check_example(example, shape, i));
       ASSERT_FALSE(example.targets.empty());
       for (std::int32_t target : example.targets) classes.insert(target);
-      if (row_.answer) {
-        ASSERT_EQ(example.targets, answer(example.ids, row_.varied))
+      if (has_answer()) {
+        ASSERT_EQ(example.targets, answer(example, row_.varied))
             << to_string(split) << " " << i << ": " << input_text(example, shape);
       }
     }
@@ -52,14 +70,14 @@ TEST_P(MadeTasks, LabelsAgreeWithTheOracle) {
 }
 
 TEST_P(MadeTasks, SplitsAreDisjointForAnySeeds) {
-  std::map<Tokens, Split> seen;
+  std::map<Input, Split> seen;
   for (std::uint64_t seed : {1, 2, 3}) {
     const auto task = make(row_.few, seed);
     for (Split split : kSplits) {
       const auto dataset = task->dataset(split);
       ASSERT_GT(dataset->size(), 0);
       for (std::size_t i = 0; i < dataset->size(); ++i) {
-        const auto [at, is_new] = seen.try_emplace(dataset->get(0, i).ids, split);
+        const auto [at, is_new] = seen.try_emplace(input_of(dataset->get(0, i)), split);
         ASSERT_EQ(at->second, split) << "in two splits; seed " << seed;
       }
     }
@@ -73,15 +91,15 @@ TEST_P(MadeTasks, ExamplesAreAFunctionOfSeedSplitAndIndex) {
   const auto again = make({})->dataset(Split::train);
   const auto other = make({}, 2)->dataset(Split::train);
   const auto validation = make({})->dataset(Split::validation);
-  std::set<Tokens> different;
+  std::set<Input> different;
   int same_as_other = 0;
   for (std::size_t i = 500; i-- > 0;) {  // another order of access than the tests above
     const Example example = dataset->get(0, i);
-    EXPECT_EQ(example.ids, again->get(7, i).ids) << "the epoch must not matter";
+    EXPECT_EQ(input_of(example), input_of(again->get(7, i))) << "the epoch must not matter";
     EXPECT_EQ(example.targets, again->get(7, i).targets);
-    same_as_other += example.ids == other->get(0, i).ids;
-    same_as_other += example.ids == validation->get(0, i).ids;
-    different.insert(example.ids);
+    same_as_other += input_of(example) == input_of(other->get(0, i));
+    same_as_other += input_of(example) == input_of(validation->get(0, i));
+    different.insert(input_of(example));
   }
   EXPECT_LE(same_as_other, 5);
   EXPECT_GE(different.size(), 450);
@@ -106,10 +124,10 @@ TEST_P(MadeTasks, HaveTheSizesAskedFor) {
 
 TEST_P(MadeTasks, NamesAreOneAClassAndOneAToken) {
   const TaskShape shape = make(row_.varied)->shape();
-  EXPECT_EQ(shape.input, InputKind::tokens);
+  EXPECT_GT(shape.classes, 1);
+  EXPECT_EQ(shape.vocabulary > 1, shape.input == InputKind::tokens);
   for (const auto& [names, count] :
        {std::pair(shape.class_names, shape.classes), {shape.token_names, shape.vocabulary}}) {
-    EXPECT_GT(count, 1);
     if (names.empty()) continue;
     EXPECT_EQ(names.size(), count);
     EXPECT_EQ(std::set<std::string>(names.begin(), names.end()).size(), count) << "a name twice";
@@ -126,8 +144,8 @@ TEST_P(MadeTasks, ReadALineAsTheyAreWritten) {
   const auto dataset = task->dataset(Split::train);
   for (std::size_t i = 0; i < 100; ++i) {
     const Example example = dataset->get(0, i);
-    const Example read = task->parse("  " + input_text(example, shape) + "\t");
-    ASSERT_EQ(read.ids, example.ids);
+    const Example read = task->parse("  " + line_of(example, shape) + "\t");
+    ASSERT_EQ(input_of(read), input_of(example));
     if (row_.answer) {
       ASSERT_EQ(read.targets, example.targets);
     }
@@ -145,10 +163,13 @@ TEST_P(MadeTasks, ErrorsOfALineNameTheTask) {
     return "none";
   };
   EXPECT_EQ(error_of(row_.bad_line), row_.name + ": " + row_.complaint);
-  EXPECT_EQ(error_of(" "), row_.name + ": the line has no tokens");
+  const TaskShape shape = task->shape();
+  const std::string kind = shape.input == InputKind::tokens ? "tokens" : "numbers";
+  EXPECT_EQ(error_of(" "), row_.name + ": the line has no " + kind);
+  if (shape.input != InputKind::tokens) return;
   Example example = task->dataset(Split::train)->get(0, 0);
-  example.ids.resize(task->shape().max_length + 1, example.ids[0]);
-  EXPECT_NE(error_of(input_text(example, task->shape())).find("tokens, the longest sequence has "),
+  example.ids.resize(shape.max_length + 1, example.ids[0]);
+  EXPECT_NE(error_of(input_text(example, shape)).find("tokens, the longest sequence has "),
             std::string::npos);
 }
 
@@ -172,6 +193,20 @@ TEST(Splits, ATenthOfInputsIsForTestAndATenthForValidation) {
   }
   EXPECT_NEAR(counts[Split::test], 1000, 150);
   EXPECT_NEAR(counts[Split::validation], 1000, 150);
+}
+
+// Graphs that differ in their edges alone, and vectors, fall to splits like tokens do.
+TEST(Splits, DependOnAllOfAnInput) {
+  std::map<Split, int> by_edge, by_number;
+  for (std::int32_t i = 0; i < 1000; ++i) {
+    ++by_edge[split_of(Example{.ids = {1, 2, 3}, .edges = {{0, i}}})];
+    ++by_number[split_of(Example{.features = {0.25f, float(i)}})];
+  }
+  for (const auto& counts : {by_edge, by_number}) {
+    ASSERT_EQ(counts.size(), 3u);
+    EXPECT_NEAR(counts.at(Split::test), 100, 40);
+  }
+  EXPECT_EQ(split_of(Example{.ids = {7, 1, 2, 3, 4}}), split_of({7, 1, 2, 3, 4}));
 }
 
 // A change of the hash would move inputs from test to train under a saved model. Letters: tRain,

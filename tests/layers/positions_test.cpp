@@ -84,7 +84,7 @@ TEST(Positions, RotaryAttentionAsTorch) {
   expect_golden(
       "attention.rotary", parameters,
       {{"self_attn.in_proj_weight", "in_weight"}, {"self_attn.out_proj.weight", "out_weight"}},
-      [&](const auto& x) { return attention(x, nullptr, {}); });
+      [&](const auto& x) { return attention(x, {}, {}); });
 }
 
 // What shows of tokens' places: nothing without positions, where reversing the input reverses the

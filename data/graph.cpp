@@ -1,0 +1,83 @@
+#include <xgrad/data/graph.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <sstream>
+
+#include <xgrad/autograd/check.hpp>
+#include <xgrad/data/example_text.hpp>
+
+namespace xgrad {
+
+namespace {
+
+std::optional<Edges::value_type> parse_edge(const std::string& word) {
+  Edges::value_type edge;
+  const char* const end = word.data() + word.size();
+  const auto [dash, error] = std::from_chars(word.data(), end, edge.first);
+  if (error != std::errc() || dash == end || *dash != '-') return std::nullopt;
+  const auto [stop, second] = std::from_chars(dash + 1, end, edge.second);
+  if (second != std::errc() || stop != end) return std::nullopt;
+  return edge;
+}
+
+}  // namespace
+
+Edges random_edges(const Rng& rng, std::size_t nodes, double degree) {
+  Edges edges;
+  std::uint64_t pair = 0;
+  for (std::size_t a = 0; a < nodes; ++a) {
+    for (std::size_t b = a + 1; b < nodes; ++b) {
+      if (rng.uniform(pair++) * double(nodes - 1) < degree) edges.emplace_back(a, b);
+    }
+  }
+  return edges;
+}
+
+std::string edges_text(const Edges& edges) {
+  std::string text;
+  for (const auto& [a, b] : edges) {
+    text += (text.empty() ? "" : " ") + std::to_string(a) + "-" + std::to_string(b);
+  }
+  return text;
+}
+
+Example parse_graph(const std::string& task, const std::string& line, const TaskShape& shape) {
+  Example graph;
+  std::string tokens;
+  std::size_t count = 0;
+  std::istringstream words(line);
+  for (std::string word; words >> word;) {
+    if (const auto edge = parse_edge(word)) {
+      graph.edges.push_back(*edge);
+      continue;
+    }
+    ++count;
+    check<DataError>(graph.edges.empty(), task, ": token ", count, " stands behind an edge");
+    tokens += word + " ";
+  }
+  graph.ids = parse_tokens(task, tokens, shape);
+  const auto is_bad = [&](const auto& edge) {
+    const auto [least, most] = std::minmax(edge.first, edge.second);
+    return least < 0 || least == most || std::size_t(most) >= graph.ids.size();
+  };
+  const auto bad = std::find_if(graph.edges.begin(), graph.edges.end(), is_bad);
+  if (bad != graph.edges.end()) {
+    detail::fail<DataError>(task, ": edge ", bad - graph.edges.begin() + 1, " is \"",
+                            edges_text({*bad}), "\", must join two of the ", graph.ids.size(),
+                            " tokens");
+  }
+  return graph;
+}
+
+std::vector<Tokens> neighbours(std::size_t nodes, const Edges& edges) {
+  std::vector<Tokens> lists(nodes);
+  for (const auto& [a, b] : edges) {
+    lists[std::size_t(a)].push_back(b);
+    lists[std::size_t(b)].push_back(a);
+  }
+  return lists;
+}
+
+}  // namespace xgrad

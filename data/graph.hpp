@@ -1,0 +1,27 @@
+// Random graphs, for tasks whose examples have edges.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <xgrad/data/synthetic.hpp>
+
+namespace xgrad {
+
+using Edges = std::vector<std::pair<std::int32_t, std::int32_t>>;
+
+/// Each pair of nodes with probability degree / (nodes - 1), so that a node has `degree` neighbours
+/// in expectation; in lexical order (Erdos and Renyi 1959).
+Edges random_edges(const Rng& rng, std::size_t nodes, double degree);
+
+/// "0-1 1-4"
+std::string edges_text(const Edges& edges);
+/// Tokens as parse_tokens() reads them, then edges as they are written by edges_text(). Throws
+/// DataError that starts with the task's name and says which is wrong.
+Example parse_graph(const std::string& task, const std::string& line, const TaskShape& shape);
+
+/// The neighbours of each node, without itself.
+std::vector<Tokens> neighbours(std::size_t nodes, const Edges& edges);
+
+}  // namespace xgrad

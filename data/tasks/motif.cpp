@@ -1,0 +1,69 @@
+#include <algorithm>
+
+#include <xgrad/data/graph.hpp>
+#include <xgrad/data/tasks/entries.hpp>
+#include <xgrad/data/uniform_tokens.hpp>
+
+namespace xgrad {
+
+namespace {
+
+enum Atom : std::int32_t { carbon, nitrogen, oxygen };
+
+constexpr double kDegree = 2;         // bonds of an atom
+constexpr std::uint32_t kDraws = 64;  // for the answer that is wanted
+
+bool has_motif(const Tokens& atoms, const Edges& bonds) {
+  const std::vector<Tokens> bound = neighbours(atoms.size(), bonds);
+  for (std::size_t i = 0; i < atoms.size(); ++i) {
+    const auto oxygens = std::count_if(bound[i].begin(), bound[i].end(), [&](std::int32_t other) {
+      return atoms[std::size_t(other)] == oxygen;
+    });
+    if (atoms[i] == nitrogen && oxygens >= 2) return true;
+  }
+  return false;
+}
+
+// Of ten atoms four are C, three N, three O. A coin says which answer it shall have.
+Example draw(const Rng& rng, std::size_t nodes) {
+  const std::int32_t wanted = std::int32_t((rng / "wanted").below(2, 0));
+  Example example;
+  for (std::uint32_t i = 0; i < kDraws; ++i) {
+    const Rng own = rng / "draw" / i;
+    example.ids.clear();
+    for (std::int32_t x : random_tokens(own, nodes, 10)) {
+      example.ids.push_back(x < 4 ? carbon : x < 7 ? nitrogen : oxygen);
+    }
+    example.edges = random_edges(own / "edges", nodes, kDegree);
+    example.targets = {has_motif(example.ids, example.edges)};
+    if (example.targets[0] == wanted) break;
+  }
+  return example;
+}
+
+Synthetic describe(const Options& options) {
+  const Lengths lengths(options, 4);
+  Synthetic task;
+  task.shape.output = OutputKind::sequence;
+  task.shape.vocabulary = 3;
+  task.shape.token_names = {"C", "N", "O"};
+  task.shape.max_length = lengths.longest;
+  task.shape.classes = 2;
+  task.shape.class_names = {"no", "yes"};
+  task.shape.graph = true;
+  task.draw = [lengths](const Rng& rng) { return draw(rng, lengths.draw(rng)); };
+  return task;
+}
+
+}  // namespace
+
+// S4.4: like a molecule's toxicity, which a group of its atoms decides.
+TaskEntry motif_task() {
+  return synthetic_task("motif",
+                        "Say whether a graph of atoms has an N that is bound to two Os or more.",
+                        "The edges, as a mask of its attention, and one layer; no positions, and "
+                        "a pooling that sees one node among many.",
+                        length_options(12), describe);
+}
+
+}  // namespace xgrad

@@ -1,0 +1,57 @@
+#include <algorithm>
+
+#include <xgrad/data/graph.hpp>
+#include <xgrad/data/tasks/entries.hpp>
+#include <xgrad/data/uniform_tokens.hpp>
+
+namespace xgrad {
+
+namespace {
+
+constexpr double kDegree = 2.5;  // neighbours of a node
+
+Tokens smallest_within(Tokens values, const std::vector<Tokens>& near, std::int64_t hops) {
+  for (; hops > 0; --hops) {
+    const Tokens before = values;
+    for (std::size_t node = 0; node < values.size(); ++node) {
+      for (std::int32_t other : near[node]) {
+        values[node] = std::min(values[node], before[std::size_t(other)]);
+      }
+    }
+  }
+  return values;
+}
+
+Synthetic describe(const Options& options) {
+  const Lengths lengths(options, 2);
+  const auto symbols = std::uint32_t(get_int(options, "symbols"));
+  const std::int64_t hops = get_int(options, "hops");
+  Synthetic task;
+  task.shape.vocabulary = task.shape.classes = symbols;
+  task.shape.max_length = lengths.longest;
+  task.shape.graph = true;
+  task.draw = [=](const Rng& rng) {
+    const std::size_t nodes = lengths.draw(rng);
+    Example example;
+    example.ids = random_tokens(rng, nodes, symbols);
+    example.edges = random_edges(rng / "edges", nodes, kDegree);
+    example.targets = smallest_within(example.ids, neighbours(nodes, example.edges), hops);
+    return example;
+  };
+  return task;
+}
+
+}  // namespace
+
+// S4.4: what a node is depends on those around it.
+TaskEntry neighbours_task() {
+  auto options = uniform_options(12);
+  options.push_back({"hops", 1, "Edges that may lie between a node and those it looks at.", 1, 64});
+  return synthetic_task("neighbours",
+                        "Say of each node of a graph the smallest number on it or next to it.",
+                        "The edges, as a mask of its attention, and as many layers as hops; no "
+                        "positions.",
+                        options, describe);
+}
+
+}  // namespace xgrad

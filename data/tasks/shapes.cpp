@@ -1,0 +1,59 @@
+#include <array>
+
+#include <xgrad/autograd/check.hpp>
+#include <xgrad/data/synthetic.hpp>
+#include <xgrad/data/tasks/entries.hpp>
+
+namespace xgrad {
+
+namespace {
+
+constexpr std::size_t kSide = 5, kClasses = 4;
+
+constexpr std::array<const char*, kClasses> kNames = {"square", "plus", "cross", "diamond"};
+// Row by row; # is bright.
+constexpr std::array<const char*, kClasses> kShapes = {
+    "######...##...##...######",
+    "..#....#..#####..#....#..",
+    "#...#.#.#...#...#.#.#...#",
+    "..#...#.#.#...#.#.#...#..",
+};
+
+// Dark pixels are uniform in [0, 0.4), bright ones in [0.6, 1).
+Example draw(const Rng& rng, std::size_t size) {
+  const Rng place = rng / "place", pixels = rng / "pixels";
+  const std::size_t shape = place.below(kClasses, 0);
+  const std::size_t top = place.below(size - kSide + 1, 1), left = place.below(size - kSide + 1, 2);
+  Example example;
+  for (std::size_t i = 0; i < size * size; ++i) {
+    const std::size_t row = i / size - top, column = i % size - left;  // huge where negative
+    const bool inside = row < kSide && column < kSide;
+    const bool bright = inside && kShapes[shape][row * kSide + column] == '#';
+    example.features.push_back(float(0.4 * pixels.uniform(i) + (bright ? 0.6 : 0)));
+  }
+  example.targets = {std::int32_t(shape)};
+  return example;
+}
+
+Synthetic describe(const Options& options) {
+  const auto size = std::size_t(get_int(options, "size"));
+  Synthetic task;
+  task.shape.input = InputKind::image;
+  task.shape.output = OutputKind::sequence;
+  task.shape.height = task.shape.width = size;
+  task.shape.channels = 1;
+  task.shape.classes = kClasses;
+  task.shape.class_names.assign(kNames.begin(), kNames.end());
+  task.draw = [size](const Rng& rng) { return draw(rng, size); };
+  return task;
+}
+
+}  // namespace
+
+TaskEntry shapes_task() {
+  return synthetic_task("shapes", "Name the bright shape on a small image with noise.",
+                        "Patches and positions: a shape lies across several patches.",
+                        {{"size", 12, "Pixels of a side.", std::int64_t(kSide), 256}}, describe);
+}
+
+}  // namespace xgrad
