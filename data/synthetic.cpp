@@ -17,6 +17,7 @@ constexpr std::uint32_t kMostDraws = 1000;
 struct Description {
   std::string name;
   Synthetic task;
+  std::function<Example(const Rng& rng)> draw_test;
   std::uint64_t seed;
   std::size_t sizes[3];  // of each split; where inputs are listed only that of training, 0: all
 };
@@ -26,7 +27,10 @@ using Shared = std::shared_ptr<const Description>;
 class DrawnDataset final : public Dataset {
  public:
   DrawnDataset(Shared of, Split split)
-      : of_(std::move(of)), split_(split), rng_(Rng(of_->seed) / "tokens" / to_string(split)) {
+      : of_(std::move(of)),
+        draw_(split == Split::test ? of_->draw_test : of_->task.draw),
+        split_(split),
+        rng_(Rng(of_->seed) / "tokens" / to_string(split)) {
     get(0, 0);  // a split without inputs is an error here, not in the middle of a run
   }
 
@@ -35,7 +39,7 @@ class DrawnDataset final : public Dataset {
   Example get(std::uint64_t, std::size_t index) const override {
     const Rng own = rng_ / index;
     for (std::uint32_t draw = 0; draw < kMostDraws; ++draw) {
-      Example example = of_->task.draw(own / draw);
+      Example example = draw_(own / draw);
       if (split_of(example) != split_) continue;
       if (of_->task.solve) example.targets = of_->task.solve(example.ids);
       return example;
@@ -46,6 +50,7 @@ class DrawnDataset final : public Dataset {
 
  private:
   Shared of_;
+  std::function<Example(const Rng& rng)> draw_;
   Split split_;
   Rng rng_;
 };
@@ -143,18 +148,39 @@ Synthetic describe_named(const std::string& name, const Describe& describe,
   }
 }
 
+// Where test sequences are longer, the task is that of the longest, with shorter draws to train on.
+void lengthen_test(const Describe& describe, Options options, Description& description) {
+  const std::int64_t length = get_int(options, "length"), longest = get_int(options, "test_length");
+  check<ConfigError>(longest > length, description.name, ": test_length is ", longest,
+                     ", must be above length, ", length);
+  options["min_length"] = length + 1;
+  options["length"] = longest;
+  Synthetic longer = describe_named(description.name, describe, options);
+  description.draw_test = longer.draw;
+  longer.draw = description.task.draw;
+  description.task = std::move(longer);
+}
+
+Description make_description(const std::string& name, const Describe& describe,
+                             const Options& options, std::uint64_t seed) {
+  const auto size = [&](const char* key) {
+    return options.contains(key) ? std::size_t(get_int(options, key)) : 0;
+  };
+  Description description{name,
+                          describe_named(name, describe, options),
+                          {},
+                          seed,
+                          {size("examples"), size("validation"), size("test")}};
+  description.draw_test = description.task.draw;
+  if (size("test_length") > 0) lengthen_test(describe, options, description);
+  return description;
+}
+
 TaskEntry entry(std::string name, std::string summary, std::string needs,
                 std::vector<OptionSpec> table, Describe describe) {
   const auto make = [name, table, describe](const Options& given, std::uint64_t seed) {
-    const Options options = complete(table, given);
-    const auto size = [&](const char* key) {
-      return options.contains(key) ? std::size_t(get_int(options, key)) : 0;
-    };
     return std::make_unique<SyntheticTask>(
-        Description{name,
-                    describe_named(name, describe, options),
-                    seed,
-                    {size("examples"), size("validation"), size("test")}});
+        make_description(name, describe, complete(table, given), seed));
   };
   return {std::move(name), std::move(summary), table, {}, make, std::move(needs)};
 }

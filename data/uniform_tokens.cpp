@@ -60,6 +60,10 @@ std::vector<OptionSpec> length_options(std::int64_t length) {
   return {
       {"length", length, "Tokens of the longest sequence.", 1, 65536},
       {"min_length", 0, "Tokens of the shortest sequence; 0: all are of full length.", 0, 65536},
+      {"test_length", 0,
+       "Tokens of the longest test sequence, where all of them are longer than any other; 0: as "
+       "length.",
+       0, 65536},
   };
 }
 

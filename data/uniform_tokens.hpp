@@ -5,7 +5,7 @@
 
 namespace xgrad {
 
-/// The options `length` and `min_length`.
+/// The options `length`, `min_length` and `test_length`.
 std::vector<OptionSpec> length_options(std::int64_t length = 16);
 /// Those and `symbols`.
 std::vector<OptionSpec> uniform_options(std::int64_t length = 16);

@@ -217,6 +217,27 @@ TEST(Splits, TheSplitOfAnInputNeverChanges) {
   EXPECT_EQ(splits, "rrerrrarrrarrrrrrrarrrrrrrrrrrrrarrrarrr");
 }
 
+// To see what a model makes of sequences longer than any it was trained on.
+TEST(Synthetic, TestSequencesMayBeLongerThanAllOthers) {
+  const Options lengths = {{"length", 8}, {"min_length", 5}, {"test_length", 12}};
+  for (const char* name : {"sort", "histogram", "markov", "neighbours"}) {
+    const auto task = find_task(name).make(lengths, 1);
+    EXPECT_EQ(task->shape().max_length, 12u);
+    for (Split split : kSplits) {
+      const auto dataset = task->dataset(split);
+      std::set<std::size_t> seen;
+      for (std::size_t i = 0; i < 200; ++i) {
+        const Example example = dataset->get(0, i);
+        seen.insert(example.ids.size());
+        ASSERT_NO_THROW(check_example(example, task->shape(), i));
+      }
+      EXPECT_EQ(seen, split == Split::test ? (std::set<std::size_t>{9, 10, 11, 12})
+                                           : (std::set<std::size_t>{5, 6, 7, 8}));
+    }
+  }
+  EXPECT_THROW(find_task("sort").make({{"length", 8}, {"test_length", 8}}, 1), ConfigError);
+}
+
 // Nothing must be drawn from an input that no split but one has.
 TEST(Synthetic, ASplitWithoutInputsIsAnError) {
   const auto describe = [](const Options&) {
