@@ -8,6 +8,7 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/nearest.hpp>
 #include <xgrad/data/batch.hpp>
+#include <xgrad/data/graph.hpp>
 #include <xgrad/data/numbers.hpp>
 
 namespace xgrad {
@@ -100,9 +101,10 @@ std::string input_text(const Example& example, const TaskShape& shape) {
     }
     return text;
   }
-  return joined(example.ids, [&](std::int32_t id) {
+  const std::string tokens = joined(example.ids, [&](std::int32_t id) {
     return shape.token_names.empty() ? std::to_string(id) : shape.token_names[std::size_t(id)];
   });
+  return example.edges.empty() ? tokens : tokens + " " + edges_text(example.edges);
 }
 
 std::string target_text(const Example& example, const TaskShape& shape) {

@@ -28,11 +28,12 @@ Batch Loader::next() {
   examples_.resize(count);
   parallel_for(count, kGrain, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
-      const std::size_t index = example_at(state_.position + i);
-      examples_[i] = dataset_->get(state_.epoch, index);
-      check_example(examples_[i], shape_, index);
+      examples_[i] = dataset_->get(state_.epoch, example_at(state_.position + i));
     }
   });
+  for (std::size_t i = 0; i < count; ++i) {  // in order, so that the first bad one is named
+    check_example(examples_[i], shape_, example_at(state_.position + i));
+  }
   Batch batch = collate(examples_, shape_);
   state_.position += count;
   if (state_.position == size) state_ = {state_.epoch + 1, 0};

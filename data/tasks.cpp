@@ -11,36 +11,36 @@ namespace {
 
 std::vector<TaskEntry>& table() {
   static std::vector<TaskEntry> entries = {
-      addition_task(),  //
-      anomaly_task(),  //
-      ar2_task(),  //
-      copy_task(),  //
+      addition_task(),          //
+      anomaly_task(),           //
+      ar2_task(),               //
+      copy_task(),              //
       double_histogram_task(),  //
-      dyck_task(),  //
-      fashion_mnist_task(),  //
-      first_task(),  //
-      histogram_task(),  //
-      hmm_task(),  //
-      induction_task(),  //
-      listops_task(),  //
-      majority_task(),  //
-      markov_task(),  //
-      mean_of_marked_task(),  //
+      dyck_task(),              //
+      fashion_mnist_task(),     //
+      first_task(),             //
+      histogram_task(),         //
+      hmm_task(),               //
+      induction_task(),         //
+      listops_task(),           //
+      majority_task(),          //
+      markov_task(),            //
+      mean_of_marked_task(),    //
       modular_addition_task(),  //
-      most_frequent_task(),  //
-      motif_task(),  //
-      mqar_task(),  //
-      needle_task(),  //
-      negation_task(),  //
-      neighbours_task(),  //
-      next_value_task(),  //
-      parity_task(),  //
-      reverse_task(),  //
-      rotate_task(),  //
-      selective_copy_task(),  //
-      shapes_task(),  //
-      sort_task(),  //
-      sparse_parity_task(),  //
+      most_frequent_task(),     //
+      motif_task(),             //
+      mqar_task(),              //
+      needle_task(),            //
+      negation_task(),          //
+      neighbours_task(),        //
+      next_value_task(),        //
+      parity_task(),            //
+      reverse_task(),           //
+      rotate_task(),            //
+      selective_copy_task(),    //
+      shapes_task(),            //
+      sort_task(),              //
+      sparse_parity_task(),     //
   };
   return entries;
 }

@@ -107,11 +107,12 @@ std::vector<AttentionMap> attention_maps(const SequenceModel<T>& model,
 
 template <class T>
 AttentionStudy study_attention(const SequenceModel<T>& model, const Parameters<T>& parameters,
-                               const Dataset& dataset, const TaskShape& shape, std::size_t batch,
+                               const Dataset& dataset, const TaskShape& shape,
+                               const Objective& objective, std::size_t batch,
                                std::size_t examples) {
   const Beginning some(dataset, examples);
   const auto look = [&](AttentionObserver& observer) {
-    return evaluate(model, some, shape, batch, looking(observer));
+    return evaluate(model, some, shape, objective, batch, looking(observer));
   };
   AttentionStudy study;
   study.examples = some.size();
@@ -133,8 +134,8 @@ AttentionStudy study_attention(const SequenceModel<T>& model, const Parameters<T
   template std::vector<AttentionMap> attention_maps(const SequenceModel<T>&, const Parameters<T>&, \
                                                     const Batch&);                                 \
   template AttentionStudy study_attention(const SequenceModel<T>&, const Parameters<T>&,           \
-                                          const Dataset&, const TaskShape&, std::size_t,           \
-                                          std::size_t);
+                                          const Dataset&, const TaskShape&, const Objective&,      \
+                                          std::size_t, std::size_t);
 XGRAD_FOR_EACH_TRAINING_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

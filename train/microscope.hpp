@@ -9,6 +9,7 @@
 #include <xgrad/layers/attention_metrics.hpp>
 #include <xgrad/layers/model.hpp>
 #include <xgrad/train/metrics.hpp>
+#include <xgrad/train/objective.hpp>
 
 namespace xgrad {
 
@@ -38,8 +39,8 @@ struct AttentionStudy {
 /// Studies the first `examples` of a data set: one evaluation, and one more for each head.
 template <class T>
 AttentionStudy study_attention(const SequenceModel<T>& model, const Parameters<T>& parameters,
-                               const Dataset& dataset, const TaskShape& shape, std::size_t batch,
-                               std::size_t examples);
+                               const Dataset& dataset, const TaskShape& shape,
+                               const Objective& objective, std::size_t batch, std::size_t examples);
 
 /// A table for people, ending with a line feed.
 std::string to_text(const AttentionStudy& study);

@@ -32,10 +32,10 @@ class Fixed final : public Task, public Dataset {
 
 TEST(Baseline, CountsTheMostFrequentClassAndThatOfEachToken) {
   const Baseline of_tokens = measure_baseline(Fixed(OutputKind::tokens));
-  EXPECT_DOUBLE_EQ(of_tokens.majority, 3.0 / 7);
+  EXPECT_DOUBLE_EQ(of_tokens.majority.value(), 3.0 / 7);
   EXPECT_DOUBLE_EQ(of_tokens.own_token.value(), 6.0 / 7);
   const Baseline of_sequences = measure_baseline(Fixed(OutputKind::sequence));
-  EXPECT_DOUBLE_EQ(of_sequences.majority, 3.0 / 4);
+  EXPECT_DOUBLE_EQ(of_sequences.majority.value(), 3.0 / 4);
   EXPECT_FALSE(of_sequences.own_token.has_value());
 }
 

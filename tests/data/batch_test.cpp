@@ -5,6 +5,8 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/batch.hpp>
 
+#include "support/tensors.hpp"
+
 namespace xgrad {
 namespace {
 
@@ -71,9 +73,9 @@ TEST(Collate, S2_15_S4_3_VectorsSideBySide) {
   EXPECT_EQ(batch.features, (Tensor<float>{{{1, 2}, {3, 4}}, {{5, 6}, {0, 0}}}));
   ASSERT_TRUE(batch.mask);
   EXPECT_EQ(*batch.mask, (Mask{{1, 1}, {1, 0}}));
-  EXPECT_EQ(batch.values, (Tensor<float>{{{0.5f}, {0}}, {{-7}, {0}}}));
+  EXPECT_EQ(batch.values, test::tensor<float>({2, 2, 1}, {0.5f, 0, -7, 0}));
   ASSERT_TRUE(batch.valid);
-  EXPECT_EQ(*batch.valid, (Mask{{{1}, {0}}, {{1}, {0}}}));
+  EXPECT_EQ(*batch.valid, test::tensor<std::uint8_t>({2, 2, 1}, {1, 0, 1, 0}));
   EXPECT_FALSE(batch.adjacency);
 }
 

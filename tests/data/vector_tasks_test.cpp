@@ -51,7 +51,7 @@ TEST(Ar2, S4_3_TheStationaryVarianceIsOne) {
 // The class that is likeliest is right as often as the ceiling says, and the ceiling is that of the
 // densities above.
 TEST(Ar2, S4_3_TheCeilingIsThatOfTheLikelihoods) {
-  const auto task = make("ar2", {{"length", 4}, {"min_length", 2}, {"test", 3000}});
+  const auto task = make("ar2", {{"length", 4}, {"min_length", 2}, {"frame", 4}, {"test", 3000}});
   const auto test = task->dataset(Split::test);
   double right = 0, best = 0, entropy = 0;
   for (std::size_t i = 0; i < test->size(); ++i) {
@@ -64,7 +64,7 @@ TEST(Ar2, S4_3_TheCeilingIsThatOfTheLikelihoods) {
     const auto guess = std::max_element(p.begin(), p.end());
     right += guess - p.begin() == example.targets[0];
     best += *guess / sum;
-    for (const double value : p) entropy -= value / sum * std::log(value / sum);
+    for (const double value : p) entropy -= value > 0 ? value / sum * std::log(value / sum) : 0;
   }
   const auto n = double(test->size());
   const Ceiling ceiling = task->ceiling(Split::test).value();

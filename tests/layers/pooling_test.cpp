@@ -68,8 +68,8 @@ TEST(Pooling, MaxTakesTheFirstOfEqualsAndKeepsNaN) {
 }
 
 // One model in double, with the gradients of a fixed contraction of its outputs.
-struct Run {
-  explicit Run(const EncoderModelOptions& options) : model(parameters.root(), options) {
+struct Passes {
+  explicit Passes(const EncoderModelOptions& options) : model(parameters.root(), options) {
     for (const Parameter<double>& p : parameters) {
       p.variable.mutable_value() += random_tensor(p.variable.shape(), kRng / p.name, -0.3, 0.3);
     }
@@ -111,7 +111,7 @@ TEST(Pooling, S4_1_PaddingChangesNoOutputAndNoGradient) {
   const std::size_t counts[] = {5, 3, 1};
   for (const Pool pool : kPools) {
     SCOPED_TRACE(int(pool));
-    Run padded(vector_options(pool)), alone(vector_options(pool));
+    Passes padded(vector_options(pool)), alone(vector_options(pool));
     const bool tokens = pool == Pool::none;
     Tensor<double> dy = random_tensor(tokens ? Shape{3, 5, 2} : Shape{3, 1, 2}, kRng / "dy");
     for (std::size_t b = 0; tokens && b < 3; ++b) {
@@ -141,7 +141,7 @@ TEST(Pooling, AMaskOfOnesEqualsNone) {
   const Tensor<double> x = random_tensor({2, 5, 3}, kRng / "x");
   for (const Pool pool : kPools) {
     SCOPED_TRACE(int(pool));
-    Run without(vector_options(pool)), with(vector_options(pool));
+    Passes without(vector_options(pool)), with(vector_options(pool));
     const Tensor<double> dy =
         random_tensor(pool == Pool::none ? Shape{2, 5, 2} : Shape{2, 2}, kRng / "dy");
     EXPECT_TRUE(test::same_bits(with.add({nullptr, &x, test::lengths({5, 5}, 5)}, dy),

@@ -25,21 +25,23 @@ void expect_ceiling(const RatioMean& accuracy, double ceiling) {
   EXPECT_NEAR(accuracy.mean(), ceiling, 4 * accuracy.standard_error() + 1e-12);
 }
 
-// The answer to 0 or 1 is how often it stands among the other 5 fair bits: Binomial(5, 1/2), whose
-// likeliest value has probability 10/32.
-const std::string kHistogram = "name = 'histogram'\nlength = 6\nsymbols = 2\n";
+// The answer to 0 or 1 is how often it stands among the other 13 fair bits: Binomial(13, 1/2),
+// whose likeliest value has probability 1716/8192.
+const std::string kHistogram = "name = 'histogram'\nlength = 14\nsymbols = 2\n";
 
 TEST(Baselines, S4_9_AnMlpOnEachTokenReachesTheCeilingWithoutContext) {
-  expect_ceiling(accuracy_of(kHistogram, "kind = 'mlp'\n", 150), 10.0 / 32);
+  expect_ceiling(accuracy_of(kHistogram, "kind = 'mlp'\n", 150), 1716.0 / 8192);
 }
 
 TEST(Baselines, S4_9_AttentionGoesBeyondIt) {
-  EXPECT_GT(accuracy_of(kHistogram, "layers = 1\nattention_dropout = 0.0\n", 150).mean(), 0.9);
+  const RatioMean accuracy =
+      accuracy_of(kHistogram, "layers = 1\nheads = 1\nattention_dropout = 0.0\n", 400);
+  EXPECT_GT(accuracy.mean(), 1.5 * 1716 / 8192);
 }
 
-// Of 5 places only the middle one has its own answer; the others are one of 4 symbols elsewhere.
-const std::string kReverse = "name = 'reverse'\nlength = 5\nsymbols = 4\n";
-const double kMiddleAlone = (1 + 4 * 0.25) / 5;
+// Of 5 places only the middle one has its own answer; the others are one of 10 symbols elsewhere.
+const std::string kReverse = "name = 'reverse'\nlength = 5\nsymbols = 10\n";
+const double kMiddleAlone = (1 + 4 * 0.1) / 5;
 
 TEST(Baselines, S4_10_AWindowFailsOnWhatLiesOutsideOfIt) {
   expect_ceiling(accuracy_of(kReverse, "kind = 'mlp'\n", 200), kMiddleAlone);
@@ -50,7 +52,7 @@ TEST(Baselines, S4_10_AWindowFailsOnWhatLiesOutsideOfIt) {
 // and one of 9 holds all.
 TEST(Baselines, S4_10_AWindowSolvesWhatLiesInsideOfIt) {
   const RatioMean five = accuracy_of(kReverse, "kind = 'window_mlp'\nwindow = 5\n", 300);
-  expect_ceiling(five, (3 + 2 * 0.25) / 5);
+  expect_ceiling(five, (3 + 2 * 0.1) / 5);
   EXPECT_GT(accuracy_of(kReverse, "kind = 'window_mlp'\nwindow = 9\n", 300).mean(), 0.999);
 }
 

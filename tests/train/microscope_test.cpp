@@ -23,7 +23,8 @@ struct Small {
     for (int step = 0; step < 30; ++step) trainer.train_step();
   }
   AttentionStudy study(std::size_t examples) const {
-    return study_attention(trainer.model(), trainer.parameters(), *test, shape, 16, examples);
+    return study_attention(trainer.model(), trainer.parameters(), *test, shape, Objective{}, 16,
+                           examples);
   }
 };
 

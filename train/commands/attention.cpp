@@ -69,6 +69,7 @@ int attention(const AttentionArguments& arguments) {
     const auto test = loaded.task->dataset(Split::test);
     const AttentionStudy study =
         study_attention(*loaded.model, loaded.parameters, *test, loaded.shape,
+                        make_objective(source.config.train, loaded.shape),
                         source.config.train.batch, arguments.examples);
     xgrad::check<ConfigError>(!study.layers.empty(), source.file, ": the model has no attention");
     fmt::print("{}", to_text(study));

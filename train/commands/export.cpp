@@ -55,17 +55,21 @@ const KnownModel kCheckable = {{"kind", {"encoder"}},
 
 Files npz(const RunSource& source, const Checkpoint& weights) {
   Files result{{{"", to_npz(weights)}}};
+  TaskShape shape;
   try {
     with_precision(source.config, [&]<class T>() {
       const LoadedModel<T> loaded(source);
       result.files.push_back(
           {".reference.npz", reference_npz(*loaded.model, loaded.parameters, *loaded.task)});
+      shape = loaded.shape;
     });
   } catch (const DataError& error) {
     result.note = fmt::format("no reference: {}", error.what());
     return result;
   }
-  const std::vector<std::string> unknown = unknown_settings(source.config, kCheckable);
+  std::vector<std::string> unknown = unknown_settings(source.config, kCheckable);
+  if (shape.input == InputKind::vectors) unknown.push_back("vectors as input");
+  if (shape.target != TargetKind::classes) unknown.push_back("targets that are no classes");
   if (unknown.empty()) {
     result.files.push_back({".check.py", kCheckNpz});
   } else {

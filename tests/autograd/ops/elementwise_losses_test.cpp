@@ -5,6 +5,7 @@
 
 #include <xgrad/autograd/ops.hpp>
 
+#include "support/golden.hpp"
 #include "support/gradients.hpp"
 #include "support/tensors.hpp"
 
