@@ -16,6 +16,7 @@ install(DIRECTORY autograd layers optim data train
   FILES_MATCHING PATTERN "*.hpp"
   PATTERN "packed_gemm" EXCLUDE
   PATTERN "formats" EXCLUDE
+  PATTERN "report" EXCLUDE
   PATTERN "onnx" EXCLUDE
   PATTERN "commands" EXCLUDE)
 

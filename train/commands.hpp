@@ -71,6 +71,13 @@ struct AttentionArguments {
 /// What each head looks at, and what the model is without it.
 int attention(const AttentionArguments& arguments);
 
+struct ReportArguments {
+  std::vector<std::string> runs;
+  std::string out;  ///< empty: report.html of the one run
+};
+/// Makes the page of one run anew, or one page of several.
+int write_report(const ReportArguments& arguments);
+
 struct InspectArguments {
   std::string run;
   bool config = false;

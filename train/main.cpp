@@ -38,6 +38,7 @@ struct Arguments {
   commands::GradcheckArguments gradcheck;
   commands::SummaryArguments summary;
   commands::AttentionArguments attention;
+  commands::ReportArguments report;
   commands::InspectArguments inspect;
   commands::ExportArguments export_weights;
   std::vector<std::string> files;
@@ -101,6 +102,11 @@ void define_study(CLI::App& app, Arguments& a, int& code) {
       ->capture_default_str();
   attention->add_option("--text", a.attention.text, "draw the maps of this input instead");
   attention->callback([&] { code = commands::attention(a.attention); });
+
+  CLI::App* report = app.add_subcommand("report", "A page of a run, or of several side by side");
+  report->add_option("runs", a.report.runs, "run directories")->required();
+  report->add_option("--out", a.report.out, "the page; for one run, its report.html unless given");
+  report->callback([&] { code = commands::write_report(a.report); });
 }
 
 void define_use(CLI::App& app, Arguments& a, int& code) {

@@ -2,6 +2,7 @@
 
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 namespace xgrad {
 
@@ -56,6 +57,29 @@ std::string report_row(std::uint64_t step, const std::string& split, const Metri
 
 std::string timing_row(std::uint64_t step, double seconds, double tokens_per_second) {
   return Row{{"step", step}, {"seconds", seconds}, {"tokens_per_second", tokens_per_second}}.dump();
+}
+
+std::optional<double> MetricsRow::number(const std::string& name) const {
+  for (const auto& [key, value] : numbers) {
+    if (key == name) return value;
+  }
+  return std::nullopt;
+}
+
+std::vector<MetricsRow> read_metrics(const std::string& text) {
+  std::vector<MetricsRow> rows;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    const Row row = Row::parse(line, nullptr, /*allow_exceptions=*/false);
+    if (!row.is_object() || !row.contains("step") || !row["step"].is_number_unsigned()) continue;
+    MetricsRow read{row["step"].get<std::uint64_t>(), "", {}};
+    for (const auto& [name, value] : row.items()) {
+      if (name == "split" && value.is_string()) read.split = value.get<std::string>();
+      if (name != "step" && value.is_number()) read.numbers.emplace_back(name, value.get<double>());
+    }
+    rows.push_back(std::move(read));
+  }
+  return rows;
 }
 
 std::uint64_t row_step(const std::string& line) {

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <xgrad/train/class_report.hpp>
 #include <xgrad/train/metrics.hpp>
@@ -23,6 +25,20 @@ std::string report_row(std::uint64_t step, const std::string& split, const Metri
 
 /// {"step": 100, "seconds": ..., "tokens_per_second": ...}
 std::string timing_row(std::uint64_t step, double seconds, double tokens_per_second);
+
+/// A row as it was read.
+struct MetricsRow {
+  std::uint64_t step = 0;
+  std::string split;                                    ///< empty where the row has none
+  std::vector<std::pair<std::string, double>> numbers;  ///< the others, in their order
+
+  /// Nothing where there is none of that name.
+  std::optional<double> number(const std::string& name) const;
+};
+
+/// The rows of metrics.jsonl or timing.jsonl; lines that are none are left out, and so are numbers
+/// that are not finite.
+std::vector<MetricsRow> read_metrics(const std::string& text);
 
 /// The step of a row; the largest number for a line that is none, and for the row of the test
 /// split, which a finished run writes anew whenever it is resumed.

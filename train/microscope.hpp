@@ -51,7 +51,7 @@ std::string heat_map(const Tensor<double>& probabilities, std::size_t sample, st
                      const std::vector<std::string>& names);
 
 /// HDF5: for each attention a group with maps (B, H, N, M), entropy, distance, asymmetry (H),
-/// redundancy (H, H), loss_without and accuracy_without (H); beside them the inputs as text.
+/// redundancy (H, H), loss_without and, of accuracy, accuracy_without (H); beside them the inputs.
 std::string to_hdf5(const AttentionStudy& study, const std::vector<AttentionMap>& maps,
                     const std::vector<std::string>& inputs);
 

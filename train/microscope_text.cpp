@@ -14,21 +14,30 @@ namespace {
 
 constexpr std::size_t kNameWidth = 8;  // of a token beside its row
 
+// The loss, and the figure to look at.
+struct Two {
+  explicit Two(const Metrics& metrics)
+      : loss(metrics.figures()[0].value),
+        name(metrics.figures()[1].name),
+        figure(metrics.figures()[1].value) {}
+  double loss;
+  std::string name;
+  double figure;
+};
+
 std::string layer_text(const AttentionStudy& study, const LayerStudy& layer) {
+  const Two whole(study.metrics);
   std::string text = fmt::format(
-      "\n{}\n  head  entropy  distance  asymmetry  loss without"
-      "  accuracy without  cosine with head",
-      layer.path);
+      "\n{}\n  head  entropy  distance  asymmetry  loss without  {:>16}  cosine with head",
+      layer.path, whole.name + " without");
   const std::size_t heads = layer.metrics.heads();
   for (std::size_t h = 0; h < heads; ++h) text += fmt::format(" {:>4}", h);
   for (std::size_t h = 0; h < heads; ++h) {
-    const Metrics& without = layer.without[h];
+    const Two without(layer.without[h]);
     text += fmt::format(
-        "\n  {:>4}  {:>7.3f}  {:>8.2f}  {:>9.3f}  {:>5.3f} {:>+6.3f}  {:>8.4f} {:>+7.4f}"
-        "  {:>16}",
+        "\n  {:>4}  {:>7.3f}  {:>8.2f}  {:>9.3f}  {:>5.3f} {:>+6.3f}  {:>8.4f} {:>+7.4f}  {:>16}",
         h, layer.metrics.entropy(h), layer.metrics.distance(h), layer.metrics.asymmetry(h),
-        without.loss.mean(), without.loss.mean() - study.metrics.loss.mean(),
-        without.accuracy.mean(), without.accuracy.mean() - study.metrics.accuracy.mean(), "");
+        without.loss, without.loss - whole.loss, without.figure, without.figure - whole.figure, "");
     for (std::size_t g = 0; g < heads; ++g) {
       text += fmt::format(" {:>4.2f}", layer.metrics.redundancy(g, h));
     }
@@ -66,9 +75,9 @@ std::string shortened(const std::string& word, std::size_t most) {
 }  // namespace
 
 std::string to_text(const AttentionStudy& study) {
-  std::string text =
-      fmt::format("{} examples: loss {:.4f}, accuracy {:.4f}\n", grouped(study.examples),
-                  study.metrics.loss.mean(), study.metrics.accuracy.mean());
+  const Two whole(study.metrics);
+  std::string text = fmt::format("{} examples: loss {:.4f}, {} {:.4f}\n", grouped(study.examples),
+                                 whole.loss, whole.name, whole.figure);
   for (const LayerStudy& layer : study.layers) text += layer_text(study, layer);
   return text;
 }
@@ -115,10 +124,10 @@ std::string to_hdf5(const AttentionStudy& study, const std::vector<AttentionMap>
     put("distance", per_head(layer, [&](std::size_t h) { return layer.metrics.distance(h); }));
     put("asymmetry", per_head(layer, [&](std::size_t h) { return layer.metrics.asymmetry(h); }));
     put("redundancy", redundancy(layer));
-    put("loss_without",
-        per_head(layer, [&](std::size_t h) { return layer.without[h].loss.mean(); }));
-    put("accuracy_without",
-        per_head(layer, [&](std::size_t h) { return layer.without[h].accuracy.mean(); }));
+    const std::string figure = Two(study.metrics).name + "_without";
+    put("loss_without", per_head(layer, [&](std::size_t h) { return Two(layer.without[h]).loss; }));
+    put(figure.c_str(),
+        per_head(layer, [&](std::size_t h) { return Two(layer.without[h]).figure; }));
   }
   return file.image();
 }

@@ -11,6 +11,8 @@
 #include <xgrad/train/console.hpp>
 #include <xgrad/train/metrics_log.hpp>
 #include <xgrad/train/publish.hpp>
+#include <xgrad/train/report/record.hpp>
+#include <xgrad/train/report/report.hpp>
 #include <xgrad/train/signals.hpp>
 #include <xgrad/train/trainer.hpp>
 
@@ -130,6 +132,26 @@ void show_plan(Console& console, const Config& config, const Trainer<T>& trainer
   console.table(rows);
 }
 
+// The page of a run that has ended; a run is not worth less for lacking it.
+void leave_report(const RunDirectory& run, Console& console) {
+  try {
+    write_report(run.path(), "report.html", {run.path()});
+  } catch (const std::exception& error) {
+    console.line(fmt::format("no report.html: {}", error.what()));
+  }
+}
+
+template <class T>
+void train(Trainer<T>& trainer, Recorder& recorder, const RunDirectory& run, Console& console) {
+  try {
+    trainer.run(recorder);
+  } catch (const std::exception& error) {
+    run.append("log.txt", failure_line(error.what()));
+    leave_report(run, console);
+    throw;
+  }
+}
+
 template <class T>
 Outcome work(const Config& config, Trainer<T>& trainer, const RunDirectory& run,
              const SessionOptions& options) {
@@ -140,7 +162,7 @@ Outcome work(const Config& config, Trainer<T>& trainer, const RunDirectory& run,
   show_plan(console, config, trainer, run);
   Recorder recorder(config, run, trainer.total_steps(), console, signals);
   const Clock::time_point before = Clock::now();
-  trainer.run(recorder);
+  train(trainer, recorder, run, console);
 
   Outcome outcome;
   outcome.seconds = seconds_since(before);
@@ -158,6 +180,7 @@ Outcome work(const Config& config, Trainer<T>& trainer, const RunDirectory& run,
                     trainer.task().ceiling(Split::test)};
   run.append("metrics.jsonl", metrics_row(trainer.step(), "test", outcome.result.test));
   outcome.verdicts = judge(config.expect, outcome.result);
+  leave_report(run, console);
   return outcome;
 }
 

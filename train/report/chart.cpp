@@ -1,0 +1,161 @@
+#include <xgrad/train/report/chart.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <xgrad/train/report/html.hpp>
+
+namespace xgrad::html {
+
+namespace {
+
+constexpr double kWidth = 400, kHeight = 250;  // of the drawing, in its own units
+constexpr double kLeft = 52, kRight = 10, kTop = 8, kBottom = 28;
+constexpr std::size_t kMostPoints = 300;
+constexpr double kSpansMuch = 30;
+
+struct Axis {
+  double low = std::numeric_limits<double>::infinity();
+  double high = -std::numeric_limits<double>::infinity();
+  bool logarithmic = false;
+  double from = 0, to = 1;  // on the drawing
+
+  void include(double value) {
+    low = std::min(low, value);
+    high = std::max(high, value);
+  }
+  double operator()(double value) const {
+    const auto f = [this](double v) { return logarithmic ? std::log(v) : v; };
+    const double span = f(high) - f(low);
+    return from +
+           (to - from) * (span > 0 ? (f(std::clamp(value, low, high)) - f(low)) / span : 0.5);
+  }
+  std::vector<double> ticks(double count) const {
+    std::vector<double> values;
+    if (logarithmic) {
+      const bool few = high / low < 1000;
+      for (double decade = std::pow(10, std::floor(std::log10(low))); decade <= high;
+           decade *= 10) {
+        for (double factor : {1.0, 2.0, 5.0}) {
+          const double value = decade * factor;
+          if ((few || factor == 1) && value >= low && value <= high) values.push_back(value);
+        }
+      }
+      return values;
+    }
+    const double rough = std::max((high - low) / count, 1e-12 * std::max(1.0, std::abs(high)));
+    const double power = std::pow(10, std::floor(std::log10(rough)));
+    const double part = rough / power;
+    const double step = power * (part <= 1 ? 1 : part <= 2 ? 2 : part <= 5 ? 5 : 10);
+    for (double k = std::ceil(low / step); k * step <= high * (1 + 1e-12) + 1e-12 * step; ++k) {
+      values.push_back(k == 0 ? 0 : k * step);
+    }
+    return values;
+  }
+};
+
+std::vector<ChartPoint> drawable(const std::vector<ChartPoint>& points, bool positive) {
+  std::vector<ChartPoint> kept;
+  const std::size_t stride = (points.size() + kMostPoints - 1) / kMostPoints;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const ChartPoint& p = points[i];
+    const bool chosen = i % stride == 0 || i + 1 == points.size();
+    if (chosen && std::isfinite(p.y) && (!positive || p.y > 0)) kept.push_back(p);
+  }
+  return kept;
+}
+
+std::string axes(const Axis& x, const Axis& y) {
+  std::string text;
+  for (double value : y.ticks(5)) {
+    text += fmt::format(
+        "<line class=\"grid\" x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/>"
+        "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"end\">{:.4g}</text>\n",
+        kLeft, kWidth - kRight, y(value), y(value), kLeft - 5, y(value) + 4, value);
+  }
+  for (double value : x.ticks(4)) {
+    text += fmt::format(
+        "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>\n", x(value),
+        kHeight - kBottom + 18,
+        value >= 10000 ? fmt::format("{:.4g}k", value / 1000) : fmt::format("{:.4g}", value));
+  }
+  return text;
+}
+
+std::string drawn(const ChartLine& line, const std::vector<ChartPoint>& points, const Axis& x,
+                  const Axis& y) {
+  std::string path, upper, lower;
+  bool errors = false;
+  for (const ChartPoint& p : points) {
+    path += fmt::format("{:.1f},{:.1f} ", x(p.x), y(p.y));
+    upper += fmt::format("{:.1f},{:.1f} ", x(p.x), y(p.y + 1.96 * p.error));
+    const double low = p.y - 1.96 * p.error;
+    lower = fmt::format("{:.1f},{:.1f} ", x(p.x), y(y.logarithmic ? std::max(low, y.low) : low)) +
+            lower;
+    errors = errors || p.error > 0;
+  }
+  const std::size_t color = line.color % 6;
+  std::string text;
+  if (errors)
+    text += fmt::format("<polygon class=\"band c{}\" points=\"{}{}\"/>\n", color, upper, lower);
+  text += fmt::format("<polyline class=\"line c{}{}\" points=\"{}\"/>\n", color,
+                      line.dashed ? " dashed" : "", path);
+  if (points.size() > 40) return text;
+  for (const ChartPoint& p : points) {
+    text += fmt::format("<circle class=\"dot c{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"2.5\"/>", color,
+                        x(p.x), y(p.y));
+  }
+  return text + "\n";
+}
+
+bool spans_much(const std::vector<ChartLine>& lines) {
+  double low = std::numeric_limits<double>::infinity(), high = 0;
+  for (const ChartLine& line : lines) {
+    for (const ChartPoint& p : line.points) {
+      if (!std::isfinite(p.y)) continue;
+      low = std::min(low, p.y);
+      high = std::max(high, p.y);
+    }
+  }
+  return low > 0 && high > kSpansMuch * low;
+}
+
+}  // namespace
+
+std::string chart(const std::string& title, const std::vector<ChartLine>& lines) {
+  Axis x{.from = kLeft, .to = kWidth - kRight}, y{.from = kHeight - kBottom, .to = kTop};
+  y.logarithmic = spans_much(lines);
+  std::vector<std::vector<ChartPoint>> points;
+  for (const ChartLine& line : lines) {
+    points.push_back(drawable(line.points, y.logarithmic));
+    for (const ChartPoint& p : points.back()) {
+      x.include(p.x);
+      y.include(p.y);
+      const double low = p.y - 1.96 * p.error;
+      y.include(p.y + 1.96 * p.error);
+      if (!y.logarithmic || low > 0.3 * p.y) y.include(low);
+    }
+  }
+  if (!(x.low <= x.high)) return "";
+  if (y.low == y.high && !y.logarithmic) {
+    const double room = std::max(1e-3, std::abs(y.low) * 0.05);
+    y.include(y.low - room);
+    y.include(y.high + room);
+  }
+  std::string text = fmt::format(
+      "<figure><figcaption>{}</figcaption>\n<svg viewBox=\"0 0 {:g} {:g}\" role=\"img\" "
+      "aria-label=\"{}\">\n{}",
+      escape(title), kWidth, kHeight, escape(title), axes(x, y));
+  for (std::size_t i = 0; i < lines.size(); ++i) text += drawn(lines[i], points[i], x, y);
+  text += "</svg>\n<p class=\"legend\">";
+  for (const ChartLine& line : lines) {
+    text += fmt::format("<span><i class=\"c{}{}\"></i>{}</span> ", line.color % 6,
+                        line.dashed ? " dashed" : "", escape(line.name));
+  }
+  return text + "</p></figure>\n";
+}
+
+}  // namespace xgrad::html

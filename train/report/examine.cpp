@@ -1,0 +1,151 @@
+#include <xgrad/train/report/examine.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include <xgrad/autograd/scalar.hpp>
+#include <xgrad/data/example_text.hpp>
+#include <xgrad/train/build.hpp>
+#include <xgrad/train/checkpoint.hpp>
+#include <xgrad/train/report/html.hpp>
+#include <xgrad/train/state_dict.hpp>
+
+namespace xgrad {
+
+namespace {
+
+constexpr std::size_t kExamples = 1000;
+constexpr std::size_t kSamples = 8;       // of each kind
+constexpr std::size_t kMostClasses = 40;  // that a matrix of them can be read
+constexpr std::size_t kMostMapped = 128;  // tokens of an example whose maps are shown
+
+std::string picture_of(const Example& example, const TaskShape& shape) {
+  const auto [low, high] = std::minmax_element(example.features.begin(), example.features.end());
+  const float span = *high > *low ? *high - *low : 1;
+  std::vector<std::uint8_t> rgb;
+  for (std::size_t pixel = 0; pixel < shape.height * shape.width; ++pixel) {
+    for (std::size_t c = 0; c < 3; ++c) {
+      const std::size_t channel = shape.channels == 3 ? c : 0;
+      const float value = example.features[pixel * shape.channels + channel];
+      rgb.push_back(std::uint8_t(255 * (value - *low) / span));
+    }
+  }
+  return html::bitmap_uri(shape.width, shape.height, rgb);
+}
+
+// Looks at a model example by example.
+template <class T>
+class Examiner {
+ public:
+  Examiner(const Config& config, const Checkpoint& checkpoint)
+      : config_(config),
+        task_(make_task(config)),
+        shape_(task_->shape()),
+        test_(task_->dataset(Split::test)),
+        parameters_(config.train.seed),
+        model_(make_model<T>(config.model, shape_, parameters_)) {
+    restore(weights_of(checkpoint), parameters_);
+  }
+
+  Examination examine() {
+    result_.examples = std::min(kExamples, test_->size());
+    count_classes();
+    const NoGrad no_grad;
+    for (std::size_t first = 0; first < result_.examples; first += config_.train.batch) {
+      look(first, std::min(result_.examples, first + config_.train.batch));
+    }
+    if (mapped_) map_one();
+    result_.ceiling = task_->ceiling(Split::test);
+    result_.baseline = measure_baseline(*task_);
+    return std::move(result_);
+  }
+
+ private:
+  void count_classes() {
+    if (shape_.classes > kMostClasses) return;
+    for (std::size_t c = 0; c < shape_.classes; ++c) {
+      result_.confusion.classes.push_back(class_text(std::int32_t(c), shape_));
+    }
+    result_.confusion.counts.assign(shape_.classes * shape_.classes, 0);
+  }
+
+  void look(std::size_t begin, std::size_t end) {
+    std::vector<Example> examples;
+    for (std::size_t i = begin; i < end; ++i) examples.push_back(test_->get(0, i));
+    const Batch batch = collate(examples, shape_);
+    const Tensor<T> outputs = (*model_)(BatchInput<T>(batch).input(), Context{}).value();
+    const std::size_t row = outputs.size() / examples.size();
+    for (std::size_t i = 0; i < examples.size(); ++i) {
+      keep(examples[i], outputs.data() + i * row, row);
+    }
+  }
+
+  void keep(const Example& example, const T* outputs, std::size_t count) {
+    Sample sample = blank(example);
+    result_.judged = !example.targets.empty();
+    sample.right = true;
+    for (std::size_t t = 0; t < example.targets.size(); ++t) {
+      const std::int32_t target = example.targets[t];
+      if ((t + 1) * shape_.classes > count) break;
+      const T* logits = outputs + t * shape_.classes;
+      const auto said = std::int32_t(std::max_element(logits, logits + shape_.classes) - logits);
+      sample.targets.push_back(class_text(target, shape_));
+      sample.predictions.push_back(class_text(target == kIgnore ? kIgnore : said, shape_));
+      if (target == kIgnore) continue;
+      sample.right = sample.right && said == target;
+      if (result_.confusion.counts.empty()) continue;
+      ++result_.confusion.counts[std::size_t(target) * shape_.classes + std::size_t(said)];
+    }
+    auto& kept = sample.right ? result_.right : result_.wrong;
+    if (kept.size() >= kSamples) return;
+    if (!result_.judged) {
+      sample.targets.push_back(target_text(example, shape_));
+      for (std::size_t i = 0; i < std::min<std::size_t>(count, 32); ++i) {
+        sample.predictions.push_back(fmt::format("{:.4g}", double(outputs[i])));
+      }
+    }
+    if (shape_.input == InputKind::image) sample.picture = picture_of(example, shape_);
+    kept.push_back(std::move(sample));
+    if (!mapped_) mapped_ = example;
+  }
+
+  Sample blank(const Example& example) const {
+    Sample sample;
+    if (shape_.input != InputKind::image) sample.input = input_text(example, shape_);
+    return sample;
+  }
+
+  void map_one() {
+    const Example example = *mapped_;
+    if (example.ids.size() > kMostMapped) return;
+    result_.mapped = blank(example);
+    if (shape_.input == InputKind::image) result_.mapped.picture = picture_of(example, shape_);
+    result_.maps = attention_maps(*model_, parameters_, collate({example}, shape_));
+  }
+
+  const Config& config_;
+  std::unique_ptr<Task> task_;
+  TaskShape shape_;
+  std::unique_ptr<Dataset> test_;
+  Parameters<T> parameters_;
+  std::unique_ptr<SequenceModel<T>> model_;
+  std::optional<Example> mapped_;
+  Examination result_;
+};
+
+}  // namespace
+
+Examination examine(const std::string& directory, const Config& config) {
+  const Checkpoint checkpoint = load_checkpoint(latest_checkpoint(directory + "/checkpoints"));
+  Examination result = config.train.precision == "double"
+                           ? Examiner<double>(config, checkpoint).examine()
+                           : Examiner<float>(config, checkpoint).examine();
+  result.step = checkpoint.step;
+  if (const auto cpu = checkpoint.state.find("cpu"); cpu != checkpoint.state.end()) {
+    if (const auto* name = std::get_if<std::string>(&cpu->second)) result.cpu = *name;
+  }
+  return result;
+}
+
+}  // namespace xgrad

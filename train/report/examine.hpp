@@ -1,0 +1,45 @@
+// Examination: what a trained model does with the test split, for people to look at.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <xgrad/data/baseline.hpp>
+#include <xgrad/data/task.hpp>
+#include <xgrad/train/config.hpp>
+#include <xgrad/train/microscope.hpp>
+
+namespace xgrad {
+
+/// An example with what the model says of it.
+struct Sample {
+  std::string input;                              ///< text; empty for an image
+  std::string picture;                            ///< of an image: a data: URI
+  std::vector<std::string> targets, predictions;  ///< word by word; of no class: numbers
+  bool right = false;                             ///< every class that counts
+};
+
+struct Confusion {
+  std::vector<std::string> classes;
+  std::vector<std::size_t> counts;  ///< (classes, classes): row the target, column the prediction
+};
+
+struct Examination {
+  std::uint64_t step = 0;    ///< of the checkpoint
+  std::string cpu;           ///< that it was trained on
+  std::size_t examples = 0;  ///< looked at
+  bool judged = false;       ///< whether samples are right or wrong: their targets are classes
+  std::vector<Sample> right, wrong;  ///< a few; all in `right` when not judged
+  Confusion confusion;               ///< empty without classes, or with too many to be read
+  Sample mapped;                     ///< whose maps these are
+  std::vector<AttentionMap> maps;
+  std::optional<Ceiling> ceiling;  ///< of the test split
+  std::optional<Baseline> baseline;
+};
+
+/// Loads the newest checkpoint of a run and runs it on the first examples of the test split. Throws
+/// CheckpointError, DataError, IoError.
+Examination examine(const std::string& directory, const Config& config);
+
+}  // namespace xgrad

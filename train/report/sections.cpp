@@ -1,0 +1,128 @@
+#include <xgrad/train/report/sections.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include <xgrad/train/report/html.hpp>
+
+namespace xgrad::html {
+
+namespace {
+
+constexpr std::size_t kMostMaps = 48;
+
+std::string words(const Sample& sample, bool predictions, bool mark) {
+  const auto& shown = predictions ? sample.predictions : sample.targets;
+  std::string text;
+  for (std::size_t i = 0; i < shown.size(); ++i) {
+    const bool wrong = mark && i < sample.targets.size() && shown[i] != sample.targets[i];
+    text +=
+        (i > 0 ? " " : "") + (wrong ? "<mark>" + escape(shown[i]) + "</mark>" : escape(shown[i]));
+  }
+  return text;
+}
+
+std::string input_of(const Sample& sample) {
+  if (sample.picture.empty()) return "<dt>input</dt><dd>" + escape(sample.input) + "</dd>";
+  return "";
+}
+
+std::string picture_of(const Sample& sample) {
+  if (sample.picture.empty()) return "";
+  return "<img alt=\"the input\" src=\"" + sample.picture + "\">";
+}
+
+std::string sample_box(const Sample& sample, bool judged) {
+  return "<div class=\"sample\">" + picture_of(sample) + "<dl>" + input_of(sample) +
+         "<dt>target</dt><dd>" + words(sample, false, false) + "</dd><dt>model</dt><dd>" +
+         words(sample, true, judged) + "</dd></dl></div>\n";
+}
+
+std::string boxes(const std::string& title, const std::vector<Sample>& samples, bool judged) {
+  if (samples.empty()) return "";
+  std::string text = "<h3>" + title + "</h3>\n<div class=\"samples\">\n";
+  for (const Sample& sample : samples) text += sample_box(sample, judged);
+  return text + "</div>\n";
+}
+
+// Long paths may break after their dots.
+std::string breakable(const std::string& path) {
+  std::string text;
+  for (const char c : path) text += c == '.' ? ".<wbr>" : std::string(1, c);
+  return text;
+}
+
+// From white to dark blue, as dark as the square root of a part of the largest: small ones are
+// seen too.
+std::string map_picture(const AttentionMap& map, std::size_t head) {
+  const auto& s = map.probabilities.shape();
+  const double* p = map.probabilities.data() + head * s[2] * s[3];
+  const double largest = std::max(1e-12, *std::max_element(p, p + s[2] * s[3]));
+  std::vector<std::uint8_t> rgb;
+  for (std::size_t i = 0; i < s[2] * s[3]; ++i) {
+    const double a = std::sqrt(std::clamp(p[i] / largest, 0.0, 1.0));
+    for (const double end : {8.0, 48.0, 107.0}) rgb.push_back(std::uint8_t(247 + a * (end - 247)));
+  }
+  return bitmap_uri(s[3], s[2], rgb);
+}
+
+}  // namespace
+
+std::string confusion_section(const Confusion& confusion) {
+  const std::size_t n = confusion.classes.size();
+  if (std::accumulate(confusion.counts.begin(), confusion.counts.end(), std::size_t(0)) == 0) {
+    return "";
+  }
+  std::string text =
+      "<div class=\"wide\"><table class=\"matrix\">\n<tr><th scope=\"col\">target \\ model</th>";
+  for (const std::string& name : confusion.classes)
+    text += "<th scope=\"col\">" + escape(name) + "</th>";
+  text += "</tr>\n";
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::size_t* row = confusion.counts.data() + i * n;
+    const std::size_t total =
+        std::max<std::size_t>(1, std::accumulate(row, row + n, std::size_t(0)));
+    text += "<tr><th scope=\"row\">" + escape(confusion.classes[i]) + "</th>";
+    for (std::size_t j = 0; j < n; ++j) {
+      const double part = double(row[j]) / double(total);
+      text += fmt::format("<td class=\"{}\" style=\"--a:{:.2f}\">{}</td>",
+                          part > 0.5    ? "strong"
+                          : row[j] == 0 ? "zero"
+                                        : "",
+                          part, row[j]);
+    }
+    text += "</tr>\n";
+  }
+  return text + "</table></div>\n";
+}
+
+std::string samples_section(const Examination& found) {
+  if (!found.judged) return boxes("Some examples", found.right, false);
+  return boxes("Wrong", found.wrong, true) + boxes("Right", found.right, true);
+}
+
+std::string maps_section(const Examination& found) {
+  std::size_t shown = 0, all = 0;
+  std::string figures;
+  for (const AttentionMap& map : found.maps) {
+    for (std::size_t head = 0; head < map.probabilities.shape()[1]; ++head, ++all) {
+      if (shown == kMostMaps) continue;
+      ++shown;
+      const std::string name = fmt::format("{}, head {}", map.path, head);
+      figures += "<figure><img alt=\"attention map of " + escape(name) + "\" src=\"" +
+                 map_picture(map, head) + "\"><figcaption>" + breakable(escape(name)) +
+                 "</figcaption></figure>\n";
+    }
+  }
+  if (figures.empty()) return "";
+  std::string text =
+      "<p class=\"soft\">A row for each token that looks, a column for each that is looked at";
+  if (shown < all) text += fmt::format("; the first {} of {} maps", shown, all);
+  return text + ".</p>\n<div class=\"sample\">" + picture_of(found.mapped) + "<dl>" +
+         input_of(found.mapped) + "</dl></div>\n<div class=\"maps\">\n" + figures + "</div>\n";
+}
+
+}  // namespace xgrad::html
