@@ -50,14 +50,13 @@ std::vector<double> posterior(const std::vector<Ar2>& processes, const std::vect
 }
 
 std::vector<OptionSpec> signal_options() {
-  auto table = length_options(8);
-  table[0].help = "Frames of the longest signal.";
-  table[1].help = "Frames of the shortest signal; 0: all are of full length.";
-  table.push_back({"frame", 8, "Samples of a frame, which is one vector.", 1, 4096});
-  table.push_back({"processes", 4, "Processes that may have made a signal.", 2, 64});
-  table.push_back(
-      {"radius", 0.8, "Of their poles: the nearer to 1, the purer their tones.", 0.1, 0.99});
-  return table;
+  return {
+      {"length", 8, "Frames of the longest signal.", 1, 65536},
+      {"min_length", 0, "Frames of the shortest signal; 0: all are of full length.", 0, 65536},
+      {"frame", 8, "Samples of a frame, which is one vector.", 1, 4096},
+      {"processes", 4, "Processes that may have made a signal.", 2, 64},
+      {"radius", 0.8, "Of their poles: the nearer to 1, the purer their tones.", 0.1, 0.99},
+  };
 }
 
 SignalTask::SignalTask(const Options& options)

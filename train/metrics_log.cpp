@@ -43,7 +43,7 @@ std::string report_row(std::uint64_t step, const std::string& split, const Metri
   const Figure f1 = report.macro_f1();
   put(row, f1.name, f1.value, f1.standard_error);
   for (std::size_t c = 0; c < report.classes(); ++c) {
-    Row of = {{"class", names[c]}, {"targets", report.recall(c).count()}};
+    Row of = {{"class", names[c]}, {"targets", std::uint64_t(report.recall(c).count())}};
     put(of, "precision", report.precision(c));
     put(of, "recall", report.recall(c));
     put(of, "f1", report.f1(c));

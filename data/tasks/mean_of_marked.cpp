@@ -7,10 +7,12 @@ namespace xgrad {
 namespace {
 
 std::vector<OptionSpec> options() {
-  auto table = length_options();
-  table.push_back({"marks", 0.25, "Part of the vectors that is marked; one always is.", 0.01, 1.0});
-  table.push_back({"noise", 0.1, "Deviation of what is added to the mean.", 0.0, 100.0});
-  return table;
+  return {
+      {"length", 16, "Vectors of the longest sequence.", 1, 65536},
+      {"min_length", 0, "Vectors of the shortest sequence; 0: all are of full length.", 0, 65536},
+      {"marks", 0.25, "Part of the vectors that is marked; one always is.", 0.01, 1.0},
+      {"noise", 0.1, "Deviation of what is added to the mean.", 0.0, 100.0},
+  };
 }
 
 // A vector is a standard normal value, then 1 where it is marked, else 0.

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include <xgrad/train/config_keys.hpp>
 
 #include "support/tensors.hpp"
@@ -63,6 +65,38 @@ TEST(Build, Learned2dPositionsNeedAnImage) {
                  "model.positions: learned_2d places the patches of an image, and the task has "
                  "tokens");
   }
+}
+
+// The message of the ConfigError of making this model for sequences.
+std::string refused(const std::function<void(ModelConfig&)>& change, InputKind input) {
+  Config config;
+  change(config.model);
+  TaskShape shape{.output = OutputKind::sequence, .vocabulary = 5, .max_length = 4, .classes = 3};
+  shape.input = input;
+  shape.features = 2;
+  Parameters<double> parameters(1);
+  try {
+    make_model<double>(config.model, shape, parameters);
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return "none";
+}
+
+TEST(Build, WhatDoesNotGoTogetherIsRefused) {
+  const auto tokens = [](const auto& change) { return refused(change, InputKind::tokens); };
+  EXPECT_EQ(tokens([](ModelConfig& m) { m.kind = "mlp"; }),
+            "model.pool: cls needs attention, which model.kind mlp has not; choose mean, max or "
+            "attention");
+  EXPECT_EQ(tokens([](ModelConfig& m) {
+              m.kind = "window_mlp";
+              m.pool = "max";
+              m.positions = "rotary";
+            }),
+            "model.positions: rotary needs attention, which model.kind window_mlp has not");
+  const auto one_hot = [](ModelConfig& m) { m.input = "one_hot"; };
+  EXPECT_EQ(tokens(one_hot), "none");
+  EXPECT_EQ(refused(one_hot, InputKind::vectors), "model.input: only tokens can be one_hot");
 }
 
 }  // namespace

@@ -6,6 +6,8 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/train/expect.hpp>
 
+#include "support/tensors.hpp"
+
 namespace xgrad {
 namespace {
 
@@ -57,6 +59,53 @@ TEST(Expect, LossAboveTheFloor) {
   EXPECT_FALSE(verdict.holds);
   EXPECT_EQ(verdict.claim, "loss <= 0.5000, the least, + 1.9 %");
   EXPECT_EQ(verdict.found, "0.5100 ± 0.0000");
+}
+
+// R^2 of targets 1 and 3 and predictions 1 and 2 is 1/2; the mean square error is 1/2 too.
+Result numbers() {
+  Result result;
+  Batch batch;
+  batch.size = 2;
+  batch.values = test::tensor<float>({2, 1}, {1, 3});
+  result.test.add(test::tensor<float>({2, 1}, {1, 2}), batch, {Loss::mse});
+  return result;
+}
+
+TEST(Expect, LossExactMatchAndR2) {
+  const auto holds = [](const ExpectConfig& expect, const Result& result) {
+    return judge(expect, result).at(0).holds;
+  };
+  EXPECT_TRUE(holds(claim(&ExpectConfig::loss, 0.511), ninety_percent()));
+  EXPECT_FALSE(holds(claim(&ExpectConfig::loss, 0.50), ninety_percent()));
+  EXPECT_TRUE(holds(claim(&ExpectConfig::r2, 0.5), numbers()));
+  EXPECT_FALSE(holds(claim(&ExpectConfig::r2, 0.51), numbers()));
+  EXPECT_TRUE(holds(claim(&ExpectConfig::loss, 0.5), numbers()));
+  Result right = ninety_percent();
+  right.test.exact.add(3, 4);
+  EXPECT_TRUE(holds(claim(&ExpectConfig::exact_match, 0.75), right));
+  const Verdict verdict = judge(claim(&ExpectConfig::exact_match, 0.8), right).at(0);
+  EXPECT_FALSE(verdict.holds);
+  EXPECT_EQ(verdict.claim, "exact_match >= 0.8");
+  EXPECT_EQ(verdict.found, "0.7500 ± 0.0000");
+}
+
+TEST(Expect, AClaimAboutWhatIsNotMeasuredIsRefused) {
+  const auto error_of = [](const ExpectConfig& expect, const std::string& task) -> std::string {
+    try {
+      check_claims(expect, *find_task(task).make({}, 1));
+    } catch (const ConfigError& error) {
+      return error.what();
+    }
+    return "none";
+  };
+  EXPECT_EQ(error_of(claim(&ExpectConfig::r2, 0.5), "mean_of_marked"), "none");
+  EXPECT_EQ(error_of(claim(&ExpectConfig::above_floor, 0.5), "mean_of_marked"), "none");
+  EXPECT_EQ(error_of(claim(&ExpectConfig::accuracy, 0.5), "mean_of_marked"),
+            "expect.accuracy: is not measured where targets are numbers");
+  EXPECT_EQ(error_of(claim(&ExpectConfig::below_ceiling, 0.5), "mean_of_marked"),
+            "expect.below_ceiling: accuracy is not measured where targets are numbers");
+  EXPECT_EQ(error_of(claim(&ExpectConfig::r2, 0.5), "copy"),
+            "expect.r2: is not measured where targets are classes");
 }
 
 TEST(Expect, ParametersAndSteps) {
