@@ -107,6 +107,7 @@ struct Config {
   ScheduleConfig schedule;
   TrainConfig train;
   std::uint64_t log_every = 50;  ///< [log] every: steps between rows of metrics.jsonl
+  bool log_tensorboard = false;  ///< [log] tensorboard
   std::string run_dir;           ///< [run] dir; empty: runs/<stem of the file>
   ExpectConfig expect;
 };

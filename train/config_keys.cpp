@@ -265,6 +265,8 @@ Keys other_keys() {
   return {
       execution(row("log", "every", [](Config& c) -> std::uint64_t& { return c.log_every; },
                     "Steps between rows of metrics.jsonl.", between(1, kMany), {})),
+      execution(row("log", "tensorboard", [](Config& c) -> bool& { return c.log_tensorboard; },
+                    "Also write what TensorBoard reads.", {}, {})),
       execution(row("run", "dir", [](Config& c) -> std::string& { return c.run_dir; },
                     "Directory of the run; empty: runs/NAME for NAME.toml.", {}, {})),
       claim("accuracy", &ExpectConfig::accuracy, "Accuracy on the test split, at least.",
@@ -322,6 +324,12 @@ const ConfigKey* find_config_key(std::string_view section, std::string_view name
     if (key.section == section && key.spec.name == name) return &key;
   }
   return nullptr;
+}
+
+bool is_read(const ConfigKey& key, const Config& config) {
+  if (key.users.empty()) return true;
+  const auto name = find_config_key(key.section, "name")->get(config);
+  return key.read_by(std::get<std::string>(*name));
 }
 
 }  // namespace xgrad::detail

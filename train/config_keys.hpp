@@ -34,4 +34,7 @@ const std::vector<std::string>& config_sections();
 /// Nullptr when there is none.
 const ConfigKey* find_config_key(std::string_view section, std::string_view name);
 
+/// Whether it means anything for what the config has chosen: its optimizer, its schedule.
+bool is_read(const ConfigKey& key, const Config& config);
+
 }  // namespace xgrad::detail

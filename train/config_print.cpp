@@ -41,17 +41,10 @@ std::string groups_literal(const std::vector<ParameterGroup>& groups) {
   return text + "\n]";
 }
 
-// Keys that the chosen optimizer or schedule does not read are left out.
-bool is_read(const detail::ConfigKey& key, const Config& config) {
-  if (key.users.empty()) return true;
-  const auto name = detail::find_config_key(key.section, "name")->get(config);
-  return key.read_by(std::get<std::string>(*name));
-}
-
 std::vector<Line> lines_of(const Config& config, bool with_execution_keys) {
   std::vector<Line> lines;
   for (const detail::ConfigKey& key : detail::config_keys()) {
-    if ((key.execution && !with_execution_keys) || !is_read(key, config)) continue;
+    if ((key.execution && !with_execution_keys) || !detail::is_read(key, config)) continue;
     if (key.name() == "schedule.name") {
       lines.push_back({"optim", "groups", groups_literal(config.optim.groups)});
     }

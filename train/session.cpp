@@ -6,6 +6,7 @@
 #include <chrono>
 #include <csignal>
 #include <filesystem>
+#include <functional>
 
 #include <xgrad/autograd/parallel.hpp>
 #include <xgrad/train/console.hpp>
@@ -14,6 +15,7 @@
 #include <xgrad/train/report/record.hpp>
 #include <xgrad/train/report/report.hpp>
 #include <xgrad/train/signals.hpp>
+#include <xgrad/train/tensorboard.hpp>
 #include <xgrad/train/trainer.hpp>
 
 namespace xgrad {
@@ -29,9 +31,16 @@ double seconds_since(Clock::time_point start) {
 // Writes the run's logs and checkpoints, and shows it.
 class Recorder final : public TrainerHooks {
  public:
+  /// `histograms` shows the weights and gradients of a step on the board.
   Recorder(const Config& config, const RunDirectory& run, std::uint64_t total, Console& console,
-           Signals& signals)
-      : config_(config), run_(run), total_(total), console_(console), signals_(signals) {}
+           Signals& signals, TensorBoard& board, std::function<void(std::uint64_t)> histograms)
+      : config_(config),
+        run_(run),
+        total_(total),
+        console_(console),
+        signals_(signals),
+        board_(board),
+        histograms_(std::move(histograms)) {}
 
   void on_step(const StepReport& report) override {
     tokens_ += report.tokens;
@@ -44,14 +53,15 @@ class Recorder final : public TrainerHooks {
               elapsed() / double(steps_) * double(total_ - report.step)};
     console_.progress(shown_);
     if (report.metrics.loss.count() == 0) return;
-    run_.append("metrics.jsonl",
-                metrics_row(report.step, "train", report.metrics, report.lr, report.grad_norm));
-    run_.append("timing.jsonl", timing_row(report.step, elapsed(), shown_.rate));
+    log("metrics.jsonl",
+        metrics_row(report.step, "train", report.metrics, report.lr, report.grad_norm));
+    log("timing.jsonl", timing_row(report.step, elapsed(), shown_.rate));
   }
 
   void on_evaluation(std::uint64_t step, const Metrics& metrics) override {
-    run_.append("metrics.jsonl", metrics_row(step, "validation", metrics));
+    log("metrics.jsonl", metrics_row(step, "validation", metrics));
     run_.append("log.txt", console_.evaluation(shown_, metrics));
+    histograms_(step);
   }
 
   void on_checkpoint(const Checkpoint& checkpoint) override {
@@ -71,11 +81,18 @@ class Recorder final : public TrainerHooks {
  private:
   double elapsed() const { return seconds_since(start_); }
 
+  void log(const std::string& file, const std::string& row) {
+    run_.append(file, row);
+    board_.row(row);
+  }
+
   const Config& config_;
   const RunDirectory& run_;
   std::uint64_t total_;
   Console& console_;
   Signals& signals_;
+  TensorBoard& board_;
+  std::function<void(std::uint64_t)> histograms_;
   Clock::time_point start_ = Clock::now();
   std::size_t tokens_ = 0, steps_ = 0;
   Console::Progress shown_;
@@ -160,7 +177,9 @@ Outcome work(const Config& config, Trainer<T>& trainer, const RunDirectory& run,
   Console console(options.quiet, images ? "images" : "tokens");
   set_aside_damaged(run, trainer.step(), console);
   show_plan(console, config, trainer, run);
-  Recorder recorder(config, run, trainer.total_steps(), console, signals);
+  TensorBoard board(config, run.path(), trainer.step());
+  Recorder recorder(config, run, trainer.total_steps(), console, signals, board,
+                    [&](std::uint64_t step) { board.histograms(step, trainer.parameters()); });
   const Clock::time_point before = Clock::now();
   train(trainer, recorder, run, console);
 
@@ -178,7 +197,10 @@ Outcome work(const Config& config, Trainer<T>& trainer, const RunDirectory& run,
   }
   outcome.result = {trainer.step(), trainer.parameters().count(), trainer.evaluate(Split::test),
                     trainer.task().ceiling(Split::test)};
-  run.append("metrics.jsonl", metrics_row(trainer.step(), "test", outcome.result.test));
+  const std::string row = metrics_row(trainer.step(), "test", outcome.result.test);
+  run.append("metrics.jsonl", row);
+  board.row(row);
+  board.finish();
   outcome.verdicts = judge(config.expect, outcome.result);
   leave_report(run, console);
   return outcome;

@@ -38,6 +38,8 @@ HEAVY = {
     "zip.h": 1,
     "onnx/": 1,
     "google/protobuf": 0,
+    "events.pb.h": 1,
+    "isa-l": 1,
     "Random123/": 1,
     "spdlog/": 1,
 }

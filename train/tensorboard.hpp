@@ -1,0 +1,30 @@
+// TensorBoard: a run's curves, weights and settings, as its event files.
+#pragma once
+
+#include <memory>
+
+#include <xgrad/autograd/parameters.hpp>
+#include <xgrad/train/config.hpp>
+#include <xgrad/train/formats/event_file.hpp>
+
+namespace xgrad {
+
+/// Does nothing unless [log] tensorboard is set.
+class TensorBoard {
+ public:
+  /// Begins a file in the run's directory with the config, as text and as hyperparameters; from
+  /// `step` on, where a run is resumed.
+  TensorBoard(const Config& config, const std::string& directory, std::uint64_t step);
+
+  /// The numbers of a row of metrics.jsonl or timing.jsonl as NAME/SPLIT, standard errors left out.
+  void row(const std::string& row);
+  /// Every parameter as weights/NAME, and its gradient as gradients/NAME.
+  template <class T>
+  void histograms(std::uint64_t step, const Parameters<T>& parameters);
+  void finish();
+
+ private:
+  std::unique_ptr<EventFile> file_;
+};
+
+}  // namespace xgrad
