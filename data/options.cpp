@@ -72,6 +72,12 @@ const std::string& get_string(const Options& options, const std::string& name) {
   return get<std::string>(options, name);
 }
 
+OptionSpec file_option(const char* name, const char* help) {
+  OptionSpec spec{name, std::string(), help};
+  spec.file = true;
+  return spec;
+}
+
 Options defaults(const std::vector<OptionSpec>& table) {
   Options options;
   for (const OptionSpec& spec : table) options[spec.name] = spec.fallback;

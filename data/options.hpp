@@ -21,7 +21,11 @@ struct OptionSpec {
   double min = -std::numeric_limits<double>::infinity();
   double max = std::numeric_limits<double>::infinity();
   std::vector<std::string> choices = {};  ///< of a string; empty: any
+  bool file = false;  ///< of a string: a path, which a config gives relative to its own folder
 };
+
+/// The row of a path; empty by default.
+OptionSpec file_option(const char* name, const char* help);
 
 /// Values by name. Holds every key of its table once it went through a config.
 using Options = std::map<std::string, OptionValue, std::less<>>;

@@ -31,12 +31,23 @@ struct TaskShape {
   std::size_t features = 0;                   ///< F, of each of the vectors
   bool graph = false;                         ///< examples have edges
   TargetKind target = TargetKind::classes;
+  /// Of target numbers that examples have less this mean and divided by this deviation, K each; empty:
+  /// they are as they came.
+  std::vector<double> value_mean = {}, value_deviation = {};
 };
 
 /// The best that any model can reach, in expectation, where an input does not fix the answer.
 struct Ceiling {
   double accuracy = 1;  ///< of targets; not of numbers
   double loss = 0;      ///< per target: cross-entropy in nats, of numbers the mean square error
+};
+
+/// What a rule reaches on the test split that is fitted by counting, for a model to be held
+/// against.
+struct Rule {
+  std::string name;
+  double accuracy = 0;  ///< of targets
+  double exact = 0;     ///< of examples whose targets are all right
 };
 
 class Task {
@@ -48,6 +59,14 @@ class Task {
   /// An input line as `xgrad predict` reads it (tokens separated by spaces, say), with the right
   /// answer as targets where the task knows it. Throws DataError.
   virtual Example parse(const std::string& line) const = 0;
+  /// Rules of this task's own; measuring them may take seconds. Throws DataError.
+  virtual std::vector<Rule> rules() const { return {}; }
+  /// What was taken from the training data and belongs to a trained model, as vocabulary and class
+  /// names do; a checkpoint keeps it. Empty where there is nothing. Throws DataError.
+  virtual std::string learned() const { return ""; }
+  /// Takes that over, so that shape() and parse() need no data. Throws CheckpointError when it is
+  /// not what learned() gives.
+  virtual void adopt(const std::string& learned);
   /// What is reachable on a split where that is known and not simply everything.
   virtual std::optional<Ceiling> ceiling(Split) const { return std::nullopt; }
 };

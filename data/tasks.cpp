@@ -18,6 +18,7 @@ std::vector<TaskEntry>& table() {
       double_histogram_task(),  //
       dyck_task(),              //
       fashion_mnist_task(),     //
+      files_task(),             //
       first_task(),             //
       histogram_task(),         //
       hmm_task(),               //
@@ -61,6 +62,10 @@ const char* to_string(TargetKind kind) {
       break;
   }
   return "yes or no";
+}
+
+void Task::adopt(const std::string&) {
+  throw CheckpointError("the checkpoint is of a task that learns from its data; this one does not");
 }
 
 const std::vector<TaskEntry>& tasks() {

@@ -100,8 +100,12 @@ WindowMlpOptions window_mlp_options(const ModelConfig& config, const TaskShape& 
 
 }  // namespace
 
-std::unique_ptr<Task> make_task(const Config& config) {
-  return find_task(config.task).make(config.task_options, config.train.seed);
+std::unique_ptr<Task> make_task(const Config& config, const Checkpoint* checkpoint) {
+  auto task = find_task(config.task).make(config.task_options, config.train.seed);
+  if (checkpoint != nullptr && checkpoint->state.contains(kLearned)) {
+    task->adopt(state_value<std::string>(*checkpoint, kLearned));
+  }
+  return task;
 }
 
 template <class T>

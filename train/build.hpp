@@ -6,12 +6,14 @@
 #include <xgrad/data/batch.hpp>
 #include <xgrad/data/task.hpp>
 #include <xgrad/layers/model.hpp>
+#include <xgrad/train/checkpoint.hpp>
 #include <xgrad/train/config.hpp>
 
 namespace xgrad {
 
-/// The task of [task], seeded with train.seed.
-std::unique_ptr<Task> make_task(const Config& config);
+/// The task of [task], seeded with train.seed; with what it learned from its data, where a
+/// checkpoint keeps that. Throws ConfigError, DataError, CheckpointError.
+std::unique_ptr<Task> make_task(const Config& config, const Checkpoint* checkpoint = nullptr);
 
 /// The model of [model] for a task of this shape. Throws ConfigError where the two do not fit.
 template <class T>

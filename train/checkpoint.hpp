@@ -31,6 +31,9 @@ struct Checkpoint {
   std::string config;  ///< resolved TOML, without execution keys
 };
 
+/// The entry of the state that holds what the task learned from its data; missing where that is nothing.
+inline constexpr const char* kLearned = "task";
+
 /// How many numbers are in all of them.
 std::size_t count(const std::vector<NamedTensor>& tensors);
 

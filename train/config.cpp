@@ -1,6 +1,7 @@
 #include <xgrad/train/config.hpp>
 
 #include <algorithm>
+#include <filesystem>
 #include <optional>
 #include <set>
 #include <tuple>
@@ -19,6 +20,8 @@
 namespace xgrad {
 
 namespace {
+
+namespace fs = std::filesystem;
 
 using detail::Assignment;
 using detail::Document;
@@ -212,7 +215,10 @@ class Reader {
       if (task_ == nullptr) return;  // its keys are unknown, and it is reported
       for (const OptionSpec& spec : task_->options) {
         if (spec.name != a.key) continue;
-        if (auto value = checked(a, spec)) config_.task_options[a.key] = *value;
+        if (auto value = checked(a, spec)) {
+          if (spec.file) value = in_folder(a, std::get<std::string>(*value));
+          config_.task_options[a.key] = *value;
+        }
         return;
       }
     }
@@ -222,6 +228,14 @@ class Reader {
           detail::suggest_key(a.section, a.key, task_ ? task_->options : std::vector<OptionSpec>());
     }
     problems_.push_back({a.key_place, a.section + "." + a.key, text});
+  }
+
+  // A file named in a config lies relative to it; one named on the command line, to where that is.
+  std::string in_folder(const Assignment& a, const std::string& name) const {
+    if (name.empty()) return name;
+    const bool overridden = a.key_place.override.has_value();
+    const fs::path folder = overridden ? fs::path() : fs::path(origin_).parent_path();
+    return fs::absolute(folder / name).lexically_normal().string();
   }
 
   std::optional<OptionValue> checked(const Assignment& a, const OptionSpec& spec) {

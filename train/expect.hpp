@@ -23,6 +23,7 @@ struct Result {
   std::size_t parameters = 0;
   Metrics test;                    ///< of the test split, after the last step
   std::optional<Ceiling> ceiling;  ///< of the test split, where the task knows it
+  std::vector<Rule> rules = {};    ///< of the task's own, on the test split
 };
 
 /// Throws ConfigError where a claim is about a ceiling that the task does not know.

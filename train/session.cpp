@@ -196,7 +196,7 @@ Outcome work(const Config& config, Trainer<T>& trainer, const RunDirectory& run,
                              config.train.patience, trainer.step()));
   }
   outcome.result = {trainer.step(), trainer.parameters().count(), trainer.evaluate(Split::test),
-                    trainer.task().ceiling(Split::test)};
+                    trainer.task().ceiling(Split::test), trainer.task().rules()};
   const std::string row = metrics_row(trainer.step(), "test", outcome.result.test);
   run.append("metrics.jsonl", row);
   board.row(row);

@@ -170,6 +170,9 @@ Checkpoint weights_of(const Checkpoint& checkpoint, bool raw) {
   weights.step = checkpoint.step;
   weights.parameters = checkpoint.parameters;
   weights.config = checkpoint.config;
+  if (const auto learned = checkpoint.state.find(kLearned); learned != checkpoint.state.end()) {
+    weights.state.insert(*learned);
+  }
   std::map<std::string_view, const AnyTensor*> means;
   for (const NamedTensor& t : checkpoint.optimizer) {
     if (t.name.starts_with(kMean) && !raw) means[t.name] = &t.tensor;

@@ -97,7 +97,7 @@ Metrics evaluate(const SequenceModel<T>& model, const Dataset& dataset, const Ta
 template <class T>
 Trainer<T>::Trainer(const Config& config, const Checkpoint* checkpoint)
     : config_(config),
-      task_(make_task(config)),
+      task_(make_task(config, checkpoint)),
       shape_(task_->shape()),
       objective_(make_objective(config.train, shape_)),
       train_(task_->dataset(Split::train)),
@@ -239,6 +239,9 @@ Checkpoint Trainer<T>::capture() const {
     checkpoint.state["plateau_factor"] = plateau.factor;
     checkpoint.state["plateau_best"] = plateau.best;
     checkpoint.state["plateau_bad"] = std::int64_t(plateau.bad);
+  }
+  if (const std::string learned = task_->learned(); !learned.empty()) {
+    checkpoint.state[kLearned] = learned;
   }
   checkpoint.config = to_toml(config_, /*with_execution_keys=*/false);
   return checkpoint;

@@ -12,6 +12,7 @@ TaskEntry copy_task();
 TaskEntry double_histogram_task();
 TaskEntry dyck_task();
 TaskEntry fashion_mnist_task();
+TaskEntry files_task();
 TaskEntry first_task();
 TaskEntry histogram_task();
 TaskEntry hmm_task();

@@ -29,9 +29,9 @@ HEAVY = {
     "xtensor-blas/": 1,
     "cblas.h": 0,
     "toml++/": 1,
-    "nlohmann/": 2,  # rows of logs and the header of safetensors
+    "nlohmann/": 4,  # rows of logs, the header of safetensors, rows of JSON Lines, what was learned from files
     "CLI/": 1,
-    "hdf5": 1,
+    "hdf5": 2,  # checkpoints, and data of other programs
     "H5": 1,
     "openssl/": 1,
     "zlib.h": 1,

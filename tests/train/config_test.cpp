@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 
 #include <xgrad/autograd/check.hpp>
@@ -321,6 +322,24 @@ TEST(Config, TheTableIsSound) {
       EXPECT_NE(spec.name, "name") << task.name;
     }
   }
+}
+
+// The resolved config may lie anywhere, so it names files in full.
+TEST(Config, FilesOfATaskLieRelativeToTheConfig) {
+  const std::string here = std::filesystem::current_path().string();
+  const auto train_of = [](const std::string& value, const std::string& origin,
+                           const std::vector<std::string>& overrides = {}) {
+    const std::string text =
+        "[task]\nname = 'files'\ntrain = '" + value + "'\n[train]\nsteps = 1\n";
+    return get_string(parse_config(text, origin, overrides).task_options, "train");
+  };
+  EXPECT_EQ(train_of("a.csv", "some/folder/c.toml"), here + "/some/folder/a.csv");
+  EXPECT_EQ(train_of("../a.csv", "some/folder/c.toml"), here + "/some/a.csv");
+  EXPECT_EQ(train_of("/data/a.csv", "some/folder/c.toml"), "/data/a.csv");
+  EXPECT_EQ(train_of("a.csv", "c.toml"), here + "/a.csv");
+  EXPECT_EQ(train_of("", "some/c.toml"), "");
+  EXPECT_EQ(train_of("a.csv", "some/c.toml", {"task.train=b.csv"}), here + "/b.csv")
+      << "on a command line, relative to where that is";
 }
 
 }  // namespace

@@ -45,20 +45,29 @@ void show_errors(const Task& task) {
   }
 }
 
+void show_rules(const std::vector<Rule>& rules) {
+  if (rules.empty()) return;
+  fmt::print("\non the test split {:<29} accuracy  exact match\n", "");
+  for (const Rule& rule : rules) {
+    fmt::print("  {:<44} {:>8.4f} {:>12.4f}\n", rule.name, rule.accuracy, rule.exact);
+  }
+}
+
 // What is known of a task's default form before any model is trained, and what it looks like.
 void show_data(const Task& task) {
   try {
     const TaskShape shape = task.shape();
     if (shape.target == TargetKind::classes) show_accuracies(task);
     if (shape.target == TargetKind::numbers) show_errors(task);
+    show_rules(task.rules());
     fmt::print("\ntraining examples\n");
     const auto train = task.dataset(Split::train);
     for (std::size_t i = 0; i < std::min(kExamples, train->size()); ++i) {
       const Example example = train->get(0, i);
       fmt::print("  {} -> {}\n", input_text(example, shape), target_text(example, shape));
     }
-  } catch (const DataError& error) {
-    fmt::print("\n{}\n", error.what());  // its files are not installed
+  } catch (const Error& error) {
+    fmt::print("\n{}\n", error.what());  // its files are not installed, or not yet named
   }
 }
 

@@ -80,7 +80,7 @@ Files npz(const RunSource& source, const Checkpoint& weights) {
 
 // In float32, whatever the model was trained in: onnxruntime has no erf in double.
 Files onnx(const RunSource& source, const Checkpoint& weights) {
-  const std::unique_ptr<Task> task = make_task(source.config);
+  const std::unique_ptr<Task> task = make_task(source.config, &source.checkpoint);
   Files result{{{"", to_onnx(source.config, task->shape(), weights)}}};
   try {
     Parameters<float> parameters(source.config.train.seed);

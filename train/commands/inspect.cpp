@@ -11,6 +11,8 @@ namespace xgrad::commands {
 
 namespace {
 
+constexpr std::size_t kMostText = 64;  // shown of the state, which may hold a whole vocabulary
+
 template <class T>
 void print_tensor(const std::string& name, const Tensor<T>& x) {
   const auto [low, high] = std::minmax_element(x.data(), x.data() + x.size());
@@ -40,6 +42,10 @@ int inspect(const InspectArguments& arguments) {
   fmt::print("{}\nstep {}, {} parameters in {} tensors\n", source.file, checkpoint.step,
              grouped(count(checkpoint.parameters)), checkpoint.parameters.size());
   for (const auto& [name, value] : checkpoint.state) {
+    if (const auto* text = std::get_if<std::string>(&value); text && text->size() > kMostText) {
+      fmt::print("{} = {}... ({} bytes)\n", name, text->substr(0, kMostText), text->size());
+      continue;
+    }
     std::visit([&, &key = name](const auto& v) { fmt::print("{} = {}\n", key, v); }, value);
   }
   fmt::print("\n{:<48} {:>14} {:>7} {:>11} {:>11} {:>11}\n", "tensor", "shape", "type", "min",

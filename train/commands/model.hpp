@@ -12,7 +12,7 @@ namespace xgrad::commands {
 template <class T>
 struct LoadedModel {
   explicit LoadedModel(const RunSource& source)
-      : task(make_task(source.config)),
+      : task(make_task(source.config, &source.checkpoint)),
         shape(task->shape()),
         parameters(source.config.train.seed),
         model(make_model<T>(source.config.model, shape, parameters)) {

@@ -26,6 +26,10 @@ int report(const Outcome& outcome, bool json) {
     return 0;
   }
   fmt::print("test    {}\n", summary(outcome.result.test));
+  for (const Rule& rule : outcome.result.rules) {
+    fmt::print("rule    {}: accuracy {:.4f}, exact match {:.4f}\n", rule.name, rule.accuracy,
+               rule.exact);
+  }
   for (const Verdict& verdict : outcome.verdicts) {
     fmt::print("expect  {}: {}  {}\n", verdict.claim, verdict.found,
                verdict.holds ? "ok" : "FAILED");

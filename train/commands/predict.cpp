@@ -28,7 +28,10 @@ std::string answer(const Tensor<T>& logits, const Example& example, const TaskSh
   } else if (shape.target != TargetKind::classes) {
     for (std::size_t i = 0; i < logits.size(); ++i) {
       if (i < example.values.size() && std::isnan(example.values[i])) continue;
-      const double x = double(logits.data()[i]);
+      double x = double(logits.data()[i]);
+      if (!shape.value_mean.empty()) {
+        x = x * shape.value_deviation[i % shape.classes] + shape.value_mean[i % shape.classes];
+      }
       add(shape.target == TargetKind::numbers ? fmt::format("{:.6g}", x) : x > 0 ? "1" : "0");
     }
   } else {

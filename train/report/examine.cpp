@@ -40,7 +40,7 @@ class Examiner {
  public:
   Examiner(const Config& config, const Checkpoint& checkpoint)
       : config_(config),
-        task_(make_task(config)),
+        task_(make_task(config, &checkpoint)),
         shape_(task_->shape()),
         test_(task_->dataset(Split::test)),
         parameters_(config.train.seed),

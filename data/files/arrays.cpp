@@ -1,0 +1,91 @@
+#include <xgrad/data/files/arrays.hpp>
+
+#include <cmath>
+#include <filesystem>
+
+#include <xgrad/autograd/check.hpp>
+#include <xgrad/data/files/text.hpp>
+
+namespace xgrad {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+struct Column {
+  std::string name, place;  // `train/x.npy`, `train.h5: dataset "x"`
+  Array array;
+};
+
+std::string row_place(const Column& column, std::size_t row) {
+  return column.place + ": row " + std::to_string(row + 1);
+}
+
+void check_extents(const Column& column, std::size_t rows) {
+  const std::vector<std::size_t>& extents = column.array.extents;
+  const std::size_t rank = extents.size(), most = column.array.text ? 2 : 3;
+  check<DataError>(rank >= 1 && rank <= most, column.place, ": has ", rank,
+                   " extents, must have from 1 (rows) to ", most);
+  for (std::size_t i = 0; i < rank; ++i) {
+    check<DataError>(extents[i] > 0, column.place, ": extent ", i + 1, " is 0");
+  }
+  check<DataError>(extents[0] == rows, column.place, ": has ", extents[0],
+                   " rows, the first column has ", rows);
+}
+
+Field field(const Column& column, std::size_t row) {
+  const Array& array = column.array;
+  const std::size_t rank = array.extents.size();
+  const std::size_t tokens = rank > 1 ? array.extents[1] : 1;
+  const std::size_t features = rank > 2 ? array.extents[2] : 1;
+  const std::size_t size = tokens * features;
+  if (array.text) {
+    std::vector<std::string> list(array.texts.begin() + std::ptrdiff_t(row * size),
+                                  array.texts.begin() + std::ptrdiff_t((row + 1) * size));
+    for (const std::string& text : list) check_text(row_place(column, row), text);
+    return rank == 1 ? Field(list[0]) : Field(std::move(list));
+  }
+  Numbers numbers{tokens, features, {}, array.whole};
+  for (std::size_t i = 0; i < size; ++i) {
+    const double x = array.values[row * size + i];
+    check<DataError>(std::isfinite(x), row_place(column, row), ": value ", i + 1, " is not finite");
+    numbers.values.push_back(x);
+  }
+  return numbers;
+}
+
+Column read_column(const std::string& path, const std::string& format, const std::string& name,
+                   std::uint64_t& fingerprint) {
+  if (format == "hdf5") {
+    return {name, path + ": dataset \"" + name + "\"", read_hdf5_dataset(path, name)};
+  }
+  const bool folder = fs::is_directory(path);
+  const std::string file = folder ? (fs::path(path) / (name + ".npy")).string() : path;
+  const std::string bytes = read_bytes(file);
+  fingerprint = stable_hash(bytes, fingerprint);
+  return {name, file, read_npy(file, bytes)};
+}
+
+}  // namespace
+
+Table read_arrays(const std::string& path, const std::string& format,
+                  const std::vector<std::string>& columns) {
+  check<DataError>(format == "hdf5" || columns.size() == 1 || fs::is_directory(path), path,
+                   ": one npy file holds one column; name a folder with ", columns[0], ".npy and ",
+                   columns.back(), ".npy");
+  Table table{.file = path, .columns = columns};
+  if (format == "hdf5") table.fingerprint = stable_hash(read_bytes(path));
+  std::vector<Column> read;
+  for (const std::string& name : columns) {
+    read.push_back(read_column(path, format, name, table.fingerprint));
+    const std::size_t rank = read.back().array.extents.size();
+    check_extents(read.back(), rank > 0 ? read.front().array.extents[0] : 0);
+  }
+  table.rows.resize(read.front().array.extents[0]);
+  for (std::size_t row = 0; row < table.rows.size(); ++row) {
+    for (const Column& column : read) table.rows[row].push_back(field(column, row));
+  }
+  return table;
+}
+
+}  // namespace xgrad

@@ -1,0 +1,133 @@
+#include <xgrad/data/files/fields.hpp>
+
+#include <xgrad/autograd/check.hpp>
+#include <xgrad/data/files/text.hpp>
+
+namespace xgrad {
+
+namespace {
+
+std::string whole_text(double x) {
+  return std::to_string(static_cast<long long>(x));
+}
+
+/// A list of words that stand for themselves: none is empty or holds white space.
+const std::vector<std::string>& checked(const std::string& place, const char* what,
+                                        const std::vector<std::string>& list) {
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    check<DataError>(words(list[i]) == std::vector{list[i]}, place, ": ", what, " ", i + 1, " is ",
+                     excerpt(list[i]), ", must be a word without white space");
+  }
+  return list;
+}
+
+/// The words of a field, however it holds them.
+std::vector<std::string> word_texts(const std::string& place, const char* what,
+                                    const Field& field) {
+  if (const auto* text = std::get_if<std::string>(&field)) return words(*text);
+  if (const auto* list = std::get_if<std::vector<std::string>>(&field)) {
+    return checked(place, what, *list);
+  }
+  const Numbers& numbers = std::get<Numbers>(field);
+  check<DataError>(numbers.whole && numbers.features == 1, place, ": holds ",
+                   numbers.whole ? "lists of numbers" : "numbers that are not whole",
+                   ", must be words or whole numbers");
+  std::vector<std::string> texts;
+  for (const double x : numbers.values) texts.push_back(whole_text(x));
+  return texts;
+}
+
+}  // namespace
+
+std::vector<std::string> token_texts(const std::string& place, const Field& field, TokenKind kind) {
+  if (kind == TokenKind::words) {
+    std::vector<std::string> texts = word_texts(place, "word", field);
+    check<DataError>(!texts.empty(), place, ": has no words");
+    return texts;
+  }
+  const auto* text = std::get_if<std::string>(&field);
+  check<DataError>(text != nullptr, place, ": must be text, since task.tokens is \"",
+                   kind == TokenKind::characters ? "characters" : "plain_words", "\"");
+  if (kind == TokenKind::plain_words) {
+    std::vector<std::string> texts = plain_words(*text);
+    check<DataError>(!texts.empty(), place, ": has no words");
+    return texts;
+  }
+  check<DataError>(!text->empty(), place, ": has no characters");
+  return xgrad::characters(*text);
+}
+
+std::string sequence_label(const std::string& place, const Field& field) {
+  if (const auto* numbers = std::get_if<Numbers>(&field)) {
+    check<DataError>(numbers->values.size() == 1, place, ": has ", numbers->values.size(),
+                     " numbers, must have one label");
+    check<DataError>(numbers->whole, place, ": is ", numbers->values[0],
+                     ", must be a whole number or text to be a class");
+    return whole_text(numbers->values[0]);
+  }
+  const auto* text = std::get_if<std::string>(&field);
+  check<DataError>(text != nullptr, place, ": is a list, must be one label");
+  check<DataError>(!text->empty(), place, ": the label is empty");
+  const auto space = [](char c) { return words(std::string(1, c)).empty(); };
+  check<DataError>(!space(text->front()) && !space(text->back()), place, ": the label is ",
+                   excerpt(*text), ", with white space at an end");
+  return *text;
+}
+
+std::vector<std::string> token_labels(const std::string& place, const Field& field,
+                                      std::size_t count) {
+  std::vector<std::string> labels = word_texts(place, "label", field);
+  check<DataError>(labels.size() == count, place, ": has ", labels.size(), " labels for ", count,
+                   " tokens");
+  return labels;
+}
+
+Numbers field_numbers(const std::string& place, const Field& field) {
+  if (const auto* numbers = std::get_if<Numbers>(&field)) {
+    check<DataError>(!numbers->values.empty(), place, ": has no numbers");
+    return *numbers;
+  }
+  const auto* text = std::get_if<std::string>(&field);
+  check<DataError>(text != nullptr, place, ": is a list of texts, must be numbers");
+  Numbers numbers{0, 1, {}, false};
+  for (const std::string& word : words(*text)) {
+    const auto value = to_number(word);
+    check<DataError>(value.has_value(), place, ": ", excerpt(word), " is not a finite number");
+    numbers.values.push_back(*value);
+  }
+  numbers.tokens = numbers.values.size();
+  check<DataError>(numbers.tokens > 0, place, ": has no numbers");
+  return numbers;
+}
+
+std::vector<std::pair<std::int32_t, std::int32_t>> field_edges(const std::string& place,
+                                                               const Field& field,
+                                                               std::int32_t nodes) {
+  const auto* numbers = std::get_if<Numbers>(&field);
+  std::vector<std::pair<std::int32_t, std::int32_t>> edges;
+  if (numbers != nullptr && numbers->values.empty()) return edges;
+  check<DataError>(numbers != nullptr && numbers->whole && numbers->features == 2, place,
+                   ": must be a list of pairs of nodes, as [[0, 1], [1, 2]]");
+  for (std::size_t i = 0; i < numbers->values.size(); i += 2) {
+    for (const double node : {numbers->values[i], numbers->values[i + 1]}) {
+      check<DataError>(node >= 0 && node < nodes, place, ": edge ", i / 2 + 1, " has node ", node,
+                       ", must be from 0 to ", nodes - 1);
+    }
+    edges.emplace_back(std::int32_t(numbers->values[i]), std::int32_t(numbers->values[i + 1]));
+  }
+  return edges;
+}
+
+std::string key_of(const Field& field) {
+  if (const auto* text = std::get_if<std::string>(&field)) return *text;
+  std::string key;
+  if (const auto* list = std::get_if<std::vector<std::string>>(&field)) {
+    for (const std::string& word : *list) key += word + '\0';
+    return key;
+  }
+  const std::vector<double>& values = std::get<Numbers>(field).values;
+  key.assign(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(double));
+  return key;
+}
+
+}  // namespace xgrad

@@ -1,0 +1,279 @@
+#include <xgrad/data/files/row_coder.hpp>
+
+#include <algorithm>
+
+#include <xgrad/autograd/check.hpp>
+#include <xgrad/data/batch.hpp>
+#include <xgrad/data/example_text.hpp>
+#include <xgrad/data/files/jsonl.hpp>
+#include <xgrad/data/files/text.hpp>
+
+namespace xgrad {
+
+namespace {
+
+constexpr const char* kMask = "<mask>";
+
+/// Text without spaces that stands for a token.
+std::string token_name(const std::string& token) {
+  if (token == " ") return "\u2423";
+  if (token.size() == 1 && words(token).empty()) return "\\x" + std::to_string(int(token[0]));
+  return token;
+}
+
+std::unordered_map<std::string, std::int32_t> index_of(const std::vector<std::string>& names) {
+  std::unordered_map<std::string, std::int32_t> index;
+  for (const std::string& name : names) index.emplace(name, std::int32_t(index.size()));
+  return index;
+}
+
+}  // namespace
+
+std::vector<std::string> RowOptions::columns() const {
+  std::vector<std::string> names = inputs;
+  if (labels != Labels::masked) names.push_back(target);
+  if (!edges.empty()) names.push_back(edges);
+  return names;
+}
+
+RowCoder::RowCoder(std::string task, RowOptions options)
+    : task_(std::move(task)), options_(std::move(options)) {}
+
+std::vector<std::string> RowCoder::tokens(const std::string& place, const Field& field) const {
+  return token_texts(place, field, options_.tokens);
+}
+
+Numbers RowCoder::numbers(const Table& table, std::size_t row) const {
+  if (options_.inputs.size() == 1) return field_numbers(table.place(row, 0), table.rows[row][0]);
+  Numbers all{options_.inputs.size(), 1, {}, false};
+  for (std::size_t column = 0; column < options_.inputs.size(); ++column) {
+    const Numbers one = field_numbers(table.place(row, column), table.rows[row][column]);
+    check<DataError>(one.values.size() == 1, table.place(row, column), ": has ", one.values.size(),
+                     " numbers, must have one, since there are several columns");
+    all.values.push_back(one.values[0]);
+  }
+  return all;
+}
+
+std::vector<std::string> RowCoder::labels(const Table& table, std::size_t row,
+                                          std::size_t tokens) const {
+  if (masked() || options_.labels == Labels::numbers) return {};
+  const std::string place = table.place(row, target_column());
+  const Field& field = table.rows[row][target_column()];
+  if (options_.labels == Labels::tokens) return token_labels(place, field, tokens);
+  return {sequence_label(place, field)};
+}
+
+void RowCoder::learn(const Table& table, const std::function<bool(std::size_t)>& is_training) {
+  Learned learned{.fingerprint = table.fingerprint};
+  Counts token_counts, class_counts;
+  Scale input(options_.inputs.size() > 1), target(true);
+  std::size_t training_rows = 0;
+  for (std::size_t row = 0; row < table.rows.size(); ++row) {
+    const bool training = is_training(row);
+    training_rows += training;
+    std::size_t count = 0;
+    if (vectors()) {
+      const Numbers values = numbers(table, row);
+      count = values.tokens;
+      check<DataError>(row == 0 || values.features == learned.features, table.place(row, 0),
+                       ": its vectors have ", values.features, " numbers, those of row 1 have ",
+                       learned.features);
+      learned.features = values.features;
+      if (training) input.add(table.place(row, 0), values);
+    } else {
+      const auto texts = tokens(table.place(row, 0), table.rows[row][0]);
+      count = texts.size();
+      if (training) for (const std::string& text : texts) ++token_counts[text];
+    }
+    learned.max_length = std::max(learned.max_length, count);
+    const auto names = labels(table, row, count);
+    if (training) for (const std::string& name : names) ++class_counts[name];
+    if (options_.labels == Labels::numbers && training) {
+      const std::string place = table.place(row, target_column());
+      target.add(place, field_numbers(place, table.rows[row][target_column()]));
+    }
+  }
+  check<DataError>(training_rows > 0, table.file, ": of its ", table.rows.size(),
+                   " rows none fell to the train split; give more rows, or files as "
+                   "task.validation and task.test");
+  if (options_.max_length > 0) learned.max_length = options_.max_length;
+  if (!vectors()) {
+    learned.tokens = vocabulary(token_counts, options_.vocabulary, options_.min_count);
+  }
+  input.write(learned.mean, learned.deviation);
+  target.write(learned.target_mean, learned.target_deviation);
+  learned.classes = class_order(class_counts);
+  if (masked()) {
+    std::erase(learned.tokens, kMask);
+    learned.tokens.insert(learned.tokens.begin() + kMaskId, kMask);
+  } else if (options_.labels != Labels::numbers) {
+    check_classes(table, learned.classes);
+  }
+  adopt(std::move(learned));
+}
+
+void RowCoder::check_classes(const Table& table, std::vector<std::string>& classes) const {
+  check<DataError>(classes.size() > 1, table.file, ": column \"", options_.target, "\" has ",
+                   classes.empty() ? "no label" : "only the label ",
+                   classes.empty() ? "" : excerpt(classes[0]),
+                   " in the training rows; there must be two");
+  if (!options_.other.empty()) classes.push_back(options_.other);
+}
+
+void RowCoder::adopt(Learned learned) {
+  const bool classes = !masked() && options_.labels != Labels::numbers;
+  const bool fits = learned.max_length > 0 && (learned.features > 0) == vectors() &&
+                    learned.tokens.empty() == vectors() && (learned.classes.size() > 1) == classes &&
+                    learned.target_mean.empty() == (options_.labels != Labels::numbers) &&
+                    (!masked() || learned.tokens.size() > std::size_t(kMaskId));
+  check<CheckpointError>(fits, task_, ": what was learned is not of a task with these options");
+  learned_ = std::make_unique<const Learned>(std::move(learned));
+  token_ids_ = index_of(learned_->tokens);
+  class_ids_ = index_of(learned_->classes);
+}
+
+TaskShape RowCoder::shape() const {
+  TaskShape shape;
+  shape.input = vectors() ? InputKind::vectors : InputKind::tokens;
+  shape.output = options_.labels == Labels::sequence || options_.labels == Labels::numbers
+                     ? OutputKind::sequence
+                     : OutputKind::tokens;
+  shape.target = options_.labels == Labels::numbers ? TargetKind::numbers : TargetKind::classes;
+  shape.vocabulary = learned_->tokens.size();
+  shape.features = learned_->features;
+  shape.graph = !options_.edges.empty();
+  shape.max_length = learned_->max_length;
+  for (const std::string& token : learned_->tokens) shape.token_names.push_back(token_name(token));
+  shape.class_names = masked() ? shape.token_names : learned_->classes;
+  shape.value_mean = learned_->target_mean;
+  shape.value_deviation = learned_->target_deviation;
+  shape.classes = options_.labels == Labels::numbers ? learned_->target_mean.size()
+                                                     : shape.class_names.size();
+  return shape;
+}
+
+void RowCoder::check_length(const std::string& place, std::size_t count) const {
+  check<DataError>(options_.cut || count <= learned_->max_length, place, ": has ", count,
+                   " tokens, the longest row may have ", learned_->max_length,
+                   "; set task.max_length, or task.longer to \"cut\"");
+}
+
+void RowCoder::add_tokens(const std::string& place, const std::vector<std::string>& texts,
+                          Example& example) const {
+  check_length(place, texts.size());
+  for (std::size_t i = 0; i < std::min(texts.size(), learned_->max_length); ++i) {
+    const auto found = token_ids_.find(texts[i]);
+    example.ids.push_back(found == token_ids_.end() ? 0 : found->second);
+  }
+}
+
+void RowCoder::add_vectors(const std::string& place, const Numbers& numbers,
+                           Example& example) const {
+  const std::size_t features = learned_->features, scales = learned_->mean.size();
+  check<DataError>(numbers.features == features, place, ": its vectors have ", numbers.features,
+                   " numbers, those of the training rows have ", features);
+  check_length(place, numbers.tokens);
+  const std::size_t count = std::min(numbers.tokens, learned_->max_length) * features;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t s = i % scales;
+    example.features.push_back(
+        float((numbers.values[i] - learned_->mean[s]) / learned_->deviation[s]));
+  }
+}
+
+void RowCoder::add_target(const Table& table, std::size_t row, std::size_t tokens,
+                          Example& example) const {
+  const std::string place = masked() ? "" : table.place(row, target_column());
+  if (options_.labels == Labels::numbers) {
+    const Numbers values = field_numbers(place, table.rows[row][target_column()]);
+    const std::size_t expected = learned_->target_mean.size();
+    check<DataError>(values.values.size() == expected, place, ": has ", values.values.size(),
+                     " numbers, the training rows have ", expected);
+    for (std::size_t i = 0; i < expected; ++i) {
+      example.values.push_back(
+          float((values.values[i] - learned_->target_mean[i]) / learned_->target_deviation[i]));
+    }
+  }
+  for (const std::string& name : labels(table, row, tokens)) {
+    auto found = class_ids_.find(name);
+    if (found == class_ids_.end()) found = class_ids_.find(options_.other);
+    check<DataError>(found != class_ids_.end(), place, ": the label ", excerpt(name),
+                     " does not come in the training rows");
+    example.targets.push_back(found->second);
+  }
+  if (options_.labels == Labels::tokens) {
+    example.targets.resize(std::min(tokens, learned_->max_length));
+  }
+}
+
+void RowCoder::add_edges(const Table& table, std::size_t row, Example& example) const {
+  if (options_.edges.empty()) return;
+  const std::size_t column = table.rows[row].size() - 1;
+  const auto nodes = std::int32_t(vectors() ? example.features.size() / learned_->features
+                                            : example.ids.size());
+  example.edges = field_edges(table.place(row, column), table.rows[row][column], nodes);
+}
+
+Example RowCoder::encode_input(const Table& table, std::size_t row) const {
+  Example example;
+  if (vectors()) {
+    add_vectors(table.place(row, 0), numbers(table, row), example);
+  } else {
+    const auto texts = tokens(table.place(row, 0), table.rows[row][0]);
+    add_tokens(table.place(row, 0), texts, example);
+  }
+  add_edges(table, row, example);
+  return example;
+}
+
+Example RowCoder::encode(const Table& table, std::size_t row) const {
+  Example example = encode_input(table, row);
+  const std::size_t count = vectors() ? numbers(table, row).tokens
+                                      : tokens(table.place(row, 0), table.rows[row][0]).size();
+  add_target(table, row, count, example);
+  return example;
+}
+
+Example RowCoder::parse(const std::string& line) const {
+  check_text(task_, line);
+  if (!options_.edges.empty()) {
+    Table table{.file = task_, .columns = options_.inputs};
+    table.columns.push_back(options_.edges);
+    table.rows.push_back(read_json_row(task_, line, table.columns));
+    return encode_input(table, 0);
+  }
+  Example example;
+  if (vectors()) {
+    const std::vector<float> values = parse_vectors(task_, line, shape());
+    add_vectors(task_,
+                {values.size() / learned_->features, learned_->features,
+                 std::vector<double>(values.begin(), values.end()), false},
+                example);
+    return example;
+  }
+  add_tokens(task_, masked() ? with_masks(line) : tokens(task_, line), example);
+  if (!masked()) return example;
+  for (const std::int32_t id : example.ids) {
+    example.targets.push_back(id == kMaskId ? 0 : kIgnore);  // only the hidden ones are asked for
+  }
+  return example;
+}
+
+std::vector<std::string> RowCoder::with_masks(const std::string& line) const {
+  if (options_.tokens == TokenKind::words) return tokens(task_, line);
+  std::vector<std::string> texts;
+  const std::string mask = kMask;
+  for (std::size_t begin = 0; begin < line.size();) {
+    const std::size_t end = std::min(line.find(mask, begin), line.size());
+    for (std::string& c : characters(line.substr(begin, end - begin))) {
+      texts.push_back(std::move(c));
+    }
+    if (end < line.size()) texts.push_back(mask);
+    begin = end + (end < line.size() ? mask.size() : 0);
+  }
+  check<DataError>(!texts.empty(), task_, ": has no characters");
+  return texts;
+}
+
+}  // namespace xgrad

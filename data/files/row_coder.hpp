@@ -1,0 +1,93 @@
+// RowCoder: how rows of a table become examples, and what must be known of the training rows for it.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include <xgrad/data/files/fields.hpp>
+#include <xgrad/data/files/learned.hpp>
+#include <xgrad/data/files/table.hpp>
+#include <xgrad/data/task.hpp>
+
+namespace xgrad {
+
+enum class Labels {
+  sequence,  ///< a row has one label
+  tokens,    ///< a row has a label for each token
+  numbers,   ///< a row has numbers as targets
+  masked     ///< a row has none: hidden tokens are to be told from those around them
+};
+
+/// How rows become examples. Their columns are those of the input, the target unless it is masked, and
+/// the edges of a graph.
+struct RowOptions {
+  std::vector<std::string> inputs = {"text"};  ///< several are numbers, a token each
+  std::string target = "label";
+  std::string edges = {};  ///< empty: rows are no graphs
+  TokenKind tokens = TokenKind::words;
+  Labels labels = Labels::sequence;
+  std::size_t vocabulary = 0;  ///< different tokens at most; 0: all
+  std::size_t min_count = 1;   ///< times that a token must come in the training rows to be known
+  std::size_t max_length = 0;  ///< tokens of the longest row; 0: of the longest one read
+  bool cut = false;            ///< longer rows are cut; else they are an error
+  std::string other = {};  ///< class of labels that no training row has; empty: they are an error
+  double masked = 0.15;    ///< part of the tokens that is hidden, where they are masked
+
+  /// Of a table, in their order.
+  std::vector<std::string> columns() const;
+};
+
+inline constexpr std::int32_t kMaskId = 1;  ///< stands for a hidden token; after that of unknown ones
+
+class RowCoder {
+ public:
+  /// `task` stands before messages about a line of text.
+  RowCoder(std::string task, RowOptions options);
+
+  const RowOptions& options() const { return options_; }
+  bool ready() const { return learned_ != nullptr; }
+  const Learned& learned() const { return *learned_; }
+
+  /// Takes vocabulary, classes and scale from the training rows. All rows are looked at for what is
+  /// wrong with them and for the longest. Throws DataError.
+  void learn(const Table& table, const std::function<bool(std::size_t row)>& is_training);
+  /// Takes over what was learned. Throws CheckpointError when it does not suit the options.
+  void adopt(Learned learned);
+
+  // What follows requires ready().
+  TaskShape shape() const;
+  /// Throws DataError.
+  Example encode(const Table& table, std::size_t row) const;
+  /// A line of text as an input: words, characters or numbers; of graphs an object of JSON. <mask>
+  /// stands for a hidden token. Throws DataError.
+  Example parse(const std::string& line) const;
+
+ private:
+  using Index = std::unordered_map<std::string, std::int32_t>;
+
+  bool masked() const { return options_.labels == Labels::masked; }
+  bool vectors() const { return options_.tokens == TokenKind::numbers; }
+  std::size_t target_column() const { return options_.inputs.size(); }
+  std::vector<std::string> tokens(const std::string& place, const Field& field) const;
+  Numbers numbers(const Table& table, std::size_t row) const;
+  std::vector<std::string> labels(const Table& table, std::size_t row, std::size_t tokens) const;
+  std::vector<std::string> with_masks(const std::string& line) const;
+  void check_length(const std::string& place, std::size_t count) const;
+  void add_tokens(const std::string& place, const std::vector<std::string>& texts,
+                  Example& example) const;
+  void add_vectors(const std::string& place, const Numbers& numbers, Example& example) const;
+  void add_target(const Table& table, std::size_t row, std::size_t tokens, Example& example) const;
+  void add_edges(const Table& table, std::size_t row, Example& example) const;
+  Example encode_input(const Table& table, std::size_t row) const;
+  void check_classes(const Table& table, std::vector<std::string>& classes) const;
+
+  std::string task_;
+  RowOptions options_;
+  std::unique_ptr<const Learned> learned_;
+  Index token_ids_, class_ids_;
+};
+
+}  // namespace xgrad

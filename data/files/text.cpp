@@ -1,0 +1,117 @@
+#include <xgrad/data/files/text.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include <xgrad/autograd/random.hpp>
+
+namespace xgrad {
+
+namespace {
+
+constexpr std::string_view kSpace = " \t\r\n\f\v";
+constexpr std::size_t kExcerpt = 40;
+
+unsigned byte(std::string_view text, std::size_t at) {
+  return at < text.size() ? static_cast<unsigned char>(text[at]) : 0;
+}
+
+/// Bytes of the character that begins there; 0 where none does. The table of RFC 3629.
+std::size_t length_at(std::string_view text, std::size_t at) {
+  const unsigned first = byte(text, at), second = byte(text, at + 1);
+  const auto follows = [&](std::size_t i) { return (byte(text, at + i) & 0xC0) == 0x80; };
+  if (first < 0x80) return 1;
+  if (first >= 0xC2 && first <= 0xDF) return follows(1) ? 2 : 0;
+  if (first >= 0xE0 && first <= 0xEF) {
+    const bool overlong = first == 0xE0 && second < 0xA0;
+    const bool surrogate = first == 0xED && second > 0x9F;
+    return follows(1) && follows(2) && !overlong && !surrogate ? 3 : 0;
+  }
+  if (first >= 0xF0 && first <= 0xF4) {
+    const bool overlong = first == 0xF0 && second < 0x90;
+    const bool beyond = first == 0xF4 && second > 0x8F;
+    return follows(1) && follows(2) && follows(3) && !overlong && !beyond ? 4 : 0;
+  }
+  return 0;
+}
+
+}  // namespace
+
+std::size_t invalid_utf8(std::string_view text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t length = length_at(text, at);
+    if (length == 0) return at;
+    at += length;
+  }
+  return std::string_view::npos;
+}
+
+std::vector<std::string> characters(std::string_view text) {
+  std::vector<std::string> result;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t length = length_at(text, at);
+    result.emplace_back(text.substr(at, length));
+    at += length;
+  }
+  return result;
+}
+
+std::vector<std::string> words(std::string_view text) {
+  std::vector<std::string> result;
+  for (std::size_t begin = text.find_first_not_of(kSpace); begin != std::string_view::npos;) {
+    const std::size_t end = std::min(text.find_first_of(kSpace, begin), text.size());
+    result.emplace_back(text.substr(begin, end - begin));
+    begin = text.find_first_not_of(kSpace, end);
+  }
+  return result;
+}
+
+std::vector<std::string> plain_words(std::string_view text) {
+  std::string plain;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool capital = byte >= 'A' && byte <= 'Z', small = byte >= 'a' && byte <= 'z';
+    if (capital) {
+      plain += char(byte - 'A' + 'a');
+    } else if (small || (byte >= '0' && byte <= '9') || byte >= 0x80) {
+      plain += c;
+    } else if (c != '\'') {
+      plain += ' ';
+    }
+  }
+  return words(plain);
+}
+
+std::optional<double> to_number(std::string_view text) {
+  double value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || stop != end || !std::isfinite(value)) return std::nullopt;
+  return value;
+}
+
+std::string excerpt(std::string_view text) {
+  std::string shown = "\"";
+  for (const char c : text.substr(0, kExcerpt)) {
+    shown += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+  }
+  shown.resize(std::min(shown.size(), invalid_utf8(shown)));  // not in the middle of a character
+  return shown + (text.size() > kExcerpt ? "...\"" : "\"");
+}
+
+std::uint64_t stable_hash(std::string_view bytes, std::uint64_t key) {
+  // Sixteen bytes a round, each round keyed by the one before, as split_of() hashes tokens.
+  key += 0x6861736865640000u + bytes.size();  // "hashed"
+  for (std::size_t at = 0; at < bytes.size(); at += 16) {
+    const auto word = [&](std::size_t i) {
+      return std::uint32_t(byte(bytes, at + i) | byte(bytes, at + i + 1) << 8 |
+                           byte(bytes, at + i + 2) << 16 | byte(bytes, at + i + 3) << 24);
+    };
+    const auto out = Rng(key).words(word(0), word(4), word(8), word(12));
+    key = (std::uint64_t(out[1]) << 32) | out[0];
+  }
+  return key;
+}
+
+}  // namespace xgrad

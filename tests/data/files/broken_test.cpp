@@ -1,0 +1,361 @@
+// Data sets that are wrong, each with the message that says where and how.
+#include <gtest/gtest.h>
+
+#include <xgrad/autograd/check.hpp>
+#include <xgrad/data/task.hpp>
+
+#include <support/temporary_directory.hpp>
+
+namespace xgrad {
+namespace {
+
+struct Broken {
+  const char* what;
+  const char* file;  // its name
+  std::string bytes;
+  Options options;
+  std::string message;  // FILE stands for the file's path
+};
+
+const std::string kGood = "text,label\na b,x\nc d,y\ne f,x\ng h,y\ni j,x\n";
+
+/// Enough good rows for three splits, and one more line behind them, as row 61 in line 62.
+std::string rows_and(const std::string& last) {
+  std::string text = "text,label\n";
+  for (int i = 0; i < 60; ++i) text += "w" + std::to_string(i) + (i % 2 ? " b,x\n" : " c,y\n");
+  return text + last;
+}
+
+std::string objects_and(const std::string& last) {
+  std::string text;
+  for (int i = 0; i < 60; ++i) {
+    text +=
+        R"({"text": "w)" + std::to_string(i) + R"( b", "label": )" + std::to_string(i % 2) + "}\n";
+  }
+  return text + last;
+}
+
+std::string array(const std::string& descr, const std::string& shape, const std::string& values,
+                  const std::string& fortran = "False") {
+  const std::string header =
+      "{'descr': '" + descr + "', 'fortran_order': " + fortran + ", 'shape': " + shape + ", }\n";
+  return std::string("\x93NUMPY\x01\x00", 8) + char(header.size()) + char(header.size() >> 8) +
+         header + values;
+}
+
+const Options kTokens = {{"labels", "tokens"}};
+const Options kCharacters = {{"tokens", "characters"}};
+const std::string kHeader = "its npy header is not one that NumPy writes";
+
+const std::vector<Broken> kBrokenText = {
+    {"empty file", "a.csv", "", {}, "FILE: is empty"},
+    {"header only", "a.csv", "text,label\n", {}, "FILE: has no rows"},
+    {"too few fields",
+     "a.csv",
+     rows_and("a b\n"),
+     {},
+     "FILE: row 61 (line 62): has 1 fields, the header has 2"},
+    {"too many fields",
+     "a.csv",
+     rows_and("a b,x,\n"),
+     {},
+     "FILE: row 61 (line 62): has 3 fields, the header has 2"},
+    {"blank line",
+     "a.csv",
+     rows_and("\n"),
+     {},
+     "FILE: row 61 (line 62): has 1 fields, the header has 2"},
+    {"column twice",
+     "a.csv",
+     "text,label,text\na,x,b\n",
+     {},
+     "FILE: header, column 3: there is a column \"text\" already"},
+    {"column without a name",
+     "a.csv",
+     "text,,label\na,x,b\n",
+     {},
+     "FILE: header, column 2: has no name"},
+    {"missing column",
+     "a.csv",
+     "txt,label\na,x\n",
+     {},
+     "FILE: has no column \"text\"; it has txt, label"},
+    {"missing target",
+     "a.csv",
+     kGood,
+     {{"target", "class"}},
+     "FILE: has no column \"class\"; it has label, text"},
+    {"stray quote",
+     "a.csv",
+     rows_and("a \"b\",x\n"),
+     {},
+     "FILE: row 61 (line 62), column \"text\": a quote inside a field that does not begin with "
+     "one"},
+    {"text behind a quote",
+     "a.csv",
+     rows_and("\"a\" b,x\n"),
+     {},
+     "FILE: row 61 (line 62), column \"text\": text behind the closing quote"},
+    {"open quote",
+     "a.csv",
+     rows_and("a,\"x\n"),
+     {},
+     "FILE: row 61 (line 62), column \"label\": the quotes are never closed"},
+    {"lone carriage return",
+     "a.csv",
+     rows_and("a b,x\rc d,y\n"),
+     {},
+     "FILE: row 61 (line 62), column \"label\": a carriage return without a line feed"},
+    {"bad UTF-8",
+     "a.csv",
+     rows_and("a \xC0\xAF,x\n"),
+     {},
+     "FILE: row 61 (line 62), column \"text\": byte 3 is not UTF-8"},
+    {"surrogate",
+     "a.csv",
+     rows_and("\xED\xA0\x80,x\n"),
+     {},
+     "FILE: row 61 (line 62), column \"text\": byte 1 is not UTF-8"},
+    {"UTF-16",
+     "a.csv",
+     std::string("\xFF\xFEt\0,\0", 6),
+     {},
+     "FILE: header, column 1: byte 4 is NUL"},
+    {"NUL",
+     "a.csv",
+     rows_and(std::string("a\0b,x\n", 6)),
+     {},
+     "FILE: row 61 (line 62), column \"text\": byte 2 is NUL"},
+    {"huge field",
+     "a.csv",
+     rows_and(std::string((1 << 20) + 1, 'a') + ",x\n"),
+     {},
+     "FILE: row 61 (line 62), column \"text\": has 1048577 bytes; a field has at most 1048576"},
+    {"empty label",
+     "a.csv",
+     rows_and("a b,\n"),
+     {},
+     "FILE: row 61 (line 62), column \"label\": the label is empty"},
+    {"label with space",
+     "a.csv",
+     rows_and("a b, x\n"),
+     {},
+     "FILE: row 61 (line 62), column \"label\": the label is \" x\", with white space at an end"},
+    {"empty input",
+     "a.csv",
+     rows_and(" ,x\n"),
+     {},
+     "FILE: row 61 (line 62), column \"text\": has no words"},
+    {"no characters", "a.csv", rows_and(",x\n"), kCharacters,
+     "FILE: row 61 (line 62), column \"text\": has no characters"},
+    {"labels for tokens", "a.csv", "text,label\na b c,x y\n", kTokens,
+     "FILE: row 1 (line 2), column \"label\": has 2 labels for 3 tokens"},
+    {"one class",
+     "a.csv",
+     "text,label\na,x\nb,x\nc,x\nd,x\n",
+     {},
+     "FILE: column \"label\" has only the label \"x\" in the training rows; there must be two"},
+    {"too long",
+     "a.csv",
+     kGood,
+     {{"max_length", 1}},
+     "FILE: row 1 (line 2), column \"text\": has 2 tokens, the longest row may have 1; set "
+     "task.max_length, or task.longer to \"cut\""},
+    {"too few rows",
+     "a.csv",
+     kGood,
+     {},
+     "FILE: of its 5 rows none fell to the test split; give more rows, or a file as task.test"},
+    {"tsv with commas", "a.tsv", kGood, {}, "FILE: has no column \"text\"; it has text,label"},
+    {"tsv, too many tabs",
+     "a.tsv",
+     "text\tlabel\na\tx\ty\n",
+     {},
+     "FILE: row 1 (line 2): has 3 fields, the header has 2"},
+    {"unknown ending",
+     "a.txt",
+     kGood,
+     {},
+     "FILE: the name does not tell the format; set task.format to csv, tsv, jsonl, hdf5 or npy"},
+};
+
+const std::string kRow = "FILE: row 61 (line 61)";
+const std::vector<Broken> kBrokenObjects = {
+    {"no JSON",
+     "a.jsonl",
+     objects_and("{\"text\": }"),
+     {},
+     kRow + ": is not JSON: parse error at line 1, column 10: syntax error while parsing value - "
+            "unexpected '}'; expected '[', '{', or a literal"},
+    {"blank line",
+     "a.jsonl",
+     objects_and("\n"),
+     {},
+     kRow + ": is not JSON: parse error at line 1, column 1: syntax error while parsing value - "
+            "unexpected end of input; expected '[', '{', or a literal"},
+    {"no object",
+     "a.jsonl",
+     objects_and("[1]"),
+     {},
+     kRow + ": is not an object, as {\"text\": \"...\"} is"},
+    {"member twice",
+     "a.jsonl",
+     objects_and(R"({"text": "a", "label": 1, "text": "b"})"),
+     {},
+     kRow + ": has two members \"text\""},
+    {"missing member",
+     "a.jsonl",
+     objects_and(R"({"text": "a"})"),
+     {},
+     kRow + ": has no member \"label\""},
+    {"null",
+     "a.jsonl",
+     objects_and(R"({"text": null, "label": 1})"),
+     {},
+     kRow + ", column \"text\": is null, must be text, a number or a list of them"},
+    {"object",
+     "a.jsonl",
+     objects_and(R"({"text": {}, "label": 1})"),
+     {},
+     kRow + ", column \"text\": is an object, must be text, a number or a list of them"},
+    {"mixed list",
+     "a.jsonl",
+     objects_and(R"({"text": ["a", 1], "label": 1})"),
+     {},
+     kRow + ", column \"text\": holds number among texts"},
+    {"mixed numbers",
+     "a.jsonl",
+     objects_and(R"({"text": [1, "a"], "label": 1})"),
+     {},
+     kRow + ", column \"text\": is a list of different kinds of things"},
+    {"ragged vectors",
+     "a.jsonl",
+     objects_and(R"({"text": [[1, 2], [3]], "label": 1})"),
+     {},
+     kRow + ", column \"text\": its lists have 2 and 1 numbers"},
+    {"NaN",
+     "a.jsonl",
+     objects_and(R"({"text": [NaN], "label": 1})"),
+     {},
+     kRow + ": is not JSON: parse error at line 1, column 11: syntax error while parsing value - "
+            "invalid literal; last read: '\"text\": [N'"},
+    {"fraction as a class",
+     "a.jsonl",
+     objects_and(R"({"text": "a", "label": 1.5})"),
+     {},
+     kRow + ", column \"label\": is 1.5, must be a whole number or text to be a class"},
+    {"huge whole number",
+     "a.jsonl",
+     objects_and(R"({"text": "a", "label": 9007199254740993})"),
+     {},
+     kRow + ", column \"label\": is 9007199254740993, a number too large"},
+    {"list as a label",
+     "a.jsonl",
+     objects_and(R"({"text": "a", "label": ["x"]})"),
+     {},
+     kRow + ", column \"label\": is a list, must be one label"},
+    {"space in a word",
+     "a.jsonl",
+     objects_and(R"({"text": ["a b", "c"], "label": 1})"),
+     {},
+     kRow + ", column \"text\": word 1 is \"a b\", must be a word without white space"},
+    {"escaped NUL",
+     "a.jsonl",
+     objects_and(R"({"text": "a\u0000", "label": 1})"),
+     {},
+     kRow + ", column \"text\": byte 2 is NUL"},
+    {"bad UTF-8",
+     "a.jsonl",
+     objects_and("{\"text\": \"\xFF\", \"label\": 1}"),
+     {},
+     kRow + ": byte 11 is not UTF-8"},
+};
+
+const Options kOne = {{"input", "a"}, {"target", "a"}};
+const std::string kTwo(8, '\0');
+const std::vector<Broken> kBrokenArrays = {
+    {"no HDF5", "a.h5", "text,label\n", {}, "FILE: is not an HDF5 file, or damaged"},
+    {"one npy for two columns",
+     "a.npy",
+     array("<f4", "(2,)", kTwo),
+     {},
+     "FILE: one npy file holds one column; name a folder with text.npy and label.npy"},
+    {"no npy", "x/a.npy", "text,label\n1,2\n", kOne, "FILE: is not a npy file"},
+    {"newer version", "x/a.npy", std::string("\x93NUMPY\x04\x00", 8) + std::string(60, ' '), kOne,
+     "FILE: is a npy file of version 4.0; 1.0 to 3.0 are read"},
+    {"cut header", "x/a.npy", array("<f4", "(2,)", kTwo).substr(0, 40), kOne,
+     "FILE: the file is cut off in its header"},
+    {"cut values", "x/a.npy", array("<f4", "(2,)", kTwo.substr(7)), kOne,
+     "FILE: has 1 bytes of values; its shape needs 2 times 4"},
+    {"pickled", "x/a.npy", array("|O", "(2,)", kTwo), kOne,
+     "FILE: is of the type '|O', which is not read: use little-endian numbers, booleans or str"},
+    {"big-endian", "x/a.npy", array(">f4", "(2,)", kTwo), kOne,
+     "FILE: is of the type '>f4', which is not read: use little-endian numbers, booleans or str"},
+    {"Fortran order", "x/a.npy", array("<f4", "(1, 2)", kTwo, "True"), kOne,
+     "FILE: is in Fortran order; save numpy.ascontiguousarray() of it"},
+    {"overflowing shape", "x/a.npy", array("<f4", "(4294967296, 4294967296)", kTwo), kOne,
+     "FILE: the shape is too large"},
+    {"not a tuple", "x/a.npy", array("<f4", "[2]", kTwo), kOne, "FILE: " + kHeader},
+    {"code in the header", "x/a.npy", array("<f4", "exit()", kTwo), kOne, "FILE: " + kHeader},
+    {"no extents", "x/a.npy", array("<f4", "()", kTwo.substr(4)), kOne,
+     "FILE: has 0 extents, must have from 1 (rows) to 3"},
+    {"no rows", "x/a.npy", array("<f4", "(0,)", ""), kOne, "FILE: extent 1 is 0"},
+    {"not a number", "x/a.npy", array("<f4", "(2,)", std::string("\0\0\x80\x3f\0\0\xc0\x7f", 8)),
+     kOne, "FILE: row 2: value 1 is not finite"},
+    {"fractions as words", "x/a.npy", array("<f4", "(2,)", kTwo), kOne,
+     "FOLDER: row 1, column \"a\": holds numbers that are not whole, must be words or whole "
+     "numbers"},
+};
+
+void expect_messages(const std::vector<Broken>& table) {
+  for (const Broken& row : table) {
+    const test::TemporaryDirectory folder;
+    const bool array = std::string(row.file).starts_with("x/");
+    if (array) std::filesystem::create_directory(folder / "x");
+    const std::string path = folder.write(row.file, row.bytes);
+    std::string expected = row.message;
+    for (const auto& [mark, text] : {std::pair("FILE", path), {"FOLDER", folder / "x"}}) {
+      if (expected.starts_with(mark)) expected.replace(0, std::strlen(mark), text);
+    }
+    Options options = row.options;
+    options["train"] = array ? folder / "x" : path;
+    try {
+      find_task("files").make(options, 1)->dataset(Split::train);
+      ADD_FAILURE() << row.what << ": no error";
+    } catch (const DataError& error) {
+      EXPECT_EQ(error.what(), expected) << row.what;
+    }
+  }
+}
+
+TEST(BrokenFiles, TextSaysWhereAndHow) {
+  expect_messages(kBrokenText);
+}
+
+TEST(BrokenFiles, JsonLinesSayWhereAndHow) {
+  expect_messages(kBrokenObjects);
+}
+
+TEST(BrokenFiles, ArraysSayWhereAndHow) {
+  expect_messages(kBrokenArrays);
+}
+
+TEST(BrokenFiles, AFileThatIsNone) {
+  const test::TemporaryDirectory folder;
+  const auto error_of = [](const Options& options) -> std::string {
+    try {
+      find_task("files").make(options, 1)->dataset(Split::train);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "none";
+  };
+  EXPECT_EQ(error_of({}), "task.train: is empty, must name the file of the training rows");
+  EXPECT_EQ(error_of({{"train", folder / "a.csv"}}), folder / "a.csv" + ": there is no such file");
+  EXPECT_EQ(error_of({{"train", folder.path()}, {"format", "csv"}}),
+            folder.path() + ": is not a regular file");
+  EXPECT_EQ(error_of({{"train", folder.path()}}), folder / "text.npy" + ": there is no such file");
+}
+
+}  // namespace
+}  // namespace xgrad

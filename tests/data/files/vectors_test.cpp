@@ -1,0 +1,168 @@
+// The user's own numbers and graphs.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include <xgrad/autograd/check.hpp>
+#include <xgrad/data/batch.hpp>
+#include <xgrad/data/task.hpp>
+
+#include <support/temporary_directory.hpp>
+
+namespace xgrad {
+namespace {
+
+using Edges = std::vector<std::pair<std::int32_t, std::int32_t>>;
+
+std::unique_ptr<Task> task(Options options) {
+  for (const char* split : {"validation", "test"}) options.insert({split, options.at("train")});
+  return find_task("files").make(options, 1);
+}
+
+std::vector<Example> examples(const Task& task) {
+  const auto dataset = task.dataset(Split::train);
+  std::vector<Example> list;
+  for (std::size_t i = 0; i < dataset->size(); ++i) {
+    list.push_back(dataset->get(0, i));
+    EXPECT_NO_THROW(check_example(list.back(), task.shape(), i));
+  }
+  return list;
+}
+
+std::string error_of(const Options& options) {
+  try {
+    task(options)->dataset(Split::train);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "none";
+}
+
+// Mean 2 and deviation 1 of a; mean 10 of b, which never changes; mean 30 and deviation 10 of y.
+const std::string kColumns = "a,b,y\n1,10,20\n3,10,40\n1,10,40\n3,10,20\n";
+
+TEST(FilesOfNumbers, ColumnsAreTokensEachInItsOwnScale) {
+  const test::TemporaryDirectory folder;
+  const auto of = task({{"train", folder.write("a.csv", kColumns)}, {"input", "a, b"},
+                        {"target", "y"}, {"tokens", "numbers"}, {"labels", "numbers"}});
+  const TaskShape shape = of->shape();
+  EXPECT_EQ(shape.input, InputKind::vectors);
+  EXPECT_EQ(shape.target, TargetKind::numbers);
+  EXPECT_EQ(shape.features, 1);
+  EXPECT_EQ(shape.max_length, 2);
+  EXPECT_EQ(shape.classes, 1);
+  EXPECT_EQ(shape.value_mean, (std::vector<double>{30}));
+  EXPECT_EQ(shape.value_deviation, (std::vector<double>{10}));
+  const auto rows = examples(*of);
+  EXPECT_EQ(rows[0].features, (std::vector<float>{-1, 0}));
+  EXPECT_EQ(rows[0].values, (std::vector<float>{-1}));
+  EXPECT_EQ(rows[1].values, (std::vector<float>{1}));
+  EXPECT_EQ(of->parse("5 11").features, (std::vector<float>{3, 1})) << "a deviation of 0 counts as 1";
+}
+
+TEST(FilesOfNumbers, VectorsHaveAScaleForEachFeature) {
+  const test::TemporaryDirectory folder;
+  const auto of = task({{"train", folder.write("a.jsonl", R"({"x": [[1, 0], [3, 5]], "y": "p"})"
+                                                          "\n"
+                                                          R"({"x": [[1, 10]], "y": "q"})"
+                                                          "\n"
+                                                          R"({"x": [[3, 5]], "y": "q"})")},
+                        {"input", "x"}, {"target", "y"}, {"tokens", "numbers"}});
+  const TaskShape shape = of->shape();
+  EXPECT_EQ(shape.features, 2);
+  EXPECT_EQ(shape.max_length, 2);
+  EXPECT_EQ(shape.classes, 2);
+  const auto rows = examples(*of);  // means 2 and 5, deviations 1 and sqrt(50 / 4)
+  const float low = float(-5 / std::sqrt(12.5));
+  EXPECT_EQ(rows[0].features, (std::vector<float>{-1, low, 1, 0}));
+  EXPECT_EQ(of->parse("1 0, 3 5").features, rows[0].features);
+  EXPECT_THROW(of->parse("1 0 3"), DataError);
+}
+
+TEST(FilesOfNumbers, WhatWasLearnedGoesWithTheModel) {
+  const test::TemporaryDirectory folder;
+  const Options options = {{"train", folder.write("a.csv", kColumns)}, {"input", "a, b"},
+                           {"target", "y"}, {"tokens", "numbers"}, {"labels", "numbers"}};
+  const std::string learned = task(options)->learned();
+  Options moved = options;
+  moved["train"] = "/nowhere.csv";
+  const auto other = task(moved);
+  other->adopt(learned);
+  EXPECT_EQ(other->parse("5 11").features, (std::vector<float>{3, 1}));
+  EXPECT_EQ(other->learned(), learned);
+  moved["tokens"] = "words", moved["input"] = "a";
+  EXPECT_THROW(task(moved)->adopt(learned), CheckpointError);
+}
+
+TEST(FilesOfGraphs, NodesAndEdges) {
+  const test::TemporaryDirectory folder;
+  const auto of = task({{"train", folder.write("a.jsonl",
+                                               R"({"nodes": ["C", "O", "C"], "edges": [[0, 1], [2, 1]], "label": 1})"
+                                               "\n"
+                                               R"({"nodes": ["C"], "edges": [], "label": 0})")},
+                        {"input", "nodes"}, {"edges", "edges"}});
+  EXPECT_TRUE(of->shape().graph);
+  const auto rows = examples(*of);
+  EXPECT_EQ(rows[0].ids, (std::vector<std::int32_t>{1, 2, 1}));
+  EXPECT_EQ(rows[0].edges, (Edges{{0, 1}, {2, 1}}));
+  EXPECT_TRUE(rows[1].edges.empty());
+  EXPECT_EQ(rows[0].targets, (std::vector<std::int32_t>{1}));
+  EXPECT_EQ(of->parse(R"({"edges": [[1, 0]], "nodes": ["O", "N"]})").edges, (Edges{{1, 0}}));
+  EXPECT_EQ(of->parse(R"({"edges": [[1, 0]], "nodes": ["O", "N"]})").ids[1], 0);
+  EXPECT_THROW(of->parse("C O"), DataError);
+}
+
+TEST(FilesOfGraphs, WrongEdgesAreErrors) {
+  const test::TemporaryDirectory folder;
+  const auto error_with = [&](const std::string& edges) {
+    const std::string path = folder.write(
+        "a.jsonl", R"({"nodes": ["C"], "edges": [], "label": 0})"
+                   "\n"
+                   R"({"nodes": ["C", "O"], "edges": )" + edges + R"(, "label": 1})");
+    const std::string error = error_of({{"train", path}, {"input", "nodes"}, {"edges", "edges"}});
+    const std::string place = path + ": row 2 (line 2), column \"edges\": ";
+    EXPECT_TRUE(error.starts_with(place)) << error;
+    return error.substr(std::min(place.size(), error.size()));
+  };
+  const std::string pairs = "must be a list of pairs of nodes, as [[0, 1], [1, 2]]";
+  EXPECT_EQ(error_with("[[0, 2]]"), "edge 1 has node 2, must be from 0 to 1");
+  EXPECT_EQ(error_with("[[0, 1], [-1, 0]]"), "edge 2 has node -1, must be from 0 to 1");
+  EXPECT_EQ(error_with("[[0, 1, 1]]"), pairs);
+  EXPECT_EQ(error_with("[0, 1]"), pairs);
+  EXPECT_EQ(error_with("[[0, 0.5]]"), pairs);
+  EXPECT_EQ(error_with("\"0 1\""), pairs);
+}
+
+TEST(FilesOfNumbers, WrongNumbersAreErrors) {
+  const test::TemporaryDirectory folder;
+  const auto error_with = [&](const std::string& row) {
+    const std::string path = folder.write("a.csv", kColumns + row);
+    const std::string error = error_of({{"train", path}, {"input", "a,b"}, {"target", "y"},
+                                        {"tokens", "numbers"}, {"labels", "numbers"}});
+    const std::string place = path + ": row 5 (line 6), column ";
+    EXPECT_TRUE(error.starts_with(place)) << error;
+    return error.substr(std::min(place.size(), error.size()));
+  };
+  EXPECT_EQ(error_with("x,1,1\n"), "\"a\": \"x\" is not a finite number");
+  EXPECT_EQ(error_with("1,nan,1\n"), "\"b\": \"nan\" is not a finite number");
+  EXPECT_EQ(error_with("1,1,inf\n"), "\"y\": \"inf\" is not a finite number");
+  EXPECT_EQ(error_with("1,1,1e999\n"), "\"y\": \"1e999\" is not a finite number");
+  EXPECT_EQ(error_with("1,,1\n"), "\"b\": has no numbers");
+  EXPECT_EQ(error_with("1 2,1,1\n"),
+            "\"a\": has 2 numbers, must have one, since there are several columns");
+  EXPECT_EQ(error_with("1,1,1 2\n"), "\"y\": has 2 numbers, the rows before have 1");
+}
+
+TEST(FilesOfNumbers, OptionsThatDoNotFitAreErrors) {
+  EXPECT_EQ(error_of({{"train", "a.csv"}, {"input", "a,b"}}),
+            "task.input: several columns are for task.tokens = \"numbers\"");
+  EXPECT_EQ(error_of({{"train", "a.csv"}, {"input", "a,,b"}, {"tokens", "numbers"}}),
+            "task.input: a column has no name");
+  EXPECT_EQ(error_of({{"train", "a.csv"}, {"tokens", "numbers"}, {"labels", "masked"}}),
+            "task.labels: \"masked\" is for task.tokens = \"words\" or \"characters\"");
+  EXPECT_EQ(error_of({{"train", "a.csv"}, {"edges", "e"}, {"longer", "cut"}}),
+            "task.longer: graphs cannot be cut; their edges would lead nowhere");
+}
+
+}  // namespace
+}  // namespace xgrad
