@@ -31,8 +31,8 @@ struct TaskShape {
   std::size_t features = 0;                   ///< F, of each of the vectors
   bool graph = false;                         ///< examples have edges
   TargetKind target = TargetKind::classes;
-  /// Of target numbers that examples have less this mean and divided by this deviation, K each; empty:
-  /// they are as they came.
+  /// Of target numbers that examples have less this mean and divided by this deviation, K each;
+  /// empty: they are as they came.
   std::vector<double> value_mean = {}, value_deviation = {};
 };
 

@@ -14,6 +14,7 @@ std::vector<TaskEntry>& table() {
       addition_task(),          //
       anomaly_task(),           //
       ar2_task(),               //
+      cmu_task(),               //
       copy_task(),              //
       double_histogram_task(),  //
       dyck_task(),              //
@@ -23,6 +24,7 @@ std::vector<TaskEntry>& table() {
       histogram_task(),         //
       hmm_task(),               //
       induction_task(),         //
+      kjv_task(),               //
       listops_task(),           //
       majority_task(),          //
       markov_task(),            //
@@ -42,6 +44,7 @@ std::vector<TaskEntry>& table() {
       shapes_task(),            //
       sort_task(),              //
       sparse_parity_task(),     //
+      wordnet_task(),           //
   };
   return entries;
 }

@@ -31,7 +31,8 @@ struct Checkpoint {
   std::string config;  ///< resolved TOML, without execution keys
 };
 
-/// The entry of the state that holds what the task learned from its data; missing where that is nothing.
+/// The entry of the state that holds what the task learned from its data; missing where that is
+/// nothing.
 inline constexpr const char* kLearned = "task";
 
 /// How many numbers are in all of them.

@@ -17,8 +17,8 @@ enum class TokenKind {
   numbers  ///< vectors, or single numbers
 };
 
-/// The tokens of an input that are not numbers. Throws DataError, starting with `place`, when there are
-/// none, a word of a list holds white space, or the field is something else.
+/// The tokens of an input that are not numbers. Throws DataError, starting with `place`, when there
+/// are none, a word of a list holds white space, or the field is something else.
 std::vector<std::string> token_texts(const std::string& place, const Field& field, TokenKind kind);
 
 /// The one label of a sequence: text, or a whole number. Throws DataError, starting with `place`,
@@ -31,12 +31,12 @@ std::string sequence_label(const std::string& place, const Field& field);
 std::vector<std::string> token_labels(const std::string& place, const Field& field,
                                       std::size_t count);
 
-/// The numbers of a field, or those that its text is, separated by white space: a token each. Throws
-/// DataError, starting with `place`, when there are none or it is something else.
+/// The numbers of a field, or those that its text is, separated by white space: a token each.
+/// Throws DataError, starting with `place`, when there are none or it is something else.
 Numbers field_numbers(const std::string& place, const Field& field);
 
-/// The edges of a graph: pairs of nodes, each from 0 to nodes - 1; there may be none. Throws DataError,
-/// starting with `place`.
+/// The edges of a graph: pairs of nodes, each from 0 to nodes - 1; there may be none. Throws
+/// DataError, starting with `place`.
 std::vector<std::pair<std::int32_t, std::int32_t>> field_edges(const std::string& place,
                                                                const Field& field,
                                                                std::int32_t nodes);

@@ -17,7 +17,7 @@ struct Learned {
   std::size_t max_length = 0;            ///< tokens of the longest row
   std::vector<std::string> tokens = {};  ///< by id; the first stands for all that are not there
   std::vector<std::string> classes = {};
-  std::size_t features = 0;  ///< numbers of a vector, where tokens are vectors
+  std::size_t features = 0;                       ///< numbers of a vector, where tokens are vectors
   std::vector<double> mean = {}, deviation = {};  ///< of a feature each, or of a column
   std::vector<double> target_mean = {}, target_deviation = {};
   friend bool operator==(const Learned&, const Learned&) = default;
@@ -27,11 +27,11 @@ struct Learned {
 class Scale {
  public:
   explicit Scale(bool by_place) : by_place_(by_place) {}
-  /// Throws DataError, starting with `place`, when rows have different numbers of values where places
-  /// count.
+  /// Throws DataError, starting with `place`, when rows have different numbers of values where
+  /// places count.
   void add(const std::string& place, const Numbers& numbers);
-  /// A deviation of 0 becomes 1, so that dividing by it does no harm. Writes nothing when nothing was
-  /// added.
+  /// A deviation of 0 becomes 1, so that dividing by it does no harm. Writes nothing when nothing
+  /// was added.
   void write(std::vector<double>& mean, std::vector<double>& deviation) const;
 
  private:

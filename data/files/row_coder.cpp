@@ -84,11 +84,13 @@ void RowCoder::learn(const Table& table, const std::function<bool(std::size_t)>&
     } else {
       const auto texts = tokens(table.place(row, 0), table.rows[row][0]);
       count = texts.size();
-      if (training) for (const std::string& text : texts) ++token_counts[text];
+      if (training)
+        for (const std::string& text : texts) ++token_counts[text];
     }
     learned.max_length = std::max(learned.max_length, count);
     const auto names = labels(table, row, count);
-    if (training) for (const std::string& name : names) ++class_counts[name];
+    if (training)
+      for (const std::string& name : names) ++class_counts[name];
     if (options_.labels == Labels::numbers && training) {
       const std::string place = table.place(row, target_column());
       target.add(place, field_numbers(place, table.rows[row][target_column()]));
@@ -124,7 +126,8 @@ void RowCoder::check_classes(const Table& table, std::vector<std::string>& class
 void RowCoder::adopt(Learned learned) {
   const bool classes = !masked() && options_.labels != Labels::numbers;
   const bool fits = learned.max_length > 0 && (learned.features > 0) == vectors() &&
-                    learned.tokens.empty() == vectors() && (learned.classes.size() > 1) == classes &&
+                    learned.tokens.empty() == vectors() &&
+                    (learned.classes.size() > 1) == classes &&
                     learned.target_mean.empty() == (options_.labels != Labels::numbers) &&
                     (!masked() || learned.tokens.size() > std::size_t(kMaskId));
   check<CheckpointError>(fits, task_, ": what was learned is not of a task with these options");
@@ -148,8 +151,8 @@ TaskShape RowCoder::shape() const {
   shape.class_names = masked() ? shape.token_names : learned_->classes;
   shape.value_mean = learned_->target_mean;
   shape.value_deviation = learned_->target_deviation;
-  shape.classes = options_.labels == Labels::numbers ? learned_->target_mean.size()
-                                                     : shape.class_names.size();
+  shape.classes =
+      options_.labels == Labels::numbers ? learned_->target_mean.size() : shape.class_names.size();
   return shape;
 }
 
@@ -210,8 +213,8 @@ void RowCoder::add_target(const Table& table, std::size_t row, std::size_t token
 void RowCoder::add_edges(const Table& table, std::size_t row, Example& example) const {
   if (options_.edges.empty()) return;
   const std::size_t column = table.rows[row].size() - 1;
-  const auto nodes = std::int32_t(vectors() ? example.features.size() / learned_->features
-                                            : example.ids.size());
+  const auto nodes =
+      std::int32_t(vectors() ? example.features.size() / learned_->features : example.ids.size());
   example.edges = field_edges(table.place(row, column), table.rows[row][column], nodes);
 }
 

@@ -1,4 +1,5 @@
-// RowCoder: how rows of a table become examples, and what must be known of the training rows for it.
+// RowCoder: how rows of a table become examples, and what must be known of the training rows for
+// it.
 #pragma once
 
 #include <functional>
@@ -21,8 +22,8 @@ enum class Labels {
   masked     ///< a row has none: hidden tokens are to be told from those around them
 };
 
-/// How rows become examples. Their columns are those of the input, the target unless it is masked, and
-/// the edges of a graph.
+/// How rows become examples. Their columns are those of the input, the target unless it is masked,
+/// and the edges of a graph.
 struct RowOptions {
   std::vector<std::string> inputs = {"text"};  ///< several are numbers, a token each
   std::string target = "label";
@@ -40,7 +41,8 @@ struct RowOptions {
   std::vector<std::string> columns() const;
 };
 
-inline constexpr std::int32_t kMaskId = 1;  ///< stands for a hidden token; after that of unknown ones
+inline constexpr std::int32_t kMaskId =
+    1;  ///< stands for a hidden token; after that of unknown ones
 
 class RowCoder {
  public:

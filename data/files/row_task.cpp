@@ -119,7 +119,8 @@ class RowTask final : public Task {
     return source_.has_own(split) ? Split::train : split;
   }
 
-  // Rows are read when first needed: a program that goes on from a checkpoint to predict needs none.
+  // Rows are read when first needed: a program that goes on from a checkpoint to predict needs
+  // none.
   void learn() const {
     if (coder_.ready()) return;
     const Table table = source_.read(Split::train);

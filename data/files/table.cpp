@@ -50,6 +50,11 @@ std::string Table::place(std::size_t row, std::size_t column) const {
   return text + ", column \"" + columns[column] + "\"";
 }
 
+bool file_exists(const std::string& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored);
+}
+
 std::string read_bytes(const std::string& path) {
   std::error_code error;
   const auto status = fs::status(path, error);

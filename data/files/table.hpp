@@ -37,6 +37,9 @@ struct Table {
 Table read_table(const std::string& path, const std::string& format,
                  const std::vector<std::string>& columns);
 
+/// Whether there is something of this name.
+bool file_exists(const std::string& path);
+
 /// Reads all bytes of a file. Throws DataError that names it.
 std::string read_bytes(const std::string& path);
 

@@ -17,8 +17,8 @@ std::vector<std::string> characters(std::string_view text);
 /// What stands between white space.
 std::vector<std::string> words(std::string_view text);
 
-/// The same in small letters, as far as ASCII has letters, and without punctuation: "Don't go!" is dont
-/// go.
+/// The same in small letters, as far as ASCII has letters, and without punctuation: "Don't go!" is
+/// dont go.
 std::vector<std::string> plain_words(std::string_view text);
 
 /// The finite number that the whole text is, in decimal; nothing of any other text.

@@ -8,6 +8,7 @@ namespace xgrad {
 TaskEntry addition_task();
 TaskEntry anomaly_task();
 TaskEntry ar2_task();
+TaskEntry cmu_task();
 TaskEntry copy_task();
 TaskEntry double_histogram_task();
 TaskEntry dyck_task();
@@ -17,6 +18,7 @@ TaskEntry first_task();
 TaskEntry histogram_task();
 TaskEntry hmm_task();
 TaskEntry induction_task();
+TaskEntry kjv_task();
 TaskEntry listops_task();
 TaskEntry majority_task();
 TaskEntry markov_task();
@@ -36,5 +38,6 @@ TaskEntry selective_copy_task();
 TaskEntry shapes_task();
 TaskEntry sort_task();
 TaskEntry sparse_parity_task();
+TaskEntry wordnet_task();
 
 }  // namespace xgrad

@@ -1,5 +1,5 @@
-// The user's own rows: words, characters, numbers or graphs, with a label, numbers, a label for each
-// token, or alone.
+// The user's own rows: words, characters, numbers or graphs, with a label, numbers, a label for
+// each token, or alone.
 #include <map>
 
 #include <xgrad/autograd/check.hpp>
@@ -28,9 +28,11 @@ const std::vector<OptionSpec>& option_table() {
       {"input", "text", "Column of the inputs; several of numbers, with commas between them."},
       {"target", "label", "Column of the labels or of the numbers to predict."},
       {"edges", "", "Column of the edges, where inputs are graphs; empty: they are none."},
-      choice("tokens", "What the tokens of an input are.", {"words", "plain_words", "characters", "numbers"}),
+      choice("tokens", "What the tokens of an input are.",
+             {"words", "plain_words", "characters", "numbers"}),
       choice("labels",
-             "One for a row, one for each of its tokens, numbers for a row, or none: hidden tokens are "
+             "One for a row, one for each of its tokens, numbers for a row, or none: hidden tokens "
+             "are "
              "to be found.",
              {"sequence", "tokens", "numbers", "masked"}),
       {"vocabulary", 0, "Different tokens at most, the most frequent ones; 0: all.", 0, 1 << 24},

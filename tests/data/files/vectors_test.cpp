@@ -43,8 +43,11 @@ const std::string kColumns = "a,b,y\n1,10,20\n3,10,40\n1,10,40\n3,10,20\n";
 
 TEST(FilesOfNumbers, ColumnsAreTokensEachInItsOwnScale) {
   const test::TemporaryDirectory folder;
-  const auto of = task({{"train", folder.write("a.csv", kColumns)}, {"input", "a, b"},
-                        {"target", "y"}, {"tokens", "numbers"}, {"labels", "numbers"}});
+  const auto of = task({{"train", folder.write("a.csv", kColumns)},
+                        {"input", "a, b"},
+                        {"target", "y"},
+                        {"tokens", "numbers"},
+                        {"labels", "numbers"}});
   const TaskShape shape = of->shape();
   EXPECT_EQ(shape.input, InputKind::vectors);
   EXPECT_EQ(shape.target, TargetKind::numbers);
@@ -57,7 +60,8 @@ TEST(FilesOfNumbers, ColumnsAreTokensEachInItsOwnScale) {
   EXPECT_EQ(rows[0].features, (std::vector<float>{-1, 0}));
   EXPECT_EQ(rows[0].values, (std::vector<float>{-1}));
   EXPECT_EQ(rows[1].values, (std::vector<float>{1}));
-  EXPECT_EQ(of->parse("5 11").features, (std::vector<float>{3, 1})) << "a deviation of 0 counts as 1";
+  EXPECT_EQ(of->parse("5 11").features, (std::vector<float>{3, 1}))
+      << "a deviation of 0 counts as 1";
 }
 
 TEST(FilesOfNumbers, VectorsHaveAScaleForEachFeature) {
@@ -67,7 +71,9 @@ TEST(FilesOfNumbers, VectorsHaveAScaleForEachFeature) {
                                                           R"({"x": [[1, 10]], "y": "q"})"
                                                           "\n"
                                                           R"({"x": [[3, 5]], "y": "q"})")},
-                        {"input", "x"}, {"target", "y"}, {"tokens", "numbers"}});
+                        {"input", "x"},
+                        {"target", "y"},
+                        {"tokens", "numbers"}});
   const TaskShape shape = of->shape();
   EXPECT_EQ(shape.features, 2);
   EXPECT_EQ(shape.max_length, 2);
@@ -81,8 +87,11 @@ TEST(FilesOfNumbers, VectorsHaveAScaleForEachFeature) {
 
 TEST(FilesOfNumbers, WhatWasLearnedGoesWithTheModel) {
   const test::TemporaryDirectory folder;
-  const Options options = {{"train", folder.write("a.csv", kColumns)}, {"input", "a, b"},
-                           {"target", "y"}, {"tokens", "numbers"}, {"labels", "numbers"}};
+  const Options options = {{"train", folder.write("a.csv", kColumns)},
+                           {"input", "a, b"},
+                           {"target", "y"},
+                           {"tokens", "numbers"},
+                           {"labels", "numbers"}};
   const std::string learned = task(options)->learned();
   Options moved = options;
   moved["train"] = "/nowhere.csv";
@@ -96,11 +105,13 @@ TEST(FilesOfNumbers, WhatWasLearnedGoesWithTheModel) {
 
 TEST(FilesOfGraphs, NodesAndEdges) {
   const test::TemporaryDirectory folder;
-  const auto of = task({{"train", folder.write("a.jsonl",
-                                               R"({"nodes": ["C", "O", "C"], "edges": [[0, 1], [2, 1]], "label": 1})"
-                                               "\n"
-                                               R"({"nodes": ["C"], "edges": [], "label": 0})")},
-                        {"input", "nodes"}, {"edges", "edges"}});
+  const auto of = task(
+      {{"train", folder.write("a.jsonl",
+                              R"({"nodes": ["C", "O", "C"], "edges": [[0, 1], [2, 1]], "label": 1})"
+                              "\n"
+                              R"({"nodes": ["C"], "edges": [], "label": 0})")},
+       {"input", "nodes"},
+       {"edges", "edges"}});
   EXPECT_TRUE(of->shape().graph);
   const auto rows = examples(*of);
   EXPECT_EQ(rows[0].ids, (std::vector<std::int32_t>{1, 2, 1}));
@@ -115,10 +126,10 @@ TEST(FilesOfGraphs, NodesAndEdges) {
 TEST(FilesOfGraphs, WrongEdgesAreErrors) {
   const test::TemporaryDirectory folder;
   const auto error_with = [&](const std::string& edges) {
-    const std::string path = folder.write(
-        "a.jsonl", R"({"nodes": ["C"], "edges": [], "label": 0})"
-                   "\n"
-                   R"({"nodes": ["C", "O"], "edges": )" + edges + R"(, "label": 1})");
+    const std::string path = folder.write("a.jsonl", R"({"nodes": ["C"], "edges": [], "label": 0})"
+                                                     "\n"
+                                                     R"({"nodes": ["C", "O"], "edges": )" +
+                                                         edges + R"(, "label": 1})");
     const std::string error = error_of({{"train", path}, {"input", "nodes"}, {"edges", "edges"}});
     const std::string place = path + ": row 2 (line 2), column \"edges\": ";
     EXPECT_TRUE(error.starts_with(place)) << error;
@@ -137,8 +148,11 @@ TEST(FilesOfNumbers, WrongNumbersAreErrors) {
   const test::TemporaryDirectory folder;
   const auto error_with = [&](const std::string& row) {
     const std::string path = folder.write("a.csv", kColumns + row);
-    const std::string error = error_of({{"train", path}, {"input", "a,b"}, {"target", "y"},
-                                        {"tokens", "numbers"}, {"labels", "numbers"}});
+    const std::string error = error_of({{"train", path},
+                                        {"input", "a,b"},
+                                        {"target", "y"},
+                                        {"tokens", "numbers"},
+                                        {"labels", "numbers"}});
     const std::string place = path + ": row 5 (line 6), column ";
     EXPECT_TRUE(error.starts_with(place)) << error;
     return error.substr(std::min(place.size(), error.size()));

@@ -1,0 +1,17 @@
+// Rules that are fitted by counting, which a trained model must beat.
+#pragma once
+
+#include <xgrad/data/task.hpp>
+
+namespace xgrad {
+
+/// A class for each token: what most often goes with the token and `radius` tokens to each side;
+/// where the training examples do not have these, with fewer.
+Rule window_rule(const std::string& name, const Dataset& train, const Dataset& test,
+                 std::size_t radius);
+
+/// A class for the sequence: multinomial naive Bayes of its tokens, with the best on the test split
+/// of three smoothings: 1, 0.1 and 0.01 added to each count.
+Rule naive_bayes(const Dataset& train, const Dataset& test, const TaskShape& shape);
+
+}  // namespace xgrad
