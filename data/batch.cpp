@@ -85,6 +85,18 @@ void check_values(const Example& example, const TaskShape& shape, std::size_t pl
                           binary ? ", must be between 0 and 1" : ", must be finite");
 }
 
+// Classes to generate: the last one at the end and nowhere else.
+void check_generated(const Example& example, const TaskShape& shape, std::size_t number) {
+  const std::size_t count = example.targets.size();
+  check<DataError>(count <= shape.max_outputs, "example ", number, ": has ", count,
+                   " targets, the longest may have ", shape.max_outputs);
+  const auto end = std::int32_t(shape.classes) - 1;
+  const std::size_t at =
+      first(example.targets, [end](std::int32_t target) { return target == end; });
+  check<DataError>(at + 1 == count, "example ", number, ": its targets do not end where ", end,
+                   " first stands");
+}
+
 /// Copies one list a row, and `padding` behind it.
 template <class Field>
 Ids pad(const std::vector<Example>& examples, Field field, std::size_t length,
@@ -177,13 +189,17 @@ std::size_t length_of(const Example& example, const TaskShape& shape) {
 void check_example(const Example& example, const TaskShape& shape, std::size_t number) {
   check_input(example, shape, number);
   check_edges(example, shape, number);
-  const std::size_t expected = shape.output == OutputKind::sequence ? 1 : length_of(example, shape);
-  check_values(example, shape, expected, number);
   const std::size_t count = example.targets.size();
+  const bool generated = shape.output == OutputKind::generated;
+  const std::size_t expected = generated                              ? count
+                               : shape.output == OutputKind::sequence ? 1
+                                                                      : length_of(example, shape);
+  if (generated && count > 0) check_generated(example, shape, number);
+  check_values(example, shape, expected, number);
   check<DataError>(count == 0 || count == expected, "example ", number, ": has ", count,
                    " targets, expected ", expected);
   const std::size_t at = first(example.targets, [&](std::int32_t target) {
-    return target != kIgnore && (target < 0 || std::size_t(target) >= shape.classes);
+    return (target != kIgnore || generated) && (target < 0 || std::size_t(target) >= shape.classes);
   });
   if (at < count) {
     detail::fail<DataError>("example ", number, ": target ", at, " is ", example.targets[at],
@@ -216,8 +232,13 @@ Batch collate(const std::vector<Example>& examples, const TaskShape& shape) {
     stack_values(examples, places, (per_token ? length : 1) * shape.classes, batch);
     return batch;
   }
-  batch.targets = pad(examples, &Example::targets, per_token ? length : 1, kIgnore);
-  if (!per_token) batch.targets.reshape({examples.size()});
+  std::size_t longest = per_token ? length : 1;
+  if (shape.output == OutputKind::generated) {
+    longest = 0;
+    for (const Example& example : examples) longest = std::max(longest, example.targets.size());
+  }
+  batch.targets = pad(examples, &Example::targets, longest, kIgnore);
+  if (shape.output == OutputKind::sequence) batch.targets.reshape({examples.size()});
   return batch;
 }
 

@@ -18,8 +18,8 @@ struct Batch {
   Ids ids;                 ///< (B, N) of token inputs; 0 where padded
   Tensor<float> features;  ///< (B, H, W, C) of images; (B, N, F) of vectors, 0 where padded
   std::shared_ptr<const Mask> mask;  ///< (B, N); null when every example is of full length
-  Ids targets;                       ///< classes (B, N) or (B); kIgnore where nothing counts
-  Tensor<float> values;              ///< other targets, (B, N, K) or (B, K); 0 where nothing counts
+  Ids targets;  ///< classes (B, N) or (B), or generated (B, M); kIgnore where nothing counts
+  Tensor<float> values;  ///< other targets, (B, N, K) or (B, K); 0 where nothing counts
   std::shared_ptr<const Mask> valid;  ///< of the values' shape, 1 = counts; null when all count
   /// (B, N, N) of graphs, 1 where an edge or a token itself is, 0 in the rows and columns of
   /// padding; else null.

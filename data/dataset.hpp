@@ -13,9 +13,10 @@ const char* to_string(Split split);
 
 /// One example. Either ids or features is filled, and either targets or values.
 struct Example {
-  std::vector<std::int32_t> ids = {};      ///< token ids, one per token
-  std::vector<float> features = {};        ///< an image (H, W, C) or vectors (N, F), row-major
-  std::vector<std::int32_t> targets = {};  ///< a class per token, or one for the sequence
+  std::vector<std::int32_t> ids = {};  ///< token ids, one per token
+  std::vector<float> features = {};    ///< an image (H, W, C) or vectors (N, F), row-major
+  std::vector<std::int32_t> targets =
+      {};  ///< a class per token, one for the sequence, or those to generate
   /// Numeric or binary targets: K per token, or K for the sequence; NaN where nothing counts.
   std::vector<float> values = {};
   /// Of a graph: pairs of tokens, each pair undirected and given in any order.

@@ -13,7 +13,9 @@
 namespace xgrad {
 
 enum class InputKind { tokens, image, vectors };
-enum class OutputKind { tokens, sequence };  ///< a target for each token, or one for the sequence
+/// A target for each token, one for the sequence, or a sequence whose length the model decides: it
+/// ends with the last class, which stands nowhere else.
+enum class OutputKind { tokens, sequence, generated };
 /// What a target is: one of K classes, K numbers, or K answers that are each yes (1) or no (0).
 enum class TargetKind { classes, numbers, binary };
 const char* to_string(TargetKind kind);
@@ -34,6 +36,7 @@ struct TaskShape {
   /// Of target numbers that examples have less this mean and divided by this deviation, K each;
   /// empty: they are as they came.
   std::vector<double> value_mean = {}, value_deviation = {};
+  std::size_t max_outputs = 0;  ///< classes of the longest generated output, its end included
 };
 
 /// The best that any model can reach, in expectation, where an input does not fix the answer.

@@ -16,6 +16,7 @@ std::vector<TaskEntry>& table() {
       ar2_task(),               //
       cmu_task(),               //
       copy_task(),              //
+      distinct_task(),          //
       double_histogram_task(),  //
       dyck_task(),              //
       fashion_mnist_task(),     //

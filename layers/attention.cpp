@@ -34,7 +34,8 @@ MultiHeadAttention<T>::MultiHeadAttention(const Scope<T>& scope, const Attention
                                      init::zeros())
                    : Variable<T>()),
       out_(scope / "out_proj", options_.heads * options_.head_dim, options_.width,
-           options_.out_bias) {}
+           options_.out_bias),
+      position_bias_(scope, options_.positions, options_.heads, options_.max_distance) {}
 
 template <class T>
 Variable<T> MultiHeadAttention<T>::operator()(const Variable<T>& x, const Attend<T>& attend,
@@ -43,20 +44,55 @@ Variable<T> MultiHeadAttention<T>::operator()(const Variable<T>& x, const Attend
   if (options_.positions == PositionKind::rotary) {
     qkv = rotary_embedding(qkv, options_.head_dim, 2 * options_.heads);
   }
-  const Attention how{.heads = options_.heads,
-                      .scale = options_.scale,
-                      .key_mask = attend.key_mask,
-                      .mask = attend.mask,
-                      .causal = options_.causal,
-                      .exclude_self = options_.exclude_self,
-                      .dropout = context.dropout(options_.dropout, site_)};
-  Variable<T> y = self_attention(qkv, how, attend.bias);
+  Attention how = attention_of(attend, context);
+  how.causal = options_.causal;
+  how.exclude_self = options_.exclude_self;
+  Variable<T> bias = position_bias_(x.shape()[1], x.shape()[1]);
+  if (attend.bias.defined()) bias = bias.defined() ? add(attend.bias, bias) : attend.bias;
+  Variable<T> y = self_attention(qkv, how, bias);
   if (context.attention) {
     const std::size_t width = options_.heads * options_.head_dim;
     y = observe_attention(*context.attention, site_, y, slice(qkv, 2, 0, width),
-                          slice(qkv, 2, width, 2 * width), how, attend.bias);
+                          slice(qkv, 2, width, 2 * width), how, bias);
   }
   return out_(y);
+}
+
+template <class T>
+Variable<T> MultiHeadAttention<T>::operator()(const Variable<T>& x, const Variable<T>& memory,
+                                              const Attend<T>& attend,
+                                              const Context& context) const {
+  const std::size_t width = options_.heads * options_.head_dim;
+  const Variable<T> q = project(x, 0, 1), kv = project(memory, 1, 2);
+  const Variable<T> k = slice(kv, 2, 0, width), v = slice(kv, 2, width, 2 * width);
+  const Attention how = attention_of(attend, context);
+  Variable<T> y = attention(q, k, v, how, attend.bias);
+  if (context.attention) {
+    y = observe_attention(*context.attention, site_, y, q, k, how, attend.bias);
+  }
+  return out_(y);
+}
+
+// Thirds first ... first + parts - 1 of the packed projection.
+template <class T>
+Variable<T> MultiHeadAttention<T>::project(const Variable<T>& x, std::size_t first,
+                                           std::size_t parts) const {
+  const std::size_t width = options_.heads * options_.head_dim;
+  const std::size_t begin = first * width, end = (first + parts) * width;
+  return linear(x, slice(in_weight_, 0, begin, end),
+                in_bias_.defined() ? slice(in_bias_, 0, begin, end) : Variable<T>());
+}
+
+template <class T>
+Attention MultiHeadAttention<T>::attention_of(const Attend<T>& attend,
+                                              const Context& context) const {
+  Attention how;
+  how.heads = options_.heads;
+  how.scale = options_.scale;
+  how.key_mask = attend.key_mask;
+  how.mask = attend.mask;
+  how.dropout = context.dropout(options_.dropout, site_);
+  return how;
 }
 
 template <class T>

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include <xgrad/layers/linear.hpp>
-#include <xgrad/layers/positions.hpp>
+#include <xgrad/layers/position_bias.hpp>
 
 namespace xgrad {
 
@@ -16,7 +16,8 @@ struct AttentionOptions {
   bool qkv_bias = false;                        ///< S0.13: none on q, k and v ...
   bool out_bias = true;                         ///< ... but one on the output
   std::optional<double> scale = std::nullopt;   ///< default 1/sqrt(d_h)
-  PositionKind positions = PositionKind::none;  ///< rotary: of queries and keys; others: nothing
+  PositionKind positions = PositionKind::none;  ///< those that act in attention
+  std::size_t max_distance = 32;                ///< K of relative_bias
   bool causal = false;                          ///< token i sees the tokens 0 ... i only
   bool exclude_self = false;                    ///< a token does not see itself (S4.14)
 };
@@ -45,6 +46,10 @@ class MultiHeadAttention {
   /// Self-attention: x (B, N, D) -> (B, N, D).
   Variable<T> operator()(const Variable<T>& x, const Attend<T>& attend,
                          const Context& context) const;
+  /// Cross-attention: queries from x (B, N, D), keys and values from memory (B, M, D) -> (B, N, D).
+  /// Positions do not act here.
+  Variable<T> operator()(const Variable<T>& x, const Variable<T>& memory, const Attend<T>& attend,
+                         const Context& context) const;
 
   /// Row views of the packed projection, (H d_h, D) each: w_q, w_k, w_v of S0.4.
   Tensor<T> w_q() const { return projection(0); }
@@ -53,12 +58,15 @@ class MultiHeadAttention {
 
  private:
   Tensor<T> projection(std::size_t third) const;
+  Variable<T> project(const Variable<T>& x, std::size_t first, std::size_t parts) const;
+  Attention attention_of(const Attend<T>& attend, const Context& context) const;
 
   AttentionOptions options_;
   std::uint64_t site_;
   Variable<T> in_weight_;
   Variable<T> in_bias_;
   Linear<T> out_;
+  PositionBias<T> position_bias_;
 };
 
 }  // namespace xgrad

@@ -4,8 +4,6 @@
 
 namespace xgrad {
 
-namespace {
-
 NormOptions norm_options(const EncoderOptions& options) {
   return {options.normalization, options.norm_eps};
 }
@@ -14,14 +12,15 @@ ResidualOptions residual_options(const EncoderOptions& options) {
   return {options.attention.width, options.norm, norm_options(options), options.dropout};
 }
 
-}  // namespace
+std::size_t feedforward_width(const EncoderOptions& options) {
+  return options.feedforward == 0 ? 4 * options.attention.width : options.feedforward;
+}
 
 template <class T>
 EncoderBlock<T>::EncoderBlock(const Scope<T>& scope, const EncoderOptions& options)
     : attention_(scope / "self_attn", options.attention),
-      mlp_(scope, options.attention.width,
-           options.feedforward == 0 ? 4 * options.attention.width : options.feedforward,
-           options.activation, options.dropout),
+      mlp_(scope, options.attention.width, feedforward_width(options), options.activation,
+           options.dropout),
       residual1_(scope, 1, residual_options(options)),
       residual2_(scope, 2, residual_options(options)) {}
 

@@ -22,6 +22,11 @@ struct EncoderOptions {
   double dropout = 0;  ///< after each sublayer and inside the MLP
 };
 
+/// The parts of the options that the blocks of encoder and decoder hand on.
+NormOptions norm_options(const EncoderOptions& options);
+ResidualOptions residual_options(const EncoderOptions& options);
+std::size_t feedforward_width(const EncoderOptions& options);
+
 /// z' = residual1(z, attention), z'' = residual2(z', mlp); pre-norm (S1.3) is
 ///
 ///     z' = z + attention(norm1(z)),  z'' = z' + mlp(norm2(z'))

@@ -14,10 +14,13 @@ struct ModelInput {
       nullptr;  ///< (B, N), 1 = a token, 0 = padding; null = all tokens
   std::shared_ptr<const Mask> adjacency =
       nullptr;  ///< (B, N, N), 1 = token n may see token m; null = every token sees all
+  /// (B, M) classes of generated outputs, read by models that write them: for each place, those
+  /// before it. Negative where padded.
+  const Ids* outputs = nullptr;
 };
 
 /// Maps a batch to what it says of the targets, logits or numbers: (B, N, classes) for token
-/// outputs, (B, classes) for sequence outputs.
+/// outputs, (B, classes) for sequence outputs, (B, M, classes) for generated ones.
 template <class T>
 class SequenceModel {
  public:

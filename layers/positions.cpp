@@ -55,6 +55,8 @@ Positions<T>::Positions(const Scope<T>& scope, const PositionOptions& options) :
       break;
     case PositionKind::none:
     case PositionKind::rotary:
+    case PositionKind::alibi:
+    case PositionKind::relative_bias:
       break;
   }
 }

@@ -6,7 +6,16 @@
 namespace xgrad {
 
 /// The first five are added to the tokens, by Positions; the rest act in attention.
-enum class PositionKind { none, learned, learned_2d, sinusoidal, relative_index, rotary };
+enum class PositionKind {
+  none,
+  learned,
+  learned_2d,
+  sinusoidal,
+  relative_index,
+  rotary,
+  alibi,
+  relative_bias
+};
 
 struct PositionOptions {
   PositionKind kind = PositionKind::learned;

@@ -3,6 +3,7 @@
 #include <map>
 
 #include <xgrad/autograd/scalar.hpp>
+#include <xgrad/layers/encoder_decoder_model.hpp>
 #include <xgrad/layers/encoder_model.hpp>
 #include <xgrad/layers/window_mlp.hpp>
 
@@ -22,7 +23,9 @@ PositionKind positions(const ModelConfig& config) {
                                {"learned_2d", PositionKind::learned_2d},
                                {"sinusoidal", PositionKind::sinusoidal},
                                {"relative_index", PositionKind::relative_index},
-                               {"rotary", PositionKind::rotary}},
+                               {"rotary", PositionKind::rotary},
+                               {"alibi", PositionKind::alibi},
+                               {"relative_bias", PositionKind::relative_bias}},
                               config.positions);
 }
 
@@ -38,7 +41,9 @@ EncoderOptions encoder_options(const ModelConfig& config) {
   EncoderOptions options;
   options.layers = config.layers;
   options.attention = {config.width,    config.heads,    config.head_dim, config.attention_dropout,
-                       config.qkv_bias, config.out_bias, std::nullopt,    positions(config)};
+                       config.qkv_bias, config.out_bias, std::nullopt};
+  options.attention.positions = positions(config);
+  options.attention.max_distance = config.max_distance;
   options.feedforward = config.feedforward;
   options.activation = activation(config);
   options.norm = choose<NormOrder>({{"pre", NormOrder::pre},
@@ -81,8 +86,9 @@ WindowMlpOptions window_mlp_options(const ModelConfig& config, const TaskShape& 
   check<ConfigError>(shape.output == OutputKind::tokens || config.pool != "cls",
                      "model.pool: cls needs attention, which model.kind ", config.kind,
                      " has not; choose mean, max or attention");
-  check<ConfigError>(positions(config) != PositionKind::relative_index &&
-                         positions(config) != PositionKind::rotary,
+  const PositionKind kind = positions(config);
+  check<ConfigError>(kind != PositionKind::relative_index && kind != PositionKind::rotary &&
+                         kind != PositionKind::alibi && kind != PositionKind::relative_bias,
                      "model.positions: ", config.positions, " needs attention, which model.kind ",
                      config.kind, " has not");
   WindowMlpOptions options;
@@ -98,6 +104,29 @@ WindowMlpOptions window_mlp_options(const ModelConfig& config, const TaskShape& 
   return options;
 }
 
+void check_fit(const ModelConfig& config, const TaskShape& shape) {
+  const bool image = shape.input == InputKind::image;
+  check<ConfigError>(image || config.positions != "learned_2d",
+                     "model.positions: learned_2d places the patches of an image, and the task has "
+                     "none");
+  check<ConfigError>(
+      !image || (shape.height % config.patch == 0 && shape.width % config.patch == 0),
+      "model.patch: ", config.patch, " does not divide the task's images of ", shape.height, " x ",
+      shape.width, " pixels");
+  check<ConfigError>(config.input == "embedding" || shape.input == InputKind::tokens,
+                     "model.input: only tokens can be ", config.input);
+  const bool generated = shape.output == OutputKind::generated;
+  check<ConfigError>(generated == (config.kind == "encoder_decoder"), "model.kind: ", config.kind,
+                     generated
+                         ? " cannot write a sequence, which the task asks for; encoder_decoder"
+                           " can"
+                         : " writes a sequence, which the task does not ask for");
+}
+
+EncoderDecoderOptions encoder_decoder_options(const ModelConfig& config, const TaskShape& shape) {
+  return {input_options(config, shape), encoder_options(config), shape.classes, shape.max_outputs};
+}
+
 }  // namespace
 
 std::unique_ptr<Task> make_task(const Config& config, const Checkpoint* checkpoint) {
@@ -111,16 +140,11 @@ std::unique_ptr<Task> make_task(const Config& config, const Checkpoint* checkpoi
 template <class T>
 std::unique_ptr<SequenceModel<T>> make_model(const ModelConfig& config, const TaskShape& shape,
                                              Parameters<T>& parameters) {
-  check<ConfigError>(shape.input == InputKind::image || config.positions != "learned_2d",
-                     "model.positions: learned_2d places the patches of an image, and the task has "
-                     "tokens");
-  if (shape.input == InputKind::image) {
-    check<ConfigError>(shape.height % config.patch == 0 && shape.width % config.patch == 0,
-                       "model.patch: ", config.patch, " does not divide the task's images of ",
-                       shape.height, " x ", shape.width, " pixels");
+  check_fit(config, shape);
+  if (config.kind == "encoder_decoder") {
+    return std::make_unique<EncoderDecoderModel<T>>(parameters.root(),
+                                                    encoder_decoder_options(config, shape));
   }
-  check<ConfigError>(config.input == "embedding" || shape.input == InputKind::tokens,
-                     "model.input: only tokens can be ", config.input);
   if (config.kind != "encoder") {
     return std::make_unique<WindowMlp<T>>(parameters.root(), window_mlp_options(config, shape));
   }
@@ -136,6 +160,7 @@ template <class T>
 BatchInput<T>::BatchInput(const Batch& batch) {
   input_.mask = batch.mask;
   input_.adjacency = batch.adjacency;
+  if (batch.targets.dimension() == 2) input_.outputs = &batch.targets;
   if (batch.features.dimension() == 0) {
     input_.ids = &batch.ids;
   } else if constexpr (std::is_same_v<T, float>) {

@@ -15,7 +15,7 @@ namespace xgrad {
 
 /// [model]
 struct ModelConfig {
-  std::string kind = "encoder";  ///< encoder, mlp, window_mlp
+  std::string kind = "encoder";  ///< encoder, encoder_decoder, mlp, window_mlp
   std::size_t width = 64;        ///< D
   std::size_t heads = 4;         ///< H
   std::size_t head_dim = 0;      ///< 0: width / heads
@@ -29,6 +29,7 @@ struct ModelConfig {
   double norm_eps = 1e-5;
   std::string activation = "gelu";    ///< gelu, gelu_tanh, relu, silu
   std::string positions = "learned";  ///< the words of PositionKind
+  std::size_t max_distance = 32;      ///< K of relative_bias
   std::string pool = "cls";           ///< cls, mean, max, attention; for sequence outputs
   std::string input = "embedding";    ///< of token ids: embedding, one_hot
   std::size_t window = 3;             ///< tokens that window_mlp reads together, odd

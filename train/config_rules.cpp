@@ -6,9 +6,13 @@ namespace {
 
 using Broken = std::vector<RuleBroken>;
 
+bool has_attention(const ModelConfig& model) {
+  return model.kind == "encoder" || model.kind == "encoder_decoder";
+}
+
 void heads_divide_width(const Config& config, Broken& broken) {
   const ModelConfig& model = config.model;
-  if (model.kind != "encoder" || model.head_dim != 0 || model.width % model.heads == 0) return;
+  if (!has_attention(model) || model.head_dim != 0 || model.width % model.heads == 0) return;
   broken.push_back({{"model.heads", "model.width", "model.head_dim"},
                     std::to_string(model.heads) + " heads do not divide a width of " +
                         std::to_string(model.width) + "; choose another, or set model.head_dim"});
@@ -17,10 +21,26 @@ void heads_divide_width(const Config& config, Broken& broken) {
 void rotary_needs_pairs(const Config& config, Broken& broken) {
   const ModelConfig& model = config.model;
   const std::size_t head_dim = model.head_dim != 0 ? model.head_dim : model.width / model.heads;
-  if (model.positions != "rotary" || head_dim % 2 == 0) return;
+  if (!has_attention(model) || model.positions != "rotary" || head_dim % 2 == 0) return;
   if (model.head_dim == 0 && model.width % model.heads != 0) return;  // which is a rule of its own
   broken.push_back({{"model.positions", "model.width", "model.heads", "model.head_dim"},
                     "rotary turns pairs of features, and a head has " + std::to_string(head_dim)});
+}
+
+void max_distance_of_relative_bias(const Config& config, Broken& broken) {
+  const ModelConfig& model = config.model;
+  if (model.max_distance == ModelConfig().max_distance) return;
+  if (model.positions == "relative_bias") return;
+  broken.push_back(
+      {{"model.max_distance", "model.positions"},
+       "has a use only with model.positions = \"relative_bias\", not " + model.positions});
+}
+
+void outputs_have_no_known_length(const Config& config, Broken& broken) {
+  if (config.model.kind != "encoder_decoder" || config.model.positions != "relative_index") return;
+  broken.push_back({{"model.positions", "model.kind"},
+                    "relative_index needs the length of the output, which an encoder_decoder does "
+                    "not know before"});
 }
 
 void steps_or_epochs(const Config& config, Broken& broken) {
@@ -109,6 +129,8 @@ std::vector<RuleBroken> broken_rules(const Config& config) {
   Broken broken;
   heads_divide_width(config, broken);
   rotary_needs_pairs(config, broken);
+  max_distance_of_relative_bias(config, broken);
+  outputs_have_no_known_length(config, broken);
   steps_or_epochs(config, broken);
   window_of_window_mlp(config, broken);
   what_goes_with_the_loss(config, broken);

@@ -10,6 +10,7 @@ TaskEntry anomaly_task();
 TaskEntry ar2_task();
 TaskEntry cmu_task();
 TaskEntry copy_task();
+TaskEntry distinct_task();
 TaskEntry double_histogram_task();
 TaskEntry dyck_task();
 TaskEntry fashion_mnist_task();

@@ -102,6 +102,19 @@ TEST(Collate, S4_4_NeighboursAreThoseWithAnEdge) {
                                     {{1, 1, 0}, {1, 1, 0}, {0, 0, 0}}}));
 }
 
+const TaskShape kGenerated = {.output = OutputKind::generated,
+                              .vocabulary = 10,
+                              .max_length = 4,
+                              .classes = 3,
+                              .max_outputs = 4};
+
+TEST(Collate, S4_7_GeneratedTargetsAreAsLongAsTheyAre) {
+  const Batch batch = collate(
+      {{.ids = {1, 2, 3}, .targets = {2}}, {.ids = {4}, .targets = {0, 1, 2}}, {.ids = {4}}},
+      kGenerated);
+  EXPECT_EQ(batch.targets, (Ids{{2, kIgnore, kIgnore}, {0, 1, 2}, {kIgnore, kIgnore, kIgnore}}));
+}
+
 std::string error_of(const Example& example, const TaskShape& shape) {
   try {
     check_example(example, shape, 3);
@@ -123,6 +136,19 @@ TEST(CheckExample, NamesWhatDoesNotFit) {
   EXPECT_EQ(error_of({{1, 2}, {}, {1, 1}}, kLabels), "example 3: has 2 targets, expected 1");
   EXPECT_EQ(error_of({{1, 2}, {}, {2}}, kLabels), "example 3: target 0 is 2, must be below 2");
   EXPECT_EQ(error_of({{1, 2}, {}, {-1}}, kLabels), "example 3: target 0 is -1, must be below 2");
+}
+
+TEST(CheckExample, S4_7_GeneratedTargetsEndWithTheLastClassAndHaveItNowhereElse) {
+  const auto said = [](std::vector<std::int32_t> targets) {
+    return error_of({.ids = {1, 2}, .targets = std::move(targets)}, kGenerated);
+  };
+  EXPECT_EQ(said({}), "none");
+  EXPECT_EQ(said({2}), "none");
+  EXPECT_EQ(said({0, 1, 0, 2}), "none");
+  EXPECT_EQ(said({0, 0, 0, 0, 2}), "example 3: has 5 targets, the longest may have 4");
+  EXPECT_EQ(said({0, 1}), "example 3: its targets do not end where 2 first stands");
+  EXPECT_EQ(said({0, 2, 2}), "example 3: its targets do not end where 2 first stands");
+  EXPECT_EQ(said({kIgnore, 2}), "example 3: target 0 is -100, must be below 3");
 }
 
 TEST(CheckExample, NamesWhatDoesNotFitInVectorsAndNumbers) {

@@ -63,6 +63,18 @@ Tokens symbols_of_own_count(const Tokens& ids, const Options&) {
   return result;
 }
 
+Tokens first_of_each(const Tokens& ids, const Options& options) {
+  const auto end = std::int32_t(get_int(options, "symbols"));
+  Tokens result;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    bool before = false;
+    for (std::size_t j = 0; j < i; ++j) before = before || ids[j] == ids[i];
+    if (!before) result.push_back(ids[i]);
+  }
+  result.push_back(end);
+  return result;
+}
+
 std::vector<OracleRow> token_rows() {
   const std::string bad = "3 7", said = "token 2 is \"7\", must be a whole number from 0 to 6";
   const auto turned = [](const Tokens& ids, const Options& options) {
@@ -70,6 +82,7 @@ std::vector<OracleRow> token_rows() {
   };
   return {
       {"copy", kVaried, kFew, 8000, bad, said, same},
+      {"distinct", kVaried, kFew, 8000, bad, said, first_of_each},
       {"double_histogram", with(kVaried, {{"symbols", 4}}), kFew, 8000, "1 4",
        "token 2 is \"4\", must be a whole number from 0 to 3", symbols_of_own_count},
       {"histogram", with(kVaried, {{"length", 9}, {"symbols", 2}}), kFew, 8000, "1 2",

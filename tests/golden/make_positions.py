@@ -47,6 +47,16 @@ def in_attention(write):
        lambda x, in_weight, out_weight: self_attention(x, in_weight, out_weight, turn=lambda z: rotate(z, HEADS)),
        **weights())
 
+    distance = torch.arange(5)[None] - torch.arange(5)[:, None]
+    slopes = torch.tensor([2.0**-4, 2.0**-8])[:, None, None]
+    op(write, "attention.alibi",
+       lambda x, in_weight, out_weight: self_attention(x, in_weight, out_weight, bias=-slopes * distance.abs()),
+       **weights())
+    op(write, "attention.relative_bias",
+       lambda x, in_weight, out_weight, table: self_attention(
+           x, in_weight, out_weight, bias=F.embedding(distance.clamp(-3, 3) + 3, table).permute(2, 0, 1)),
+       table=rounded(7, HEADS), **weights())
+
 
 def added(write):
     op(write, "learned_2d",

@@ -106,11 +106,13 @@ TEST(Model, GradientsWithEveryActivation) {
 TEST(Model, GradientsWithPositionsOfEveryKind) {
   const Ids ids = random_ids({3, 5}, kRng, 7);
   const Ids targets = random_ids({3, 5}, kRng / "targets", 3);
-  for (const PositionKind kind : {PositionKind::none, PositionKind::sinusoidal,
-                                  PositionKind::relative_index, PositionKind::rotary}) {
+  for (const PositionKind kind :
+       {PositionKind::none, PositionKind::sinusoidal, PositionKind::relative_index,
+        PositionKind::rotary, PositionKind::alibi, PositionKind::relative_bias}) {
     SCOPED_TRACE(testing::Message() << "positions " << int(kind));
     EncoderModelOptions options = token_options(Pool::none);
     options.input.positions = options.encoder.attention.positions = kind;
+    options.encoder.attention.max_distance = 2;
     expect_gradients(options, &ids, nullptr, lengths({5, 4, 2}, 5), targets);
   }
 }

@@ -87,12 +87,53 @@ TEST(Positions, RotaryAttentionAsTorch) {
       [&](const auto& x) { return attention(x, {}, {}); });
 }
 
-// What shows of tokens' places: nothing without positions, where reversing the input reverses the
-// output; something in every other kind.
-TEST(Positions, OnlyNoneIsBlindToOrder) {
+TEST(Positions, AlibiAttentionAsTorch) {
+  Parameters<double> parameters(1);
+  const MultiHeadAttention<double> attention(
+      parameters.root() / "self_attn",
+      {.width = 8, .heads = 2, .out_bias = false, .positions = PositionKind::alibi});
+  expect_golden(
+      "attention.alibi", parameters,
+      {{"self_attn.in_proj_weight", "in_weight"}, {"self_attn.out_proj.weight", "out_weight"}},
+      [&](const auto& x) { return attention(x, {}, {}); });
+}
+
+TEST(Positions, RelativeBiasAttentionAsTorch) {
+  Parameters<double> parameters(1);
+  const MultiHeadAttention<double> attention(parameters.root() / "self_attn",
+                                             {.width = 8,
+                                              .heads = 2,
+                                              .out_bias = false,
+                                              .positions = PositionKind::relative_bias,
+                                              .max_distance = 3});
+  expect_golden("attention.relative_bias", parameters,
+                {{"self_attn.in_proj_weight", "in_weight"},
+                 {"self_attn.out_proj.weight", "out_weight"},
+                 {"self_attn.relative_position_bias_table", "table"}},
+                [&](const auto& x) { return attention(x, {}, {}); });
+}
+
+// 1/2^1, 1/2^2, ..., 1/2^8 for 8 heads and 1/2^0.5, 1/2^1, ... for 16 (Press et al. 2021, section
+// 3); their program gives 12 heads those of 8, then every other one of 16.
+TEST(Positions, AlibiSlopesOfThePaper) {
+  EXPECT_EQ(alibi_slopes(1), (std::vector<double>{1.0 / 256}));
+  EXPECT_EQ(alibi_slopes(8), (std::vector<double>{1.0 / 2, 1.0 / 4, 1.0 / 8, 1.0 / 16, 1.0 / 32,
+                                                  1.0 / 64, 1.0 / 128, 1.0 / 256}));
+  const std::vector<double> of_16 = alibi_slopes(16), of_12 = alibi_slopes(12);
+  EXPECT_NEAR(of_16[0], 0.7071067811865476, 1e-16);
+  EXPECT_EQ(of_16[15], 1.0 / 256);
+  ASSERT_EQ(of_12.size(), 12u);
+  EXPECT_TRUE(std::equal(of_12.begin(), of_12.begin() + 8, alibi_slopes(8).begin()));
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(of_12[8 + i], of_16[2 * i]);
+}
+
+// What shows of tokens' order: nothing without positions, where reversing the input reverses the
+// output, nor with alibi, which knows distances but no direction; something in every other kind.
+TEST(Positions, WhoSeesTheOrder) {
   for (const PositionKind kind :
        {PositionKind::none, PositionKind::learned, PositionKind::sinusoidal,
-        PositionKind::relative_index, PositionKind::rotary}) {
+        PositionKind::relative_index, PositionKind::rotary, PositionKind::relative_bias,
+        PositionKind::alibi}) {
     EncoderModelOptions options;
     options.input = {.vocabulary = 7, .max_length = 5, .positions = kind};
     options.encoder.attention = {.width = 8, .heads = 2, .positions = kind};
@@ -109,7 +150,7 @@ TEST(Positions, OnlyNoneIsBlindToOrder) {
       for (std::size_t i = 0; i < 2; ++i) std::swap(y(0, i, c), y(0, 4 - i, c));
     }
     EXPECT_EQ(bool(test::tensors_near(model({&ids, nullptr, nullptr}, {}).value(), y, 1e-6)),
-              kind == PositionKind::none)
+              kind == PositionKind::none || kind == PositionKind::alibi)
         << int(kind);
   }
 }

@@ -7,7 +7,11 @@ import tempfile
 import unittest
 
 GOLDEN = pathlib.Path(__file__).resolve().parents[1] / "golden"
-FILES = {"make_positions": ["positions.txt"], "make_torch": ["torch_ops.txt", "torch_models.txt", "torch_losses.txt"]}
+FILES = {
+    "make_decoder": ["decoder.txt"],
+    "make_positions": ["positions.txt"],
+    "make_torch": ["torch_ops.txt", "torch_models.txt", "torch_losses.txt"],
+}
 
 
 def load(path):

@@ -19,6 +19,10 @@ Tensor<double> logits(const Config& config) {
     shape.height = shape.width = 8;
     shape.channels = 1;
   }
+  if (config.model.kind == "encoder_decoder") {
+    shape.output = OutputKind::generated;
+    shape.max_outputs = 3;
+  }
   Parameters<double> parameters(1);
   const auto model = make_model<double>(config.model, shape, parameters);
   for (const Parameter<double>& p : parameters) {
@@ -26,7 +30,11 @@ Tensor<double> logits(const Config& config) {
         test::random_tensor(p.variable.shape(), Rng(2) / p.name, -0.5, 0.5);
   }
   const Ids ids = test::random_ids({2, 4}, Rng(3), 5);
-  if (shape.input == InputKind::tokens) return (*model)({&ids, nullptr, nullptr}, {}).value();
+  const Ids outputs = test::random_ids({2, 3}, Rng(4), 3);
+  ModelInput<double> input;
+  input.ids = &ids;
+  input.outputs = &outputs;
+  if (shape.input == InputKind::tokens) return (*model)(input, {}).value();
   const Tensor<double> image = test::random_tensor({2, 8, 8, 1}, Rng(3));
   return (*model)({nullptr, &image, nullptr}, {}).value();
 }
@@ -52,19 +60,37 @@ TEST(Build, EveryWordOfEveryModelKeyIsAModelOfItsOwn) {
   EXPECT_GE(words, 16);
 }
 
+std::string message_of(const Config& config, const TaskShape& shape) {
+  Parameters<float> parameters(1);
+  try {
+    make_model<float>(config.model, shape, parameters);
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return "";
+}
+
 TEST(Build, Learned2dPositionsNeedAnImage) {
   Config config;
   config.model.positions = "learned_2d";
-  const TaskShape tokens{.vocabulary = 5, .max_length = 4, .classes = 3};
-  Parameters<float> parameters(1);
-  try {
-    make_model<float>(config.model, tokens, parameters);
-    ADD_FAILURE() << "nothing was thrown";
-  } catch (const ConfigError& error) {
-    EXPECT_STREQ(error.what(),
-                 "model.positions: learned_2d places the patches of an image, and the task has "
-                 "tokens");
-  }
+  EXPECT_EQ(message_of(config, {.vocabulary = 5, .max_length = 4, .classes = 3}),
+            "model.positions: learned_2d places the patches of an image, and the task has none");
+}
+
+TEST(Build, GeneratedOutputsNeedADecoder) {
+  Config config;
+  TaskShape shape{.vocabulary = 5, .max_length = 4, .classes = 3};
+  EXPECT_EQ(message_of(config, shape), "");
+  config.model.kind = "encoder_decoder";
+  EXPECT_EQ(message_of(config, shape),
+            "model.kind: encoder_decoder writes a sequence, which the task does not ask for");
+  shape.output = OutputKind::generated;
+  shape.max_outputs = 3;
+  EXPECT_EQ(message_of(config, shape), "");
+  config.model.kind = "encoder";
+  EXPECT_EQ(message_of(config, shape),
+            "model.kind: encoder cannot write a sequence, which the task asks for; "
+            "encoder_decoder can");
 }
 
 // The message of the ConfigError of making this model for sequences.

@@ -136,6 +136,12 @@ const std::vector<Bad> kBad = {
      "model.head_dim"},
     {kStart + "model.positions = 'rotary'\nmodel.head_dim = 3\n",
      "3:19: model.positions: rotary turns pairs of features, and a head has 3"},
+    {kStart + "model.positions = 'relative_index'\nmodel.kind = 'encoder_decoder'\n",
+     "3:19: model.positions: relative_index needs the length of the output, which an "
+     "encoder_decoder does not know before"},
+    {kStart + "model.max_distance = 3\n",
+     "3:22: model.max_distance: has a use only with model.positions = \"relative_bias\", not "
+     "learned"},
     {kStart + "schedule.warmup = 11\n",
      "3:19: schedule.warmup: a warm-up of 11 steps in a run of 10"},
     {kStart + "model.window = 4\n", "3:16: model.window: is 4, must be odd"},

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include <xgrad/data/example_text.hpp>
+#include <xgrad/layers/generate.hpp>
 #include <xgrad/train/commands.hpp>
 #include <xgrad/train/commands/model.hpp>
 #include <xgrad/train/metrics.hpp>
@@ -12,6 +13,10 @@
 namespace xgrad::commands {
 
 namespace {
+
+bool ends(std::int32_t id, const TaskShape& shape) {
+  return std::size_t(id) + 1 == shape.classes;
+}
 
 // One line for one input: its classes, numbers or yes (1) and no (0), without those of positions
 // that the task asks nothing of; or its outputs with as many digits as give a number back exactly.
@@ -38,10 +43,23 @@ std::string answer(const Tensor<T>& logits, const Example& example, const TaskSh
     const Ids classes = argmax(logits);
     for (std::size_t i = 0; i < classes.size(); ++i) {
       if (i < example.targets.size() && example.targets[i] == kIgnore) continue;
+      if (shape.output == OutputKind::generated && ends(classes.data()[i], shape)) break;
       add(class_text(classes.data()[i], shape));
     }
   }
   return text;
+}
+
+// The logits of one input; of outputs to generate, those after which each class was chosen.
+template <class T>
+Variable<T> outputs(const SequenceModel<T>& model, Example example, const TaskShape& shape) {
+  Batch batch = collate({example}, shape);
+  if (shape.output == OutputKind::generated) {
+    example.targets = generate(model, BatchInput<T>(batch).input(), 1,
+                               std::int32_t(shape.classes) - 1, shape.max_outputs)[0];
+    batch = collate({example}, shape);
+  }
+  return model(BatchInput<T>(batch).input(), Context{});
 }
 
 }  // namespace
@@ -57,8 +75,7 @@ int predict(const PredictArguments& arguments) {
       try {
         const Example example = loaded.task->parse(line);
         check_example(example, loaded.shape, number);
-        const Batch batch = collate({example}, loaded.shape);
-        const Variable<T> logits = (*loaded.model)(BatchInput<T>(batch).input(), Context{});
+        const Variable<T> logits = outputs(*loaded.model, example, loaded.shape);
         fmt::print("{}\n", answer(logits.value(), example, loaded.shape, arguments.logits));
       } catch (const Error& error) {
         throw DataError("standard input, line " + std::to_string(number) + ": " + error.what());

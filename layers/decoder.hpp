@@ -1,0 +1,52 @@
+// DecoderBlock and Decoder: an encoder's counterpart that writes a sequence, one place after the
+// other, looking at what was encoded.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include <xgrad/layers/encoder.hpp>
+
+namespace xgrad {
+
+/// z' = residual1(z, self_attn), z'' = residual2(z', attention to memory), z''' = residual3(z'',
+/// mlp); pre-norm is
+///
+///     z' = z + self_attn(norm1(z)),  z'' = z' + multihead_attn(norm2(z'), memory),
+///     z''' = z'' + mlp(norm3(z''))
+///
+/// where place i of self_attn sees the places 0 ... i only. Parameters under self_attn,
+/// multihead_attn, linear1, linear2, norm1, norm2 and norm3, as in PyTorch's
+/// nn.TransformerDecoderLayer. Vaswani et al. 2017.
+template <class T>
+class DecoderBlock {
+ public:
+  DecoderBlock(const Scope<T>& scope, const EncoderOptions& options);
+
+  /// x (B, M, D), memory (B, N, D) -> (B, M, D); `memory_attend` says what of the memory is seen.
+  Variable<T> operator()(const Variable<T>& x, const Variable<T>& memory,
+                         const Attend<T>& memory_attend, const Context& context) const;
+
+ private:
+  MultiHeadAttention<T> self_attention_;
+  MultiHeadAttention<T> attention_;
+  Mlp<T> mlp_;
+  Residual<T> residual1_, residual2_, residual3_;
+};
+
+/// Blocks one after the other, then the final norm. Names as PyTorch's nn.TransformerDecoder gives
+/// them.
+template <class T>
+class Decoder {
+ public:
+  Decoder(const Scope<T>& scope, const EncoderOptions& options);
+
+  Variable<T> operator()(Variable<T> x, const Variable<T>& memory, const Attend<T>& memory_attend,
+                         const Context& context) const;
+
+ private:
+  std::vector<DecoderBlock<T>> layers_;
+  std::optional<Norm<T>> norm_;
+};
+
+}  // namespace xgrad

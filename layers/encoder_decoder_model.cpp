@@ -1,0 +1,67 @@
+#include <xgrad/layers/encoder_decoder_model.hpp>
+
+#include <algorithm>
+
+#include <xgrad/autograd/scalar.hpp>
+
+namespace xgrad {
+
+namespace {
+
+InputOptions input_options(const EncoderDecoderOptions& options) {
+  InputOptions input = options.input;
+  input.features = options.encoder.attention.width;
+  return input;
+}
+
+InputOptions output_options(const EncoderDecoderOptions& options) {
+  InputOptions output;
+  output.vocabulary = options.classes + 1;
+  output.max_length = options.max_outputs;
+  output.features = options.encoder.attention.width;
+  // An output has places, but neither rows and columns nor a length known beforehand.
+  const PositionKind kind = options.input.positions;
+  output.positions = kind == PositionKind::learned_2d ? PositionKind::learned : kind;
+  check_shape(kind != PositionKind::relative_index,
+              "encoder_decoder: relative_index needs the length of the output, which is not known");
+  return output;
+}
+
+// What the decoder reads: `begin`, then all outputs but the last; 0 for padding.
+Ids moved_on(const Ids& outputs, std::int32_t begin) {
+  const std::size_t length = outputs.shape()[1];
+  Ids result = empty<std::int32_t>(outputs.shape());
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    result.data()[i] = i % length == 0 ? begin : std::max(outputs.data()[i - 1], 0);
+  }
+  return result;
+}
+
+}  // namespace
+
+template <class T>
+EncoderDecoderModel<T>::EncoderDecoderModel(const Scope<T>& root,
+                                            const EncoderDecoderOptions& options)
+    : classes_(options.classes),
+      embedding_(root / "embedding", input_options(options)),
+      encoder_(root / "encoder", options.encoder),
+      output_embedding_(root / "output_embedding", output_options(options)),
+      decoder_(root / "decoder", options.encoder),
+      head_(root / "head", options.encoder.attention.width, options.classes) {}
+
+template <class T>
+Variable<T> EncoderDecoderModel<T>::operator()(const ModelInput<T>& input,
+                                               const Context& context) const {
+  check_shape(input.outputs != nullptr && input.outputs->dimension() == 2,
+              "model: expected outputs (B, M) beside the input");
+  const Variable<T> memory = encoder_(embedding_(input), {input.mask}, context);
+  const Ids before = moved_on(*input.outputs, std::int32_t(classes_));
+  ModelInput<T> output;
+  output.ids = &before;
+  return head_(decoder_(output_embedding_(output), memory, {input.mask}, context));
+}
+
+#define XGRAD_INSTANTIATE(T) template class EncoderDecoderModel<T>;
+XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
+
+}  // namespace xgrad
