@@ -5,10 +5,10 @@ namespace xgrad {
 namespace {
 
 // The longest first; what is left has three letters or more.
-constexpr const char* kEndings[] = {"ization", "isation", "ments", "ment", "ness", "ings",
-                                    "ing",     "ized",    "izing", "izes", "ize",  "iers",
-                                    "ier",     "ies",     "iest",  "est",  "ers",  "er",
-                                    "ied",     "eds",     "ed",    "es",   "ly",   "s"};
+constexpr const char* kEndings[] = {"ization", "isation", "ments", "izing", "ment", "ness",
+                                    "ings",    "ized",    "izes",  "iers",  "iest", "ing",
+                                    "ize",     "ier",     "ies",   "est",   "ers",  "ied",
+                                    "eds",     "er",      "ed",    "es",    "ly",   "s"};
 constexpr std::size_t kFewest = 3;
 
 bool strip_ending(std::string& word) {

@@ -64,13 +64,8 @@ Variable<T> MultiHeadAttention<T>::operator()(const Variable<T>& x, const Variab
                                               const Context& context) const {
   const std::size_t width = options_.heads * options_.head_dim;
   const Variable<T> q = project(x, 0, 1), kv = project(memory, 1, 2);
-  const Variable<T> k = slice(kv, 2, 0, width), v = slice(kv, 2, width, 2 * width);
-  const Attention how = attention_of(attend, context);
-  Variable<T> y = attention(q, k, v, how, attend.bias);
-  if (context.attention) {
-    y = observe_attention(*context.attention, site_, y, q, k, how, attend.bias);
-  }
-  return out_(y);
+  return out_(attention(q, slice(kv, 2, 0, width), slice(kv, 2, width, 2 * width),
+                        attention_of(attend, context), attend.bias));
 }
 
 // Thirds first ... first + parts - 1 of the packed projection.

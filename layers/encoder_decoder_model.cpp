@@ -58,7 +58,9 @@ Variable<T> EncoderDecoderModel<T>::operator()(const ModelInput<T>& input,
   const Ids before = moved_on(*input.outputs, std::int32_t(classes_));
   ModelInput<T> output;
   output.ids = &before;
-  return head_(decoder_(output_embedding_(output), memory, {input.mask}, context));
+  Context writing = context;
+  writing.attention = nullptr;  // its places of padding are not those that the input's mask tells
+  return head_(decoder_(output_embedding_(output), memory, {input.mask}, writing));
 }
 
 #define XGRAD_INSTANTIATE(T) template class EncoderDecoderModel<T>;

@@ -19,7 +19,7 @@ struct EncoderDecoderOptions {
 ///
 /// In training the output before is the right one (teacher forcing): the decoder reads the outputs
 /// moved on by one place, behind a begin token, whose id is `classes`. Parameters under embedding,
-/// encoder, output_embedding, decoder and head.
+/// encoder, output_embedding, decoder and head. An AttentionObserver sees the encoder only.
 template <class T>
 class EncoderDecoderModel final : public SequenceModel<T> {
  public:

@@ -32,12 +32,9 @@ class Vectors(CommandTest):
             self.assertEqual(figures, {key for key in row if key + "_se" in row})
         test = json.loads(self.xgrad("eval", "run", "--json").stdout)
         self.assertEqual(test, [row for row in self.rows("run") if row["split"] == "test"][0])
-<<<<<<< HEAD
         page = (self.folder / "run/report.html").read_text()
         self.assertIn("lowest loss there can be", page)
         self.assertNotIn("accuracy", page)
-=======
->>>>>>> 33d6ff6 (Show tasks on vectors from their configs to predictions)
         lines = self.xgrad("predict", "run", stdin="0.5 1, -1 0, 2 1\n3 1\n").stdout.splitlines()
         raw = self.xgrad("predict", "run", "--logits", stdin="0.5 1, -1 0, 2 1\n3 1\n").stdout.splitlines()
         for shown, exact in zip(lines, raw, strict=True):

@@ -125,7 +125,7 @@ OptionValue random_value(const OptionSpec& spec, const Rng& rng) {
   if (std::holds_alternative<bool>(spec.fallback)) return rng.below(2, 0) == 1;
   if (std::holds_alternative<std::string>(spec.fallback)) {
     if (!spec.choices.empty()) return spec.choices[rng.below(spec.choices.size(), 0)];
-    std::string text;
+    std::string text = spec.file ? "/a file" : "";  // a relative one would come back absolute
     const std::vector<std::string> parts = {"a", "\"", "\\", "\n", "\x7f", "\x01",
                                             "é", "#",  "'",  " ",  "=",    "日"};
     for (std::uint64_t i = rng.below(8, 0); i > 0; --i) text += parts[rng.below(parts.size(), i)];
@@ -151,6 +151,9 @@ void drop_keys_of_others(Config& config) {
 void drop_settings_of_others(Config& config) {
   config.model.window =
       config.model.kind == "window_mlp" ? config.model.window | 1 : ModelConfig().window;
+  if (config.model.positions != "relative_bias") {
+    config.model.max_distance = ModelConfig().max_distance;
+  }
   if (config.train.loss != "huber") config.train.huber_delta = TrainConfig().huber_delta;
   if (config.train.loss != "auto" && config.train.loss != "cross_entropy")
     config.train.label_smoothing = 0;
@@ -289,7 +292,7 @@ TEST(Config, DescribesEveryKeyWithItsDefault) {
     EXPECT_NE(all.find('"' + task.name + '"'), std::string::npos);
   EXPECT_EQ(describe_config("schedule.warmup"), describe_config("warmup"));
   EXPECT_TRUE(describe_config("optim.lr").starts_with("[optim]\n  lr  0.001  above 0  "));
-  EXPECT_TRUE(describe_config("log").starts_with("[log]\n  every  50  from 1 to "));
+  EXPECT_TRUE(describe_config("log").starts_with("[log]\n  every        50     from 1 to "));
   EXPECT_NE(describe_config("task.length").find("length  16"), std::string::npos);
   EXPECT_EQ(all.find("\n\n\n"), std::string::npos);
 }

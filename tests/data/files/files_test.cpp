@@ -114,7 +114,8 @@ TEST(Files, ALabelForEachToken) {
 TEST(Files, HiddenTokensAreToldFromThoseAroundThem) {
   const test::TemporaryDirectory folder;
   std::string text = "text\n";
-  for (int i = 0; i < 200; ++i) text += "abcabcabc" + std::to_string(i) + "\n";
+  for (int i = 0; i < 200; ++i)
+    text += "abcabcabcabcabcabcabcabcabcabcabcabcabcabcabcabcabcabc" + std::to_string(i) + "\n";
   const auto of = task({{"train", folder.write("a.csv", text)},
                         {"tokens", "characters"},
                         {"labels", "masked"},
