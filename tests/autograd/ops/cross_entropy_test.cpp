@@ -83,6 +83,30 @@ TEST(CrossEntropy, S4_5_IgnoredPositionsCountNothing) {
               run(tensor({1, 4}, {0.3, -0.7, 0.1, 2.5}), full<std::int32_t>({1}, 1)).loss, 1e-15);
 }
 
+TEST(CrossEntropy, S4_1_PaddingChangesNothing) {
+  const Rng rng(11);
+  const Tensor<double> x = random_tensor({2, 3, 4}, rng, -3, 3);
+  const Ids y = random_ids({2, 3}, rng / "targets", 4);
+  Tensor<double> wide = full<double>({2, 5, 4}, std::nan(""));
+  Ids padded = full<std::int32_t>({2, 5}, -100);
+  for (std::size_t b = 0; b < 2; ++b) {
+    std::copy_n(x.data() + b * 12, 12, wide.data() + b * 20);
+    std::copy_n(y.data() + b * 3, 3, padded.data() + b * 5);
+  }
+  for (const double smoothing : {0.0, 0.1}) {
+    const Result alone = run(x, y, {.label_smoothing = smoothing});
+    const Result both = run(wide, padded, {.label_smoothing = smoothing});
+    EXPECT_NEAR(both.loss, alone.loss, 1e-12);
+    for (std::size_t b = 0; b < 2; ++b) {
+      for (std::size_t n = 0; n < 5; ++n) {
+        for (std::size_t c = 0; c < 4; ++c) {
+          EXPECT_NEAR(both.gradient(b, n, c), n < 3 ? alone.gradient(b, n, c) : 0, 1e-12);
+        }
+      }
+    }
+  }
+}
+
 TEST(CrossEntropy, S4_5_NothingCountsGivesZero) {
   for (const double smoothing : {0.0, 0.1}) {
     const Result r = run(logits(), full<std::int32_t>({4}, -100), {.label_smoothing = smoothing});
