@@ -40,6 +40,9 @@ Variable<T> relu(const Variable<T>& x);
 template <class T>
 Variable<T> tanh(const Variable<T>& x);
 
+/// 1 / (1 + exp(-x))
+template <class T>
+Variable<T> sigmoid(const Variable<T>& x);
 /// x / (1 + exp(-x)), also called swish. Hendrycks & Gimpel 2016.
 template <class T>
 Variable<T> silu(const Variable<T>& x);
@@ -107,9 +110,13 @@ Variable<T> linear_gelu(const Variable<T>& x, const Variable<T>& weight,
 
 // Normalisation, along the last axis.
 
-/// exp(x_i) / sum_j exp(x_j), computed with the maximum subtracted
+/// exp(x_i) / sum_j exp(x_j), computed with the maximum subtracted; a row of -inf gives zeros
 template <class T>
 Variable<T> softmax(const Variable<T>& x);
+/// max(x_i - tau, 0) with the tau that makes the sum 1: the nearest point where all are at least 0
+/// and sum to 1; a row of -inf gives zeros. Martins & Astudillo 2016.
+template <class T>
+Variable<T> sparsemax(const Variable<T>& x);
 /// log softmax(x)
 template <class T>
 Variable<T> log_softmax(const Variable<T>& x);
@@ -179,6 +186,11 @@ Variable<T> attention(const Variable<T>& q, const Variable<T>& k, const Variable
 template <class T>
 Variable<T> self_attention(const Variable<T>& qkv, const Attention& options,
                            const Variable<T>& bias = {});
+
+/// Additive scores: s_bhnm = sum_c w_hc tanh(q_bnhc + k_bmhc); q (B, N, H a), k (B, M, H a), weight
+/// (H, a) -> (B, H, N, M). Bahdanau et al. 2015, S4.13.
+template <class T>
+Variable<T> additive_scores(const Variable<T>& q, const Variable<T>& k, const Variable<T>& weight);
 
 /// Which key each query may attend to, all masks of the options together: (B, N, M).
 Mask attention_mask(const Attention& options, std::size_t batch, std::size_t queries,

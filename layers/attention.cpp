@@ -1,6 +1,6 @@
 #include <xgrad/layers/attention.hpp>
 
-#include <algorithm>
+#include <cmath>
 
 #include <xgrad/autograd/scalar.hpp>
 #include <xgrad/layers/attention_observer.hpp>
@@ -10,92 +10,152 @@ namespace xgrad {
 
 namespace {
 
-AttentionOptions resolved(AttentionOptions options) {
-  check_shape(options.heads > 0, "attention: heads is 0");
-  if (options.head_dim == 0) {
-    check_shape(options.width % options.heads == 0, "attention: heads (", options.heads,
-                ") does not divide width (", options.width, ")");
-    options.head_dim = options.width / options.heads;
+AttentionOptions resolved(AttentionOptions o) {
+  check_shape(o.heads > 0, "attention: heads is 0");
+  if (o.head_dim == 0) {
+    check_shape(o.width % o.heads == 0, "attention: heads (", o.heads, ") does not divide width (",
+                o.width, ")");
+    o.head_dim = o.width / o.heads;
   }
-  return options;
+  for (std::size_t* width : {&o.key_width, &o.value_width}) *width = *width ? *width : o.width;
+  if (o.value_dim == 0) o.value_dim = o.head_dim;
+  return o;
+}
+
+bool is_packed(const AttentionOptions& o) {
+  return o.key_width == o.width && o.value_width == o.width && o.value_dim == o.head_dim;
+}
+
+// Where the features of queries, keys (0, 1) and values (2) begin in the packed projection; ends
+// with all of them.
+std::array<std::size_t, 4> bounds(const AttentionOptions& o) {
+  const std::size_t keys = o.heads * o.head_dim;
+  return {0, keys, 2 * keys, 2 * keys + o.heads * o.value_dim};
 }
 
 }  // namespace
 
 template <class T>
 MultiHeadAttention<T>::MultiHeadAttention(const Scope<T>& scope, const AttentionOptions& options)
-    : options_(resolved(options)),
-      site_(scope.site()),
-      in_weight_(scope.parameter("in_proj_weight",
-                                 {3 * options_.heads * options_.head_dim, options_.width},
-                                 init::xavier_uniform())),
-      in_bias_(options_.qkv_bias
-                   ? scope.parameter("in_proj_bias", {3 * options_.heads * options_.head_dim},
-                                     init::zeros())
-                   : Variable<T>()),
-      out_(scope / "out_proj", options_.heads * options_.head_dim, options_.width,
-           options_.out_bias),
-      position_bias_(scope, options_.positions, options_.heads, options_.max_distance) {}
+    : options_(resolved(options)), site_(scope.site()) {
+  const AttentionOptions& o = options_;
+  const auto rows = bounds(o);
+  if (is_packed(o)) {
+    in_weight_ = scope.parameter("in_proj_weight", {rows[3], o.width}, init::xavier_uniform());
+  } else {
+    const std::array names{"q_proj_weight", "k_proj_weight", "v_proj_weight"};
+    const std::array widths{o.width, o.key_width, o.value_width};
+    for (std::size_t i = 0; i < 3; ++i) {
+      separate_[i] =
+          scope.parameter(names[i], {rows[i + 1] - rows[i], widths[i]}, init::xavier_uniform());
+    }
+  }
+  if (o.qkv_bias) in_bias_ = scope.parameter("in_proj_bias", {rows[3]}, init::zeros());
+  if (o.weights.score == Score::additive) {
+    score_weight_ = scope.parameter("score_weight", {o.heads, o.head_dim},
+                                    init::uniform(1 / std::sqrt(double(o.head_dim))));
+  }
+  if (o.out_proj) out_.emplace(scope / "out_proj", o.heads * o.value_dim, o.width, o.out_bias);
+  position_bias_.emplace(scope, o.positions, o.heads, o.max_distance);
+}
 
 template <class T>
 Variable<T> MultiHeadAttention<T>::operator()(const Variable<T>& x, const Attend<T>& attend,
                                               const Context& context) const {
-  Variable<T> qkv = linear(x, in_weight_, in_bias_);  // (B, N, 3 H d_h)
-  if (options_.positions == PositionKind::rotary) {
-    qkv = rotary_embedding(qkv, options_.head_dim, 2 * options_.heads);
+  const WeightOptions& weights = options_.weights;
+  const Attention how = self(attend, context);
+  const Variable<T> bias = self_bias(attend, x.shape()[1]);
+  if (!in_weight_.defined() || !is_fused(weights) || weights.score != Score::dot ||
+      weights.log_scale) {
+    const Variable<T> q = turned(project(x, 0), options_.heads),
+                      k = turned(project(x, 1), options_.heads);
+    const Variable<T> y = attend_values(q, k, project(x, 2), weights, how, bias, score_weight_);
+    return finish(observed(y, q, k, how, bias, context));
   }
-  Attention how = attention_of(attend, context);
+  // (B, N, 3 H d_h), read where it lies.
+  const Variable<T> qkv = turned(linear(x, in_weight_, in_bias_), 2 * options_.heads);
+  Attention scaled = how;
+  scaled.scale = score_factor(weights, options_.scale, options_.head_dim);
+  const Variable<T> y = self_attention(qkv, scaled, bias);
+  if (!context.attention) return finish(y);
+  const auto rows = bounds(options_);
+  return finish(
+      observed(y, slice(qkv, 2, 0, rows[1]), slice(qkv, 2, rows[1], rows[2]), how, bias, context));
+}
+
+template <class T>
+Variable<T> MultiHeadAttention<T>::operator()(const Variable<T>& query, const Variable<T>& key,
+                                              const Variable<T>& value, const Attend<T>& attend,
+                                              const Context& context) const {
+  return finish(attend_values(project(query, 0), project(key, 1), project(value, 2),
+                              options_.weights, cross(attend, context), attend.bias,
+                              score_weight_));
+}
+
+template <class T>
+Variable<T> MultiHeadAttention<T>::observed(const Variable<T>& y, const Variable<T>& q,
+                                            const Variable<T>& k, const Attention& how,
+                                            const Variable<T>& bias, const Context& context) const {
+  if (!context.attention) return y;
+  const auto maps = [&] {
+    const NoGrad no_grad;
+    return attention_weights(q, k, options_.weights, how, bias, score_weight_).value();
+  };
+  return observe_attention<T>(*context.attention, site_, y, how, maps);
+}
+
+template <class T>
+Variable<T> MultiHeadAttention<T>::weights(const Variable<T>& x, const Attend<T>& attend) const {
+  return attention_weights(turned(project(x, 0), options_.heads),
+                           turned(project(x, 1), options_.heads), options_.weights,
+                           self(attend, {}), self_bias(attend, x.shape()[1]), score_weight_);
+}
+
+template <class T>
+Attention MultiHeadAttention<T>::cross(const Attend<T>& attend, const Context& context) const {
+  return {.heads = options_.heads,
+          .scale = options_.scale,
+          .key_mask = attend.key_mask,
+          .mask = attend.mask,
+          .dropout = context.dropout(options_.dropout, site_)};
+}
+
+template <class T>
+Attention MultiHeadAttention<T>::self(const Attend<T>& attend, const Context& context) const {
+  Attention how = cross(attend, context);
   how.causal = options_.causal;
   how.exclude_self = options_.exclude_self;
-  Variable<T> bias = position_bias_(x.shape()[1], x.shape()[1]);
-  if (attend.bias.defined()) bias = bias.defined() ? add(attend.bias, bias) : attend.bias;
-  Variable<T> y = self_attention(qkv, how, bias);
-  if (context.attention) {
-    const std::size_t width = options_.heads * options_.head_dim;
-    y = observe_attention(*context.attention, site_, y, slice(qkv, 2, 0, width),
-                          slice(qkv, 2, width, 2 * width), how, bias);
-  }
-  return out_(y);
-}
-
-template <class T>
-Variable<T> MultiHeadAttention<T>::operator()(const Variable<T>& x, const Variable<T>& memory,
-                                              const Attend<T>& attend,
-                                              const Context& context) const {
-  const std::size_t width = options_.heads * options_.head_dim;
-  const Variable<T> q = project(x, 0, 1), kv = project(memory, 1, 2);
-  return out_(attention(q, slice(kv, 2, 0, width), slice(kv, 2, width, 2 * width),
-                        attention_of(attend, context), attend.bias));
-}
-
-// Thirds first ... first + parts - 1 of the packed projection.
-template <class T>
-Variable<T> MultiHeadAttention<T>::project(const Variable<T>& x, std::size_t first,
-                                           std::size_t parts) const {
-  const std::size_t width = options_.heads * options_.head_dim;
-  const std::size_t begin = first * width, end = (first + parts) * width;
-  return linear(x, slice(in_weight_, 0, begin, end),
-                in_bias_.defined() ? slice(in_bias_, 0, begin, end) : Variable<T>());
-}
-
-template <class T>
-Attention MultiHeadAttention<T>::attention_of(const Attend<T>& attend,
-                                              const Context& context) const {
-  Attention how;
-  how.heads = options_.heads;
-  how.scale = options_.scale;
-  how.key_mask = attend.key_mask;
-  how.mask = attend.mask;
-  how.dropout = context.dropout(options_.dropout, site_);
   return how;
 }
 
 template <class T>
-Tensor<T> MultiHeadAttention<T>::projection(std::size_t third) const {
-  const Tensor<T>& packed = in_weight_.value();
-  Tensor<T> part = empty<T>({packed.shape()[0] / 3, packed.shape()[1]});
-  std::copy_n(packed.data() + third * part.size(), part.size(), part.data());
-  return part;
+Variable<T> MultiHeadAttention<T>::self_bias(const Attend<T>& attend, std::size_t tokens) const {
+  const Variable<T> own = (*position_bias_)(tokens, tokens);
+  if (!attend.bias.defined()) return own;
+  return own.defined() ? add(attend.bias, own) : attend.bias;
+}
+
+// The projection's rows of queries, keys and values: parts 0, 1 and 2.
+template <class T>
+Variable<T> MultiHeadAttention<T>::projection(std::size_t part) const {
+  if (!in_weight_.defined()) return separate_[part];
+  const auto rows = bounds(options_);
+  return slice(in_weight_, 0, rows[part], rows[part + 1]);
+}
+
+template <class T>
+Variable<T> MultiHeadAttention<T>::project(const Variable<T>& x, std::size_t part) const {
+  const auto rows = bounds(options_);
+  return linear(
+      x, projection(part),
+      in_bias_.defined() ? slice(in_bias_, 0, rows[part], rows[part + 1]) : Variable<T>());
+}
+
+// The first `heads` heads of x turned by their places, where positions are rotary.
+template <class T>
+Variable<T> MultiHeadAttention<T>::turned(const Variable<T>& x, std::size_t heads) const {
+  return options_.positions == PositionKind::rotary ? rotary_embedding(x, options_.head_dim, heads)
+                                                    : x;
 }
 
 #define XGRAD_INSTANTIATE(T) template class MultiHeadAttention<T>;

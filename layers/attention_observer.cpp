@@ -8,11 +8,9 @@ namespace xgrad {
 
 template <class T>
 Variable<T> observe_attention(AttentionObserver& observer, std::uint64_t site, const Variable<T>& y,
-                              const Variable<T>& q, const Variable<T>& k, const Attention& how,
-                              const Variable<T>& bias) {
+                              const Attention& how, const std::function<Tensor<T>()>& maps) {
   if (observer.wants_probabilities()) {
-    const Tensor<T> p = attention_probabilities(q.value(), k.value(), how, bias);
-    observer.on_probabilities(site, cast<double>(p), how.key_mask.get());
+    observer.on_probabilities(site, cast<double>(maps()), how.key_mask.get());
   }
   const std::vector<double> factors = observer.head_factors(site, how.heads);
   if (factors.empty()) return y;
@@ -24,10 +22,9 @@ Variable<T> observe_attention(AttentionObserver& observer, std::uint64_t site, c
   return mul(y, Variable<T>(std::move(scale)));
 }
 
-#define XGRAD_INSTANTIATE(T)                                                                       \
-  template Variable<T> observe_attention(AttentionObserver&, std::uint64_t, const Variable<T>&,    \
-                                         const Variable<T>&, const Variable<T>&, const Attention&, \
-                                         const Variable<T>&);
+#define XGRAD_INSTANTIATE(T)                                                                    \
+  template Variable<T> observe_attention(AttentionObserver&, std::uint64_t, const Variable<T>&, \
+                                         const Attention&, const std::function<Tensor<T>()>&);
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

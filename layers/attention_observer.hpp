@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include <xgrad/autograd/ops.hpp>
@@ -23,11 +24,10 @@ class AttentionObserver {
   }
 };
 
-/// What a MultiHeadAttention calls: shows the observer q (B, N, H d) and k (B, M, H d), and returns
-/// y (B, N, H d_v) with its heads scaled as the observer asks.
+/// What a MultiHeadAttention calls: shows the observer `maps()`, the weights (B, H, N, M), where it
+/// wants them, and returns y (B, N, H d_v) with its heads scaled as the observer asks.
 template <class T>
 Variable<T> observe_attention(AttentionObserver& observer, std::uint64_t site, const Variable<T>& y,
-                              const Variable<T>& q, const Variable<T>& k, const Attention& how,
-                              const Variable<T>& bias = {});
+                              const Attention& how, const std::function<Tensor<T>()>& maps);
 
 }  // namespace xgrad

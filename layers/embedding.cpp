@@ -102,6 +102,23 @@ std::shared_ptr<const Mask> InputEmbedding<T>::mask(const std::shared_ptr<const 
   return longer;
 }
 
+template <class T>
+std::shared_ptr<const Mask> InputEmbedding<T>::adjacency(
+    const std::shared_ptr<const Mask>& adjacency) const {
+  check_shape(adjacency != nullptr, "model: expected a graph as input");
+  if (!class_token_.defined()) return adjacency;
+  const std::size_t batch = adjacency->shape()[0], tokens = adjacency->shape()[1];
+  auto larger = std::make_shared<Mask>(full<std::uint8_t>({batch, tokens + 1, tokens + 1}, 0));
+  std::uint8_t* row = larger->data();
+  for (std::size_t b = 0; b < batch; ++b) {
+    row = std::fill_n(row, tokens + 1, std::uint8_t(1));
+    for (std::size_t n = 0; n < tokens; ++n, row += tokens + 1) {
+      std::copy_n(adjacency->data() + (b * tokens + n) * tokens, tokens, row + 1);
+    }
+  }
+  return larger;
+}
+
 #define XGRAD_INSTANTIATE(T)                           \
   template Tensor<T> one_hot(const Ids&, std::size_t); \
   template class Embedding<T>;                         \

@@ -49,6 +49,10 @@ class InputEmbedding {
   Variable<T> operator()(const ModelInput<T>& input) const;
   /// The mask of what operator() returns: that of the input, with a 1 for the class token.
   std::shared_ptr<const Mask> mask(const std::shared_ptr<const Mask>& mask) const;
+  /// What each token of operator()'s result may see of them, from ModelInput::adjacency: the class
+  /// token sees all and is seen by none, so that a token still knows of its neighbours alone.
+  /// Throws ShapeError when there is none.
+  std::shared_ptr<const Mask> adjacency(const std::shared_ptr<const Mask>& adjacency) const;
 
  private:
   Variable<T> embed(const ModelInput<T>& input) const;

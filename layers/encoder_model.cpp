@@ -17,7 +17,8 @@ InputOptions completed(const EncoderModelOptions& options) {
 
 template <class T>
 EncoderModel<T>::EncoderModel(const Scope<T>& root, const EncoderModelOptions& options)
-    : embedding_(root / "embedding", completed(options)),
+    : adjacency_(options.adjacency),
+      embedding_(root / "embedding", completed(options)),
       encoder_(root / "encoder", options.encoder),
       pool_(root / "pool", options.pool, options.encoder.attention.width),
       head_(root / "head", options.encoder.attention.width, options.classes) {}
@@ -25,7 +26,9 @@ EncoderModel<T>::EncoderModel(const Scope<T>& root, const EncoderModelOptions& o
 template <class T>
 Variable<T> EncoderModel<T>::operator()(const ModelInput<T>& input, const Context& context) const {
   const std::shared_ptr<const Mask> mask = embedding_.mask(input.mask);
-  return head_(pool_(encoder_(embedding_(input), {mask}, context), mask));
+  Attend<T> attend{.key_mask = mask};
+  if (adjacency_) attend.mask = embedding_.adjacency(input.adjacency);
+  return head_(pool_(encoder_(embedding_(input), attend, context), mask));
 }
 
 #define XGRAD_INSTANTIATE(T) template class EncoderModel<T>;

@@ -10,6 +10,7 @@ namespace xgrad {
 struct EncoderModelOptions {
   InputOptions input;  ///< features and class_token follow from the rest
   EncoderOptions encoder;
+  bool adjacency = false;  ///< tokens see what ModelInput::adjacency lets them; else all
   Pool pool = Pool::none;
   std::size_t classes = 0;
 };
@@ -24,6 +25,7 @@ class EncoderModel final : public SequenceModel<T> {
   Variable<T> operator()(const ModelInput<T>& input, const Context& context) const override;
 
  private:
+  bool adjacency_;
   InputEmbedding<T> embedding_;
   Encoder<T> encoder_;
   Pooling<T> pool_;

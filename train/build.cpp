@@ -37,13 +37,42 @@ Activation activation(const ModelConfig& config) {
                             config.activation);
 }
 
+WeightOptions weight_options(const ModelConfig& config) {
+  return {.score = choose<Score>(
+              {{"dot", Score::dot}, {"cosine", Score::cosine}, {"additive", Score::additive}},
+              config.score),
+          .activation =
+              choose<AttentionActivation>({{"softmax", AttentionActivation::softmax},
+                                           {"relu", AttentionActivation::relu},
+                                           {"squared_relu", AttentionActivation::squared_relu},
+                                           {"sigmoid", AttentionActivation::sigmoid},
+                                           {"sparsemax", AttentionActivation::sparsemax}},
+                                          config.attention_activation),
+          .temperature = config.temperature,
+          .log_scale = config.log_scale,
+          .mean = config.attention_mean};
+}
+
+AttentionOptions attention_options(const ModelConfig& config) {
+  return {.width = config.width,
+          .heads = config.heads,
+          .head_dim = config.head_dim,
+          .dropout = config.attention_dropout,
+          .qkv_bias = config.qkv_bias,
+          .out_proj = config.out_proj,
+          .out_bias = config.out_bias,
+          .scale = config.scale > 0 ? std::optional(config.scale) : std::nullopt,
+          .weights = weight_options(config),
+          .positions = positions(config),
+          .max_distance = config.max_distance,
+          .causal = config.mask == "causal",
+          .exclude_self = config.exclude_self};
+}
+
 EncoderOptions encoder_options(const ModelConfig& config) {
   EncoderOptions options;
   options.layers = config.layers;
-  options.attention = {config.width,    config.heads,    config.head_dim, config.attention_dropout,
-                       config.qkv_bias, config.out_bias, std::nullopt};
-  options.attention.positions = positions(config);
-  options.attention.max_distance = config.max_distance;
+  options.attention = attention_options(config);
   options.feedforward = config.feedforward;
   options.activation = activation(config);
   options.norm = choose<NormOrder>({{"pre", NormOrder::pre},
@@ -127,6 +156,19 @@ EncoderDecoderOptions encoder_decoder_options(const ModelConfig& config, const T
   return {input_options(config, shape), encoder_options(config), shape.classes, shape.max_outputs};
 }
 
+void check_mask(const ModelConfig& config, const TaskShape& shape) {
+  check<ConfigError>(config.mask != "adjacency" || shape.graph,
+                     "model.mask: adjacency needs a task whose examples are graphs");
+  const bool encoder = config.kind == "encoder";
+  const bool attends = encoder || config.kind == "encoder_decoder";
+  check<ConfigError>(config.mask == "none" || encoder || (attends && config.mask == "causal"),
+                     "model.mask: ", config.mask, " has no use with model.kind ", config.kind);
+  check<ConfigError>(
+      config.mask != "causal" || !encoder || pool(config, shape) != Pool::cls,
+      "model.mask: causal hides all tokens from the class token, which stands first; choose "
+      "another model.pool than cls");
+}
+
 }  // namespace
 
 std::unique_ptr<Task> make_task(const Config& config, const Checkpoint* checkpoint) {
@@ -141,6 +183,7 @@ template <class T>
 std::unique_ptr<SequenceModel<T>> make_model(const ModelConfig& config, const TaskShape& shape,
                                              Parameters<T>& parameters) {
   check_fit(config, shape);
+  check_mask(config, shape);
   if (config.kind == "encoder_decoder") {
     return std::make_unique<EncoderDecoderModel<T>>(parameters.root(),
                                                     encoder_decoder_options(config, shape));
@@ -149,6 +192,7 @@ std::unique_ptr<SequenceModel<T>> make_model(const ModelConfig& config, const Ta
     return std::make_unique<WindowMlp<T>>(parameters.root(), window_mlp_options(config, shape));
   }
   EncoderModelOptions options;
+  options.adjacency = config.mask == "adjacency";
   options.input = input_options(config, shape);
   options.encoder = encoder_options(config);
   options.pool = pool(config, shape);

@@ -36,6 +36,15 @@ struct ModelConfig {
   std::size_t patch = 4;              ///< side of a patch, for images
   bool qkv_bias = false;
   bool out_bias = true;
+  bool out_proj = true;                          ///< without it heads * head_dim is width
+  std::string mask = "none";                     ///< none, causal, adjacency
+  bool exclude_self = false;                     ///< a token does not attend to itself
+  std::string score = "dot";                     ///< dot, cosine, additive
+  double scale = 0;                              ///< of the scores; 0: that of Score
+  double temperature = 1;                        ///< divides the scale
+  bool log_scale = false;                        ///< scores times log of the number of keys
+  std::string attention_activation = "softmax";  ///< the words of AttentionActivation
+  bool attention_mean = false;                   ///< weights divided by the number of keys
   std::string init_from;  ///< weights to start from, a file; empty: random ones
 };
 

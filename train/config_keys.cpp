@@ -175,9 +175,39 @@ Keys model_keys() {
           between(1, 65535)),
       key("patch", &M::patch, "Side of an image's patches, in pixels.", between(1, 1024)),
       key("qkv_bias", &M::qkv_bias, "A bias on queries, keys and values."),
-      key("out_bias", &M::out_bias, "A bias on the attention's output."),
+      key("out_bias", &M::out_bias, "A bias on the attention's output projection."),
+      key("out_proj", &M::out_proj,
+          "A projection of what the heads found; without it heads times head_dim is width."),
       key("init_from", &M::init_from,
           "Weights to start from, safetensors, npz or a checkpoint; empty: random ones."),
+  };
+}
+
+// Of [model] too: what a token attends to, and how much.
+Keys attention_keys() {
+  using M = ModelConfig;
+  const Rows<ModelConfig> key{"model", &Config::model};
+  return {
+      key("mask", &M::mask,
+          "What a token attends to: all tokens, those up to its place, or its neighbours in a "
+          "graph.",
+          {"none", "causal", "adjacency"}),
+      key("exclude_self", &M::exclude_self, "A token does not attend to itself."),
+      key("score", &M::score,
+          "How a query and a key are compared: q.k, their cosine, or w.tanh(q + k).",
+          {"dot", "cosine", "additive"}),
+      key("scale", &M::scale,
+          "Factor of the scores; 0: 1/sqrt(head_dim) for dot, sqrt(head_dim) for cosine, 1 for "
+          "additive.",
+          at_least(0)),
+      key("temperature", &M::temperature, "Divides the scores.", at_least(above(0))),
+      key("log_scale", &M::log_scale,
+          "Multiplies the scores by the logarithm of the number of tokens that are attended to."),
+      key("attention_activation", &M::attention_activation,
+          "What turns scores into the weights of the values.",
+          {"softmax", "relu", "squared_relu", "sigmoid", "sparsemax"}),
+      key("attention_mean", &M::attention_mean,
+          "Divides the weights by the number of tokens that are attended to."),
   };
 }
 
@@ -295,7 +325,7 @@ Keys other_keys() {
 Keys all_keys() {
   Keys all;
   for (Keys (*part)() :
-       {task_keys, model_keys, optim_keys, schedule_rows, train_keys, other_keys}) {
+       {task_keys, model_keys, attention_keys, optim_keys, schedule_rows, train_keys, other_keys}) {
     for (ConfigKey& key : part()) all.push_back(std::move(key));
   }
   return all;

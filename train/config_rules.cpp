@@ -18,6 +18,24 @@ void heads_divide_width(const Config& config, Broken& broken) {
                         std::to_string(model.width) + "; choose another, or set model.head_dim"});
 }
 
+void without_out_proj_heads_make_the_width(const Config& config, Broken& broken) {
+  const ModelConfig& model = config.model;
+  const std::size_t made = model.heads * model.head_dim;
+  if (model.out_proj || model.head_dim == 0 || made == model.width) return;
+  broken.push_back({{"model.out_proj", "model.head_dim", "model.heads", "model.width"},
+                    "without it " + std::to_string(model.heads) + " heads of " +
+                        std::to_string(model.head_dim) + " make " + std::to_string(made) +
+                        " features, and model.width is " + std::to_string(model.width)});
+}
+
+void mean_needs_another_activation(const Config& config, Broken& broken) {
+  const ModelConfig& model = config.model;
+  if (!model.attention_mean || model.attention_activation != "softmax") return;
+  broken.push_back({{"model.attention_mean", "model.attention_activation"},
+                    "divides weights that model.attention_activation = \"softmax\" makes sum to 1; "
+                    "choose another activation"});
+}
+
 void rotary_needs_pairs(const Config& config, Broken& broken) {
   const ModelConfig& model = config.model;
   const std::size_t head_dim = model.head_dim != 0 ? model.head_dim : model.width / model.heads;
@@ -128,6 +146,8 @@ void minima_of_the_task(const Config& config, Broken& broken) {
 std::vector<RuleBroken> broken_rules(const Config& config) {
   Broken broken;
   heads_divide_width(config, broken);
+  without_out_proj_heads_make_the_width(config, broken);
+  mean_needs_another_activation(config, broken);
   rotary_needs_pairs(config, broken);
   max_distance_of_relative_bias(config, broken);
   outputs_have_no_known_length(config, broken);

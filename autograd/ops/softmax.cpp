@@ -1,4 +1,5 @@
 #include <cmath>
+#include <limits>
 
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/ops.hpp>
@@ -23,8 +24,10 @@ struct Softmax final : Op<T> {
       for (std::size_t row = begin; row < end; ++row) {
         const T* in = x[0].data() + row * rows.width;
         T* out = y->data() + row * rows.width;
-        const T scale =
-            T(1) / detail::exp_row(in, rows.width, detail::row_max(in, rows.width), out);
+        T largest = detail::row_max(in, rows.width);
+        if (largest == -std::numeric_limits<T>::infinity()) largest = T(0);
+        const T total = detail::exp_row(in, rows.width, largest, out);
+        const T scale = total == T(0) ? T(0) : T(1) / total;
 #pragma omp simd
         for (std::size_t i = 0; i < rows.width; ++i) out[i] *= scale;
       }

@@ -32,6 +32,15 @@ struct Tanh {
 };
 
 template <class T>
+struct Sigmoid {
+  static constexpr const char* kName = "sigmoid";
+  static constexpr From kFrom = From::output;
+  static T f(T x) { return T(1) / (T(1) + detail::exp(-x)); }
+  // With y = 1 / (1 + e^(-x)): y' = e^(-x) y^2 = y (1 - y).
+  static T df(T y) { return y * (T(1) - y); }
+};
+
+template <class T>
 struct Silu {
   static constexpr const char* kName = "silu";
   static constexpr From kFrom = From::input;
@@ -92,6 +101,11 @@ Variable<T> tanh(const Variable<T>& x) {
 }
 
 template <class T>
+Variable<T> sigmoid(const Variable<T>& x) {
+  return apply<T>(std::make_unique<Unary<T, Sigmoid<T>>>(), {x});
+}
+
+template <class T>
 Variable<T> silu(const Variable<T>& x) {
   return apply<T>(std::make_unique<Unary<T, Silu<T>>>(), {x});
 }
@@ -102,10 +116,11 @@ Variable<T> gelu(const Variable<T>& x, Gelu kind) {
   return apply<T>(std::make_unique<Unary<T, GeluTanh<T>>>(), {x});
 }
 
-#define XGRAD_INSTANTIATE(T)                     \
-  template Variable<T> relu(const Variable<T>&); \
-  template Variable<T> tanh(const Variable<T>&); \
-  template Variable<T> silu(const Variable<T>&); \
+#define XGRAD_INSTANTIATE(T)                        \
+  template Variable<T> relu(const Variable<T>&);    \
+  template Variable<T> tanh(const Variable<T>&);    \
+  template Variable<T> sigmoid(const Variable<T>&); \
+  template Variable<T> silu(const Variable<T>&);    \
   template Variable<T> gelu(const Variable<T>&, Gelu);
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 

@@ -21,6 +21,7 @@ const std::vector<OpCase>& op_cases() {
     add(position_cases());
     add(product_cases());
     add(reduce_cases());
+    add(score_cases());
     add(shape_cases());
     add(unary_cases());
     return cases;

@@ -68,6 +68,7 @@ std::vector<OpCase> normalisation_cases();
 std::vector<OpCase> position_cases();
 std::vector<OpCase> product_cases();
 std::vector<OpCase> reduce_cases();
+std::vector<OpCase> score_cases();
 std::vector<OpCase> shape_cases();
 std::vector<OpCase> unary_cases();
 

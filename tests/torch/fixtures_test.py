@@ -8,6 +8,7 @@ import unittest
 
 GOLDEN = pathlib.Path(__file__).resolve().parents[1] / "golden"
 FILES = {
+    "make_attention": ["attention.txt"],
     "make_decoder": ["decoder.txt"],
     "make_positions": ["positions.txt"],
     "make_torch": ["torch_ops.txt", "torch_models.txt", "torch_losses.txt"],

@@ -23,6 +23,7 @@ Tensor<double> logits(const Config& config) {
     shape.output = OutputKind::generated;
     shape.max_outputs = 3;
   }
+  shape.graph = config.model.mask == "adjacency";
   Parameters<double> parameters(1);
   const auto model = make_model<double>(config.model, shape, parameters);
   for (const Parameter<double>& p : parameters) {
@@ -31,9 +32,12 @@ Tensor<double> logits(const Config& config) {
   }
   const Ids ids = test::random_ids({2, 4}, Rng(3), 5);
   const Ids outputs = test::random_ids({2, 3}, Rng(4), 3);
+  auto edges = std::make_shared<Mask>(full<std::uint8_t>({2, 4, 4}, 1));
+  (*edges)(0, 1, 2) = (*edges)(0, 2, 1) = (*edges)(1, 0, 3) = (*edges)(1, 3, 0) = 0;
   ModelInput<double> input;
   input.ids = &ids;
   input.outputs = &outputs;
+  input.adjacency = edges;
   if (shape.input == InputKind::tokens) return (*model)(input, {}).value();
   const Tensor<double> image = test::random_tensor({2, 8, 8, 1}, Rng(3));
   return (*model)({nullptr, &image, nullptr}, {}).value();
@@ -47,7 +51,8 @@ TEST(Build, EveryWordOfEveryModelKeyIsAModelOfItsOwn) {
     std::vector<Tensor<double>> seen;
     for (const std::string& word : key.spec.choices) {
       Config config;
-      if (key.spec.name == "kind") config.model.pool = "mean";  // no class token without attention
+      // There is no class token without attention, nor where it would see itself alone.
+      if (key.spec.name == "kind" || key.spec.name == "mask") config.model.pool = "mean";
       key.set(config, word);
       const Tensor<double> y = logits(config);
       for (const Tensor<double>& other : seen) {
@@ -68,6 +73,46 @@ std::string message_of(const Config& config, const TaskShape& shape) {
     return error.what();
   }
   return "";
+}
+
+// S2.9, S2.10, S4.13 to S4.15, S4.19: every key of attention is part of the model.
+TEST(Build, EveryKeyOfAttentionReachesTheModel) {
+  const Tensor<double> before = logits({});
+  const std::vector<std::function<void(ModelConfig&)>> changes = {
+      [](ModelConfig& m) { m.exclude_self = true; }, [](ModelConfig& m) { m.scale = 0.7; },
+      [](ModelConfig& m) { m.temperature = 0.5; },   [](ModelConfig& m) { m.log_scale = true; },
+      [](ModelConfig& m) { m.out_proj = false; },    [](ModelConfig& m) { m.out_bias = false; }};
+  for (const auto& change : changes) {
+    Config config;
+    change(config.model);
+    EXPECT_FALSE(test::tensors_near(logits(config), before, 1e-7)) << &change - changes.data();
+  }
+  Config sum, mean;
+  sum.model.attention_activation = mean.model.attention_activation = "sigmoid";
+  mean.model.attention_mean = true;
+  EXPECT_FALSE(test::tensors_near(logits(mean), logits(sum), 1e-7));
+  Config spelled_out;
+  spelled_out.model.scale = 0.25;  // 1/sqrt(64 / 4)
+  EXPECT_TRUE(test::same_bits(logits(spelled_out), before));
+}
+
+TEST(Build, S2_10_MasksHaveWhatTheyNeed) {
+  TaskShape shape{.output = OutputKind::sequence, .vocabulary = 5, .max_length = 4, .classes = 3};
+  Config config;
+  config.model.mask = "causal";
+  EXPECT_EQ(message_of(config, shape),
+            "model.mask: causal hides all tokens from the class token, which stands first; choose "
+            "another model.pool than cls");
+  config.model.pool = "mean";
+  EXPECT_EQ(message_of(config, shape), "");
+  config.model.kind = "mlp";
+  EXPECT_EQ(message_of(config, shape), "model.mask: causal has no use with model.kind mlp");
+  config.model = {};
+  config.model.mask = "adjacency";
+  EXPECT_EQ(message_of(config, shape),
+            "model.mask: adjacency needs a task whose examples are graphs");
+  shape.graph = true;
+  EXPECT_EQ(message_of(config, shape), "");
 }
 
 TEST(Build, Learned2dPositionsNeedAnImage) {

@@ -142,6 +142,11 @@ const std::vector<Bad> kBad = {
     {kStart + "model.max_distance = 3\n",
      "3:22: model.max_distance: has a use only with model.positions = \"relative_bias\", not "
      "learned"},
+    {kStart + "model.out_proj = false\nmodel.head_dim = 3\n",
+     "3:18: model.out_proj: without it 4 heads of 3 make 12 features, and model.width is 64"},
+    {kStart + "model.attention_mean = true\n",
+     "3:24: model.attention_mean: divides weights that model.attention_activation = \"softmax\" "
+     "makes sum to 1; choose another activation"},
     {kStart + "schedule.warmup = 11\n",
      "3:19: schedule.warmup: a warm-up of 11 steps in a run of 10"},
     {kStart + "model.window = 4\n", "3:16: model.window: is 4, must be odd"},

@@ -64,6 +64,14 @@ TEST(Softmax, OfMinusInfinityIsZeroWithoutGradient) {
   EXPECT_TRUE(same_bits(x.grad(), tensor({1, 3}, {0.25, 0.0, -0.25})));
 }
 
+TEST(Softmax, S2_10_ARowOfMinusInfinityIsZeroWithoutGradient) {
+  const Variable<double> x(tensor({2, 2}, {-kInfinity, -kInfinity, 1.0, 1.0}), true);
+  const auto y = softmax(x);
+  EXPECT_TRUE(same_bits(y.value(), tensor({2, 2}, {0.0, 0.0, 0.5, 0.5})));
+  y.backward(tensor({2, 2}, {1.0, 5.0, 1.0, 0.0}));
+  EXPECT_TENSOR_NEAR(x.grad(), tensor({2, 2}, {0.0, 0.0, 0.25, -0.25}), 0);
+}
+
 TEST(Softmax, OverOneElementIsConstant) {
   for (const double value : {0.3, -1e4}) {
     const Variable<double> x(tensor({2, 1}, {value, value}), true);

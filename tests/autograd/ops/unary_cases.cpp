@@ -24,6 +24,7 @@ OpCase elementwise(const char* op, const char* variant, double range, bool kink,
 std::vector<OpCase> unary_cases() {
   const auto relu_of = [](const auto& x) { return relu(x[0]); };
   const auto tanh_of = [](const auto& x) { return tanh(x[0]); };
+  const auto sigmoid_of = [](const auto& x) { return sigmoid(x[0]); };
   const auto silu_of = [](const auto& x) { return silu(x[0]); };
   const auto exact = [](const auto& x) { return gelu(x[0]); };
   const auto approximate = [](const auto& x) { return gelu(x[0], Gelu::tanh); };
@@ -32,6 +33,8 @@ std::vector<OpCase> unary_cases() {
       elementwise("relu", "extreme", 1e4, true, relu_of),
       elementwise("tanh", "", 3, false, tanh_of),
       elementwise("tanh", "extreme", 100, false, tanh_of),
+      elementwise("sigmoid", "", 3, false, sigmoid_of),
+      elementwise("sigmoid", "extreme", 100, false, sigmoid_of),
       elementwise("silu", "", 3, false, silu_of),
       elementwise("silu", "extreme", 100, false, silu_of),
       elementwise("gelu", "exact", 3, false, exact),

@@ -78,6 +78,14 @@ TEST(Silu, ValuesAndDerivatives) {
 }
 
 // G5: kinks and saturation, to the bit.
+TEST(Sigmoid, S4_15_ValuesAndDerivatives) {
+  const auto [y, dx] = value_and_derivative([](const auto& x) { return sigmoid(x); },
+                                            tensor({5}, {0, 1, -1, -kInfinity, kInfinity}));
+  const double p = 0.7310585786300049;  // of S3.7, 0.731059 and 0.268941
+  EXPECT_TENSOR_NEAR(y, tensor({5}, {0.5, p, 1 - p, 0, 1}), 1e-15);
+  EXPECT_TENSOR_NEAR(dx, tensor({5}, {0.25, p * (1 - p), p * (1 - p), 0, 0}), 1e-15);
+}
+
 TEST(Unary, G5_Kinks) {
   const auto [y, dx] = value_and_derivative([](const auto& x) { return relu(x); },
                                             tensor({5}, {0.0, -0.0, -2.0, 3.0, 1e-300}));
@@ -145,6 +153,7 @@ TEST(Unary, G4_FloatFollowsDouble) {
   };
   compare([](const auto& v) { return relu(v); });
   compare([](const auto& v) { return tanh(v); });
+  compare([](const auto& v) { return sigmoid(v); });
   compare([](const auto& v) { return silu(v); });
   compare([](const auto& v) { return gelu(v); });
   compare([](const auto& v) { return gelu(v, Gelu::tanh); });

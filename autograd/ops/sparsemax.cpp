@@ -1,0 +1,86 @@
+#include <algorithm>
+#include <cmath>
+
+#include <xgrad/autograd/op.hpp>
+#include <xgrad/autograd/ops.hpp>
+#include <xgrad/autograd/parallel.hpp>
+#include <xgrad/autograd/rows.hpp>
+#include <xgrad/autograd/scalar.hpp>
+
+namespace xgrad {
+
+namespace {
+
+using detail::Rows;
+
+// The tau at which sum_i max(x_i - tau, 0) is 1. Only elements within 1 of the largest can lie
+// above it; those below the tau of their own set are dropped until none is (Michelot 1986).
+template <class T>
+T threshold(const T* x, std::size_t n, T largest) {
+  T tau = T(-1);  // x and tau relative to the largest
+  for (std::size_t before = 0;;) {
+    T sum = 0;
+    std::size_t above = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      if (x[i] - largest > tau) sum += x[i] - largest, ++above;
+    }
+    if (above == before) return largest + tau;
+    tau = std::max(tau, (sum - T(1)) / T(above));  // it never falls, but for rounding
+    before = above;
+  }
+}
+
+template <class T>
+struct Sparsemax final : Op<T> {
+  const char* name() const override { return "sparsemax"; }
+
+  Value<T> forward(const Inputs<T>& x) override {
+    const Rows rows = detail::rows_of("sparsemax", x[0].shape());
+    y = make_value<T>(x[0].shape());
+    parallel_for(rows.count, rows.grain(), [&](std::size_t begin, std::size_t end) {
+      for (std::size_t row = begin; row < end; ++row) {
+        const T* in = x[0].data() + row * rows.width;
+        T* out = y->data() + row * rows.width;
+        const T largest = detail::row_max(in, rows.width);
+        const bool finite = std::isfinite(largest);
+        const T tau = finite ? threshold(in, rows.width, largest) : largest;
+        for (std::size_t i = 0; i < rows.width; ++i) out[i] = in[i] <= tau ? T(0) : in[i] - tau;
+      }
+    });
+    return y;
+  }
+
+  // Where y_i > 0, y_i = x_i - tau with tau = (sum of those x_j - 1) / their number, so
+  // dy_i/dx_j = delta_ij - 1 / number among them, and 0 elsewhere: dx = dy - their mean of dy.
+  void backward(Tensor<T> dy, Grads<T>& dx) const override {
+    const Rows rows = detail::rows_of("sparsemax", dy.shape());
+    parallel_for(rows.count, rows.grain(), [&](std::size_t begin, std::size_t end) {
+      for (std::size_t row = begin; row < end; ++row) {
+        const T* out = y->data() + row * rows.width;
+        T* d = dy.data() + row * rows.width;
+        const T number = detail::sum_terms<T>(
+            rows.width, [=](std::size_t i) { return out[i] > 0 ? T(1) : T(0); });
+        const T sum = detail::sum_terms<T>(rows.width,
+                                           [=](std::size_t i) { return out[i] > 0 ? d[i] : T(0); });
+        const T mean = number > 0 ? sum / number : T(0);
+#pragma omp simd
+        for (std::size_t i = 0; i < rows.width; ++i) d[i] = out[i] > 0 ? d[i] - mean : T(0);
+      }
+    });
+    dx.add(0, std::move(dy));
+  }
+
+  Value<T> y;
+};
+
+}  // namespace
+
+template <class T>
+Variable<T> sparsemax(const Variable<T>& x) {
+  return apply<T>(std::make_unique<Sparsemax<T>>(), {x});
+}
+
+#define XGRAD_INSTANTIATE(T) template Variable<T> sparsemax(const Variable<T>&);
+XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
+
+}  // namespace xgrad
