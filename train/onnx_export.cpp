@@ -23,8 +23,11 @@ const KnownModel kKnown = {{"kind", {"encoder"}},
                            {"final_norm", {}},
                            {"norm_eps", {}},
                            {"activation", {"gelu", "gelu_tanh", "relu", "silu"}},
-                           {"positions", {"none", "learned", "sinusoidal"}},
-                           {"pool", {"cls", "mean"}},
+                           {"positions",
+                            {"none", "learned", "learned_2d", "sinusoidal", "relative_index",
+                             "rotary"}},
+                           {"pool", {"cls", "mean", "max", "attention"}},
+                           {"input", {"embedding", "one_hot"}},
                            {"patch", {}},
                            {"qkv_bias", {}},
                            {"out_bias", {}},
@@ -36,8 +39,9 @@ std::string joined(const std::vector<std::string>& parts, const char* separator)
   return text;
 }
 
-void check_known(const Config& config) {
-  const std::vector<std::string> unknown = unknown_settings(config, kKnown);
+void check_known(const Config& config, const TaskShape& shape) {
+  std::vector<std::string> unknown = unknown_settings(config, kKnown);
+  if (shape.graph) unknown.push_back("a task of graphs");
   check<ConfigError>(unknown.empty(), "cannot be exported to ONNX: ", joined(unknown, ", "));
 }
 
@@ -52,7 +56,7 @@ void add_metadata(OnnxGraph& graph, const TaskShape& shape, const Checkpoint& we
 }  // namespace
 
 std::string to_onnx(const Config& config, const TaskShape& shape, const Checkpoint& weights) {
-  check_known(config);
+  check_known(config, shape);
   check<ConfigError>(shape.input != InputKind::vectors,
                      "cannot be exported to ONNX: a model that reads vectors");
   OnnxGraph graph(weights.parameters);

@@ -12,7 +12,7 @@ namespace xgrad {
 /// The model of a config with these weights, as opset 17 in float32:
 ///
 ///     ids (batch, length) int64 and mask (batch, length) bool, true for a token; or
-///     image (batch, H, W, C)
+///     vectors (batch, length, features) and mask; or image (batch, H, W, C)
 ///     -> logits (batch, length, classes) or (batch, classes)
 ///
 /// for any batch and length. Weights are initializers under their own names. As metadata: config,

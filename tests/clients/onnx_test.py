@@ -43,7 +43,13 @@ MODELS = {
     "no layers": ("reverse", "model.layers=0"),
     "mean": ("majority", "model.pool=mean"),
     "cls": ("majority", "model.pool=cls", "model.positions=sinusoidal"),
+    "max": ("majority", "model.pool=max", "model.positions=relative_index"),
+    "attention": ("majority", "model.pool=attention", "model.positions=rotary"),
+    "turned": ("reverse", "model.positions=rotary", "model.head_dim=6", "model.qkv_bias=true"),
+    "part of the way": ("majority", "model.pool=cls", "model.positions=relative_index"),
+    "one-hot": ("reverse", "model.input=one_hot"),
     "words": ("negation",),
+    "vectors": ("anomaly",),
     "of one length": ("modular_addition", "model.pool=mean"),
 }
 IMAGES = pathlib.Path("/usr/share/datasets/fashion-mnist")
@@ -78,7 +84,7 @@ class Onnx(CommandTest):
 
     def check_logits(self, path, reference):
         """In batches of 1, 7 and all; each row alone without its padding; with and without onnxruntime's rewriting."""
-        inputs = {n: reference[n] for n in ("ids", "mask", "image") if n in reference}
+        inputs = {n: reference[n] for n in ("ids", "mask", "image", "vectors") if n in reference}
         if "ids" in inputs:
             inputs["ids"] = inputs["ids"].astype(numpy.int64)
         expected = reference["logits"]
@@ -120,10 +126,21 @@ class Onnx(CommandTest):
     def test_images(self):
         if not IMAGES.exists():
             self.skipTest("dataset-fashion-mnist is not installed")
-        for pool in ("cls", "mean"):
-            path, reference = self.export(pool, "fashion_mnist", f"model.pool={pool}", "model.patch=7", steps=2)
+        for pool, positions in (("cls", "learned_2d"), ("mean", "learned_2d"), ("max", "relative_index"),
+                                ("attention", "rotary"), ("cls", "learned")):
+            path, reference = self.export(f"{pool}-{positions}", "fashion_mnist", f"model.pool={pool}", "model.patch=7",
+                                          f"model.positions={positions}", steps=2)
             self.assertEqual(axes(check(path).graph.input[0]), ["batch", 28, 28, 1])
             self.check_logits(path, reference)
+
+    def test_what_has_no_form_here_is_refused_by_name(self):
+        for task, setting, said in (("reverse", "model.kind=mlp", 'model.kind = "mlp"'), ("motif", "model.heads=2", "graphs")):
+            self.write("model.toml", SMALL.format(task=task, options="", steps=1))
+            self.xgrad("train", "model.toml", f"run.dir=run-{task}", "--quiet", setting)
+            done = self.xgrad("export", f"run-{task}", "--to", "onnx", "--out", "never.onnx", exit_code=2)
+            self.assertIn("cannot be exported to ONNX: ", done.stderr)
+            self.assertIn(said, done.stderr)
+        self.assertEqual(list(self.folder.glob("never*")), [])
 
     def test_the_file_names_everything(self):
         path, _ = self.export("words", "negation", "model.qkv_bias=true")

@@ -69,6 +69,7 @@ Files npz(const RunSource& source, const Checkpoint& weights) {
   }
   std::vector<std::string> unknown = unknown_settings(source.config, kCheckable);
   if (shape.input == InputKind::vectors) unknown.push_back("vectors as input");
+  if (shape.graph) unknown.push_back("graphs");
   if (shape.target != TargetKind::classes) unknown.push_back("targets that are no classes");
   if (unknown.empty()) {
     result.files.push_back({".check.py", kCheckNpz});

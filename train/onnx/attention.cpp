@@ -21,6 +21,30 @@ Value masked_softmax(Builder& b, const Value& scores) {
   return g("Where", {keep, p, g.scalar(0)});
 }
 
+// x (B, N, H, d): each pair of features (2i, 2i+1) turned by N's place, as rotary_embedding() does.
+Value rotary(Builder& b, const Value& x, std::int64_t heads, std::int64_t size) {
+  OnnxGraph& g = b.graph;
+  const std::size_t places = longest(b), pairs = std::size_t(size) / 2;
+  Tensor<float> cosines = empty<float>({places, 1, pairs, 1}), sines = cosines;
+  for (std::size_t n = 0; n < places; ++n) {
+    for (std::size_t i = 0; i < pairs; ++i) {
+      const double angle = double(n) * std::pow(10000.0, -2 * double(i) / double(size));
+      cosines(n, 0, i, 0) = float(std::cos(angle));
+      sines(n, 0, i, 0) = float(std::sin(angle));
+    }
+  }
+  const auto rows = [&](const Tensor<float>& table) {
+    return g("Slice", {g.tensor(table), g.integers({0}), extent(b, x, 1), g.integers({0})});
+  };
+  const Value c = rows(cosines), s = rows(sines);
+  const Value paired = g("Reshape", {x, g.integers({0, 0, heads, size / 2, 2})});
+  const std::vector<Value> p = g.split(paired, 4, {1, 1});
+  const Value first = g("Sub", {g("Mul", {p[0], c}), g("Mul", {p[1], s})});
+  const Value second = g("Add", {g("Mul", {p[0], s}), g("Mul", {p[1], c})});
+  const Value turned = g("Concat", {first, second}, {{"axis", std::int64_t{4}}});
+  return g("Reshape", {turned, g.integers({0, 0, heads, size})});
+}
+
 }  // namespace
 
 Value attention(Builder& b, const Value& x, const std::string& path) {
@@ -33,6 +57,9 @@ Value attention(Builder& b, const Value& x, const std::string& path) {
   std::vector<Value> parts = g.split(qkv, 2, {inner, inner, inner});
   for (Value& part : parts) {
     part = g("Reshape", {part, g.integers({0, 0, heads, size})});
+  }
+  if (b.config.model.positions == "rotary") {
+    for (const std::size_t i : {0, 1}) parts[i] = rotary(b, parts[i], heads, size);
   }
   const Value q = g("Transpose", {parts[0]}, {{"perm", Integers{0, 2, 1, 3}}});
   const Value k = g("Transpose", {parts[1]}, {{"perm", Integers{0, 2, 3, 1}}});

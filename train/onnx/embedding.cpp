@@ -30,14 +30,16 @@ Value input(Builder& b, const std::string& path) {
                                 {"batch", text(s.height), text(s.width), text(s.channels)});
     return linear(b, patches(b, image), path + ".patch.");
   }
-  const Value ids = g.input("ids", OnnxGraph::Type::i64, {"batch", "length"});
+  const bool vectors = s.input == InputKind::vectors;
+  const Value x = vectors ? g.input("vectors", OnnxGraph::Type::f32,
+                                    {"batch", "length", text(s.features)})
+                          : g.input("ids", OnnxGraph::Type::i64, {"batch", "length"});
   b.mask = g.input("mask", OnnxGraph::Type::boolean, {"batch", "length"});
-  return g("Gather", {g.weight(path + ".token.weight"), ids});
-}
-
-// A row of x's extent along an axis: (1)
-Value extent(Builder& b, const Value& x, std::int64_t axis) {
-  return b.graph("Shape", {x}, {{"start", axis}, {"end", axis + 1}});
+  if (vectors) return linear(b, x, path + ".vector.");
+  if (b.config.model.input == "embedding") return g("Gather", {g.weight(path + ".token.weight"), x});
+  // A one-hot vector times a matrix is one of its rows.
+  const Value rows = g("Transpose", {g.weight(path + ".one_hot.weight")}, {{"perm", Integers{1, 0}}});
+  return g("Add", {g("Gather", {rows, x}), g.weight(path + ".one_hot.bias")});
 }
 
 // In front of x (B, N, D) and of the mask.
@@ -57,17 +59,47 @@ Value with_class_token(Builder& b, const Value& x, const std::string& name) {
   return g("Concat", {tile(g.weight(name), {1, width}), x}, {along});
 }
 
-Value with_positions(Builder& b, const Value& x, const std::string& name) {
+// A vector for each row of patches and one for each column; zeros for a class token.
+Value grid(Builder& b, const std::string& path) {
+  OnnxGraph& g = b.graph;
+  const Value rows = g("Unsqueeze", {g.weight(path + ".row_weight"), g.integers({1})});
+  const Value columns = g("Unsqueeze", {g.weight(path + ".column_weight"), g.integers({0})});
+  const auto width = std::int64_t(b.config.model.width);
+  const Value all = g("Reshape", {g("Add", {rows, columns}), g.integers({-1, width})});
+  if (!g.has_weight("embedding.class_token")) return all;
+  const Value none = g.tensor(zeros<float>({1, b.config.model.width}));
+  return g("Concat", {none, all}, {{"axis", std::int64_t{0}}});
+}
+
+// (B, N, 2): i/n and (-1)^i of the tokens that the mask keeps, as relative_index() gives them.
+Value relative_places(Builder& b, const Value& x) {
+  OnnxGraph& g = b.graph;
+  const OnnxGraph::Attribute to_float = {"to", std::int64_t{1}};
+  const OnnxGraph::Attribute first = {"start", std::int64_t{0}}, end = {"end", std::int64_t{2}};
+  const Value kept = b.mask.empty() ? g("Expand", {g.scalar(1), g("Shape", {x}, {first, end})})
+                                    : g("Cast", {b.mask}, {to_float});
+  const Value place = g("Sub", {g("CumSum", {kept, g.integers({1})}), kept});
+  const Value count = g("ReduceSum", {kept, g.integers({1})});
+  const Value part = g("Div", {place, g("Max", {count, g.scalar(1)})});
+  const Value odd = g("Mod", {place, g.scalar(2)}, {{"fmod", std::int64_t{1}}});
+  const Value sign = g("Sub", {g.scalar(1), g("Mul", {odd, g.scalar(2)})});
+  const auto column = [&](const Value& y) {
+    return g("Unsqueeze", {g("Mul", {y, kept}), g.integers({2})});
+  };
+  return g("Concat", {column(part), column(sign)}, {{"axis", std::int64_t{2}}});
+}
+
+Value with_positions(Builder& b, const Value& x, const std::string& path) {
   OnnxGraph& g = b.graph;
   const std::string& kind = b.config.model.positions;
-  if (kind == "none") return x;
-  const TaskShape& s = b.shape;
-  const std::size_t side = b.config.model.patch;
-  const std::size_t longest =
-      1 + (s.input == InputKind::image ? s.height / side * (s.width / side) : s.max_length);
-  const Value table = kind == "learned"
-                          ? g.weight(name)
-                          : g.tensor(sinusoidal_positions<float>(longest, b.config.model.width));
+  if (kind == "none" || kind == "rotary") return x;
+  if (kind == "learned_2d") return g("Add", {x, grid(b, path)});
+  if (kind == "relative_index") {
+    return g("Add", {x, linear(b, relative_places(b, x), path + ".")});
+  }
+  const Value table = kind == "learned" ? g.weight(path + ".weight")
+                                        : g.tensor(sinusoidal_positions<float>(
+                                              longest(b), b.config.model.width));
   const Value rows = g("Slice", {table, g.integers({0}), extent(b, x, 1), g.integers({0})});
   return g("Add", {x, rows});
 }
@@ -78,23 +110,18 @@ Value embedding(Builder& b, const std::string& path) {
   Value x = input(b, path);
   const std::string class_token = path + ".class_token";
   if (b.graph.has_weight(class_token)) x = with_class_token(b, x, class_token);
-  return with_positions(b, x, path + ".position.weight");
+  return with_positions(b, x, path + ".position");
 }
 
-Value pooling(Builder& b, const Value& x) {
-  OnnxGraph& g = b.graph;
-  if (b.shape.output == OutputKind::tokens) return x;
-  if (b.config.model.pool == "cls") {
-    return g("Squeeze",
-             {g("Slice", {x, g.integers({0}), g.integers({1}), g.integers({1})}), g.integers({1})});
-  }
-  const OnnxGraph::Attribute drop = {"keepdims", std::int64_t{0}};
-  if (b.mask.empty()) return g("ReduceMean", {x}, {{"axes", Integers{1}}, drop});
-  const OnnxGraph::Attribute to_float = {"to", std::int64_t{1}};
-  const Value keep = g("Unsqueeze", {g("Cast", {b.mask}, {to_float}), g.integers({2})});
-  const Value sum = g("ReduceSum", {g("Mul", {x, keep}), g.integers({1})}, {drop});
-  const Value count = g("ReduceSum", {keep, g.integers({1})}, {drop});
-  return g("Div", {sum, g("Max", {count, g.scalar(1)})});
+std::size_t longest(const Builder& b) {
+  const TaskShape& s = b.shape;
+  const std::size_t side = b.config.model.patch;
+  const bool image = s.input == InputKind::image;
+  return 1 + (image ? s.height / side * (s.width / side) : s.max_length);
+}
+
+Value extent(Builder& b, const Value& x, std::int64_t axis) {
+  return b.graph("Shape", {x}, {{"start", axis}, {"end", axis + 1}});
 }
 
 }  // namespace xgrad::onnx_export

@@ -34,6 +34,11 @@ Value mlp(Builder& b, const Value& x, const std::string& path);
 Value attention(Builder& b, const Value& x, const std::string& path);
 Value encoder(Builder& b, Value x, const std::string& path);
 
+/// The most tokens that there may be, with a class token.
+std::size_t longest(const Builder& b);
+/// The extent of x along an axis, as a list of one.
+Value extent(Builder& b, const Value& x, std::int64_t axis);
+
 /// Declares the model's inputs; gives (B, N, D), and the mask with a true for the class token.
 Value embedding(Builder& b, const std::string& path);
 /// (B, N, D) -> (B, D) for sequence outputs, x itself for token outputs.
