@@ -85,8 +85,9 @@ std::vector<std::shared_ptr<Node<T>>> reachable(const std::shared_ptr<Node<T>>& 
 
 template <class T>
 OpCall describe(const char* name, const Variable<T>* inputs, std::size_t count,
-                const Value<T>& result) {
+                const Value<T>& result, const Node<T>* node) {
   OpCall call{name, OpCall::Kind::forward, sizeof(T), {}, {result.get(), result->shape(), false}};
+  if (node) call.node = node->id;
   for (const Variable<T>* x = inputs; x != inputs + count; ++x) {
     call.inputs.push_back(x->defined()
                               ? Operand{x->shared_value().get(), x->shape(), x->requires_grad()}
@@ -98,8 +99,11 @@ OpCall describe(const char* name, const Variable<T>* inputs, std::size_t count,
 template <class T>
 OpCall describe_backward(const Node<T>& node) {
   OpCall call{node.name, OpCall::Kind::backward, sizeof(T), {}, {nullptr, node.shape, true}};
+  call.node = node.id;
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-    call.inputs.push_back({nullptr, node.input_shapes[i], node.inputs[i] != nullptr});
+    const Node<T>* input = node.inputs[i].get();
+    const void* gradient = input && input->has_grad ? &input->grad : nullptr;
+    call.inputs.push_back({gradient, node.input_shapes[i], input != nullptr});
   }
   return call;
 }
@@ -161,16 +165,9 @@ typename Grads<T>::Target Grads<T>::target(std::size_t i) {
 }
 
 template <class T>
-static Variable<T> apply(std::unique_ptr<Op<T>> op, const Variable<T>* inputs, std::size_t count) {
-  OpObserver* const observer = op_observer();
-  if (observer) observer->begin(op->name());
-  Value<T> value = op->forward(Inputs<T>(inputs, count));
-  if (observer) observer->end(describe(op->name(), inputs, count, value));
-  const bool wanted =
-      std::any_of(inputs, inputs + count, [](const Variable<T>& x) { return x.requires_grad(); });
-  if (!wanted || !recording) return Variable<T>(std::move(value), nullptr);
-
-  auto node = std::make_shared<Node<T>>(op->name(), value->shape());
+static std::shared_ptr<Node<T>> record(std::unique_ptr<Op<T>> op, const Variable<T>* inputs,
+                                       std::size_t count, const Shape& shape) {
+  auto node = std::make_shared<Node<T>>(op->name(), shape);
   node->inputs.reserve(count);
   node->input_shapes.reserve(count);
   for (std::size_t i = 0; i < count; ++i) {
@@ -178,6 +175,20 @@ static Variable<T> apply(std::unique_ptr<Op<T>> op, const Variable<T>* inputs, s
     node->input_shapes.push_back(inputs[i].defined() ? inputs[i].shape() : Shape{});
   }
   node->op = std::move(op);
+  return node;
+}
+
+template <class T>
+static Variable<T> apply(std::unique_ptr<Op<T>> op, const Variable<T>* inputs, std::size_t count) {
+  OpObserver* const observer = op_observer();
+  const char* const name = op->name();
+  if (observer) observer->begin(name);
+  Value<T> value = op->forward(Inputs<T>(inputs, count));
+  const bool wanted =
+      std::any_of(inputs, inputs + count, [](const Variable<T>& x) { return x.requires_grad(); });
+  std::shared_ptr<Node<T>> node;
+  if (wanted && recording) node = record(std::move(op), inputs, count, value->shape());
+  if (observer) observer->end(describe(name, inputs, count, value, node.get()));
   return Variable<T>(std::move(value), std::move(node));
 }
 

@@ -1,6 +1,7 @@
 // OpObserver: who is told of every op that runs, for summaries and profiles.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include <xgrad/autograd/tensor.hpp>
@@ -9,7 +10,8 @@ namespace xgrad {
 
 /// A tensor as an observer sees it.
 struct Operand {
-  const void* value = nullptr;  ///< which one: Variable::shared_value().get(); null: left out
+  const void* value = nullptr;  ///< which one: Variable::shared_value().get(); null: left out. Of
+                                ///< backward, where a gradient has come to: the Tensor that sums it
   Shape shape = {};
   bool gradient = false;  ///< whether its gradient is wanted
 };
@@ -19,9 +21,10 @@ struct OpCall {
   enum class Kind { forward, backward, region };
   const char* name;  ///< a string literal
   Kind kind = Kind::region;
-  std::size_t scalar = 0;            ///< bytes of an element
-  std::vector<Operand> inputs = {};  ///< of backward: shapes only
+  std::size_t scalar = 0;  ///< bytes of an element
+  std::vector<Operand> inputs = {};
   Operand result = {};
+  std::uint64_t node = 0;  ///< what backward knows a forward by; 0: nothing was recorded
 };
 
 /// Told before and after each call on its thread. Calls do not overlap, except that regions may

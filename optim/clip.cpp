@@ -4,6 +4,8 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <limits>
+#include <type_traits>
 
 #include <xgrad/autograd/parallel.hpp>
 #include <xgrad/autograd/scalar.hpp>
@@ -40,6 +42,27 @@ double global_norm(const Parameters<T>& parameters) {
   return std::sqrt(total);
 }
 
+template <class T>
+static bool all_finite(const T* x, std::size_t n) {
+  using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+  const Bits exponent = std::bit_cast<Bits>(std::numeric_limits<T>::infinity());
+  Bits found = 0;
+#pragma omp simd reduction(| : found)
+  for (std::size_t i = 0; i < n; ++i) {
+    found |= Bits((std::bit_cast<Bits>(x[i]) & exponent) == exponent);
+  }
+  return found == 0;
+}
+
+template <class T>
+const Parameter<T>* first_not_finite(const Parameters<T>& parameters) {
+  for (const Parameter<T>& p : parameters) {
+    const Tensor<T>& x = p.variable.value();
+    if (!all_finite(x.data(), x.size())) return &p;
+  }
+  return nullptr;
+}
+
 double clip_factor(double norm, double max_norm) {
   return max_norm == 0 ? 1.0 : std::min(1.0, max_norm / (norm + 1e-6));
 }
@@ -49,7 +72,9 @@ bool is_finite_bits(double x) {
   return (std::bit_cast<std::uint64_t>(x) & kExponent) != kExponent;
 }
 
-#define XGRAD_INSTANTIATE(T) template double global_norm(const Parameters<T>&);
+#define XGRAD_INSTANTIATE(T)                         \
+  template double global_norm(const Parameters<T>&); \
+  template const Parameter<T>* first_not_finite(const Parameters<T>&);
 XGRAD_FOR_EACH_TRAINING_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

@@ -16,6 +16,11 @@ double global_norm(const Parameters<T>& parameters);
 /// means no clipping.
 double clip_factor(double norm, double max_norm);
 
+/// The first parameter with a value that is infinite or NaN; nullptr when there is none. Reads the
+/// bits.
+template <class T>
+const Parameter<T>* first_not_finite(const Parameters<T>& parameters);
+
 /// Whether x is neither infinite nor NaN. Reads the bits, so no compiler flag can remove it.
 bool is_finite_bits(double x);
 

@@ -51,6 +51,11 @@ std::size_t count(const std::vector<NamedTensor>& tensors) {
   return numbers;
 }
 
+CheckpointKind kind_of(const Checkpoint& checkpoint) {
+  return checkpoint.state.contains("fault") ? CheckpointKind::failed_step
+                                            : CheckpointKind::checkpoint;
+}
+
 template <class Value>
 const Value& state_value(const Checkpoint& checkpoint, const std::string& name) {
   const auto found = checkpoint.state.find(name);

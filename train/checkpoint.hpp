@@ -42,15 +42,22 @@ std::size_t count(const std::vector<NamedTensor>& tensors);
 template <class Value>
 const Value& state_value(const Checkpoint& checkpoint, const std::string& name);
 
+/// What a file holds: what a run goes on from, or a step that failed (failed_step.hpp), which may
+/// hold numbers that are not finite and has the state "fault".
+enum class CheckpointKind { checkpoint, failed_step };
+CheckpointKind kind_of(const Checkpoint& checkpoint);
+
 /// The sealed HDF5 image: identical checkpoints give identical bytes. docs/checkpoint-format.md
 /// describes it.
 ///
 /// Throws CheckpointError on a name that the format cannot hold, NumericError on a tensor that is
-/// not finite and on a NaN in the state: what would not load is not written.
+/// not finite (but for a failed step) and on a NaN in the state: what would not load is not
+/// written.
 std::string to_hdf5(const Checkpoint& checkpoint);
 /// Throws CheckpointError, with `origin` in the message, unless seal, structure and values are what
-/// to_hdf5 writes.
-Checkpoint from_hdf5(std::string_view bytes, const std::string& origin);
+/// to_hdf5 writes, and of this kind.
+Checkpoint from_hdf5(std::string_view bytes, const std::string& origin,
+                     CheckpointKind kind = CheckpointKind::checkpoint);
 
 /// Reads and checks a file. Throws IoError or CheckpointError.
 Checkpoint load_checkpoint(const std::string& path);

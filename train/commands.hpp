@@ -2,6 +2,7 @@
 // and throws what main() turns into one.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -94,6 +95,21 @@ struct ExportArguments {
 std::vector<std::string> export_formats();
 /// Writes the weights, for other programs, as a new file; for some formats with more files beside.
 int export_weights(const ExportArguments& arguments);
+
+struct VerifyResumeArguments {
+  std::string config;
+  std::vector<std::string> overrides;
+  std::uint64_t at = 0;  ///< the step to stop at; 0: half of the run
+  bool quiet = false;
+};
+/// Trains a config without a stop and with one, and compares what is left; 1 when it differs.
+int verify_resume(const VerifyResumeArguments& arguments);
+
+/// What differs between two checkpoints or runs; 1 when something does.
+int diff(const std::string& first, const std::string& second);
+
+/// Runs a failed step op by op beside the same in more precision; 1 when an op leaves its band.
+int replay(const std::string& file);
 
 int verify(const std::vector<std::string>& files);
 int config(const std::string& key);

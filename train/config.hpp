@@ -86,10 +86,12 @@ struct TrainConfig {
   double huber_delta = 1.0;
   double label_smoothing = 0.0;
   std::uint64_t seed = 1;
-  double ema = 0.0;            ///< decay of the weights' mean; 0: none
-  std::uint64_t patience = 0;  ///< evaluations without a better validation loss; 0: no end
-  double max_seconds = 0.0;    ///< 0: no limit
-  int threads = 0;             ///< 0: all cores
+  double ema = 0.0;               ///< decay of the weights' mean; 0: none
+  std::uint64_t patience = 0;     ///< evaluations without a better validation loss; 0: no end
+  std::string on_spike = "stop";  ///< stop, skip, rollback
+  double spike = 0.0;             ///< a gradient norm so many times its mean is a spike; 0: none is
+  double max_seconds = 0.0;       ///< 0: no limit
+  int threads = 0;                ///< 0: all cores
   std::uint64_t evaluate_every =
       0;                         ///< steps; 0: at the end of each epoch, or every tenth of the run
   std::uint64_t save_every = 0;  ///< steps; 0: with each evaluation

@@ -279,6 +279,13 @@ Keys train_keys() {
       key("patience", &T::patience,
           "Evaluations without a better validation loss that end the run; 0: none do.",
           between(0, kMany)),
+      key("on_spike", &T::on_spike,
+          "When a loss or gradient is not finite, or a spike: end the run, pass over the step, or "
+          "go back to the last save and on with the next batches.",
+          {"stop", "skip", "rollback"}),
+      key("spike", &T::spike,
+          "A gradient norm so many times its running mean is a spike; 0: only what is not finite.",
+          at_least(0)),
       execution(key("max_seconds", &T::max_seconds,
                     "Seconds after which the run saves and stops, as by a signal; 0: no limit.",
                     at_least(0))),

@@ -41,8 +41,9 @@ struct Arguments {
   commands::ReportArguments report;
   commands::InspectArguments inspect;
   commands::ExportArguments export_weights;
+  commands::VerifyResumeArguments verify_resume;
   std::vector<std::string> files;
-  std::string key, task;
+  std::string key, task, first, second, failed;
 };
 
 constexpr const char* kOverrides = "KEY=VALUE in the config's own grammar, as optim.lr=3e-4";
@@ -148,6 +149,26 @@ void define_use(CLI::App& app, Arguments& a, int& code) {
   verify->callback([&] { code = commands::verify(a.files); });
 }
 
+void define_proofs(CLI::App& app, Arguments& a, int& code) {
+  CLI::App* resume = app.add_subcommand(
+      "verify-resume", "Prove that a config's run goes on to the bit after a stop");
+  resume->add_option("config", a.verify_resume.config, "a TOML file")->required();
+  resume->add_option("overrides", a.verify_resume.overrides, kOverrides);
+  resume->add_option("--at", a.verify_resume.at, "the step to stop at; else half of the run");
+  resume->add_flag("-q,--quiet", a.verify_resume.quiet, "show results only");
+  resume->callback([&] { code = commands::verify_resume(a.verify_resume); });
+
+  CLI::App* diff = app.add_subcommand("diff", "What differs between two runs or checkpoints");
+  diff->add_option("first", a.first, kRun)->required();
+  diff->add_option("second", a.second, kRun)->required();
+  diff->callback([&] { code = commands::diff(a.first, a.second); });
+
+  CLI::App* replay =
+      app.add_subcommand("replay", "Run a failed step op by op, beside more precision");
+  replay->add_option("file", a.failed, "fault-*.h5 in a run directory")->required();
+  replay->callback([&] { code = commands::replay(a.failed); });
+}
+
 void define_catalogue(CLI::App& app, Arguments& a, int& code) {
   CLI::App* config = app.add_subcommand("config", "Explain the keys of a config");
   config->add_option("key", a.key, "a key or a section");
@@ -181,6 +202,7 @@ int run(int argc, char** argv) {
   define_training(app, arguments, code);
   define_study(app, arguments, code);
   define_use(app, arguments, code);
+  define_proofs(app, arguments, code);
   define_catalogue(app, arguments, code);
   require_known_command(app, argc, argv);
   try {

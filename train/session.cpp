@@ -8,8 +8,10 @@
 #include <filesystem>
 #include <functional>
 
+#include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/parallel.hpp>
 #include <xgrad/train/console.hpp>
+#include <xgrad/train/failed_step.hpp>
 #include <xgrad/train/metrics_log.hpp>
 #include <xgrad/train/publish.hpp>
 #include <xgrad/train/report/record.hpp>
@@ -33,12 +35,14 @@ class Recorder final : public TrainerHooks {
  public:
   /// `histograms` shows the weights and gradients of a step on the board.
   Recorder(const Config& config, const RunDirectory& run, std::uint64_t total, Console& console,
-           Signals& signals, TensorBoard& board, std::function<void(std::uint64_t)> histograms)
+           Signals& signals, std::uint64_t stop_at, TensorBoard& board,
+           std::function<void(std::uint64_t)> histograms)
       : config_(config),
         run_(run),
         total_(total),
         console_(console),
         signals_(signals),
+        stop_at_(stop_at),
         board_(board),
         histograms_(std::move(histograms)) {}
 
@@ -70,7 +74,30 @@ class Recorder final : public TrainerHooks {
           std::uint64_t(state_value<std::int64_t>(checkpoint, "best_step")));
   }
 
-  bool stop() override { return stop_signal() != 0; }
+  void on_spike(const StepReport& report, std::uint64_t step) override {
+    const std::string line =
+        fmt::format("step {}: {}; nothing was updated, {} {}", report.step, report.fault,
+                    step < report.step ? "back to step" : "on after step", step);
+    console_.line(line);
+    run_.append("log.txt", line);
+    run_.cut_back("metrics.jsonl", step);
+    run_.cut_back("timing.jsonl", step);
+  }
+
+  // The fault is what counts, even where its file cannot be written.
+  void on_fault(const Checkpoint& failed) override {
+    const std::string name = failed_step_name(failed.step), path = run_.path() + "/" + name;
+    try {
+      if (!std::filesystem::exists(path)) publish(run_.path(), name, to_hdf5(failed));
+      fault_ = fmt::format("\n  kept as {}; `xgrad replay` runs it op by op", path);
+    } catch (const Error& error) {
+      fault_ = fmt::format("\n  and could not be kept: {}", error.what());
+    }
+  }
+  /// Where the step was kept that ended the run.
+  const std::string& fault() const { return fault_; }
+
+  bool stop() override { return stop_signal() != 0 || (stop_at_ > 0 && shown_.step >= stop_at_); }
   /// The signal that asked to stop, SIGALRM when the time is over; 0: none.
   int stop_signal() const {
     const bool late = config_.train.max_seconds > 0 && elapsed() >= config_.train.max_seconds;
@@ -91,6 +118,8 @@ class Recorder final : public TrainerHooks {
   std::uint64_t total_;
   Console& console_;
   Signals& signals_;
+  std::uint64_t stop_at_;
+  std::string fault_;
   TensorBoard& board_;
   std::function<void(std::uint64_t)> histograms_;
   Clock::time_point start_ = Clock::now();
@@ -158,10 +187,18 @@ void leave_report(const RunDirectory& run, Console& console) {
   }
 }
 
+// A message about a failed step tells where it was kept.
+template <class T>
+void train(Trainer<T>& trainer, Recorder& recorder) try {
+  trainer.run(recorder);
+} catch (const NumericError& error) {
+  throw NumericError(error.what() + recorder.fault());
+}
+
 template <class T>
 void train(Trainer<T>& trainer, Recorder& recorder, const RunDirectory& run, Console& console) {
   try {
-    trainer.run(recorder);
+    train(trainer, recorder);
   } catch (const std::exception& error) {
     run.append("log.txt", failure_line(error.what()));
     leave_report(run, console);
@@ -178,7 +215,7 @@ Outcome work(const Config& config, Trainer<T>& trainer, const RunDirectory& run,
   set_aside_damaged(run, trainer.step(), console);
   show_plan(console, config, trainer, run);
   TensorBoard board(config, run.path(), trainer.step());
-  Recorder recorder(config, run, trainer.total_steps(), console, signals, board,
+  Recorder recorder(config, run, trainer.total_steps(), console, signals, options.stop_at, board,
                     [&](std::uint64_t step) { board.histograms(step, trainer.parameters()); });
   const Clock::time_point before = Clock::now();
   train(trainer, recorder, run, console);

@@ -23,6 +23,7 @@ struct Outcome {
 
 struct SessionOptions {
   bool quiet = false;
+  std::uint64_t stop_at = 0;  ///< saves and stops at this step, as by a signal; 0: goes on
 };
 
 /// A new run: everything that can be wrong with the config is found before the directory is made.

@@ -112,6 +112,7 @@ Trainer<T>::Trainer(const Config& config, const Checkpoint* checkpoint)
       schedule_(Schedule::shape(config.schedule.name), config.optim.lr, total_steps_,
                 config.schedule.warmup, settings(config.schedule)),
       plateau_(make_plateau(config.schedule)),
+      spikes_(config.train.spike),
       best_loss_(std::numeric_limits<double>::infinity()) {
   check<ConfigError>(std::any_of(parameters_.begin(), parameters_.end(),
                                  [](const Parameter<T>& p) { return p.variable.requires_grad(); }),
@@ -125,14 +126,30 @@ Trainer<T>::Trainer(const Config& config, const Checkpoint* checkpoint)
 
 template <class T>
 void Trainer<T>::run(TrainerHooks& hooks) {
+  if (config_.train.on_spike == "rollback") saved_ = capture();
   while (!finished()) {
-    hooks.on_step(train_step());
+    const StepReport report = try_step();
+    if (report.fault.empty()) {
+      hooks.on_step(report);
+    } else if (!get_over(report, hooks)) {
+      fail(report, hooks);
+    } else if (step_ < report.step) {
+      continue;  // gone back to what is saved and evaluated already
+    }
     if (finished() || step_ % evaluate_every_ == 0) validate(hooks);
     const bool stop = hooks.stop();
     const bool asked = hooks.take_save();
-    if (finished() || stop || asked || step_ % save_every_ == 0) hooks.on_checkpoint(capture());
+    if (finished() || stop || asked || step_ % save_every_ == 0) save(hooks);
     if (stop) return;
   }
+}
+
+template <class T>
+void Trainer<T>::save(TrainerHooks& hooks) {
+  if (config_.train.on_spike != "rollback") return hooks.on_checkpoint(capture());
+  spikes_in_a_row_ = 0;
+  saved_ = capture();
+  hooks.on_checkpoint(*saved_);
 }
 
 template <class T>
@@ -158,17 +175,44 @@ std::pair<Variable<T>, Variable<T>> Trainer<T>::forward(const ModelInput<T>& inp
 
 template <class T>
 StepReport Trainer<T>::train_step(std::optional<double> lr) {
-  const std::vector<Batch> batches = held_.empty() ? next_batches() : held_;  // one logical batch
-  double targets = 0;
-  for (const Batch& batch : batches) targets += double(count_targets(batch));
+  const StepReport report = try_step(lr);
+  TrainerHooks nobody;
+  if (!report.fault.empty()) fail(report, nobody);
+  return report;
+}
+
+template <class T>
+StepReport Trainer<T>::try_step(std::optional<double> lr) {
+  before_ = loader_.state();
+  batches_ = held_.empty() ? next_batches() : held_;  // one logical batch
   StepReport report;
   report.step = step_ + 1;
   report.lr = lr ? *lr : schedule_(step_) * (plateau_ ? plateau_->factor() : 1.0);
-  const bool log = report.step % config_.log_every == 0;
+  report.fault = fault_of_parameters();
+  if (!report.fault.empty()) return report;
+  run_batches(report);
 
+  const Region region("update");
+  report.grad_norm = global_norm(parameters_);
+  report.fault = fault_of(report);
+  if (!report.fault.empty()) return report;
+  optimizer_->step(report.lr, clip_factor(report.grad_norm, config_.train.clip));
+  if (ema_) ema_->update();
+  spikes_.observe(report.grad_norm);
+  if (config_.train.on_spike == "skip") spikes_in_a_row_ = 0;
+  ++step_;
+  return report;
+}
+
+// Forward and backward of all micro-batches; gradients add up in the parameters.
+template <class T>
+void Trainer<T>::run_batches(StepReport& report) {
+  double targets = 0;
+  for (const Batch& batch : batches_) targets += double(count_targets(batch));
+  const bool log = report.step % config_.log_every == 0;
   parameters_.zero_grad();
   Context context{true, Rng(config_.train.seed) / "dropout" / step_, 0};
-  for (const Batch& batch : batches) {
+  for (const Batch& batch : batches_) {
     const BatchInput<T> input(batch);
     const auto [logits, loss] = forward(input.input(), batch, context, targets);
     {
@@ -180,17 +224,6 @@ StepReport Trainer<T>::train_step(std::optional<double> lr) {
     if (log) report.metrics.add(logits.value(), batch, objective_);
     context.first_sample += std::uint32_t(batch.size);
   }
-
-  const Region region("update");
-  report.grad_norm = global_norm(parameters_);
-  check<NumericError>(is_finite_bits(report.loss), "step ", report.step, ": the loss is ",
-                      report.loss, "; nothing was updated");
-  check<NumericError>(is_finite_bits(report.grad_norm), "step ", report.step,
-                      ": the gradient norm is ", report.grad_norm, "; nothing was updated");
-  optimizer_->step(report.lr, clip_factor(report.grad_norm, config_.train.clip));
-  if (ema_) ema_->update();
-  ++step_;
-  return report;
 }
 
 template <class T>
@@ -231,6 +264,13 @@ Checkpoint Trainer<T>::capture() const {
       checkpoint.optimizer.push_back({s.name, s.tensor});
     }
   }
+  if (spikes_.watches()) {
+    checkpoint.state["spike_mean"] = spikes_.state().mean;
+    checkpoint.state["spike_count"] = std::int64_t(spikes_.state().count);
+  }
+  if (config_.train.on_spike == "skip") {
+    checkpoint.state["spikes_in_a_row"] = std::int64_t(spikes_in_a_row_);
+  }
   if (config_.train.patience > 0) {
     checkpoint.state["bad_evaluations"] = std::int64_t(bad_evaluations_);
   }
@@ -261,6 +301,11 @@ void Trainer<T>::restore(const Checkpoint& checkpoint) {
   // A run that is resumed with these allowed to change has none of them yet.
   const auto has = [&](const char* name) { return checkpoint.state.contains(name); };
   const std::uint64_t bad_evaluations = has("bad_evaluations") ? integer("bad_evaluations") : 0;
+  const std::uint64_t in_a_row = has("spikes_in_a_row") ? integer("spikes_in_a_row") : 0;
+  SpikeGuard::State spikes;
+  if (has("spike_mean")) {
+    spikes = {state_value<double>(checkpoint, "spike_mean"), integer("spike_count")};
+  }
   Plateau::State plateau;
   if (has("plateau_factor")) {
     plateau = {state_value<double>(checkpoint, "plateau_factor"),
@@ -269,6 +314,8 @@ void Trainer<T>::restore(const Checkpoint& checkpoint) {
   xgrad::restore(checkpoint, parameters_, *optimizer_, ema_.get());  // all or nothing
   if (plateau_) plateau_->restore(plateau);
   bad_evaluations_ = bad_evaluations;
+  spikes_.restore(spikes);
+  spikes_in_a_row_ = in_a_row;
   optimizer_->set_steps(optimizer_steps);
   loader_.restore(loader);
   best_step_ = best_step;

@@ -11,6 +11,7 @@
 #include <xgrad/optim/optimizer.hpp>
 #include <xgrad/optim/plateau.hpp>
 #include <xgrad/optim/schedule.hpp>
+#include <xgrad/optim/spikes.hpp>
 #include <xgrad/train/build.hpp>
 #include <xgrad/train/checkpoint.hpp>
 #include <xgrad/train/init_from.hpp>
@@ -26,6 +27,7 @@ struct StepReport {
   double grad_norm = 0;    ///< before clipping
   std::size_t tokens = 0;  ///< tokens or vectors read, padding not counted; of images, the images
   Metrics metrics;         ///< of the step's batch; filled on every log.every-th step
+  std::string fault;       ///< why nothing was updated; empty when something was
 };
 
 /// Who watches a run, and may end it.
@@ -35,6 +37,10 @@ class TrainerHooks {
   virtual void on_step(const StepReport&) {}
   virtual void on_evaluation(std::uint64_t /*step*/, const Metrics& /*validation*/) {}
   virtual void on_checkpoint(const Checkpoint&) {}
+  /// A step failed that [train] on_spike passes over; the run goes on behind `step`.
+  virtual void on_spike(const StepReport&, std::uint64_t /*step*/) {}
+  /// A step failed and ends the run; see failed_step.hpp.
+  virtual void on_fault(const Checkpoint& /*failed*/) {}
   virtual bool stop() { return false; }
   virtual bool take_save() { return false; }
 };
@@ -74,8 +80,9 @@ class Trainer {
   Checkpoint capture() const;
 
   /// Trains to the last step, or until hooks.stop(). Saves as the config says, at the end, and when
-  /// stopped. Throws NumericError when the loss or a gradient is not finite; the parameters are
-  /// then those of the step before.
+  /// stopped. Throws NumericError when a parameter, the loss or a gradient is not finite, unless
+  /// [train] on_spike says otherwise; the parameters are then those of the step before, and the
+  /// message names the first op whose output or gradient is not finite, found by a second run.
   void run(TrainerHooks& hooks);
 
   /// One step, at `lr` instead of the schedule's when given. Throws NumericError as run() does.
@@ -106,7 +113,16 @@ class Trainer {
   // Logits and loss; `targets` is what the loss of the logical batch is divided by.
   std::pair<Variable<T>, Variable<T>> forward(const ModelInput<T>& input, const Batch& batch,
                                               const Context& context, double targets) const;
+  StepReport try_step(std::optional<double> lr = {});
+  void run_batches(StepReport& report);
   void validate(TrainerHooks& hooks);
+  void save(TrainerHooks& hooks);
+  std::string fault_of_parameters() const;
+  std::string fault_of(const StepReport& report) const;
+  std::string locate();
+  [[noreturn]] void fail(const StepReport& report, TrainerHooks& hooks);
+  // Whether the run goes on, one step later or at the last save.
+  bool get_over(const StepReport& report, TrainerHooks& hooks);
 
   Config config_;
   std::unique_ptr<Task> task_;
@@ -119,11 +135,16 @@ class Trainer {
   std::unique_ptr<Ema<T>> ema_;  // null: none is kept
   Loader loader_;
   std::vector<Batch> held_;
+  std::vector<Batch> batches_;  // of the step at hand
+  LoaderState before_;          // of that step
   std::uint64_t total_steps_;
   std::uint64_t evaluate_every_;
   std::uint64_t save_every_;
   Schedule schedule_;
   std::optional<Plateau> plateau_;
+  SpikeGuard spikes_;
+  std::uint64_t spikes_in_a_row_ = 0;
+  std::optional<Checkpoint> saved_;  // what on_spike = "rollback" goes back to
   std::uint64_t step_ = 0;
   double best_loss_;
   std::uint64_t best_step_ = 0;

@@ -59,6 +59,7 @@ std::size_t bytes_of(const std::vector<NamedTensor>& tensors) {
 
 void check_content(const Checkpoint& checkpoint) {
   for (const auto* tensors : {&checkpoint.parameters, &checkpoint.optimizer}) {
+    if (kind_of(checkpoint) == CheckpointKind::failed_step) continue;
     for (const NamedTensor& t : *tensors) check_finite<NumericError>(t.name, t.tensor);
   }
   check_text("the config", checkpoint.config);
@@ -158,11 +159,13 @@ const Hdf5Dataset& dataset_at(const Hdf5Objects& objects, const std::string& pat
 
 std::vector<NamedTensor> read_tensors(const Hdf5Objects& objects,
                                       const std::vector<std::string>& names,
-                                      std::string (*path_of)(const std::string&)) {
+                                      std::string (*path_of)(const std::string&),
+                                      CheckpointKind kind) {
   std::vector<NamedTensor> tensors;
   for (const std::string& name : names) {
     const std::string path = path_of(name);
     tensors.push_back({name, dataset_at(objects, path).tensor()});
+    if (kind == CheckpointKind::failed_step) continue;
     check_finite<CheckpointError>(path, tensors.back().tensor);
   }
   return tensors;
@@ -179,7 +182,7 @@ std::map<std::string, StateValue> read_state(const Hdf5Objects& objects) {
   return state;
 }
 
-Checkpoint read_image(const Sealed& sealed) {
+Checkpoint read_image(const Sealed& sealed, CheckpointKind kind) {
   const Hdf5Objects objects = read_hdf5(sealed.payload);
   const auto parameters = split_lines(dataset_at(objects, kParameterNames).text());
   const auto optimizer = split_lines(dataset_at(objects, kOptimizerNames).text());
@@ -191,8 +194,13 @@ Checkpoint read_image(const Sealed& sealed) {
                          ", but the seal says ", sealed.step);
   checkpoint.config = dataset_at(objects, kConfig).text();
   checkpoint.state = read_state(objects);
-  checkpoint.parameters = read_tensors(objects, parameters, parameter_path);
-  checkpoint.optimizer = read_tensors(objects, optimizer, optimizer_path);
+  const bool failed = kind_of(checkpoint) == CheckpointKind::failed_step;
+  check<CheckpointError>(!failed || kind == CheckpointKind::failed_step,
+                         "holds a step that failed, not a checkpoint; `xgrad replay` runs it");
+  check<CheckpointError>(failed || kind == CheckpointKind::checkpoint,
+                         "is a checkpoint, not a step that failed");
+  checkpoint.parameters = read_tensors(objects, parameters, parameter_path, kind);
+  checkpoint.optimizer = read_tensors(objects, optimizer, optimizer_path, kind);
   return checkpoint;
 }
 
@@ -208,8 +216,8 @@ std::string to_hdf5(const Checkpoint& checkpoint) try {
   detail::fail<NumericError>("checkpoint of step ", checkpoint.step, ": ", error.what());
 }
 
-Checkpoint from_hdf5(std::string_view bytes, const std::string& origin) try {
-  return read_image(open_seal(bytes));
+Checkpoint from_hdf5(std::string_view bytes, const std::string& origin, CheckpointKind kind) try {
+  return read_image(open_seal(bytes), kind);
 } catch (const CheckpointError& error) {
   detail::fail<CheckpointError>(origin, ": ", error.what());
 }

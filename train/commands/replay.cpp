@@ -1,0 +1,44 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include <xgrad/train/commands.hpp>
+#include <xgrad/train/failed_step.hpp>
+#include <xgrad/train/replay.hpp>
+
+namespace xgrad::commands {
+
+namespace {
+
+std::string difference(const ReplayRow& row) {
+  if (!row.finite) return row.reference_finite ? "not finite" : "neither finite";
+  return row.reference_finite ? fmt::format("{:.1e}", row.difference) : "not finite there";
+}
+
+void print(const ReplayRow& row, const char* mark) {
+  fmt::print("{} {:>4}  {:<20} {:<28} {:<44} {:>16} {:>10.3g}  {}\n", mark, row.place.number,
+             row.place.op, row.place.module, row.place.tensor, to_string(row.shape), row.largest,
+             difference(row));
+}
+
+}  // namespace
+
+int replay(const std::string& file) {
+  const Checkpoint failed = load_failed_step(file);
+  fmt::print("{}\n{}\n\n", file, state_value<std::string>(failed, "fault"));
+  const std::vector<ReplayRow> rows = xgrad::replay(failed);
+  const auto first = std::find_if(rows.begin(), rows.end(),
+                                  [](const ReplayRow& row) { return row.leaves_band(); });
+  fmt::print("  {:>4}  {:<20} {:<28} {:<44} {:>16} {:>10}  {}\n", "op", "name", "module", "tensor",
+             "shape", "largest", "difference");
+  for (auto row = rows.begin(); row != rows.end(); ++row) print(*row, row == first ? ">" : " ");
+  if (first == rows.end()) {
+    fmt::print("\nevery op stays within {:g} of the reference\n", ReplayRow::kBand);
+    return 0;
+  }
+  fmt::print("\nthe first to leave its band: {} at {}: {}\n", to_string(first->place),
+             index_text(first->shape, first->worst), difference(*first));
+  return 1;
+}
+
+}  // namespace xgrad::commands

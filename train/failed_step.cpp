@@ -1,0 +1,116 @@
+#include <xgrad/train/failed_step.hpp>
+
+#include <algorithm>
+
+#include <xgrad/autograd/check.hpp>
+#include <xgrad/train/publish.hpp>
+
+namespace xgrad {
+
+namespace {
+
+// A batch's tensors by name, and where each lives. Ids are exact in double.
+template <class Function>
+void for_each_ids(Batch& batch, const Function& call) {
+  call("ids", batch.ids);
+  call("targets", batch.targets);
+}
+
+template <class Function>
+void for_each_values(Batch& batch, const Function& call) {
+  call("features", batch.features);
+  call("values", batch.values);
+}
+
+template <class Function>
+void for_each_mask(Batch& batch, const Function& call) {
+  call("mask", batch.mask);
+  call("valid", batch.valid);
+  call("adjacency", batch.adjacency);
+}
+
+bool is_given(const Shape& shape) {
+  return !shape.empty();
+}
+
+std::string name_of(std::size_t number, const char* field) {
+  return "batch." + std::to_string(number) + "." + field;
+}
+
+void put(const Batch& source, std::size_t number, std::vector<NamedTensor>& tensors) {
+  Batch batch = source;
+  for_each_ids(batch, [&](const char* field, const Ids& ids) {
+    if (is_given(ids.shape())) tensors.push_back({name_of(number, field), cast<double>(ids)});
+  });
+  for_each_values(batch, [&](const char* field, const Tensor<float>& values) {
+    if (is_given(values.shape())) tensors.push_back({name_of(number, field), values});
+  });
+  for_each_mask(batch, [&](const char* field, const std::shared_ptr<const Mask>& mask) {
+    if (mask) tensors.push_back({name_of(number, field), cast<float>(*mask)});
+  });
+}
+
+template <class T>
+const Tensor<T>* find(const Checkpoint& failed, const std::string& name) {
+  for (const NamedTensor& t : failed.optimizer) {
+    if (t.name != name) continue;
+    const auto* tensor = std::get_if<Tensor<T>>(&t.tensor);
+    check<CheckpointError>(tensor != nullptr, name, " is of another type");
+    return tensor;
+  }
+  return nullptr;
+}
+
+Batch get(const Checkpoint& failed, std::size_t number) {
+  Batch batch;
+  for_each_ids(batch, [&](const char* field, Ids& ids) {
+    if (const auto* found = find<double>(failed, name_of(number, field))) {
+      ids = cast<std::int32_t>(*found);
+    }
+  });
+  for_each_values(batch, [&](const char* field, Tensor<float>& values) {
+    if (const auto* found = find<float>(failed, name_of(number, field))) values = *found;
+  });
+  for_each_mask(batch, [&](const char* field, std::shared_ptr<const Mask>& mask) {
+    if (const auto* found = find<float>(failed, name_of(number, field))) {
+      mask = std::make_shared<Mask>(cast<std::uint8_t>(*found));
+    }
+  });
+  const Shape& read = is_given(batch.ids.shape()) ? batch.ids.shape() : batch.features.shape();
+  check<CheckpointError>(!read.empty(), name_of(number, "ids"), " and features are missing");
+  batch.size = read[0];
+  return batch;
+}
+
+}  // namespace
+
+Checkpoint failed_step(Checkpoint before, const std::vector<Batch>& batches,
+                       const std::string& fault) {
+  before.optimizer.clear();
+  for (std::size_t i = 0; i < batches.size(); ++i) put(batches[i], i, before.optimizer);
+  before.state["fault"] = fault;
+  return before;
+}
+
+std::vector<Batch> batches_of(const Checkpoint& failed) {
+  std::vector<Batch> batches;
+  const auto has = [&](const std::string& prefix) {
+    return std::any_of(failed.optimizer.begin(), failed.optimizer.end(),
+                       [&](const NamedTensor& t) { return t.name.starts_with(prefix); });
+  };
+  while (has("batch." + std::to_string(batches.size()) + ".")) {
+    batches.push_back(get(failed, batches.size()));
+  }
+  check<CheckpointError>(!batches.empty(), "the failed step has no batch");
+  return batches;
+}
+
+std::string failed_step_name(std::uint64_t step) {
+  return "fault-" + checkpoint_name(step).substr(5);
+}
+
+Checkpoint load_failed_step(const std::string& path) {
+  return from_hdf5(read_file(path), path, CheckpointKind::failed_step);
+}
+
+}  // namespace xgrad

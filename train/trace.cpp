@@ -1,0 +1,90 @@
+#include <xgrad/train/trace.hpp>
+
+#include <xgrad/autograd/op.hpp>
+#include <xgrad/autograd/scalar.hpp>
+#include <xgrad/optim/clip.hpp>
+
+namespace xgrad {
+
+std::string to_string(const OpPlace& place) {
+  return "op " + std::to_string(place.number) + " " + place.op +
+         (place.module.empty() ? "" : " in " + place.module) + ": " + place.tensor;
+}
+
+template <class T>
+Trace<T>::Trace(const Parameters<T>& parameters, See see)
+    : see_(std::move(see)), before_(op_observer()), observing_(*this) {
+  for (const Parameter<T>& p : parameters) {
+    names_[p.variable.shared_value().get()] = p.name;
+    if (p.variable.requires_grad()) names_[&p.variable.node()->grad] = p.name;
+    modules_[p.variable.shared_value().get()] = p.name.substr(0, p.name.rfind('.'));
+  }
+}
+
+template <class T>
+void Trace<T>::begin(const char* name) {
+  if (before_ != nullptr) before_->begin(name);
+}
+
+template <class T>
+void Trace<T>::end(const OpCall& call) {
+  if (before_ != nullptr) before_->end(call);
+  if (call.scalar != sizeof(T)) return;
+  if (call.kind == OpCall::Kind::forward) forward(call);
+  if (call.kind == OpCall::Kind::backward) backward(call);
+}
+
+template <class T>
+void Trace<T>::forward(const OpCall& call) {
+  OpPlace place{++count_, call.name, "", "output"};
+  for (const Operand& x : call.inputs) {
+    const auto module = modules_.find(x.value);
+    if (x.value == nullptr || module == modules_.end()) continue;
+    const bool own = names_.contains(x.value);
+    if (own || place.module.empty()) place.module = module->second;
+    if (own) break;
+  }
+  see_(place, *static_cast<const Tensor<T>*>(call.result.value));
+  modules_[call.result.value] = place.module;  // an address that is used again is set again
+  if (call.node != 0) places_[call.node] = std::move(place);
+}
+
+template <class T>
+void Trace<T>::backward(const OpCall& call) {
+  const auto found = places_.find(call.node);
+  if (found == places_.end()) return;  // it was made before this trace
+  OpPlace place = found->second;
+  for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+    const void* gradient = call.inputs[i].value;
+    if (gradient == nullptr) continue;
+    const auto name = names_.find(gradient);
+    place.tensor =
+        "gradient of " + (name == names_.end() ? "input " + std::to_string(i) : name->second);
+    see_(place, *static_cast<const Tensor<T>*>(gradient));
+  }
+}
+
+template <class T>
+std::optional<std::size_t> first_not_finite(const Tensor<T>& x) {
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    if (!is_finite_bits(double(x.data()[i]))) return i;
+  }
+  return std::nullopt;
+}
+
+std::string index_text(const Shape& shape, std::size_t flat) {
+  std::string text;
+  for (std::size_t axis = shape.size(); axis > 0; --axis) {
+    const std::size_t size = shape[axis - 1];
+    text = std::to_string(flat % size) + (text.empty() ? "" : ", ") + text;
+    flat /= size;
+  }
+  return "[" + text + "]";
+}
+
+#define XGRAD_INSTANTIATE(T) \
+  template class Trace<T>;   \
+  template std::optional<std::size_t> first_not_finite(const Tensor<T>&);
+XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
+
+}  // namespace xgrad

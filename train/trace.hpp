@@ -1,0 +1,57 @@
+// Trace: the values and gradients of a training step, each with its place in the model.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include <xgrad/autograd/observer.hpp>
+#include <xgrad/autograd/parameters.hpp>
+
+namespace xgrad {
+
+/// Where a tensor comes from.
+struct OpPlace {
+  std::size_t number = 0;  ///< of the op, from 1, in the order in which forward ran them
+  std::string op;
+  std::string module;  ///< whose parameters the op reads; else those that its inputs came through
+  std::string tensor;  ///< "output", "gradient of input 0", "gradient of head.weight"
+};
+
+/// "op 12 softmax in encoder.layers.0.attention: output"
+std::string to_string(const OpPlace& place);
+
+/// While it lives, calls `see` for the output of every op of this scalar type and for every
+/// gradient that a backward gives, in their order. An observer that was there before it is told
+/// first.
+template <class T>
+class Trace final : public OpObserver {
+ public:
+  using See = std::function<void(const OpPlace&, const Tensor<T>&)>;
+  Trace(const Parameters<T>& parameters, See see);
+
+  void begin(const char* name) override;
+  void end(const OpCall& call) override;
+
+ private:
+  void forward(const OpCall& call);
+  void backward(const OpCall& call);
+
+  See see_;
+  std::size_t count_ = 0;
+  std::unordered_map<const void*, std::string> names_;    // of parameters, by value and gradient
+  std::unordered_map<const void*, std::string> modules_;  // by value
+  std::unordered_map<std::uint64_t, OpPlace> places_;     // by node
+  OpObserver* before_;
+  Observing observing_;
+};
+
+/// The index of the first element that is not finite, and nothing when all are.
+template <class T>
+std::optional<std::size_t> first_not_finite(const Tensor<T>& x);
+
+/// "[3, 5]" of a flat index.
+std::string index_text(const Shape& shape, std::size_t flat);
+
+}  // namespace xgrad
