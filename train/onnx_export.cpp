@@ -10,28 +10,27 @@ namespace xgrad {
 namespace {
 
 // What the functions of layers.hpp build.
-const KnownModel kKnown = {{"kind", {"encoder"}},
-                           {"width", {}},
-                           {"heads", {}},
-                           {"head_dim", {}},
-                           {"layers", {}},
-                           {"feedforward", {}},
-                           {"dropout", {}},
-                           {"attention_dropout", {}},
-                           {"norm", {"pre", "post", "sandwich", "none"}},
-                           {"normalization", {"layer", "rms"}},
-                           {"final_norm", {}},
-                           {"norm_eps", {}},
-                           {"activation", {"gelu", "gelu_tanh", "relu", "silu"}},
-                           {"positions",
-                            {"none", "learned", "learned_2d", "sinusoidal", "relative_index",
-                             "rotary"}},
-                           {"pool", {"cls", "mean", "max", "attention"}},
-                           {"input", {"embedding", "one_hot"}},
-                           {"patch", {}},
-                           {"qkv_bias", {}},
-                           {"out_bias", {}},
-                           {"init_from", {}}};
+const KnownModel kKnown = {
+    {"kind", {"encoder"}},
+    {"width", {}},
+    {"heads", {}},
+    {"head_dim", {}},
+    {"layers", {}},
+    {"feedforward", {}},
+    {"dropout", {}},
+    {"attention_dropout", {}},
+    {"norm", {"pre", "post", "sandwich", "none"}},
+    {"normalization", {"layer", "rms"}},
+    {"final_norm", {}},
+    {"norm_eps", {}},
+    {"activation", {"gelu", "gelu_tanh", "relu", "silu"}},
+    {"positions", {"none", "learned", "learned_2d", "sinusoidal", "relative_index", "rotary"}},
+    {"pool", {"cls", "mean", "max", "attention"}},
+    {"input", {"embedding", "one_hot"}},
+    {"patch", {}},
+    {"qkv_bias", {}},
+    {"out_bias", {}},
+    {"init_from", {}}};
 
 std::string joined(const std::vector<std::string>& parts, const char* separator) {
   std::string text;

@@ -118,7 +118,7 @@ std::string run_into(Planter& planter, std::uint64_t step) {
 
 TEST(Faults, I3_EveryOpsOutput) {
   const std::size_t ops = calls_of_a_step(OpCall::Kind::forward);
-  ASSERT_GE(ops, 15u);
+  ASSERT_GE(ops, 14u);
   for (const std::uint64_t step : {1, 2, 7}) {
     for (std::size_t op = 1; op <= ops; ++op) {
       for (const float value : {kNan, kInf}) {
@@ -155,7 +155,7 @@ TEST(Faults, I3_EveryOpsGradient) {
       EXPECT_NE(said.find(": gradient of "), std::string::npos) << said;
     }
   }
-  EXPECT_GE(planted, 30u);
+  EXPECT_GE(planted, 28u);
 }
 
 // Even where no example of the batch reads it.
@@ -332,7 +332,7 @@ TEST(Spikes, ALargeGradientIsOne) {
 TEST(Spikes, RunsGoOnToTheBit) {
   for (const char* what : {"skip", "rollback"}) {
     const Config config = config_with({std::string("train.on_spike=") + what, "train.spike=1.0001",
-                                       "optim.lr=0.1", "train.steps=40", "train.save_every=5"});
+                                       "train.batch=2", "train.steps=40", "train.save_every=5"});
     struct Keep final : TrainerHooks {
       void on_checkpoint(const Checkpoint& c) override { saves.push_back(c); }
       void on_spike(const StepReport&, std::uint64_t) override { ++spikes; }

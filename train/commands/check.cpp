@@ -72,7 +72,8 @@ int check(const CheckArguments& arguments) {
       if (signal != 0) return 128 + signal;
     } catch (const std::exception& error) {
       fmt::print("{}\nfailed  {}\n", job.path, error.what());
-      results.back().failure = error.what();
+      const std::string message = error.what();
+      results.back().failure = message.substr(0, message.find('\n'));  // a row has one line
       if (!first_failure) first_failure = std::current_exception();
     }
     write_table(arguments.table, results);

@@ -31,14 +31,16 @@ Value input(Builder& b, const std::string& path) {
     return linear(b, patches(b, image), path + ".patch.");
   }
   const bool vectors = s.input == InputKind::vectors;
-  const Value x = vectors ? g.input("vectors", OnnxGraph::Type::f32,
-                                    {"batch", "length", text(s.features)})
-                          : g.input("ids", OnnxGraph::Type::i64, {"batch", "length"});
+  const Value x =
+      vectors ? g.input("vectors", OnnxGraph::Type::f32, {"batch", "length", text(s.features)})
+              : g.input("ids", OnnxGraph::Type::i64, {"batch", "length"});
   b.mask = g.input("mask", OnnxGraph::Type::boolean, {"batch", "length"});
   if (vectors) return linear(b, x, path + ".vector.");
-  if (b.config.model.input == "embedding") return g("Gather", {g.weight(path + ".token.weight"), x});
+  if (b.config.model.input == "embedding")
+    return g("Gather", {g.weight(path + ".token.weight"), x});
   // A one-hot vector times a matrix is one of its rows.
-  const Value rows = g("Transpose", {g.weight(path + ".one_hot.weight")}, {{"perm", Integers{1, 0}}});
+  const Value rows =
+      g("Transpose", {g.weight(path + ".one_hot.weight")}, {{"perm", Integers{1, 0}}});
   return g("Add", {g("Gather", {rows, x}), g.weight(path + ".one_hot.bias")});
 }
 
@@ -97,9 +99,9 @@ Value with_positions(Builder& b, const Value& x, const std::string& path) {
   if (kind == "relative_index") {
     return g("Add", {x, linear(b, relative_places(b, x), path + ".")});
   }
-  const Value table = kind == "learned" ? g.weight(path + ".weight")
-                                        : g.tensor(sinusoidal_positions<float>(
-                                              longest(b), b.config.model.width));
+  const Value table = kind == "learned"
+                          ? g.weight(path + ".weight")
+                          : g.tensor(sinusoidal_positions<float>(longest(b), b.config.model.width));
   const Value rows = g("Slice", {table, g.integers({0}), extent(b, x, 1), g.integers({0})});
   return g("Add", {x, rows});
 }
