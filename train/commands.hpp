@@ -15,6 +15,35 @@ struct TrainArguments {
   bool json = false;
 };
 int train(const TrainArguments& arguments);
+/// Trains on the first batch alone, without dropout, smoothing and decay; 1 unless the loss falls
+/// below 0.001.
+int overfit_batch(const TrainArguments& arguments);
+/// Two steps, an evaluation, a checkpoint written and read back; leaves nothing.
+int dry_run(const TrainArguments& arguments);
+
+struct LrFindArguments {
+  std::string config;
+  std::vector<std::string> overrides;
+  double from = 1e-6, to = 1;
+  std::size_t steps = 150;
+};
+/// Draws the training loss over a learning rate that grows from step to step (Smith 2017).
+int lr_find(const LrFindArguments& arguments);
+
+struct SweepArguments {
+  std::string config;
+  std::vector<std::string> overrides;
+  std::vector<std::string> over;  ///< "optim.lr=[1e-3, 3e-4]"
+  std::size_t random = 0;         ///< so many points of the grid; 0: all
+  bool halving = false;
+  std::size_t jobs = 0;  ///< runs at once; 0: as many as cores
+  std::string out;       ///< empty: runs/sweep-<stem of the config>
+};
+/// Trains a config with every combination of values; runs that are finished are not repeated.
+int sweep(const SweepArguments& arguments);
+
+/// Configs and figures of runs, where they differ.
+int compare(const std::vector<std::string>& runs);
 
 struct ResumeArguments {
   std::string run;  ///< a run directory or one of its checkpoints
@@ -78,6 +107,15 @@ struct ReportArguments {
 };
 /// Makes the page of one run anew, or one page of several.
 int write_report(const ReportArguments& arguments);
+
+struct ProfileArguments {
+  std::string config;
+  std::vector<std::string> overrides;
+  std::size_t steps = 20;
+  std::string trace;  ///< a file; empty: none
+};
+/// Where the time of a step goes.
+int profile(const ProfileArguments& arguments);
 
 struct InspectArguments {
   std::string run;

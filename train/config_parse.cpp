@@ -9,6 +9,7 @@
 #define TOML_HEADER_ONLY 1
 #include <toml++/toml.h>
 
+#include <xgrad/autograd/check.hpp>
 #include <xgrad/data/option_text.hpp>
 #include <xgrad/train/config_scan.hpp>
 
@@ -136,6 +137,32 @@ void parse_override(const std::string& text, unsigned number, Document& document
   }
   document.assignments.push_back(
       {name.substr(0, dot), name.substr(dot + 1), *parsed, place, place});
+}
+
+std::pair<std::string, std::vector<std::string>> parse_axis(const std::string& text) {
+  const auto refuse = [&](const char* why) {
+    fail<ConfigError>("'", text, "': ", why, ", as in optim.lr=[1e-3, 3e-4]");
+  };
+  const std::size_t equals = text.find('=');
+  const std::string key = text.substr(0, equals);
+  if (equals == text.npos || key.find('.') == key.npos || text.find('\n') != text.npos) {
+    refuse("expected SECTION.KEY=[VALUES]");
+  }
+  std::vector<std::string> values;
+  try {
+    const toml::table table = toml::parse("values=" + text.substr(equals + 1));
+    const toml::array* array = table["values"].as_array();
+    if (array == nullptr || array->empty() || table.size() != 1) refuse("expected values in [ ]");
+    for (const toml::node& node : *array) {
+      const ParsedValue value = value_of(node);
+      const auto* option = std::get_if<OptionValue>(&value);
+      if (option == nullptr) refuse("a value is no number, string or boolean");
+      values.push_back(to_literal(*option));
+    }
+  } catch (const toml::parse_error&) {
+    refuse("the values are not TOML");
+  }
+  return {key, values};
 }
 
 }  // namespace xgrad::detail

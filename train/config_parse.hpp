@@ -67,4 +67,7 @@ Document parse_document(const std::string& text);
 /// and looks like a bare word, is a string.
 void parse_override(const std::string& text, unsigned number, Document& document);
 
+/// "section.key=[a, b]" as the key and its values, each as a TOML literal. Throws ConfigError.
+std::pair<std::string, std::vector<std::string>> parse_axis(const std::string& text);
+
 }  // namespace xgrad::detail

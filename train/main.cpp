@@ -9,6 +9,7 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/nearest.hpp>
 #include <xgrad/train/commands.hpp>
+#include <xgrad/train/commands/manual.hpp>
 #include <xgrad/train/results.hpp>
 #include <xgrad/version.hpp>
 
@@ -39,6 +40,11 @@ struct Arguments {
   commands::SummaryArguments summary;
   commands::AttentionArguments attention;
   commands::ReportArguments report;
+  commands::ProfileArguments profile;
+  commands::LrFindArguments lr_find;
+  commands::SweepArguments sweep;
+  bool overfit_batch = false, dry_run = false;
+  std::vector<std::string> runs;
   commands::InspectArguments inspect;
   commands::ExportArguments export_weights;
   commands::VerifyResumeArguments verify_resume;
@@ -56,7 +62,15 @@ void define_training(CLI::App& app, Arguments& a, int& code) {
   train->add_option("overrides", a.train.overrides, kOverrides);
   train->add_flag("-q,--quiet", a.train.quiet, "show results only");
   train->add_flag("--json", a.train.json, "results as one JSON object");
-  train->callback([&] { code = commands::train(a.train); });
+  CLI::Option* overfit = train->add_flag("--overfit-batch", a.overfit_batch,
+                                         "only learn one batch by heart; leaves nothing");
+  train->add_flag("--dry-run", a.dry_run, "only two steps, an evaluation, a save; leaves nothing")
+      ->excludes(overfit);
+  train->callback([&] {
+    code = a.overfit_batch ? commands::overfit_batch(a.train)
+           : a.dry_run     ? commands::dry_run(a.train)
+                           : commands::train(a.train);
+  });
 
   CLI::App* resume =
       app.add_subcommand("resume", "Go on with a run, to the bit as if it had not stopped");
@@ -108,6 +122,90 @@ void define_study(CLI::App& app, Arguments& a, int& code) {
   report->add_option("runs", a.report.runs, "run directories")->required();
   report->add_option("--out", a.report.out, "the page; for one run, its report.html unless given");
   report->callback([&] { code = commands::write_report(a.report); });
+}
+
+void define_search(CLI::App& app, Arguments& a, int& code) {
+  CLI::App* profile = app.add_subcommand("profile", "Where the time of a training step goes");
+  profile->add_option("config", a.profile.config, "a TOML file")->required();
+  profile->add_option("overrides", a.profile.overrides, kOverrides);
+  profile->add_option("--steps", a.profile.steps, "steps to measure")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  profile->add_option("--trace", a.profile.trace,
+                      "a file for one step as a Chrome trace, which must not exist");
+  profile->callback([&] { code = commands::profile(a.profile); });
+
+  CLI::App* lr_find = app.add_subcommand("lr-find", "Find a learning rate");
+  lr_find->add_option("config", a.lr_find.config, "a TOML file")->required();
+  lr_find->add_option("overrides", a.lr_find.overrides, kOverrides);
+  lr_find->add_option("--from", a.lr_find.from, "the first learning rate")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  lr_find->add_option("--to", a.lr_find.to, "the last one")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  lr_find->add_option("--steps", a.lr_find.steps, "steps from one to the other")
+      ->check(CLI::Range(20, 1000000))
+      ->capture_default_str();
+  lr_find->callback([&] { code = commands::lr_find(a.lr_find); });
+
+  CLI::App* sweep = app.add_subcommand("sweep", "Train a config with many combinations of values");
+  sweep->add_option("config", a.sweep.config, "a TOML file")->required();
+  sweep->add_option("overrides", a.sweep.overrides, kOverrides);
+  sweep
+      ->add_option("--over", a.sweep.over,
+                   "KEY=[VALUES], as optim.lr=[1e-3, 3e-4]; may be repeated")
+      ->required()
+      ->allow_extra_args(false);
+  sweep->add_option("--random", a.sweep.random, "only so many combinations, drawn at random")
+      ->check(CLI::PositiveNumber);
+  sweep->add_flag("--halving", a.sweep.halving, "short runs first; the better half goes on");
+  sweep->add_option("--jobs", a.sweep.jobs, "runs at once; as many as cores unless given")
+      ->check(CLI::PositiveNumber);
+  sweep->add_option("--out", a.sweep.out,
+                    "the directory of the runs; runs/sweep-NAME unless given");
+  sweep->callback([&] { code = commands::sweep(a.sweep); });
+
+  CLI::App* compare = app.add_subcommand("compare", "Where runs differ, and how they ended");
+  compare->add_option("runs", a.runs, "run directories")->required();
+  compare->callback([&] { code = commands::compare(a.runs); });
+}
+
+// What the definitions of commands say.
+std::vector<commands::CommandHelp> manual_of(const CLI::App& app) {
+  std::vector<commands::CommandHelp> manual;
+  for (const CLI::App* command : app.get_subcommands({})) {
+    commands::CommandHelp& help = manual.emplace_back(
+        commands::CommandHelp{command->get_name(), command->get_description(), {}});
+    for (const CLI::Option* option : command->get_options({})) {
+      commands::OptionHelp& entry = help.options.emplace_back();
+      entry.help = option->get_description();
+      entry.positional = option->get_positional();
+      entry.takes_value = option->get_expected_max() > 0;
+      if (entry.positional) entry.names = {option->get_name()};
+      for (const std::string& name : option->get_snames()) entry.names.push_back("-" + name);
+      for (const std::string& name : option->get_lnames()) entry.names.push_back("--" + name);
+      const std::string type = option->get_type_name();  // TEXT:{train,validation,test}
+      const std::size_t open = type.find('{'), close = type.find('}');
+      if (open == type.npos || close == type.npos) continue;
+      entry.choices = CLI::detail::split(type.substr(open + 1, close - open - 1), ',');
+    }
+  }
+  return manual;
+}
+
+void define_manual(CLI::App& app, Arguments& a, int& code) {
+  CLI::App* completion =
+      app.add_subcommand("completion", "Print what a shell needs to complete words");
+  completion->add_option("shell", a.key, "bash")->required()->check(CLI::IsMember({"bash"}));
+  completion->callback([&] {
+    std::fputs(commands::bash_completion(manual_of(app)).c_str(), stdout);
+    code = 0;
+  });
+  app.add_subcommand("man", "Print the manual page")->callback([&] {
+    std::fputs(commands::man_page(manual_of(app)).c_str(), stdout);
+    code = 0;
+  });
 }
 
 void define_use(CLI::App& app, Arguments& a, int& code) {
@@ -201,9 +299,11 @@ int run(int argc, char** argv) {
   int code = 0;
   define_training(app, arguments, code);
   define_study(app, arguments, code);
+  define_search(app, arguments, code);
   define_use(app, arguments, code);
   define_proofs(app, arguments, code);
   define_catalogue(app, arguments, code);
+  define_manual(app, arguments, code);
   require_known_command(app, argc, argv);
   try {
     app.parse(argc, argv);

@@ -1,0 +1,188 @@
+"""What helps before and between runs: trials, sweeps, comparisons, the profile, the manual."""
+
+import json
+import os
+import re
+import shutil
+
+from command import CommandTest, subprocess, unittest
+
+
+class Trials(CommandTest):
+    def left(self):
+        return sorted(path.name for path in self.folder.iterdir())
+
+    def test_a_batch_is_learnt_by_heart(self):
+        out = self.xgrad("train", "small.toml", "optim.lr=1e-2", "--overfit-batch", "-q").stdout
+        self.assertRegex(out, r"^learnt by heart: one batch of 48 examples, loss \d\.\d+e-04 after \d+ steps\n$")
+        self.assertEqual(self.left(), ["small.toml"])
+
+    def test_a_model_that_cannot_learn_it(self):
+        words = ("train", "small.toml", "model.layers=0", "model.positions=none", "--overfit-batch", "-q")
+        self.assertIn("NOT learnt", self.xgrad(*words, exit_code=1).stdout)
+
+    def test_dry_run(self):
+        (self.folder / "tmp").mkdir()
+        out = self.xgrad("train", "small.toml", "--dry-run", env={**os.environ, "TMPDIR": str(self.folder / "tmp")}).stdout
+        self.assertRegex(out, r"60 steps\nstep 1  loss \d\.\d+\nstep 2  loss \d\.\d+\nvalidation  loss .*\nsaved")
+        self.assertEqual(self.left(), ["small.toml", "tmp"])
+        self.assertEqual(list((self.folder / "tmp").iterdir()), [])
+        self.xgrad("train", "small.toml", "--dry-run", "--overfit-batch", exit_code=2)
+
+    def test_lr_find(self):
+        out = self.xgrad("lr-find", "small.toml", "--steps", 60).stdout
+        found = float(re.search(r"falls fastest at optim.lr=(\S+)", out).group(1))
+        self.assertTrue(1e-5 < found < 0.5, out)
+        self.assertGreater(out.count("*"), 20)
+        self.assertIn("--from", self.xgrad("lr-find", "small.toml", "--from", 1, "--to", 0.1, exit_code=2).stderr)
+        self.assertEqual(self.left(), ["small.toml"])
+
+
+class Compare(CommandTest):
+    def test_shows_what_differs(self):
+        self.xgrad("train", "small.toml", "run.dir=one", "-q")
+        self.xgrad("train", "small.toml", "run.dir=two", "optim.lr=3e-3", "model.layers=2", "-q")
+        lines = self.xgrad("compare", "one", "two").stdout.splitlines()
+        table = {re.split("  +", line)[0]: re.split("  +", line)[1:] for line in lines}
+        self.assertEqual(table["optim.lr"], ["0.001", "0.003"])
+        self.assertEqual(table["model.layers"], ["1", "2"])
+        self.assertEqual(table["last step"], ["60", "60"])
+        test = [row for row in self.rows("two") if row["split"] == "test"][0]
+        self.assertEqual(table["test accuracy"][1], f"{test['accuracy']:.4f} ± {test['accuracy_se']:.4f}")
+        self.assertNotIn("model.width", table)
+
+
+class Sweep(CommandTest):
+    def runs(self, folder="runs/sweep-small"):
+        return sorted(path.name for path in (self.folder / folder).iterdir() if path.is_dir())
+
+    def table(self, out):
+        return [re.split("  +", line.strip()) for line in out.splitlines() if line]
+
+    def test_trains_the_grid_once(self):
+        over = ("--over", "optim.lr=[1e-3, 1e-2]", "--over", "model.layers=[1, 2]")
+        table = self.table(self.xgrad("sweep", "small.toml", *over).stdout)
+        self.assertEqual(table[0][:2], ["optim.lr", "model.layers"])
+        self.assertEqual(len(table), 5)
+        losses = [float(row[2]) for row in table[1:]]
+        self.assertEqual(losses, sorted(losses))
+        self.assertEqual(len(self.runs()), 4)
+        # Each row is what the run itself says.
+        for lr, layers, loss, *_ in table[1:]:
+            run = f"runs/sweep-small/optim.lr={lr},model.layers={layers}"
+            last = [row for row in self.rows(run) if row["split"] == "validation"][-1]
+            self.assertEqual(loss, f"{last['loss']:.4f}")
+        before = {path: path.stat().st_mtime_ns for path in self.folder.glob("runs/*/*/metrics.jsonl")}
+        again = self.xgrad("sweep", "small.toml", *over)
+        self.assertIn("0 of them to train", again.stderr)
+        self.assertEqual(self.table(again.stdout), table)
+        self.assertEqual({path: path.stat().st_mtime_ns for path in before}, before)
+
+    def test_goes_on_where_it_was_interrupted(self):
+        over = ("--over", "optim.lr=[1e-3, 1e-2]")
+        table = self.xgrad("sweep", "small.toml", *over).stdout
+        run = self.folder / "runs/sweep-small/optim.lr=0.01"
+        shutil.rmtree(self.folder / "runs/sweep-small/optim.lr=0.001")
+        for path in self.checkpoints(run)[1:]:
+            path.unlink()
+        rows = (run / "metrics.jsonl").read_text().splitlines(keepends=True)
+        (run / "metrics.jsonl").write_text("".join(row for row in rows if '"test"' not in row))
+        again = self.xgrad("sweep", "small.toml", *over)
+        self.assertIn("2 of them to train", again.stderr)
+        self.assertEqual(again.stdout, table)
+
+    def test_seeds_become_a_mean(self):
+        over = ("--over", "optim.lr=[1e-3, 1e-2]", "--over", "train.seed=[1, 2, 3]")
+        out = self.xgrad("sweep", "small.toml", *over, "--out", "s").stdout
+        self.assertIn("mean of 3 seeds ± 95 % interval", out)
+        self.assertEqual(len(self.runs("s")), 6)
+        row = [line for line in out.splitlines() if line.startswith("0.01 ")][0]
+        losses = [[r for r in self.rows(f"s/optim.lr=0.01,train.seed={seed}") if r["split"] == "validation"][-1]["loss"]
+                  for seed in (1, 2, 3)]
+        mean = sum(losses) / 3
+        half = 4.303 * (sum((x - mean) ** 2 for x in losses) / 2 / 3) ** 0.5
+        self.assertIn(f"{mean:.4f} ± {half:.4f}", row)
+
+    def test_random_and_halving(self):
+        over = ("--over", "optim.lr=[1e-4, 1e-3, 1e-2]", "--over", "model.layers=[1, 2]")
+        self.xgrad("sweep", "small.toml", *over, "--random", 3, "--out", "r")
+        self.assertEqual(len(self.runs("r")), 3)
+        out = self.xgrad("sweep", "small.toml", "--over", "optim.lr=[1e-4, 1e-3, 1e-2]", "--halving", "--out", "h").stdout
+        self.assertEqual(re.findall(r"(?m)^(\d+) steps$", out), ["15", "30", "60"])
+        self.assertEqual(self.runs("h"), sorted(
+            [f"optim.lr={lr},train.steps=15,schedule.warmup=0" for lr in ("0.0001", "0.001", "0.01")]
+            + [f"optim.lr={lr},train.steps=30,schedule.warmup=0" for lr in ("0.001", "0.01")] + ["optim.lr=0.01"]))
+
+    def test_what_is_wrong_is_said_before_anything_runs(self):
+        for over, said in (("optim.lr=1e-3", "[ ]"), ("optim.lr=[", "TOML"), ("lr=[1]", "SECTION.KEY"),
+                           ("optim.lr=[]", "[ ]"), ("optim.rl=[1]", "optim.rl"), ("model.heads=[2, 5]", "heads")):
+            self.assertIn(said, self.xgrad("sweep", "small.toml", "--over", over, exit_code=2).stderr)
+        twice = ("--over", "optim.lr=[1]", "--over", "optim.lr=[2]")
+        self.assertIn("twice", self.xgrad("sweep", "small.toml", *twice, exit_code=2).stderr)
+        self.assertEqual([path.name for path in self.folder.iterdir()], ["small.toml"])
+
+    def test_a_run_that_fails_does_not_end_the_sweep(self):
+        words = ("sweep", "small.toml", "optim.name=sgd", "train.clip=0", "--over", "optim.lr=[1e-2, 1e30]", "--out", "s")
+        done = self.xgrad(*words, exit_code=1)
+        self.assertIn("exit code 5", done.stderr)
+        self.assertEqual(self.table(done.stdout)[2][1], "failed")
+        self.assertNotEqual(self.table(done.stdout)[1][1], "failed")
+
+
+class Profile(CommandTest):
+    def test_explains_a_step(self):
+        out = self.xgrad("profile", "small.toml", "train.threads=1", "--steps", 10, "--trace", "trace.json").stdout
+        rows = {re.split("  +", line)[0]: re.split("  +", line)[1:] for line in out.splitlines()[1:] if line}
+        self.assertGreaterEqual(float(re.search(r"ms, ([\d.]+) % of it explained", out).group(1)), 95)
+        for op in ("linear", "linear backward", "self_attention", "loader", "update", "cross_entropy backward"):
+            self.assertGreater(float(rows[op][1]), 0, op)
+        self.assertEqual(rows["self_attention"][0], "1")
+        shares = [float(row[2]) for row in rows.values() if len(row) > 2]
+        self.assertAlmostEqual(sum(shares), 100, delta=2)
+        events = json.loads((self.folder / "trace.json").read_text())["traceEvents"]
+        self.assertEqual(sum(event["name"] == "self_attention" for event in events), 2)
+        step = [event for event in events if event["name"] == "step"][0]
+        for event in events:
+            self.assertGreaterEqual(event["dur"], 0)
+            self.assertLessEqual(event["ts"] + event["dur"], step["ts"] + step["dur"] + 0.01)
+        self.assertIn("exists", self.xgrad("profile", "small.toml", "--trace", "trace.json", exit_code=6).stderr)
+
+
+class Manual(CommandTest):
+    def commands(self):
+        """{command: its long options}, as --help shows them."""
+        listed = self.xgrad("--help").stdout.split("Subcommands:")[1]
+        names = re.findall(r"(?m)^  (\S+)  ", listed)
+        self.assertGreater(len(names), 15)
+        return {name: set(re.findall(r"--[a-z][\w-]*", self.xgrad(name, "--help").stdout)) for name in names}
+
+    def test_man_names_everything(self):
+        page = self.xgrad("man").stdout.replace("\\-", "-")
+        for name, options in self.commands().items():
+            section = page.split(f".SS {name}\n")[1].split(".SS ")[0]
+            for option in options:
+                self.assertIn(option, section, name)
+        if shutil.which("groff"):
+            done = subprocess.run(["groff", "-man", "-Tutf8", "-ww"], input=self.xgrad("man").stdout, text=True,
+                                  capture_output=True)
+            self.assertEqual(done.stderr, "")
+
+    def complete(self, *words):
+        script = self.write("completion", self.xgrad("completion", "bash").stdout)
+        line = " ".join(f"'{word}'" for word in words)
+        ask = f"source {script}; COMP_WORDS=({line}); COMP_CWORD={len(words) - 1}; _xgrad; printf '%s\\n' \"${{COMPREPLY[@]}}\""
+        done = subprocess.run(["bash", "-c", ask], cwd=self.folder, text=True, capture_output=True)
+        self.assertEqual(done.stderr, "")
+        return set(done.stdout.split())
+
+    def test_completion_knows_everything(self):
+        commands = self.commands()
+        self.assertEqual(self.complete("xgrad", ""), set(commands) | {"--help", "--version"})
+        for name, options in commands.items():
+            self.assertLessEqual(options, self.complete("xgrad", name, "--"), name)
+        self.assertEqual(self.complete("xgrad", "eval", "run", "--split", "t"), {"train", "test"})
+        self.assertEqual(self.complete("xgrad", "train", "sm"), {"small.toml"})
+
+
+if __name__ == "__main__":
+    unittest.main()

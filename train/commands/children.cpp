@@ -1,0 +1,61 @@
+#include <xgrad/train/commands/children.hpp>
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <map>
+
+#include <xgrad/autograd/check.hpp>
+
+namespace xgrad::commands {
+
+namespace {
+
+pid_t start(const Child& child) {
+  std::vector<std::string> words{"xgrad"};
+  words.insert(words.end(), child.words.begin(), child.words.end());
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+
+  posix_spawn_file_actions_t files;
+  ::posix_spawn_file_actions_init(&files);
+  ::posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  ::posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, child.log.c_str(),
+                                     O_WRONLY | O_CREAT | O_TRUNC, 0666);
+  ::posix_spawn_file_actions_adddup2(&files, STDOUT_FILENO, STDERR_FILENO);
+  pid_t pid = -1;
+  const int error =
+      ::posix_spawn(&pid, "/proc/self/exe", &files, nullptr, pointers.data(), environ);
+  ::posix_spawn_file_actions_destroy(&files);
+  check<IoError>(error == 0, child.log, ": cannot start a run: ", std::strerror(error));
+  return pid;
+}
+
+}  // namespace
+
+std::vector<int> run_children(const std::vector<Child>& children, std::size_t jobs) {
+  std::vector<int> codes(children.size(), 0);
+  std::map<pid_t, std::size_t> running;
+  for (std::size_t next = 0; next < children.size() || !running.empty();) {
+    if (next < children.size() && running.size() < jobs) {
+      running[start(children[next])] = next;
+      ++next;
+      continue;
+    }
+    int status = 0;
+    const pid_t pid = ::wait(&status);
+    check<IoError>(pid != -1 || errno == EINTR, "cannot wait for a run: ", std::strerror(errno));
+    const auto found = running.find(pid);
+    if (found == running.end()) continue;
+    codes[found->second] = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    running.erase(found);
+  }
+  return codes;
+}
+
+}  // namespace xgrad::commands

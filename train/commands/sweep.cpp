@@ -1,0 +1,217 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+#include <optional>
+
+#include <xgrad/autograd/check.hpp>
+#include <xgrad/autograd/parallel.hpp>
+#include <xgrad/data/option_text.hpp>
+#include <xgrad/train/commands.hpp>
+#include <xgrad/train/commands/children.hpp>
+#include <xgrad/train/commands/sweep_plan.hpp>
+#include <xgrad/train/config_parse.hpp>
+#include <xgrad/train/report/record.hpp>
+#include <xgrad/train/results.hpp>
+#include <xgrad/train/text_table.hpp>
+
+namespace xgrad::commands {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+const std::string kSeed = "train.seed";
+
+// A setting without the seed, trained once for each seed, for a part of the steps.
+struct Trial {
+  Setting setting;
+  std::vector<std::string> runs;                           // directories
+  double score = std::numeric_limits<double>::infinity();  // mean validation loss
+};
+
+struct Job {
+  std::string directory;
+  std::vector<std::string> overrides;
+};
+
+class Sweep {
+ public:
+  explicit Sweep(const SweepArguments& arguments)
+      : arguments_(arguments),
+        out_(arguments.out.empty() ? "runs/sweep-" + fs::path(arguments.config).stem().string()
+                                   : arguments.out) {
+    std::vector<Axis> axes;
+    for (const std::string& text : arguments.over) {
+      const auto [key, values] = detail::parse_axis(text);
+      xgrad::check<ConfigError>(std::none_of(axes.begin(), axes.end(),
+                                             [&, &k = key](const Axis& a) { return a.key == k; }),
+                                "--over gives ", key, " twice");
+      (key == kSeed ? seeds_ : axes.emplace_back()) = {key, values};
+    }
+    xgrad::check<ConfigError>(seeds_.values.size() <= kMostSeeds, "--over train.seed: at most ",
+                              kMostSeeds, " seeds");
+    base_ = load_config(arguments.config, arguments.overrides);
+    std::vector<Setting> settings = grid(axes);
+    if (arguments.random > 0) settings = drawn(settings, arguments.random, base_.train.seed);
+    for (Setting& setting : settings) trials_.push_back({std::move(setting), {}});
+  }
+
+  // All settings, or fewer and fewer for longer and longer. Returns whether every run worked.
+  bool run() {
+    bool good = true;
+    const std::vector<double> parts =
+        arguments_.halving ? rungs(trials_.size()) : std::vector<double>{1};
+    xgrad::check<ConfigError>(!arguments_.halving || base_.train.steps > 0,
+                              "sweep: --halving needs train.steps");
+    for (const double part : parts) {
+      good = train(part) && good;
+      const auto better = [](const Trial& a, const Trial& b) { return a.score < b.score; };
+      std::stable_sort(trials_.begin(), trials_.end(), better);
+      fmt::print("{}{}\n", arguments_.halving ? fmt::format("{} steps\n", steps(part)) : "",
+                 table());
+      std::fflush(stdout);
+      if (part < 1) trials_.resize((trials_.size() + 1) / 2);
+    }
+    return good;
+  }
+
+ private:
+  std::uint64_t steps(double part) const {
+    return std::max<std::uint64_t>(1,
+                                   std::uint64_t(std::llround(part * double(base_.train.steps))));
+  }
+
+  // Everything that is wrong with a config is found before the first run.
+  bool train(double part) {
+    std::vector<Job> jobs;
+    for (Trial& trial : trials_) {
+      trial.runs.clear();
+      const std::vector<std::string> seeds =
+          seeds_.values.empty() ? std::vector<std::string>{""} : seeds_.values;
+      for (const std::string& seed : seeds) {
+        Setting setting = trial.setting;
+        if (!seed.empty()) setting.emplace_back(kSeed, seed);
+        jobs.push_back(job(setting, part));
+        trial.runs.push_back(jobs.back().directory);
+      }
+    }
+    std::vector<Child> children;
+    for (const Job& each : jobs) {
+      if (const auto child = child_of(each)) children.push_back(*child);
+    }
+    fs::create_directories(out_);
+    const std::size_t cores = arguments_.jobs > 0 ? arguments_.jobs : std::size_t(threads());
+    fmt::print(stderr, "{} runs in {}, {} of them to train\n", jobs.size(), out_, children.size());
+    const std::vector<int> codes = run_children(children, cores);
+    bool good = true;
+    for (std::size_t i = 0; i < codes.size(); ++i) {
+      if (codes[i] == 0) continue;
+      good = false;
+      fmt::print(stderr, "exit code {}: see {}\n", codes[i], children[i].log);
+    }
+    for (Trial& trial : trials_)
+      trial.score = mean_of(trial, "validation", "loss")
+                        .value_or(Interval{std::numeric_limits<double>::infinity(), 0})
+                        .mean;
+    return good;
+  }
+
+  Job job(Setting setting, double part) const {
+    if (part < 1) {  // the whole schedule in fewer steps
+      setting.emplace_back("train.steps", std::to_string(steps(part)));
+      const auto warmup = std::uint64_t(part * double(base_.schedule.warmup));
+      setting.emplace_back("schedule.warmup", std::to_string(warmup));
+    }
+    Job made{out_ + "/" + directory_name(setting), arguments_.overrides};
+    for (const auto& [key, value] : setting) made.overrides.push_back(key + "=" + value);
+    return made;
+  }
+
+  // Nothing for a run that is finished.
+  std::optional<Child> child_of(const Job& job) const {
+    const Config wanted = load_config(arguments_.config, job.overrides);
+    const std::string log = job.directory + ".log";
+    if (!fs::exists(job.directory + "/config.toml")) {
+      Child child{{"train", arguments_.config, "--quiet"}, log};
+      child.words.insert(child.words.end(), job.overrides.begin(), job.overrides.end());
+      child.words.push_back("run.dir=" + to_literal(job.directory));
+      child.words.push_back("train.threads=1");
+      return child;
+    }
+    const RunRecord record = read_run(job.directory);
+    const std::vector<std::string> other = differences(record.config, wanted);
+    xgrad::check<ConfigError>(other.empty(), job.directory, " is a run of another config (",
+                              other.empty() ? "" : other[0], "); choose another --out");
+    if (record.state == RunRecord::State::finished) return std::nullopt;
+    return Child{{"resume", job.directory, "--quiet"}, log};
+  }
+
+  // Over the seeds; nothing when a run has no such figure.
+  std::optional<Interval> mean_of(const Trial& trial, const std::string& split,
+                                  const std::string& metric) const {
+    std::vector<double> values;
+    for (const std::string& run : trial.runs) {
+      if (!fs::exists(run + "/config.toml")) return std::nullopt;
+      const RunRecord record = read_run(run);
+      const MetricsRow* row = record.last(split);
+      const auto value = row ? row->number(metric) : std::nullopt;
+      if (!value || record.state != RunRecord::State::finished) return std::nullopt;
+      values.push_back(*value);
+    }
+    return student_interval(values);
+  }
+
+  std::string table() const {
+    const std::vector<std::pair<std::string, std::string>> figures = {
+        {"validation", "loss"}, {"validation", figure()}, {"test", figure()}};
+    std::vector<std::vector<std::string>> rows(1);
+    for (const auto& [key, value] : trials_.front().setting) rows[0].push_back(key);
+    for (const auto& [split, metric] : figures) rows[0].push_back(split + " " + metric);
+    for (const Trial& trial : trials_) {
+      auto& row = rows.emplace_back();
+      for (const auto& [key, value] : trial.setting) row.push_back(value);
+      for (const auto& [split, metric] : figures) {
+        const auto mean = mean_of(trial, split, metric);
+        row.push_back(!mean ? "failed"
+                      : trial.runs.size() == 1
+                          ? fmt::format("{:.4f}", mean->mean)
+                          : fmt::format("{:.4f} ± {:.4f}", mean->mean, mean->half_width));
+      }
+    }
+    const std::string what =
+        seeds_.values.size() > 1
+            ? fmt::format("mean of {} seeds ± 95 % interval\n", seeds_.values.size())
+            : "";
+    return text_table(rows) + what;
+  }
+
+  // What the metrics name after the loss.
+  std::string figure() const {
+    for (const Trial& trial : trials_) {
+      for (const std::string& run : trial.runs) {
+        if (!fs::exists(run + "/config.toml")) continue;
+        const RunRecord record = read_run(run);
+        const MetricsRow* row = record.last("validation");
+        if (row && row->numbers.size() > 2) return row->numbers[2].first;
+      }
+    }
+    return "accuracy";
+  }
+
+  const SweepArguments& arguments_;
+  std::string out_;
+  Config base_;
+  Axis seeds_;
+  std::vector<Trial> trials_;
+};
+
+}  // namespace
+
+int sweep(const SweepArguments& arguments) {
+  return Sweep(arguments).run() ? 0 : 1;
+}
+
+}  // namespace xgrad::commands
