@@ -56,8 +56,6 @@ void add_metadata(OnnxGraph& graph, const TaskShape& shape, const Checkpoint& we
 
 std::string to_onnx(const Config& config, const TaskShape& shape, const Checkpoint& weights) {
   check_known(config, shape);
-  check<ConfigError>(shape.input != InputKind::vectors,
-                     "cannot be exported to ONNX: a model that reads vectors");
   OnnxGraph graph(weights.parameters);
   onnx_export::Builder builder{config, shape, graph};
 
