@@ -126,8 +126,7 @@ void attention(benchmark::State& state) {
   const std::size_t batch = at(0), tokens = at(1), width = at(2);
   const Variable<float> qkv(uniform({batch, tokens, 3 * width}), true);
   const Tensor<float> dy = uniform({batch, tokens, width});
-  const Attention how{at(3), std::nullopt, nullptr,
-                      Dropout{double(state.range(4)) / 100, Rng(2), 0}};
+  const Attention how{.heads = at(3), .dropout = {double(state.range(4)) / 100, Rng(2), 0}};
   for (auto _ : state) {
     qkv.zero_grad();
     self_attention(qkv, how).backward(dy);
