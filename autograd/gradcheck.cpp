@@ -6,6 +6,7 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/differences.hpp>
+#include <xgrad/autograd/element.hpp>
 
 namespace xgrad {
 
@@ -41,15 +42,6 @@ Real norm(const Tensor<double>& x) {
   Real sum = 0;
   for (std::size_t i = 0; i < x.size(); ++i) sum += Real(x.data()[i]) * x.data()[i];
   return std::sqrt(sum);
-}
-
-std::string place_of(std::size_t entry, const Shape& shape) {
-  std::string text;
-  for (std::size_t axis = shape.size(); axis-- > 0;) {
-    text = std::to_string(entry % shape[axis]) + (text.empty() ? "" : ", ") + text;
-    entry /= shape[axis];
-  }
-  return "[" + text + "]";
 }
 
 void check_twins(const GradientProblem<double>& problem, const GradientProblem<Real>& reference) {
@@ -148,7 +140,7 @@ class Check {
       for (std::size_t i = 0; i < actual[leaf].size(); ++i) {
         if (std::fabs(Real(actual[leaf].data()[i]) - expected(leaf, i)) <= limit) continue;
         report_.failures.push_back(problem_.leaves[leaf].name + ": " + law + ", at " +
-                                   place_of(i, actual[leaf].shape()));
+                                   index_text(actual[leaf].shape(), i));
         break;
       }
     }
@@ -171,7 +163,7 @@ class Check {
     const Real goal = 0.1L * allowed(largest(g), overall_);
     const auto probe_entry = [&](std::size_t i) {
       const Real numeric = differences.derivative({{x + i, x[i], 1}}, first_step(x[i]), goal).value;
-      probes_.push_back({leaf, place_of(i, g.shape()), g.data()[i], numeric, 0});
+      probes_.push_back({leaf, index_text(g.shape(), i), g.data()[i], numeric, 0});
     };
     if (g.size() <= options_.entries) {
       for (std::size_t i = 0; i < g.size(); ++i) probe_entry(i);

@@ -4,9 +4,8 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#include <limits>
-#include <type_traits>
 
+#include <xgrad/autograd/element.hpp>
 #include <xgrad/autograd/parallel.hpp>
 #include <xgrad/autograd/scalar.hpp>
 #include <xgrad/optim/row.hpp>
@@ -43,22 +42,9 @@ double global_norm(const Parameters<T>& parameters) {
 }
 
 template <class T>
-static bool all_finite(const T* x, std::size_t n) {
-  using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
-  const Bits exponent = std::bit_cast<Bits>(std::numeric_limits<T>::infinity());
-  Bits found = 0;
-#pragma omp simd reduction(| : found)
-  for (std::size_t i = 0; i < n; ++i) {
-    found |= Bits((std::bit_cast<Bits>(x[i]) & exponent) == exponent);
-  }
-  return found == 0;
-}
-
-template <class T>
 const Parameter<T>* first_not_finite(const Parameters<T>& parameters) {
   for (const Parameter<T>& p : parameters) {
-    const Tensor<T>& x = p.variable.value();
-    if (!all_finite(x.data(), x.size())) return &p;
+    if (first_not_finite(p.variable.value())) return &p;
   }
   return nullptr;
 }

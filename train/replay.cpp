@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/autograd/element.hpp>
 #include <xgrad/train/build.hpp>
 #include <xgrad/train/failed_step.hpp>
 #include <xgrad/train/objective.hpp>

@@ -2,7 +2,6 @@
 
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/scalar.hpp>
-#include <xgrad/optim/clip.hpp>
 
 namespace xgrad {
 
@@ -64,27 +63,7 @@ void Trace<T>::backward(const OpCall& call) {
   }
 }
 
-template <class T>
-std::optional<std::size_t> first_not_finite(const Tensor<T>& x) {
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    if (!is_finite_bits(double(x.data()[i]))) return i;
-  }
-  return std::nullopt;
-}
-
-std::string index_text(const Shape& shape, std::size_t flat) {
-  std::string text;
-  for (std::size_t axis = shape.size(); axis > 0; --axis) {
-    const std::size_t size = shape[axis - 1];
-    text = std::to_string(flat % size) + (text.empty() ? "" : ", ") + text;
-    flat /= size;
-  }
-  return "[" + text + "]";
-}
-
-#define XGRAD_INSTANTIATE(T) \
-  template class Trace<T>;   \
-  template std::optional<std::size_t> first_not_finite(const Tensor<T>&);
+#define XGRAD_INSTANTIATE(T) template class Trace<T>;
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <functional>
-#include <optional>
 #include <string>
 #include <unordered_map>
 
@@ -46,12 +45,5 @@ class Trace final : public OpObserver {
   OpObserver* before_;
   Observing observing_;
 };
-
-/// The index of the first element that is not finite, and nothing when all are.
-template <class T>
-std::optional<std::size_t> first_not_finite(const Tensor<T>& x);
-
-/// "[3, 5]" of a flat index.
-std::string index_text(const Shape& shape, std::size_t flat);
 
 }  // namespace xgrad

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include <xgrad/autograd/element.hpp>
 #include <xgrad/autograd/scalar.hpp>
 #include <xgrad/optim/clip.hpp>
 #include <xgrad/train/failed_step.hpp>

@@ -3,6 +3,7 @@
 
 #include <limits>
 
+#include <xgrad/autograd/element.hpp>
 #include <xgrad/autograd/observer.hpp>
 #include <xgrad/train/failed_step.hpp>
 #include <xgrad/train/replay.hpp>

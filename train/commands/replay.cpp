@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <xgrad/autograd/element.hpp>
 #include <xgrad/train/commands.hpp>
 #include <xgrad/train/failed_step.hpp>
 #include <xgrad/train/replay.hpp>
