@@ -68,6 +68,13 @@ SignalTask::SignalTask(const Options& options)
   longest = lengths.longest;
 }
 
+TaskShape SignalTask::shape() const {
+  return {.input = InputKind::vectors,
+          .output = OutputKind::sequence,
+          .max_length = longest,
+          .features = frame};
+}
+
 std::size_t SignalTask::draw_length(const Rng& rng) const {
   return frame * (shortest + (rng / "length").below(longest - shortest + 1, 0));
 }

@@ -5,6 +5,7 @@
 
 #include <xgrad/autograd/random.hpp>
 #include <xgrad/data/options.hpp>
+#include <xgrad/data/task.hpp>
 
 namespace xgrad {
 
@@ -34,6 +35,8 @@ std::vector<OptionSpec> signal_options();
 struct SignalTask {
   /// Throws ConfigError.
   explicit SignalTask(const Options& options);
+  /// Of frames, with a target for the signal; the targets are left open.
+  TaskShape shape() const;
   /// The number of samples of a signal of some whole number of frames.
   std::size_t draw_length(const Rng& rng) const;
 

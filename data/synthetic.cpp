@@ -30,7 +30,7 @@ class DrawnDataset final : public Dataset {
       : of_(std::move(of)),
         draw_(split == Split::test ? of_->draw_test : of_->task.draw),
         split_(split),
-        rng_(Rng(of_->seed) / "tokens" / to_string(split)) {
+        rng_(Rng(of_->seed) / (of_->task.is_continuous ? "vectors" : "tokens") / to_string(split)) {
     get(0, 0);  // a split without inputs is an error here, not in the middle of a run
   }
 
@@ -38,6 +38,7 @@ class DrawnDataset final : public Dataset {
 
   Example get(std::uint64_t, std::size_t index) const override {
     const Rng own = rng_ / index;
+    if (of_->task.is_continuous) return draw_(own);
     for (std::uint32_t draw = 0; draw < kMostDraws; ++draw) {
       Example example = draw_(own / draw);
       if (split_of(example) != split_) continue;

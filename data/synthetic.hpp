@@ -14,7 +14,8 @@ using Tokens = std::vector<std::int32_t>;
 
 /// What such a task is, once its options are known.
 struct Synthetic {
-  /// What the best model reaches for one input: sums over its targets, in expectation.
+  /// What the best model reaches for one input: sums over its targets, in expectation. Of numbers,
+  /// `loss` is a square error.
   struct Best {
     double right = 0, loss = 0, targets = 0;
   };
@@ -28,6 +29,8 @@ struct Synthetic {
   std::vector<Tokens> inputs = {};
   /// Where an input does not fix the answer. Reads the input alone.
   std::function<Best(const Example& input)> best = {};
+  /// Inputs have a density, so no two are equal and splits are disjoint without a hash.
+  bool is_continuous = false;
 };
 
 /// Makes a task from its options. Errors need not name the task.

@@ -1,4 +1,3 @@
-#include <xgrad/data/drawn_vectors.hpp>
 #include <xgrad/data/tasks/entries.hpp>
 #include <xgrad/data/uniform_tokens.hpp>
 
@@ -35,12 +34,13 @@ Example draw(const Rng& rng, std::size_t length, double marks, double noise) {
 }  // namespace
 
 TaskEntry mean_of_marked_task() {
-  return drawn_vectors_task(
+  return synthetic_task(
       "mean_of_marked", "The mean of the values whose vectors are marked, and some noise.",
       "one head that attends to marks and to nothing else", options(), [](const Options& given) {
         const Lengths lengths(given);
         const double marks = get_double(given, "marks"), noise = get_double(given, "noise");
-        DrawnVectors task;
+        Synthetic task;
+        task.is_continuous = true;
         task.shape = {.input = InputKind::vectors,
                       .output = OutputKind::sequence,
                       .max_length = lengths.longest,
@@ -48,7 +48,7 @@ TaskEntry mean_of_marked_task() {
                       .features = 2,
                       .target = TargetKind::numbers};
         task.draw = [=](const Rng& rng) { return draw(rng, lengths.draw(rng), marks, noise); };
-        task.best = [=](const std::vector<float>&) {
+        task.best = [=](const Example&) {
           return Synthetic::Best{.loss = noise * noise, .targets = 1};
         };
         return task;

@@ -1,5 +1,5 @@
 #include <xgrad/data/autoregression.hpp>
-#include <xgrad/data/drawn_vectors.hpp>
+#include <xgrad/data/synthetic.hpp>
 #include <xgrad/data/tasks/entries.hpp>
 
 namespace xgrad {
@@ -23,18 +23,16 @@ double least_square(const SignalTask& about, const std::vector<float>& x) {
 }  // namespace
 
 TaskEntry next_value_task() {
-  return drawn_vectors_task(
+  return synthetic_task(
       "next_value", "The value that follows a signal which one of several known processes made.",
       "the last two samples, and which process it is, from all of them", signal_options(),
       [](const Options& options) {
         const SignalTask about(options);
-        DrawnVectors task;
-        task.shape = {.input = InputKind::vectors,
-                      .output = OutputKind::sequence,
-                      .max_length = about.longest,
-                      .classes = 1,
-                      .features = about.frame,
-                      .target = TargetKind::numbers};
+        Synthetic task;
+        task.is_continuous = true;
+        task.shape = about.shape();
+        task.shape.classes = 1;
+        task.shape.target = TargetKind::numbers;
         task.draw = [about](const Rng& rng) {
           const auto process = (rng / "process").below(about.processes.size(), 0);
           Example example;
@@ -44,8 +42,8 @@ TaskEntry next_value_task() {
           example.features.pop_back();
           return example;
         };
-        task.best = [about](const std::vector<float>& features) {
-          return Synthetic::Best{.loss = least_square(about, features), .targets = 1};
+        task.best = [about](const Example& input) {
+          return Synthetic::Best{.loss = least_square(about, input.features), .targets = 1};
         };
         return task;
       });
