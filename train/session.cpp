@@ -149,8 +149,9 @@ std::string what_fitted(const Initialization& found, const std::string& precisio
 }
 
 std::string detail_of(const ModelConfig& m) {
-  if (m.kind == "encoder") return fmt::format(", {} head{}", m.heads, plural(m.heads));
-  return m.kind == "mlp" ? "" : fmt::format(", window {}", m.window);
+  if (m.kind == "mlp") return "";
+  if (m.kind == "window_mlp") return fmt::format(", window {}", m.window);
+  return fmt::format(", {} head{}", m.heads, plural(m.heads));
 }
 
 template <class T>

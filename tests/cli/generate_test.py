@@ -35,7 +35,8 @@ def distinct(row):
 class Generate(CommandTest):
     def test_trains_scores_and_writes(self):
         self.write("distinct.toml", CONFIG)
-        self.xgrad("train", "distinct.toml", "run.dir=run")
+        plan = self.xgrad("train", "distinct.toml", "run.dir=run").stderr
+        self.assertIn("encoder_decoder: 1 layer, width 32, 2 heads,", plan)
         exact = json.loads(self.xgrad("eval", "run", "--json").stdout)["exact_match"]
         self.assertGreater(exact, 0.9)
 
