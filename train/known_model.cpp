@@ -19,6 +19,28 @@ bool is_known(const detail::ConfigKey& key, const OptionValue& value, const Know
 
 }  // namespace
 
+KnownModel plain_encoder() {
+  return {{"kind", {"encoder"}},
+          {"width", {}},
+          {"heads", {}},
+          {"head_dim", {}},
+          {"layers", {}},
+          {"feedforward", {}},
+          {"dropout", {}},
+          {"attention_dropout", {}},
+          {"norm", {"pre", "post", "sandwich", "none"}},
+          {"normalization", {"layer", "rms"}},
+          {"final_norm", {}},
+          {"norm_eps", {}},
+          {"activation", {"gelu", "gelu_tanh", "relu", "silu"}},
+          {"positions", {"none", "learned", "sinusoidal"}},
+          {"pool", {"cls", "mean"}},
+          {"patch", {}},
+          {"qkv_bias", {}},
+          {"out_bias", {}},
+          {"init_from", {}}};
+}
+
 std::vector<std::string> unknown_settings(const Config& config, const KnownModel& known) {
   std::vector<std::string> unknown;
   for (const detail::ConfigKey& key : detail::config_keys()) {

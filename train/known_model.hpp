@@ -13,6 +13,9 @@ namespace xgrad {
 /// stands for any value.
 using KnownModel = std::map<std::string, std::vector<std::string>>;
 
+/// What every export that rebuilds models handles, train/check_npz.py among them.
+KnownModel plain_encoder();
+
 /// The settings that it does not know, as `model.norm = "post"`: a known key with another word, or
 /// any other key that is not at its default.
 std::vector<std::string> unknown_settings(const Config& config, const KnownModel& known);

@@ -1,5 +1,7 @@
 #include <xgrad/train/onnx_export.hpp>
 
+#include <fmt/format.h>
+
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/train/known_model.hpp>
 #include <xgrad/train/onnx/layers.hpp>
@@ -10,36 +12,20 @@ namespace xgrad {
 namespace {
 
 // What the functions of layers.hpp build.
-const KnownModel kKnown = {
-    {"kind", {"encoder"}},
-    {"width", {}},
-    {"heads", {}},
-    {"head_dim", {}},
-    {"layers", {}},
-    {"feedforward", {}},
-    {"dropout", {}},
-    {"attention_dropout", {}},
-    {"norm", {"pre", "post", "sandwich", "none"}},
-    {"normalization", {"layer", "rms"}},
-    {"final_norm", {}},
-    {"norm_eps", {}},
-    {"activation", {"gelu", "gelu_tanh", "relu", "silu"}},
-    {"positions", {"none", "learned", "learned_2d", "sinusoidal", "relative_index", "rotary"}},
-    {"pool", {"cls", "mean", "max", "attention"}},
-    {"input", {"embedding", "one_hot"}},
-    {"patch", {}},
-    {"qkv_bias", {}},
-    {"out_bias", {}},
-    {"init_from", {}}};
+KnownModel known_model() {
+  KnownModel known = plain_encoder();
+  known["positions"].insert(known["positions"].end(), {"learned_2d", "relative_index", "rotary"});
+  known["pool"].insert(known["pool"].end(), {"max", "attention"});
+  known["input"] = {"embedding", "one_hot"};
+  return known;
+}
 
 std::string joined(const std::vector<std::string>& parts, const char* separator) {
-  std::string text;
-  for (const std::string& part : parts) text += (text.empty() ? "" : separator) + part;
-  return text;
+  return fmt::format("{}", fmt::join(parts, separator));
 }
 
 void check_known(const Config& config, const TaskShape& shape) {
-  std::vector<std::string> unknown = unknown_settings(config, kKnown);
+  std::vector<std::string> unknown = unknown_settings(config, known_model());
   if (shape.graph) unknown.push_back("a task of graphs");
   check<ConfigError>(unknown.empty(), "cannot be exported to ONNX: ", joined(unknown, ", "));
 }

@@ -32,27 +32,6 @@ struct Files {
   std::string note = {};
 };
 
-// What train/check_npz.py can recompute.
-const KnownModel kCheckable = {{"kind", {"encoder"}},
-                               {"width", {}},
-                               {"heads", {}},
-                               {"head_dim", {}},
-                               {"layers", {}},
-                               {"feedforward", {}},
-                               {"dropout", {}},
-                               {"attention_dropout", {}},
-                               {"norm", {"pre", "post", "sandwich", "none"}},
-                               {"normalization", {"layer", "rms"}},
-                               {"final_norm", {}},
-                               {"norm_eps", {}},
-                               {"activation", {"gelu", "gelu_tanh", "relu", "silu"}},
-                               {"positions", {"none", "learned", "sinusoidal"}},
-                               {"pool", {"cls", "mean"}},
-                               {"patch", {}},
-                               {"qkv_bias", {}},
-                               {"out_bias", {}},
-                               {"init_from", {}}};
-
 Files npz(const RunSource& source, const Checkpoint& weights) {
   Files result{{{"", to_npz(weights)}}};
   TaskShape shape;
@@ -67,7 +46,7 @@ Files npz(const RunSource& source, const Checkpoint& weights) {
     result.note = fmt::format("no reference: {}", error.what());
     return result;
   }
-  std::vector<std::string> unknown = unknown_settings(source.config, kCheckable);
+  std::vector<std::string> unknown = unknown_settings(source.config, plain_encoder());
   if (shape.input == InputKind::vectors) unknown.push_back("vectors as input");
   if (shape.graph) unknown.push_back("graphs");
   if (shape.target != TargetKind::classes) unknown.push_back("targets that are no classes");
