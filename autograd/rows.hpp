@@ -8,6 +8,7 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/lanes.hpp>
 #include <xgrad/autograd/math.hpp>
+#include <xgrad/autograd/parallel.hpp>
 
 namespace xgrad::detail {
 
@@ -31,6 +32,14 @@ inline Rows rows_of(const char* op, const Shape& shape) {
   Rows rows{1, shape.back()};
   for (std::size_t axis = 0; axis + 1 < shape.size(); ++axis) rows.count *= shape[axis];
   return rows;
+}
+
+/// Calls f(offset of its first element) for every row, on several threads at once.
+template <class F>
+void for_each_row(const Rows& rows, const F& f) {
+  parallel_for(rows.count, rows.grain(), [&](std::size_t begin, std::size_t end) {
+    for (std::size_t row = begin; row < end; ++row) f(row * rows.width);
+  });
 }
 
 /// The index of element `offset` of a tensor of this shape, for messages.

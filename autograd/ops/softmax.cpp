@@ -3,7 +3,6 @@
 
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/ops.hpp>
-#include <xgrad/autograd/parallel.hpp>
 #include <xgrad/autograd/rows.hpp>
 #include <xgrad/autograd/scalar.hpp>
 
@@ -20,17 +19,15 @@ struct Softmax final : Op<T> {
   Value<T> forward(const Inputs<T>& x) override {
     const Rows rows = detail::rows_of("softmax", x[0].shape());
     y = make_value<T>(x[0].shape());
-    parallel_for(rows.count, rows.grain(), [&](std::size_t begin, std::size_t end) {
-      for (std::size_t row = begin; row < end; ++row) {
-        const T* in = x[0].data() + row * rows.width;
-        T* out = y->data() + row * rows.width;
-        T largest = detail::row_max(in, rows.width);
-        if (largest == -std::numeric_limits<T>::infinity()) largest = T(0);
-        const T total = detail::exp_row(in, rows.width, largest, out);
-        const T scale = total == T(0) ? T(0) : T(1) / total;
+    detail::for_each_row(rows, [&](std::size_t first) {
+      const T* in = x[0].data() + first;
+      T* out = y->data() + first;
+      T largest = detail::row_max(in, rows.width);
+      if (largest == -std::numeric_limits<T>::infinity()) largest = T(0);
+      const T total = detail::exp_row(in, rows.width, largest, out);
+      const T scale = total == T(0) ? T(0) : T(1) / total;
 #pragma omp simd
-        for (std::size_t i = 0; i < rows.width; ++i) out[i] *= scale;
-      }
+      for (std::size_t i = 0; i < rows.width; ++i) out[i] *= scale;
     });
     return y;
   }
@@ -40,18 +37,16 @@ struct Softmax final : Op<T> {
   // still have as their own mean.
   void backward(Tensor<T> dy, Grads<T>& dx) const override {
     const Rows rows = detail::rows_of("softmax", dy.shape());
-    parallel_for(rows.count, rows.grain(), [&](std::size_t begin, std::size_t end) {
-      for (std::size_t row = begin; row < end; ++row) {
-        const T* out = y->data() + row * rows.width;
-        T* d = dy.data() + row * rows.width;
-        const T mean = detail::dot(d, out, rows.width);
-        const T error = detail::sum_terms<T>(rows.width, [=](std::size_t i) {
-          d[i] -= mean;
-          return d[i] * out[i];
-        });
+    detail::for_each_row(rows, [&](std::size_t first) {
+      const T* out = y->data() + first;
+      T* d = dy.data() + first;
+      const T mean = detail::dot(d, out, rows.width);
+      const T error = detail::sum_terms<T>(rows.width, [=](std::size_t i) {
+        d[i] -= mean;
+        return d[i] * out[i];
+      });
 #pragma omp simd
-        for (std::size_t i = 0; i < rows.width; ++i) d[i] = out[i] * (d[i] - error);
-      }
+      for (std::size_t i = 0; i < rows.width; ++i) d[i] = out[i] * (d[i] - error);
     });
     dx.add(0, std::move(dy));
   }
@@ -66,15 +61,13 @@ struct LogSoftmax final : Op<T> {
   Value<T> forward(const Inputs<T>& x) override {
     const Rows rows = detail::rows_of("log_softmax", x[0].shape());
     y = make_value<T>(x[0].shape());
-    parallel_for(rows.count, rows.grain(), [&](std::size_t begin, std::size_t end) {
-      for (std::size_t row = begin; row < end; ++row) {
-        const T* in = x[0].data() + row * rows.width;
-        T* out = y->data() + row * rows.width;
-        const T largest = detail::row_max(in, rows.width);
-        const T log_sum = std::log(detail::exp_sum(in, rows.width, largest));
+    detail::for_each_row(rows, [&](std::size_t first) {
+      const T* in = x[0].data() + first;
+      T* out = y->data() + first;
+      const T largest = detail::row_max(in, rows.width);
+      const T log_sum = std::log(detail::exp_sum(in, rows.width, largest));
 #pragma omp simd
-        for (std::size_t i = 0; i < rows.width; ++i) out[i] = (in[i] - largest) - log_sum;
-      }
+      for (std::size_t i = 0; i < rows.width; ++i) out[i] = (in[i] - largest) - log_sum;
     });
     return y;
   }
@@ -82,14 +75,12 @@ struct LogSoftmax final : Op<T> {
   // y = x - log sum exp x, and d(log sum exp x)/dx_i = exp(y_i), so dx = dy - exp(y) sum_j dy_j.
   void backward(Tensor<T> dy, Grads<T>& dx) const override {
     const Rows rows = detail::rows_of("log_softmax", dy.shape());
-    parallel_for(rows.count, rows.grain(), [&](std::size_t begin, std::size_t end) {
-      for (std::size_t row = begin; row < end; ++row) {
-        const T* out = y->data() + row * rows.width;
-        T* d = dy.data() + row * rows.width;
-        const T sum = detail::row_sum(d, rows.width);
+    detail::for_each_row(rows, [&](std::size_t first) {
+      const T* out = y->data() + first;
+      T* d = dy.data() + first;
+      const T sum = detail::row_sum(d, rows.width);
 #pragma omp simd
-        for (std::size_t i = 0; i < rows.width; ++i) d[i] -= detail::exp(out[i]) * sum;
-      }
+      for (std::size_t i = 0; i < rows.width; ++i) d[i] -= detail::exp(out[i]) * sum;
     });
     dx.add(0, std::move(dy));
   }

@@ -3,7 +3,6 @@
 
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/ops.hpp>
-#include <xgrad/autograd/parallel.hpp>
 #include <xgrad/autograd/rows.hpp>
 #include <xgrad/autograd/scalar.hpp>
 
@@ -37,15 +36,13 @@ struct Sparsemax final : Op<T> {
   Value<T> forward(const Inputs<T>& x) override {
     const Rows rows = detail::rows_of("sparsemax", x[0].shape());
     y = make_value<T>(x[0].shape());
-    parallel_for(rows.count, rows.grain(), [&](std::size_t begin, std::size_t end) {
-      for (std::size_t row = begin; row < end; ++row) {
-        const T* in = x[0].data() + row * rows.width;
-        T* out = y->data() + row * rows.width;
-        const T largest = detail::row_max(in, rows.width);
-        const bool finite = std::isfinite(largest);
-        const T tau = finite ? threshold(in, rows.width, largest) : largest;
-        for (std::size_t i = 0; i < rows.width; ++i) out[i] = in[i] <= tau ? T(0) : in[i] - tau;
-      }
+    detail::for_each_row(rows, [&](std::size_t first) {
+      const T* in = x[0].data() + first;
+      T* out = y->data() + first;
+      const T largest = detail::row_max(in, rows.width);
+      const bool finite = std::isfinite(largest);
+      const T tau = finite ? threshold(in, rows.width, largest) : largest;
+      for (std::size_t i = 0; i < rows.width; ++i) out[i] = in[i] <= tau ? T(0) : in[i] - tau;
     });
     return y;
   }
@@ -54,18 +51,16 @@ struct Sparsemax final : Op<T> {
   // dy_i/dx_j = delta_ij - 1 / number among them, and 0 elsewhere: dx = dy - their mean of dy.
   void backward(Tensor<T> dy, Grads<T>& dx) const override {
     const Rows rows = detail::rows_of("sparsemax", dy.shape());
-    parallel_for(rows.count, rows.grain(), [&](std::size_t begin, std::size_t end) {
-      for (std::size_t row = begin; row < end; ++row) {
-        const T* out = y->data() + row * rows.width;
-        T* d = dy.data() + row * rows.width;
-        const T number = detail::sum_terms<T>(
-            rows.width, [=](std::size_t i) { return out[i] > 0 ? T(1) : T(0); });
-        const T sum = detail::sum_terms<T>(rows.width,
-                                           [=](std::size_t i) { return out[i] > 0 ? d[i] : T(0); });
-        const T mean = number > 0 ? sum / number : T(0);
+    detail::for_each_row(rows, [&](std::size_t first) {
+      const T* out = y->data() + first;
+      T* d = dy.data() + first;
+      const T number =
+          detail::sum_terms<T>(rows.width, [=](std::size_t i) { return out[i] > 0 ? T(1) : T(0); });
+      const T sum =
+          detail::sum_terms<T>(rows.width, [=](std::size_t i) { return out[i] > 0 ? d[i] : T(0); });
+      const T mean = number > 0 ? sum / number : T(0);
 #pragma omp simd
-        for (std::size_t i = 0; i < rows.width; ++i) d[i] = out[i] > 0 ? d[i] - mean : T(0);
-      }
+      for (std::size_t i = 0; i < rows.width; ++i) d[i] = out[i] > 0 ? d[i] - mean : T(0);
     });
     dx.add(0, std::move(dy));
   }
