@@ -254,7 +254,7 @@ def main():
         scale = max(np.abs(expected).max(), 1e-3 * largest)
         off = np.abs(G[name] - expected).max() / scale
         worst["gradients"] = max(worst.get("gradients", (0, "")), (off, name))
-    limit = 2e-5 if single else 1e-11
+    limit = 1e-9 if single else 1e-11
     for kind, (off, name) in worst.items():
         print(f"{kind}: {off:.1e}" + (f" ({name})" if name != kind else ""))
     bad = [kind for kind, (off, _) in worst.items() if not off <= limit]

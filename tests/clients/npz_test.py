@@ -4,6 +4,7 @@ import venv
 
 venv.need("numpy")
 
+import json  # noqa: E402
 import re  # noqa: E402
 import sys  # noqa: E402
 
@@ -41,6 +42,14 @@ class Npz(CommandTest):
                 self.train(f"run-{number}", *words)
                 self.xgrad("export", f"run-{number}", "--to", "npz", "--out", f"{number}.npz")
                 self.assertRegex(self.check(f"{number}.check.py"), r"\d+ gradients of 100 examples: all within \S+\n$")
+
+    def test_gradients_that_are_differences_of_nearly_equal_numbers(self):
+        """As those of a model that has learned: float32 has few digits left of them, the reference has them all."""
+        self.write("learned.toml", MAJORITY.replace("steps = 20", "steps = 600\n[optim]\nlr = 1e-2"))
+        self.xgrad("train", "learned.toml", "run.dir=run", "--quiet")
+        self.assertLess(json.loads(self.xgrad("eval", "run", "--json").stdout)["loss"], 1e-3)
+        self.xgrad("export", "run", "--to", "npz", "--out", "w.npz")
+        self.assertIn("all within", self.check("w.check.py"))
 
     def test_the_checker_sees_any_wrong_gradient(self):
         self.train("run")

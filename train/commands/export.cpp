@@ -32,20 +32,27 @@ struct Files {
   std::string note = {};
 };
 
-Files npz(const RunSource& source, const Checkpoint& weights) {
-  Files result{{{"", to_npz(weights)}}};
-  TaskShape shape;
+// Adds what the model makes of some examples, in T whatever it was trained in.
+template <class T>
+void add_reference(const RunSource& source, const Checkpoint& weights, const Task& task,
+                   Files& result) {
   try {
-    with_precision(source.config, [&]<class T>() {
-      const LoadedModel<T> loaded(source);
-      result.files.push_back(
-          {".reference.npz", reference_npz(*loaded.model, loaded.parameters, *loaded.task)});
-      shape = loaded.shape;
-    });
+    Parameters<T> parameters(source.config.train.seed);
+    const auto model = make_model<T>(source.config.model, task.shape(), parameters);
+    restore_weights(weights.parameters, source.file, parameters);
+    result.files.push_back({".reference.npz", reference_npz(*model, parameters, task)});
   } catch (const DataError& error) {
     result.note = fmt::format("no reference: {}", error.what());
-    return result;
   }
+}
+
+// In double: of the gradients of a model that has learned, float has few digits left.
+Files npz(const RunSource& source, const Checkpoint& weights) {
+  const std::unique_ptr<Task> task = make_task(source.config, &source.checkpoint);
+  const TaskShape shape = task->shape();
+  Files result{{{"", to_npz(weights)}}};
+  add_reference<double>(source, weights, *task, result);
+  if (!result.note.empty()) return result;
   std::vector<std::string> unknown = unknown_settings(source.config, plain_encoder());
   if (shape.input == InputKind::vectors) unknown.push_back("vectors as input");
   if (shape.graph) unknown.push_back("graphs");
@@ -58,18 +65,11 @@ Files npz(const RunSource& source, const Checkpoint& weights) {
   return result;
 }
 
-// In float32, whatever the model was trained in: onnxruntime has no erf in double.
+// In float: onnxruntime has no erf in double.
 Files onnx(const RunSource& source, const Checkpoint& weights) {
   const std::unique_ptr<Task> task = make_task(source.config, &source.checkpoint);
   Files result{{{"", to_onnx(source.config, task->shape(), weights)}}};
-  try {
-    Parameters<float> parameters(source.config.train.seed);
-    const auto model = make_model<float>(source.config.model, task->shape(), parameters);
-    restore_weights(weights.parameters, source.file, parameters);
-    result.files.push_back({".reference.npz", reference_npz(*model, parameters, *task)});
-  } catch (const DataError& error) {
-    result.note = fmt::format("no reference: {}", error.what());
-  }
+  add_reference<float>(source, weights, *task, result);
   return result;
 }
 
