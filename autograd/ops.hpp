@@ -128,6 +128,12 @@ Variable<T> layer_norm(const Variable<T>& x, const Variable<T>& weight, const Va
 /// gamma x / sqrt(mean(x^2) + eps); weight (D). A row of zeros gives zeros. Zhang & Sennrich 2019.
 template <class T>
 Variable<T> rms_norm(const Variable<T>& x, const Variable<T>& weight, double eps = 1e-5);
+/// layer_norm's formula with the moments of each feature over all rows that the mask counts (S1.5);
+/// x (..., D), mask (...), 1 = counts, null = all; other rows are not read and give zeros. Ioffe &
+/// Szegedy 2015.
+template <class T>
+Variable<T> batch_norm(const Variable<T>& x, const Variable<T>& weight, const Variable<T>& bias,
+                       const std::shared_ptr<const Mask>& mask = nullptr, double eps = 1e-5);
 
 // Dropout: a factor 0 with probability p, else 1/(1-p), a function of (rng, sample, token, feature)
 // alone: the first axis of x is the sample, the last the feature, what lies between the token.

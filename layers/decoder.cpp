@@ -33,12 +33,12 @@ template <class T>
 Variable<T> DecoderBlock<T>::operator()(const Variable<T>& x, const Variable<T>& memory,
                                         const Attend<T>& memory_attend,
                                         const Context& context) const {
-  Variable<T> y =
-      residual1_(x, context, [&](const Variable<T>& z) { return self_attention_(z, {}, context); });
-  y = residual2_(y, context, [&](const Variable<T>& z) {
+  Variable<T> y = residual1_(x, nullptr, context,
+                             [&](const Variable<T>& z) { return self_attention_(z, {}, context); });
+  y = residual2_(y, nullptr, context, [&](const Variable<T>& z) {
     return attention_(z, memory, memory_attend, context);
   });
-  return residual3_(y, context, [&](const Variable<T>& z) { return mlp_(z, context); });
+  return residual3_(y, nullptr, context, [&](const Variable<T>& z) { return mlp_(z, context); });
 }
 
 template <class T>
@@ -54,7 +54,7 @@ template <class T>
 Variable<T> Decoder<T>::operator()(Variable<T> x, const Variable<T>& memory,
                                    const Attend<T>& memory_attend, const Context& context) const {
   for (const DecoderBlock<T>& layer : layers_) x = layer(x, memory, memory_attend, context);
-  return norm_ ? (*norm_)(x) : x;
+  return norm_ ? (*norm_)(x, nullptr) : x;
 }
 
 #define XGRAD_INSTANTIATE(T)      \

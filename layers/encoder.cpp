@@ -27,9 +27,10 @@ EncoderBlock<T>::EncoderBlock(const Scope<T>& scope, const EncoderOptions& optio
 template <class T>
 Variable<T> EncoderBlock<T>::operator()(const Variable<T>& x, const Attend<T>& attend,
                                         const Context& context) const {
-  const Variable<T> y =
-      residual1_(x, context, [&](const Variable<T>& z) { return attention_(z, attend, context); });
-  return residual2_(y, context, [&](const Variable<T>& z) { return mlp_(z, context); });
+  const auto& mask = attend.key_mask;
+  const Variable<T> y = residual1_(
+      x, mask, context, [&](const Variable<T>& z) { return attention_(z, attend, context); });
+  return residual2_(y, mask, context, [&](const Variable<T>& z) { return mlp_(z, context); });
 }
 
 template <class T>
@@ -45,7 +46,7 @@ template <class T>
 Variable<T> Encoder<T>::operator()(Variable<T> x, const Attend<T>& attend,
                                    const Context& context) const {
   for (const EncoderBlock<T>& layer : layers_) x = layer(x, attend, context);
-  return norm_ ? (*norm_)(x) : x;
+  return norm_ ? (*norm_)(x, attend.key_mask) : x;
 }
 
 #define XGRAD_INSTANTIATE(T)      \

@@ -7,9 +7,17 @@ namespace xgrad {
 namespace {
 
 template <class T>
-std::variant<LayerNorm<T>, RmsNorm<T>> make_norm(const Scope<T>& scope, std::size_t width,
-                                                 const NormOptions& options) {
-  if (options.kind == Normalization::rms) return RmsNorm<T>(scope, width, options.eps);
+std::variant<LayerNorm<T>, RmsNorm<T>, BatchNorm<T>> make_norm(const Scope<T>& scope,
+                                                               std::size_t width,
+                                                               const NormOptions& options) {
+  switch (options.kind) {
+    case Normalization::rms:
+      return RmsNorm<T>(scope, width, options.eps);
+    case Normalization::batch:
+      return BatchNorm<T>(scope, width, options.eps);
+    case Normalization::layer:
+      break;
+  }
   return LayerNorm<T>(scope, width, options.eps);
 }
 
@@ -20,8 +28,11 @@ Norm<T>::Norm(const Scope<T>& scope, std::size_t width, const NormOptions& optio
     : norm_(make_norm(scope, width, options)) {}
 
 template <class T>
-Variable<T> Norm<T>::operator()(const Variable<T>& x) const {
-  return std::visit([&x](const auto& norm) { return norm(x); }, norm_);
+Variable<T> Norm<T>::operator()(const Variable<T>& x,
+                                const std::shared_ptr<const Mask>& mask) const {
+  if (const auto* norm = std::get_if<BatchNorm<T>>(&norm_)) return (*norm)(x, mask);
+  if (const auto* norm = std::get_if<RmsNorm<T>>(&norm_)) return (*norm)(x);
+  return std::get<LayerNorm<T>>(norm_)(x);
 }
 
 #define XGRAD_INSTANTIATE(T) template class Norm<T>;

@@ -18,10 +18,12 @@ Residual<T>::Residual(const Scope<T>& scope, int number, const ResidualOptions& 
 }
 
 template <class T>
-Variable<T> Residual<T>::finish(Variable<T> y, const Variable<T>& x, const Context& context) const {
-  if (inside_) y = (*inside_)(y);
+Variable<T> Residual<T>::finish(Variable<T> y, const Variable<T>& x,
+                                const std::shared_ptr<const Mask>& mask,
+                                const Context& context) const {
+  if (inside_) y = (*inside_)(y, mask);
   y = dropout_add(y, x, context.dropout(dropout_, site_));
-  return after_ ? (*after_)(y) : y;
+  return after_ ? (*after_)(y, mask) : y;
 }
 
 #define XGRAD_INSTANTIATE(T) template class Residual<T>;

@@ -30,14 +30,16 @@ class Residual {
  public:
   Residual(const Scope<T>& scope, int number, const ResidualOptions& options);
 
+  /// The mask (B, N) is that of the norms; null: every place holds a token.
   template <class Sublayer>
-  Variable<T> operator()(const Variable<T>& x, const Context& context,
-                         const Sublayer& sublayer) const {
-    return finish(sublayer(before_ ? (*before_)(x) : x), x, context);
+  Variable<T> operator()(const Variable<T>& x, const std::shared_ptr<const Mask>& mask,
+                         const Context& context, const Sublayer& sublayer) const {
+    return finish(sublayer(before_ ? (*before_)(x, mask) : x), x, mask, context);
   }
 
  private:
-  Variable<T> finish(Variable<T> y, const Variable<T>& x, const Context& context) const;
+  Variable<T> finish(Variable<T> y, const Variable<T>& x, const std::shared_ptr<const Mask>& mask,
+                     const Context& context) const;
 
   double dropout_;
   std::uint64_t site_;

@@ -80,8 +80,10 @@ EncoderOptions encoder_options(const ModelConfig& config) {
                                     {"sandwich", NormOrder::sandwich},
                                     {"none", NormOrder::none}},
                                    config.norm);
-  options.normalization = choose<Normalization>(
-      {{"layer", Normalization::layer}, {"rms", Normalization::rms}}, config.normalization);
+  options.normalization = choose<Normalization>({{"layer", Normalization::layer},
+                                                 {"rms", Normalization::rms},
+                                                 {"batch", Normalization::batch}},
+                                                config.normalization);
   options.final_norm = config.final_norm;
   options.norm_eps = config.norm_eps;
   options.dropout = config.dropout;

@@ -24,7 +24,7 @@ struct ModelConfig {
   double dropout = 0.1;                 ///< after each sublayer and inside the MLP
   double attention_dropout = 0.1;       ///< on the attention probabilities
   std::string norm = "pre";             ///< the order: pre, post, sandwich, none
-  std::string normalization = "layer";  ///< the kind: layer, rms
+  std::string normalization = "layer";  ///< the kind: layer, rms, batch
   bool final_norm = true;               ///< one more norm after the last block
   double norm_eps = 1e-5;
   std::string activation = "gelu";    ///< gelu, gelu_tanh, relu, silu

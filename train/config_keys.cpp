@@ -157,7 +157,9 @@ Keys model_keys() {
           "sublayer, or not at all.",
           {"pre", "post", "sandwich", "none"}),
       key("normalization", &M::normalization,
-          "How it normalises: layer norm, or by the root mean square alone.", {"layer", "rms"}),
+          "How it normalises: layer norm, by the root mean square alone, or each feature over the "
+          "tokens of a batch, in evaluation too.",
+          {"layer", "rms", "batch"}),
       key("final_norm", &M::final_norm, "One more norm after the last layer."),
       key("norm_eps", &M::norm_eps, "What a norm adds to the variance or mean square.",
           between(above(0), 1)),

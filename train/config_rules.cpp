@@ -61,6 +61,13 @@ void outputs_have_no_known_length(const Config& config, Broken& broken) {
                     "not know before"});
 }
 
+void outputs_see_only_those_before(const Config& config, Broken& broken) {
+  const ModelConfig& model = config.model;
+  if (model.kind != "encoder_decoder" || model.normalization != "batch") return;
+  broken.push_back({{"model.normalization", "model.kind"},
+                    "batch would let an output of an encoder_decoder know those after it"});
+}
+
 void steps_or_epochs(const Config& config, Broken& broken) {
   const TrainConfig& train = config.train;
   if ((train.steps == 0) != (train.epochs == 0)) return;
@@ -151,6 +158,7 @@ std::vector<RuleBroken> broken_rules(const Config& config) {
   rotary_needs_pairs(config, broken);
   max_distance_of_relative_bias(config, broken);
   outputs_have_no_known_length(config, broken);
+  outputs_see_only_those_before(config, broken);
   steps_or_epochs(config, broken);
   window_of_window_mlp(config, broken);
   what_goes_with_the_loss(config, broken);

@@ -81,6 +81,12 @@ def ops(write):
         op(write, f"attention.{name}", attention(2, key_mask), constants=dict(mask=mask),
            q=rounded(2, 3, 8), k=rounded(2, 5, 8), v=rounded(2, 5, 8))
 
+    def batch_norm(x, weight, bias):
+        return F.batch_norm(x.flatten(0, 1), None, None, weight, bias, training=True).view_as(x)
+
+    with torch.random.fork_rng():  # what comes after draws the same numbers as before
+        op(write, "batch_norm", batch_norm, x=rounded(2, 3, 6), weight=rounded(6), bias=rounded(6))
+
 
 def model(write, name, x, mask, targets, smoothing=0.0, **options):
     """Parameters, logits, loss, gradients, and the parameters after 100 steps of AdamW on this batch."""

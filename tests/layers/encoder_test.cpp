@@ -13,6 +13,8 @@ namespace {
 using test::random_tensor;
 
 const Rng kRng = Rng(13) / "encoder";
+constexpr Normalization kNormalizations[] = {Normalization::layer, Normalization::rms,
+                                             Normalization::batch};
 
 EncoderOptions options(NormOrder norm, std::size_t layers = 1) {
   EncoderOptions o;
@@ -30,6 +32,9 @@ struct Block {
   Variable<double> at(const std::string& name) const { return p.at("e.layers.0." + name); }
   Variable<double> norm(const std::string& name, const Variable<double>& x) const {
     if (kind == Normalization::rms) return rms_norm(x, at(name + ".weight"));
+    if (kind == Normalization::batch) {
+      return batch_norm(x, at(name + ".weight"), at(name + ".bias"));
+    }
     return layer_norm(x, at(name + ".weight"), at(name + ".bias"));
   }
   Variable<double> attention(const Variable<double>& x) const {
@@ -42,11 +47,11 @@ struct Block {
   }
 };
 
-// What one block with random parameters makes of z, against `formula` of ops alone; both kinds of
+// What one block with random parameters makes of z, against `formula` of ops alone; all kinds of
 // norm.
 template <class Formula>
 void expect_block(NormOrder norm, const Formula& formula) {
-  for (const Normalization kind : {Normalization::layer, Normalization::rms}) {
+  for (const Normalization kind : kNormalizations) {
     EncoderOptions o = options(norm);
     o.normalization = kind;
     Parameters<double> parameters(1);
@@ -95,8 +100,8 @@ TEST(Encoder, DropoutActsOnWhatIsAdded) {
     const Residual<double> residual(parameters.root() / "b", 1, {6, norm, {}, 0.5});
     const Variable<double> x(random_tensor({2, 5, 6}, kRng));
     const auto square = [](const Variable<double>& v) { return mul(v, v); };
-    const Tensor<double> plain = residual(x, {}, square).value();
-    const Tensor<double> dropped = residual(x, {true, kRng, 0}, square).value();
+    const Tensor<double> plain = residual(x, nullptr, {}, square).value();
+    const Tensor<double> dropped = residual(x, nullptr, {true, kRng, 0}, square).value();
     int zeros = 0;
     for (std::size_t i = 0; i < plain.size(); ++i) {
       const double kept = dropped.data()[i] - x.value().data()[i];
@@ -176,7 +181,7 @@ TEST(Encoder, S1_10_ParametersOfTheBook) {
 
 TEST(Encoder, S1_13_TheFinalNormIsAnOption) {
   const Variable<double> z(random_tensor({1, 3, 6}, kRng));
-  for (const Normalization kind : {Normalization::layer, Normalization::rms}) {
+  for (const Normalization kind : kNormalizations) {
     EncoderOptions o = options(NormOrder::pre, 2);
     o.normalization = kind;
     Parameters<double> parameters(1), plain(1);
@@ -184,17 +189,17 @@ TEST(Encoder, S1_13_TheFinalNormIsAnOption) {
     o.final_norm = true;
     const Encoder<double> encoder(parameters.root() / "e", o);
     const Variable<double> y = without(z, {}, {}), weight = parameters.at("e.norm.weight");
-    EXPECT_TENSOR_NEAR(
-        encoder(z, {}, {}).value(),
-        (kind == Normalization::rms ? rms_norm(y, weight)
-                                    : layer_norm(y, weight, parameters.at("e.norm.bias")))
-            .value(),
-        1e-15);
+    const auto bias = [&] { return parameters.at("e.norm.bias"); };
+    const Variable<double> expected = kind == Normalization::rms ? rms_norm(y, weight)
+                                      : kind == Normalization::batch
+                                          ? batch_norm(y, weight, bias())
+                                          : layer_norm(y, weight, bias());
+    EXPECT_TENSOR_NEAR(encoder(z, {}, {}).value(), expected.value(), 1e-15);
   }
 }
 
 TEST(Encoder, EpsReachesEveryNorm) {
-  for (const Normalization kind : {Normalization::layer, Normalization::rms}) {
+  for (const Normalization kind : kNormalizations) {
     EncoderOptions o = options(NormOrder::sandwich);
     o.normalization = kind;
     o.norm_eps = 1e30;  // leaves nothing of what is normalised
@@ -214,6 +219,26 @@ TEST(Encoder, S0_2_S1_5_SamplesDoNotSeeEachOther) {
   const Tensor<double> after = encoder(Variable<double>(x), {}, {}).value();
   EXPECT_TRUE(std::equal(before.data(), before.data() + 24, after.data()));
   EXPECT_FALSE(std::equal(before.data() + 24, before.data() + 48, after.data() + 24));
+}
+
+// The contrast, and why it is not the default: in a batch of its own a sample would give another
+// result. What does not change is what padding it is filled up with.
+TEST(Encoder, S1_5_WithBatchNormSamplesSeeEachOtherButNoPadding) {
+  EncoderOptions o = options(NormOrder::pre, 2);
+  o.normalization = Normalization::batch;
+  o.final_norm = true;
+  Parameters<double> parameters(1);
+  const Encoder<double> encoder(parameters.root() / "e", o);
+  Tensor<double> x = random_tensor({2, 4, 6}, kRng);
+  auto mask = std::make_shared<Mask>(full<std::uint8_t>({2, 4}, 1));
+  (*mask)(1, 3) = 0;
+  const auto run = [&] { return encoder(Variable<double>(x), {.key_mask = mask}, {}).value(); };
+  const Tensor<double> before = run();
+  std::fill_n(x.data() + 42, 6, 7.0);  // padding
+  EXPECT_TRUE(test::same_bits(run(), before));
+  std::fill_n(x.data() + 24, 6, 7.0);  // a token of the second sample
+  const Tensor<double> after = run();
+  for (std::size_t i = 0; i < 24; ++i) EXPECT_NE(after.data()[i], before.data()[i]) << i;
 }
 
 TEST(Encoder, S0_14_WithoutDropoutTrainingEqualsEvaluation) {

@@ -121,7 +121,7 @@ const std::vector<Bad> kBad = {
     {kStart + "model.norm = 'prenorm'\n",
      "3:14: model.norm: is \"prenorm\", must be one of pre, post, none, sandwich"},
     {kStart + "model.normalization = 'rmsnorm'\n",
-     "3:23: model.normalization: is \"rmsnorm\", must be one of rms, layer"},
+     "3:23: model.normalization: is \"rmsnorm\", must be one of rms, layer, batch"},
     {kStart + "optim.name = 'adamm'\n",
      "3:14: optim.name: is \"adamm\", must be one of adam, adamw, adagrad, lion, "
      "sgd, rmsprop; did you mean \"adam\"?"},
@@ -139,6 +139,9 @@ const std::vector<Bad> kBad = {
     {kStart + "model.positions = 'relative_index'\nmodel.kind = 'encoder_decoder'\n",
      "3:19: model.positions: relative_index needs the length of the output, which an "
      "encoder_decoder does not know before"},
+    {kStart + "model.normalization = 'batch'\nmodel.kind = 'encoder_decoder'\n",
+     "3:23: model.normalization: batch would let an output of an encoder_decoder know those after "
+     "it"},
     {kStart + "model.max_distance = 3\n",
      "3:22: model.max_distance: has a use only with model.positions = \"relative_bias\", not "
      "learned"},

@@ -106,6 +106,44 @@ OpCase rms_norm_case(const char* variant, double eps) {
           }};
 }
 
+// At least two rows count, and each feature varies well among them.
+OpCase batch_norm_case(const char* variant, double eps, bool masked) {
+  return {.op = "batch_norm",
+          .variant = variant,
+          .sample =
+              [=](const Rng& rng, std::size_t n) {
+                const std::size_t batch = random_size(rng / "batch", 1, 3), tokens = 3 + n % 3;
+                Tensor<double> x = normal_tensor({batch, tokens, n}, rng / "x");
+                for (std::size_t i = 0; i < x.size(); ++i)
+                  x.data()[i] += 2 * double(i / n % tokens);
+                std::shared_ptr<Mask> mask;
+                if (masked) {
+                  mask = std::make_shared<Mask>(random_mask({batch, tokens}, rng / "mask"));
+                  (*mask)(0, 0) = (*mask)(0, tokens - 1) = 1;
+                }
+                return Sample(
+                    [=](const auto& in) { return batch_norm(in[0], in[1], in[2], mask, eps); },
+                    {x, normal_tensor({n}, rng / "weight"), normal_tensor({n}, rng / "bias")});
+              },
+          .wrong_calls = {
+              [] { batch_norm(ones({}), ones({1}), ones({1})); },
+              [] {
+                batch_norm(ones({2, 3}), ones({2}), ones({3}));
+              },
+              [] {
+                batch_norm(ones({2, 3}), ones({3}), ones({1, 3}));
+              },
+              [] {
+                batch_norm(ones({2, 3}), ones({3}), ones({3}),
+                           std::make_shared<Mask>(random_mask({3}, Rng(1))));
+              },
+              [] {
+                batch_norm(ones({2, 3}), ones({3}), ones({3}), nullptr, -1e-5);
+              },
+          },
+          .large = 1003};
+}
+
 }  // namespace
 
 std::vector<OpCase> normalisation_cases() {
@@ -119,7 +157,11 @@ std::vector<OpCase> normalisation_cases() {
           layer_norm_case("far_from_zero", 1e-5, 8),
           rms_norm_case("", 1e-5),
           rms_norm_case("no_eps", 0),
-          rms_norm_case("large_eps", 2)};
+          rms_norm_case("large_eps", 2),
+          batch_norm_case("", 1e-5, false),
+          batch_norm_case("masked", 1e-5, true),
+          batch_norm_case("no_eps", 0, false),
+          batch_norm_case("large_eps", 2, true)};
 }
 
 }  // namespace xgrad::test

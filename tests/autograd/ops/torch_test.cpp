@@ -37,6 +37,11 @@ TEST(TorchOps, S1_4_LayerNorm) {
                   [](const Arguments& x) { return layer_norm(x[0], x[1], x[2]); });
 }
 
+TEST(TorchOps, S1_5_BatchNorm) {
+  expect_as_torch("batch_norm", {"x", "weight", "bias"},
+                  [](const Arguments& x) { return batch_norm(x[0], x[1], x[2]); });
+}
+
 TEST(TorchOps, Gelu) {
   expect_as_torch("gelu", {"input"}, [](const Arguments& x) { return gelu(x[0]); });
   expect_as_torch("gelu_tanh", {"input"},

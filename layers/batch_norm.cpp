@@ -1,0 +1,17 @@
+#include <xgrad/layers/batch_norm.hpp>
+
+#include <xgrad/autograd/scalar.hpp>
+#include <xgrad/layers/init.hpp>
+
+namespace xgrad {
+
+template <class T>
+BatchNorm<T>::BatchNorm(const Scope<T>& scope, std::size_t width, double eps)
+    : weight_(scope.parameter("weight", {width}, init::ones())),
+      bias_(scope.parameter("bias", {width}, init::zeros())),
+      eps_(eps) {}
+
+#define XGRAD_INSTANTIATE(T) template class BatchNorm<T>;
+XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
+
+}  // namespace xgrad
