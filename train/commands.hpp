@@ -134,6 +134,17 @@ std::vector<std::string> export_formats();
 /// Writes the weights, for other programs, as a new file; for some formats with more files beside.
 int export_weights(const ExportArguments& arguments);
 
+struct ImportArguments {
+  std::string file;
+  std::string from;  ///< one of import_formats()
+  std::string config;
+  std::vector<std::string> overrides;
+  std::string out;
+};
+std::vector<std::string> import_formats();
+/// Makes a checkpoint of the weights in a file of another program, and of a config.
+int import_weights(const ImportArguments& arguments);
+
 struct VerifyResumeArguments {
   std::string config;
   std::vector<std::string> overrides;

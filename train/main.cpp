@@ -47,6 +47,7 @@ struct Arguments {
   std::vector<std::string> runs;
   commands::InspectArguments inspect;
   commands::ExportArguments export_weights;
+  commands::ImportArguments import_weights;
   commands::VerifyResumeArguments verify_resume;
   std::vector<std::string> files;
   std::string key, task, first, second, failed;
@@ -241,6 +242,20 @@ void define_use(CLI::App& app, Arguments& a, int& code) {
   export_weights->add_flag("--raw", a.export_weights.raw,
                            "the last step's weights, where the run keeps their mean (train.ema)");
   export_weights->callback([&] { code = commands::export_weights(a.export_weights); });
+
+  CLI::App* import_weights =
+      app.add_subcommand("import", "Make a checkpoint of the weights in a file of another program");
+  import_weights->add_option("file", a.import_weights.file, "what they are read from")->required();
+  import_weights->add_option("overrides", a.import_weights.overrides, kOverrides);
+  import_weights->add_option("--from", a.import_weights.from, "the format")
+      ->required()
+      ->check(CLI::IsMember(commands::import_formats()));
+  import_weights
+      ->add_option("--config", a.import_weights.config, "a TOML file, whose model they fit")
+      ->required();
+  import_weights->add_option("--out", a.import_weights.out, "the checkpoint, which must not exist")
+      ->required();
+  import_weights->callback([&] { code = commands::import_weights(a.import_weights); });
 
   CLI::App* verify = app.add_subcommand("verify", "Whether checkpoints are whole");
   verify->add_option("files", a.files, "checkpoints")->required();

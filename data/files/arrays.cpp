@@ -54,11 +54,8 @@ Field field(const Column& column, std::size_t row) {
   return numbers;
 }
 
-Column read_column(const std::string& path, const std::string& format, const std::string& name,
-                   std::uint64_t& fingerprint) {
-  if (format == "hdf5") {
-    return {name, path + ": dataset \"" + name + "\"", read_hdf5_dataset(path, name)};
-  }
+Column read_npy_column(const std::string& path, const std::string& name,
+                       std::uint64_t& fingerprint) {
   const bool folder = fs::is_directory(path);
   const std::string file = folder ? (fs::path(path) / (name + ".npy")).string() : path;
   const std::string bytes = read_bytes(file);
@@ -74,10 +71,16 @@ Table read_arrays(const std::string& path, const std::string& format,
                    ": one npy file holds one column; name a folder with ", columns[0], ".npy and ",
                    columns.back(), ".npy");
   Table table{.file = path, .columns = columns};
-  if (format == "hdf5") table.fingerprint = stable_hash(read_bytes(path));
+  const std::string bytes = format == "hdf5" ? read_bytes(path) : "";
+  if (format == "hdf5") table.fingerprint = stable_hash(bytes);
   std::vector<Column> read;
   for (const std::string& name : columns) {
-    read.push_back(read_column(path, format, name, table.fingerprint));
+    if (format == "hdf5") {
+      read.push_back(
+          {name, path + ": dataset \"" + name + "\"", read_hdf5_dataset(path, bytes, name)});
+    } else {
+      read.push_back(read_npy_column(path, name, table.fingerprint));
+    }
     const std::size_t rank = read.back().array.extents.size();
     check_extents(read.back(), rank > 0 ? read.front().array.extents[0] : 0);
   }

@@ -12,7 +12,8 @@ struct Array {
   std::vector<double> values = {};      ///< row-major, of an array of numbers
   std::vector<std::string> texts = {};  ///< of an array of texts
   bool text = false;
-  bool whole = false;  ///< integers or booleans
+  bool whole = false;   ///< integers or booleans
+  bool single = false;  ///< of float32 or less
 };
 
 /// Reads NumPy's format (versions 1 to 3): numbers and booleans of little-endian or single bytes,
@@ -20,10 +21,11 @@ struct Array {
 /// unpickled are refused.
 Array read_npy(const std::string& place, std::string_view bytes);
 
-/// Reads a dataset of an HDF5 file through libhdf5, which must trust the file: numbers and strings,
-/// plain or compressed by HDF5's own filters; no plug-ins, links to other files or external
-/// storage. Throws DataError that names the file and the dataset.
-Array read_hdf5_dataset(const std::string& file, const std::string& dataset);
+/// Reads a dataset of an HDF5 file, by libhdf5 in a process of its own that can open nothing:
+/// numbers and strings, plain or compressed by HDF5's own filters; no plug-ins, links to other
+/// files or external storage. Throws DataError that names the file and the dataset.
+Array read_hdf5_dataset(const std::string& file, std::string_view bytes,
+                        const std::string& dataset);
 
 /// The table of a folder with COLUMN.npy (or of one such file, where one column is wanted), or of
 /// an HDF5 file with a dataset for each column; `format` is npy or hdf5. Throws DataError; besides,

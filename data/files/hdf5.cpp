@@ -1,13 +1,20 @@
-// Datasets of HDF5 files that other programs wrote.
+#include <xgrad/data/files/hdf5.hpp>
+
 #include <hdf5.h>
 
+#include <algorithm>
+#include <set>
+#include <utility>
+
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/data/files/arrays.hpp>
 
 namespace xgrad {
 
 namespace {
 
+constexpr std::string_view kSignature = "\x89HDF\r\n\x1a\n";
+constexpr std::size_t kMostObjects = 10'000;
+constexpr std::ptrdiff_t kDeepest = 16;
 constexpr hsize_t kMostPerByte = 1100;  // what deflate can make of a byte, at most, is 1032
 
 /// An identifier of libhdf5's, closed at the end.
@@ -17,7 +24,7 @@ class Handle {
   ~Handle() {
     if (id_ >= 0) close_(id_);
   }
-  Handle(const Handle&) = delete;
+  Handle(Handle&& other) : id_(std::exchange(other.id_, -1)), close_(other.close_) {}
   operator hid_t() const { return id_; }
 
  private:
@@ -46,12 +53,42 @@ class Quiet {
   unsigned plugins_ = 0;
 };
 
+/// libhdf5 copies an image for its property list, and again to open it, unless told not to.
+void* lend(std::size_t, H5FD_file_image_op_t, void* image) {
+  return image;
+}
+void* leave(void* to, const void*, std::size_t, H5FD_file_image_op_t, void*) {
+  return to;
+}
+herr_t keep(void*, H5FD_file_image_op_t, void*) {
+  return 0;
+}
+void* share(void* image) {
+  return image;
+}
+herr_t unshare(void*) {
+  return 0;
+}
+
+/// A file in memory. libhdf5 opens no other.
+Handle open_image(std::string_view image) {
+  check<DataError>(image.starts_with(kSignature), "is not an HDF5 file, or damaged");
+  const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
+  // Read only: nobody writes to what is lent.
+  void* bytes = const_cast<char*>(image.data());
+  H5FD_file_image_callbacks_t callbacks{lend, leave, nullptr, keep, share, unshare, bytes};
+  const bool ready = H5Pset_fapl_core(access, 1 << 16, false) >= 0 &&
+                     H5Pset_file_image_callbacks(access, &callbacks) >= 0 &&
+                     H5Pset_file_image(access, bytes, image.size()) >= 0;
+  Handle file(ready ? H5Fopen("/image", H5F_ACC_RDONLY, access) : -1, H5Fclose);
+  check<DataError>(file >= 0, "is not an HDF5 file, or damaged");
+  return file;
+}
+
 class Reader {
  public:
-  Reader(const std::string& file, const std::string& dataset)
-      : place_(file + ": dataset \"" + dataset + "\""),
-        file_(H5Fopen(file.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose) {
-    check<DataError>(file_ >= 0, file, ": is not an HDF5 file, or damaged");
+  Reader(hid_t file, const std::string& dataset)
+      : place_("dataset \"" + dataset + "\""), file_(file) {
     check_links(dataset);
     dataset_ = H5Dopen2(file_, dataset.c_str(), H5P_DEFAULT);
     require(dataset_ >= 0, "is not a dataset");
@@ -64,15 +101,16 @@ class Reader {
   Array read() {
     check_storage();
     const Handle space(H5Dget_space(dataset_), H5Sclose), type(H5Dget_type(dataset_), H5Tclose);
-    require(H5Sget_simple_extent_type(space) == H5S_SIMPLE, "has no rows");
+    const H5S_class_t extent = H5Sget_simple_extent_type(space);
+    require(extent == H5S_SIMPLE || extent == H5S_SCALAR, "has no values");
     hsize_t extents[H5S_MAX_RANK] = {};
     const int rank = H5Sget_simple_extent_dims(space, extents, nullptr);
-    require(rank >= 1 && rank <= 3, "must have from 1 to 3 extents");
+    require(rank >= 0, "is damaged");
     Array array;
     array.extents.assign(extents, extents + rank);
     std::size_t count = 1;
-    for (std::size_t extent : array.extents) {
-      require(!__builtin_mul_overflow(count, extent, &count), "is too large");
+    for (std::size_t each : array.extents) {
+      require(!__builtin_mul_overflow(count, each, &count), "is too large");
     }
     check_size(count, H5Tget_size(type));
     const H5T_class_t kind = H5Tget_class(type);
@@ -80,6 +118,7 @@ class Reader {
             "holds neither numbers nor strings");
     array.text = kind == H5T_STRING;
     array.whole = kind == H5T_INTEGER || kind == H5T_ENUM;
+    array.single = kind == H5T_FLOAT && H5Tget_size(type) <= sizeof(float);
     if (array.text) {
       read_texts(array, count, type, space);
     } else {
@@ -172,15 +211,64 @@ class Reader {
   }
 
   std::string place_;
-  Handle file_;
+  hid_t file_;
   hid_t dataset_ = -1;
+};
+
+/// The names of all datasets below a group, which hard links alone lead to.
+class Lister {
+ public:
+  void visit(hid_t group, const std::string& path) {
+    check<DataError>(std::count(path.begin(), path.end(), '/') <= kDeepest, path,
+                     ": is nested too deep");
+    Links links;
+    const herr_t all = H5Literate(group, H5_INDEX_NAME, H5_ITER_NATIVE, nullptr, collect, &links);
+    check<DataError>(all >= 0, path.empty() ? "/" : path, ": its links are damaged");
+    for (const auto& [name, type] : links) follow(group, path, name, type);
+  }
+  std::vector<std::string> take() { return std::move(datasets_); }
+
+ private:
+  using Links = std::vector<std::pair<std::string, H5L_type_t>>;
+
+  static herr_t collect(hid_t, const char* name, const H5L_info_t* info, void* links) {
+    auto& known = *static_cast<Links*>(links);
+    known.emplace_back(name, info->type);
+    return known.size() > kMostObjects ? -1 : 0;
+  }
+
+  void follow(hid_t group, const std::string& path, const std::string& name, H5L_type_t type) {
+    const std::string full = path + "/" + name;
+    check<DataError>(type == H5L_TYPE_HARD, full, ": is a soft or external link");
+    const Handle object(H5Oopen(group, name.c_str(), H5P_DEFAULT), H5Oclose);
+    H5O_info_t info;
+    check<DataError>(object >= 0 && H5Oget_info2(object, &info, H5O_INFO_BASIC) >= 0, full,
+                     ": is damaged");
+    check<DataError>(seen_.insert(info.addr).second, full, ": is linked twice");
+    check<DataError>(seen_.size() <= kMostObjects, "holds more than ", kMostObjects, " objects");
+    if (info.type == H5O_TYPE_DATASET) datasets_.push_back(full.substr(1));
+    if (info.type == H5O_TYPE_GROUP) visit(object, full);
+  }
+
+  std::set<haddr_t> seen_;
+  std::vector<std::string> datasets_;
 };
 
 }  // namespace
 
-Array read_hdf5_dataset(const std::string& file, const std::string& dataset) {
+Array parse_hdf5_dataset(std::string_view image, const std::string& dataset) {
   const Quiet quiet;
+  const Handle file = open_image(image);
   return Reader(file, dataset).read();
+}
+
+std::vector<std::string> list_hdf5_datasets(std::string_view image) {
+  const Quiet quiet;
+  const Handle file = open_image(image), root(H5Gopen2(file, "/", H5P_DEFAULT), H5Gclose);
+  check<DataError>(root >= 0, "is not an HDF5 file, or damaged");
+  Lister lister;
+  lister.visit(root, "");
+  return lister.take();
 }
 
 }  // namespace xgrad

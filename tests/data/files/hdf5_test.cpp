@@ -23,7 +23,8 @@ struct File : test::TemporaryDirectory {
     H5Fclose(file);
   }
   Array read(const std::string& dataset) const {
-    return read_hdf5_dataset(*this / "a.h5", dataset);
+    const std::string path = *this / "a.h5";
+    return read_hdf5_dataset(path, read_bytes(path), dataset);
   }
   std::string error(const std::string& dataset) const {
     try {

@@ -1,0 +1,30 @@
+// Work that may go wrong, as reading a file that anyone may have made by a library that was not
+// written for that, in a process of its own.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+
+namespace xgrad {
+
+struct IsolatedLimits {
+  std::size_t memory = 0;  ///< bytes that the work may take besides what the process has already
+  std::size_t result = 0;  ///< bytes that it may return
+  unsigned seconds = 60;   ///< of processor time, and of the clock
+};
+
+/// What the work returned, or why it did not.
+struct Isolated {
+  bool done = false;
+  std::string text;
+};
+
+/// Runs `work` in a child, which has a copy of our memory, one pipe and no other open file. It can
+/// compute and take memory; it can open nothing, and whatever else it asks of the system ends it.
+/// So does a limit, and so does a crash, without harm to us. What `work` throws is its text.
+///
+/// Throws IoError when there can be no such process. Not while other threads are at work.
+Isolated run_isolated(const std::function<std::string()>& work, const IsolatedLimits& limits);
+
+}  // namespace xgrad

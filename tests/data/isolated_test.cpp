@@ -1,0 +1,99 @@
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <new>
+
+#include <xgrad/autograd/check.hpp>
+#include <xgrad/data/isolated.hpp>
+
+namespace xgrad {
+namespace {
+
+constexpr IsolatedLimits kLimits{.memory = 64 << 20, .result = 1 << 20, .seconds = 20};
+const std::string kEnded = "is damaged, or made to deceive: the process that read it ";
+
+std::string refusal(const std::function<std::string()>& work,
+                    const IsolatedLimits& limits = kLimits) {
+  const Isolated result = run_isolated(work, limits);
+  EXPECT_FALSE(result.done);
+  return result.text;
+}
+
+TEST(Isolated, GivesWhatTheWorkReturns) {
+  for (const std::size_t size : {0, 1, 70'000, 1 << 20}) {
+    const Isolated result = run_isolated([&] { return std::string(size, 'x'); }, kLimits);
+    EXPECT_TRUE(result.done);
+    EXPECT_EQ(result.text, std::string(size, 'x'));
+  }
+}
+
+TEST(Isolated, ChangesNothingHere) {
+  int calls = 0;
+  EXPECT_EQ(run_isolated([&] { return std::to_string(++calls); }, kLimits).text, "1");
+  EXPECT_EQ(calls, 0);
+}
+
+TEST(Isolated, GivesWhatTheWorkThrows) {
+  EXPECT_EQ(refusal([]() -> std::string { throw DataError("row 3 is odd"); }), "row 3 is odd");
+  EXPECT_EQ(refusal([]() -> std::string { throw std::bad_alloc(); }),
+            "needs more memory than reading it should");
+}
+
+TEST(Isolated, OpensNothing) {
+  EXPECT_EQ(run_isolated(
+                [] {
+                  const int fd = ::openat(AT_FDCWD, "/etc/hostname", O_RDONLY);
+                  return fd < 0 && errno == EACCES ? "refused" : "opened";
+                },
+                kLimits)
+                .text,
+            "refused");
+}
+
+TEST(Isolated, WhatElseItAsksOfTheSystemEndsIt) {
+  const std::string asked = kEnded + "asked the system for what reading does not need";
+  EXPECT_EQ(refusal([] { return std::to_string(::socket(AF_INET, SOCK_STREAM, 0)); }), asked);
+  EXPECT_EQ(refusal([] { return std::to_string(::fork()); }), asked);
+  EXPECT_EQ(refusal([] { return std::to_string(::kill(::getppid(), SIGKILL)); }), asked);
+  EXPECT_EQ(refusal([] { return std::to_string(::unlink("/etc/hostname")); }), asked);
+}
+
+TEST(Isolated, HasNoDescriptorOfOurs) {
+  int ours[2];
+  ASSERT_EQ(::pipe(ours), 0);
+  EXPECT_EQ(run_isolated([&] { return std::to_string(::write(ours[1], "x", 1)); }, kLimits).text,
+            "-1");
+  ::close(ours[0]);
+  ::close(ours[1]);
+}
+
+TEST(Isolated, ACrashHarmsNobody) {
+  const auto crash = []() -> std::string {
+    return std::to_string(*reinterpret_cast<volatile char*>(std::size_t(4096)));
+  };
+  EXPECT_EQ(refusal(crash), kEnded + "crashed: Segmentation fault");
+  EXPECT_EQ(refusal([]() -> std::string { ::_exit(0); }), kEnded + "gave no answer");
+}
+
+TEST(Isolated, Limits) {
+  EXPECT_EQ(refusal([] { return std::string(std::size_t(3) << 20, 'x'); }),
+            kEnded + "gave more than the file can hold");
+  const auto forever = [] {
+    const volatile bool ready = false;
+    while (!ready) {
+    }
+    return std::string();
+  };
+  EXPECT_EQ(refusal(forever, {.memory = 64 << 20, .result = 1, .seconds = 1}),
+            kEnded + "took longer than 1 s");
+  const std::string greedy =
+      refusal([] { return std::to_string(std::string(std::size_t(1) << 33, 'x').size()); });
+  // A sanitizer would print a report, and may not.
+  EXPECT_TRUE(greedy == "needs more memory than reading it should" || greedy.starts_with(kEnded));
+}
+
+}  // namespace
+}  // namespace xgrad
