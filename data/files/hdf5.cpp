@@ -224,6 +224,7 @@ class Lister {
     Links links;
     const herr_t all = H5Literate(group, H5_INDEX_NAME, H5_ITER_NATIVE, nullptr, collect, &links);
     check<DataError>(all >= 0, path.empty() ? "/" : path, ": its links are damaged");
+    check<DataError>(all == 0, "holds more than ", kMostObjects, " objects");
     for (const auto& [name, type] : links) follow(group, path, name, type);
   }
   std::vector<std::string> take() { return std::move(datasets_); }
@@ -234,7 +235,7 @@ class Lister {
   static herr_t collect(hid_t, const char* name, const H5L_info_t* info, void* links) {
     auto& known = *static_cast<Links*>(links);
     known.emplace_back(name, info->type);
-    return known.size() > kMostObjects ? -1 : 0;
+    return known.size() > kMostObjects ? 1 : 0;
   }
 
   void follow(hid_t group, const std::string& path, const std::string& name, H5L_type_t type) {

@@ -65,7 +65,7 @@ TEST(CheckpointIntegrity, C3_LargerEditsAreRefused) {
   const Rng rng(1);
   std::uint64_t draws = 0;
   const auto below = [&](std::size_t bound) { return std::size_t(rng.below(bound, draws++)); };
-  for (int trial = 0; trial < 5000; ++trial) {
+  for (int trial = test::random_edits(5000); trial > 0; --trial) {
     std::string edited = bytes;
     const std::size_t size = 1 + below(64), at = below(bytes.size() - size);
     switch (below(3)) {

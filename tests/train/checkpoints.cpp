@@ -1,5 +1,6 @@
 #include <train/checkpoints.hpp>
 
+#include <cstdlib>
 #include <cstring>
 
 namespace xgrad::test {
@@ -56,6 +57,11 @@ std::string difference(const Checkpoint& a, const Checkpoint& b) {
   if (a.state != b.state) return "state";
   const std::string parameters = difference(a.parameters, b.parameters);
   return parameters.empty() ? difference(a.optimizer, b.optimizer) : parameters;
+}
+
+int random_edits(int quick) {
+  const char* asked = std::getenv("XGRAD_RANDOM_EDITS");
+  return asked == nullptr ? quick : std::atoi(asked);
 }
 
 }  // namespace xgrad::test

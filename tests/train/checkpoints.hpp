@@ -13,6 +13,9 @@ Checkpoint small_checkpoint();
 /// Whether two checkpoints are the same to the bit, and what differs first.
 std::string difference(const Checkpoint& a, const Checkpoint& b);
 
+/// How many random edits to try: `quick`, or what the environment's XGRAD_RANDOM_EDITS says.
+int random_edits(int quick);
+
 /// The message of the exception that `call` throws; fails the test when it throws none of that
 /// type.
 template <class Exception, class Call>
