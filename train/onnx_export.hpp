@@ -12,11 +12,14 @@ namespace xgrad {
 /// The model of a config with these weights, as opset 17 in float32:
 ///
 ///     ids (batch, length) int64 and mask (batch, length) bool, true for a token; or
-///     vectors (batch, length, features) and mask; or image (batch, H, W, C)
-///     -> logits (batch, length, classes) or (batch, classes)
+///     vectors (batch, length, features) and mask; or image (batch, H, W, C);
+///     for model.mask = "adjacency" adjacency (batch, length, length) bool;
+///     for an encoder_decoder decoder_ids (batch, outputs) int64, begin_id and what was written
+///     -> logits (batch, length, classes), (batch, classes) or (batch, outputs, classes)
 ///
 /// for any batch and length. Weights are initializers under their own names. As metadata: config,
-/// xgrad_version, step, and where the task names them labels and vocabulary, one a line.
+/// xgrad_version, step; where the task has them labels, vocabulary, value_mean and
+/// value_deviation, one a line; of an encoder_decoder begin_id and end_id.
 ///
 /// Throws ConfigError that lists the settings of [model] which it has no form for; CheckpointError
 /// when weights are missing or left over; NumericError when one is not finite in float32.

@@ -33,6 +33,7 @@ void add_input(ZipArchive& archive, const Batch& batch) {
   if (!vectors) add(archive, "ids", batch.ids);
   const Shape& shape = vectors ? batch.features.shape() : batch.ids.shape();
   add(archive, "mask", batch.mask ? *batch.mask : full<std::uint8_t>({shape[0], shape[1]}, 1));
+  if (batch.adjacency) add(archive, "adjacency", *batch.adjacency);
 }
 
 }  // namespace

@@ -115,10 +115,16 @@ struct OnnxGraph::Impl {
     return name;
   }
 
-  onnx::NodeProto& node(const char* op, const std::vector<Value>& inputs) {
+  onnx::NodeProto& node(const char* op, const std::vector<Value>& inputs,
+                        const std::vector<Attribute>& attributes = {}) {
     onnx::NodeProto& proto = *graph().add_node();
     proto.set_op_type(op);
     for (const Value& input : inputs) proto.add_input(input);
+    for (const Attribute& attribute : attributes) {
+      onnx::AttributeProto& entry = *proto.add_attribute();
+      entry.set_name(attribute.name);
+      std::visit(Fill{entry}, attribute.value);
+    }
     return proto;
   }
 };
@@ -173,6 +179,10 @@ OnnxGraph::Value OnnxGraph::scalar(float x) {
   return impl_->constant(&x, Shape{});
 }
 
+OnnxGraph::Value OnnxGraph::integer(std::int64_t x) {
+  return impl_->constant(&x, Shape{});
+}
+
 OnnxGraph::Value OnnxGraph::integers(const std::vector<std::int64_t>& list) {
   return impl_->constant(list.data(), Shape{list.size()});
 }
@@ -187,32 +197,25 @@ OnnxGraph::Value OnnxGraph::mask(const Mask& x) {
 
 OnnxGraph::Value OnnxGraph::operator()(const char* op, const std::vector<Value>& inputs,
                                        const std::vector<Attribute>& attributes) {
-  onnx::NodeProto& node = impl_->node(op, inputs);
-  for (const Attribute& attribute : attributes) {
-    onnx::AttributeProto& proto = *node.add_attribute();
-    proto.set_name(attribute.name);
-    std::visit(Fill{proto}, attribute.value);
+  return several(1, op, inputs, attributes).front();
+}
+
+std::vector<OnnxGraph::Value> OnnxGraph::several(std::size_t count, const char* op,
+                                                 const std::vector<Value>& inputs,
+                                                 const std::vector<Attribute>& attributes) {
+  onnx::NodeProto& node = impl_->node(op, inputs, attributes);
+  std::vector<Value> results;
+  for (std::size_t i = 0; i < count; ++i) {
+    results.push_back(impl_->fresh(op));
+    node.add_output(results.back());
   }
-  const Value y = impl_->fresh(op);
-  node.set_name(y);
-  node.add_output(y);
-  return y;
+  node.set_name(results.front());
+  return results;
 }
 
 std::vector<OnnxGraph::Value> OnnxGraph::split(const Value& x, std::int64_t axis,
                                                const std::vector<std::int64_t>& extents) {
-  const Value sizes = integers(extents);
-  onnx::NodeProto& node = impl_->node("Split", {x, sizes});
-  onnx::AttributeProto& proto = *node.add_attribute();
-  proto.set_name("axis");
-  Fill{proto}(axis);
-  std::vector<Value> parts;
-  for (std::size_t i = 0; i < extents.size(); ++i) {
-    parts.push_back(impl_->fresh("Split"));
-    node.add_output(parts.back());
-  }
-  node.set_name(parts.front());
-  return parts;
+  return several(extents.size(), "Split", {x, integers(extents)}, {{"axis", axis}});
 }
 
 void OnnxGraph::metadata(const std::string& key, const std::string& text) {

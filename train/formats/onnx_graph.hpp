@@ -40,8 +40,9 @@ class OnnxGraph {
   /// Weights that nothing asked for yet.
   std::vector<std::string> unused_weights() const;
 
-  /// Constants: a scalar, a list of integers, a tensor.
+  /// Constants: scalars, a list of integers, tensors.
   Value scalar(float x);
+  Value integer(std::int64_t x);
   Value integers(const std::vector<std::int64_t>& list);
   Value tensor(const Tensor<float>& x);
   Value mask(const Mask& x);
@@ -50,6 +51,9 @@ class OnnxGraph {
   Value operator()(const char* op, const std::vector<Value>& inputs,
                    const std::vector<Attribute>& attributes = {});
   /// Each of several.
+  std::vector<Value> several(std::size_t count, const char* op, const std::vector<Value>& inputs,
+                             const std::vector<Attribute>& attributes);
+  /// The parts of x with these extents along an axis.
   std::vector<Value> split(const Value& x, std::int64_t axis,
                            const std::vector<std::int64_t>& extents);
 

@@ -1,5 +1,4 @@
 #include <cmath>
-#include <limits>
 
 #include <xgrad/train/onnx/layers.hpp>
 
@@ -8,18 +7,6 @@ namespace xgrad::onnx_export {
 namespace {
 
 using Integers = std::vector<std::int64_t>;
-
-// softmax of (B, H, N, M) over the keys that the mask keeps; zeros where it keeps none. The lowest
-// number instead of an infinity keeps such rows free of NaN; the last Where makes them zero.
-Value masked_softmax(Builder& b, const Value& scores) {
-  OnnxGraph& g = b.graph;
-  const OnnxGraph::Attribute last = {"axis", std::int64_t{-1}};
-  if (b.mask.empty()) return g("Softmax", {scores}, {last});
-  const Value keep = g("Unsqueeze", {b.mask, g.integers({1, 2})});  // (B, 1, 1, M)
-  const Value lowest = g.scalar(std::numeric_limits<float>::lowest());
-  const Value p = g("Softmax", {g("Where", {keep, scores, lowest})}, {last});
-  return g("Where", {keep, p, g.scalar(0)});
-}
 
 // x (B, N, H, d): each pair of features (2i, 2i+1) turned by N's place, as rotary_embedding() does.
 Value rotary(Builder& b, const Value& x, std::int64_t heads, std::int64_t size) {
@@ -45,31 +32,45 @@ Value rotary(Builder& b, const Value& x, std::int64_t heads, std::int64_t size) 
   return g("Reshape", {turned, g.integers({0, 0, heads, size})});
 }
 
+// Queries of one sequence, keys and values of another, by the rows of one packed projection.
+std::vector<Value> project(Builder& b, const Value& query, const Value& memory,
+                           const std::string& path, std::int64_t inner) {
+  OnnxGraph& g = b.graph;
+  const std::string in = path + ".in_proj_";
+  const Integers rows{inner, 2 * inner};
+  const std::vector<Value> weights = g.split(g.weight(in + "weight"), 0, rows);
+  std::vector<Value> biases(2);
+  if (g.has_weight(in + "bias")) biases = g.split(g.weight(in + "bias"), 0, rows);
+  const Value q = linear(b, query, weights[0], biases[0]);
+  const std::vector<Value> kv =
+      g.split(linear(b, memory, weights[1], biases[1]), 2, {inner, inner});
+  return {q, kv[0], kv[1]};
+}
+
 }  // namespace
 
-Value attention(Builder& b, const Value& x, const std::string& path) {
+Value attention(Builder& b, const Value& query, const Value& memory, const std::string& path,
+                const Attend& attend) {
   OnnxGraph& g = b.graph;
-  const auto heads = std::int64_t(b.config.model.heads);
-  const auto inner = std::int64_t(g.shape_of(path + ".out_proj.weight")[1]);  // H d_h
-  const std::int64_t size = inner / heads;
+  const ModelConfig& model = b.config.model;
+  const auto heads = std::int64_t(model.heads);
+  const auto size = std::int64_t(model.head_dim != 0 ? model.head_dim : model.width / model.heads);
+  const std::int64_t inner = heads * size;
 
-  const Value qkv = linear(b, x, path + ".in_proj_");
-  std::vector<Value> parts = g.split(qkv, 2, {inner, inner, inner});
+  std::vector<Value> parts =
+      attend.self ? g.split(linear(b, query, path + ".in_proj_"), 2, {inner, inner, inner})
+                  : project(b, query, memory, path, inner);
   for (Value& part : parts) {
     part = g("Reshape", {part, g.integers({0, 0, heads, size})});
   }
-  if (b.config.model.positions == "rotary") {
+  if (attend.self && model.positions == "rotary") {
     for (const std::size_t i : {0, 1}) parts[i] = rotary(b, parts[i], heads, size);
   }
-  const Value q = g("Transpose", {parts[0]}, {{"perm", Integers{0, 2, 1, 3}}});
-  const Value k = g("Transpose", {parts[1]}, {{"perm", Integers{0, 2, 3, 1}}});
+  const Value weights = attention_weights(b, parts[0], parts[1], path, attend);
   const Value v = g("Transpose", {parts[2]}, {{"perm", Integers{0, 2, 1, 3}}});
-
-  const Value scale = g.scalar(float(1 / std::sqrt(double(size))));
-  const Value scores = g("MatMul", {g("Mul", {q, scale}), k});  // (B, H, N, M)
-  const Value y = g("MatMul", {masked_softmax(b, scores), v});
-  const Value joined = g("Transpose", {y}, {{"perm", Integers{0, 2, 1, 3}}});
-  return linear(b, g("Reshape", {joined, g.integers({0, 0, inner})}), path + ".out_proj.");
+  const Value y = g("Transpose", {g("MatMul", {weights, v})}, {{"perm", Integers{0, 2, 1, 3}}});
+  const Value joined = g("Reshape", {y, g.integers({0, 0, inner})});
+  return model.out_proj ? linear(b, joined, path + ".out_proj.") : joined;
 }
 
 }  // namespace xgrad::onnx_export

@@ -1,4 +1,7 @@
 #include <xgrad/layers/positions.hpp>
+
+#include <algorithm>
+
 #include <xgrad/train/onnx/layers.hpp>
 
 namespace xgrad::onnx_export {
@@ -35,6 +38,9 @@ Value input(Builder& b, const std::string& path) {
       vectors ? g.input("vectors", OnnxGraph::Type::f32, {"batch", "length", text(s.features)})
               : g.input("ids", OnnxGraph::Type::i64, {"batch", "length"});
   b.mask = g.input("mask", OnnxGraph::Type::boolean, {"batch", "length"});
+  if (b.config.model.mask == "adjacency") {
+    b.adjacency = g.input("adjacency", OnnxGraph::Type::boolean, {"batch", "length", "length"});
+  }
   if (vectors) return linear(b, x, path + ".vector.");
   if (b.config.model.input == "embedding")
     return g("Gather", {g.weight(path + ".token.weight"), x});
@@ -44,21 +50,36 @@ Value input(Builder& b, const std::string& path) {
   return g("Add", {g("Gather", {rows, x}), g.weight(path + ".one_hot.bias")});
 }
 
-// In front of x (B, N, D) and of the mask.
-Value with_class_token(Builder& b, const Value& x, const std::string& name) {
+const OnnxGraph::Attribute kAlong = {"axis", std::int64_t{1}};
+
+// x in the shape that these extents, one after the other, make.
+Value tile(Builder& b, const Value& x, const std::vector<Value>& extents) {
   OnnxGraph& g = b.graph;
-  const Value batch = extent(b, x, 0);
-  const auto tile = [&](const Value& row, const Integers& rest) {
-    const Value shape = g("Concat", {batch, g.integers(rest)}, {{"axis", std::int64_t{0}}});
-    return g("Expand", {row, shape});
+  return g("Expand", {x, g("Concat", extents, {{"axis", std::int64_t{0}}})});
+}
+
+// The class token sees all and is seen by none: see InputEmbedding::adjacency.
+Value with_class_token(Builder& b, const Value& adjacency, const Value& batch) {
+  OnnxGraph& g = b.graph;
+  const Value one = g.integers({1}), tokens = extent(b, adjacency, 1);
+  const auto same = [&](std::uint8_t value, const std::vector<Value>& extents) {
+    return tile(b, g.mask(full<std::uint8_t>({1, 1, 1}, value)), extents);
   };
-  const OnnxGraph::Attribute along = {"axis", std::int64_t{1}};
+  const Value unseen = same(0, {batch, tokens, one});
+  const Value wider = g("Concat", {unseen, adjacency}, {{"axis", std::int64_t{2}}});
+  return g("Concat", {same(1, {batch, one, extent(b, wider, 2)}), wider}, {kAlong});
+}
+
+// In front of x (B, N, D) and of the masks.
+Value with_class_token(Builder& b, const Value& x, const std::string& name, const Value& batch) {
+  OnnxGraph& g = b.graph;
   if (!b.mask.empty()) {
-    const Value present = tile(g.mask(full<std::uint8_t>({1, 1}, 1)), {1});
-    b.mask = g("Concat", {present, b.mask}, {along});
+    const Value present = g.mask(full<std::uint8_t>({1, 1}, 1));
+    b.mask = g("Concat", {tile(b, present, {batch, g.integers({1})}), b.mask}, {kAlong});
   }
+  if (!b.adjacency.empty()) b.adjacency = with_class_token(b, b.adjacency, batch);
   const auto width = std::int64_t(b.config.model.width);
-  return g("Concat", {tile(g.weight(name), {1, width}), x}, {along});
+  return g("Concat", {tile(b, g.weight(name), {batch, g.integers({1, width})}), x}, {kAlong});
 }
 
 // A vector for each row of patches and one for each column; zeros for a class token.
@@ -91,14 +112,13 @@ Value relative_places(Builder& b, const Value& x) {
   return g("Concat", {column(part), column(sign)}, {{"axis", std::int64_t{2}}});
 }
 
-Value with_positions(Builder& b, const Value& x, const std::string& path) {
+Value with_positions(Builder& b, const Value& x, const std::string& path, const std::string& kind) {
   OnnxGraph& g = b.graph;
-  const std::string& kind = b.config.model.positions;
-  if (kind == "none" || kind == "rotary") return x;
   if (kind == "learned_2d") return g("Add", {x, grid(b, path)});
   if (kind == "relative_index") {
     return g("Add", {x, linear(b, relative_places(b, x), path + ".")});
   }
+  if (kind != "learned" && kind != "sinusoidal") return x;  // the rest acts in attention
   const Value table = kind == "learned"
                           ? g.weight(path + ".weight")
                           : g.tensor(sinusoidal_positions<float>(longest(b), b.config.model.width));
@@ -111,15 +131,24 @@ Value with_positions(Builder& b, const Value& x, const std::string& path) {
 Value embedding(Builder& b, const std::string& path) {
   Value x = input(b, path);
   const std::string class_token = path + ".class_token";
-  if (b.graph.has_weight(class_token)) x = with_class_token(b, x, class_token);
-  return with_positions(b, x, path + ".position");
+  if (b.graph.has_weight(class_token)) x = with_class_token(b, x, class_token, extent(b, x, 0));
+  return with_positions(b, x, path + ".position", b.config.model.positions);
+}
+
+Value output_embedding(Builder& b, const std::string& path) {
+  OnnxGraph& g = b.graph;
+  const Value ids = g.input("decoder_ids", OnnxGraph::Type::i64, {"batch", "outputs"});
+  const Value x = g("Gather", {g.weight(path + ".token.weight"), ids});
+  const std::string& kind = b.config.model.positions;
+  return with_positions(b, x, path + ".position", kind == "learned_2d" ? "learned" : kind);
 }
 
 std::size_t longest(const Builder& b) {
   const TaskShape& s = b.shape;
   const std::size_t side = b.config.model.patch;
   const bool image = s.input == InputKind::image;
-  return 1 + (image ? s.height / side * (s.width / side) : s.max_length);
+  const std::size_t read = image ? s.height / side * (s.width / side) : s.max_length;
+  return std::max(1 + read, s.max_outputs);
 }
 
 Value extent(Builder& b, const Value& x, std::int64_t axis) {

@@ -9,14 +9,6 @@ namespace xgrad::onnx_export {
 
 namespace {
 
-Value rms_norm(Builder& b, const Value& x, const std::string& path) {
-  OnnxGraph& g = b.graph;
-  const Value square =
-      g("ReduceMean", {g("Mul", {x, x})}, {{"axes", std::vector<std::int64_t>{-1}}});
-  const Value root = g("Sqrt", {g("Add", {square, g.scalar(float(b.config.model.norm_eps))})});
-  return g("Mul", {g("Div", {x, root}), g.weight(path + ".weight")});
-}
-
 // x/2 (1 + f)
 Value half_of_one_plus(OnnxGraph& g, const Value& x, const Value& f) {
   return g("Mul", {g("Mul", {x, g.scalar(0.5f)}), g("Add", {f, g.scalar(1)})});
@@ -55,20 +47,50 @@ Value residual(Builder& b, const Value& x, const std::string& path, int number,
   return order == "post" ? norm(b, y, at) : y;
 }
 
+// Self-attention in an encoder's layer.
+Value look_around(Builder& b, const Value& x, const std::string& layer) {
+  const bool causal = b.config.model.mask == "causal";
+  return attention(b, x, x, layer + ".self_attn",
+                   {.key_mask = b.mask, .mask = b.adjacency, .causal = causal});
+}
+
+std::string layer_path(const std::string& path, std::size_t i) {
+  return path + ".layers." + std::to_string(i);
+}
+
+Value final_norm(Builder& b, const Value& x, const std::string& path) {
+  return b.config.model.final_norm ? norm(b, x, path + ".norm") : x;
+}
+
 }  // namespace
+
+Value linear(Builder& b, const Value& x, const Value& weight, const Value& bias) {
+  OnnxGraph& g = b.graph;
+  // The weight keeps its name and shape; a runtime transposes it once, when it loads the file.
+  const Value turned = g("Transpose", {weight}, {{"perm", std::vector<std::int64_t>{1, 0}}});
+  const Value y = g("MatMul", {x, turned});
+  return bias.empty() ? y : g("Add", {y, bias});
+}
 
 Value linear(Builder& b, const Value& x, const std::string& path) {
   OnnxGraph& g = b.graph;
-  // The weight keeps its name and shape; a runtime transposes it once, when it loads the file.
-  const Value weight =
-      g("Transpose", {g.weight(path + "weight")}, {{"perm", std::vector<std::int64_t>{1, 0}}});
-  const Value y = g("MatMul", {x, weight});
-  return g.has_weight(path + "bias") ? g("Add", {y, g.weight(path + "bias")}) : y;
+  const Value bias = g.has_weight(path + "bias") ? g.weight(path + "bias") : Value();
+  return linear(b, x, g.weight(path + "weight"), bias);
+}
+
+Value to_root_mean_square_1(Builder& b, const Value& x, double eps) {
+  OnnxGraph& g = b.graph;
+  const Value square =
+      g("ReduceMean", {g("Mul", {x, x})}, {{"axes", std::vector<std::int64_t>{-1}}});
+  return g("Div", {x, g("Sqrt", {g("Add", {square, g.scalar(float(eps))})})});
 }
 
 Value norm(Builder& b, const Value& x, const std::string& path) {
-  if (b.config.model.normalization == "rms") return rms_norm(b, x, path);
   OnnxGraph& g = b.graph;
+  if (b.config.model.normalization == "rms") {
+    const Value y = to_root_mean_square_1(b, x, b.config.model.norm_eps);
+    return g("Mul", {y, g.weight(path + ".weight")});
+  }
   return g("LayerNormalization", {x, g.weight(path + ".weight"), g.weight(path + ".bias")},
            {{"axis", std::int64_t{-1}}, {"epsilon", float(b.config.model.norm_eps)}});
 }
@@ -83,11 +105,25 @@ Value mlp(Builder& b, const Value& x, const std::string& path) {
 
 Value encoder(Builder& b, Value x, const std::string& path) {
   for (std::size_t i = 0; i < b.config.model.layers; ++i) {
-    const std::string at = path + ".layers." + std::to_string(i);
-    x = residual(b, x, at, 1, [&](const Value& y) { return attention(b, y, at + ".self_attn"); });
+    const std::string at = layer_path(path, i);
+    x = residual(b, x, at, 1, [&](const Value& y) { return look_around(b, y, at); });
     x = residual(b, x, at, 2, [&](const Value& y) { return mlp(b, y, at); });
   }
-  return b.config.model.final_norm ? norm(b, x, path + ".norm") : x;
+  return final_norm(b, x, path);
+}
+
+Value decoder(Builder& b, Value x, const Value& memory, const std::string& path) {
+  for (std::size_t i = 0; i < b.config.model.layers; ++i) {
+    const std::string at = layer_path(path, i);
+    x = residual(b, x, at, 1, [&](const Value& y) {
+      return attention(b, y, y, at + ".self_attn", {.causal = true});
+    });
+    x = residual(b, x, at, 2, [&](const Value& y) {
+      return attention(b, y, memory, at + ".multihead_attn", {.key_mask = b.mask, .self = false});
+    });
+    x = residual(b, x, at, 3, [&](const Value& y) { return mlp(b, y, at); });
+  }
+  return final_norm(b, x, path);
 }
 
 }  // namespace xgrad::onnx_export

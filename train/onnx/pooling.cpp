@@ -42,7 +42,7 @@ Value max(Builder& b, const Value& x) {
 Value attend(Builder& b, const Value& x) {
   OnnxGraph& g = b.graph;
   const Value query = g("Unsqueeze", {g.weight("pool.query"), g.integers({1})});
-  const Value scale = g.scalar(float(1 / std::sqrt(double(b.config.model.width))));
+  const Value scale = g.scalar(float(1 / std::sqrt(double(g.shape_of("pool.query")[0]))));
   const Value scores = g("Mul", {g("MatMul", {x, query}), scale});  // (B, N, 1)
   const OnnxGraph::Attribute tokens = {"axis", std::int64_t{1}};
   Value p;
