@@ -73,9 +73,11 @@ int eval(const EvalArguments& arguments);
 
 struct PredictArguments {
   std::string run;
-  bool logits = false;
+  std::string format = "text";  ///< one of prediction_formats()
+  bool logits = false;          ///< instead
 };
-/// Labels each line of standard input.
+std::vector<std::string> prediction_formats();
+/// Labels each line of standard input, as soon as it is there.
 int predict(const PredictArguments& arguments);
 
 struct GradcheckArguments {

@@ -220,7 +220,11 @@ void define_use(CLI::App& app, Arguments& a, int& code) {
 
   CLI::App* predict = app.add_subcommand("predict", "Label each line of standard input");
   predict->add_option("run", a.predict.run, kRun)->required();
-  predict->add_flag("--logits", a.predict.logits, "print logits instead of labels");
+  CLI::Option* format = predict->add_option("--format", a.predict.format, "of the answers")
+                            ->check(CLI::IsMember(commands::prediction_formats()))
+                            ->capture_default_str();
+  predict->add_flag("--logits", a.predict.logits, "print logits instead of labels")
+      ->excludes(format);
   predict->callback([&] { code = commands::predict(a.predict); });
 
   CLI::App* inspect = app.add_subcommand("inspect", "What a checkpoint holds");

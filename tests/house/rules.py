@@ -29,7 +29,7 @@ HEAVY = {
     "xtensor-blas/": 1,
     "cblas.h": 0,
     "toml++/": 1,
-    "nlohmann/": 4,  # rows of logs, the header of safetensors, rows of JSON Lines, what was learned from files
+    "nlohmann/": 5,  # rows of logs and of predictions, the header of safetensors, rows of JSON Lines, what was learned
     "CLI/": 1,
     "hdf5": 2,  # checkpoints, and data of other programs
     "H5": 1,

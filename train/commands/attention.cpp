@@ -7,7 +7,7 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/example_text.hpp>
 #include <xgrad/train/commands.hpp>
-#include <xgrad/train/commands/model.hpp>
+#include <xgrad/train/loaded_model.hpp>
 #include <xgrad/train/microscope.hpp>
 #include <xgrad/train/publish.hpp>
 

@@ -2,7 +2,7 @@
 
 #include <xgrad/train/checkpoint_diff.hpp>
 #include <xgrad/train/commands.hpp>
-#include <xgrad/train/commands/run_source.hpp>
+#include <xgrad/train/run_source.hpp>
 
 namespace xgrad::commands {
 

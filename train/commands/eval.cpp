@@ -5,8 +5,8 @@
 #include <xgrad/data/example_text.hpp>
 #include <xgrad/train/class_report.hpp>
 #include <xgrad/train/commands.hpp>
-#include <xgrad/train/commands/model.hpp>
 #include <xgrad/train/commands/outcome.hpp>
+#include <xgrad/train/loaded_model.hpp>
 #include <xgrad/train/metrics_log.hpp>
 #include <xgrad/train/trainer.hpp>
 

@@ -5,11 +5,11 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/check_npz.hpp>
 #include <xgrad/train/commands.hpp>
-#include <xgrad/train/commands/model.hpp>
 #include <xgrad/train/console.hpp>
 #include <xgrad/train/formats/npz.hpp>
 #include <xgrad/train/formats/safetensors.hpp>
 #include <xgrad/train/known_model.hpp>
+#include <xgrad/train/loaded_model.hpp>
 #include <xgrad/train/onnx_export.hpp>
 #include <xgrad/train/publish.hpp>
 #include <xgrad/train/reference.hpp>

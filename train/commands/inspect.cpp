@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include <xgrad/train/commands.hpp>
-#include <xgrad/train/commands/run_source.hpp>
 #include <xgrad/train/console.hpp>
+#include <xgrad/train/run_source.hpp>
 
 namespace xgrad::commands {
 

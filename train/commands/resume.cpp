@@ -4,7 +4,7 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/train/commands.hpp>
 #include <xgrad/train/commands/outcome.hpp>
-#include <xgrad/train/commands/run_source.hpp>
+#include <xgrad/train/run_source.hpp>
 
 namespace xgrad::commands {
 

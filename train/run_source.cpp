@@ -1,10 +1,10 @@
-#include <xgrad/train/commands/run_source.hpp>
+#include <xgrad/train/run_source.hpp>
 
 #include <filesystem>
 
 #include <xgrad/autograd/check.hpp>
 
-namespace xgrad::commands {
+namespace xgrad {
 
 namespace fs = std::filesystem;
 
@@ -29,4 +29,4 @@ RunSource find_run(const std::string& path) {
   return source;
 }
 
-}  // namespace xgrad::commands
+}  // namespace xgrad

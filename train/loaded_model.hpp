@@ -4,10 +4,10 @@
 #include <memory>
 
 #include <xgrad/train/build.hpp>
-#include <xgrad/train/commands/run_source.hpp>
+#include <xgrad/train/run_source.hpp>
 #include <xgrad/train/state_dict.hpp>
 
-namespace xgrad::commands {
+namespace xgrad {
 
 template <class T>
 struct LoadedModel {
@@ -32,4 +32,4 @@ auto with_precision(const Config& config, const F& f) {
                                             : f.template operator()<float>();
 }
 
-}  // namespace xgrad::commands
+}  // namespace xgrad

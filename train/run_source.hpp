@@ -6,7 +6,7 @@
 #include <xgrad/train/checkpoint.hpp>
 #include <xgrad/train/config.hpp>
 
-namespace xgrad::commands {
+namespace xgrad {
 
 struct RunSource {
   std::string directory;  ///< of the run; empty for a checkpoint that lies elsewhere
@@ -18,4 +18,4 @@ struct RunSource {
 /// Throws IoError, CheckpointError.
 RunSource find_run(const std::string& path);
 
-}  // namespace xgrad::commands
+}  // namespace xgrad
