@@ -5,8 +5,8 @@ target_compile_features(xgrad_flags INTERFACE cxx_std_20)
 # Never -ffast-math: it deletes the tests for NaN. These three are safe: nobody reads errno after sqrt, nobody
 # traps floating-point exceptions, and `omp simd` only speaks where we write it.
 target_compile_options(xgrad_flags INTERFACE -fno-math-errno -fno-trapping-math -fopenmp-simd)
-if(XGRAD_NATIVE)
-  target_compile_options(xgrad_flags INTERFACE -march=native)
+if(XGRAD_MARCH)
+  target_compile_options(xgrad_flags INTERFACE -march=${XGRAD_MARCH})
 endif()
 
 target_compile_options(xgrad_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow=local -Wnon-virtual-dtor)

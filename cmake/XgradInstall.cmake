@@ -6,28 +6,49 @@ target_include_directories(xgrad PUBLIC $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCL
 set_target_properties(xgrad PROPERTIES VERSION ${PROJECT_VERSION}
   SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 
-install(TARGETS xgrad EXPORT xgradTargets)
-install(TARGETS xgrad_tool)
+get_target_property(library_type xgrad TYPE)
+if(library_type STREQUAL "SHARED_LIBRARY")
+  target_link_options(xgrad PRIVATE LINKER:--version-script=${PROJECT_SOURCE_DIR}/cmake/xgrad.map)
+  set_target_properties(xgrad PROPERTIES LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/xgrad.map)
+  if(XGRAD_MARCH MATCHES "^x86-64-v[234]$")
+    # Where the loader looks first on processors that can do more.
+    install(TARGETS xgrad LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/glibc-hwcaps/${XGRAD_MARCH}
+      COMPONENT variant EXCLUDE_FROM_ALL NAMELINK_SKIP)
+  endif()
+endif()
+
+install(TARGETS xgrad EXPORT xgradTargets
+  LIBRARY COMPONENT runtime NAMELINK_COMPONENT development
+  ARCHIVE COMPONENT development)
+install(TARGETS xgrad_tool COMPONENT runtime)
+install(DIRECTORY configs DESTINATION ${CMAKE_INSTALL_DATADIR}/xgrad COMPONENT runtime)
+
+install(FILES ${PROJECT_BINARY_DIR}/xgrad.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT runtime)
+install(FILES ${PROJECT_BINARY_DIR}/xgrad.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
+  RENAME xgrad COMPONENT runtime)
+
 install(FILES ${PROJECT_SOURCE_DIR}/xgrad.hpp ${PROJECT_BINARY_DIR}/headers/version/xgrad/version.hpp
-  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/xgrad)
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/xgrad COMPONENT development)
 # Kernels, file formats and subcommands are nobody's interface.
 install(DIRECTORY autograd layers optim data train
-  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/xgrad
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/xgrad COMPONENT development
   FILES_MATCHING PATTERN "*.hpp"
   PATTERN "packed_gemm" EXCLUDE
+  PATTERN "tasks" EXCLUDE
   PATTERN "formats" EXCLUDE
   PATTERN "report" EXCLUDE
   PATTERN "onnx" EXCLUDE
-  PATTERN "commands" EXCLUDE)
+  PATTERN "commands" EXCLUDE
+  PATTERN "commands.hpp" EXCLUDE)
 
 set(cmake_directory ${CMAKE_INSTALL_LIBDIR}/cmake/xgrad)
-install(EXPORT xgradTargets NAMESPACE xgrad:: DESTINATION ${cmake_directory})
+install(EXPORT xgradTargets NAMESPACE xgrad:: DESTINATION ${cmake_directory} COMPONENT development)
 configure_package_config_file(cmake/xgradConfig.cmake.in ${PROJECT_BINARY_DIR}/xgradConfig.cmake
   INSTALL_DESTINATION ${cmake_directory})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/xgradConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/xgradConfig.cmake ${PROJECT_BINARY_DIR}/xgradConfigVersion.cmake
-  DESTINATION ${cmake_directory})
+  DESTINATION ${cmake_directory} COMPONENT development)
 
 file(RELATIVE_PATH pc_to_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 configure_file(cmake/xgrad.pc.in ${PROJECT_BINARY_DIR}/xgrad.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/xgrad.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+install(FILES ${PROJECT_BINARY_DIR}/xgrad.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)

@@ -77,7 +77,7 @@ class Install(unittest.TestCase):
         self.assertLess(memory, MAX_MEMORY)
 
     def test_kernels_stay_inside(self):
-        for name in ("packed_gemm", "formats", "commands"):
+        for name in ("packed_gemm", "tasks", "formats", "commands", "commands.hpp"):
             self.assertEqual(list((self.prefix / "include").rglob(name)), [])
 
     def test_tool_runs(self):

@@ -1,0 +1,163 @@
+"""The Debian packages: built, installed in a fresh Debian, and used there. `./run package` calls it; it takes minutes and a network.
+
+The library is built for every x86-64 processor, and once more for those of the levels v3 and v4, which the loader prefers where it can. Each test
+prints the figures that README.md quotes.
+"""
+
+import os
+import pathlib
+import re
+import resource
+import shutil
+import statistics
+import subprocess
+import tempfile
+import time
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = ROOT / "build" / "package"
+LEVELS = ("x86-64-v3", "x86-64-v4")
+LIBRARY = "usr/lib/x86_64-linux-gnu"
+# A small config that trains at once.
+CONFIG = '[task]\nname = "reverse"\nlength = 8\n[model]\nwidth = 32\nheads = 1\nlayers = 1\n[train]\nsteps = {}\n'
+
+
+def call(*words, **options):
+    run = subprocess.run([str(word) for word in words], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **options)
+    assert run.returncode == 0, f"{words}\n{run.stdout}"
+    return run.stdout
+
+
+def build():
+    """Makes the packages, and returns their paths by name."""
+    launcher = ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
+    for folder, march, target in [(BUILD, "", "all"), *((f"{BUILD}-{level}", level, "libxgrad.so") for level in LEVELS)]:
+        call("cmake", "--preset", "package", "-B", folder, f"-DXGRAD_MARCH={march}", *launcher, cwd=ROOT)
+        call("cmake", "--build", folder, "--target", target)
+    for old in BUILD.glob("*.deb"):
+        old.unlink()
+    projects = [f"{BUILD};xgrad;ALL;/", *(f"{BUILD}-{level};xgrad;VARIANTS;/" for level in LEVELS)]
+    call("cpack", "-D", f"CPACK_INSTALL_CMAKE_PROJECTS={';'.join(projects)}", cwd=BUILD)
+    return {path.name.split("_")[0]: path for path in BUILD.glob("*.deb")}
+
+
+def source(page):
+    """The first C++ program of a page."""
+    return re.search(r"```cpp\n(#include.*?)```", (ROOT / page).read_text(), re.DOTALL).group(1)
+
+
+class System:
+    """A Debian of its own folder, with nothing but what every Debian has."""
+
+    def __init__(self, folder):
+        self.root = folder
+        sites = call("apt-get", "indextargets", "--format", "deb $(SITE) $(RELEASE) $(COMPONENT)",
+                     "Created-By: Packages", "Origin: Debian")
+        call("mmdebstrap", "--quiet", "--variant=minbase", "--skip=cleanup/apt", "bookworm", folder, "-", input=sites)
+        shutil.copy("/etc/resolv.conf", folder / "etc" / "resolv.conf")
+
+    def run(self, *words, **options):
+        return call("unshare", "--mount", "--pid", "--fork", f"--root={self.root}", "--wd=/tmp", "env", "LC_ALL=C", "HOME=/tmp",
+                    "DEBIAN_FRONTEND=noninteractive", "sh", "-c", 'mount -t proc proc /proc && exec "$@"', "sh", *words, **options)
+
+    def install(self, *packages):
+        """Returns the bytes that came from the network."""
+        words = ("apt-get", "install", "--yes", "--no-install-recommends", *packages)
+        sizes = re.findall(r"(?m)^'\S+' \S+ (\d+) ", self.run(*words, "--print-uris"))
+        self.run(*words)
+        return sum(map(int, sizes))
+
+
+class Package(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.packages = build()
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.system = System(pathlib.Path(folder.name) / "debian")
+        cls.root = cls.system.root
+        for path in cls.packages.values():
+            shutil.copy(path, cls.root / "tmp")
+        cls.download = cls.system.install(f"./{cls.packages['xgrad'].name}")
+        (cls.root / "tmp/small.toml").write_text(CONFIG.format(20))
+
+    def figure(self, what, value, most, unit):
+        print(f"| {what} | {value:.3g} {unit} | {most} {unit} |")
+        self.assertLess(value, most, what)
+
+    def test_1_the_command(self):
+        self.assertRegex(self.system.run("xgrad", "--version"), r"^\d+\.\d+\.\d+\n$")
+        self.system.run("xgrad", "train", "small.toml", "run.dir=run", "-q")
+        self.assertRegex(self.system.run("xgrad", "predict", "run", input="1 2 3 4 5 6 7 8\n"), r"^\d( \d){7}\n$")
+        self.system.run("xgrad", "train", "/usr/share/xgrad/configs/reverse.toml", "--dry-run")
+        for path in ("usr/share/man/man1/xgrad.1", "usr/share/bash-completion/completions/xgrad"):
+            self.assertIn("lr-find", (self.root / path).read_text().replace("\\-", "-"))
+
+    def test_2_the_loader_takes_what_the_processor_can(self):
+        help_text = self.system.run("/lib64/ld-linux-x86-64.so.2", "--help")
+        can = [level for level in LEVELS if re.search(rf"{level} \(supported", help_text)]
+        found = re.search(r"libxgrad\S+ => (\S+)", self.system.run("ldd", "/usr/bin/xgrad")).group(1)
+        print("processor:", can, found)
+        self.assertEqual(re.findall(r"glibc-hwcaps/([^/]*)/", found), can[-1:])
+        for level in LEVELS:
+            self.assertTrue(list((self.root / LIBRARY / "glibc-hwcaps" / level).glob("libxgrad.so.*")))
+
+    def test_3_a_processor_without_avx(self):
+        qemu = ("qemu-x86_64", "-L", self.root, "-cpu", "qemu64", self.root / "usr/bin/xgrad")
+        with tempfile.TemporaryDirectory() as folder:
+            pathlib.Path(folder, "small.toml").write_text(CONFIG.format(2))
+            path = f"LD_LIBRARY_PATH={self.root / LIBRARY}"
+            self.assertIn("baseline", call("env", path, *qemu, "info"))
+            call("env", path, *qemu, "train", "small.toml", "run.dir=run", "-q", cwd=folder)
+
+    def test_4_only_our_names_are_shown(self):
+        library = next((self.root / LIBRARY).glob("libxgrad.so.*.*.*"))
+        self.assertRegex(call("objdump", "-p", library), r"SONAME +libxgrad\.so\.\d+\.\d+\n")
+        names = [line.split()[-1] for line in call("nm", "--dynamic", "--defined-only", library).splitlines()]
+        self.assertGreater(len(names), 1000)
+        self.assertEqual([name for name in names if "5xgrad" not in name], [])
+
+    def test_5_a_program_of_somebody_else(self):
+        self.system.install(f"./{self.packages['xgrad-dev'].name}", "g++", "cmake", "ninja-build", "pkgconf")
+        tmp = self.root / "tmp"
+        shutil.copytree(ROOT / "tests" / "embed", tmp / "embed")
+        self.system.run("cmake", "-S", "embed", "-B", "embed/build", "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release")
+        self.system.run("cmake", "--build", "embed/build")
+        self.assertRegex(self.system.run("embed/build/embed"), r"^\d+\.\d+ -> 0\.\d+\n$")
+        (tmp / "serve.cpp").write_text(source("docs/serving.md"))
+        (tmp / "quick.cpp").write_text(source("README.md"))
+        compiler = "g++ -std=c++20 {0}.cpp -o {0} $(pkg-config --cflags --libs xgrad)"
+        self.system.run("sh", "-c", compiler.format("serve"))
+        self.assertRegex(self.system.run("./serve", "run", input="1 2 3 4 5 6 7 8\n"), r"^(\d 0\.\d+\n){8}$")
+
+        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+        self.system.run("sh", "-c", compiler.format("quick"))
+        usage = resource.getrusage(resource.RUSAGE_CHILDREN)  # the memory is that of the largest so far
+        self.figure("compile the program below", usage.ru_utime - before, 4, "s")
+        self.figure("memory of the compiler", usage.ru_maxrss / 1024, 400, "MiB")
+        self.assertIn("step 300  loss 0.0", self.system.run("./quick"))
+        self.system.run("xgrad", "verify", "reverse.h5")
+
+    def test_6_figures(self):
+        library = next((self.root / LIBRARY).glob("libxgrad.so.*.*.*"))
+        size = library.stat().st_size + (self.root / "usr/bin/xgrad").stat().st_size
+        self.figure("what a bare Debian downloads besides the package", self.download / 1e6, 25, "MB")
+        self.figure("the package itself", self.packages["xgrad"].stat().st_size / 1e6, 6, "MB")
+        self.figure("library and command, stripped", size / 1e6, 6, "MB")
+
+        def seconds(*words):
+            def once():
+                start = time.monotonic()
+                call("chroot", self.root, "sh", "-c", f"cd /tmp && exec {' '.join(words)}")
+                return time.monotonic() - start
+            return statistics.median(once() for _ in range(9))
+        shell = seconds("true")
+        self.figure("`xgrad --version`", 1e3 * (seconds("xgrad", "--version") - shell), 20, "ms")
+        (self.root / "tmp/one.toml").write_text(CONFIG.format(1))
+        self.figure("first step, saved, evaluated and reported", seconds("xgrad", "train", "one.toml", "-q") - shell, 0.3, "s")
+
+
+if __name__ == "__main__":
+    os.environ.pop("XGRAD_CPU", None)
+    unittest.main()
