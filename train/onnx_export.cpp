@@ -24,6 +24,7 @@ KnownModel known_model() {
        {"learned_2d", "relative_index", "rotary", "alibi", "relative_bias"}) {
     known["positions"].push_back(positions);
   }
+  known["normalization"].push_back("batch");
   known["pool"].insert(known["pool"].end(), {"max", "attention"});
   known["input"] = {"embedding", "one_hot"};
   known["mask"] = {"none", "causal", "adjacency"};

@@ -181,6 +181,19 @@ class Onnx(CommandTest):
                 ragged += not inputs["mask"].all()
         self.assertGreaterEqual(ragged, 20)
 
+    def test_batch_norm_sees_the_whole_batch(self):
+        for task, *words in (("reverse",), ("majority", "model.pool=cls"), ("modular_addition", "model.norm=post")):
+            with self.subTest(task):
+                path, reference = self.export(task, task, "model.normalization=batch", *words)
+                check(path)
+                session = self.session(path)
+                inputs, expected = self.inputs_of(session, reference), reference["logits"]
+                real = inputs["mask"] if expected.ndim == 3 else ...
+                found = self.run_in_batches(session, inputs, 100)
+                self.assertLess(float(numpy.abs(found - expected)[real].max()), TOLERANCE)
+                found = self.run_in_batches(session, inputs, 7)
+                self.assertGreater(float(numpy.abs(found - expected)[real].max()), 100 * TOLERANCE)
+
     def test_every_shipped_config(self):
         """Its model, narrow, after two steps."""
         for config in sorted(CONFIGS.glob("*.toml")):

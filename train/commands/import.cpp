@@ -3,9 +3,9 @@
 #include <filesystem>
 
 #include <xgrad/train/commands.hpp>
-#include <xgrad/train/commands/model.hpp>
 #include <xgrad/train/console.hpp>
 #include <xgrad/train/foreign_weights.hpp>
+#include <xgrad/train/loaded_model.hpp>
 #include <xgrad/train/publish.hpp>
 
 namespace xgrad::commands {

@@ -85,8 +85,29 @@ Value to_root_mean_square_1(Builder& b, const Value& x, double eps) {
   return g("Div", {x, g("Sqrt", {g("Add", {square, g.scalar(float(eps))})})});
 }
 
+// With the moments of the batch that the runtime is given, as ours; zeros where there is no token.
+Value batch_norm(Builder& b, const Value& x, const std::string& path) {
+  OnnxGraph& g = b.graph;
+  const OnnxGraph::Attribute places = {"axes", std::vector<std::int64_t>{0, 1}};
+  Value keep = g.scalar(1), part = keep;
+  if (!b.mask.empty()) {
+    keep = g("Cast", {g("Unsqueeze", {b.mask, g.integers({2})})}, {{"to", std::int64_t{1}}});
+    part = g("Max", {g("ReduceMean", {keep}, {places}), g.scalar(1e-30f)});
+  }
+  const auto mean = [&](const Value& y) {
+    return g("Div", {g("ReduceMean", {y}, {places}), part});
+  };
+  const Value centred = g("Mul", {g("Sub", {x, mean(g("Mul", {x, keep}))}), keep});
+  const Value variance = mean(g("Mul", {centred, centred}));
+  const Value deviation =
+      g("Sqrt", {g("Add", {variance, g.scalar(float(b.config.model.norm_eps))})});
+  const Value y = g("Mul", {g("Div", {centred, deviation}), g.weight(path + ".weight")});
+  return g("Mul", {g("Add", {y, g.weight(path + ".bias")}), keep});
+}
+
 Value norm(Builder& b, const Value& x, const std::string& path) {
   OnnxGraph& g = b.graph;
+  if (b.config.model.normalization == "batch") return batch_norm(b, x, path);
   if (b.config.model.normalization == "rms") {
     const Value y = to_root_mean_square_1(b, x, b.config.model.norm_eps);
     return g("Mul", {y, g.weight(path + ".weight")});
