@@ -18,8 +18,9 @@ using Row = std::vector<std::string>;
 constexpr std::array<double, kMostSeeds - 1> kStudent = {12.706, 4.303, 3.182, 2.776, 2.571,
                                                          2.447,  2.365, 2.306, 2.262};
 
-const Row kHeads = {"config",      "accuracy",   "best",  "loss",    "least", "most frequent",
-                    "token alone", "parameters", "steps", "seconds", "claims"};
+const Row kHeads = {"config", "accuracy", "exact match",   "best",        "rule",
+                    "loss",   "least",    "most frequent", "token alone", "parameters",
+                    "steps",  "seconds",  "claims"};
 
 template <class F>
 std::vector<double> of_each(const std::vector<Outcome>& outcomes, const F& f) {
@@ -43,6 +44,21 @@ std::string ceiling(const std::vector<Outcome>& outcomes, double Ceiling::*which
   const auto values =
       of_each(outcomes, [=](const Outcome& o) { return o.result.ceiling.value().*which; });
   return fmt::format("{:.4f}", student_interval(values).mean);
+}
+
+// Whether it can be told from the accuracy: an example has several targets.
+bool has_exact_match(const Metrics& test) {
+  return test.exact.count() > 0 && test.exact.count() < test.accuracy.count();
+}
+
+// What the best of the task's own rules reaches.
+std::string best_rule(const Result& result) {
+  const auto best =
+      std::max_element(result.rules.begin(), result.rules.end(),
+                       [](const Rule& a, const Rule& b) { return a.accuracy < b.accuracy; });
+  if (best == result.rules.end()) return "";
+  return fmt::format("{:.4f}", best->accuracy) +
+         (has_exact_match(result.test) ? fmt::format(", {:.4f} exact", best->exact) : "");
 }
 
 std::string verdict(const ConfigResult& result) {
@@ -69,7 +85,9 @@ Row row(const ConfigResult& result) {
   const bool accuracy = first.test.accuracy.count() > 0;
   return {result.name,
           measured(outcomes, &Metrics::accuracy),
+          has_exact_match(first.test) ? measured(outcomes, &Metrics::exact) : "",
           accuracy ? ceiling(outcomes, &Ceiling::accuracy) : "",
+          best_rule(first),
           measured(outcomes, &Metrics::loss),
           ceiling(outcomes, &Ceiling::loss),
           majority ? fmt::format("{:.4f}", *majority) : "",

@@ -28,9 +28,10 @@ struct Interval {
 Interval student_interval(const std::vector<double>& values);
 inline constexpr std::size_t kMostSeeds = 10;
 
-/// A row a config: accuracy and loss of the test split with the best there can be, what rules
-/// without a model reach, size, steps, seconds, and whether the claims hold. With one seed ± is the
-/// standard error over the examples of the split, with several half the 95 % interval over seeds.
+/// A row a config: accuracy, exact match and loss of the test split with the best there can be,
+/// what rules without a model reach, size, steps, seconds, and whether the claims hold. With one
+/// seed ± is the standard error over the examples of the split, with several half the 95 % interval
+/// over seeds.
 std::string results_markdown(const std::vector<ConfigResult>& results);
 /// The same in aligned columns.
 std::string results_text(const std::vector<ConfigResult>& results);

@@ -31,11 +31,27 @@ TEST(Results, OneSeed) {
   ConfigResult result{"hmm", "", {outcome(0.95, Ceiling{0.96, 0.25})}, {0.25, 0.5}};
   EXPECT_EQ(
       results_markdown({result}),
-      "| config | accuracy | best | loss | least | most frequent | token alone | parameters | "
-      "steps | seconds | claims |\n"
-      "|---|---|---|---|---|---|---|---|---|---|---|\n"
-      "| hmm | 0.9500 ± 0.0000 | 0.9600 | 0.5000 ± 0.0000 | 0.2500 | 0.2500 | 0.5000 | 1,234 | "
-      "300 | 2.0 | hold |\n");
+      "| config | accuracy | exact match | best | rule | loss | least | most frequent | token "
+      "alone "
+      "| parameters | steps | seconds | claims |\n"
+      "|---|---|---|---|---|---|---|---|---|---|---|---|---|\n"
+      "| hmm | 0.9500 ± 0.0000 |  | 0.9600 |  | 0.5000 ± 0.0000 | 0.2500 | 0.2500 | 0.5000 | 1,234 "
+      "| 300 | 2.0 | hold |\n");
+}
+
+TEST(Results, ExactMatchIsShownWhereAnExampleHasSeveralTargets) {
+  ConfigResult result{"cmu", "", {outcome(0.95)}, {}};
+  Result& made = result.outcomes[0].result;
+  made.rules = {{"a guess", 0.5, 0.1}, {"by counting", 0.875, 0.5}};
+  made.test.exact.add(20, 20);  // as many as targets
+  EXPECT_NE(results_markdown({result}).find("| 0.9500 ± 0.0000 |  |  | 0.8750 |"),
+            std::string::npos);
+  made.test.exact = {};
+  for (int i = 0; i < 2; ++i) made.test.exact.add(3, 5);
+  EXPECT_NE(results_markdown({result}).find(
+                "| 0.9500 ± 0.0000 | 0.6000 ± 0.0000 |  | 0.8750, 0.5000 exact |"),
+            std::string::npos)
+      << results_markdown({result});
 }
 
 TEST(Results, ColumnsOfTextAreAligned) {
