@@ -86,17 +86,19 @@ namespace {
 template <class T>
 class ModelOf final : public Predictor::Model {
  public:
-  explicit ModelOf(const RunSource& source) : loaded_(source) {}
+  explicit ModelOf(const RunSource& source)
+      : loaded_(source),
+        alone_(shape().output == OutputKind::generated ||
+               source.config.model.normalization == "batch") {}
 
   const Task& task() const override { return *loaded_.task; }
   const TaskShape& shape() const override { return loaded_.shape; }
 
   // Those of one length go together: padding would change the order in which numbers are added.
   std::vector<Prediction> predict(const std::vector<Example>& examples) const override {
-    const bool generates = shape().output == OutputKind::generated;
     std::map<std::size_t, std::vector<std::size_t>> alike;
     for (std::size_t i = 0; i < examples.size(); ++i) {
-      alike[generates ? i : length_of(examples[i], shape())].push_back(i);
+      alike[alone_ ? i : length_of(examples[i], shape())].push_back(i);
     }
     const NoGrad no_grad;
     std::vector<Prediction> predictions(examples.size());
@@ -128,6 +130,7 @@ class ModelOf final : public Predictor::Model {
   }
 
   LoadedModel<T> loaded_;
+  bool alone_;  // what others beside an example would change
 };
 
 }  // namespace
