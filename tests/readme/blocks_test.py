@@ -1,0 +1,127 @@
+"""Every block of code in README.md and docs/ is compiled or run: blocks_test.py XGRAD.
+
+Shell blocks are run here as they stand, page by page, with configs that are small but have the names of the real ones. ELSEWHERE names the
+tests that run the others; a block that is in neither fails.
+"""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+from typing import NamedTuple
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+XGRAD = pathlib.Path(sys.argv.pop())
+
+# Blocks that other tests run: the page, the language ("" for any), what the block holds, and the test.
+ELSEWHERE = [
+    ("README.md", "cpp", "#include", "tests/readme/CMakeLists.txt"),
+    ("docs/extending.md", "cpp", "#include", "tests/readme/CMakeLists.txt"),
+    ("docs/serving.md", "cpp", "#include", "tests/readme/CMakeLists.txt"),
+    ("docs/serving.md", "sh", "pkg-config", "tests/embed/package_test.py"),
+    ("docs/your-data.md", "", "", "tests/cli/files_test.py"),  # all of the page
+    ("docs/checkpoint-format.md", "python", "h5py", "tests/torch/checkpoint_test.py"),
+    ("docs/export.md", "python", "def ", "tests/torch/export_test.py"),
+    ("docs/export.md", "python", "load_state_dict", "tests/torch/export_test.py"),
+    ("docs/export.md", "python", "onnxruntime", "tests/readme/onnxruntime_test.py"),
+    ("docs/export.md", "", "numpy.check.py", "tests/clients/npz_test.py"),
+]
+# Commands that build the tree itself, which whoever runs this has done.
+BUILDS = re.compile(r"^(cmake --preset|build/release/tests/)")
+QUOTED = re.compile(r"// \S+\.[ch]pp\n")  # held to the tree by tests/house/rules.py
+
+SMALL = """
+[task]
+name = "{}"
+length = 16
+examples = 1000
+validation = 200
+test = 200
+[model]
+width = 8
+heads = 1
+layers = 1
+[schedule]
+warmup = 5
+[train]
+steps = 800
+batch = 8
+threads = 1
+[expect]
+accuracy = 0.01
+"""
+CONFIGS = {"reverse": "reverse", "fashion_mnist": "copy"}
+
+
+class Block(NamedTuple):
+    page: str
+    language: str
+    text: str
+
+
+def blocks():
+    for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
+        for match in re.finditer(r"(?ms)^```(\w*)\n(.*?)^```$", path.read_text()):
+            yield Block(str(path.relative_to(ROOT)), *match.groups())
+
+
+def elsewhere(block):
+    return [test for page, language, holds, test in ELSEWHERE
+            if page == block.page and language in ("", block.language) and holds in block.text]
+
+
+def is_output(block):
+    """A drawing, or what a command prints."""
+    return block.language == "" and "$ " not in block.text
+
+
+class Blocks(unittest.TestCase):
+    def test_every_block_is_run_by_something(self):
+        found = list(blocks())
+        self.assertGreater(len(found), 40)
+        for block in found:
+            with self.subTest(block.page, text=block.text[:80]):
+                handled = (is_output(block) or block.language == "sh" or elsewhere(block)
+                           or (block.language == "cpp" and QUOTED.match(block.text)))
+                self.assertTrue(handled)
+
+    def test_the_other_tests_are_there(self):
+        for page, language, holds, test in ELSEWHERE:
+            self.assertTrue(any(test in elsewhere(block) for block in blocks()), (page, language, holds))
+            self.assertTrue((ROOT / test).exists(), test)
+
+    def test_shell_blocks_run_as_they_stand(self):
+        pages = {}
+        for block in blocks():
+            if block.language == "sh" and not elsewhere(block):
+                pages.setdefault(block.page, []).append(block.text)
+        for page, texts in pages.items():
+            with self.subTest(page), tempfile.TemporaryDirectory() as folder:
+                self.follow(pathlib.Path(folder), texts)
+
+    def follow(self, folder, texts):
+        (folder / "configs").mkdir()
+        for name, task in CONFIGS.items():
+            (folder / "configs" / f"{name}.toml").write_text(SMALL.format(task))
+        (folder / "run").write_text('#!/bin/sh\n[ "$1" = test ] || [ "$1" = package ] || exec xgrad "$@"\n')
+        (folder / "run").chmod(0o755)
+        environment = {**os.environ, "PATH": f"{XGRAD.parent}:{os.environ['PATH']}"}
+
+        def run(script):
+            done = subprocess.run(["sh", "-e", "-c", script], cwd=folder, env=environment, text=True, capture_output=True)
+            self.assertIn(done.returncode, (0, 1) if "diff" in script else (0,), f"{script}\n{done.stdout}{done.stderr}")
+            return done
+
+        for name in sorted(set(re.findall(r"\bruns/([\w-]+)", "".join(texts)))):  # the page takes them for granted
+            run(f"xgrad train configs/reverse.toml train.steps=20 run.dir=runs/{name} -q")
+        for text in texts:
+            for line in text.splitlines():
+                if not BUILDS.match(line):
+                    run(line)
+
+
+if __name__ == "__main__":
+    unittest.main()
