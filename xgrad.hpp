@@ -15,3 +15,6 @@
 #include <xgrad/train/publish.hpp>
 #include <xgrad/train/state_dict.hpp>
 #include <xgrad/version.hpp>
+
+/// All that is public.
+namespace xgrad {}

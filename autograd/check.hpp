@@ -89,6 +89,7 @@ void check(bool ok, const Parts&... parts) {
     detail::fail<Exception>(parts...);
 }
 
+/// check() that throws ShapeError.
 template <class... Parts>
 void check_shape(bool ok, const Parts&... parts) {
   check<ShapeError>(ok, parts...);

@@ -5,15 +5,16 @@
 
 namespace xgrad {
 
+/// Whether a matrix stands for its transpose.
 enum class Transpose : bool { no, yes };
 
 /// A matrix in memory: row-major, `stride` elements from a row to the next; read transposed if
 /// asked.
 template <class T>
 struct MatrixView {
-  const T* data;
-  std::size_t stride;
-  Transpose transpose = Transpose::no;
+  const T* data;                        ///< of the first element
+  std::size_t stride;                   ///< elements from a row to the next
+  Transpose transpose = Transpose::no;  ///< whether it stands for its transpose
 };
 
 /// C = alpha A B + beta C on the caller's thread; A is m x k, B is k x n after their transposes, C

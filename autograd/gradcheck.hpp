@@ -17,10 +17,11 @@ namespace xgrad {
 /// and depends on nothing else: dropout, if any, comes from a fixed Rng.
 template <class T>
 struct GradientProblem {
-  std::vector<Parameter<T>> leaves;
-  std::function<Variable<T>()> f;
+  std::vector<Parameter<T>> leaves;  ///< what it is differentiated by
+  std::function<Variable<T>()> f;    ///< computes its result anew
 };
 
+/// How check_gradients() probes, and what it allows.
 struct GradcheckOptions {
   /// Allowed |analytic - numeric| as a part of the largest |numeric| of the leaf; 1e-11 suits a
   /// whole model.
@@ -36,7 +37,7 @@ struct GradcheckOptions {
   std::size_t entries = 64;
   /// Random directions probed through each larger leaf, and through all leaves together.
   std::size_t directions = 4;
-  std::uint64_t seed = 0;
+  std::uint64_t seed = 0;  ///< of the random places and directions
 };
 
 /// Compares d<u, f>/d(leaf) for a random u, by backward() in double, with the same by four-level

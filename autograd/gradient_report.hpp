@@ -19,16 +19,18 @@ struct GradientRow {
   std::size_t failed = 0;  ///< those that were out of tolerance
   double severity = 0;     ///< error / the error allowed, at the worst place
 
+  /// Whether everything was within its tolerance.
   bool ok() const { return failed == 0; }
 };
 
 /// The outcome of check_gradients().
 struct GradientReport {
-  std::vector<GradientRow> rows;
+  std::vector<GradientRow> rows;  ///< one a leaf, then the combination of all
   /// Broken laws of the reverse pass, in words, each naming the leaf: a gradient that did not
   /// arrive, two calls that differ, a backward that is not linear, a check that checked nothing.
   std::vector<std::string> failures;
 
+  /// Whether all rows are within their tolerances and no law is broken.
   bool ok() const;
   /// The row furthest out of its tolerance. Requires: there is a row.
   const GradientRow& worst() const;

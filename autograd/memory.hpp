@@ -17,17 +17,21 @@ void deallocate(void* pointer, std::size_t bytes) noexcept;
 /// system for nothing.
 template <class T>
 struct Allocator {
-  using value_type = T;
+  using value_type = T;  ///< of its elements
 
   Allocator() = default;
+  /// All are alike.
   template <class U>
   Allocator(const Allocator<U>&) noexcept {}
 
+  /// Room for n elements. Throws std::bad_alloc.
   T* allocate(std::size_t n) { return static_cast<T*>(detail::allocate(n * sizeof(T))); }
+  /// Gives back what allocate(n) gave.
   void deallocate(T* pointer, std::size_t n) noexcept {
     detail::deallocate(pointer, n * sizeof(T));
   }
 
+  /// Any may free what another has allocated.
   friend bool operator==(const Allocator&, const Allocator&) { return true; }
 };
 

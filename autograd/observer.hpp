@@ -12,19 +12,20 @@ namespace xgrad {
 struct Operand {
   const void* value = nullptr;  ///< which one: Variable::shared_value().get(); null: left out. Of
                                 ///< backward, where a gradient has come to: the Tensor that sums it
-  Shape shape = {};
-  bool gradient = false;  ///< whether its gradient is wanted
+  Shape shape = {};             ///< (...) of the tensor
+  bool gradient = false;        ///< whether its gradient is wanted
 };
 
 /// One thing that ran: an op, its derivative, or a named part of a step that is no op.
 struct OpCall {
+  /// What a call was.
   enum class Kind { forward, backward, region };
-  const char* name;  ///< a string literal
-  Kind kind = Kind::region;
-  std::size_t scalar = 0;  ///< bytes of an element
-  std::vector<Operand> inputs = {};
-  Operand result = {};
-  std::uint64_t node = 0;  ///< what backward knows a forward by; 0: nothing was recorded
+  const char* name;                  ///< a string literal
+  Kind kind = Kind::region;          ///< which of them
+  std::size_t scalar = 0;            ///< bytes of an element
+  std::vector<Operand> inputs = {};  ///< what it read; of backward, where gradients have come to
+  Operand result = {};               ///< what it gave; of backward, the gradient that it got
+  std::uint64_t node = 0;            ///< what backward knows a forward by; 0: nothing was recorded
 };
 
 /// Told before and after each call on its thread. Calls do not overlap, except that regions may
@@ -32,7 +33,9 @@ struct OpCall {
 class OpObserver {
  public:
   virtual ~OpObserver() = default;
+  /// Before a call, with its name.
   virtual void begin(const char* /*name*/) {}
+  /// After it.
   virtual void end(const OpCall& call) = 0;
 };
 
@@ -40,6 +43,7 @@ class OpObserver {
 /// one test of a pointer.
 class Observing {
  public:
+  /// From now on, to the end of the block.
   explicit Observing(OpObserver& observer);
   ~Observing();
   Observing(const Observing&) = delete;
@@ -55,6 +59,7 @@ OpObserver* op_observer();
 /// A part of a step that is no op, from here to the end of the block. The name is a literal.
 class Region {
  public:
+  /// From now on, to the end of the block; `name` is a literal.
   explicit Region(const char* name) : name_(name), observer_(op_observer()) {
     if (observer_) observer_->begin(name_);
   }

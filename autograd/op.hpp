@@ -15,6 +15,7 @@ namespace xgrad {
 /// The result of a forward; a Saved pointer to it, or to an input, keeps the value for backward.
 template <class T>
 using Value = std::shared_ptr<Tensor<T>>;
+/// A value that an op keeps for backward; null where an optional input was left out.
 template <class T>
 using Saved = std::shared_ptr<const Tensor<T>>;
 
@@ -28,11 +29,14 @@ Value<T> make_value(const Shape& shape) {
 template <class T>
 class Inputs {
  public:
+  /// Those of an op, in the order of apply().
   Inputs(const Variable<T>* begin, std::size_t size) : begin_(begin), size_(size) {}
 
+  /// How many there are, those that were left out included.
   std::size_t size() const { return size_; }
   /// False for an optional input that was left out.
   bool has(std::size_t i) const { return begin_[i].defined(); }
+  /// Requires: has(i).
   const Tensor<T>& operator[](std::size_t i) const { return begin_[i].value(); }
   /// Keeps input i for backward; nothing when it is absent.
   Saved<T> save(std::size_t i) const { return begin_[i].shared_value(); }
@@ -47,6 +51,7 @@ class Inputs {
 template <class T>
 class Grads {
  public:
+  /// Of the inputs of a node.
   explicit Grads(Node<T>& node) : node_(node) {}
 
   /// Whether input i needs a gradient; ask before costly work.
@@ -58,8 +63,9 @@ class Grads {
   /// The buffer of input i's gradient, in input i's shape, for ops that write or accumulate in
   /// place.
   struct Target {
-    T* data;
+    T* data;     ///< row-major
     bool fresh;  ///< true: write every element (it holds garbage); false: add to it
+    /// What the buffer is multiplied by before a product is added to it, as gemm() has it.
     T beta() const { return fresh ? T(0) : T(1); }
   };
   /// Requires: wants(i).
@@ -86,24 +92,26 @@ class Op {
 /// A recorded op application, or a leaf (no op). Internal to the engine.
 template <class T>
 struct Node {
+  /// A leaf, or what apply() gives its op to.
   Node(const char* name, const Shape& shape);
   ~Node();  // iterative: a chain of any length is freed without recursion
 
-  std::uint64_t id;  // creation order, which is a topological order
-  std::uint64_t mark = 0;
-  const char* name;
-  Shape shape;
-  std::unique_ptr<Op<T>> op;
-  std::vector<std::shared_ptr<Node>> inputs;  // null where no gradient is wanted
-  std::vector<Shape> input_shapes;
-  Tensor<T> grad;
-  bool has_grad = false;
-  bool released = false;
+  std::uint64_t id;           ///< in the order of creation, which is one of topology
+  std::uint64_t mark = 0;     ///< of the search that came by last
+  const char* name;           ///< of the op
+  Shape shape;                ///< of its result
+  std::unique_ptr<Op<T>> op;  ///< null of a leaf
+  std::vector<std::shared_ptr<Node>> inputs;  ///< null where no gradient is wanted
+  std::vector<Shape> input_shapes;            ///< those that the gradients have
+  Tensor<T> grad;                             ///< that has come so far
+  bool has_grad = false;                      ///< whether one has come
+  bool released = false;  ///< whether backward has been here and took what was saved
 };
 
 /// Runs op on the inputs and, if any of them requires a gradient and grad_enabled(), records it.
 template <class T>
 Variable<T> apply(std::unique_ptr<Op<T>> op, std::initializer_list<Variable<T>> inputs);
+/// The same for a number of inputs that is found out at run time.
 template <class T>
 Variable<T> apply(std::unique_ptr<Op<T>> op, const std::vector<Variable<T>>& inputs);
 

@@ -47,8 +47,9 @@ Variable<T> sigmoid(const Variable<T>& x);
 template <class T>
 Variable<T> silu(const Variable<T>& x);
 
-/// exact: x Phi(x); tanh: x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))). Hendrycks & Gimpel 2016.
+/// The two forms of gelu().
 enum class Gelu { exact, tanh };
+/// exact: x Phi(x); tanh: x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))). Hendrycks & Gimpel 2016.
 template <class T>
 Variable<T> gelu(const Variable<T>& x, Gelu kind = Gelu::exact);
 
@@ -140,10 +141,11 @@ Variable<T> batch_norm(const Variable<T>& x, const Variable<T>& weight, const Va
 // `first_sample` is the place of x's first sample in the logical batch. p in [0, 1). Srivastava et
 // al. 2014.
 
+/// What is dropped, and by which random numbers.
 struct Dropout {
-  double p = 0;
-  Rng rng = Rng(0);
-  std::uint32_t first_sample = 0;
+  double p = 0;                    ///< probability of a 0
+  Rng rng = Rng(0);                ///< whose path names the place and the step
+  std::uint32_t first_sample = 0;  ///< the place of x's first sample in the logical batch
 };
 /// x times the factors; x itself when p is 0
 template <class T>
@@ -174,14 +176,15 @@ Variable<T> rotary_embedding(const Variable<T>& x, std::size_t head_dim, std::si
 // in N, but for a bias that wants a gradient. A row whose keys are all hidden gives 0 and no
 // gradient.
 
+/// How attention() weighs and what it hides.
 struct Attention {
-  std::size_t heads = 1;
+  std::size_t heads = 1;                           ///< H
   std::optional<double> scale = std::nullopt;      ///< default 1/sqrt(d_head)
   std::shared_ptr<const Mask> key_mask = nullptr;  ///< (B, M), 1 = may be attended to; null = all
   std::shared_ptr<const Mask> mask = nullptr;      ///< (B, N, M), the same for every query
   bool causal = false;                             ///< query i sees the keys 0 ... i only
   bool exclude_self = false;                       ///< query i does not see key i (S4.14)
-  Dropout dropout = {};
+  Dropout dropout = {};                            ///< of the probabilities
 };
 /// q (B, N, H d_k), k (B, M, H d_k), v (B, M, H d_v), bias absent or of a shape that broadcasts to
 /// (B, H, N, M) -> (B, N, H d_v). A bias of -inf hides a key as a mask does.
@@ -215,6 +218,7 @@ Tensor<T> attention_probabilities(const Tensor<T>& q, const Tensor<T>& k, const 
 
 // Losses, as a mean over the targets that count; shape ().
 
+/// How cross_entropy() weighs its targets.
 struct CrossEntropy {
   std::int32_t ignore_index = -100;  ///< a target with this value counts nothing
   double label_smoothing =

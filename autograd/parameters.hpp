@@ -13,10 +13,11 @@
 
 namespace xgrad {
 
+/// A trainable tensor and its name.
 template <class T>
 struct Parameter {
-  std::string name;  ///< the full path, as PyTorch writes it: "encoder.layers.0.norm1.weight"
-  Variable<T> variable;
+  std::string name;      ///< the full path, as PyTorch writes it: "encoder.layers.0.norm1.weight"
+  Variable<T> variable;  ///< a leaf
 };
 
 /// Fills a parameter's initial values. Drawn in double, so that a float and a double model start
@@ -36,18 +37,23 @@ class Parameters {
   Parameters(const Parameters&) = delete;
   Parameters& operator=(const Parameters&) = delete;
 
+  /// The place where names begin.
   Scope<T> root();
 
   /// Parameters made from now on whose names satisfy `frozen` require no gradient.
   void freeze(std::function<bool(const std::string& name)> frozen) { frozen_ = std::move(frozen); }
 
+  /// Parameters in the order in which they were made.
   auto begin() const { return list_.begin(); }
+  /// Behind the last of them.
   auto end() const { return list_.end(); }
+  /// Number of parameters, as tensors.
   std::size_t size() const { return list_.size(); }
   /// Throws Error when there is none of that name.
   const Variable<T>& at(std::string_view name) const;
   /// Number of scalars in all parameters.
   std::size_t count() const;
+  /// Forgets all gradients.
   void zero_grad() const;
 
  private:
@@ -63,7 +69,9 @@ class Parameters {
 template <class T>
 class Scope {
  public:
+  /// The place `name` below this one. Throws Error on an empty or dotted name.
   Scope operator/(std::string_view name) const;
+  /// The place of a number below this one, as in a list of layers.
   Scope operator/(std::size_t index) const { return *this / std::to_string(index); }
 
   /// Makes the trainable leaf `name` of this shape. Throws Error on an empty or dotted name, on a

@@ -16,10 +16,12 @@ namespace xgrad {
 /// thread.
 class Rng {
  public:
+  /// The stream of a seed.
   explicit Rng(std::uint64_t seed) : key_(seed) {}
 
   /// An independent stream; the same path always leads to the same stream.
   Rng operator/(std::uint64_t stream) const;
+  /// The stream of a name.
   Rng operator/(std::string_view name) const;
 
   /// Four uniform 32-bit words for a counter.
@@ -35,6 +37,7 @@ class Rng {
   /// A random order of 0 ... n-1 (Fisher and Yates).
   std::vector<std::size_t> permutation(std::size_t n) const;
 
+  /// What tells this stream from others.
   std::uint64_t key() const { return key_; }
 
  private:

@@ -19,6 +19,7 @@ namespace xgrad {
 template <class T>
 using Tensor = xt::xarray<T, xt::layout_type::row_major, Allocator<T>>;
 
+/// Sizes of axes.
 using Shape = Tensor<float>::shape_type;
 
 /// Token ids, class labels and lengths.
@@ -43,6 +44,7 @@ Tensor<T> empty(const Shape& shape) {
   return Tensor<T>::from_shape(shape);
 }
 
+/// All elements are `value`.
 template <class T>
 Tensor<T> full(const Shape& shape, T value) {
   Tensor<T> result = empty<T>(shape);
@@ -50,6 +52,7 @@ Tensor<T> full(const Shape& shape, T value) {
   return result;
 }
 
+/// All elements are 0.
 template <class T>
 Tensor<T> zeros(const Shape& shape) {
   return full(shape, T(0));

@@ -24,15 +24,20 @@ class Variable {
   /// A leaf. With `requires_grad`, backward() leaves d(output)/d(this) in grad().
   explicit Variable(Tensor<T> value, bool requires_grad = false);
 
+  /// Whether it has a value.
   bool defined() const { return value_ != nullptr; }
+  /// What it holds. Requires: defined().
   const Tensor<T>& value() const { return *value_; }
+  /// The shape of what it holds. Requires: defined().
   const Shape& shape() const { return value_->shape(); }
+  /// Whether backward() leaves a gradient in it, or passes one on.
   bool requires_grad() const { return node_ != nullptr; }
 
   /// The one way to change a value, for optimizers and loaders: it must not run between a forward
   /// that read this Variable and its backward.
   Tensor<T>& mutable_value() const { return *value_; }
 
+  /// Whether a gradient has arrived. Of a leaf.
   bool has_grad() const;
   /// The accumulated gradient of a leaf. Throws GradientError when none has arrived.
   const Tensor<T>& grad() const;
@@ -54,9 +59,12 @@ class Variable {
   /// The same for a Variable of one element, with dy = 1.
   void backward(bool retain_graph = false) const;
 
+  /// For ops: the value, which they may keep.
   const std::shared_ptr<Tensor<T>>& shared_value() const { return value_; }
+  /// For the engine: what made it; null where no gradient is wanted.
   const std::shared_ptr<Node<T>>& node() const { return node_; }
 
+  /// For the engine: a value and what made it.
   Variable(std::shared_ptr<Tensor<T>> value, std::shared_ptr<Node<T>> node)
       : value_(std::move(value)), node_(std::move(node)) {}
 

@@ -9,7 +9,8 @@ namespace xgrad {
 
 /// A word, its letters and phones as numbers from 0.
 struct Pronunciation {
-  std::vector<std::int32_t> letters, phones;
+  std::vector<std::int32_t> letters;  ///< in writing
+  std::vector<std::int32_t> phones;   ///< in speech
 };
 
 /// Every letter stands for no, one or two phones, its label: 0 is none, 1 + p the phone p, and
@@ -18,6 +19,7 @@ struct Pronunciation {
 /// Kondrak and Sherif 2007, with one letter and at most two phones a unit).
 class Alignment {
  public:
+  /// Of so many letters and phones; every label is equally likely.
   Alignment(std::size_t letters, std::size_t phones);
 
   /// One round of EM, word by word in their order, so that the same words give the same bits.

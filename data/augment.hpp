@@ -7,8 +7,10 @@ namespace xgrad {
 
 /// Where an image is moved to, and whether it is mirrored left to right.
 struct Move {
-  int down = 0, right = 0;
-  bool mirrored = false;
+  int down = 0;           ///< pixels
+  int right = 0;          ///< pixels
+  bool mirrored = false;  ///< left to right
+  /// Whether they are equal.
   friend bool operator==(const Move&, const Move&) = default;
 };
 

@@ -11,9 +11,11 @@ namespace xgrad {
 
 /// x_t = a1 x_(t-1) + a2 x_(t-2) + sigma e_t with standard normal e_t, from x = 0 on.
 struct Ar2 {
-  double a1 = 0, a2 = 0;
-  double sigma = 1;
+  double a1 = 0;     ///< of the value before
+  double a2 = 0;     ///< of the one before that
+  double sigma = 1;  ///< deviation of the noise
 
+  /// The mean of x_t after x_(t-1) = x1 and x_(t-2) = x2.
   double expected(double x1, double x2) const { return a1 * x1 + a2 * x2; }
 };
 
@@ -40,9 +42,10 @@ struct SignalTask {
   /// The number of samples of a signal of some whole number of frames.
   std::size_t draw_length(const Rng& rng) const;
 
-  std::vector<Ar2> processes;
-  std::size_t shortest, longest;  ///< in frames
-  std::size_t frame;              ///< samples of a frame
+  std::vector<Ar2> processes;  ///< one a class
+  std::size_t shortest;        ///< frames of a signal
+  std::size_t longest;         ///< frames of a signal
+  std::size_t frame;           ///< samples of a frame
 };
 
 }  // namespace xgrad

@@ -13,6 +13,7 @@ namespace xgrad {
 /// A target that counts nothing: padding, or a position without a label.
 inline constexpr std::int32_t kIgnore = -100;
 
+/// What a model reads at once, and its targets.
 struct Batch {
   std::size_t size = 0;    ///< B
   Ids ids;                 ///< (B, N) of token inputs; 0 where padded

@@ -15,6 +15,7 @@ struct Chain {
 /// normalised.
 std::vector<double> random_rows(const Rng& rng, std::size_t count, std::size_t size, double spread);
 
+/// One whose rows are random_rows(), from any state to any other.
 Chain random_chain(const Rng& rng, std::size_t states, double spread);
 
 /// The value that a uniform number in [0, 1) falls to.

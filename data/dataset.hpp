@@ -8,7 +8,9 @@
 
 namespace xgrad {
 
+/// The three disjoint parts of a task's data.
 enum class Split { train, validation, test };
+/// train, validation or test.
 const char* to_string(Split split);
 
 /// One example. Either ids or features is filled, and either targets or values.
@@ -23,9 +25,11 @@ struct Example {
   std::vector<std::pair<std::int32_t, std::int32_t>> edges = {};
 };
 
+/// Numbered examples.
 class Dataset {
  public:
   virtual ~Dataset() = default;
+  /// How many there are.
   virtual std::size_t size() const = 0;
   /// Thread-safe. `epoch` matters only where training examples are augmented. Requires: index <
   /// size().

@@ -9,6 +9,7 @@
 
 namespace xgrad {
 
+/// Pairs of nodes, each pair undirected.
 using Edges = std::vector<std::pair<std::int32_t, std::int32_t>>;
 
 /// Each pair of nodes with probability degree / (nodes - 1), so that a node has `degree` neighbours

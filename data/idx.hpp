@@ -7,8 +7,9 @@
 
 namespace xgrad {
 
+/// Bytes in rows, columns and so on.
 struct IdxArray {
-  std::vector<std::size_t> extents;
+  std::vector<std::size_t> extents;  ///< sizes of its axes
   std::vector<std::uint8_t> values;  ///< row-major
 };
 

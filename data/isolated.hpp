@@ -8,6 +8,7 @@
 
 namespace xgrad {
 
+/// What isolated work may take.
 struct IsolatedLimits {
   std::size_t memory = 0;  ///< bytes that the work may take besides what the process has already
   std::size_t result = 0;  ///< bytes that it may return
@@ -16,8 +17,8 @@ struct IsolatedLimits {
 
 /// What the work returned, or why it did not.
 struct Isolated {
-  bool done = false;
-  std::string text;
+  bool done = false;  ///< whether it returned
+  std::string text;   ///< what it returned, or why it did not
 };
 
 /// Runs `work` in a child, which has a copy of our memory, one pipe and no other open file. It can

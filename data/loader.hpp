@@ -10,15 +10,17 @@ namespace xgrad {
 
 /// Where a loader stands. With the seed, this is all that its next batch depends on.
 struct LoaderState {
-  std::uint64_t epoch = 0;
+  std::uint64_t epoch = 0;     ///< from 0
   std::uint64_t position = 0;  ///< examples of the epoch already given
+  /// Whether they are equal.
   friend bool operator==(const LoaderState&, const LoaderState&) = default;
 };
 
+/// How a Loader goes through its data.
 struct LoaderOptions {
-  std::size_t batch = 64;
-  std::uint64_t seed = 1;
-  bool shuffle = false;  ///< each epoch in a random order of its own; else by number
+  std::size_t batch = 64;  ///< examples of a batch
+  std::uint64_t seed = 1;  ///< of the order
+  bool shuffle = false;    ///< each epoch in a random order of its own; else by number
 };
 
 /// Gives every example once an epoch, batch by batch, epoch after epoch. No batch crosses the end
@@ -32,7 +34,9 @@ class Loader {
   /// threads. Throws DataError, with the state unchanged, when an example does not fit the shape.
   Batch next();
 
+  /// Batches of each epoch, the last of which may be smaller.
   std::size_t batches_per_epoch() const;
+  /// Where it stands.
   LoaderState state() const { return state_; }
   /// Goes on from there. Throws DataError when no epoch of this data set has such a position.
   void restore(LoaderState state);

@@ -11,16 +11,17 @@
 
 namespace xgrad {
 
+/// The value of a key.
 using OptionValue = std::variant<bool, std::int64_t, double, std::string>;
 
 /// One key: its type is that of its default.
 struct OptionSpec {
-  std::string name;
-  OptionValue fallback;
-  std::string help;  ///< one sentence
-  double min = -std::numeric_limits<double>::infinity();
-  double max = std::numeric_limits<double>::infinity();
-  std::vector<std::string> choices = {};  ///< of a string; empty: any
+  std::string name;                                       ///< of the key
+  OptionValue fallback;                                   ///< its value where a config has none
+  std::string help;                                       ///< one sentence
+  double min = -std::numeric_limits<double>::infinity();  ///< the least it may be, of a number
+  double max = std::numeric_limits<double>::infinity();   ///< the most it may be, of a number
+  std::vector<std::string> choices = {};                  ///< of a string; empty: any
   bool file = false;  ///< of a string: a path, which a config gives relative to its own folder
 };
 
@@ -30,18 +31,21 @@ OptionSpec file_option(const char* name, const char* help);
 /// Values by name. Holds every key of its table once it went through a config.
 using Options = std::map<std::string, OptionValue, std::less<>>;
 
-/// The value of a key; get_double takes an integer too. Throws ConfigError when it is missing or of
-/// another type.
+/// The value of a key. Throws ConfigError when it is missing or of another type.
 std::int64_t get_int(const Options& options, const std::string& name);
+/// As get_int(), of a number; an integer is one.
 double get_double(const Options& options, const std::string& name);
+/// As get_int().
 bool get_bool(const Options& options, const std::string& name);
+/// As get_int().
 const std::string& get_string(const Options& options, const std::string& name);
 
 /// Every default of a table.
 Options defaults(const std::vector<OptionSpec>& table);
 
-/// Bounds that exclude x: the numbers next to it.
+/// The least bound that excludes x: the number above it.
 double above(double x);
+/// The largest bound that excludes x: the number below it.
 double below(double x);
 
 /// What is wrong with a value ("is 0, must be from 1 to 64"); empty when nothing is.

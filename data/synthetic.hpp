@@ -10,6 +10,7 @@
 
 namespace xgrad {
 
+/// Token ids.
 using Tokens = std::vector<std::int32_t>;
 
 /// What such a task is, once its options are known.
@@ -17,10 +18,12 @@ struct Synthetic {
   /// What the best model reaches for one input: sums over its targets, in expectation. Of numbers,
   /// `loss` is a square error.
   struct Best {
-    double right = 0, loss = 0, targets = 0;
+    double right = 0;    ///< probability of the likeliest answers
+    double loss = 0;     ///< the least
+    double targets = 0;  ///< how many
   };
 
-  TaskShape shape = {};
+  TaskShape shape = {};  ///< of inputs and outputs
   /// An input as a function of a stream; its targets too where `solve` is empty.
   std::function<Example(const Rng& rng)> draw = {};
   /// The right answer to an input. Throws DataError for one that has none.

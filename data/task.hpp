@@ -12,30 +12,35 @@
 
 namespace xgrad {
 
+/// What an input is.
 enum class InputKind { tokens, image, vectors };
 /// A target for each token, one for the sequence, or a sequence whose length the model decides: it
 /// ends with the last class, which stands nowhere else.
 enum class OutputKind { tokens, sequence, generated };
 /// What a target is: one of K classes, K numbers, or K answers that are each yes (1) or no (0).
 enum class TargetKind { classes, numbers, binary };
+/// classes, numbers or binary.
 const char* to_string(TargetKind kind);
 
 /// The sizes a model is built from.
 struct TaskShape {
-  InputKind input = InputKind::tokens;
-  OutputKind output = OutputKind::tokens;
-  std::size_t vocabulary = 0;                       ///< token ids lie in [0, vocabulary)
-  std::size_t max_length = 0;                       ///< tokens (or vectors) of the longest example
-  std::size_t height = 0, width = 0, channels = 0;  ///< of an image
-  std::size_t classes = 0;                          ///< K: what a model puts out for a target
-  std::vector<std::string> class_names = {};        ///< empty, or one a class
+  InputKind input = InputKind::tokens;        ///< what an input is
+  OutputKind output = OutputKind::tokens;     ///< what an output is
+  std::size_t vocabulary = 0;                 ///< token ids lie in [0, vocabulary)
+  std::size_t max_length = 0;                 ///< tokens (or vectors) of the longest example
+  std::size_t height = 0;                     ///< of an image
+  std::size_t width = 0;                      ///< of an image
+  std::size_t channels = 0;                   ///< of an image
+  std::size_t classes = 0;                    ///< K: what a model puts out for a target
+  std::vector<std::string> class_names = {};  ///< empty, or one a class
   std::vector<std::string> token_names = {};  ///< empty, or one a token id: words without spaces
   std::size_t features = 0;                   ///< F, of each of the vectors
   bool graph = false;                         ///< examples have edges
-  TargetKind target = TargetKind::classes;
-  /// Of target numbers that examples have less this mean and divided by this deviation, K each;
+  TargetKind target = TargetKind::classes;    ///< what a target is
+  /// Of target numbers that examples have less this mean and divided by the deviation, K each;
   /// empty: they are as they came.
-  std::vector<double> value_mean = {}, value_deviation = {};
+  std::vector<double> value_mean = {};
+  std::vector<double> value_deviation = {};  ///< see value_mean
   std::size_t max_outputs = 0;  ///< classes of the longest generated output, its end included
 };
 
@@ -48,14 +53,16 @@ struct Ceiling {
 /// What a rule reaches on the test split that is fitted by counting, for a model to be held
 /// against.
 struct Rule {
-  std::string name;
+  std::string name;     ///< in words
   double accuracy = 0;  ///< of targets
   double exact = 0;     ///< of examples whose targets are all right
 };
 
+/// Something to be learned: its sizes, its data, and how people write it.
 class Task {
  public:
   virtual ~Task() = default;
+  /// Sizes of inputs and outputs.
   virtual TaskShape shape() const = 0;
   /// Throws DataError when files are missing or damaged.
   virtual std::unique_ptr<Dataset> dataset(Split split) const = 0;
@@ -76,7 +83,7 @@ class Task {
 
 /// A row of the table of tasks.
 struct TaskEntry {
-  std::string name;
+  std::string name;                          ///< what a config calls it
   std::string summary;                       ///< one sentence
   std::vector<OptionSpec> options;           ///< the keys of [task] beside `name`
   std::vector<std::string> debian_packages;  ///< data it reads

@@ -14,9 +14,11 @@ std::vector<OptionSpec> uniform_options(std::int64_t length = 16);
 struct Lengths {
   /// Throws ConfigError when the shortest is longer than the longest, or has fewer than `least`.
   explicit Lengths(const Options& options, std::size_t least = 1);
+  /// One of them.
   std::size_t draw(const Rng& rng) const;
 
-  std::size_t shortest, longest;
+  std::size_t shortest;  ///< tokens
+  std::size_t longest;   ///< tokens
 };
 
 /// Tokens uniform in [0, symbols); the same stream gives the same ones.

@@ -10,6 +10,7 @@
 
 namespace xgrad {
 
+/// What a MultiHeadAttention is made of.
 struct AttentionOptions {
   std::size_t width = 0;                        ///< D
   std::size_t heads = 1;                        ///< H
@@ -71,7 +72,9 @@ class MultiHeadAttention {
 
   /// What queries, keys and values are projected by: w_q, w_k, w_v of S0.4, (H d, width) each.
   Tensor<T> w_q() const { return projection(0).value(); }
+  /// Of keys.
   Tensor<T> w_k() const { return projection(1).value(); }
+  /// Of values.
   Tensor<T> w_v() const { return projection(2).value(); }
 
  private:

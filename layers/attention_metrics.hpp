@@ -21,10 +21,15 @@ class AttentionMetrics {
   /// ShapeError where the number of heads is another than before.
   void add(const Tensor<double>& p, const Mask* mask);
 
+  /// H of what was added; 0 before.
   std::size_t heads() const { return sums_.size(); }
+  /// Mean entropy of a head, in nats.
   double entropy(std::size_t head) const;
+  /// Mean distance of a head, in tokens.
   double distance(std::size_t head) const;
+  /// Mean asymmetry of a head.
   double asymmetry(std::size_t head) const;
+  /// Mean redundancy of two heads.
   double redundancy(std::size_t g, std::size_t h) const;
 
  private:

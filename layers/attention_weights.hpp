@@ -20,10 +20,11 @@ enum class Score { dot, cosine, additive };
 /// Ramapuram et al. 2024; sparsemax: Martins & Astudillo 2016.
 enum class AttentionActivation { softmax, relu, squared_relu, sigmoid, sparsemax };
 
+/// How weights are made of queries and keys.
 struct WeightOptions {
-  Score score = Score::dot;
-  AttentionActivation activation = AttentionActivation::softmax;
-  double temperature = 1;  ///< divides the scale
+  Score score = Score::dot;                                       ///< how they are compared
+  AttentionActivation activation = AttentionActivation::softmax;  ///< what makes weights of that
+  double temperature = 1;                                         ///< divides the scale
   bool log_scale = false;  ///< scores times log of the number of keys seen, Chiang & Cholak 2022
   bool mean = false;       ///< weights divided by the number of keys seen, Wortsman et al. 2023
 };

@@ -16,6 +16,7 @@ namespace xgrad {
 template <class T>
 class BatchNorm {
  public:
+  /// Makes weight (D) = 1 and bias (D) = 0 below `scope`.
   BatchNorm(const Scope<T>& scope, std::size_t width, double eps = 1e-5);
 
   /// x (B, N, D), mask (B, N) with 1 = counts, null = all -> (B, N, D), zeros where masked.

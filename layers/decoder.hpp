@@ -21,6 +21,7 @@ namespace xgrad {
 template <class T>
 class DecoderBlock {
  public:
+  /// Makes its parameters below `scope`.
   DecoderBlock(const Scope<T>& scope, const EncoderOptions& options);
 
   /// x (B, M, D), memory (B, N, D) -> (B, M, D); `memory_attend` says what of the memory is seen.
@@ -39,8 +40,10 @@ class DecoderBlock {
 template <class T>
 class Decoder {
  public:
+  /// Makes its parameters below `scope`: layers.0, layers.1, ... and norm.
   Decoder(const Scope<T>& scope, const EncoderOptions& options);
 
+  /// x (B, M, D), memory (B, N, D) -> (B, M, D).
   Variable<T> operator()(Variable<T> x, const Variable<T>& memory, const Attend<T>& memory_attend,
                          const Context& context) const;
 

@@ -14,24 +14,29 @@ namespace xgrad {
 template <class T>
 class Embedding {
  public:
+  /// Makes its parameter below `scope`.
   Embedding(const Scope<T>& scope, std::size_t vocabulary, std::size_t width);
 
+  /// ids (...) -> (..., D).
   Variable<T> operator()(const Ids& ids) const { return embedding(weight_, ids); }
 
  private:
   Variable<T> weight_;
 };
 
+/// What an InputEmbedding reads.
 struct InputOptions {
   std::size_t vocabulary = 0;  ///< of token ids; 0: the input is an image or vectors
   bool one_hot = false;        ///< token ids as one-hot vectors instead of looking rows up
   std::size_t vector = 0;      ///< F, of input vectors; 0: the input is an image or token ids
   std::size_t patch = 0;       ///< side of a patch; must divide the image's height and width
-  std::size_t height = 0, width = 0, channels = 0;  ///< of an image
-  std::size_t max_length = 0;                       ///< of a row of tokens or vectors
-  std::size_t features = 0;                         ///< D
-  PositionKind positions = PositionKind::learned;
-  bool class_token = false;  ///< prepended at place 0 (S0.2)
+  std::size_t height = 0;      ///< of an image
+  std::size_t width = 0;       ///< of an image
+  std::size_t channels = 0;    ///< of an image
+  std::size_t max_length = 0;  ///< of a row of tokens or vectors
+  std::size_t features = 0;    ///< D
+  PositionKind positions = PositionKind::learned;  ///< those that are added to tokens
+  bool class_token = false;                        ///< prepended at place 0 (S0.2)
 };
 
 /// ids (...) below V -> (..., V): 1 at the id, 0 elsewhere. S4.2.
@@ -44,8 +49,10 @@ Tensor<T> one_hot(const Ids& ids, std::size_t vocabulary);
 template <class T>
 class InputEmbedding {
  public:
+  /// Makes its parameters below `scope`.
   InputEmbedding(const Scope<T>& scope, const InputOptions& options);
 
+  /// (B, N, D) or (B, 1 + N, D). Throws ShapeError when the input is of another kind or too long.
   Variable<T> operator()(const ModelInput<T>& input) const;
   /// The mask of what operator() returns: that of the input, with a 1 for the class token.
   std::shared_ptr<const Mask> mask(const std::shared_ptr<const Mask>& mask) const;

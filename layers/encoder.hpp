@@ -10,21 +10,24 @@
 
 namespace xgrad {
 
+/// What an Encoder, or a Decoder, is made of.
 struct EncoderOptions {
-  std::size_t layers = 1;
-  AttentionOptions attention;
+  std::size_t layers = 1;       ///< blocks
+  AttentionOptions attention;   ///< width D, heads and the rest of each block's attention
   std::size_t feedforward = 0;  ///< hidden width F of the MLP; 0: 4 D
-  Activation activation = Activation::gelu;
-  NormOrder norm = NormOrder::pre;
+  Activation activation = Activation::gelu;            ///< of the MLP
+  NormOrder norm = NormOrder::pre;                     ///< where a block normalises
   Normalization normalization = Normalization::layer;  ///< of every norm, the final one too
   bool final_norm = true;                              ///< one more norm after the last block
-  double norm_eps = 1e-5;
-  double dropout = 0;  ///< after each sublayer and inside the MLP
+  double norm_eps = 1e-5;                              ///< of every norm
+  double dropout = 0;                                  ///< after each sublayer and inside the MLP
 };
 
-/// The parts of the options that the blocks of encoder and decoder hand on.
+/// What blocks of encoder and decoder hand on to each norm.
 NormOptions norm_options(const EncoderOptions& options);
+/// What they hand on to each residual.
 ResidualOptions residual_options(const EncoderOptions& options);
+/// The hidden width of their MLP.
 std::size_t feedforward_width(const EncoderOptions& options);
 
 /// z' = residual1(z, attention), z'' = residual2(z', mlp); pre-norm (S1.3) is
@@ -36,6 +39,7 @@ std::size_t feedforward_width(const EncoderOptions& options);
 template <class T>
 class EncoderBlock {
  public:
+  /// Makes its parameters below `scope`.
   EncoderBlock(const Scope<T>& scope, const EncoderOptions& options);
 
   /// x (B, N, D) -> (B, N, D)
@@ -54,8 +58,10 @@ class EncoderBlock {
 template <class T>
 class Encoder {
  public:
+  /// Makes its parameters below `scope`: layers.0, layers.1, ... and norm.
   Encoder(const Scope<T>& scope, const EncoderOptions& options);
 
+  /// x (B, N, D) -> (B, N, D).
   Variable<T> operator()(Variable<T> x, const Attend<T>& attend, const Context& context) const;
 
  private:

@@ -6,6 +6,7 @@
 
 namespace xgrad {
 
+/// What an EncoderDecoderModel is made of.
 struct EncoderDecoderOptions {
   InputOptions input;           ///< features follow from the rest
   EncoderOptions encoder;       ///< of the decoder too
@@ -23,6 +24,7 @@ struct EncoderDecoderOptions {
 template <class T>
 class EncoderDecoderModel final : public SequenceModel<T> {
  public:
+  /// Makes its parameters below `root`.
   EncoderDecoderModel(const Scope<T>& root, const EncoderDecoderOptions& options);
 
   /// Throws ShapeError when input.outputs is absent or too long.

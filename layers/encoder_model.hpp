@@ -7,12 +7,13 @@
 
 namespace xgrad {
 
+/// What an EncoderModel is made of.
 struct EncoderModelOptions {
-  InputOptions input;  ///< features and class_token follow from the rest
-  EncoderOptions encoder;
-  bool adjacency = false;  ///< tokens see what ModelInput::adjacency lets them; else all
-  Pool pool = Pool::none;
-  std::size_t classes = 0;
+  InputOptions input;       ///< features and class_token follow from the rest
+  EncoderOptions encoder;   ///< its blocks
+  bool adjacency = false;   ///< tokens see what ModelInput::adjacency lets them; else all
+  Pool pool = Pool::none;   ///< what makes one vector of a sequence; none: a target for each token
+  std::size_t classes = 0;  ///< V, of the output
 };
 
 /// Parameters under embedding, encoder, pool and head. Logits (B, N, classes) for Pool::none, else
@@ -20,8 +21,10 @@ struct EncoderModelOptions {
 template <class T>
 class EncoderModel final : public SequenceModel<T> {
  public:
+  /// Makes its parameters below `root`.
   EncoderModel(const Scope<T>& root, const EncoderModelOptions& options);
 
+  /// Throws ShapeError when the input does not fit.
   Variable<T> operator()(const ModelInput<T>& input, const Context& context) const override;
 
  private:

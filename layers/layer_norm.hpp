@@ -10,8 +10,10 @@ namespace xgrad {
 template <class T>
 class LayerNorm {
  public:
+  /// Makes weight (D) = 1 and bias (D) = 0 below `scope`.
   LayerNorm(const Scope<T>& scope, std::size_t width, double eps = 1e-5);
 
+  /// x (..., D) -> (..., D).
   Variable<T> operator()(const Variable<T>& x) const { return layer_norm(x, weight_, bias_, eps_); }
 
  private:

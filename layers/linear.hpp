@@ -10,12 +10,14 @@ namespace xgrad {
 template <class T>
 class Linear {
  public:
+  /// Makes weight (out, in) and, if wanted, bias (out) below `scope`.
   Linear(const Scope<T>& scope, std::size_t in, std::size_t out, bool bias = true);
 
+  /// x (..., in) -> (..., out).
   Variable<T> operator()(const Variable<T>& x) const { return linear(x, weight_, bias_); }
 
-  const Variable<T>& weight() const { return weight_; }
-  const Variable<T>& bias() const { return bias_; }
+  const Variable<T>& weight() const { return weight_; }  ///< (out, in)
+  const Variable<T>& bias() const { return bias_; }      ///< (out), or undefined.
 
  private:
   Variable<T> weight_;

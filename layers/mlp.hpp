@@ -5,6 +5,7 @@
 
 namespace xgrad {
 
+/// What stands between the two linear maps.
 enum class Activation { gelu, gelu_tanh, relu, silu };
 
 /// activation(linear(x)), in one pass where there is a fused op.
@@ -17,9 +18,11 @@ Variable<T> activated(const Variable<T>& x, const Linear<T>& linear, Activation 
 template <class T>
 class Mlp {
  public:
+  /// Makes its parameters below `scope`.
   Mlp(const Scope<T>& scope, std::size_t width, std::size_t hidden, Activation activation,
       double dropout);
 
+  /// x (..., D) -> (..., D).
   Variable<T> operator()(const Variable<T>& x, const Context& context) const;
 
  private:

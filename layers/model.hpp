@@ -25,6 +25,8 @@ template <class T>
 class SequenceModel {
  public:
   virtual ~SequenceModel() = default;
+  /// What it says of the targets of a batch; `context` tells whether it trains, and by which
+  /// randomness.
   virtual Variable<T> operator()(const ModelInput<T>& input, const Context& context) const = 0;
 };
 

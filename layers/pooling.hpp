@@ -17,6 +17,7 @@ enum class Pool { none, cls, mean, max, attention };
 template <class T>
 class Pooling {
  public:
+  /// Makes its parameter, if it has one, below `scope`.
   Pooling(const Scope<T>& scope, Pool kind, std::size_t width);
 
   /// `mask` (B, N): 1 = a token; null = all.

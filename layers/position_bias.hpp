@@ -20,6 +20,7 @@ std::vector<double> alibi_slopes(std::size_t heads);
 template <class T>
 class PositionBias {
  public:
+  /// Makes its parameter, if it has one, below `scope`.
   PositionBias(const Scope<T>& scope, PositionKind kind, std::size_t heads,
                std::size_t max_distance);
 

@@ -17,12 +17,14 @@ enum class PositionKind {
   relative_bias
 };
 
+/// Which positions, of how many places.
 struct PositionOptions {
-  PositionKind kind = PositionKind::learned;
-  std::size_t max_length = 0;         ///< tokens, the class token included
-  std::size_t width = 0;              ///< D
-  std::size_t rows = 0, columns = 0;  ///< of patches, for learned_2d
-  bool class_token = false;           ///< stands before the patches, for learned_2d
+  PositionKind kind = PositionKind::learned;  ///< the kind
+  std::size_t max_length = 0;                 ///< tokens, the class token included
+  std::size_t width = 0;                      ///< D
+  std::size_t rows = 0;                       ///< of patches, for learned_2d
+  std::size_t columns = 0;                    ///< of patches, for learned_2d
+  bool class_token = false;                   ///< stands before the patches, for learned_2d
 };
 
 /// (max_length, D): PE(p, 2i) = sin(p / 10000^(2i/D)), PE(p, 2i+1) = cos(p / 10000^(2i/D)). Vaswani
@@ -46,6 +48,7 @@ Tensor<T> relative_index(const Shape& batch, const Mask* mask);
 template <class T>
 class Positions {
  public:
+  /// Makes its parameters, if it has some, below `scope`.
   Positions(const Scope<T>& scope, const PositionOptions& options);
 
   /// `mask` (B, N): 1 = a token, 0 = padding; null = all tokens. Throws ShapeError when N exceeds

@@ -12,11 +12,12 @@ namespace xgrad {
 /// sublayer, or nowhere.
 enum class NormOrder { pre, post, sandwich, none };
 
+/// What is around a sublayer.
 struct ResidualOptions {
-  std::size_t width = 0;  ///< D
-  NormOrder order = NormOrder::pre;
-  NormOptions norm = {};
-  double dropout = 0;
+  std::size_t width = 0;             ///< D
+  NormOrder order = NormOrder::pre;  ///< where it normalises
+  NormOptions norm = {};             ///< of its norms
+  double dropout = 0;                ///< of what the sublayer gives
 };
 
 /// A sublayer f with its residual; the norms and the dropout bear the sublayer's number:
@@ -28,9 +29,11 @@ struct ResidualOptions {
 template <class T>
 class Residual {
  public:
+  /// Makes its norms below `scope`: norm1 for number 1.
   Residual(const Scope<T>& scope, int number, const ResidualOptions& options);
 
-  /// The mask (B, N) is that of the norms; null: every place holds a token.
+  /// x (B, N, D) -> (B, N, D), by what `sublayer` makes of x or of its norm. The mask (B, N) is that
+  /// of the norms; null: every place holds a token.
   template <class Sublayer>
   Variable<T> operator()(const Variable<T>& x, const std::shared_ptr<const Mask>& mask,
                          const Context& context, const Sublayer& sublayer) const {

@@ -10,8 +10,10 @@ namespace xgrad {
 template <class T>
 class RmsNorm {
  public:
+  /// Makes weight (D) = 1 below `scope`.
   RmsNorm(const Scope<T>& scope, std::size_t width, double eps = 1e-5);
 
+  /// x (..., D) -> (..., D).
   Variable<T> operator()(const Variable<T>& x) const { return rms_norm(x, weight_, eps_); }
 
  private:

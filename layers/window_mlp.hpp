@@ -9,15 +9,16 @@
 
 namespace xgrad {
 
+/// What a WindowMlp is made of.
 struct WindowMlpOptions {
-  InputOptions input;
+  InputOptions input;      ///< its tokens or vectors; features follow from the rest
   std::size_t window = 1;  ///< tokens that are read together, odd; 1: each token alone (S4.9)
-  std::size_t layers = 1;
+  std::size_t layers = 1;  ///< hidden ones
   std::size_t hidden = 0;  ///< F
-  Activation activation = Activation::gelu;
-  double dropout = 0;  ///< after each hidden layer
-  Pool pool = Pool::none;
-  std::size_t classes = 0;
+  Activation activation = Activation::gelu;  ///< after each hidden layer
+  double dropout = 0;                        ///< after each hidden layer
+  Pool pool = Pool::none;   ///< what makes one vector of a sequence; none: a target for each token
+  std::size_t classes = 0;  ///< V, of the output
 };
 
 /// h_n = f(... f([x_(n-w) ... x_n ... x_(n+w)] W_0^T + b_0) ...), window 2 w + 1, x 0 outside of
@@ -31,6 +32,7 @@ class WindowMlp final : public SequenceModel<T> {
   /// token could tell anything.
   WindowMlp(const Scope<T>& root, const WindowMlpOptions& options);
 
+  /// Throws ShapeError when the input does not fit.
   Variable<T> operator()(const ModelInput<T>& input, const Context& context) const override;
 
  private:

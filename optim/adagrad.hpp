@@ -12,6 +12,7 @@ namespace xgrad {
 template <class T>
 class Adagrad final : public Optimizer<T> {
  public:
+  /// Throws ConfigError as Optimizer does.
   Adagrad(const Parameters<T>& parameters, const OptimizerSettings& settings);
 
  private:

@@ -18,6 +18,7 @@ enum class Decay {
 template <class T>
 class Adam final : public Optimizer<T> {
  public:
+  /// Throws ConfigError as Optimizer does.
   Adam(const Parameters<T>& parameters, const OptimizerSettings& settings, Decay decay);
 
  private:

@@ -13,6 +13,7 @@ namespace xgrad {
 template <class T>
 class Lion final : public Optimizer<T> {
  public:
+  /// Throws ConfigError as Optimizer does.
   Lion(const Parameters<T>& parameters, const OptimizerSettings& settings);
 
  private:

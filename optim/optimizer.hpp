@@ -16,14 +16,14 @@ namespace xgrad {
 /// What an optimizer is set to; each reads what it knows. The learning rate is an argument of every
 /// step.
 struct OptimizerSettings {
-  double beta1 = 0.9;
-  double beta2 = 0.999;
-  double eps = 1e-8;
-  double weight_decay = 0.0;  ///< for the parameters that decays() names
-  double momentum = 0.0;
-  bool nesterov = false;
-  double alpha = 0.99;  ///< decay of RMSprop's mean of squared gradients
-  std::vector<ParameterGroup> groups = {};
+  double beta1 = 0.9;                       ///< decay of the mean of gradients
+  double beta2 = 0.999;                     ///< decay of the mean of squared gradients
+  double eps = 1e-8;                        ///< added to what divides
+  double weight_decay = 0.0;                ///< for the parameters that decays() names
+  double momentum = 0.0;                    ///< decay of SGD's sum of gradients
+  bool nesterov = false;                    ///< whether SGD looks a step ahead
+  double alpha = 0.99;                      ///< decay of RMSprop's mean of squared gradients
+  std::vector<ParameterGroup> groups = {};  ///< parameters with settings of their own
 };
 
 /// Whether weight decay applies: to matrices that multiply features ("weight", "in_proj_weight",
@@ -40,9 +40,9 @@ struct OptimizerState {
 /// Consecutive elements of one parameter, as update() sees them.
 template <class T>
 struct ParameterRun {
-  std::size_t size;
-  T* value;
-  const T* grad;
+  std::size_t size;         ///< of the run
+  T* value;                 ///< to be updated
+  const T* grad;            ///< of the loss by them
   std::array<T*, 2> slots;  ///< of the state tensors, in the order of their names
   double weight_decay;      ///< 0 where decays() says no
   double lr;                ///< factor of the learning rate
@@ -71,6 +71,7 @@ class Optimizer {
 
   /// Steps taken; a part of the state.
   std::uint64_t steps() const { return steps_; }
+  /// Goes on from there.
   void set_steps(std::uint64_t steps) { steps_ = steps; }
 
   /// Slot by slot, and within a slot in the order of the parameters.
@@ -79,6 +80,7 @@ class Optimizer {
   /// shape differs.
   void set_state(std::string_view name, const Tensor<T>& tensor);
 
+  /// What it was made with.
   const OptimizerSettings& settings() const { return settings_; }
 
  protected:

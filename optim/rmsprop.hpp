@@ -12,6 +12,7 @@ namespace xgrad {
 template <class T>
 class RmsProp final : public Optimizer<T> {
  public:
+  /// Throws ConfigError as Optimizer does.
   RmsProp(const Parameters<T>& parameters, const OptimizerSettings& settings);
 
  private:

@@ -39,12 +39,14 @@ struct ScheduleSettings {
 /// and, for every s >= steps, what the formula gives at p = 1; step and noam just go on.
 class Schedule {
  public:
+  /// The formulas above.
   enum class Shape { constant, linear, cosine, polynomial, step, noam, wsd, one_cycle, plateau };
 
   /// Throws ConfigError unless warmup <= steps, and when step has no `every`.
   Schedule(Shape shape, double lr, std::uint64_t steps, std::uint64_t warmup,
            const ScheduleSettings& settings);
 
+  /// The learning rate of a step; 0 is the first.
   double operator()(std::uint64_t step) const;
 
   /// The shape of that name. Throws ConfigError that lists the names when there is none.

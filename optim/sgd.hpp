@@ -13,6 +13,7 @@ namespace xgrad {
 template <class T>
 class Sgd final : public Optimizer<T> {
  public:
+  /// Throws ConfigError as Optimizer does.
   Sgd(const Parameters<T>& parameters, const OptimizerSettings& settings);
 
  private:

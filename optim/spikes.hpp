@@ -11,18 +11,23 @@ class SpikeGuard {
  public:
   /// All that the next answer depends on.
   struct State {
-    double mean = 0;
-    std::uint64_t count = 0;
+    double mean = 0;          ///< m
+    std::uint64_t count = 0;  ///< norms that it has seen
   };
 
+  /// With a factor of 0 it watches nothing.
   explicit SpikeGuard(double factor) : factor_(factor) {}
 
+  /// Whether a norm is one.
   bool is_spike(double norm) const;
   /// A norm that was no spike.
   void observe(double norm);
 
+  /// Whether anything can be one.
   bool watches() const { return factor_ > 0; }
+  /// Where it stands.
   const State& state() const { return state_; }
+  /// Goes on from there.
   void restore(const State& state) { state_ = state; }
 
  private:

@@ -24,8 +24,10 @@ std::unique_ptr<SequenceModel<T>> make_model(const ModelConfig& config, const Ta
 template <class T>
 class BatchInput {
  public:
+  /// Requires: the batch outlives it.
   explicit BatchInput(const Batch& batch);
   BatchInput(const BatchInput&) = delete;
+  /// What a model is called with.
   const ModelInput<T>& input() const { return input_; }
 
  private:

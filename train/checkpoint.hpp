@@ -14,16 +14,20 @@
 
 namespace xgrad {
 
+/// A tensor of either precision that a run may have.
 using AnyTensor = std::variant<Tensor<float>, Tensor<double>>;
+/// An entry of a run's state.
 using StateValue = std::variant<std::int64_t, double, std::string>;
 
+/// A tensor of a checkpoint.
 struct NamedTensor {
-  std::string name;
-  AnyTensor tensor;
+  std::string name;  ///< its path in the model
+  AnyTensor tensor;  ///< float or double
 };
 
+/// The state of a run, or of a model.
 struct Checkpoint {
-  std::uint64_t step = 0;
+  std::uint64_t step = 0;               ///< steps taken
   std::vector<NamedTensor> parameters;  ///< "encoder.layers.0.norm1.weight", in the model's order
   std::vector<NamedTensor> optimizer;   ///< "exp_avg.encoder.layers.0.norm1.weight", ...
   std::map<std::string, StateValue>
@@ -45,6 +49,7 @@ const Value& state_value(const Checkpoint& checkpoint, const std::string& name);
 /// What a file holds: what a run goes on from, or a step that failed (failed_step.hpp), which may
 /// hold numbers that are not finite and has the state "fault".
 enum class CheckpointKind { checkpoint, failed_step };
+/// Which of them it is.
 CheckpointKind kind_of(const Checkpoint& checkpoint);
 
 /// The sealed HDF5 image: identical checkpoints give identical bytes. docs/checkpoint-format.md
@@ -67,9 +72,10 @@ std::string checkpoint_name(std::uint64_t step);
 /// The step of such a name, and nothing for any other name.
 std::optional<std::uint64_t> parse_checkpoint_name(std::string_view name);
 
+/// A file that is named like a checkpoint.
 struct CheckpointFile {
-  std::string path;
-  std::uint64_t step;
+  std::string path;    ///< where it lies
+  std::uint64_t step;  ///< by its name
 };
 
 /// The files of a directory that are named like checkpoints, by ascending step; none are opened.

@@ -18,17 +18,22 @@ namespace xgrad {
 /// over samples, so RatioMean gives their standard errors.
 class ClassReport {
  public:
+  /// Of so many classes.
   explicit ClassReport(std::size_t classes);
 
   /// logits (B, N, V) with targets (B, N), or (B, V) with (B); kIgnore counts nothing.
   template <class T>
   void add(const Tensor<T>& logits, const Ids& targets);
 
+  /// How many there are.
   std::size_t classes() const { return classes_.size(); }
   /// Targets of class `target` that were taken for `guess`.
   std::uint64_t confusion(std::size_t target, std::size_t guess) const;
+  /// Of those that were taken for class c, the part that is of it.
   const RatioMean& precision(std::size_t c) const { return classes_[c].precision; }
+  /// Of the targets of class c, the part that was found.
   const RatioMean& recall(std::size_t c) const { return classes_[c].recall; }
+  /// Of class c.
   const RatioMean& f1(std::size_t c) const { return classes_[c].f1; }
   /// The mean F1 over the classes that occur, as targets or as guesses.
   Figure macro_f1() const;

@@ -15,34 +15,34 @@ namespace xgrad {
 
 /// [model]
 struct ModelConfig {
-  std::string kind = "encoder";  ///< encoder, encoder_decoder, mlp, window_mlp
-  std::size_t width = 64;        ///< D
-  std::size_t heads = 4;         ///< H
-  std::size_t head_dim = 0;      ///< 0: width / heads
-  std::size_t layers = 2;
+  std::string kind = "encoder";         ///< encoder, encoder_decoder, mlp, window_mlp
+  std::size_t width = 64;               ///< D
+  std::size_t heads = 4;                ///< H
+  std::size_t head_dim = 0;             ///< 0: width / heads
+  std::size_t layers = 2;               ///< blocks
   std::size_t feedforward = 0;          ///< width of the MLP's hidden layer; 0: 4 * width
   double dropout = 0.1;                 ///< after each sublayer and inside the MLP
   double attention_dropout = 0.1;       ///< on the attention probabilities
   std::string norm = "pre";             ///< the order: pre, post, sandwich, none
   std::string normalization = "layer";  ///< the kind: layer, rms, batch
   bool final_norm = true;               ///< one more norm after the last block
-  double norm_eps = 1e-5;
-  std::string activation = "gelu";    ///< gelu, gelu_tanh, relu, silu
-  std::string positions = "learned";  ///< the words of PositionKind
-  std::size_t max_distance = 32;      ///< K of relative_bias
-  std::string pool = "cls";           ///< cls, mean, max, attention; for sequence outputs
-  std::string input = "embedding";    ///< of token ids: embedding, one_hot
-  std::size_t window = 3;             ///< tokens that window_mlp reads together, odd
-  std::size_t patch = 4;              ///< side of a patch, for images
-  bool qkv_bias = false;
-  bool out_bias = true;
-  bool out_proj = true;                          ///< without it heads * head_dim is width
-  std::string mask = "none";                     ///< none, causal, adjacency
-  bool exclude_self = false;                     ///< a token does not attend to itself
-  std::string score = "dot";                     ///< dot, cosine, additive
-  double scale = 0;                              ///< of the scores; 0: that of Score
-  double temperature = 1;                        ///< divides the scale
-  bool log_scale = false;                        ///< scores times log of the number of keys
+  double norm_eps = 1e-5;               ///< of every norm
+  std::string activation = "gelu";      ///< gelu, gelu_tanh, relu, silu
+  std::string positions = "learned";    ///< the words of PositionKind
+  std::size_t max_distance = 32;        ///< K of relative_bias
+  std::string pool = "cls";             ///< cls, mean, max, attention; for sequence outputs
+  std::string input = "embedding";      ///< of token ids: embedding, one_hot
+  std::size_t window = 3;               ///< tokens that window_mlp reads together, odd
+  std::size_t patch = 4;                ///< side of a patch, for images
+  bool qkv_bias = false;                ///< on queries, keys and values
+  bool out_bias = true;                 ///< on the output projection
+  bool out_proj = true;                 ///< without it heads * head_dim is width
+  std::string mask = "none";            ///< none, causal, adjacency
+  bool exclude_self = false;            ///< a token does not attend to itself
+  std::string score = "dot";            ///< dot, cosine, additive
+  double scale = 0;                     ///< of the scores; 0: that of Score
+  double temperature = 1;               ///< divides the scale
+  bool log_scale = false;               ///< scores times log of the number of keys
   std::string attention_activation = "softmax";  ///< the words of AttentionActivation
   bool attention_mean = false;                   ///< weights divided by the number of keys
   std::string init_from;  ///< weights to start from, a file; empty: random ones
@@ -50,16 +50,16 @@ struct ModelConfig {
 
 /// [optim]
 struct OptimConfig {
-  std::string name = "adamw";  ///< of optimizer_names()
-  double lr = 1e-3;
-  double beta1 = 0.9;
-  double beta2 = 0.999;
-  double eps = 1e-8;
-  double weight_decay = 0.01;  ///< not for biases, norms and embeddings
-  double momentum = 0.9;       ///< of sgd
-  bool nesterov = false;       ///< of sgd
-  double alpha = 0.99;         ///< of rmsprop
-  std::vector<ParameterGroup> groups;
+  std::string name = "adamw";          ///< of optimizer_names()
+  double lr = 1e-3;                    ///< the highest learning rate
+  double beta1 = 0.9;                  ///< of adam, adamw and lion
+  double beta2 = 0.999;                ///< of adam, adamw and lion
+  double eps = 1e-8;                   ///< of those that divide
+  double weight_decay = 0.01;          ///< not for biases, norms and embeddings
+  double momentum = 0.9;               ///< of sgd
+  bool nesterov = false;               ///< of sgd
+  double alpha = 0.99;                 ///< of rmsprop
+  std::vector<ParameterGroup> groups;  ///< parameters with settings of their own
 };
 
 /// [schedule]
@@ -77,15 +77,15 @@ struct ScheduleConfig {
 
 /// [train]
 struct TrainConfig {
-  std::uint64_t steps = 0;  ///< exactly one of steps and epochs is given
-  std::uint64_t epochs = 0;
-  std::size_t batch = 64;
-  std::size_t accumulate = 1;  ///< micro-batches a step; a step sees batch * accumulate examples
-  double clip = 1.0;           ///< global gradient norm; 0: none
-  std::string loss = "auto";   ///< by the task's targets, or cross_entropy ... huber
-  double huber_delta = 1.0;
-  double label_smoothing = 0.0;
-  std::uint64_t seed = 1;
+  std::uint64_t steps = 0;        ///< exactly one of steps and epochs is given
+  std::uint64_t epochs = 0;       ///< passes over the training split
+  std::size_t batch = 64;         ///< examples of a micro-batch
+  std::size_t accumulate = 1;     ///< micro-batches a step; a step sees batch * accumulate examples
+  double clip = 1.0;              ///< global gradient norm; 0: none
+  std::string loss = "auto";      ///< by the task's targets, or cross_entropy ... huber
+  double huber_delta = 1.0;       ///< where huber turns from square to line
+  double label_smoothing = 0.0;   ///< part of a target's weight that goes to all classes
+  std::uint64_t seed = 1;         ///< of data, initial values and dropout
   double ema = 0.0;               ///< decay of the weights' mean; 0: none
   std::uint64_t patience = 0;     ///< evaluations without a better validation loss; 0: no end
   std::string on_spike = "stop";  ///< stop, skip, rollback
@@ -107,21 +107,22 @@ struct ExpectConfig {
   std::optional<double> exact_match;    ///< at least
   std::optional<double> r2;             ///< at least
   std::optional<double> loss;           ///< at most
-  std::optional<std::uint64_t> parameters;
-  std::optional<std::uint64_t> within_steps;
+  std::optional<std::uint64_t> parameters;    ///< exactly
+  std::optional<std::uint64_t> within_steps;  ///< steps that the run may take at most
 };
 
+/// All that a run is.
 struct Config {
-  std::string task;      ///< [task] name
-  Options task_options;  ///< the task's own keys, with its defaults
-  ModelConfig model;
-  OptimConfig optim;
-  ScheduleConfig schedule;
-  TrainConfig train;
+  std::string task;              ///< [task] name
+  Options task_options;          ///< the task's own keys, with its defaults
+  ModelConfig model;             ///< what is trained
+  OptimConfig optim;             ///< by what
+  ScheduleConfig schedule;       ///< at which learning rates
+  TrainConfig train;             ///< for how long, on which batches
   std::uint64_t log_every = 50;  ///< [log] every: steps between rows of metrics.jsonl
   bool log_tensorboard = false;  ///< [log] tensorboard
-  std::string run_dir;           ///< [run] dir; empty: runs/<stem of the file>
-  ExpectConfig expect;
+  std::string run_dir;           ///< [run] dir; empty: runs/ and the stem of the file
+  ExpectConfig expect;           ///< what it claims
 };
 
 /// Who wrote a config. One that xgrad stored may hold keys of an optimizer or a schedule that is

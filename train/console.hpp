@@ -21,10 +21,14 @@ class Console {
   /// Rows of "name  value", aligned.
   void table(const std::vector<std::pair<std::string, std::string>>& rows);
 
+  /// What the progress line shows.
   struct Progress {
-    std::uint64_t step = 0, total = 0;
-    double loss = 0, lr = 0;
-    double rate = 0, seconds_left = 0;  ///< units a second
+    std::uint64_t step = 0;   ///< steps taken
+    std::uint64_t total = 0;  ///< those of the run
+    double loss = 0;          ///< of the step
+    double lr = 0;            ///< of the step
+    double rate = 0;          ///< units a second
+    double seconds_left = 0;  ///< at this rate
   };
   /// Draws the progress line, at most ten times a second; nothing without a terminal.
   void progress(const Progress& progress);

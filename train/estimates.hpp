@@ -9,8 +9,9 @@ namespace xgrad {
 
 /// One number of a report.
 struct Figure {
-  std::string name;
-  double value = 0, standard_error = 0;
+  std::string name;           ///< in words
+  double value = 0;           ///< the number
+  double standard_error = 0;  ///< of it, over samples
 };
 
 /// A mean over targets whose samples are independent but whose targets within a sample are not: sum
@@ -23,7 +24,8 @@ class RatioMean {
   /// One sample: the sum of its values and the number of its targets.
   void add(double x, double n);
 
-  double mean() const;
+  double mean() const;  ///< x by n; 0 before anything was added.
+  /// Of the mean.
   double standard_error() const;
   /// Targets so far.
   double count() const { return n_; }
@@ -41,9 +43,12 @@ class RSquared {
  public:
   /// The next sample's targets follow, of K components each time.
   void begin_sample(std::size_t components);
+  /// The next target of the sample and its prediction.
   void add(std::size_t component, double prediction, double target);
 
+  /// R^2 of all targets so far.
   double value() const;
+  /// Of R^2.
   double standard_error() const { return ratio().standard_error(); }
 
  private:

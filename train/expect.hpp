@@ -11,16 +11,17 @@
 
 namespace xgrad {
 
+/// What became of a claim.
 struct Verdict {
   std::string claim;  ///< "accuracy >= 0.99"
   std::string found;  ///< "0.9987 +- 0.0003"
-  bool holds;
+  bool holds;         ///< whether it is true
 };
 
 /// What a run came to.
 struct Result {
-  std::uint64_t steps = 0;
-  std::size_t parameters = 0;
+  std::uint64_t steps = 0;         ///< steps taken
+  std::size_t parameters = 0;      ///< trainable numbers
   Metrics test;                    ///< of the test split, after the last step
   std::optional<Ceiling> ceiling;  ///< of the test split, where the task knows it
   std::vector<Rule> rules = {};    ///< of the task's own, on the test split

@@ -9,10 +9,11 @@ namespace xgrad {
 
 /// What a file gave a model.
 struct Initialization {
-  std::string file;
-  std::string sha256;  ///< of the file, 64 hexadecimal digits
-  std::size_t tensors = 0, numbers = 0;
-  bool converted = false;  ///< some from another precision
+  std::string file;         ///< its path
+  std::string sha256;       ///< of the file, 64 hexadecimal digits
+  std::size_t tensors = 0;  ///< that it gave
+  std::size_t numbers = 0;  ///< in them
+  bool converted = false;   ///< some from another precision
 };
 
 /// Overwrites every parameter with the weights in a safetensors file, an npz archive or a

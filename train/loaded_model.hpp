@@ -9,8 +9,10 @@
 
 namespace xgrad {
 
+/// A task and its trained model.
 template <class T>
 struct LoadedModel {
+  /// Throws CheckpointError when the weights do not fit.
   explicit LoadedModel(const RunSource& source)
       : task(make_task(source.config, &source.checkpoint)),
         shape(task->shape()),
@@ -19,13 +21,13 @@ struct LoadedModel {
     restore(weights_of(source.checkpoint), parameters);
   }
 
-  std::unique_ptr<Task> task;
-  TaskShape shape;
-  Parameters<T> parameters;
-  std::unique_ptr<SequenceModel<T>> model;
+  std::unique_ptr<Task> task;               ///< what it was trained for
+  TaskShape shape;                          ///< of the task
+  Parameters<T> parameters;                 ///< the weights
+  std::unique_ptr<SequenceModel<T>> model;  ///< to be called
 };
 
-/// Calls f.template operator()<T>() with the scalar type that the config trains in.
+/// Calls f, a template of a scalar type T without arguments, with that which the config trains in.
 template <class F>
 auto with_precision(const Config& config, const F& f) {
   return config.train.precision == "double" ? f.template operator()<double>()

@@ -28,7 +28,7 @@ std::string timing_row(std::uint64_t step, double seconds, double tokens_per_sec
 
 /// A row as it was read.
 struct MetricsRow {
-  std::uint64_t step = 0;
+  std::uint64_t step = 0;                               ///< of the run
   std::string split;                                    ///< empty where the row has none
   std::vector<std::pair<std::string, double>> numbers;  ///< the others, in their order
 

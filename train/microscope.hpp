@@ -24,16 +24,18 @@ template <class T>
 std::vector<AttentionMap> attention_maps(const SequenceModel<T>& model,
                                          const Parameters<T>& parameters, const Batch& batch);
 
+/// The attention of one layer.
 struct LayerStudy {
-  std::string path;
-  AttentionMetrics metrics;
+  std::string path;              ///< "encoder.layers.0.self_attn"
+  AttentionMetrics metrics;      ///< of its maps
   std::vector<Metrics> without;  ///< the model's, with this head silenced; one a head
 };
 
+/// The attentions of a model.
 struct AttentionStudy {
-  std::size_t examples = 0;
-  Metrics metrics;  ///< of the whole model
-  std::vector<LayerStudy> layers;
+  std::size_t examples = 0;        ///< that were studied
+  Metrics metrics;                 ///< of the whole model
+  std::vector<LayerStudy> layers;  ///< in the order in which they run
 };
 
 /// Studies the first `examples` of a data set: one evaluation, and one more for each head.

@@ -9,12 +9,14 @@
 
 namespace xgrad {
 
+/// What of outputs and targets is averaged.
 enum class Loss { cross_entropy, binary_cross_entropy, mse, mae, huber };
 
+/// What is minimised, with what it is set to.
 struct Objective {
-  Loss loss = Loss::cross_entropy;
-  double label_smoothing = 0;  ///< of cross_entropy
-  double huber_delta = 1;
+  Loss loss = Loss::cross_entropy;  ///< the kind
+  double label_smoothing = 0;       ///< of cross_entropy
+  double huber_delta = 1;           ///< where huber turns from square to line
 };
 
 /// That of [train] for the targets of a task. Throws ConfigError where they do not fit.

@@ -11,7 +11,7 @@ namespace xgrad {
 std::string prediction_text(const Prediction& prediction);
 
 /// The labels, a tab, their probabilities, each separated by spaces; or the numbers. A backslash
-/// and a tab, a line feed and a carriage return in a label become \\, \t, \n and \r.
+/// and a tab, a line feed and a carriage return in a label become `\\`, `\t`, `\n` and `\r`.
 std::string prediction_tsv(const Prediction& prediction);
 
 /// {"labels": [...], "probabilities": [...]}, or {"numbers": [...]}; numbers read back exactly.

@@ -27,7 +27,9 @@ class Predictor {
   /// CheckpointError, ConfigError.
   explicit Predictor(const std::string& run);
   ~Predictor();
+  /// What is left may only be assigned to, or destroyed.
   Predictor(Predictor&&) noexcept;
+  /// What is left may only be assigned to, or destroyed.
   Predictor& operator=(Predictor&&) noexcept;
 
   /// What inputs and outputs are.

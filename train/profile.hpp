@@ -11,8 +11,8 @@ namespace xgrad {
 
 /// All calls of one op, of one op's derivative, or of a part of a step that is no op.
 struct ProfileRow {
-  std::string name;  ///< "linear", "linear backward", "loader"
-  std::uint64_t calls = 0;
+  std::string name;         ///< "linear", "linear backward", "loader"
+  std::uint64_t calls = 0;  ///< in all steps
   double seconds = 0;       ///< without that of what runs inside
   std::uint64_t flops = 0;  ///< of matrix products, as they are computed
   /// That the op cannot avoid: forward reads its inputs and writes its result; backward reads the
@@ -20,8 +20,9 @@ struct ProfileRow {
   std::uint64_t bytes = 0;
 };
 
+/// Where the time of some steps went.
 struct Profile {
-  std::size_t steps = 0;
+  std::size_t steps = 0;              ///< that were measured
   double seconds = 0;                 ///< of all steps
   double explained = 0;               ///< the part of it that the rows name
   std::vector<ProfileRow> rows = {};  ///< the longest first; what no row explains is "other"

@@ -11,11 +11,12 @@ namespace xgrad {
 /// One tensor of the step, in the run's precision and in the next: double beside float, long double
 /// beside double.
 struct ReplayRow {
-  OpPlace place;
-  Shape shape;
-  bool finite = true, reference_finite = true;
-  double largest = 0;     ///< magnitude in the reference
-  double difference = 0;  ///< largest, as a part of `largest`
+  OpPlace place;                 ///< where it comes from
+  Shape shape;                   ///< (...) of the tensor
+  bool finite = true;            ///< whether all of it is
+  bool reference_finite = true;  ///< whether all of the reference's is
+  double largest = 0;            ///< magnitude in the reference
+  double difference = 0;         ///< largest, as a part of `largest`
   std::size_t worst = 0;  ///< flat index: of the first that is not finite, else of the difference
 
   /// Not finite, or further than kBand from the reference.

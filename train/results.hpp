@@ -16,16 +16,19 @@ struct ConfigResult {
   std::vector<Outcome> outcomes = {};  ///< one a seed
   Baseline baseline = {};              ///< of the first seed's data
 
+  /// Whether it ended, and all its claims are true.
   bool holds() const;
 };
 
 /// A mean and half the width of its 95 % interval.
 struct Interval {
-  double mean = 0, half_width = 0;
+  double mean = 0;        ///< its middle
+  double half_width = 0;  ///< on either side
 };
 /// Student's interval of the mean: t s / sqrt(n); 0 wide for fewer than two values. Requires: at
 /// most 10 values.
 Interval student_interval(const std::vector<double>& values);
+/// Of check --seeds.
 inline constexpr std::size_t kMostSeeds = 10;
 
 /// A row a config: accuracy, exact match and loss of the test split with the best there can be,

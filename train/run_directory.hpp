@@ -6,21 +6,26 @@
 
 namespace xgrad {
 
+/// The directory of a run, locked against others.
 class RunDirectory {
  public:
-  /// Makes the directory of a new run: `chosen` if not empty, else runs/<stem>, or the next free
-  /// runs/<stem>-2, -3, ... Throws IoError when `chosen` exists and is not empty, LockError when it
+  /// Makes the directory of a new run: `chosen` if not empty, else runs/STEM, or the next free
+  /// runs/STEM-2, -3, ... Throws IoError when `chosen` exists and is not empty, LockError when it
   /// is in use.
   static RunDirectory create(const std::string& chosen, const std::string& stem);
 
   /// Opens an existing run. Throws IoError when it is none, LockError when it is in use.
   static RunDirectory open(const std::string& path);
 
+  /// Takes the lock over.
   RunDirectory(RunDirectory&& other) noexcept;
   ~RunDirectory();
 
+  /// Of the directory.
   const std::string& path() const { return path_; }
+  /// Of the resolved config in it.
   std::string config_path() const { return path_ + "/config.toml"; }
+  /// Of the directory of checkpoints in it.
   std::string checkpoints() const { return path_ + "/checkpoints"; }
 
   /// Appends one whole line and hands it to the system. Throws IoError.

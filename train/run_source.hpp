@@ -8,11 +8,12 @@
 
 namespace xgrad {
 
+/// What a run left.
 struct RunSource {
   std::string directory;  ///< of the run; empty for a checkpoint that lies elsewhere
   std::string file;       ///< the checkpoint: the one named, or the newest that verifies
-  Checkpoint checkpoint;
-  Config config;  ///< that of the checkpoint
+  Checkpoint checkpoint;  ///< as it was read
+  Config config;          ///< that of the checkpoint
 };
 
 /// Throws IoError, CheckpointError.

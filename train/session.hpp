@@ -16,13 +16,15 @@ struct Outcome {
   int signal = 0;      ///< that stopped it, SIGALRM for train.max_seconds; 0: it is finished
   double seconds = 0;  ///< of training, with its evaluations and checkpoints
   Result result = {};  ///< of a finished run
-  std::vector<Verdict> verdicts = {};
+  std::vector<Verdict> verdicts = {};  ///< one a claim
 
+  /// Whether all claims are true.
   bool holds() const;
 };
 
+/// How a run is watched and ended.
 struct SessionOptions {
-  bool quiet = false;
+  bool quiet = false;         ///< whether only results are shown
   std::uint64_t stop_at = 0;  ///< saves and stops at this step, as by a signal; 0: goes on
 };
 

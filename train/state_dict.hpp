@@ -8,9 +8,10 @@
 
 namespace xgrad {
 
-/// Copies of all parameters, or of all state tensors of an optimizer, in their order.
+/// Copies of all parameters, in their order.
 template <class T>
 std::vector<NamedTensor> capture(const Parameters<T>& parameters);
+/// Copies of all state tensors of an optimizer, in their order.
 template <class T>
 std::vector<NamedTensor> capture(const Optimizer<T>& optimizer);
 

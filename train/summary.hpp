@@ -27,10 +27,10 @@ struct ModelSummary {
   std::size_t examples = 0;            ///< of the step
   std::vector<ModuleSummary> modules;  ///< a module before what is below it; the root first
   std::uint64_t step_flops = 0;        ///< forward and backward
-  std::size_t weight_bytes = 0;
-  std::size_t gradient_bytes = 0;
-  std::size_t optimizer_bytes = 0;
-  std::int64_t kept_bytes = 0;  ///< what forward leaves for backward, the batch included
+  std::size_t weight_bytes = 0;        ///< of the parameters
+  std::size_t gradient_bytes = 0;      ///< of their gradients
+  std::size_t optimizer_bytes = 0;     ///< of the optimizer's tensors
+  std::int64_t kept_bytes = 0;         ///< what forward leaves for backward, the batch included
   std::int64_t peak_bytes = 0;  ///< the most that a step holds beside weights, gradients, optimizer
 };
 

@@ -21,6 +21,7 @@ class TensorBoard {
   /// Every parameter as weights/NAME, and its gradient as gradients/NAME.
   template <class T>
   void histograms(std::uint64_t step, const Parameters<T>& parameters);
+  /// Says that the run has ended well.
   void finish();
 
  private:

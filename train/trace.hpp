@@ -13,7 +13,7 @@ namespace xgrad {
 /// Where a tensor comes from.
 struct OpPlace {
   std::size_t number = 0;  ///< of the op, from 1, in the order in which forward ran them
-  std::string op;
+  std::string op;          ///< its name
   std::string module;  ///< whose parameters the op reads; else those that its inputs came through
   std::string tensor;  ///< "output", "gradient of input 0", "gradient of head.weight"
 };
@@ -27,7 +27,9 @@ std::string to_string(const OpPlace& place);
 template <class T>
 class Trace final : public OpObserver {
  public:
+  /// What is called.
   using See = std::function<void(const OpPlace&, const Tensor<T>&)>;
+  /// From now on, to the end of the block.
   Trace(const Parameters<T>& parameters, See see);
 
   void begin(const char* name) override;

@@ -23,7 +23,7 @@ namespace xgrad {
 struct StepReport {
   std::uint64_t step = 0;  ///< steps taken, this one included
   double loss = 0;         ///< of the step's batch, before the update
-  double lr = 0;
+  double lr = 0;           ///< learning rate of the step
   double grad_norm = 0;    ///< before clipping
   std::size_t tokens = 0;  ///< tokens or vectors read, padding not counted; of images, the images
   Metrics metrics;         ///< of the step's batch; filled on every log.every-th step
@@ -34,14 +34,19 @@ struct StepReport {
 class TrainerHooks {
  public:
   virtual ~TrainerHooks() = default;
+  /// A step was taken.
   virtual void on_step(const StepReport&) {}
+  /// The validation split was scored after `step`.
   virtual void on_evaluation(std::uint64_t /*step*/, const Metrics& /*validation*/) {}
+  /// A state is to be saved.
   virtual void on_checkpoint(const Checkpoint&) {}
   /// A step failed that [train] on_spike passes over; the run goes on behind `step`.
   virtual void on_spike(const StepReport&, std::uint64_t /*step*/) {}
   /// A step failed and ends the run; see failed_step.hpp.
   virtual void on_fault(const Checkpoint& /*failed*/) {}
+  /// Whether to end the run after this step, with a save.
   virtual bool stop() { return false; }
+  /// Whether somebody asked for a save now.
   virtual bool take_save() { return false; }
 };
 
@@ -77,6 +82,7 @@ class Trainer {
 
   /// Goes on from a checkpoint. Throws CheckpointError, with nothing changed, when it does not fit.
   void restore(const Checkpoint& checkpoint);
+  /// The state of the run, to be saved.
   Checkpoint capture() const;
 
   /// Trains to the last step, or until hooks.stop(). Saves as the config says, at the end, and when
@@ -93,19 +99,26 @@ class Trainer {
   /// Of the weights' means, where the config keeps them.
   Metrics evaluate(Split split) const;
 
+  /// Steps taken.
   std::uint64_t step() const { return step_; }
+  /// Those of the whole run.
   std::uint64_t total_steps() const { return total_steps_; }
   /// At the last step, or when the validation loss has not become better for train.patience
   /// evaluations.
   bool finished() const { return step_ >= total_steps_ || out_of_patience(); }
+  /// Whether train.patience ended the run.
   bool out_of_patience() const {
     return config_.train.patience > 0 && bad_evaluations_ >= config_.train.patience;
   }
+  /// The weights.
   const Parameters<T>& parameters() const { return parameters_; }
+  /// What is trained.
   const SequenceModel<T>& model() const { return *model_; }
+  /// What it is trained for.
   const Task& task() const { return *task_; }
   /// What [model] init_from gave, when this trainer has read it.
   const std::optional<Initialization>& initialization() const { return initialization_; }
+  /// The step whose validation loss was the least.
   std::uint64_t best_step() const { return best_step_; }
 
  private:

@@ -7,13 +7,14 @@
 
 namespace xgrad {
 
+/// Numbers or texts in rows, columns and so on.
 struct Array {
-  std::vector<std::size_t> extents = {};
-  std::vector<double> values = {};      ///< row-major, of an array of numbers
-  std::vector<std::string> texts = {};  ///< of an array of texts
-  bool text = false;
-  bool whole = false;   ///< integers or booleans
-  bool single = false;  ///< of float32 or less
+  std::vector<std::size_t> extents = {};  ///< sizes of its axes
+  std::vector<double> values = {};        ///< row-major, of an array of numbers
+  std::vector<std::string> texts = {};    ///< of an array of texts
+  bool text = false;                      ///< whether it holds texts
+  bool whole = false;                     ///< integers or booleans
+  bool single = false;                    ///< of float32 or less
 };
 
 /// Reads NumPy's format (versions 1 to 3): numbers and booleans of little-endian or single bytes,

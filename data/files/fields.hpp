@@ -10,6 +10,7 @@
 
 namespace xgrad {
 
+/// What a token of a text is.
 enum class TokenKind {
   words,        ///< of a text, as they stand between white space; of a list; or whole numbers
   plain_words,  ///< of a text, without punctuation, capital letters of ASCII made small

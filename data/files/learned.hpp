@@ -10,22 +10,28 @@
 
 namespace xgrad {
 
+/// What stands for tokens that no training row has.
 inline constexpr const char* kUnknown = "<unk>";
 
+/// What the training rows say of all rows, as a checkpoint keeps it.
 struct Learned {
-  std::uint64_t fingerprint = 0;         ///< of the training file
-  std::size_t max_length = 0;            ///< tokens of the longest row
-  std::vector<std::string> tokens = {};  ///< by id; the first stands for all that are not there
-  std::vector<std::string> classes = {};
-  std::size_t features = 0;                       ///< numbers of a vector, where tokens are vectors
-  std::vector<double> mean = {}, deviation = {};  ///< of a feature each, or of a column
-  std::vector<double> target_mean = {}, target_deviation = {};
+  std::uint64_t fingerprint = 0;          ///< of the training file
+  std::size_t max_length = 0;             ///< tokens of the longest row
+  std::vector<std::string> tokens = {};   ///< by id; the first stands for all that are not there
+  std::vector<std::string> classes = {};  ///< by id
+  std::size_t features = 0;               ///< numbers of a vector, where tokens are vectors
+  std::vector<double> mean = {};          ///< of a feature each, or of a column
+  std::vector<double> deviation = {};     ///< the same
+  std::vector<double> target_mean = {};   ///< of a target number each
+  std::vector<double> target_deviation = {};  ///< the same
+  /// Whether they are equal.
   friend bool operator==(const Learned&, const Learned&) = default;
 };
 
 /// Mean and deviation of numbers: of each feature over all tokens, or of each place in a row.
 class Scale {
  public:
+  /// Of each place in a row, or else of each feature.
   explicit Scale(bool by_place) : by_place_(by_place) {}
   /// Throws DataError, starting with `place`, when rows have different numbers of values where
   /// places count.
@@ -42,8 +48,8 @@ class Scale {
 /// Counts of texts.
 using Counts = std::map<std::string, std::size_t>;
 
-/// <unk>, then the texts that come at least `least` times, the most frequent first and in the order
-/// of their bytes where equally frequent; `most` in all, 0: any number.
+/// kUnknown, then the texts that come at least `least` times, the most frequent first and in the
+/// order of their bytes where equally frequent; `most` in all, 0: any number.
 std::vector<std::string> vocabulary(const Counts& counts, std::size_t most, std::size_t least);
 
 /// Class names in the order of their bytes; of their values where all are whole numbers.

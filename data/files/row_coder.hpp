@@ -15,6 +15,7 @@
 
 namespace xgrad {
 
+/// What is to be said of a row.
 enum class Labels {
   sequence,  ///< a row has one label
   tokens,    ///< a row has a label for each token
@@ -26,11 +27,11 @@ enum class Labels {
 /// and the edges of a graph.
 struct RowOptions {
   std::vector<std::string> inputs = {"text"};  ///< several are numbers, a token each
-  std::string target = "label";
-  std::string edges = {};  ///< empty: rows are no graphs
-  TokenKind tokens = TokenKind::words;
-  Labels labels = Labels::sequence;
-  std::size_t vocabulary = 0;  ///< different tokens at most; 0: all
+  std::string target = "label";                ///< the column of the labels
+  std::string edges = {};                      ///< empty: rows are no graphs
+  TokenKind tokens = TokenKind::words;         ///< what a token is
+  Labels labels = Labels::sequence;            ///< what a label is
+  std::size_t vocabulary = 0;                  ///< different tokens at most; 0: all
   std::size_t min_count = 1;   ///< times that a token must come in the training rows to be known
   std::size_t max_length = 0;  ///< tokens of the longest row; 0: of the longest one read
   bool cut = false;            ///< longer rows are cut; else they are an error
@@ -44,13 +45,17 @@ struct RowOptions {
 inline constexpr std::int32_t kMaskId =
     1;  ///< stands for a hidden token; after that of unknown ones
 
+/// Turns rows into examples, and lines of text into inputs.
 class RowCoder {
  public:
   /// `task` stands before messages about a line of text.
   RowCoder(std::string task, RowOptions options);
 
+  /// What it was made with.
   const RowOptions& options() const { return options_; }
+  /// Whether it has learned, or taken over what was.
   bool ready() const { return learned_ != nullptr; }
+  /// Requires: ready().
   const Learned& learned() const { return *learned_; }
 
   /// Takes vocabulary, classes and scale from the training rows. All rows are looked at for what is
@@ -60,11 +65,12 @@ class RowCoder {
   void adopt(Learned learned);
 
   // What follows requires ready().
+  /// The sizes of examples. Requires: ready().
   TaskShape shape() const;
   /// Throws DataError.
   Example encode(const Table& table, std::size_t row) const;
-  /// A line of text as an input: words, characters or numbers; of graphs an object of JSON. <mask>
-  /// stands for a hidden token. Throws DataError.
+  /// A line of text as an input: words, characters or numbers; of graphs an object of JSON.
+  /// `<mask>` stands for a hidden token. Throws DataError.
   Example parse(const std::string& line) const;
 
  private:

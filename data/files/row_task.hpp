@@ -29,6 +29,7 @@ struct RowSource {
 /// The split that a key belongs to, by a hash: a tenth of all keys each to test and validation.
 Split split_of_key(const std::string& key);
 
+/// The task of rows that become examples. Throws DataError.
 std::unique_ptr<Task> row_task(RowSource source, RowOptions options, std::uint64_t seed);
 
 }  // namespace xgrad

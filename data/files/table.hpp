@@ -10,14 +10,16 @@ namespace xgrad {
 
 /// Numbers of one field, all finite: (tokens, features), row-major.
 struct Numbers {
-  std::size_t tokens = 1, features = 1;
-  std::vector<double> values = {};
-  bool whole = false;  ///< all are integers, exactly
+  std::size_t tokens = 1;           ///< vectors
+  std::size_t features = 1;         ///< numbers of each
+  std::vector<double> values = {};  ///< (tokens, features)
+  bool whole = false;               ///< all are integers, exactly
 };
 
 /// What stands in a row under a column: text, a list of words, or numbers.
 using Field = std::variant<std::string, std::vector<std::string>, Numbers>;
 
+/// Rows of one file under some of its columns.
 struct Table {
   std::string file;                           ///< its path
   std::vector<std::string> columns = {};      ///< those asked for, in that order

@@ -28,6 +28,7 @@ ELSEWHERE = [
     ("docs/export.md", "python", "load_state_dict", "tests/torch/export_test.py"),
     ("docs/export.md", "python", "onnxruntime", "tests/readme/onnxruntime_test.py"),
     ("docs/export.md", "", "numpy.check.py", "tests/clients/npz_test.py"),
+    ("docs/export.md", "sh", "xgrad import", "tests/torch/import_test.py"),
 ]
 # Commands that build the tree itself, which whoever runs this has done.
 BUILDS = re.compile(r"^(cmake --preset|build/release/tests/)")
