@@ -129,9 +129,10 @@ int rename_new(int directory, const char* from, const char* to) {
   return rename_by_link(directory, from, to);
 }
 
+/// Some filesystems cannot sync a directory, and say so by EINVAL.
 void sync_directory(int directory, const std::string& path) {
   const int result = uninterrupted([&] { return ::fsync(directory); });
-  if (result == -1 && errno != EINVAL) fail_io(path, "cannot sync the directory");
+  if (result == -1 && errno != EINVAL) fail_io(path, "cannot sync");
 }
 
 }  // namespace
@@ -161,6 +162,11 @@ void publish(const std::string& directory, const std::string& name, std::string_
   Temporary unsynced(folder, name);
   sync_directory(folder, path);
   unsynced.renamed();
+}
+
+void sync(const std::string& path) {
+  const Descriptor file(AT_FDCWD, path, O_RDONLY, path, "cannot open");
+  sync_directory(file, path);
 }
 
 std::vector<std::string> sweep_temporaries(const std::string& directory) {

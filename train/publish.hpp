@@ -16,6 +16,9 @@ namespace xgrad {
 /// instead of the signal.
 void publish(const std::string& directory, const std::string& name, std::string_view bytes);
 
+/// What a file holds, or the names in a directory, are on disk when it returns. Throws IoError.
+void sync(const std::string& path);
+
 /// Removes what publish() left in a directory when it was killed, and returns the paths. Only for
 /// who holds the directory's lock: it would take the ground from under a publish() at work. Throws
 /// IoError.

@@ -6,11 +6,14 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
+#include <thread>
 #include <utility>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/train/descriptor.hpp>
 #include <xgrad/train/metrics_log.hpp>
 #include <xgrad/train/publish.hpp>
 
@@ -20,14 +23,29 @@ namespace fs = std::filesystem;
 
 namespace {
 
-[[noreturn]] void fail_io(const std::string& doing, const std::string& path) {
-  detail::fail<IoError>(doing, " ", path, ": ", std::strerror(errno));
+[[noreturn]] void fail_io(const std::string& doing, const std::string& path, int error = errno) {
+  detail::fail<IoError>(doing, " ", path, ": ", std::strerror(error));
+}
+
+// The name of a directory is on disk once the one above it is. One that may not be read cannot be
+// synced.
+void sync_name(const std::string& path) {
+  fs::path name = fs::path(path).lexically_normal();
+  if (!name.has_filename()) name = name.parent_path();
+  const std::string above = name.has_parent_path() ? name.parent_path().string() : ".";
+  if (::access(above.c_str(), R_OK) == 0) sync(above);
 }
 
 void make_directory(const std::string& path) {
-  std::error_code error;
-  fs::create_directories(path, error);
-  check<IoError>(!error, "cannot make the directory ", path, ": ", error.message());
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored)) return;
+  const fs::path above = fs::path(path).lexically_normal().parent_path();
+  if (!above.empty()) make_directory(above.string());
+  if (::mkdir(path.c_str(), 0777) != 0) {
+    const int reason = errno;
+    if (!fs::is_directory(path, ignored)) fail_io("cannot make the directory", path, reason);
+  }
+  sync_name(path);
 }
 
 // Claims the first free runs/<stem>, runs/<stem>-2, ...: mkdir decides between two runs that start
@@ -45,14 +63,20 @@ void write_all(int fd, const std::string& bytes, const std::string& path) {
   for (std::size_t done = 0; done < bytes.size();) {
     const ssize_t written = ::write(fd, bytes.data() + done, bytes.size() - done);
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0) {
-      const int reason = errno;
-      ::close(fd);
-      errno = reason;
-      fail_io("cannot write to", path);
-    }
+    if (written < 0) fail_io("cannot write to", path);
     done += std::size_t(written);
   }
+}
+
+// Who has the lock. It writes its name right after it got it, so this waits for a moment.
+std::string owner_of(int lock) {
+  char name[512];
+  ssize_t size = 0;
+  for (int tries = 0; tries < 100 && size <= 0; ++tries) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    size = ::pread(lock, name, sizeof name, 0);
+  }
+  return size > 0 ? std::string(name, std::size_t(size)) : "another process";
 }
 
 }  // namespace
@@ -67,19 +91,13 @@ RunDirectory::~RunDirectory() {
 }
 
 RunDirectory RunDirectory::create(const std::string& chosen, const std::string& stem) {
-  if (chosen.empty()) {
-    RunDirectory run(claim_next(stem));
-    run.lock();
-    make_directory(run.checkpoints());
-    return run;
-  }
-  make_directory(chosen);
-  RunDirectory run(chosen);
+  if (!chosen.empty()) make_directory(chosen);
+  RunDirectory run(chosen.empty() ? claim_next(stem) : chosen);
   run.lock();
-  check<IoError>(!fs::exists(run.config_path()), chosen,
+  check<IoError>(!fs::exists(run.config_path()), run.path(),
                  " holds a run already; choose another run.dir, or go on with `xgrad resume ",
-                 chosen, "`");
-  make_directory(run.checkpoints());
+                 run.path(), "`");
+  run.furnish();
   return run;
 }
 
@@ -88,8 +106,7 @@ RunDirectory RunDirectory::open(const std::string& path) {
   check<IoError>(fs::exists(run.config_path()), path,
                  " is not a run directory: it holds no config.toml");
   run.lock();
-  sweep_temporaries(run.path());
-  if (fs::exists(run.checkpoints())) sweep_temporaries(run.checkpoints());
+  run.furnish();
   return run;
 }
 
@@ -99,8 +116,7 @@ void RunDirectory::lock() {
   if (lock_ < 0) fail_io("cannot open", file);
   if (::flock(lock_, LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK) fail_io("cannot lock", file);
-    const std::string owner = read_file(file);
-    detail::fail<LockError>(path_, " is in use by ", owner.empty() ? "another process" : owner);
+    detail::fail<LockError>(path_, " is in use by ", owner_of(lock_));
   }
   char host[256] = "";
   ::gethostname(host, sizeof host - 1);
@@ -109,12 +125,29 @@ void RunDirectory::lock() {
   write_all(lock_, owner, file);
 }
 
+void RunDirectory::furnish() const {
+  sync_name(path_);
+  sweep_temporaries(path_);
+  make_directory(checkpoints());
+  sweep_temporaries(checkpoints());
+  open_log("metrics.jsonl");
+  sync(path_);
+}
+
+detail::Descriptor RunDirectory::open_log(const std::string& file) const {
+  const std::string path = path_ + "/" + file;
+  return {AT_FDCWD, path, O_WRONLY | O_APPEND | O_CREAT, path, "cannot open"};
+}
+
 void RunDirectory::append(const std::string& file, const std::string& line) const {
   const std::string path = path_ + "/" + file;
-  const int fd = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
-  if (fd < 0) fail_io("cannot open", path);
-  write_all(fd, line + "\n", path);
-  if (::close(fd) != 0) fail_io("cannot write to", path);
+  detail::Descriptor log = open_log(file);
+  write_all(log, line + "\n", path);
+  log.close(path);
+}
+
+void RunDirectory::sync_log(const std::string& file) const {
+  sync(path_ + "/" + file);
 }
 
 void RunDirectory::cut_back(const std::string& file, std::uint64_t step) const {

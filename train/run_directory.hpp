@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string>
 
+#include <xgrad/train/descriptor.hpp>
+
 namespace xgrad {
 
 /// The directory of a run, locked against others.
@@ -30,6 +32,8 @@ class RunDirectory {
 
   /// Appends one whole line and hands it to the system. Throws IoError.
   void append(const std::string& file, const std::string& line) const;
+  /// The lines of a log are on disk when it returns. Throws IoError.
+  void sync_log(const std::string& file) const;
   /// Keeps the lines of a log whose "step" is at most `step`, byte for byte: a run goes on from
   /// there.
   void cut_back(const std::string& file, std::uint64_t step) const;
@@ -37,6 +41,10 @@ class RunDirectory {
  private:
   explicit RunDirectory(std::string path);
   void lock();
+  /// Makes what is missing, removes what a killed run left, and syncs the names, so that a power
+  /// failure takes neither the directory nor the log of a run whose checkpoint it spares.
+  void furnish() const;
+  detail::Descriptor open_log(const std::string& file) const;
 
   std::string path_;
   int lock_ = -1;

@@ -68,7 +68,10 @@ class Recorder final : public TrainerHooks {
     histograms_(step);
   }
 
+  // Its rows are on disk before a checkpoint is, or a power failure could take rows that no resumed
+  // run writes again.
   void on_checkpoint(const Checkpoint& checkpoint) override {
+    run_.sync_log("metrics.jsonl");
     publish(run_.checkpoints(), checkpoint_name(checkpoint.step), to_hdf5(checkpoint));
     prune(run_.checkpoints(), config_.train.keep,
           std::uint64_t(state_value<std::int64_t>(checkpoint, "best_step")));
@@ -237,6 +240,7 @@ Outcome work(const Config& config, Trainer<T>& trainer, const RunDirectory& run,
                     trainer.task().ceiling(Split::test), trainer.task().rules()};
   const std::string row = metrics_row(trainer.step(), "test", outcome.result.test);
   run.append("metrics.jsonl", row);
+  run.sync_log("metrics.jsonl");
   board.row(row);
   board.finish();
   outcome.verdicts = judge(config.expect, outcome.result);

@@ -93,7 +93,7 @@ class SaveFaults(unittest.TestCase):
                     with self.subTest(f"{name} {number} {fault}"):
                         self.check(name, number, fault)
                     trials += 1
-        print(f"{trials} trials", file=sys.stderr)
+        print(f"counted {trials} faults and kills at the calls of saves")
 
     def test_order_of_a_save_outlives_a_power_failure(self):
         """The data are on disk before the name is, and the name before the save succeeds."""

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/train/commands.hpp>
@@ -28,15 +29,20 @@ void check_changes(const Config& config, const RunSource& source,
                             refused);
 }
 
+bool is_newest(const RunSource& source) {
+  return fs::equivalent(latest_checkpoint(source.directory + "/checkpoints"), source.file);
+}
+
 }  // namespace
 
 int resume(const ResumeArguments& arguments) {
   const SessionOptions options{arguments.quiet};
-  if (fs::exists(arguments.run + "/config.toml") &&
-      list_checkpoints(arguments.run + "/checkpoints").empty()) {  // ended before its first save
-    const RunDirectory run = RunDirectory::open(arguments.run);
-    const Config config = load_config(run.config_path(), arguments.overrides, ConfigWriter::xgrad);
-    return report(continue_run(config, run, nullptr, options), arguments.json);
+  // A directory is locked before its newest checkpoint is looked for, which then stays the newest.
+  std::optional<RunDirectory> run;
+  if (fs::is_directory(arguments.run)) run.emplace(RunDirectory::open(arguments.run));
+  if (run && list_checkpoints(run->checkpoints()).empty()) {  // ended before its first save
+    const Config config = load_config(run->config_path(), arguments.overrides, ConfigWriter::xgrad);
+    return report(continue_run(config, *run, nullptr, options), arguments.json);
   }
 
   const RunSource source = find_run(arguments.run);
@@ -45,11 +51,13 @@ int resume(const ResumeArguments& arguments) {
   const Config config =
       load_config(source.directory + "/config.toml", arguments.overrides, ConfigWriter::xgrad);
   check_changes(config, source, arguments.allow_change);
-  if (!fs::equivalent(latest_checkpoint(source.directory + "/checkpoints"), source.file)) {
-    return report(branch_run(config, source.directory, source.checkpoint, options), arguments.json);
+  if (!run && is_newest(source)) {
+    run.emplace(RunDirectory::open(source.directory));
+    if (!is_newest(source)) run.reset();  // somebody went on in the meantime
   }
-  const RunDirectory run = RunDirectory::open(source.directory);
-  return report(continue_run(config, run, &source.checkpoint, options), arguments.json);
+  return report(run ? continue_run(config, *run, &source.checkpoint, options)
+                    : branch_run(config, source.directory, source.checkpoint, options),
+                arguments.json);
 }
 
 }  // namespace xgrad::commands
