@@ -28,8 +28,9 @@ constexpr const char* kTypeName<std::int64_t> = "an integer";
 template <>
 constexpr const char* kTypeName<double> = "a double";
 
-/// What is wrong with a file, beginning with its path; empty when it verifies.
-std::string fault(const std::string& path) try {
+/// What is wrong with a file, beginning with its path; empty when it verifies. Throws IoError where
+/// it cannot be read, which says nothing about it.
+std::string damage(const std::string& path) try {
   const std::string bytes = read_file(path);
   const std::uint64_t step = open_seal(bytes).step;
   const auto named = parse_checkpoint_name(fs::path(path).filename().string());
@@ -37,8 +38,6 @@ std::string fault(const std::string& path) try {
   return "";
 } catch (const CheckpointError& error) {
   return path + ": " + error.what();
-} catch (const IoError& error) {
-  return error.what();
 }
 
 }  // namespace
@@ -106,7 +105,12 @@ std::vector<CheckpointFile> list_checkpoints(const std::string& directory) {
 }
 
 bool verify(const std::string& path, std::string* why) {
-  std::string wrong = fault(path);
+  std::string wrong;
+  try {
+    wrong = damage(path);
+  } catch (const IoError& error) {
+    wrong = error.what();
+  }
   const bool ok = wrong.empty();
   if (why != nullptr) *why = std::move(wrong);
   return ok;
@@ -116,8 +120,8 @@ std::string latest_checkpoint(const std::string& directory, std::vector<std::str
   const std::vector<CheckpointFile> files = list_checkpoints(directory);
   std::string skipped;
   for (auto file = files.rbegin(); file != files.rend(); ++file) {
-    std::string why;
-    if (verify(file->path, &why)) return file->path;
+    const std::string why = damage(file->path);
+    if (why.empty()) return file->path;
     skipped += "\n  " + why;
     if (damaged != nullptr) damaged->push_back(why);
   }

@@ -1,8 +1,13 @@
 // The `xgrad` command: its words, its exit codes.
 
+#include <fcntl.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
+#include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <new>
 #include <system_error>
 
@@ -329,13 +334,26 @@ int run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   }
-  if (std::fflush(stdout) != 0) throw xgrad::IoError("cannot write to standard output");
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+    throw xgrad::IoError(std::string("cannot write to standard output: ") + std::strerror(errno));
+  }
   return code;
+}
+
+// The number of a closed standard stream would go to the next file that is opened, and what is
+// printed into that. Standing for it, /dev/null opened the wrong way round gives the same errors.
+void hold_closed_streams() {
+  for (const int stream : {0, 1, 2}) {
+    if (::fcntl(stream, F_GETFD) == -1) ::open("/dev/null", stream == 0 ? O_WRONLY : O_RDONLY);
+  }
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
+  hold_closed_streams();
+  // A reader that is gone and a limit on sizes are errors of the write, as a full disk is.
+  for (const int signal : {SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_IGN);
   try {
     return run(argc, argv);
   } catch (const std::bad_alloc&) {

@@ -221,6 +221,13 @@ TEST_F(CheckpointDirectory, LatestSkipsTheDamagedAndReportsThem) {
   }
 }
 
+TEST_F(CheckpointDirectory, LatestSkipsNothingThatItCannotRead) {
+  save(1);
+  std::filesystem::create_directory(directory_ / checkpoint_name(2));
+  EXPECT_EQ(message_of<IoError>([&] { latest_checkpoint(directory_.path()); }),
+            directory_ / checkpoint_name(2) + ": is a directory, not a file");
+}
+
 TEST_F(CheckpointDirectory, PruneKeepsTheNewestAndTheBest) {
   for (const std::uint64_t step : {1, 2, 3, 4, 5, 6}) save(step);
   const std::vector<std::string> removed = prune(directory_.path(), 3, 2);
