@@ -8,6 +8,8 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/train/formats/seal.hpp>
+#include <xgrad/train/formats/sha256.hpp>
+#include <xgrad/train/manifest.hpp>
 #include <xgrad/train/publish.hpp>
 
 namespace xgrad {
@@ -38,6 +40,14 @@ std::string damage(const std::string& path) try {
   return "";
 } catch (const CheckpointError& error) {
   return path + ": " + error.what();
+}
+
+/// Whether a file is the very one that the run has published under this name.
+bool is_listed(const std::map<std::string, std::string>& manifest, const std::string& path) try {
+  const auto listed = manifest.find(fs::path(path).filename().string());
+  return listed != manifest.end() && to_hex(sha256(read_file(path))) == listed->second;
+} catch (const IoError&) {
+  return false;  // nothing that cannot be read is removed
 }
 
 }  // namespace
@@ -133,9 +143,10 @@ std::vector<std::string> prune(const std::string& directory, std::size_t keep,
                                std::uint64_t best_step) {
   const std::vector<CheckpointFile> files = list_checkpoints(directory);
   std::size_t to_keep = std::max(keep, kFewest);
+  const auto manifest = read_manifest(directory);
   std::vector<std::string> removed;
   for (auto file = files.rbegin(); file != files.rend(); ++file) {
-    if (!verify(file->path)) continue;
+    if (manifest ? !is_listed(*manifest, file->path) : !verify(file->path)) continue;
     if (to_keep > 0) {
       --to_keep;
     } else if (file->step != best_step) {

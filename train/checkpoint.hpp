@@ -91,9 +91,9 @@ bool verify(const std::string& path, std::string* why = nullptr);
 std::string latest_checkpoint(const std::string& directory,
                               std::vector<std::string>* damaged = nullptr);
 
-/// Removes the older checkpoints of a run's own directory, and returns their paths. The newest
-/// `keep` that verify stay, at least 2, and that of `best_step`; so does every file that does not
-/// verify. Call it when a new checkpoint is published, under the run's lock. Throws IoError.
+/// Removes older checkpoints of a run's own directory, and returns their paths: of the files that
+/// its manifest vouches for (without one, that verify) all but the newest `keep`, at least 2, and
+/// that of `best_step`. Call it after a new one is published, under the lock. Throws IoError.
 std::vector<std::string> prune(const std::string& directory, std::size_t keep,
                                std::uint64_t best_step);
 

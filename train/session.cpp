@@ -11,7 +11,9 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/parallel.hpp>
 #include <xgrad/train/console.hpp>
+#include <xgrad/train/disk_space.hpp>
 #include <xgrad/train/failed_step.hpp>
+#include <xgrad/train/manifest.hpp>
 #include <xgrad/train/metrics_log.hpp>
 #include <xgrad/train/publish.hpp>
 #include <xgrad/train/report/record.hpp>
@@ -72,7 +74,9 @@ class Recorder final : public TrainerHooks {
   // run writes again.
   void on_checkpoint(const Checkpoint& checkpoint) override {
     run_.sync_log("metrics.jsonl");
-    publish(run_.checkpoints(), checkpoint_name(checkpoint.step), to_hdf5(checkpoint));
+    const std::string name = checkpoint_name(checkpoint.step), bytes = to_hdf5(checkpoint);
+    run_.append(std::string("checkpoints/") + kManifest, manifest_line(name, bytes));
+    publish(run_.checkpoints(), name, bytes);
     prune(run_.checkpoints(), config_.train.keep,
           std::uint64_t(state_value<std::int64_t>(checkpoint, "best_step")));
   }
@@ -83,8 +87,10 @@ class Recorder final : public TrainerHooks {
                     step < report.step ? "back to step" : "on after step", step);
     console_.line(line);
     run_.append("log.txt", line);
+    if (step == report.step) return;  // passed over, not undone
     run_.cut_back("metrics.jsonl", step);
     run_.cut_back("timing.jsonl", step);
+    board_.go_back(step);
   }
 
   // The fault is what counts, even where its file cannot be written.
@@ -129,6 +135,12 @@ class Recorder final : public TrainerHooks {
   std::size_t tokens_ = 0, steps_ = 0;
   Console::Progress shown_;
 };
+
+// The newest checkpoint stays until the next one is whole.
+template <class T>
+void need_room(const std::string& directory, const Trainer<T>& trainer) {
+  check_room(directory, 2 * to_hdf5(trainer.capture()).size(), "two checkpoints");
+}
 
 // A run goes on from its newest checkpoint that verifies. What is newer is damaged: it is kept
 // under another name, so that the run can write its own.
@@ -254,6 +266,7 @@ Outcome start(const Config& config, const std::string& stem, const Checkpoint* c
               const SessionOptions& options) {
   Trainer<T> trainer(config, checkpoint);
   check_claims(config.expect, trainer.task());
+  need_room(config.run_dir.empty() ? "runs" : config.run_dir, trainer);
   const RunDirectory run = RunDirectory::create(config.run_dir, stem);
   publish(run.path(), "config.toml", to_toml(config));
   return work(config, trainer, run, options);
@@ -264,6 +277,7 @@ Outcome go_on(const Config& config, const RunDirectory& run, const Checkpoint* c
               const SessionOptions& options) {
   Trainer<T> trainer(config, checkpoint);
   check_claims(config.expect, trainer.task());
+  need_room(run.checkpoints(), trainer);
   run.cut_back("metrics.jsonl", trainer.step());
   run.cut_back("timing.jsonl", trainer.step());
   return work(config, trainer, run, options);

@@ -40,7 +40,7 @@ std::string as_code(const std::string& text) {
 TensorBoard::TensorBoard(const Config& config, const std::string& directory, std::uint64_t step) {
   if (!config.log_tensorboard) return;
   file_ = std::make_unique<EventFile>(directory);
-  if (step > 0) file_->restart(step + 1);
+  go_back(step);
   file_->text(step, "config", as_code(to_toml(config)));
   file_->settings(settings(config), {"loss/validation", "loss/test"});
 }
@@ -69,6 +69,10 @@ void TensorBoard::histograms(std::uint64_t step, const Parameters<T>& parameters
     values.emplace_back("gradients/" + p.name, histogram(gradient.data(), gradient.size()));
   }
   file_->histograms(step, values);
+}
+
+void TensorBoard::go_back(std::uint64_t step) {
+  if (file_) file_->restart(step + 1);
 }
 
 void TensorBoard::finish() {

@@ -21,6 +21,8 @@ class TensorBoard {
   /// Every parameter as weights/NAME, and its gradient as gradients/NAME.
   template <class T>
   void histograms(std::uint64_t step, const Parameters<T>& parameters);
+  /// The run goes on from this step: what came after it is shown no more.
+  void go_back(std::uint64_t step);
   /// Says that the run has ended well.
   void finish();
 

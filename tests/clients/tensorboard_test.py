@@ -102,6 +102,22 @@ class TensorBoard(CommandTest):
         self.assertEqual(len(files(self.folder / "run")), 2)
         self.check_scalars("run", load(self.folder / "run"))
 
+    def test_killed_before_the_first_save_and_begun_anew(self):
+        process = self.start("train", "small.toml", "train.steps=400", "train.save_every=400", "run.dir=run", BOARD)
+        while not self.folder.joinpath("run/metrics.jsonl").exists() or len(self.rows("run")) < 5:
+            self.assertIsNone(process.poll())
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        self.assertEqual(self.checkpoints("run"), [])
+        self.xgrad("resume", "run", "--quiet")
+        self.check_scalars("run", load(self.folder / "run"))
+
+    def test_what_a_rollback_undid_is_not_shown(self):
+        run = self.train("run", "train.on_spike=rollback", "train.spike=1.13", "train.save_every=20", "log.every=1",
+                         "train.steps=95")
+        self.assertIn("nothing was updated, back to step", (run / "log.txt").read_text())
+        self.check_scalars("run", load(run))
+
     def test_while_it_trains(self):
         process = self.start("train", "small.toml", "train.steps=100000", "run.dir=run", BOARD)
         run, seen = self.folder / "run", []

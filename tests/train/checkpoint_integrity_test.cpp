@@ -11,6 +11,7 @@
 #include <xgrad/autograd/random.hpp>
 #include <xgrad/train/checkpoint.hpp>
 #include <xgrad/train/formats/seal.hpp>
+#include <xgrad/train/manifest.hpp>
 #include <xgrad/train/publish.hpp>
 
 namespace xgrad {
@@ -251,6 +252,19 @@ TEST_F(CheckpointDirectory, PruneCountsAndRemovesOnlyWhatVerifies) {
   prune(directory_.path(), 2, 0);
   EXPECT_EQ(steps(), (Steps{2, 4, 5, 6}));
   EXPECT_TRUE(std::filesystem::exists(directory_ / "notes.txt"));
+}
+
+TEST_F(CheckpointDirectory, PruneTouchesOnlyWhatTheManifestVouchesFor) {
+  std::string manifest = "torn li";
+  for (const std::uint64_t step : {1, 2, 3, 4, 5, 6}) {
+    const std::string bytes = read_file(save(step));
+    const std::string line = manifest_line(checkpoint_name(step), step == 2 ? "other" : bytes);
+    if (step != 4) manifest += "\n" + line;  // the fourth is another run's
+  }
+  directory_.write(kManifest, manifest + "\n");
+  EXPECT_EQ(prune(directory_.path(), 2, 0),
+            (std::vector{directory_ / checkpoint_name(3), directory_ / checkpoint_name(1)}));
+  EXPECT_EQ(steps(), (Steps{2, 4, 5, 6}));
 }
 
 }  // namespace
