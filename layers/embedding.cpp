@@ -65,6 +65,7 @@ InputEmbedding<T>::InputEmbedding(const Scope<T>& scope, const InputOptions& opt
   if (options.class_token) {
     class_token_ = scope.parameter("class_token", {options.features}, init::normal(0.02));
   }
+  if (options.norm) norm_.emplace(scope / "norm", options.features, *options.norm);
 }
 
 template <class T>
@@ -88,7 +89,9 @@ Variable<T> InputEmbedding<T>::operator()(const ModelInput<T>& input) const {
     const Variable<T> row(zeros<T>({x.shape()[0], 1, options_.features}));
     x = concat<T>({add(row, class_token_), x}, 1);
   }
-  return positions_(x, mask(input.mask).get());
+  const std::shared_ptr<const Mask> present = mask(input.mask);
+  x = positions_(x, present.get());
+  return norm_ ? (*norm_)(x, present) : x;
 }
 
 template <class T>

@@ -6,6 +6,7 @@
 
 #include <xgrad/layers/linear.hpp>
 #include <xgrad/layers/model.hpp>
+#include <xgrad/layers/norm.hpp>
 #include <xgrad/layers/positions.hpp>
 
 namespace xgrad {
@@ -37,6 +38,7 @@ struct InputOptions {
   std::size_t features = 0;    ///< D
   PositionKind positions = PositionKind::learned;  ///< those that are added to tokens
   bool class_token = false;                        ///< prepended at place 0 (S0.2)
+  std::optional<NormOptions> norm = std::nullopt;  ///< of the sum, as in BERT
 };
 
 /// ids (...) below V -> (..., V): 1 at the id, 0 elsewhere. S4.2.
@@ -45,7 +47,7 @@ Tensor<T> one_hot(const Ids& ids, std::size_t vocabulary);
 
 /// [x_class; x_1 E; ...; x_N E] + E_pos (S0.1): (B, N, D), or (B, 1 + N, D) with the class token.
 /// Patches, vectors (S2.15, S4.3) and one-hot ids go through a Linear, `patch`, `vector` or
-/// `one_hot`; other ids through an Embedding, `token`.
+/// `one_hot`; other ids through an Embedding, `token`. With a norm what comes out is norm(that).
 template <class T>
 class InputEmbedding {
  public:
@@ -69,6 +71,7 @@ class InputEmbedding {
   std::optional<Linear<T>> linear_;
   Variable<T> class_token_;
   Positions<T> positions_;
+  std::optional<Norm<T>> norm_;
 };
 
 }  // namespace xgrad

@@ -19,6 +19,7 @@ InputOptions output_options(const EncoderDecoderOptions& options) {
   output.vocabulary = options.classes + 1;
   output.max_length = options.max_outputs;
   output.features = options.encoder.attention.width;
+  output.norm = options.input.norm;
   // An output has places, but neither rows and columns nor a length known beforehand.
   const PositionKind kind = options.input.positions;
   output.positions = kind == PositionKind::learned_2d ? PositionKind::learned : kind;

@@ -69,6 +69,14 @@ AttentionOptions attention_options(const ModelConfig& config) {
           .exclude_self = config.exclude_self};
 }
 
+NormOptions norm_options(const ModelConfig& config) {
+  return {choose<Normalization>({{"layer", Normalization::layer},
+                                 {"rms", Normalization::rms},
+                                 {"batch", Normalization::batch}},
+                                config.normalization),
+          config.norm_eps};
+}
+
 EncoderOptions encoder_options(const ModelConfig& config) {
   EncoderOptions options;
   options.layers = config.layers;
@@ -80,12 +88,9 @@ EncoderOptions encoder_options(const ModelConfig& config) {
                                     {"sandwich", NormOrder::sandwich},
                                     {"none", NormOrder::none}},
                                    config.norm);
-  options.normalization = choose<Normalization>({{"layer", Normalization::layer},
-                                                 {"rms", Normalization::rms},
-                                                 {"batch", Normalization::batch}},
-                                                config.normalization);
+  options.normalization = norm_options(config).kind;
+  options.norm_eps = norm_options(config).eps;
   options.final_norm = config.final_norm;
-  options.norm_eps = config.norm_eps;
   options.dropout = config.dropout;
   return options;
 }
@@ -95,6 +100,7 @@ InputOptions input_options(const ModelConfig& config, const TaskShape& shape) {
   options.positions = positions(config);
   options.vocabulary = shape.input == InputKind::tokens ? shape.vocabulary : 0;
   options.one_hot = config.input == "one_hot";
+  if (config.embedding_norm) options.norm = norm_options(config);
   options.vector = shape.input == InputKind::vectors ? shape.features : 0;
   options.max_length = shape.max_length;
   options.patch = config.patch;

@@ -129,10 +129,11 @@ struct ExportArguments {
   std::string run;
   std::string to;  ///< one of export_formats()
   std::string out;
-  std::string naming = "torch";
-  bool raw = false;  ///< the weights of the last step, where a run keeps their mean too
+  std::string naming = "torch";  ///< one of export_namings()
+  bool raw = false;              ///< the weights of the last step, where a run keeps their mean too
 };
 std::vector<std::string> export_formats();
+std::vector<std::string> export_namings();
 /// Writes the weights, for other programs, as a new file; for some formats with more files beside.
 int export_weights(const ExportArguments& arguments);
 

@@ -32,6 +32,7 @@ struct ModelConfig {
   std::size_t max_distance = 32;        ///< K of relative_bias
   std::string pool = "cls";             ///< cls, mean, max, attention; for sequence outputs
   std::string input = "embedding";      ///< of token ids: embedding, one_hot
+  bool embedding_norm = false;          ///< one more norm before the first block
   std::size_t window = 3;               ///< tokens that window_mlp reads together, odd
   std::size_t patch = 4;                ///< side of a patch, for images
   bool qkv_bias = false;                ///< on queries, keys and values

@@ -173,6 +173,8 @@ Keys model_keys() {
       key("pool", &M::pool, "How a sequence becomes one vector, where it has one target.",
           {"cls", "mean", "max", "attention"}),
       key("input", &M::input, "How token ids become vectors.", {"embedding", "one_hot"}),
+      key("embedding_norm", &M::embedding_norm,
+          "One more norm before the first layer, as BERT has it."),
       key("window", &M::window, "Tokens that window_mlp reads together, itself included; odd.",
           between(1, 65535)),
       key("patch", &M::patch, "Side of an image's patches, in pixels.", between(1, 1024)),

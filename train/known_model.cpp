@@ -13,8 +13,9 @@ bool is_known(const detail::ConfigKey& key, const OptionValue& value, const Know
   const auto found = known.find(key.spec.name);
   if (found == known.end()) return value == key.spec.fallback;
   const std::vector<std::string>& words = found->second;
+  const auto* word = std::get_if<std::string>(&value);
   return words.empty() ||
-         std::find(words.begin(), words.end(), std::get<std::string>(value)) != words.end();
+         std::find(words.begin(), words.end(), word ? *word : to_literal(value)) != words.end();
 }
 
 }  // namespace

@@ -9,8 +9,8 @@
 
 namespace xgrad {
 
-/// The keys of [model] that it handles, and of those that are words the words; an empty list
-/// stands for any value.
+/// The keys of [model] that it handles, and their values: words, or "true", "false" and numbers as
+/// TOML has them; an empty list stands for any value.
 using KnownModel = std::map<std::string, std::vector<std::string>>;
 
 /// What every export that rebuilds models handles, train/check_npz.py among them.

@@ -246,7 +246,7 @@ void define_use(CLI::App& app, Arguments& a, int& code) {
   export_weights->add_option("--out", a.export_weights.out, "the file, which must not exist")
       ->required();
   export_weights->add_option("--naming", a.export_weights.naming, "whose names the tensors have")
-      ->check(CLI::IsMember({"torch"}))
+      ->check(CLI::IsMember(commands::export_namings()))
       ->capture_default_str();
   export_weights->add_flag("--raw", a.export_weights.raw,
                            "the last step's weights, where the run keeps their mean (train.ema)");

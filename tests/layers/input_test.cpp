@@ -45,6 +45,26 @@ TEST(Input, S4_2_AOneHotVectorPicksARowAsAnEmbeddingDoes) {
   }
 }
 
+TEST(Input, ANormComesLast) {
+  InputOptions plain = options();
+  plain.vocabulary = 6;
+  plain.class_token = true;
+  plain.positions = PositionKind::learned;
+  InputOptions normed = plain;
+  normed.norm = NormOptions{.eps = 1e-3};
+  Parameters<double> a(1), b(1);
+  const InputEmbedding<double> sum(a.root() / "embedding", plain),
+      embedding(b.root() / "embedding", normed);
+  EXPECT_EQ(b.count(), a.count() + 2 * 5);
+  for (const char* name : {"weight", "bias"}) {
+    b.at("embedding.norm." + std::string(name)).mutable_value() = random_tensor({5}, Rng(name[0]));
+  }
+  const Ids ids = test::tensor<std::int32_t>({2, 4}, {3, 0, 3, 5, 3, 1, 1, 0});
+  const auto y =
+      layer_norm(sum({&ids}), b.at("embedding.norm.weight"), b.at("embedding.norm.bias"), 1e-3);
+  EXPECT_TENSOR_NEAR(embedding({&ids}).value(), y.value(), 1e-15);
+}
+
 TEST(Input, OneHotNamesAnIdThatDoesNotExist) {
   EXPECT_EQ(one_hot<double>(Ids{{1, 0}}, 2), (Tensor<double>{{{0, 1}, {1, 0}}}));
   EXPECT_TRUE(test::throws_with<ShapeError>(

@@ -10,6 +10,7 @@
 #include <xgrad/train/formats/safetensors.hpp>
 #include <xgrad/train/known_model.hpp>
 #include <xgrad/train/loaded_model.hpp>
+#include <xgrad/train/naming.hpp>
 #include <xgrad/train/onnx_export.hpp>
 #include <xgrad/train/publish.hpp>
 #include <xgrad/train/reference.hpp>
@@ -81,6 +82,15 @@ Files safetensors(const RunSource&, const Checkpoint& weights) {
   return {{{"", to_safetensors(weights)}}};
 }
 
+// With what makes the model there, which no weight tells.
+Files named_as(const std::string& library, const RunSource& source, const Checkpoint& weights) {
+  const TaskShape shape = make_task(source.config, &source.checkpoint)->shape();
+  const LibraryModel model = to_library(library, source.config, shape, weights.parameters);
+  Checkpoint renamed = weights;
+  renamed.parameters = model.parameters;
+  return {{{"", to_safetensors(renamed)}}, model.constructor};
+}
+
 struct Format {
   std::string name;
   Files (*write)(const RunSource&, const Checkpoint& weights);
@@ -109,13 +119,23 @@ std::vector<std::string> export_formats() {
   return names;
 }
 
+std::vector<std::string> export_namings() {
+  std::vector<std::string> names{"torch"};
+  names.insert(names.end(), library_names().begin(), library_names().end());
+  return names;
+}
+
 int export_weights(const ExportArguments& arguments) {
+  const bool renamed = arguments.naming != "torch";
+  xgrad::check<ConfigError>(!renamed || arguments.to == "safetensors", "--naming ",
+                            arguments.naming, " needs --to safetensors, not ", arguments.to);
   RunSource source = find_run(arguments.run);
   const Checkpoint weights = weights_of(source.checkpoint, arguments.raw);
   source.checkpoint = weights;  // for those that load the model
   const auto format = std::find_if(kFormats.begin(), kFormats.end(),
                                    [&](const Format& f) { return f.name == arguments.to; });
-  const Files files = format->write(source, weights);
+  const Files files =
+      renamed ? named_as(arguments.naming, source, weights) : format->write(source, weights);
   publish_all(files, arguments.out);
   fmt::print("{}: {} numbers in {} tensors, of {}\n", arguments.out,
              grouped(count(weights.parameters)), weights.parameters.size(), source.file);

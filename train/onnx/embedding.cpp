@@ -126,13 +126,17 @@ Value with_positions(Builder& b, const Value& x, const std::string& path, const 
   return g("Add", {x, rows});
 }
 
+Value normalized(Builder& b, const Value& x, const std::string& path) {
+  return b.config.model.embedding_norm ? norm(b, x, path + ".norm") : x;
+}
+
 }  // namespace
 
 Value embedding(Builder& b, const std::string& path) {
   Value x = input(b, path);
   const std::string class_token = path + ".class_token";
   if (b.graph.has_weight(class_token)) x = with_class_token(b, x, class_token, extent(b, x, 0));
-  return with_positions(b, x, path + ".position", b.config.model.positions);
+  return normalized(b, with_positions(b, x, path + ".position", b.config.model.positions), path);
 }
 
 Value output_embedding(Builder& b, const std::string& path) {
@@ -140,7 +144,8 @@ Value output_embedding(Builder& b, const std::string& path) {
   const Value ids = g.input("decoder_ids", OnnxGraph::Type::i64, {"batch", "outputs"});
   const Value x = g("Gather", {g.weight(path + ".token.weight"), ids});
   const std::string& kind = b.config.model.positions;
-  return with_positions(b, x, path + ".position", kind == "learned_2d" ? "learned" : kind);
+  const std::string positions = kind == "learned_2d" ? "learned" : kind;
+  return normalized(b, with_positions(b, x, path + ".position", positions), path);
 }
 
 std::size_t longest(const Builder& b) {
