@@ -112,6 +112,7 @@ class Report(CommandTest):
         self.assertIn("failed after step", said)
         self.assertIn(done.stderr.split("xgrad: ")[1].splitlines()[0], said)
         self.assertIn("could not be looked at", page.text["Examples"])
+        self.assertIn("linear_gelu", page.text["Model"])  # what it is, not why it failed
 
     def test_a_run_that_was_stopped_before_anything(self):
         self.xgrad("train", "small.toml", "run.dir=run", "-q")

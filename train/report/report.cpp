@@ -59,8 +59,8 @@ std::string state_of(const RunRecord& run) {
     case RunRecord::State::finished:
       return "<span class=\"state good\">finished</span> after " + steps + " steps";
     case RunRecord::State::failed:
-      return "<span class=\"state bad\">failed</span> after step " + steps + ": " +
-             escape(run.failure);
+      return "<span class=\"state bad\">failed</span> after step " + steps +
+             ": <span class=\"said\">" + escape(run.failure) + "</span>";
     case RunRecord::State::unfinished:
       break;
   }

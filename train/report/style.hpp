@@ -20,7 +20,8 @@ h1{font-size:1.5rem;margin:.5rem 0}h2{font-size:1.15rem;margin:2rem 0 .5rem;bord
 h3{font-size:1rem;margin:1.2rem 0 .4rem}p{margin:.4rem 0}.soft,figcaption,.legend{color:var(--soft);font-size:.875rem}
 .wide{overflow-x:auto}table{border-collapse:collapse;font-variant-numeric:tabular-nums;font-size:.9rem}
 th,td{padding:.25rem .7rem;text-align:right;border-bottom:1px solid var(--line);white-space:nowrap}
-th{font-weight:600}th[scope=row]{text-align:left;font-weight:400;color:var(--soft);white-space:normal;overflow-wrap:normal}.matrix th[scope=row]{white-space:nowrap}tr:first-child th:first-child{text-align:left}
+th{font-weight:600}th[scope=row]{text-align:left;font-weight:400;color:var(--soft);white-space:normal;overflow-wrap:normal;min-width:8.5rem}
+th[scope=col]{white-space:normal;min-width:6.5rem}.matrix th[scope]{min-width:0}.matrix th[scope=row]{white-space:nowrap}tr:first-child th:first-child{text-align:left}
 .left td{text-align:left;white-space:normal}
 .charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,21rem),1fr));gap:1rem}
 figure{margin:0;max-width:36rem}figcaption{font-weight:600}svg{display:block;width:100%;height:auto}
@@ -34,6 +35,7 @@ svg text{font-size:11px;fill:var(--soft)}.grid{stroke:var(--line);stroke-width:.
 i.c0{color:var(--c0)}i.c1{color:var(--c1)}i.c2{color:var(--c2)}i.c3{color:var(--c3)}i.c4{color:var(--c4)}i.c5{color:var(--c5)}
 pre,code{font:.82rem/1.45 ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace}
 pre{background:var(--box);border:1px solid var(--line);border-radius:6px;padding:.7rem;overflow-x:auto;margin:.4rem 0}
+.said{white-space:pre-line}
 .state{display:inline-block;padding:.1rem .6rem;border:1px solid;border-radius:1rem;font-size:.85rem}.good{color:var(--good)}.bad{color:var(--bad)}
 .matrix td{background:rgba(var(--heat),var(--a));padding:.2rem .45rem;min-width:2.1rem}.matrix td.zero{color:var(--soft)}.matrix td.strong{color:#fff}
 .matrix th{padding:.2rem .45rem}
