@@ -318,6 +318,7 @@ Config load_config(const std::string& path, const std::vector<std::string>& over
     try {
       return read_file(path);
     } catch (const IoError& error) {
+      if (writer == ConfigWriter::xgrad) throw;  // a run's own file, not a word of the user's
       throw ConfigError(error.what());
     }
   };

@@ -40,7 +40,7 @@ class Kill(RunTest):
         self.whole()
         longest = 1.1 * (time.monotonic() - before)
         kills, phases = 0, collections.Counter()
-        while kills < tier(60, 2000):
+        while kills < tier(40, 2000):
             run, latest = self.new_run(), 0
             for _ in range(CHAIN):
                 if not self.killed_after(run, self.random.uniform(0, longest)):

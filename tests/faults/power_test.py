@@ -80,7 +80,7 @@ class PowerFailure(RunTest):
         states = self.states(run, lines)
         for state, completed in states:
             self.assertIsNone(self.fault(run, state, completed), sorted(state))
-        resumed = states if FULL else self.random.sample(states, min(len(states), 40))
+        resumed = states if FULL else self.random.sample(states, min(len(states), 20))
         for state, completed in resumed:
             self.make(state)
             self.finish(run, f"{self.seed} {sorted(state)}", *OVERRIDES)

@@ -66,9 +66,10 @@ class RunFaults(RunTest):
         handled = 0
         for call, number, error in trials if FULL else self.random.sample(trials, 25):
             run, why = begin(), f"{name}: {error} at {call} {number}"
-            done = self.execute([*strace("/dev/null", "-e", f"trace={call}", "-e", f"inject={call}:error={error}:when={number}"),
-                                 *words_of(run)])
-            handled += bool(self.judge(run, done, why, os.strerror(getattr(errno, error))))
+            inject = ("-e", f"trace={call}", "-e", f"inject={call}:error={error}:when={number}")
+            with self.subTest(why):
+                done = self.execute([*strace("/dev/null", *inject), *words_of(run)])
+                handled += bool(self.judge(run, done, why, os.strerror(getattr(errno, error))))
             shutil.rmtree(run)
         count(len(trials) if FULL else 25, f"errors at the calls of {name}, {handled} of which it could do without")
 

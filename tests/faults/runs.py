@@ -191,4 +191,4 @@ def main():
     if reason := why_no_strace():
         print(f"Skipped: {reason}")
         raise SystemExit(1 if FULL else 0)
-    unittest.main()
+    unittest.main(failfast=FULL)
