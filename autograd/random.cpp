@@ -12,6 +12,7 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/philox.hpp>
 #include <xgrad/autograd/scalar.hpp>
+#include <xgrad/autograd/shuffle.hpp>
 
 namespace xgrad {
 
@@ -113,7 +114,7 @@ std::array<PhiloxLanes, 2> interleaved(PhiloxLanes a, PhiloxLanes b) {
     first[lane] = lane / 2 + lane % 2 * kPhiloxLanes;
     second[lane] = first[lane] + kPhiloxLanes / 2;
   }
-  return {__builtin_shuffle(a, b, first), __builtin_shuffle(a, b, second)};
+  return {detail::shuffle(a, b, first), detail::shuffle(a, b, second)};
 }
 
 // Writes the sixteen bits that decide each element of N * kPhiloxLanes blocks, from block `first`

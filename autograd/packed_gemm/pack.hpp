@@ -2,6 +2,7 @@
 #pragma once
 
 #include <xgrad/autograd/packed_gemm/simd.hpp>
+#include <xgrad/autograd/shuffle.hpp>
 
 namespace xgrad::detail {
 
@@ -40,7 +41,7 @@ struct Shuffle {
     Lanes lanes = {};
 #pragma GCC unroll 16
     for (int lane = 0; lane < kLanes; ++lane) lanes[lane] = source(lane);
-    return __builtin_shuffle(a, b, lanes);
+    return shuffle(a, b, lanes);
   }
 };
 

@@ -1,0 +1,19 @@
+// npz archives of weights, and the .npy in them.
+#include <cstdint>
+
+#include <xgrad/autograd/check.hpp>
+#include <xgrad/train/formats/npy.hpp>
+#include <xgrad/train/formats/npz.hpp>
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  try {
+    if (bytes.starts_with("PK")) {
+      xgrad::from_npz(bytes, "a");
+    } else {
+      xgrad::from_npy(bytes);
+    }
+  } catch (const xgrad::CheckpointError&) {
+  }
+  return 0;
+}

@@ -1,0 +1,18 @@
+// safetensors: refused, or read; what is read is written and read again as the same.
+#include <cstdint>
+#include <cstdlib>
+
+#include <xgrad/autograd/check.hpp>
+#include <xgrad/train/formats/safetensors.hpp>
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  xgrad::Checkpoint weights;
+  try {
+    weights = xgrad::from_safetensors({reinterpret_cast<const char*>(data), size}, "a");
+  } catch (const xgrad::CheckpointError&) {
+    return 0;
+  }
+  const std::string written = to_safetensors(weights);
+  if (to_safetensors(xgrad::from_safetensors(written, "b")) != written) std::abort();
+  return 0;
+}

@@ -1,0 +1,30 @@
+// Data of users. The first byte chooses the reader: CSV, TSV, JSON Lines or npy.
+#include <cstdint>
+
+#include <xgrad/autograd/check.hpp>
+#include <xgrad/data/files/arrays.hpp>
+#include <xgrad/data/files/csv.hpp>
+#include <xgrad/data/files/jsonl.hpp>
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) return 0;
+  const std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
+  try {
+    switch (data[0]) {
+      case 'c':
+        xgrad::read_csv("a.csv", bytes, {"x", "y"}, xgrad::CsvKind::csv);
+        break;
+      case 't':
+        xgrad::read_csv("a.tsv", bytes, {"x", "y"}, xgrad::CsvKind::tsv);
+        break;
+      case 'j':
+        xgrad::read_jsonl("a.jsonl", bytes, {"x", "y"});
+        break;
+      case 'n':
+        xgrad::read_npy("a.npy", bytes);
+        break;
+    }
+  } catch (const xgrad::DataError&) {
+  }
+  return 0;
+}
