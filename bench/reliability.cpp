@@ -1,0 +1,95 @@
+// What reliability costs, of the configs named: the share of a step that looks for numbers which
+// are not finite, and the share of a run that saves, at the config's own interval.
+//
+//   build/release/bench/reliability configs/reverse.toml configs/fashion_mnist.toml
+#include <stdlib.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <functional>
+
+#include <xgrad/autograd/check.hpp>
+#include <xgrad/optim/clip.hpp>
+#include <xgrad/train/manifest.hpp>
+#include <xgrad/train/publish.hpp>
+#include <xgrad/train/trainer.hpp>
+
+namespace {
+
+using namespace xgrad;
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+/// The seconds of so many runs, the shortest first.
+std::vector<double> timed(int runs, const std::function<void()>& work) {
+  std::vector<double> seconds;
+  for (int i = 0; i < runs; ++i) {
+    const Clock::time_point start = Clock::now();
+    work();
+    seconds.push_back(std::chrono::duration<double>(Clock::now() - start).count());
+  }
+  std::sort(seconds.begin(), seconds.end());
+  return seconds;
+}
+
+/// Here, and not on what may be a file system in memory.
+struct Folder {
+  Folder() {
+    char name[] = "./reliability-XXXXXX";
+    check<IoError>(::mkdtemp(name) != nullptr, "cannot make a directory here");
+    path = name;
+  }
+  ~Folder() { fs::remove_all(path); }
+  Folder(const Folder&) = delete;
+  std::string path;
+};
+
+std::uint64_t interval(const TrainConfig& train, std::uint64_t total) {
+  if (train.save_every > 0) return train.save_every;
+  if (train.evaluate_every > 0) return train.evaluate_every;
+  if (train.epochs > 0) return total / train.epochs;
+  return std::max<std::uint64_t>(1, total / 10);
+}
+
+/// What a run does at a checkpoint.
+void save(const std::string& folder, Checkpoint checkpoint, std::uint64_t step, std::size_t keep) {
+  checkpoint.step = step;
+  const std::string name = checkpoint_name(step), bytes = to_hdf5(checkpoint);
+  std::FILE* manifest = std::fopen((folder + "/" + kManifest).c_str(), "ae");
+  std::fprintf(manifest, "%s\n", manifest_line(name, bytes).c_str());
+  std::fclose(manifest);
+  publish(folder, name, bytes);
+  prune(folder, keep, 0);
+}
+
+void measure(const std::string& path) {
+  const Config config = load_config(path, {"train.precision=float"});
+  Trainer<float> trainer(config);
+  for (int i = 0; i < 5; ++i) trainer.train_step();  // warm
+  const double step = timed(40, [&] { trainer.train_step(); }).front();
+  const auto guards = timed(101, [&] {
+    check<NumericError>(first_not_finite(trainer.parameters()) == nullptr, "a fault");
+  });
+  const Folder folder;
+  std::uint64_t saved = 0;
+  const auto saves =
+      timed(15, [&] { save(folder.path, trainer.capture(), ++saved, config.train.keep); });
+  // Of steps the shortest, of saves the middle: how long they take depends on the disk.
+  const double guard = guards[guards.size() / 2], saving = saves[saves.size() / 2];
+  const std::uint64_t every = interval(config.train, trainer.total_steps());
+  std::printf("%-32s step %9.3f ms   guards %6.3f %%   save %8.2f ms, every %llu steps: %6.3f %%\n",
+              path.c_str(), 1e3 * step, 100 * guard / (step + guard), 1e3 * saving,
+              (unsigned long long)every, 100 * saving / (saving + double(every) * step));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  for (int i = 1; i < argc; ++i) measure(argv[i]);
+  return argc > 1 ? 0 : 2;
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "%s\n", error.what());
+  return 1;
+}
