@@ -72,6 +72,9 @@ class Sweep(CommandTest):
             run = f"runs/sweep-small/optim.lr={lr},model.layers={layers}"
             last = [row for row in self.rows(run) if row["split"] == "validation"][-1]
             self.assertEqual(loss, f"{last['loss']:.4f}")
+        page = (self.folder / "runs/sweep-small/report.html").read_text()
+        for run in self.runs():
+            self.assertIn(run, page)
         before = {path: path.stat().st_mtime_ns for path in self.folder.glob("runs/*/*/metrics.jsonl")}
         again = self.xgrad("sweep", "small.toml", *over)
         self.assertIn("0 of them to train", again.stderr)

@@ -118,6 +118,8 @@ class Blocks(unittest.TestCase):
 
         for name in sorted(set(re.findall(r"\bruns/([\w-]+)", "".join(texts)))):  # the page takes them for granted
             run(f"xgrad train configs/reverse.toml train.steps=20 run.dir=runs/{name} -q")
+        if "weights.npz" in "".join(texts):
+            run("xgrad export runs/reverse --to npz --out weights.npz")
         for text in texts:
             for line in text.splitlines():
                 if not BUILDS.match(line):

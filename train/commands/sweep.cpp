@@ -14,6 +14,7 @@
 #include <xgrad/train/commands/sweep_plan.hpp>
 #include <xgrad/train/config_parse.hpp>
 #include <xgrad/train/report/record.hpp>
+#include <xgrad/train/report/report.hpp>
 #include <xgrad/train/results.hpp>
 #include <xgrad/train/text_table.hpp>
 
@@ -75,6 +76,7 @@ class Sweep {
       std::fflush(stdout);
       if (part < 1) trials_.resize((trials_.size() + 1) / 2);
     }
+    report();
     return good;
   }
 
@@ -186,6 +188,20 @@ class Sweep {
             ? fmt::format("mean of {} seeds ± 95 % interval\n", seeds_.values.size())
             : "";
     return text_table(rows) + what;
+  }
+
+  // A page of the best runs side by side; more could not be told apart.
+  void report() const {
+    constexpr std::size_t kMost = 8;
+    std::vector<std::string> best;
+    for (const Trial& trial : trials_) {
+      for (const std::string& run : trial.runs) {
+        if (best.size() < kMost && fs::exists(run + "/config.toml")) best.push_back(run);
+      }
+    }
+    if (best.empty()) return;
+    xgrad::write_report(out_, "report.html", best);
+    fmt::print(stderr, "{}/report.html shows the best\n", out_);
   }
 
   // What the metrics name after the loss.
