@@ -32,8 +32,8 @@ class Residual {
   /// Makes its norms below `scope`: norm1 for number 1.
   Residual(const Scope<T>& scope, int number, const ResidualOptions& options);
 
-  /// x (B, N, D) -> (B, N, D), by what `sublayer` makes of x or of its norm. The mask (B, N) is that
-  /// of the norms; null: every place holds a token.
+  /// x (B, N, D) -> (B, N, D), by what `sublayer` makes of x or of its norm. The mask (B, N) is
+  /// that of the norms; null: every place holds a token.
   template <class Sublayer>
   Variable<T> operator()(const Variable<T>& x, const std::shared_ptr<const Mask>& mask,
                          const Context& context, const Sublayer& sublayer) const {

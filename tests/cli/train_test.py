@@ -98,7 +98,8 @@ class Train(CommandTest):
 
     def test_a_save_on_request(self):
         process = self.start("train", "small.toml", "train.steps=100000", "train.save_every=100000", "run.dir=a")
-        while not (self.folder / "a/metrics.jsonl").exists():
+        rows = self.folder / "a/metrics.jsonl"
+        while not rows.exists() or not rows.read_bytes():
             self.assertIsNone(process.poll())
         process.send_signal(signal.SIGUSR1)
         self.wait_for_checkpoint(process, "a")

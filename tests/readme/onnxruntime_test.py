@@ -16,7 +16,8 @@ class Guide(CommandTest):
     def test_the_program_of_the_page(self):
         self.xgrad("train", "small.toml", "task.length=16", "task.symbols=10", "train.steps=5", "run.dir=run", "-q")
         self.xgrad("export", "run", "--to", "onnx", "--out", "reverse.onnx")
-        block, = (text.split("```")[0] for text in PAGE.read_text().split("```python\n")[1:] if "onnxruntime" in text.split("```")[0])
+        blocks = (text.split("```")[0] for text in PAGE.read_text().split("```python\n")[1:])
+        block, = (text for text in blocks if '"reverse.onnx"' in text)
         os.chdir(self.folder)
         names = {}
         exec(compile(block, str(PAGE), "exec"), names)
