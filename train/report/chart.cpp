@@ -77,9 +77,11 @@ std::string axes(const Axis& x, const Axis& y) {
         kLeft, kWidth - kRight, y(value), y(value), kLeft - 5, y(value) + 4, value);
   }
   for (double value : x.ticks(4)) {
+    const bool last =
+        x(value) > kWidth - kRight - 15;  // would be cut off if it stood in the middle
     text += fmt::format(
-        "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>\n", x(value),
-        kHeight - kBottom + 18,
+        "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>\n",
+        last ? kWidth - 1.0 : x(value), kHeight - kBottom + 18, last ? "end" : "middle",
         value >= 10000 ? fmt::format("{:.4g}k", value / 1000) : fmt::format("{:.4g}", value));
   }
   return text;

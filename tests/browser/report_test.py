@@ -1,0 +1,87 @@
+"""report.html in headless Chromium: no complaint, no request, nothing cut off, on a phone and a desk, in light and dark,
+on paper, with and without JavaScript.
+
+    XGRAD=build/release/xgrad PYTHONPATH=tests/cli python3 tests/browser/report_test.py
+
+With PICTURES=FOLDER it also takes a picture of each page.
+"""
+
+import os
+import pathlib
+import sys
+
+os.environ["XGRAD"] = os.path.abspath(os.environ["XGRAD"])
+
+import chromium  # noqa: E402
+from command import CommandTest, unittest  # noqa: E402
+
+PICTURES = os.environ.get("PICTURES")
+# The widest part of the page, what is wider than its box without a way to scroll, and labels cut off in charts.
+WIDTHS = "[document.documentElement.scrollWidth, document.documentElement.clientWidth]"
+CUT_OFF = """[...document.querySelectorAll('body *')].filter(e => e.getBoundingClientRect().right > innerWidth + 1
+  && !e.closest('.wide, pre, svg')).map(e => e.outerHTML.slice(0, 80))"""
+CUT_LABELS = """[...document.querySelectorAll('svg text')].filter(e => e.getBoundingClientRect().right >
+  e.ownerSVGElement.getBoundingClientRect().right + 1).map(e => e.textContent)"""
+
+
+class Report(CommandTest):
+    def look(self, page, name, says):
+        """Opens a page in every way; `says` is text that it must show."""
+        with chromium.Chromium() as browser:
+            for size, dark, script in (("PHONE", False, True), ("PHONE", True, False), ("DESKTOP", False, False),
+                                       ("DESKTOP", True, True)):
+                with self.subTest(name, size=size, dark=dark, script=script):
+                    address = f"file://{page}"
+                    browser.open(address, getattr(chromium, size), dark, script)
+                    self.assertEqual(browser.complaints, [])
+                    self.assertEqual(browser.requests, [address])
+                    widest, width = browser.evaluate(WIDTHS)
+                    self.assertLessEqual(widest, width)
+                    self.assertEqual(browser.evaluate(CUT_OFF), [])
+                    self.assertEqual(browser.evaluate(CUT_LABELS), [])
+                    self.assertIn(says, browser.evaluate("document.body.innerText"))
+                    ink, paper = browser.evaluate("[getComputedStyle(document.body).color, "
+                                                  "getComputedStyle(document.body).backgroundColor]")
+                    self.assertEqual(brightness(ink) > brightness(paper), dark)
+                    if PICTURES:
+                        browser.picture(pathlib.Path(PICTURES, f"{name}-{size.lower()}{'-dark' * dark}.png"), whole=True)
+            self.assertTrue(browser.printed().startswith(b"%PDF"))
+
+    def page(self, run, *words, exit_code=0):
+        self.xgrad("train", "small.toml", f"run.dir={run}", "-q", *words, exit_code=exit_code)
+        return self.folder / run / "report.html"
+
+    def test_a_finished_run(self):
+        self.look(self.page("run"), "finished", "finished")
+
+    def test_runs_side_by_side(self):
+        names = [f"run-{i}-with-quite-a-long-name" for i in range(5)]
+        for i, name in enumerate(names):
+            self.page(name, f"train.seed={i + 1}", "train.steps=30")
+        self.xgrad("report", *names, "--out", "all.html")
+        self.look(self.folder / "all.html", "several", names[-1])
+
+    def test_a_failed_run(self):
+        page = self.page("run", "optim.lr=1e30", "optim.name=sgd", "train.clip=0", exit_code=5)
+        self.look(page, "failed", "failed after step")
+
+    def test_a_page_that_is_wrong_is_found(self):
+        """The test itself: an error, a request and something too wide are all seen."""
+        page = self.write("bad.html", "<body><script>console.error('no')</script><img src='http://127.0.0.1:9/x.png'>"
+                                      "<p style='width: 3000px'>wide</p>")
+        with chromium.Chromium() as browser:
+            browser.open(f"file://{page}", chromium.PHONE)
+            self.assertIn("no", browser.complaints)
+            self.assertIn("http://127.0.0.1:9/x.png", browser.requests)
+            self.assertEqual(len(browser.evaluate(CUT_OFF)), 1)
+
+
+def brightness(colour):
+    return sum(int(part) for part in colour.strip("rgba()").split(",")[:3])
+
+
+if __name__ == "__main__":
+    if chromium.PROGRAM is None:
+        print("Skipped: Chromium is not installed (apt-get install chromium)")
+        sys.exit(0)
+    unittest.main()
