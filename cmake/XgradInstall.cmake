@@ -49,6 +49,11 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/xgradConfigVersion.cmake 
 install(FILES ${PROJECT_BINARY_DIR}/xgradConfig.cmake ${PROJECT_BINARY_DIR}/xgradConfigVersion.cmake
   DESTINATION ${cmake_directory} COMPONENT development)
 
+# A shared library knows what it needs, and its users need not have the headers of that.
+if(library_type STREQUAL "STATIC_LIBRARY")
+  string(CONCAT pc_private "Requires.private: tbb hdf5-serial libcrypto fmt zlib libzip protobuf libisal\n"
+    "Libs.private: -ltbbmalloc -lopenblas -lonnx -lonnx_proto\n")
+endif()
 file(RELATIVE_PATH pc_to_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 configure_file(cmake/xgrad.pc.in ${PROJECT_BINARY_DIR}/xgrad.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/xgrad.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
