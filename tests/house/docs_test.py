@@ -1,4 +1,4 @@
-"""Every file that the documentation names is there."""
+"""Every file that the documentation names is there, and the results of every config."""
 
 import pathlib
 import re
@@ -22,6 +22,12 @@ def missing(root):
                 yield page.name, path
 
 
+def without_results(root):
+    """Names of the configs that have no row in the page of results, and of rows without a config."""
+    configs = {path.stem for path in root.glob("configs/*.toml")}
+    return configs ^ set(re.findall(r"^\| (\w+) \| ", (root / "docs" / "results.md").read_text(), re.MULTILINE)) - {"config"}
+
+
 class Docs(unittest.TestCase):
     def test_every_named_file_exists(self):
         self.assertEqual(list(missing(ROOT)), [])
@@ -32,6 +38,17 @@ class Docs(unittest.TestCase):
             (root / "README.md").write_text("`train/gone.cpp` and `layers/foo.{hpp,cpp}` and `train/`")
             (root / "train").mkdir()
             self.assertEqual(list(missing(root)), [("README.md", "train/gone.cpp")])
+
+    def test_every_config_has_its_results(self):
+        self.assertEqual(without_results(ROOT), set())
+
+    def test_finds_a_config_without_results_and_results_without_a_config(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            for name in ("docs/results.md", "configs/a.toml", "configs/b.toml"):
+                (root / name).parent.mkdir(exist_ok=True)
+                (root / name).write_text("| config | loss |\n|---|---|\n| a | 1 |\n| c | 1 |\n")
+            self.assertEqual(without_results(root), {"b", "c"})
 
 
 if __name__ == "__main__":
