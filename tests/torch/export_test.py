@@ -1,11 +1,9 @@
 """Weights go to PyTorch and come back, by safetensors and HDF5, and the model stays the same: export_test.py XGRAD."""
 
 import pathlib
-import random
-import subprocess
-import sys
-import tempfile
-import unittest
+
+from harness import TorchTest, h5py, main, torch
+from model import Model
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CONFIG = """
@@ -35,31 +33,7 @@ def functions_of_the_guide():
     return names["read_safetensors"], names["write_safetensors"]
 
 
-class Export(unittest.TestCase):
-    def setUp(self):
-        temporary = tempfile.TemporaryDirectory()
-        self.addCleanup(temporary.cleanup)
-        self.folder = pathlib.Path(temporary.name)
-        self.rows = [[random.randrange(10) for _ in range(6)] for _ in range(20)]
-
-    def xgrad(self, *words, text="", exit_code=0):
-        run = subprocess.run([XGRAD, *words], input=text, capture_output=True, text=True, cwd=self.folder)
-        self.assertEqual(run.returncode, exit_code, run.stderr)
-        return run
-
-    def logits(self, run):
-        text = "".join(" ".join(map(str, row)) + "\n" for row in self.rows)
-        lines = self.xgrad("predict", "--logits", run, text=text).stdout.splitlines()
-        return torch.tensor([[float(number) for number in line.split()] for line in lines], dtype=torch.float64)
-
-    def check_close(self, run, model, tolerance):
-        with torch.no_grad():
-            expected = model(torch.tensor(self.rows)).flatten(1).double()
-        found = self.logits(run)
-        self.assertEqual(found.shape, expected.shape)
-        self.assertLess(float((found - expected).abs().max()), tolerance)
-        self.assertGreater(float(expected.std()), 0.01)  # not equal for being zero
-
+class Export(TorchTest):
     def model(self, bias):
         model = Model(width=16, heads=2, layers=2, feedforward=24, classes=10, vocabulary=10, length=6)
         if bias:
@@ -117,14 +91,4 @@ class Export(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    XGRAD = str(pathlib.Path(sys.argv.pop()).resolve())
-    try:
-        import h5py
-        import torch
-    except ImportError:
-        print("Skipped: PyTorch or h5py is not installed (apt-get install python3-torch python3-h5py)")
-        sys.exit(0)
-    from model import Model
-    torch.manual_seed(1)
-    random.seed(1)
-    unittest.main()
+    main()

@@ -1,11 +1,7 @@
 """A model that xgrad trained is the same model in PyTorch: live_test.py XGRAD."""
 
-import pathlib
-import random
-import subprocess
-import sys
-import tempfile
-import unittest
+from harness import TorchTest, h5py, main, torch
+from model import Model
 
 CONFIG = """
 [task]
@@ -24,21 +20,11 @@ batch = 8
 """
 
 
-class Live(unittest.TestCase):
-    def setUp(self):
-        temporary = tempfile.TemporaryDirectory()
-        self.addCleanup(temporary.cleanup)
-        self.directory = pathlib.Path(temporary.name)
-
-    def xgrad(self, *words, text=""):
-        run = subprocess.run([XGRAD, *words], input=text, capture_output=True, text=True, cwd=self.directory)
-        self.assertEqual(run.returncode, 0, run.stderr)
-        return run.stdout
-
+class Live(TorchTest):
     def check(self, norm, activation):
-        (self.directory / "config.toml").write_text(CONFIG.format(norm=norm, activation=activation))
+        (self.folder / "config.toml").write_text(CONFIG.format(norm=norm, activation=activation))
         self.xgrad("train", "config.toml", "run.dir=run", "--quiet")
-        checkpoint = sorted((self.directory / "run" / "checkpoints").glob("*.h5"))[-1]
+        checkpoint = sorted((self.folder / "run" / "checkpoints").glob("*.h5"))[-1]
 
         # How docs/checkpoint-format.md tells users to read one.
         with h5py.File(checkpoint) as f:
@@ -50,14 +36,7 @@ class Live(unittest.TestCase):
         model = Model(width=width, heads=2, layers=2, feedforward=24, classes=weights["head.bias"].shape[0], norm=norm,
                       activation=activation, vocabulary=vocabulary, length=length)
         self.assertEqual(str(model.load_state_dict(weights)), "<All keys matched successfully>")
-
-        rows = [[random.randrange(vocabulary) for _ in range(length)] for _ in range(20)]
-        lines = self.xgrad("predict", "--logits", "run", text="".join(" ".join(map(str, row)) + "\n" for row in rows))
-        logits = torch.tensor([[float(number) for number in line.split()] for line in lines.splitlines()])
-        expected = model(torch.tensor(rows)).flatten(1)
-        self.assertEqual(logits.shape, expected.shape)
-        self.assertLess(float((logits - expected).abs().max()), 1e-5)
-        self.assertGreater(float(expected.std()), 0.01)  # not equal for being zero
+        self.check_close("run", model, 1e-5)
 
     def test_pre_norm(self):
         self.check("pre", "gelu")
@@ -67,14 +46,4 @@ class Live(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    XGRAD = str(pathlib.Path(sys.argv.pop()).resolve())
-    try:
-        import h5py
-        import torch
-    except ImportError:
-        print("Skipped: PyTorch or h5py is not installed (apt-get install python3-torch python3-h5py)")
-        sys.exit(0)
-    from model import Model
-    torch.manual_seed(1)
-    random.seed(1)
-    unittest.main()
+    main()

@@ -1,0 +1,51 @@
+"""What those tests share that hold the command's models to PyTorch's: NAME_test.py XGRAD."""
+
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+import unittest
+
+try:
+    import h5py  # noqa: F401, for the tests
+    import numpy  # noqa: F401, for the tests
+    import torch
+except ImportError:
+    print("Skipped: PyTorch or h5py is not installed (apt-get install python3-torch python3-h5py)")
+    sys.exit(0)
+
+
+class TorchTest(unittest.TestCase):
+    def setUp(self):
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.folder = pathlib.Path(temporary.name)
+        self.rows = [[random.randrange(10) for _ in range(6)] for _ in range(20)]
+
+    def xgrad(self, *words, text="", exit_code=0):
+        run = subprocess.run([XGRAD, *words], input=text, capture_output=True, text=True, cwd=self.folder)
+        self.assertEqual(run.returncode, exit_code, run.stdout + run.stderr)
+        return run
+
+    def logits(self, source):
+        text = "".join(" ".join(map(str, row)) + "\n" for row in self.rows)
+        lines = self.xgrad("predict", "--logits", source, text=text).stdout.splitlines()
+        return torch.tensor([[float(number) for number in line.split()] for line in lines], dtype=torch.float64)
+
+    def check_close(self, source, model, tolerance, spread=0.01):
+        """The logits of a run or checkpoint are the model's, which are not equal for being zero."""
+        with torch.no_grad():
+            expected = model(torch.tensor(self.rows)).flatten(1).double()
+        found = self.logits(source)
+        self.assertEqual(found.shape, expected.shape)
+        self.assertLess(float((found - expected).abs().max()), tolerance)
+        self.assertGreater(float(expected.std()), spread)
+
+
+def main():
+    global XGRAD
+    XGRAD = str(pathlib.Path(sys.argv.pop()).resolve())
+    torch.manual_seed(1)
+    random.seed(1)
+    unittest.main()
