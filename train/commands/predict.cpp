@@ -1,8 +1,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
-#include <map>
+#include <iterator>
 #include <optional>
 
 #include <xgrad/autograd/check.hpp>
@@ -14,20 +15,29 @@ namespace xgrad::commands {
 
 namespace {
 
-using Format = std::string (*)(const Prediction&);
-const std::map<std::string, Format> kFormats = {
+struct Format {
+  const char* name;
+  std::string (*write)(const Prediction&);
+};
+const Format kFormats[] = {
     {"text", prediction_text}, {"tsv", prediction_tsv}, {"jsonl", prediction_json}};
 
 }  // namespace
 
 std::vector<std::string> prediction_formats() {
-  return {"text", "tsv", "jsonl"};
+  std::vector<std::string> names;
+  for (const Format& format : kFormats) names.emplace_back(format.name);
+  return names;
 }
 
 int predict(const PredictArguments& arguments) {
   constexpr std::size_t kMostLines = 64;
   const Predictor predictor(arguments.run);
-  const Format format = arguments.logits ? logits_text : kFormats.at(arguments.format);
+  const auto format = std::find_if(std::begin(kFormats), std::end(kFormats),
+                                   [&](const Format& f) { return arguments.format == f.name; });
+  xgrad::check<ConfigError>(format != std::end(kFormats), "there is no format ", arguments.format,
+                            " of predictions");
+  const auto write = arguments.logits ? logits_text : format->write;
   ReadyLines input(STDIN_FILENO);
   std::size_t number = 0;
   std::optional<DataError> bad;
@@ -42,7 +52,7 @@ int predict(const PredictArguments& arguments) {
         break;
       }
     }
-    for (const Prediction& answer : predictor(examples)) fmt::print("{}\n", format(answer));
+    for (const Prediction& answer : predictor(examples)) fmt::print("{}\n", write(answer));
     if (std::fflush(stdout) != 0) throw IoError("cannot write to standard output");
     if (bad) throw *bad;
   }
