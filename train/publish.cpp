@@ -130,8 +130,8 @@ int rename_new(int directory, const char* from, const char* to) {
 }
 
 /// Some filesystems cannot sync a directory, and say so by EINVAL.
-void sync_directory(int directory, const std::string& path) {
-  const int result = uninterrupted([&] { return ::fsync(directory); });
+void sync_descriptor(int descriptor, const std::string& path) {
+  const int result = uninterrupted([&] { return ::fsync(descriptor); });
   if (result == -1 && errno != EINVAL) fail_io(path, "cannot sync");
 }
 
@@ -160,13 +160,13 @@ void publish(const std::string& directory, const std::string& name, std::string_
   if (rename_new(folder, temporary.c_str(), name.c_str()) == -1) fail_io(path, "cannot publish");
   guard.renamed();
   Temporary unsynced(folder, name);
-  sync_directory(folder, path);
+  sync_descriptor(folder, path);
   unsynced.renamed();
 }
 
 void sync(const std::string& path) {
   const Descriptor file(AT_FDCWD, path, O_RDONLY, path, "cannot open");
-  sync_directory(file, path);
+  sync_descriptor(file, path);
 }
 
 std::vector<std::string> sweep_temporaries(const std::string& directory) {

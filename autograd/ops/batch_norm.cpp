@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/ops.hpp>
