@@ -21,6 +21,9 @@ struct LoaderOptions {
   std::size_t batch = 64;  ///< examples of a batch
   std::uint64_t seed = 1;  ///< of the order
   bool shuffle = false;    ///< each epoch in a random order of its own; else by number
+  /// When shuffled: among the examples of so many batches those of similar length go together, so
+  /// that little is padded; the batches of an epoch then come in a random order of their own.
+  std::size_t bucket = 1;
 };
 
 /// Gives every example once an epoch, batch by batch, epoch after epoch. No batch crosses the end
@@ -44,6 +47,7 @@ class Loader {
  private:
   std::size_t example_at(std::uint64_t position) const;
   void order_epoch();
+  void sort_by_length();
 
   const Dataset* dataset_;
   TaskShape shape_;

@@ -81,6 +81,7 @@ struct TrainConfig {
   std::uint64_t steps = 0;        ///< exactly one of steps and epochs is given
   std::uint64_t epochs = 0;       ///< passes over the training split
   std::size_t batch = 64;         ///< examples of a micro-batch
+  std::size_t bucket = 1;         ///< micro-batches that share their examples by length
   std::size_t accumulate = 1;     ///< micro-batches a step; a step sees batch * accumulate examples
   double clip = 1.0;              ///< global gradient norm; 0: none
   std::string loss = "auto";      ///< by the task's targets, or cross_entropy ... huber

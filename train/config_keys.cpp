@@ -266,6 +266,10 @@ Keys train_keys() {
       key("epochs", &T::epochs, "Length of the run, in passes over the training data.",
           between(0, kMany)),
       key("batch", &T::batch, "Examples of a micro-batch.", between(1, 1048576)),
+      key("bucket", &T::bucket,
+          "Micro-batches among which examples of similar length go together, so that little is "
+          "padded; 1: none.",
+          between(1, 1048576)),
       key("accumulate", &T::accumulate, "Micro-batches of a step.", between(1, 1048576)),
       key("clip", &T::clip, "Largest global norm of the gradient; 0: no clipping.", at_least(0)),
       key("loss", &T::loss,

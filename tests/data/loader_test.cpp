@@ -77,9 +77,47 @@ TEST(Loader, EveryEpochIsAnotherPermutation) {
   EXPECT_NE(numbers(other.next()), epochs[0]) << "another seed, another order";
 }
 
-TEST(Loader, GoesOnFromAnyStateWithTheSameBatches) {
+/// Tokens of padding in an epoch.
+std::size_t padding(const Dataset& dataset, const LoaderOptions& options) {
+  Loader loader(dataset, kShape, options);
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < loader.batches_per_epoch(); ++i) {
+    const Batch batch = loader.next();
+    if (batch.mask) count += std::size_t(std::count(batch.mask->begin(), batch.mask->end(), 0));
+  }
+  return count;
+}
+
+TEST(Loader, BucketsGiveEveryExampleOnceWithLittlePadding) {
+  const Numbered dataset(1003);
+  const LoaderOptions options = {.batch = 10, .seed = 3, .shuffle = true, .bucket = 20};
+  Loader loader(dataset, kShape, options);
+  std::vector<std::vector<std::int32_t>> epochs(2);
+  std::vector<std::size_t> longest;
+  for (auto& epoch : epochs) {
+    for (std::size_t i = 0; i < loader.batches_per_epoch(); ++i) {
+      const Batch batch = loader.next();
+      EXPECT_EQ(batch.size, i == 100 ? 3 : 10) << "the smaller batch is the last";
+      longest.push_back(batch.ids.shape()[1]);
+      for (std::int32_t number : numbers(batch)) epoch.push_back(number);
+    }
+  }
+  EXPECT_NE(epochs[0], epochs[1]);
+  for (auto& epoch : epochs) {
+    std::sort(epoch.begin(), epoch.end());
+    for (std::size_t i = 0; i < epoch.size(); ++i) EXPECT_EQ(epoch[i], std::int32_t(i));
+  }
+  EXPECT_FALSE(std::is_sorted(longest.begin(), longest.begin() + 20)) << "batches are shuffled";
+  EXPECT_LT(5 * padding(dataset, options),
+            padding(dataset, {.batch = 10, .seed = 3, .shuffle = true}));
+}
+
+class LoaderStates : public testing::TestWithParam<std::size_t> {};
+INSTANTIATE_TEST_SUITE_P(Buckets, LoaderStates, testing::Values(1, 2));
+
+TEST_P(LoaderStates, GoesOnFromAnyStateWithTheSameBatches) {
   const Numbered dataset(23);
-  const LoaderOptions options = {.batch = 5, .seed = 9, .shuffle = true};
+  const LoaderOptions options = {.batch = 5, .seed = 9, .shuffle = true, .bucket = GetParam()};
   Loader straight(dataset, kShape, options);
   std::vector<LoaderState> states;
   std::vector<Batch> batches;
