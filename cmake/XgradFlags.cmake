@@ -17,3 +17,12 @@ endif()
 if(XGRAD_WARNINGS_AS_ERRORS)
   target_compile_options(xgrad_flags INTERFACE -Werror)
 endif()
+
+# Kernels are fast where the rest is small, and use whole vectors of 64 bytes where the processor has them: GCC
+# halves them for many processors, which cost layer norm 2.7 times its time.
+function(xgrad_kernels target)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:MinSizeRel>:-O3>)
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+    target_compile_options(${target} PRIVATE -mprefer-vector-width=512)
+  endif()
+endfunction()
