@@ -91,6 +91,13 @@ std::size_t padded(std::size_t keys) {
   return (keys + kLanes<T> - 1) / kLanes<T> * kLanes<T>;
 }
 
+// Between rows of scores: whole cache lines, but not pages, whose first lines all compete for the
+// same few places of the cache.
+constexpr std::size_t stride_of(std::size_t keys) {
+  const std::size_t lines = (std::max<std::size_t>(1, keys) + 15) / 16;
+  return 16 * (lines % 64 == 0 ? lines + 1 : lines);
+}
+
 // Writes `value` behind the keys of every row, up to whole lanes: loops over them have no
 // remainder.
 template <class T>
@@ -107,7 +114,7 @@ AttentionKernel<T>::AttentionKernel(const Attention& options, const AttentionSiz
     : options_(options),
       sizes_(sizes),
       scale_(T(options.scale ? *options.scale : 1 / std::sqrt(double(key_width)))),
-      stride_((std::max<std::size_t>(1, sizes.keys) + 15) / 16 * 16),
+      stride_(stride_of(sizes.keys)),
       keys_(sizes.batch, sizes.keys),
       gaps_(sizes.batch, 0) {
   block_rows_ = std::min(std::max(kBlockElements / stride_, kMinRows),
@@ -130,11 +137,12 @@ void AttentionKernel<T>::for_each_block(std::size_t width, bool backward, const 
   const std::size_t a_head =
       std::max<std::size_t>(1, (sizes_.queries + block_rows_ - 1) / block_rows_);
   const std::size_t work = block_rows_ * sizes_.keys * width, size = block_rows_ * stride_;
+  const Shape room{(backward ? 2 : 1) * size + chunk_rows_ * stride_};
   std::size_t grain = std::max<std::size_t>(1, kTaskWork / std::max<std::size_t>(1, work));
   if (backward) grain = (grain + a_head - 1) / a_head * a_head;
   parallel_for(sizes_.batch * options_.heads * a_head, grain,
                [&](std::size_t begin, std::size_t end) {
-                 Tensor<T> memory = empty<T>({(backward ? 2 : 1) * size + chunk_rows_ * stride_});
+                 Tensor<T> memory = empty<T>(room);
                  T* const factors = memory.data() + size;
                  const Scratch scratch{memory.data(), factors,
                                        backward ? factors + chunk_rows_ * stride_ : nullptr};
@@ -152,12 +160,43 @@ typename AttentionKernel<T>::Block AttentionKernel<T>::block(std::size_t head,
   return {b, head % options_.heads, begin, rows, keys};
 }
 
+// The heads of x transposed, (batch, heads, width, stride_), where more than one block of queries
+// multiplies by them: else each would pack its own.
+template <class T>
+Tensor<T> AttentionKernel<T>::transposed(const Tokens<const T>& x) const {
+  if (sizes_.queries <= block_rows_) return empty<T>({0});
+  Tensor<T> out = empty<T>({sizes_.batch, options_.heads, x.width, stride_});
+  parallel_for(sizes_.batch * options_.heads, 1, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const T* from = x.head(i / options_.heads, i % options_.heads);
+      T* to = out.data() + i * x.width * stride_;
+      for (std::size_t key = 0; key < sizes_.keys; ++key, from += x.row) {
+        for (std::size_t c = 0; c < x.width; ++c) to[c * stride_ + key] = from[c];
+      }
+    }
+  });
+  return out;
+}
+
+// scores = factor X K^T for the block's rows of X, `row` apart; the same bits either way.
+template <class T>
+void AttentionKernel<T>::multiply_by_keys(const T* x, std::size_t row, const Tokens<const T>& keys,
+                                          const Tensor<T>& transposed, T factor, const Block& at,
+                                          T* scores) const {
+  const MatrixView<T> k =
+      transposed.size() == 0
+          ? view(keys.head(at.b, at.h), keys.row, Transpose::yes)
+          : view(transposed.data() + (at.b * options_.heads + at.h) * keys.width * stride_,
+                 stride_);
+  gemm(at.rows, at.keys, keys.width, factor, view(x + at.begin * row, row), k, T(0), scores,
+       stride_);
+}
+
 // s = scale Q K^T + bias, -inf where the key is hidden.
 template <class T>
-void AttentionKernel<T>::compute_scores(const AttentionInputs<T>& in, const Block& at, T* s) const {
-  gemm(at.rows, at.keys, in.q.width, scale_,
-       view(in.q.head(at.b, at.h) + at.begin * in.q.row, in.q.row),
-       view(in.k.head(at.b, at.h), in.k.row, Transpose::yes), T(0), s, stride_);
+void AttentionKernel<T>::compute_scores(const AttentionInputs<T>& in, const Tensor<T>& transposed_k,
+                                        const Block& at, T* s) const {
+  multiply_by_keys(in.q.head(at.b, at.h), in.q.row, in.k, transposed_k, scale_, at, s);
   pad_rows(s, at.rows, stride_, at.keys, kHidden<T>);
   if (in.bias.data) add_bias(in.bias, at.b, at.h, at.begin, at.rows, at.keys, s, stride_);
   hide_keys(at, s);
@@ -199,20 +238,22 @@ std::size_t AttentionKernel<T>::first_normaliser(const Block& at) const {
 template <class T>
 void AttentionKernel<T>::forward(const AttentionInputs<T>& in, const Tokens<T>& y) {
   normalisers_ = empty<T>({sizes_.batch, options_.heads, sizes_.queries, 2});
+  const Tensor<T> k = transposed(in.k);
   for_each_block(in.q.width + in.v.width, false, [&](const Block& at, const Scratch& scratch) {
-    forward_block(in, at, y, scratch);
+    forward_block(in, k, at, y, scratch);
   });
 }
 
 template <class T>
-void AttentionKernel<T>::forward_block(const AttentionInputs<T>& in, const Block& at,
-                                       const Tokens<T>& y, const Scratch& scratch) {
+void AttentionKernel<T>::forward_block(const AttentionInputs<T>& in, const Tensor<T>& transposed_k,
+                                       const Block& at, const Tokens<T>& y,
+                                       const Scratch& scratch) {
   T* out = y.head(at.b, at.h) + at.begin * y.row;
   if (at.keys == 0) {
     for (std::size_t i = 0; i < at.rows; ++i) std::fill_n(out + i * y.row, y.width, T(0));
     return;
   }
-  compute_scores(in, at, scratch.scores);
+  compute_scores(in, transposed_k, at, scratch.scores);
   T* const normalisers = normalisers_.data() + first_normaliser(at);
   const std::size_t n = padded<T>(at.keys);
   for (std::size_t i = 0; i < at.rows; ++i) {
@@ -241,6 +282,7 @@ void AttentionKernel<T>::forward_block(const AttentionInputs<T>& in, const Block
 template <class T>
 void AttentionKernel<T>::backward(const AttentionInputs<T>& in, const Tokens<const T>& y,
                                   const Tokens<const T>& dy, const AttentionGradients<T>& d) const {
+  const Tensor<T> k = transposed(in.k), v = transposed(in.v);
   for_each_block(2 * (in.q.width + in.v.width), true, [&](const Block& at, const Scratch& scratch) {
     if (at.begin == 0) {
       zero_rows(d.k, at.b, at.h, at.keys, sizes_.keys);
@@ -249,13 +291,14 @@ void AttentionKernel<T>::backward(const AttentionInputs<T>& in, const Tokens<con
     if (at.keys == 0) {
       zero_rows(d.q, at.b, at.h, at.begin, at.begin + at.rows);
     } else {
-      backward_block(in, at, y, dy, d, scratch);
+      backward_block(in, k, v, at, y, dy, d, scratch);
     }
   });
 }
 
 template <class T>
-void AttentionKernel<T>::backward_block(const AttentionInputs<T>& in, const Block& at,
+void AttentionKernel<T>::backward_block(const AttentionInputs<T>& in, const Tensor<T>& transposed_k,
+                                        const Tensor<T>& transposed_v, const Block& at,
                                         const Tokens<const T>& y, const Tokens<const T>& dy,
                                         const AttentionGradients<T>& d,
                                         const Scratch& scratch) const {
@@ -263,9 +306,8 @@ void AttentionKernel<T>::backward_block(const AttentionInputs<T>& in, const Bloc
   const T* out = y.head(at.b, at.h) + at.begin * y.row;
   const T* dout = dy.head(at.b, at.h) + at.begin * dy.row;
   T *s = scratch.scores, *ds = scratch.dscores;
-  compute_scores(in, at, s);
-  gemm(at.rows, at.keys, y.width, T(1), view(dout, dy.row),
-       view(in.v.head(at.b, at.h), in.v.row, Transpose::yes), T(0), ds, stride_);
+  compute_scores(in, transposed_k, at, s);
+  multiply_by_keys(dy.head(at.b, at.h), dy.row, in.v, transposed_v, T(1), at, ds);
   pad_rows(ds, at.rows, stride_, at.keys, T(0));
   const T* normalisers = normalisers_.data() + first_normaliser(at);
   for (std::size_t i = 0; i < at.rows; ++i) {

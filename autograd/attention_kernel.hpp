@@ -77,13 +77,18 @@ class AttentionKernel {
   template <class Body>
   void for_each_block(std::size_t width, bool backward, const Body& body) const;
   Block block(std::size_t head, std::size_t begin) const;
-  void compute_scores(const AttentionInputs<T>& in, const Block& at, T* s) const;
+  Tensor<T> transposed(const Tokens<const T>& x) const;
+  void multiply_by_keys(const T* x, std::size_t row, const Tokens<const T>& keys,
+                        const Tensor<T>& transposed, T factor, const Block& at, T* scores) const;
+  void compute_scores(const AttentionInputs<T>& in, const Tensor<T>& transposed_k, const Block& at,
+                      T* s) const;
   void hide_keys(const Block& at, T* s) const;
   const T* dropout_row(const Block& at, std::size_t row, T* buffer) const;
   std::size_t first_normaliser(const Block& at) const;
-  void forward_block(const AttentionInputs<T>& in, const Block& at, const Tokens<T>& y,
-                     const Scratch& scratch);
-  void backward_block(const AttentionInputs<T>& in, const Block& at, const Tokens<const T>& y,
+  void forward_block(const AttentionInputs<T>& in, const Tensor<T>& transposed_k, const Block& at,
+                     const Tokens<T>& y, const Scratch& scratch);
+  void backward_block(const AttentionInputs<T>& in, const Tensor<T>& transposed_k,
+                      const Tensor<T>& transposed_v, const Block& at, const Tokens<const T>& y,
                       const Tokens<const T>& dy, const AttentionGradients<T>& d,
                       const Scratch& scratch) const;
 
