@@ -15,7 +15,8 @@ namespace xgrad::detail {
 namespace {
 constexpr std::size_t kBlockElements =
     65536;                            // of a block of scores: it stays in the second-level cache
-constexpr std::size_t kMinRows = 64;  // of a block, however many keys: few rows make slow products
+constexpr std::size_t kMinRows = 72;  // of a block, however many keys: few rows make slow products
+constexpr std::size_t kPiece = 240;   // keys whose scores lie together: products with them are fast
 constexpr std::size_t kChunkElements =
     4096;  // of dropout factors: they stay in the first-level cache
 constexpr std::size_t kTaskWork = 1 << 18;  // multiplications that pay for a parallel task
@@ -36,11 +37,11 @@ void zero_rows(const GradientTokens<T>& d, std::size_t b, std::size_t h, std::si
 template <class T>
 constexpr T kHidden = -std::numeric_limits<T>::infinity();
 
-// s += bias, for the rows [begin, begin + rows) of a head.
+// s += bias, for the rows [begin, begin + rows) and the keys [first, first + keys) of a head.
 template <class T>
 void add_bias(const AttentionBias<T>& bias, std::size_t b, std::size_t h, std::size_t begin,
-              std::size_t rows, std::size_t keys, T* s, std::size_t stride) {
-  const T* in = bias.data + b * bias.sample + h * bias.head + begin * bias.row;
+              std::size_t rows, std::size_t first, std::size_t keys, T* s, std::size_t stride) {
+  const T* in = bias.data + b * bias.sample + h * bias.head + begin * bias.row + first * bias.key;
   const std::size_t step = bias.key;
   for (std::size_t i = 0; i < rows; ++i, in += bias.row, s += stride) {
 #pragma omp simd
@@ -53,32 +54,33 @@ void hide(T* s, const std::uint8_t* keep, std::size_t keys) {
   for (std::size_t j = 0; j < keys; ++j) s[j] = keep[j] ? s[j] : kHidden<T>;
 }
 
-// s: from scores to probabilities after dropout, but for the factor normaliser[1]. Where all keys
-// are hidden both are 0.
+// e^(s - largest) in the place of scores s, but times the dropout factor; returns the sum without
+// factors.
 template <class T, class Factor>
-void forward_row(T* s, std::size_t n, T* normaliser, const Factor& factor) {
-  T largest = row_max(s, n);
-  if (largest == kHidden<T>) largest = T(0);
-  const T sum = sum_terms<T>(n, [=](std::size_t j) {
+T exponentials(T* s, std::size_t n, T largest, const Factor& factor) {
+  return sum_terms<T>(n, [=](std::size_t j) {
     const T e = detail::exp(s[j] - largest);
     s[j] = e * factor(j);
     return e;
   });
-  normaliser[0] = largest;
-  normaliser[1] = sum == T(0) ? T(0) : T(1) / sum;
 }
 
-// s: from scores to probabilities after dropout. ds: from the gradients of those to the gradients
-// of the scores, p (ds - mean). Where one p is nearly 1 that difference cancels; the rounding error
-// of the mean is what the differences still have as their own mean.
+// s: from scores to probabilities. ds: from the gradients of those after dropout, d, to factor d -
+// mean. Returns the sum of p ds.
 template <class T, class Factor>
-void backward_row(T* s, T* ds, std::size_t n, const T* normaliser, T mean, const Factor& factor) {
+T differences(T* s, T* ds, std::size_t n, const T* normaliser, T mean, const Factor& factor) {
   const T largest = normaliser[0], inverse = normaliser[1];
-  const T error = sum_terms<T>(n, [=](std::size_t j) {
+  return sum_terms<T>(n, [=](std::size_t j) {
     s[j] = detail::exp(s[j] - largest) * inverse;
     ds[j] = factor(j) * ds[j] - mean;
     return s[j] * ds[j];
   });
+}
+
+// ds: from differences to the gradients of the scores. s: from probabilities to those after
+// dropout.
+template <class T, class Factor>
+void gradients(T* s, T* ds, std::size_t n, T error, const Factor& factor) {
 #pragma omp simd
   for (std::size_t j = 0; j < n; ++j) {
     ds[j] = s[j] * (ds[j] - error);
@@ -86,16 +88,23 @@ void backward_row(T* s, T* ds, std::size_t n, const T* normaliser, T mean, const
   }
 }
 
+// Calls f(factor), where factor(j) is factors[j], or 1 where there are none.
+template <class T, class F>
+auto with_factors(const T* factors, const F& f) {
+  return factors != nullptr ? f([factors](std::size_t j) { return factors[j]; })
+                            : f([](std::size_t) { return T(1); });
+}
+
 template <class T>
 std::size_t padded(std::size_t keys) {
   return (keys + kLanes<T> - 1) / kLanes<T> * kLanes<T>;
 }
 
-// Between rows of scores: whole cache lines, but not pages, whose first lines all compete for the
-// same few places of the cache.
+// Between rows of scores: whole cache lines, but not quarters of a page, whose first lines all
+// compete for the same few places of the cache.
 constexpr std::size_t stride_of(std::size_t keys) {
   const std::size_t lines = (std::max<std::size_t>(1, keys) + 15) / 16;
-  return 16 * (lines % 64 == 0 ? lines + 1 : lines);
+  return 16 * (lines % 16 == 0 ? lines + 1 : lines);
 }
 
 // Writes `value` behind the keys of every row, up to whole lanes: loops over them have no
@@ -114,17 +123,28 @@ AttentionKernel<T>::AttentionKernel(const Attention& options, const AttentionSiz
     : options_(options),
       sizes_(sizes),
       scale_(T(options.scale ? *options.scale : 1 / std::sqrt(double(key_width)))),
-      stride_(stride_of(sizes.keys)),
+      stride_(stride_of(std::min(sizes.keys, kPiece))),
       keys_(sizes.batch, sizes.keys),
       gaps_(sizes.batch, 0) {
-  block_rows_ = std::min(std::max(kBlockElements / stride_, kMinRows),
-                         std::max<std::size_t>(1, sizes.queries));
-  chunk_rows_ = std::clamp<std::size_t>(kChunkElements / stride_, 1, block_rows_);
+  const std::size_t keys = std::max<std::size_t>(1, sizes.keys);
+  block_rows_ =
+      std::min(std::max(kBlockElements / keys, kMinRows), std::max<std::size_t>(1, sizes.queries));
+  chunk_rows_ = std::clamp<std::size_t>(kChunkElements / keys, 1, block_rows_);
+  piece_size_ = block_rows_ * stride_;
   if (!options_.key_mask) return;
   for (std::size_t b = 0; b < sizes.batch; ++b) {
     const std::uint8_t* keep = options_.key_mask->data() + b * sizes.keys;
     while (keys_[b] > 0 && !keep[keys_[b] - 1]) --keys_[b];
     gaps_[b] = std::find(keep, keep + keys_[b], 0) != keep + keys_[b];
+  }
+}
+
+// Calls body(first key, keys, offset into the scores) for the pieces of a block.
+template <class T>
+template <class Body>
+void AttentionKernel<T>::for_each_piece(const Block& at, const Body& body) const {
+  for (std::size_t first = 0; first < at.keys; first += kPiece) {
+    body(first, std::min(kPiece, at.keys - first), first / kPiece * piece_size_);
   }
 }
 
@@ -136,20 +156,22 @@ void AttentionKernel<T>::for_each_block(std::size_t width, bool backward, const 
   // Blocks of a head; an empty one where there are no queries, so that its gradients are written.
   const std::size_t a_head =
       std::max<std::size_t>(1, (sizes_.queries + block_rows_ - 1) / block_rows_);
-  const std::size_t work = block_rows_ * sizes_.keys * width, size = block_rows_ * stride_;
-  const Shape room{(backward ? 2 : 1) * size + chunk_rows_ * stride_};
+  const std::size_t work = block_rows_ * sizes_.keys * width;
+  const std::size_t size =
+      std::max<std::size_t>(1, (sizes_.keys + kPiece - 1) / kPiece) * piece_size_;
+  const std::size_t factors_size = chunk_rows_ * padded<T>(sizes_.keys);
+  const Shape room{(backward ? 2 : 1) * size + factors_size};
   std::size_t grain = std::max<std::size_t>(1, kTaskWork / std::max<std::size_t>(1, work));
   if (backward) grain = (grain + a_head - 1) / a_head * a_head;
-  parallel_for(sizes_.batch * options_.heads * a_head, grain,
-               [&](std::size_t begin, std::size_t end) {
-                 Tensor<T> memory = empty<T>(room);
-                 T* const factors = memory.data() + size;
-                 const Scratch scratch{memory.data(), factors,
-                                       backward ? factors + chunk_rows_ * stride_ : nullptr};
-                 for (std::size_t i = begin; i < end; ++i) {
-                   body(block(i / a_head, i % a_head * block_rows_), scratch);
-                 }
-               });
+  parallel_for(
+      sizes_.batch * options_.heads * a_head, grain, [&](std::size_t begin, std::size_t end) {
+        Tensor<T> memory = empty<T>(room);
+        T* const factors = memory.data() + size;
+        const Scratch scratch{memory.data(), factors, backward ? factors + factors_size : nullptr};
+        for (std::size_t i = begin; i < end; ++i) {
+          body(block(i / a_head, i % a_head * block_rows_), scratch);
+        }
+      });
 }
 
 template <class T>
@@ -160,18 +182,19 @@ typename AttentionKernel<T>::Block AttentionKernel<T>::block(std::size_t head,
   return {b, head % options_.heads, begin, rows, keys};
 }
 
-// The heads of x transposed, (batch, heads, width, stride_), where more than one block of queries
-// multiplies by them: else each would pack its own.
+// The heads of x transposed, (batch, heads, pieces, width, stride_), where more than one block of
+// queries multiplies by them: else each would pack its own.
 template <class T>
 Tensor<T> AttentionKernel<T>::transposed(const Tokens<const T>& x) const {
   if (sizes_.queries <= block_rows_) return empty<T>({0});
-  Tensor<T> out = empty<T>({sizes_.batch, options_.heads, x.width, stride_});
+  const std::size_t pieces = (sizes_.keys + kPiece - 1) / kPiece, size = x.width * stride_;
+  Tensor<T> out = empty<T>({sizes_.batch * options_.heads, pieces, size});
   parallel_for(sizes_.batch * options_.heads, 1, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const T* from = x.head(i / options_.heads, i % options_.heads);
-      T* to = out.data() + i * x.width * stride_;
       for (std::size_t key = 0; key < sizes_.keys; ++key, from += x.row) {
-        for (std::size_t c = 0; c < x.width; ++c) to[c * stride_ + key] = from[c];
+        T* to = out.data() + (i * pieces + key / kPiece) * size + key % kPiece;
+        for (std::size_t c = 0; c < x.width; ++c) to[c * stride_] = from[c];
       }
     }
   });
@@ -183,13 +206,16 @@ template <class T>
 void AttentionKernel<T>::multiply_by_keys(const T* x, std::size_t row, const Tokens<const T>& keys,
                                           const Tensor<T>& transposed, T factor, const Block& at,
                                           T* scores) const {
-  const MatrixView<T> k =
-      transposed.size() == 0
-          ? view(keys.head(at.b, at.h), keys.row, Transpose::yes)
-          : view(transposed.data() + (at.b * options_.heads + at.h) * keys.width * stride_,
-                 stride_);
-  gemm(at.rows, at.keys, keys.width, factor, view(x + at.begin * row, row), k, T(0), scores,
-       stride_);
+  for_each_piece(at, [&](std::size_t first, std::size_t n, std::size_t offset) {
+    MatrixView<T> k = view(keys.head(at.b, at.h) + first * keys.row, keys.row, Transpose::yes);
+    if (transposed.size() > 0) {
+      const std::size_t pieces = transposed.shape()[1], size = transposed.shape()[2];
+      const std::size_t head = at.b * options_.heads + at.h;
+      k = view(transposed.data() + (head * pieces + first / kPiece) * size, stride_);
+    }
+    gemm(at.rows, n, keys.width, factor, view(x + at.begin * row, row), k, T(0), scores + offset,
+         stride_);
+  });
 }
 
 // s = scale Q K^T + bias, -inf where the key is hidden.
@@ -197,21 +223,28 @@ template <class T>
 void AttentionKernel<T>::compute_scores(const AttentionInputs<T>& in, const Tensor<T>& transposed_k,
                                         const Block& at, T* s) const {
   multiply_by_keys(in.q.head(at.b, at.h), in.q.row, in.k, transposed_k, scale_, at, s);
-  pad_rows(s, at.rows, stride_, at.keys, kHidden<T>);
-  if (in.bias.data) add_bias(in.bias, at.b, at.h, at.begin, at.rows, at.keys, s, stride_);
-  hide_keys(at, s);
+  for_each_piece(at, [&](std::size_t first, std::size_t n, std::size_t offset) {
+    pad_rows(s + offset, at.rows, stride_, n, kHidden<T>);
+    if (in.bias.data)
+      add_bias(in.bias, at.b, at.h, at.begin, at.rows, first, n, s + offset, stride_);
+    hide_keys(at, first, n, s + offset);
+  });
 }
 
+// Hides what may not be seen of the keys [first, first + keys), whose scores are s.
 template <class T>
-void AttentionKernel<T>::hide_keys(const Block& at, T* s) const {
+void AttentionKernel<T>::hide_keys(const Block& at, std::size_t first, std::size_t keys,
+                                   T* s) const {
   for (std::size_t i = 0; i < at.rows; ++i, s += stride_) {
     const std::size_t n = at.begin + i;
-    if (gaps_[at.b]) hide(s, options_.key_mask->data() + at.b * sizes_.keys, at.keys);
+    if (gaps_[at.b]) hide(s, options_.key_mask->data() + at.b * sizes_.keys + first, keys);
     if (options_.mask) {
-      hide(s, options_.mask->data() + (at.b * sizes_.queries + n) * sizes_.keys, at.keys);
+      hide(s, options_.mask->data() + (at.b * sizes_.queries + n) * sizes_.keys + first, keys);
     }
-    if (options_.causal && n < at.keys) std::fill(s + n + 1, s + at.keys, kHidden<T>);
-    if (options_.exclude_self && n < at.keys) s[n] = kHidden<T>;
+    if (options_.causal && n + 1 < first + keys) {
+      std::fill(s + (n + 1 > first ? n + 1 - first : 0), s + keys, kHidden<T>);
+    }
+    if (options_.exclude_self && n >= first && n < first + keys) s[n - first] = kHidden<T>;
   }
 }
 
@@ -225,9 +258,9 @@ const T* AttentionKernel<T>::dropout_row(const Block& at, std::size_t row, T* bu
     const std::size_t rows = std::min(chunk_rows_, at.rows - row);
     dropout_factors(dropout.rng, dropout.p, dropout.first_sample + std::uint32_t(at.b),
                     std::uint32_t(at.h), std::uint32_t(at.begin + row), rows, padded<T>(at.keys),
-                    buffer, stride_);
+                    buffer, padded<T>(sizes_.keys));
   }
-  return buffer + row % chunk_rows_ * stride_;
+  return buffer + row % chunk_rows_ * padded<T>(sizes_.keys);
 }
 
 template <class T>
@@ -255,17 +288,26 @@ void AttentionKernel<T>::forward_block(const AttentionInputs<T>& in, const Tenso
   }
   compute_scores(in, transposed_k, at, scratch.scores);
   T* const normalisers = normalisers_.data() + first_normaliser(at);
-  const std::size_t n = padded<T>(at.keys);
   for (std::size_t i = 0; i < at.rows; ++i) {
-    T* row = scratch.scores + i * stride_;
-    if (const T* factors = dropout_row(at, i, scratch.factors)) {
-      forward_row(row, n, normalisers + 2 * i, [factors](std::size_t j) { return factors[j]; });
-    } else {
-      forward_row(row, n, normalisers + 2 * i, [](std::size_t) { return T(1); });
-    }
+    T* const row = scratch.scores + i * stride_;
+    T largest = kHidden<T>, sum = 0;
+    for_each_piece(at, [&](std::size_t, std::size_t n, std::size_t offset) {
+      largest = std::max(largest, row_max(row + offset, padded<T>(n)));
+    });
+    if (largest == kHidden<T>) largest = T(0);
+    const T* const factors = dropout_row(at, i, scratch.factors);
+    for_each_piece(at, [&](std::size_t first, std::size_t n, std::size_t offset) {
+      sum += with_factors(factors ? factors + first : nullptr, [&](const auto& factor) {
+        return exponentials(row + offset, padded<T>(n), largest, factor);
+      });
+    });
+    normalisers[2 * i] = largest;
+    normalisers[2 * i + 1] = sum == T(0) ? T(0) : T(1) / sum;  // all hidden: 0
   }
-  gemm(at.rows, y.width, at.keys, T(1), view(scratch.scores, stride_),
-       view(in.v.head(at.b, at.h), in.v.row), T(0), out, y.row);
+  for_each_piece(at, [&](std::size_t first, std::size_t n, std::size_t offset) {
+    gemm(at.rows, y.width, n, T(1), view(scratch.scores + offset, stride_),
+         view(in.v.head(at.b, at.h) + first * in.v.row, in.v.row), T(first > 0), out, y.row);
+  });
   for (std::size_t i = 0; i < at.rows; ++i) {
     T* row = out + i * y.row;
     const T inverse = normalisers[2 * i + 1];
@@ -308,36 +350,49 @@ void AttentionKernel<T>::backward_block(const AttentionInputs<T>& in, const Tens
   T *s = scratch.scores, *ds = scratch.dscores;
   compute_scores(in, transposed_k, at, s);
   multiply_by_keys(dy.head(at.b, at.h), dy.row, in.v, transposed_v, T(1), at, ds);
-  pad_rows(ds, at.rows, stride_, at.keys, T(0));
+  for_each_piece(at, [&](std::size_t, std::size_t n, std::size_t offset) {
+    pad_rows(ds + offset, at.rows, stride_, n, T(0));
+  });
   const T* normalisers = normalisers_.data() + first_normaliser(at);
+  // p (ds - mean): where one p is nearly 1 that difference cancels; the rounding error of the mean
+  // is what the differences still have as their own mean.
   for (std::size_t i = 0; i < at.rows; ++i) {
     T *row = s + i * stride_, *drow = ds + i * stride_;
     const T mean = dot(dout + i * dy.row, out + i * y.row, y.width);
-    if (const T* factors = dropout_row(at, i, scratch.factors)) {
-      backward_row(row, drow, padded<T>(at.keys), normalisers + 2 * i, mean,
-                   [factors](std::size_t j) { return factors[j]; });
-    } else {
-      backward_row(row, drow, padded<T>(at.keys), normalisers + 2 * i, mean,
-                   [](std::size_t) { return T(1); });
+    const T* const factors = dropout_row(at, i, scratch.factors);
+    T error = 0;
+    for_each_piece(at, [&](std::size_t first, std::size_t n, std::size_t offset) {
+      error += with_factors(factors ? factors + first : nullptr, [&](const auto& factor) {
+        return differences(row + offset, drow + offset, padded<T>(n), normalisers + 2 * i, mean,
+                           factor);
+      });
+    });
+    for_each_piece(at, [&](std::size_t first, std::size_t n, std::size_t offset) {
+      with_factors(factors ? factors + first : nullptr, [&](const auto& factor) {
+        gradients(row + offset, drow + offset, padded<T>(n), error, factor);
+      });
+      if (!d.scores) return;
+      std::copy_n(drow + offset, n,
+                  d.scores + (first_normaliser(at) / 2 + i) * sizes_.keys + first);
+    });
+  }
+  const T later = at.begin == 0 ? T(0) : T(1);  // later blocks of a head add to dk and dv
+  for_each_piece(at, [&](std::size_t first, std::size_t n, std::size_t offset) {
+    if (d.v.data) {
+      gemm(n, y.width, at.rows, T(1), view(s + offset, stride_, Transpose::yes), view(dout, dy.row),
+           std::max(later, d.v.beta), d.v.head(at.b, at.h) + first * d.v.row, d.v.row);
     }
-  }
-  for (std::size_t i = 0; d.scores && i < at.rows; ++i) {
-    std::copy_n(ds + i * stride_, at.keys, d.scores + (first_normaliser(at) / 2 + i) * sizes_.keys);
-  }
-  const T first = at.begin == 0 ? T(0) : T(1);  // later blocks of a head add to dk and dv
-  if (d.v.data) {
-    gemm(at.keys, y.width, at.rows, T(1), view(s, stride_, Transpose::yes), view(dout, dy.row),
-         std::max(first, d.v.beta), d.v.head(at.b, at.h), d.v.row);
-  }
-  if (d.q.data) {
-    gemm(at.rows, in.q.width, at.keys, scale_, view(ds, stride_),
-         view(in.k.head(at.b, at.h), in.k.row), d.q.beta, d.q.head(at.b, at.h) + at.begin * d.q.row,
-         d.q.row);
-  }
-  if (d.k.data) {
-    gemm(at.keys, in.q.width, at.rows, scale_, view(ds, stride_, Transpose::yes), view(q, in.q.row),
-         std::max(first, d.k.beta), d.k.head(at.b, at.h), d.k.row);
-  }
+    if (d.q.data) {
+      gemm(at.rows, in.q.width, n, scale_, view(ds + offset, stride_),
+           view(in.k.head(at.b, at.h) + first * in.k.row, in.k.row), first > 0 ? T(1) : d.q.beta,
+           d.q.head(at.b, at.h) + at.begin * d.q.row, d.q.row);
+    }
+    if (d.k.data) {
+      gemm(n, in.q.width, at.rows, scale_, view(ds + offset, stride_, Transpose::yes),
+           view(q, in.q.row), std::max(later, d.k.beta), d.k.head(at.b, at.h) + first * d.k.row,
+           d.k.row);
+    }
+  });
 }
 
 #define XGRAD_INSTANTIATE(T) template class AttentionKernel<T>;

@@ -68,12 +68,14 @@ class AttentionKernel {
   struct Block {
     std::size_t b, h, begin, rows, keys;
   };
-  // What a thread works in: (block_rows_, stride_), (chunk_rows_, stride_), and in backward again
-  // (block_rows_, stride_).
+  // What a thread works in: scores, (pieces, block_rows_, stride_); dropout factors, (chunk_rows_,
+  // padded keys); and in backward gradients of scores, as scores.
   struct Scratch {
     T *scores, *factors, *dscores;
   };
 
+  template <class Body>
+  void for_each_piece(const Block& at, const Body& body) const;
   template <class Body>
   void for_each_block(std::size_t width, bool backward, const Body& body) const;
   Block block(std::size_t head, std::size_t begin) const;
@@ -82,7 +84,7 @@ class AttentionKernel {
                         const Tensor<T>& transposed, T factor, const Block& at, T* scores) const;
   void compute_scores(const AttentionInputs<T>& in, const Tensor<T>& transposed_k, const Block& at,
                       T* s) const;
-  void hide_keys(const Block& at, T* s) const;
+  void hide_keys(const Block& at, std::size_t first, std::size_t keys, T* s) const;
   const T* dropout_row(const Block& at, std::size_t row, T* buffer) const;
   std::size_t first_normaliser(const Block& at) const;
   void forward_block(const AttentionInputs<T>& in, const Tensor<T>& transposed_k, const Block& at,
@@ -95,8 +97,9 @@ class AttentionKernel {
   Attention options_;
   AttentionSizes sizes_;
   T scale_;
-  std::size_t stride_;              // from row to row of a block of scores
+  std::size_t stride_;              // from row to row of a piece of a block of scores
   std::size_t block_rows_;          // of a block of scores
+  std::size_t piece_size_;          // from piece to piece
   std::size_t chunk_rows_;          // whose dropout factors are computed together
   std::vector<std::size_t> keys_;   // a sample: the keys from here on are all masked
   std::vector<std::uint8_t> gaps_;  // a sample: whether a key before is masked too
