@@ -7,10 +7,10 @@
 //
 //   parameters             names and shapes, in the order of `load`
 //   load FILE              all parameters as raw float32, then ids and targets (B, N) as raw int32
-//   gradients FILE         writes all gradients as raw float32, without dropout and without an
-//   update; the loss step N                 N training steps: seconds of each, the last loss
-//   predict N              N forward passes without a graph: seconds of each
-//   memory                 peak resident bytes
+//   gradients FILE         writes all gradients as raw float32, without dropout and update; the
+//   loss logits FILE            writes the logits (B, N, V) as raw float32, without dropout step N
+//   N training steps: seconds of each, the last loss predict N              N forward passes
+//   without a graph: seconds of each memory                 peak resident bytes
 #include <sys/resource.h>
 
 #include <CLI/CLI.hpp>
@@ -52,7 +52,7 @@ EncoderModelOptions model_options(const Workload& w) {
 
 std::string json(const std::vector<double>& values) {
   std::ostringstream out;
-  out.precision(9);
+  out.precision(12);
   for (const double value : values) out << (out.tellp() == 0 ? "[" : ", ") << value;
   return out.str() + "]";
 }
@@ -104,6 +104,14 @@ class Bench {
     return loss;
   }
 
+  void logits(const std::string& path) const {
+    const NoGrad no_grad;
+    const Variable<float> y = model_(input(), Context{});
+    std::ofstream file(path, std::ios::binary);
+    file.write(reinterpret_cast<const char*>(y.value().data()),
+               std::streamsize(y.value().size() * 4));
+  }
+
   double step() {
     Context context;
     context.training = true;
@@ -147,7 +155,14 @@ std::string timed(int count, const F& f) {
   return "{\"seconds\": " + json(seconds) + ", \"last\": " + std::to_string(last) + "}";
 }
 
-std::string answer(Bench& bench, const std::string& command, std::istream& arguments) {
+double peak_bytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return double(usage.ru_maxrss) * 1024;
+}
+
+std::string answer(Bench& bench, double before, const std::string& command,
+                   std::istream& arguments) {
   std::string path;
   int count = 1;
   if (command == "parameters") return bench.parameters();
@@ -155,15 +170,15 @@ std::string answer(Bench& bench, const std::string& command, std::istream& argum
     bench.load(path);
     return "{}";
   }
-  if (command == "gradients" && arguments >> path) return json({bench.gradients(path)});
+  if (command == "gradients" && arguments >> path) return std::to_string(bench.gradients(path));
+  if (command == "logits" && arguments >> path) {
+    bench.logits(path);
+    return "{}";
+  }
   if (command == "step" && arguments >> count) return timed(count, [&] { return bench.step(); });
   if (command == "predict" && arguments >> count)
     return timed(count, [&] { return bench.predict(); });
-  if (command == "memory") {
-    rusage usage{};
-    getrusage(RUSAGE_SELF, &usage);
-    return json({double(usage.ru_maxrss) * 1024});
-  }
+  if (command == "memory") return json({peak_bytes(), before});
   throw std::runtime_error("unknown command: " + command);
 }
 
@@ -183,12 +198,13 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   set_threads(w.threads);
   try {
+    const double before = peak_bytes();
     Bench bench(w);
     for (std::string line; std::getline(std::cin, line);) {
       std::istringstream arguments(line);
       std::string command;
       arguments >> command;
-      std::cout << answer(bench, command, arguments) << std::endl;
+      std::cout << answer(bench, before, command, arguments) << std::endl;
     }
   } catch (const std::exception& error) {
     std::cerr << error.what() << '\n';

@@ -1,0 +1,103 @@
+"""Sides in turn, A B C A B C ..., and what their times say: ratios of the same round, their median and quartiles."""
+
+import json
+import os
+import statistics
+import tempfile
+
+from side import Failed
+
+TURN = 0.2  # seconds that a side works at a time, or one step
+SLOW = 2.5  # seconds of a step from which fewer rounds must do
+ROUNDS, SLOW_ROUNDS, MOST_ROUNDS = 9, 5, 21
+SECONDS = 15  # all rounds together, where that gives more than ROUNDS
+
+
+def agree(ours, theirs, command):
+    """The largest relative difference of what both compute from the same weights and batch."""
+    with tempfile.TemporaryDirectory() as folder:
+        names, weights, result = (os.path.join(folder, x) for x in ("names", "weights", "result"))
+        with open(names, "w") as file:
+            json.dump(ours.ask("parameters"), file)
+        theirs.ask("save", weights, names)
+        ours.ask("load", weights)
+        if command == "predict":
+            ours.ask("logits", result)
+            return theirs.ask("compare", result)
+        return theirs.ask("check", result, ours.ask("gradients", result))
+
+
+def quartiles(values):
+    low, middle, high = statistics.quantiles(values, n=4, method="inclusive")
+    return {"low": low, "median": middle, "high": high, "rounds": len(values)}
+
+
+class Timed:
+    """A side that takes part: how many steps make a turn, and the seconds of a step in each of its rounds."""
+
+    def __init__(self, side, command):
+        self.side, self.command = side, command
+        self.first = side.ask(command, 1)["seconds"][0]
+        self.since_start = side.age()
+        self.difference = None  # to xgrad
+        self.times = []
+
+    def warm_up(self):
+        step = self.side.ask(self.command, 1)["seconds"][0]
+        if step < SLOW:
+            step = min(self.side.ask(self.command, 3)["seconds"])
+        self.count = max(1, min(200, round(TURN / step)))
+        self.turn, self.rounds = step * self.count, SLOW_ROUNDS if step > SLOW else MOST_ROUNDS
+
+    def take_turn(self, number):
+        if number < self.rounds:
+            self.times.append(statistics.median(self.side.ask(self.command, self.count)["seconds"]))
+
+    def summary(self):
+        step = statistics.median(self.times)
+        peak, before = (bytes / 2**20 for bytes in self.side.ask("memory"))
+        return {"name": self.side.name, "ms": 1e3 * step, "mib": peak, "mib_of_model": peak - before,
+                "start_s": self.since_start, "first_step_s": self.first, "difference": self.difference}
+
+
+def rounds_of(timed):
+    """As many as there is time for."""
+    turn = sum(t.turn for t in timed)
+    return max(ROUNDS, min(MOST_ROUNDS, int(SECONDS / turn)))
+
+
+def against(ours, theirs):
+    """Their summary, with how many times as long as ours they take."""
+    ratios = [t / x for t, x in zip(theirs.times, ours.times)]
+    return theirs.summary() | {"ratio": quartiles(ratios)}
+
+
+def compare(command, start_ours, start_peers, tolerance):
+    """`command` on both sides: {"xgrad": ..., "peers": [...], "failed": [...]}; the starts give Sides, one by one."""
+    opened, peers, failed = [], [], []
+
+    def opened_side(start):
+        side = start()
+        opened.append(side)
+        return Timed(side, command)
+
+    try:
+        ours = opened_side(start_ours)
+        for name, start in start_peers.items():
+            try:
+                peer = opened_side(start)
+                peer.difference = agree(ours.side, peer.side, command)
+                if not peer.difference <= tolerance:
+                    raise Failed(f"differs from xgrad by {peer.difference:.2g}")
+                peers.append(peer)
+            except Failed as error:
+                failed.append({"name": name, "why": str(error)})
+        for timed in (ours, *peers):
+            timed.warm_up()
+        for number in range(rounds_of([ours, *peers])):
+            for timed in (ours, *peers):
+                timed.take_turn(number)
+        return {"xgrad": ours.summary(), "peers": [against(ours, peer) for peer in peers], "failed": failed}
+    finally:
+        for side in opened:
+            side.close()

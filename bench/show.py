@@ -1,0 +1,135 @@
+"""The results as tables, in Markdown, and the pages that hold them."""
+
+import re
+
+import workloads
+
+
+def best(result):
+    """The peer that comes closest, of those that ran."""
+    return min(result["peers"], key=lambda peer: peer["ratio"]["median"], default=None)
+
+
+def of(result, name):
+    return next((peer for peer in result["peers"] if peer["name"] == name), None)
+
+
+def milliseconds(value):
+    return f"{value:.3g} ms" if value < 999.5 else f"{value / 1000:.3g} s"
+
+
+def ratio(quartiles):
+    return f"{quartiles['median']:.2f} [{quartiles['low']:.2f}, {quartiles['high']:.2f}]"
+
+
+def judged(value, goal, at_most=False):
+    """The goal, and whether it is reached."""
+    reached = value <= goal if at_most else value >= goal
+    return f"{'≤' if at_most else '≥'} {goal:.2g}{'' if reached else ', **missed**'}"
+
+
+def table(head, rows):
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join("| " + " | ".join(map(str, line)) + " |\n" for line in lines) + "\n"
+
+
+def cell(result, name):
+    """What a peer takes, and how many times as long that is."""
+    if any(failed["name"] == name for failed in result["failed"]):
+        return "failed"
+    peer = of(result, name)
+    return f"{milliseconds(peer['ms'])} ({peer['ratio']['median']:.2f})" if peer else ""
+
+
+def names(results):
+    """Of all peers, in the order of their first result."""
+    return list(dict.fromkeys(peer["name"] for result in results for peer in result["peers"] + result["failed"]))
+
+
+def with_fewest_threads(results):
+    return [result for result in results if result["threads"] == min(r["threads"] for r in results)]
+
+
+def training(results):
+    peers, rows = names(results), []
+    for result in results:
+        closest = best(result)
+        rows.append([result["workload"], result["threads"], milliseconds(result["xgrad"]["ms"]),
+                     *(cell(result, name) for name in peers),
+                     ratio(closest["ratio"]) if closest else "", judged(closest["ratio"]["median"], result["goal"]) if closest else ""])
+    return table(["step", "threads", "xgrad", *peers, "best peer ÷ xgrad [quartiles]", "goal"], rows)
+
+
+def memory(results):
+    """Of PyTorch, its eager form that needs less; what is compiled needs more."""
+    peers, rows = names(results), []
+    for result in with_fewest_threads(results):
+        eager = [peer for peer in result["peers"] if peer["name"] in ("torch explicit", "torch fused")]
+        cells = [f"{side['mib']:.0f} ({side['mib_of_model']:.0f})" if side else ""
+                 for side in (result["xgrad"], *(of(result, name) for name in peers))]
+        if eager:
+            whole, of_model = (result["xgrad"][key] / min(peer[key] for peer in eager) for key in ("mib", "mib_of_model"))
+            cells += [f"{whole:.2f} ({of_model:.2f})", judged(whole, result["memory_goal"], at_most=True)]
+        rows.append([result["workload"], *cells])
+    return table(["peak MiB (without libraries)", "xgrad", *peers, "xgrad ÷ PyTorch", "goal"], rows)
+
+
+def start(results):
+    peers, rows = names(results), []
+    for result in with_fewest_threads(results):
+        seconds, goal = result["xgrad"]["start_s"], workloads.START_GOALS.get(result["workload"])
+        rows.append([result["workload"], f"{seconds:.2f}", *(f"{of(result, name)['start_s']:.1f}" if of(result, name) else "" for name in peers),
+                     judged(seconds, goal, at_most=True) if goal else ""])
+    return table(["seconds to the first step's end", "xgrad", *peers, "goal"], rows)
+
+
+def inference(results):
+    peers, rows = names(results), []
+    for result in results:
+        onnx = of(result, "onnxruntime")
+        rows.append([result["workload"], result["batch"], result["threads"], milliseconds(result["xgrad"]["ms"]),
+                     *(cell(result, name) for name in peers),
+                     ratio(onnx["ratio"]) if onnx else "", judged(onnx["ratio"]["median"], result["goal"]) if onnx else ""])
+    return table(["forward pass", "batch", "threads", "xgrad", *peers, "onnxruntime ÷ xgrad [quartiles]", "goal"], rows)
+
+
+def accuracy(results):
+    rows = [[r["threads"], f"{r['xgrad']['seconds']:.2f} s", f"{r['xgrad']['steps']:.0f}", f"{r['torch']['seconds']:.2f} s",
+             f"{r['torch']['steps']:.0f}", ratio(r["ratio"]), judged(r["ratio"]["median"], workloads.ACCURACY_GOAL)] for r in results]
+    return table(["threads", "xgrad", "steps", "PyTorch", "steps", "PyTorch ÷ xgrad [quartiles]", "goal"], rows)
+
+
+def notes(results):
+    """How well the sides agreed, and what failed."""
+    compared = results["training"] + results["inference"]
+    differences = [peer["difference"] for result in compared for peer in result["peers"]]
+    said = [f"The largest difference of losses, gradients and logits was {max(differences):.1g}."] if differences else []
+    said += [f"{failed['name']} failed in {result['workload']}, threads: {result['threads']}: {failed['why']}"
+             for result in compared for failed in result["failed"]]
+    return "".join(line + "\n" for line in said)
+
+
+def tables(results):
+    m = results["machine"]
+    text = f"{m['date']}, {m['processor']} ({m['cores']} cores), {', '.join(results['versions'])}.\n\n"
+    for kind, *makers in (("training", training, memory, start), ("inference", inference), ("accuracy", accuracy)):
+        text += "".join(make(results[kind]) for make in makers if results[kind])
+    return text + notes(results)
+
+
+def line(kind, result):
+    """One result in a few words."""
+    if kind == "accuracy":
+        return f"  PyTorch ÷ xgrad {ratio(result['ratio'])}"
+    failed = "".join(f", {failed['name']} failed: {failed['why']}" for failed in result["failed"])
+    return f"  xgrad {milliseconds(result['xgrad']['ms'])}" + "".join(
+        f", {peer['name']} x {ratio(peer['ratio'])}" for peer in result["peers"]) + failed
+
+
+def renew(page, name, text):
+    """Puts the text between the marks `<!-- name -->` and `<!-- end -->` of a page."""
+    pattern = re.compile(rf"(?s)(<!-- {re.escape(name)} -->\n).*?(<!-- end -->)")
+    old = page.read_text()
+    if not pattern.search(old):
+        raise ValueError(f"{page} has no place for {name}")
+    page.write_text(pattern.sub(lambda match: match[1] + text + match[2], old))

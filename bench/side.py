@@ -1,0 +1,55 @@
+"""A program that measures itself on request, in a process of its own that has so many cores and no more."""
+
+import json
+import os
+import subprocess
+import tempfile
+import time
+
+
+class Failed(Exception):
+    """A side that could not do what it was asked."""
+
+
+def cores(threads):
+    """The last so many of the cores that this process may use; the first one serves interrupts."""
+    return sorted(os.sched_getaffinity(0))[-threads:]
+
+
+class Side:
+    """Answers a line of JSON to each line that it is asked."""
+
+    def __init__(self, name, command, threads):
+        self.name = name
+        self.errors = tempfile.TemporaryFile("w+")
+        environment = dict(os.environ, OMP_NUM_THREADS=str(threads), MKL_NUM_THREADS=str(threads),
+                           OPENBLAS_NUM_THREADS=str(threads))
+        self.started = time.perf_counter()
+        self.process = subprocess.Popen([*command, "--threads", str(threads)], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, stderr=self.errors, text=True, env=environment,
+                                        preexec_fn=lambda: os.sched_setaffinity(0, cores(threads)))
+
+    def age(self):
+        """Seconds since the process was started."""
+        return time.perf_counter() - self.started
+
+    def ask(self, *words):
+        try:
+            self.process.stdin.write(" ".join(map(str, words)) + "\n")
+            self.process.stdin.flush()
+            line = self.process.stdout.readline()
+        except BrokenPipeError:
+            line = ""
+        if line:
+            return json.loads(line)
+        self.close()
+        self.errors.seek(0)
+        said = self.errors.read().strip().splitlines() or ["nothing was said"]
+        raise Failed(f"{words[0]}: {said[-1]}")
+
+    def close(self):
+        try:
+            self.process.stdin.close()
+        except BrokenPipeError:
+            pass
+        self.process.wait()

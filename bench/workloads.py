@@ -1,0 +1,49 @@
+"""What is measured: pre-norm encoders over tokens that learn a class for each token, and what is aimed at."""
+
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True)
+class Workload:
+    """Sizes of a model and its batch; there are as many classes as words."""
+
+    batch: int
+    tokens: int
+    width: int
+    heads: int
+    layers: int
+    vocabulary: int
+    dropout: float
+
+    def options(self):
+        """As words of a command line."""
+        return [word for name, value in dataclasses.asdict(self).items() for word in (f"--{name}", str(value))]
+
+
+WORKLOADS = {
+    "micro": Workload(8, 8, 16, 2, 1, 8, 0.1),
+    "tiny": Workload(32, 16, 64, 4, 2, 16, 0.1),
+    "small": Workload(32, 64, 128, 4, 4, 32, 0.1),
+    "vit": Workload(32, 65, 384, 8, 7, 10, 0.1),
+    "long": Workload(2, 1024, 256, 4, 2, 32, 0.1),
+    "long4k": Workload(1, 4096, 128, 2, 1, 32, 0.0),
+}
+QUICK = ("micro", "tiny")  # what --quick measures
+PREDICTED = ("tiny", "small", "vit")  # whose forward pass is measured, too
+BATCHES = (1, 64)  # and with how many examples
+
+# How many times as long the best peer should take for a step.
+STEP_GOALS = {"micro": 10, "tiny": 4, "small": 2.5, "vit": 1.35, "long": 2, "long4k": 1.5}
+# How many times as long onnxruntime should take for a forward pass.
+PREDICT_GOALS = {"tiny": 1.5, "small": 1.5, "vit": 1}
+# Our peak memory as a part of PyTorch's.
+MEMORY_GOALS = {"vit": 0.4}
+MEMORY_GOAL = 1 / 3  # elsewhere
+# Seconds from the start of the process to the end of its first step.
+START_GOALS = {"tiny": 0.3}
+# How many times as long PyTorch should take to learn to reverse, from the start of the process.
+ACCURACY_GOAL = 5
+
+
+def with_batch(name, batch):
+    return dataclasses.replace(WORKLOADS[name], batch=batch)
