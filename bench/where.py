@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+"""Where the time of a training step goes, by `xgrad profile` of each workload, on one thread.
+
+    ninja -C build/release xgrad_tool
+    bench/where.py --write docs/performance.md
+"""
+import argparse
+import os
+import pathlib
+import re
+import subprocess
+import tempfile
+
+import as_config
+import machine
+import show
+from installed import ROOT
+from workloads import WORKLOADS
+
+SECONDS = 3  # that are measured of each workload, about
+PARTS = {  # first words of the profile's rows
+    "linear layers": ("linear",),
+    "attention": ("self_attention",),
+    "layer norm": ("layer_norm",),
+    "dropout, residuals": ("dropout", "add"),
+    "embedding, loss": ("embedding", "cross_entropy"),
+    "optimizer": ("update", "clip"),
+    "engine": ("between",),
+}
+# name, calls, milliseconds, per cent, and of products GFLOP/s with its share of a large one.
+ROW = re.compile(r"(?m)^(\S.*?) +\d+ +([\d.]+) +[\d.]+(?: +[\d.]+ +(\d+)(?= |$))?")
+STEP = re.compile(r"a step: ([\d.]+) ms, ([\d.]+) % of it explained")
+
+
+def part_of(name):
+    return next((part for part, starts in PARTS.items() if name.startswith(starts)), "other")
+
+
+def profile(xgrad, w, steps):
+    with tempfile.TemporaryDirectory() as folder:
+        config = os.path.join(folder, "config.toml")
+        with open(config, "w") as file:
+            file.write(as_config.text(w, steps=1000, examples=16 * w.batch))
+        return subprocess.run([xgrad, "profile", config, "--steps", str(steps)], capture_output=True, text=True,
+                              check=True).stdout
+
+
+def measured(xgrad, w):
+    """A row of the table: a few steps tell how many give a good mean."""
+    text = profile(xgrad, w, 2)
+    text = profile(xgrad, w, max(5, min(2000, int(SECONDS / (1e-3 * float(STEP.search(text)[1]))))))
+    step, explained = map(float, STEP.search(text).groups())
+    times, products = dict.fromkeys([*PARTS, "other"], 0.0), []
+    for name, milliseconds, _ in ROW.findall(text):
+        times[part_of(name)] += float(milliseconds)
+    for name, milliseconds, share in ROW.findall(text):
+        if share and part_of(name) == "linear layers":
+            products.append((float(milliseconds), float(share)))
+    speed = sum(t * share for t, share in products) / sum(t for t, _ in products)
+    return [show.milliseconds(step), *(f"{100 * t / step:.0f}" for t in times.values()), f"{speed:.0f}", f"{explained:.1f}"]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "release")
+    parser.add_argument("--write", type=pathlib.Path, help="a page whose table is renewed")
+    a = parser.parse_args()
+    m = machine.described()
+    rows = [[name, *measured(str(a.build / "xgrad"), w)] for name, w in WORKLOADS.items()]
+    text = (f"{m['date']}, {m['processor']}, one thread; per cent of a step.\n\n"
+            + show.table(["", "step", *PARTS, "other", "speed of the linear layers' products, per cent of a large one's",
+                          "explained"], rows))
+    print(text)
+    if a.write:
+        show.renew(a.write, "bench/where.py", text)
+
+
+if __name__ == "__main__":
+    main()
