@@ -16,6 +16,7 @@ import functools
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -109,6 +110,7 @@ def parsed():
     parser.add_argument("--python", help="a Python that has the peers")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "release")
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "build" / "compare.json", help="results as JSON")
+    parser.add_argument("--add", action="store_true", help="to the results that are in that file already, or in their place")
     parser.add_argument("--write", type=pathlib.Path, help="a page whose tables and picture are renewed")
     a = parser.parse_args()
     if unknown := set(a.workloads) - set(workloads.WORKLOADS):
@@ -124,11 +126,18 @@ def parsed():
     return a
 
 
+def place(result):
+    """Of a result in its table; no two have the same."""
+    name = result.get("workload")
+    return result["threads"], list(workloads.WORKLOADS).index(name) if name else 0, result.get("batch", 0)
+
+
 def main():
     a = parsed()
-    results = {"machine": machine.described(), "versions": versions(a.python), "training": [], "inference": [], "accuracy": []}
+    results = json.loads(a.out.read_text()) if a.add and a.out.exists() else {kind: [] for kind in KINDS}
+    results |= {"machine": machine.described(), "versions": versions(a.python)}
     for kind, result in everything(a):
-        results[kind].append(result)
+        results[kind] = sorted([r for r in results[kind] if place(r) != place(result)] + [result], key=place)
         a.out.write_text(json.dumps(results, indent=1) + "\n")
         log(show.line(kind, result))
     print(show.tables(results))
@@ -137,7 +146,7 @@ def main():
         log("no picture: matplotlib is missing?")
     if a.write:
         show.renew(a.write, "bench/compare.py", show.tables(results))
-        picture.replace(a.write.parent / "pictures" / "performance.svg")
+        shutil.move(picture, a.write.parent / "pictures" / "performance.svg")
 
 
 if __name__ == "__main__":

@@ -42,14 +42,17 @@ class Side:
             line = ""
         if line:
             return json.loads(line)
-        self.close()
+        self.process.wait()
         self.errors.seek(0)
         said = self.errors.read().strip().splitlines() or ["nothing was said"]
         raise Failed(f"{words[0]}: {said[-1]}")
 
     def close(self):
+        """Ends the program, which reads no more commands."""
         try:
             self.process.stdin.close()
         except BrokenPipeError:
             pass
         self.process.wait()
+        self.process.stdout.close()
+        self.errors.close()

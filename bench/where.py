@@ -27,9 +27,10 @@ PARTS = {  # first words of the profile's rows
     "optimizer": ("update", "clip"),
     "engine": ("between",),
 }
-# name, calls, milliseconds, per cent, and of products GFLOP/s with its share of a large one.
-ROW = re.compile(r"(?m)^(\S.*?) +\d+ +([\d.]+) +[\d.]+(?: +[\d.]+ +(\d+)(?= |$))?")
+# name, calls, milliseconds, per cent; of products GFLOP/s and its share of a large one's; GB/s and its share of a large copy's.
+ROW = re.compile(r"(?m)^(\S.*?)((?: +[\d.]+){3,7})$")
 STEP = re.compile(r"a step: ([\d.]+) ms, ([\d.]+) % of it explained")
+LIMIT = re.compile(r"this machine: ([\d.]+) GFLOP/s")
 
 
 def part_of(name):
@@ -50,14 +51,14 @@ def measured(xgrad, w):
     text = profile(xgrad, w, 2)
     text = profile(xgrad, w, max(5, min(2000, int(SECONDS / (1e-3 * float(STEP.search(text)[1]))))))
     step, explained = map(float, STEP.search(text).groups())
-    times, products = dict.fromkeys([*PARTS, "other"], 0.0), []
-    for name, milliseconds, _ in ROW.findall(text):
-        times[part_of(name)] += float(milliseconds)
-    for name, milliseconds, share in ROW.findall(text):
-        if share and part_of(name) == "linear layers":
-            products.append((float(milliseconds), float(share)))
-    speed = sum(t * share for t, share in products) / sum(t for t, _ in products)
-    return [show.milliseconds(step), *(f"{100 * t / step:.0f}" for t in times.values()), f"{speed:.0f}", f"{explained:.1f}"]
+    times, gigaflops = dict.fromkeys([*PARTS, "other"], 0.0), 0.0
+    for name, numbers in ROW.findall(text):
+        _, milliseconds, _, *rates = map(float, numbers.split())
+        times[part_of(name)] += milliseconds
+        gigaflops += 1e-3 * milliseconds * rates[0] if len(rates) == 4 else 0
+    limit = 1e3 * gigaflops / float(LIMIT.search(text)[1])
+    return [show.milliseconds(step), *(f"{100 * t / step:.0f}" for t in times.values()), f"{explained:.1f}",
+            f"{gigaflops:.2g}", f"{step / limit:.2f}"]
 
 
 def main():
@@ -68,8 +69,8 @@ def main():
     m = machine.described()
     rows = [[name, *measured(str(a.build / "xgrad"), w)] for name, w in WORKLOADS.items()]
     text = (f"{m['date']}, {m['processor']}, one thread; per cent of a step.\n\n"
-            + show.table(["", "step", *PARTS, "other", "speed of the linear layers' products, per cent of a large one's",
-                          "explained"], rows))
+            + show.table(["", "step", *PARTS, "other", "explained", "GFLOP of products", "step ÷ products at the speed of a large one"],
+                         rows))
     print(text)
     if a.write:
         show.renew(a.write, "bench/where.py", text)

@@ -1,5 +1,6 @@
-"""The benchmark runs, both sides agree, and a small step is not slower than PyTorch's: bench_test.py BUILD_DIRECTORY."""
+"""The benchmark runs, its sides agree or are shown as failed, and a small step is not slower than PyTorch's: bench_test.py BUILD."""
 
+import dataclasses
 import json
 import pathlib
 import subprocess
@@ -9,24 +10,51 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(sys.argv.pop())
+sys.path.insert(0, str(ROOT / "bench"))
+
+import measure  # noqa: E402
+import show  # noqa: E402
+from side import Side  # noqa: E402
+from workloads import WORKLOADS  # noqa: E402
 
 
 class Bench(unittest.TestCase):
-    def test_micro(self):
+    def test_a_step(self):
         with tempfile.TemporaryDirectory() as folder:
             out = pathlib.Path(folder, "compare.json")
             run = subprocess.run([sys.executable, "-B", ROOT / "bench" / "compare.py", "micro", "--quick", "--only", "training",
-                                  "--peers", "torch explicit", "--python", sys.executable, "--build", BUILD, "--out", out],
+                                  "--peers", "torch explicit", "jax", "--python", sys.executable, "--build", BUILD, "--out", out],
                                  capture_output=True, text=True)
             self.assertEqual(run.returncode, 0, run.stderr)
             result, = json.loads(out.read_text())["training"]
-            self.assertEqual(result["failed"], [])
-            peer, = result["peers"]
-            self.assertLess(peer["difference"], 1e-4)
-            # A tenth of what a quiet machine shows.
-            self.assertGreater(peer["ratio"]["median"], 1)
-            self.assertLess(result["xgrad"]["mib"], peer["mib"])
-            self.assertIn("| micro | 1 |", run.stdout)
+        peer, = result["peers"]
+        self.assertLess(peer["difference"], 1e-4)
+        # A tenth of what a quiet machine shows.
+        self.assertGreater(peer["ratio"]["median"], 1)
+        self.assertLess(result["xgrad"]["mib"], peer["mib"])
+        # Debian has no JAX.
+        self.assertEqual([(failed["name"], failed["why"]) for failed in result["failed"]],
+                         [("jax", "step: ModuleNotFoundError: No module named 'jax'")])
+        self.assertRegex(run.stdout, r"\| micro \| 1 \| .* \| failed \| ")
+
+    def test_another_model_is_refused(self):
+        def start(name, command, w):
+            return lambda: Side(name, [*command, *w.options()], 1)
+
+        w = WORKLOADS["micro"]
+        torch = [sys.executable, ROOT / "bench" / "peers" / "torch_side.py", "--attention", "explicit"]
+        other = start("other", torch, dataclasses.replace(w, heads=1))
+        found = measure.compare("step", start("xgrad", [BUILD / "bench" / "train_step"], w), {"other": other}, 1e-4)
+        self.assertEqual(found["peers"], [])
+        self.assertIn("differs from xgrad by", found["failed"][0]["why"])
+
+    def test_a_page_is_renewed_in_its_place(self):
+        with tempfile.TemporaryDirectory() as folder:
+            page = pathlib.Path(folder, "page.md")
+            page.write_text("before\n<!-- a -->\nold\n<!-- end -->\n<!-- b -->\n<!-- end -->\n")
+            show.renew(page, "a", "new\n")
+            self.assertEqual(page.read_text(), "before\n<!-- a -->\nnew\n<!-- end -->\n<!-- b -->\n<!-- end -->\n")
+            self.assertRaises(ValueError, show.renew, page, "c", "new\n")
 
 
 if __name__ == "__main__":
