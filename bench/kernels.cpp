@@ -37,6 +37,7 @@ Sizes sizes(Pass pass, std::size_t tokens, std::size_t in, std::size_t out) {
 template <Pass pass, bool blas>
 void product(benchmark::State& state) {
   set_threads(1);
+  openblas_set_num_threads(1);
   const auto [m, n, k, at, bt] = sizes(pass, std::size_t(state.range(0)),
                                        std::size_t(state.range(1)), std::size_t(state.range(2)));
   const Tensor<float> a = uniform({m * k}), b = uniform({k * n});
