@@ -2,14 +2,14 @@
 """Training steps and forward passes of xgrad and its peers: same model, weights, batch and cores, in turn, in one run.
 
     ninja -C build/release train_step xgrad_tool
-    bench/compare.py                               everything; about a quarter of an hour
+    bench/compare.py                               everything; a quarter of an hour, the first time longer: torch.compile has a cache
     bench/compare.py --write docs/performance.md   ... and into the page
     bench/compare.py tiny small --threads 1 --only training
 
 An absolute time means little on a shared machine, a ratio taken in turn does: A B C A B C ..., at least nine rounds after
 the warm-up (five where a step takes seconds); shown are the median of the rounds' ratios and its quartiles. Before anything is
 timed, both sides must agree: in loss and gradients, or in logits. The peers are installed into build/bench-venv; one that fails is
-shown as failed.
+shown as failed. The machine has to be idle: threads that wait for each other while other programs run take hundreds of times as long.
 """
 import argparse
 import functools
@@ -136,6 +136,8 @@ def main():
     a = parsed()
     results = json.loads(a.out.read_text()) if a.add and a.out.exists() else {kind: [] for kind in KINDS}
     results |= {"machine": machine.described(), "versions": versions(a.python)}
+    if results["machine"]["others"] > 0.5:
+        log("other programs run here: ratios will spread, and those of several threads mean little")
     for kind, result in everything(a):
         results[kind] = sorted([r for r in results[kind] if place(r) != place(result)] + [result], key=place)
         a.out.write_text(json.dumps(results, indent=1) + "\n")

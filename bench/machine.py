@@ -2,11 +2,29 @@
 
 import datetime
 import os
+import pathlib
 import platform
+import re
+import statistics
 import subprocess
+import time
+
+
+def others():
+    """How many other programs run, on average over a second."""
+    counts = []
+    for _ in range(20):
+        counts.append(int(re.search(r"procs_running (\d+)", pathlib.Path("/proc/stat").read_text())[1]) - 1)
+        time.sleep(0.05)
+    return statistics.mean(counts)
 
 
 def described():
     cpu = subprocess.run(["lscpu"], capture_output=True, text=True).stdout.splitlines()
     model = next((line.split(":")[1].strip() for line in cpu if line.startswith("Model name")), platform.machine())
-    return {"date": datetime.date.today().isoformat(), "processor": model, "cores": len(os.sched_getaffinity(0))}
+    return {"date": datetime.date.today().isoformat(), "processor": model, "cores": len(os.sched_getaffinity(0)),
+            "others": others()}
+
+
+def words(m):
+    return f"{m['date']}, {m['processor']}, {m['cores']} cores, other programs that ran when it began: {m['others']:.1f}"

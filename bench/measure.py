@@ -8,7 +8,7 @@ import tempfile
 from side import Failed
 
 TURN = 0.2  # seconds that a side works at a time, or one step
-SLOW = 2.5  # seconds of a step from which fewer rounds must do
+SLOW = 4  # seconds of a step from which fewer rounds must do
 ROUNDS, SLOW_ROUNDS, MOST_ROUNDS = 9, 5, 21
 SECONDS = 15  # all rounds together, where that gives more than ROUNDS
 
@@ -45,7 +45,7 @@ class Timed:
     def warm_up(self):
         step = self.side.ask(self.command, 1)["seconds"][0]
         if step < SLOW:
-            step = min(self.side.ask(self.command, 3)["seconds"])
+            step = statistics.mean(self.side.ask(self.command, 5)["seconds"])  # with what other work takes of the cores
         self.count = max(1, min(200, round(TURN / step)))
         self.turn, self.rounds = step * self.count, SLOW_ROUNDS if step > SLOW else MOST_ROUNDS
 

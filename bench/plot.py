@@ -9,6 +9,7 @@ import matplotlib
 
 matplotlib.use("svg")
 matplotlib.rcParams["svg.hashsalt"] = "xgrad"  # the same picture for the same results
+matplotlib.rcParams["svg.fonttype"] = "none"
 
 from matplotlib import pyplot  # noqa: E402
 

@@ -43,7 +43,7 @@ CURVES = {
     "tokens": curve((64, 128, 256, 512, 1024, 2048), tokens=same, batch=1),
     "width": curve((32, 64, 128, 256, 512), width=same, heads=lambda width: width // 32),
     "layers": curve((1, 2, 4, 8, 16), layers=same),
-    "tokens, as many in all": curve((256, 512, 1024, 2048, 4096, 8192), tokens=same, batch=lambda n: TOKENS // n),
+    "tokens, as many in all": curve((256, 512, 1024, 2048, 4096, 8192), tokens=same, batch=lambda n: TOKENS // n, layers=1),
 }
 
 
@@ -75,14 +75,13 @@ def upper_half(curve):
 
 
 def tables(results):
-    m = results["machine"]
     rows = []
     for name, points in results["curves"].items():
         sizes = list(points)
         rows.append([name, f"{sizes[0]} to {sizes[-1]}", " · ".join(show.milliseconds(p["ms"]) for p in points.values()),
                      *((f"{exponent(points):.2f}", f"{exponent(upper_half(points)):.2f}") if name != "threads" else ("", ""))])
     memory = results["curves"]["tokens, as many in all"]
-    return (f"{m['date']}, {m['processor']} ({m['cores']} cores), one thread but for the last row.\n\n"
+    return (f"{machine.words(results['machine'])}; one thread but for the last row.\n\n"
             + show.table(["what grows", "sizes", "step", "exponent", "of the upper half"], rows)
             + f"Peak memory with {TOKENS} tokens in a batch, in MiB:\n\n"
             + show.table(["tokens of a sequence", *memory], [["peak", *(f"{p['mib']:.0f}" for p in memory.values())]]))
@@ -95,10 +94,11 @@ def main():
     parser.add_argument("--write", type=pathlib.Path, help="a page whose table and picture are renewed")
     a = parser.parse_args()
     program = str(a.build / "bench" / "train_step")
+    described = machine.described()
     curves = {name: points(program, workloads, lambda size: 1) for name, workloads in CURVES.items()}
     threads = range(1, len(os.sched_getaffinity(0)) + 1)
     curves["threads"] = points(program, {n: dataclasses.replace(BASE, batch=32) for n in threads}, same)
-    results = {"machine": machine.described(), "curves": curves}
+    results = {"machine": described, "curves": curves}
     a.out.write_text(json.dumps(results, indent=1) + "\n")
     print(tables(results))
     if a.write:

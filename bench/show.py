@@ -2,6 +2,7 @@
 
 import re
 
+import machine
 import workloads
 
 
@@ -25,7 +26,7 @@ def ratio(quartiles):
 def judged(value, goal, at_most=False):
     """The goal, and whether it is reached."""
     reached = value <= goal if at_most else value >= goal
-    return f"{'≤' if at_most else '≥'} {goal:.2g}{'' if reached else ', **missed**'}"
+    return f"{'≤' if at_most else '≥'} {goal:.3g}{'' if reached else ', **missed**'}"
 
 
 def table(head, rows):
@@ -61,17 +62,17 @@ def training(results):
 
 
 def memory(results):
-    """Of PyTorch, its eager form that needs less; what is compiled needs more."""
+    """The part is of PyTorch's eager form that needs less, without CUDA's libraries."""
     peers, rows = names(results), []
     for result in with_fewest_threads(results):
         eager = [peer for peer in result["peers"] if peer["name"] in ("torch explicit", "torch fused")]
         cells = [f"{side['mib']:.0f} ({side['mib_of_model']:.0f})" if side else ""
                  for side in (result["xgrad"], *(of(result, name) for name in peers))]
         if eager:
-            whole, of_model = (result["xgrad"][key] / min(peer[key] for peer in eager) for key in ("mib", "mib_of_model"))
-            cells += [f"{whole:.2f} ({of_model:.2f})", judged(whole, result["memory_goal"], at_most=True)]
+            part = result["xgrad"]["mib"] / (min(peer["mib"] for peer in eager) - workloads.CUDA_MIB)
+            cells += [f"{part:.2f}", judged(part, result["memory_goal"], at_most=True)]
         rows.append([result["workload"], *cells])
-    return table(["peak MiB (without libraries)", "xgrad", *peers, "xgrad ÷ PyTorch", "goal"], rows)
+    return table(["peak MiB (without libraries)", "xgrad", *peers, "xgrad ÷ (PyTorch - CUDA)", "goal"], rows)
 
 
 def start(results):
@@ -110,8 +111,7 @@ def notes(results):
 
 
 def tables(results):
-    m = results["machine"]
-    text = f"{m['date']}, {m['processor']} ({m['cores']} cores), {', '.join(results['versions'])}.\n\n"
+    text = f"{machine.words(results['machine'])}; {', '.join(results['versions'])}.\n\n"
     for kind, *makers in (("training", training, memory, start), ("inference", inference), ("accuracy", accuracy)):
         text += "".join(make(results[kind]) for make in makers if results[kind])
     return text + notes(results)

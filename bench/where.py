@@ -58,7 +58,7 @@ def measured(xgrad, w):
         gigaflops += 1e-3 * milliseconds * rates[0] if len(rates) == 4 else 0
     limit = 1e3 * gigaflops / float(LIMIT.search(text)[1])
     return [show.milliseconds(step), *(f"{100 * t / step:.0f}" for t in times.values()), f"{explained:.1f}",
-            f"{gigaflops:.2g}", f"{step / limit:.2f}"]
+            f"{gigaflops:.3g}", f"{step / limit:.2f}"]
 
 
 def main():
@@ -68,7 +68,7 @@ def main():
     a = parser.parse_args()
     m = machine.described()
     rows = [[name, *measured(str(a.build / "xgrad"), w)] for name, w in WORKLOADS.items()]
-    text = (f"{m['date']}, {m['processor']}, one thread; per cent of a step.\n\n"
+    text = (f"{machine.words(m)}; one thread; per cent of a step.\n\n"
             + show.table(["", "step", *PARTS, "other", "explained", "GFLOP of products", "step ÷ products at the speed of a large one"],
                          rows))
     print(text)

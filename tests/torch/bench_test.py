@@ -29,8 +29,8 @@ class Bench(unittest.TestCase):
             result, = json.loads(out.read_text())["training"]
         peer, = result["peers"]
         self.assertLess(peer["difference"], 1e-4)
-        # A tenth of what a quiet machine shows.
-        self.assertGreater(peer["ratio"]["median"], 1)
+        # A third of what it is, with other work on the machine or without.
+        self.assertGreater(peer["ratio"]["median"], 4)
         self.assertLess(result["xgrad"]["mib"], peer["mib"])
         # Debian has no JAX.
         self.assertEqual([(failed["name"], failed["why"]) for failed in result["failed"]],
