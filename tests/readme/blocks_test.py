@@ -33,7 +33,7 @@ ELSEWHERE = [
     ("docs/export.md", "sh", "xgrad import", "tests/torch/import_test.py"),
 ]
 # Commands of those who work on the tree itself: building it, its tests and its measurements.
-OF_THE_TREE = re.compile(r"^(cmake --preset|build/release/(tests|bench)/|./run install|(\w+=\S+ )*python3 tests/)")
+OF_THE_TREE = re.compile(r"^(cmake --preset|(build/release/)?(tests|bench)/|./run install|(\w+=\S+ )*python3 tests/)")
 QUOTED = re.compile(r"// \S+\.[ch]pp\n")  # held to the tree by tests/house/rules.py
 
 SMALL = """

@@ -28,7 +28,7 @@ CLAIMS = {
     "Configs may claim": ["tests/train/expect_test.cpp exact_match", "tests/train/expect_test.cpp r2"],
     "What each config claims": ["tests/cli/check_test.py check", ".ci/run ./run check"],
     "[docs/results.md]": ["tests/readme/claims_test.py test_results"],
-    "`bench/compare.py tiny small`": [],  # measures; what it compares is held equal by tests/torch
+    "`bench/compare.py` times": ["tests/torch/bench_test.py difference"],
     "xgrad has no GPUs": [],
     "What we have found in none": ["tests/cli/proofs_test.py verify-resume", "tests/cli/use_test.py gradcheck", "tests/cli/check_test.py check"],
     "`autograd` depends on nothing": ["tests/house/layering_test.py test_only_the_allowed_directions_compile"],
