@@ -8,9 +8,15 @@
 //   parameters             names and shapes, in the order of `load`
 //   load FILE              all parameters as raw float32, then ids and targets (B, N) as raw int32
 //   gradients FILE         writes all gradients as raw float32, without dropout and update; the
-//   loss logits FILE            writes the logits (B, N, V) as raw float32, without dropout step N
-//   N training steps: seconds of each, the last loss predict N              N forward passes
-//   without a graph: seconds of each memory                 peak resident bytes
+//                          loss
+//   logits FILE            writes the logits (B, N, V) as raw float32, without dropout
+//   step N                 N training steps: seconds of each, the last loss
+//   predict N              N forward passes without a graph: seconds of each
+//   hash                   SHA-256 of all parameters
+//   activations            a training step: bytes that forward keeps for backward, and the most
+//                          that the step holds beside weights, gradients and optimizer
+//   memory                 peak resident bytes
+//   faults                 minor page faults since the start
 #include <sys/resource.h>
 
 #include <CLI/CLI.hpp>
@@ -21,10 +27,11 @@
 #include <string>
 #include <vector>
 
-#include <xgrad/autograd/cpu.hpp>
+#include <xgrad/autograd/counters.hpp>
 #include <xgrad/autograd/parallel.hpp>
 #include <xgrad/layers/encoder_model.hpp>
 #include <xgrad/optim/adam.hpp>
+#include <xgrad/train/formats/sha256.hpp>
 
 namespace {
 
@@ -113,12 +120,27 @@ class Bench {
   }
 
   double step() {
-    Context context;
-    context.training = true;
-    context.rng = Rng(1) / "dropout" / optimizer_.steps();
-    const double loss = forward_backward(context);
+    const double loss = forward_backward(training());
     optimizer_.step(1e-3);
     return loss;
+  }
+
+  std::string activations() {
+    const Counters counters;
+    parameters_.zero_grad();
+    const Variable<float> loss = forward(training());
+    const double kept = double(counters.live_bytes());
+    loss.backward();
+    return json({kept, double(counters.peak_bytes())});
+  }
+
+  std::string hash() const {
+    std::string bytes;
+    for (const auto& p : parameters_) {
+      const Tensor<float>& value = p.variable.value();
+      bytes.append(reinterpret_cast<const char*>(value.data()), value.size() * sizeof(float));
+    }
+    return '"' + to_hex(sha256(bytes)) + '"';
   }
 
   double predict() const {
@@ -129,9 +151,17 @@ class Bench {
  private:
   ModelInput<float> input() const { return {&ids_, nullptr, nullptr}; }
 
+  Context training() const {
+    return {.training = true, .rng = Rng(1) / "dropout" / optimizer_.steps()};
+  }
+
+  Variable<float> forward(const Context& context) const {
+    return cross_entropy(model_(input(), context), targets_);
+  }
+
   double forward_backward(const Context& context) {
     parameters_.zero_grad();
-    const Variable<float> loss = cross_entropy(model_(input(), context), targets_);
+    const Variable<float> loss = forward(context);
     loss.backward();
     return double(loss.value().data()[0]);
   }
@@ -155,10 +185,14 @@ std::string timed(int count, const F& f) {
   return "{\"seconds\": " + json(seconds) + ", \"last\": " + std::to_string(last) + "}";
 }
 
-double peak_bytes() {
+rusage used() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  return double(usage.ru_maxrss) * 1024;
+  return usage;
+}
+
+double peak_bytes() {
+  return double(used().ru_maxrss) * 1024;
 }
 
 std::string answer(Bench& bench, double before, const std::string& command,
@@ -178,6 +212,9 @@ std::string answer(Bench& bench, double before, const std::string& command,
   if (command == "step" && arguments >> count) return timed(count, [&] { return bench.step(); });
   if (command == "predict" && arguments >> count)
     return timed(count, [&] { return bench.predict(); });
+  if (command == "hash") return bench.hash();
+  if (command == "activations") return bench.activations();
+  if (command == "faults") return json({double(used().ru_minflt)});
   if (command == "memory") return json({peak_bytes(), before});
   throw std::runtime_error("unknown command: " + command);
 }

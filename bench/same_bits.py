@@ -1,0 +1,50 @@
+#!/usr/bin/env python3
+"""The weights after training steps have the same SHA-256 on any number of threads, on the workloads of bench/compare.py.
+
+    cmake --build --preset release --target train_step
+    bench/same_bits.py                          # every workload, 200 steps: the long tier, half an hour
+    bench/same_bits.py micro tiny --steps 20
+
+Exits with 1 when a hash differs from that of one thread.
+"""
+import argparse
+import sys
+import time
+
+from installed import ROOT
+from side import Side
+from workloads import WORKLOADS
+
+THREADS = (1, 2, 3, 8)
+
+
+def hash_after(xgrad, workload, steps, threads):
+    side = Side("xgrad", [xgrad, *workload.options()], threads)
+    before = side.ask("hash")
+    side.ask("step", steps)
+    after = side.ask("hash")
+    side.close()
+    if after == before:
+        sys.exit(f"{steps} steps have changed nothing")
+    return after
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("workloads", nargs="*", help=f"of {', '.join(WORKLOADS)}; default: all")
+    parser.add_argument("--steps", type=int, default=200)
+    parser.add_argument("--xgrad", default=str(ROOT / "build" / "release" / "bench" / "train_step"))
+    arguments = parser.parse_args()
+    differ = []
+    for name in arguments.workloads or WORKLOADS:
+        start = time.monotonic()
+        hashes = [hash_after(arguments.xgrad, WORKLOADS[name], arguments.steps, count) for count in THREADS]
+        same = len(set(hashes)) == 1
+        differ += [] if same else [name]
+        print(f"{name:8} {arguments.steps} steps on {', '.join(map(str, THREADS))} threads: "
+              f"{hashes[0] if same else 'DIFFER ' + ' '.join(hashes)}  ({time.monotonic() - start:.0f} s)", flush=True)
+    sys.exit(1 if differ else 0)
+
+
+if __name__ == "__main__":
+    main()
