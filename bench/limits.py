@@ -1,47 +1,42 @@
 #!/usr/bin/env python3
-"""Each kernel beside its limit, by bench/kernels: products beside OpenBLAS, passes over memory beside a copy, on one thread.
+"""Each kernel beside its limit and the plain loop, by bench/kernels: products beside OpenBLAS, passes over memory beside a copy, on one thread.
 
     ninja -C build/release bench/kernels
     bench/limits.py --write docs/performance.md
 """
 import argparse
-import json
 import pathlib
-import subprocess
 
 import machine
 import show
 from installed import ROOT
-
-# As bench/kernels names them.
-PASSES = {"layer_norm_op": "layer norm", "gelu_op": "GELU", "dropout_op": "dropout"}
+from kernel_ratios import rows
 
 
-def rates(program):
-    """{benchmark: median of its FLOP/s or bytes/s}; repetitions of all benchmarks are mixed."""
-    words = ["--benchmark_format=json", "--benchmark_repetitions=5", "--benchmark_enable_random_interleaving=true",
-             "--benchmark_report_aggregates_only=true", "--benchmark_min_time=0.05"]
-    found = json.loads(subprocess.run([program, *words], stdout=subprocess.PIPE, check=True).stdout)["benchmarks"]
-    return {b["run_name"]: b.get("FLOP/s") or b.get("bytes_per_second") for b in found if b["aggregate_name"] == "median"}
+def ratio(row):
+    return f"{row['limit']:.2f}; {row['plain']:.0f}" if row["plain"] >= 9.5 else f"{row['limit']:.2f}; {row['plain']:.1f}"
 
 
-def tables(rate):
-    def numbers(name):
-        return [int(word) for word in name.split("/")[1:]]
+def rate(row):
+    return f"{row['FLOP/s'] / 1e9:.0f} ({ratio(row)})"
 
-    def product(kind, shape):
-        ours, theirs = (rate[f"product<Pass::{kind}, {blas}>/{shape}"] for blas in ("false", "true"))
-        return f"{ours / 1e9:.0f} ({ours / theirs:.2f})"
 
-    products = [["{} × {} → {}".format(*numbers(name)), *(product(kind, name.split("/", 1)[1]) for kind in ("forward", "dx", "dw"))]
-                for name in sorted(rate, key=numbers) if name.startswith("product<Pass::forward, false>")]
-    attention = [[" × ".join(map(str, sizes)), heads, dropout / 100, f"{rate[name] / 1e9:.0f}"]
-                 for name in sorted(rate, key=numbers) if name.startswith("attention/")
-                 for *sizes, heads, dropout in [numbers(name)]]
-    passes = [[words, f"{rate['copy'] / rate[name]:.1f}"] for name, words in PASSES.items()]
-    return (show.table(["GFLOP/s of a linear layer (÷ OpenBLAS's): tokens × in → out", "forward", "dX", "dW"], products)
-            + show.table(["attention, forward and backward: B × N × D", "heads", "dropout", "GFLOP/s"], attention)
-            + show.table(["forward and backward of a (2048, 384) input", "time, in copies of it"], passes))
+def tables(found):
+    def after(kind):
+        return [name.split("/")[1:] for name in found if name.split("/")[0] == kind]
+
+    products = [["{} × {} → {}".format(*shape), *(rate(found["/".join([kind, *shape])]) for kind in ("forward", "dx", "dw"))]
+                for shape in after("forward")]
+    attention = [[" × ".join(sizes), heads, dropout, rate(found["/".join(["attention", *sizes, heads, dropout])])]
+                 for *sizes, heads, dropout in after("attention")]
+    passes = [[name, f"{row['real_time']:.0f}", ratio(row)] for name, row in found.items() if "plain" in row and "/" not in name]
+    nodes = [[*length, f"{1e9 * found['/'.join(['tape', *length])]['node']:.0f}"] for length in after("tape")]
+    return ("Behind each figure: the share of its limit that a kernel reaches, and how many times as long the plain loop takes.\n\n"
+            + show.table(["GFLOP/s of a linear layer (of OpenBLAS; plain): tokens × in → out", "forward", "dX", "dW"], products)
+            + show.table(["attention, forward and backward: B × N × D", "heads", "dropout",
+                          "GFLOP/s (of its products by OpenBLAS; plain)"], attention)
+            + show.table(["forward and backward of 2048 × 384 numbers; updates of 2^20", "µs", "of a copy; plain"], passes)
+            + show.table(["nodes of a graph, forward and backward", "ns for each"], nodes))
 
 
 def main():
@@ -50,7 +45,7 @@ def main():
     parser.add_argument("--write", type=pathlib.Path, help="a page whose tables are renewed")
     a = parser.parse_args()
     m = machine.described()
-    text = f"{m['date']}, {m['processor']}, one thread.\n\n" + tables(rates(str(a.build / "bench" / "kernels")))
+    text = f"{m['date']}, {m['processor']}, one thread.\n\n" + tables(rows(a.build / "bench" / "kernels", ".", seconds=0.1))
     print(text)
     if a.write:
         show.renew(a.write, "bench/limits.py", text)

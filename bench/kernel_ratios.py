@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+"""Whether kernels are as fast as they were, by ratios alone: to the plain loop, and to OpenBLAS or a copy.
+
+    cmake --build --preset release --target kernels
+    bench/kernel_ratios.py
+
+An absolute time says nothing on a shared machine. Each ratio is one of medians of rounds in turn (bench/kernels), and its floor
+stands at half of what was measured or lower, so that noise does not reach it and a kernel that falls back to plain loops
+does. A ratio below its floor is measured once more. Exits with 1 when one stays there.
+"""
+import argparse
+import json
+import subprocess
+import sys
+
+from installed import ROOT
+
+# Benchmark: least share of its limit, least factor over the plain loop.
+FLOORS = {
+    "forward/2048/128/128": (0.5, 5.0),
+    "dx/2048/128/128": (0.5, 5.0),
+    "dw/2048/128/128": (0.5, 5.0),
+    "layer_norm": (0.15, 0.3),
+    "softmax": (0.15, 0.8),
+    "cross_entropy": (0.15, 1.0),
+    "gelu": (0.2, 1.5),
+    "dropout_add": (0.1, 2.0),
+    "adam": (0.3, 0.5),
+    "attention/32/64/128/4/0": (0.25, 3.0),
+}
+
+
+def rows(program, pattern, seconds):
+    """{benchmark: its row} of those whose names match."""
+    words = [program, "--benchmark_format=json", f"--benchmark_min_time={seconds}", f"--benchmark_filter={pattern}"]
+    done = subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True)
+    return {row["name"].removesuffix("/manual_time"): row for row in json.loads(done.stdout)["benchmarks"]}
+
+
+def measured(program, names, seconds):
+    found = rows(program, "^(" + "|".join(names) + ")(/manual_time)?$", seconds)
+    if set(found) != set(names):
+        sys.exit(f"{program} has no benchmark {', '.join(sorted(set(names) - set(found)))}")
+    return {name: (row["limit"], row["plain"]) for name, row in found.items()}
+
+
+def below(ratios):
+    return [name for name, pair in ratios.items() if any(value < floor for value, floor in zip(pair, FLOORS[name]))]
+
+
+def show(ratios):
+    for name, (limit, plain) in ratios.items():
+        least, factor = FLOORS[name]
+        print(f"{name:26} {limit:5.2f} of its limit (at least {least:.2f})   {plain:6.1f} x the plain loop (at least {factor:.1f})")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--kernels", default=str(ROOT / "build" / "release" / "bench" / "kernels"))
+    parser.add_argument("--seconds", type=float, default=0.03, help="of each kernel, without its rivals")
+    arguments = parser.parse_args()
+    ratios = measured(arguments.kernels, list(FLOORS), arguments.seconds)
+    show(ratios)
+    slow = below(ratios)
+    if slow:
+        print("once more: " + ", ".join(slow))
+        again = measured(arguments.kernels, slow, 4 * arguments.seconds)
+        show(again)
+        slow = below(again)
+    sys.exit(f"slower than they were: {', '.join(slow)}" if slow else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,26 @@
+// Each kernel against its limit and against the plain loop, on one thread.
+//
+//   build/release/bench/kernels                                # all of them
+//   build/release/bench/kernels --benchmark_filter=layer_norm  # Google Benchmark's options
+//
+// Counters: in_turn.hpp.
+#include <cblas.h>
+
+#include <xgrad/autograd/cpu.hpp>
+#include <xgrad/autograd/gemm.hpp>
+
+#include "in_turn.hpp"
+
+int main(int argc, char** argv) {
+  openblas_set_num_threads(1);
+  benchmark::AddCustomContext("kernels", xgrad::cpu_name(xgrad::cpu()));
+  benchmark::AddCustomContext("BLAS core", xgrad::blas_core());
+  xgrad::bench::add_products();
+  xgrad::bench::add_passes();
+  xgrad::bench::add_updates();
+  xgrad::bench::add_attention();
+  xgrad::bench::add_tape();
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
+  benchmark::RunSpecifiedBenchmarks();
+}
