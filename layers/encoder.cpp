@@ -1,5 +1,6 @@
 #include <xgrad/layers/encoder.hpp>
 
+#include <xgrad/autograd/recompute.hpp>
 #include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {
@@ -45,7 +46,14 @@ Encoder<T>::Encoder(const Scope<T>& scope, const EncoderOptions& options) {
 template <class T>
 Variable<T> Encoder<T>::operator()(Variable<T> x, const Attend<T>& attend,
                                    const Context& context) const {
-  for (const EncoderBlock<T>& layer : layers_) x = layer(x, attend, context);
+  // A bias with a gradient would get it in another order of terms.
+  const bool again = context.recompute && !context.attention && !attend.bias.requires_grad();
+  for (const EncoderBlock<T>& layer : layers_) {
+    const auto block = [layer, attend, context](const Variable<T>& in) {
+      return layer(in, attend, context);
+    };
+    x = again ? recompute<T>(block, x) : block(x);
+  }
   return norm_ ? (*norm_)(x, attend.key_mask) : x;
 }
 

@@ -19,6 +19,8 @@ struct Context {
   Rng rng = Rng(0);                ///< of this step; a layer derives its own stream from it
   std::uint32_t first_sample = 0;  ///< place of the batch's first sample in the logical batch
   AttentionObserver* attention = nullptr;  ///< looks into every attention; null: nobody
+  bool recompute =
+      false;  ///< an Encoder keeps of each block its input, and runs it again in backward
 
   /// The dropout of rate p at a place in the model; rate 0 outside training.
   Dropout dropout(double p, std::uint64_t site) const {

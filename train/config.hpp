@@ -94,6 +94,7 @@ struct TrainConfig {
   double spike = 0.0;             ///< a gradient norm so many times its mean is a spike; 0: none is
   double max_seconds = 0.0;       ///< 0: no limit
   int threads = 0;                ///< 0: all cores
+  bool recompute = false;         ///< blocks of an encoder run again in backward
   std::uint64_t evaluate_every =
       0;                         ///< steps; 0: at the end of each epoch, or every tenth of the run
   std::uint64_t save_every = 0;  ///< steps; 0: with each evaluation

@@ -300,6 +300,9 @@ Keys train_keys() {
       execution(key("threads", &T::threads,
                     "Threads; 0: one for each core. The result does not depend on it.",
                     between(0, 1024))),
+      execution(key("recompute", &T::recompute,
+                    "Keep of each block of an encoder its input alone and run it again in "
+                    "backward: less memory, more time, the same result.")),
       key("evaluate_every", &T::evaluate_every,
           "Steps between evaluations; 0: an epoch, or a tenth of the run.", between(0, kMany)),
       key("save_every", &T::save_every, "Steps between checkpoints; 0: as evaluate_every.",

@@ -68,6 +68,12 @@ void outputs_see_only_those_before(const Config& config, Broken& broken) {
                     "batch would let an output of an encoder_decoder know those after it"});
 }
 
+void only_encoders_recompute(const Config& config, Broken& broken) {
+  if (!config.train.recompute || has_attention(config.model)) return;
+  broken.push_back({{"train.recompute", "model.kind"},
+                    "runs blocks of an encoder again, and a " + config.model.kind + " has none"});
+}
+
 void steps_or_epochs(const Config& config, Broken& broken) {
   const TrainConfig& train = config.train;
   if ((train.steps == 0) != (train.epochs == 0)) return;
@@ -159,6 +165,7 @@ std::vector<RuleBroken> broken_rules(const Config& config) {
   max_distance_of_relative_bias(config, broken);
   outputs_have_no_known_length(config, broken);
   outputs_see_only_those_before(config, broken);
+  only_encoders_recompute(config, broken);
   steps_or_epochs(config, broken);
   window_of_window_mlp(config, broken);
   what_goes_with_the_loss(config, broken);

@@ -214,7 +214,9 @@ void Trainer<T>::run_batches(StepReport& report) {
   for (const Batch& batch : batches_) targets += double(count_targets(batch));
   const bool log = report.step % config_.log_every == 0;
   parameters_.zero_grad();
-  Context context{true, Rng(config_.train.seed) / "dropout" / step_, 0};
+  Context context{.training = true,
+                  .rng = Rng(config_.train.seed) / "dropout" / step_,
+                  .recompute = config_.train.recompute};
   for (const Batch& batch : batches_) {
     const BatchInput<T> input(batch);
     const auto [logits, loss] = forward(input.input(), batch, context, targets);

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <utility>
 
 #include <xgrad/autograd/element.hpp>
 #include <xgrad/autograd/scalar.hpp>
@@ -57,7 +58,9 @@ std::string Trainer<T>::locate() {
   });
   StepReport again;
   again.step = step_ + 1;
+  const bool recompute = std::exchange(config_.train.recompute, false);  // each op runs once
   run_batches(again);
+  config_.train.recompute = recompute;
   return found.empty() ? "not found again: a second run of the step is finite, so memory or "
                          "processor may be at fault"
                        : "first not finite: " + found;

@@ -155,6 +155,8 @@ const std::vector<Bad> kBad = {
     {kStart + "model.window = 4\n", "3:16: model.window: is 4, must be odd"},
     {kStart + "model.window = 5\n",
      "3:16: model.window: has a use only with model.kind = \"window_mlp\", not encoder"},
+    {kStart + "train.recompute = true\nmodel.kind = 'mlp'\n",
+     "3:19: train.recompute: runs blocks of an encoder again, and a mlp has none"},
     {kStart + "train.huber_delta = 0.5\n",
      "3:21: train.huber_delta: has a use only with train.loss = \"huber\", not auto"},
     {kStart + "train.label_smoothing = 0.1\ntrain.loss = 'mse'\n",

@@ -154,6 +154,7 @@ void drop_settings_of_others(Config& config) {
   if (config.model.positions != "relative_bias") {
     config.model.max_distance = ModelConfig().max_distance;
   }
+  if (config.model.kind.find("mlp") != std::string::npos) config.train.recompute = false;
   if (config.train.loss != "huber") config.train.huber_delta = TrainConfig().huber_delta;
   if (config.train.loss != "auto" && config.train.loss != "cross_entropy")
     config.train.label_smoothing = 0;

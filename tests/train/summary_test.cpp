@@ -79,6 +79,21 @@ TEST(Summary, CountsAccumulatedBatches) {
   EXPECT_GE(one.step_flops, 3 * one.modules.front().flops - one.modules.front().flops / 2);
 }
 
+// Of a block of width D forward keeps 15 D numbers a token or so, and its input is one of them.
+TEST(Summary, RecomputeKeepsBlocksInputsAlone) {
+  Config config = config_of(6, 16, 2);
+  config.train.batch = 64;
+  const ModelSummary kept = summarize(config);
+  config.train.recompute = true;
+  const ModelSummary again = summarize(config);
+  EXPECT_LT(4 * again.kept_bytes, kept.kept_bytes);
+  EXPECT_LT(2 * again.peak_bytes, kept.peak_bytes);
+  EXPECT_EQ(again.modules.front().flops, kept.modules.front().flops);
+  // Each block's forward once more, and nothing else.
+  const std::uint64_t blocks = at(kept, "encoder").flops;
+  EXPECT_EQ(again.step_flops, kept.step_flops + blocks);
+}
+
 TEST(Summary, TextHasARowForEachModule) {
   const ModelSummary summary = summarize(config_of(2, 16, 2));
   const std::string text = to_text(summary);

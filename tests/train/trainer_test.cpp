@@ -220,6 +220,25 @@ TEST(Trainer, ACheckpointOfAnotherModelChangesNothing) {
   EXPECT_EQ(to_hdf5(trainer.capture()), before);
 }
 
+// Checkpoints do not hold the key, as it does not change the result.
+TEST(Trainer, RecomputesToTheSameBits) {
+  for (const std::vector<std::string>& more : std::vector<std::vector<std::string>>{
+           {"task.min_length=2", "train.accumulate=2"},
+           {"model.norm=post", "model.positions=relative_bias"},
+           {"model.norm=sandwich", "model.normalization=batch", "model.score=additive"}}) {
+    std::vector<std::string> overrides = {"model.layers=3"};
+    overrides.insert(overrides.end(), more.begin(), more.end());
+    Config config = small_config(overrides);
+    Trainer<float> kept(config);
+    config.train.recompute = true;
+    Trainer<float> again(config);
+    Diary first, second;
+    kept.run(first);
+    again.run(second);
+    EXPECT_EQ(to_hdf5(again.capture()), to_hdf5(kept.capture())) << more.front();
+  }
+}
+
 TEST(Trainer, LearnsInDoubleToo) {
   Config config = small_config();
   config.train.steps = 60;
