@@ -12,6 +12,7 @@
 //   logits FILE            writes the logits (B, N, V) as raw float32, without dropout
 //   step N                 N training steps: seconds of each, the last loss
 //   predict N              N forward passes without a graph: seconds of each
+//   products N             N times the matrix products of a training step alone: seconds of each
 //   hash                   SHA-256 of all parameters
 //   activations            a training step: bytes that forward keeps for backward, and the most
 //                          that the step holds beside weights, gradients and optimizer
@@ -33,15 +34,12 @@
 #include <xgrad/optim/adam.hpp>
 #include <xgrad/train/formats/sha256.hpp>
 
+#include "workload.hpp"
+
 namespace {
 
 using namespace xgrad;
-
-struct Workload {
-  std::size_t batch = 32, tokens = 16, width = 64, heads = 4, layers = 2, vocabulary = 16;
-  double dropout = 0.1;
-  int threads = 1;
-};
+using bench::Workload;
 
 EncoderModelOptions model_options(const Workload& w) {
   EncoderModelOptions options;
@@ -195,8 +193,8 @@ double peak_bytes() {
   return double(used().ru_maxrss) * 1024;
 }
 
-std::string answer(Bench& bench, double before, const std::string& command,
-                   std::istream& arguments) {
+std::string answer(Bench& bench, bench::Products& products, double before,
+                   const std::string& command, std::istream& arguments) {
   std::string path;
   int count = 1;
   if (command == "parameters") return bench.parameters();
@@ -212,6 +210,8 @@ std::string answer(Bench& bench, double before, const std::string& command,
   if (command == "step" && arguments >> count) return timed(count, [&] { return bench.step(); });
   if (command == "predict" && arguments >> count)
     return timed(count, [&] { return bench.predict(); });
+  if (command == "products" && arguments >> count)
+    return timed(count, [&] { return products.run(); });
   if (command == "hash") return bench.hash();
   if (command == "activations") return bench.activations();
   if (command == "faults") return json({double(used().ru_minflt)});
@@ -237,11 +237,12 @@ int main(int argc, char** argv) {
   try {
     const double before = peak_bytes();
     Bench bench(w);
+    bench::Products products(w);
     for (std::string line; std::getline(std::cin, line);) {
       std::istringstream arguments(line);
       std::string command;
       arguments >> command;
-      std::cout << answer(bench, before, command, arguments) << std::endl;
+      std::cout << answer(bench, products, before, command, arguments) << std::endl;
     }
   } catch (const std::exception& error) {
     std::cerr << error.what() << '\n';
