@@ -21,7 +21,7 @@ from workloads import WORKLOADS
 
 CALLS = ("mmap", "munmap", "mremap", "brk", "madvise", "mprotect")
 MOST_FAULTS = 1.0  # a step
-WARM_UP = 20  # steps
+WARM_UP = 10  # steps
 
 
 def calls_between(log, answers):
