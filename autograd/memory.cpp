@@ -14,10 +14,10 @@ namespace {
 constexpr std::size_t kAlignment = 64;  // a cache line, and the widest vector register
 }
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(XGRAD_SYSTEM_ALLOCATOR)
 
-// Sanitizers see blocks of the system only: neither the bounds of those inside a pool, nor that one
-// thread got what another gave back.
+// Sanitizers and valgrind see blocks of the system only: neither the bounds of those inside a pool,
+// nor that one thread got what another gave back.
 void* allocate(std::size_t bytes) {
   count_memory(std::int64_t(bytes));
   void* pointer = nullptr;
