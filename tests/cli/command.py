@@ -10,6 +10,8 @@ import time
 import unittest
 
 XGRAD = os.environ["XGRAD"]
+# Whether AddressSanitizer is in it, which needs terabytes of addresses.
+SANITIZED = b"__asan_init" in pathlib.Path(XGRAD).read_bytes()
 
 # A run of a second or less: dropout, ragged lengths, several epochs, saves and evaluations in mid-epoch.
 CONFIG = """
@@ -58,7 +60,7 @@ class CommandTest(unittest.TestCase):
     def xgrad(self, *words, exit_code=0, stdin="", **options):
         """Runs xgrad to its end and expects that exit code."""
         done = subprocess.run(
-            [XGRAD, *map(str, words)], cwd=self.folder, input=stdin, text=True, capture_output=True, timeout=120, **options
+            [XGRAD, *map(str, words)], cwd=self.folder, input=stdin, text=True, capture_output=True, timeout=1200 if SANITIZED else 120, **options
         )
         self.assertEqual(done.returncode, exit_code, done.stdout + done.stderr)
         return done
@@ -89,4 +91,4 @@ class CommandTest(unittest.TestCase):
         return [json.loads(line) for line in (self.folder / run / "metrics.jsonl").read_text().splitlines()]
 
 
-__all__ = ["CommandTest", "signal", "subprocess", "unittest"]
+__all__ = ["SANITIZED", "CommandTest", "signal", "subprocess", "unittest"]

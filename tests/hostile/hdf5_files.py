@@ -152,6 +152,8 @@ def named_type(file, path):
     replace(file, path, data=file[path][...], dtype=file["type"])
 
 
+NO_MEMORY = "needs more memory"
+
 # What the reader of a sealed checkpoint, that of foreign weights, and that of data say; None: it does no harm there.
 HOSTILE = {
     soft_link: ("is a soft link", "is a soft or external link", "is reached through a soft or external link"),
@@ -166,7 +168,7 @@ HOSTILE = {
     shape_bomb: ("needs more bytes than the file has", "declares more values", "declares more values"),
     overflowing_shape: ("is chunked", "is too large", "is too large"),
     chunked_shape_bomb: ("is chunked", "declares more values", "declares more values"),
-    deflate_bomb: ("is filtered", "needs more memory", "needs more memory"),
+    deflate_bomb: ("is filtered", NO_MEMORY, NO_MEMORY),
     many_groups: ("does not belong into a checkpoint", "holds more than 10000 objects", None),
     deep_groups: ("is nested deeper", "is nested too deep", None),
     unknown_filter: ("is filtered", "is filtered by something else", "is filtered by something else"),

@@ -101,12 +101,13 @@ class Hostile(unittest.TestCase):
             with self.subTest(edit.__name__):
                 code, message, mebibytes, seconds, touched = self.read(reader, edit)
                 self.assertEqual(code, READERS[reader][1] if reasons[place] else 0, message)
-                self.assertIn(reasons[place] or "", message)
+                if not (SANITIZED and reasons[place] == NO_MEMORY):
+                    self.assertIn(reasons[place] or "", message)
                 if reasons[place]:
                     self.assertIn(f"{reader}.h5", message)
                     self.assertFalse((self.folder / "out.h5").exists())
-                self.assertLess(mebibytes, 256)
-                self.assertLess(seconds, 2)
+                self.assertLess(mebibytes, 2048 if SANITIZED else 256)
+                self.assertLess(seconds, 60 if SANITIZED else 2)
                 self.assertEqual(touched - known, set())
 
     def test_good_files_are_read(self):
@@ -125,6 +126,8 @@ class Hostile(unittest.TestCase):
 
 if __name__ == "__main__":
     XGRAD = str(pathlib.Path(sys.argv.pop()).resolve())
+    # AddressSanitizer takes memory and time of its own, and ends the process that reads where there is no more memory.
+    SANITIZED = b"__asan_init" in pathlib.Path(XGRAD).read_bytes()
     try:
         import h5py
         import numpy
@@ -134,5 +137,5 @@ if __name__ == "__main__":
     if shutil.which("strace") is None:
         print("Skipped: strace is not installed")
         sys.exit(0)
-    from hdf5_files import HOSTILE, sealed
+    from hdf5_files import HOSTILE, NO_MEMORY, sealed
     unittest.main()
