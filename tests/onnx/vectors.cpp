@@ -31,7 +31,8 @@ void copy_raw(const std::string& raw, std::vector<double>& values) {
   }
 }
 
-VectorTensor tensor(const onnx::TensorProto& proto) {
+VectorTensor tensor(const fs::path& path) {
+  const auto proto = parse<onnx::TensorProto>(path);
   VectorTensor result;
   result.shape.assign(proto.dims().begin(), proto.dims().end());
   const std::string& raw = proto.raw_data();
@@ -55,7 +56,7 @@ VectorTensor tensor(const onnx::TensorProto& proto) {
       result.numbers = false;
   }
   if (result.numbers && result.values.size() != size_of(result.shape)) {
-    throw std::runtime_error("a tensor of ONNX's is not stored as raw data");
+    throw std::runtime_error(path.string() + " is not stored as raw data");
   }
   return result;
 }
@@ -63,7 +64,7 @@ VectorTensor tensor(const onnx::TensorProto& proto) {
 std::vector<VectorTensor> tensors(const fs::path& folder, const std::string& kind) {
   std::vector<VectorTensor> all;
   const auto path = [&] { return folder / (kind + "_" + std::to_string(all.size()) + ".pb"); };
-  while (fs::exists(path())) all.push_back(tensor(parse<onnx::TensorProto>(path())));
+  while (fs::exists(path())) all.push_back(tensor(path()));
   return all;
 }
 
