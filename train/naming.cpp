@@ -68,10 +68,48 @@ Tensor<T> third(const Tensor<T>& x, std::size_t part) {
   return y;
 }
 
+template <class T>
+Tensor<T> with_row(const Tensor<T>& table, const Tensor<T>& row) {
+  Tensor<T> longer = empty<T>({table.shape()[0] + 1, table.shape()[1]});
+  std::copy_n(row.data(), row.size(), std::copy_n(table.data(), table.size(), longer.data()));
+  return longer;
+}
+
+template <class T>
+Tensor<T> identity(std::size_t width) {
+  Tensor<T> result = zeros<T>({width, width});
+  for (std::size_t i = 0; i < width; ++i) result.data()[i * (width + 1)] = T(1);
+  return result;
+}
+
+// The class token becomes one more word, the last one; what BERT puts between it and the head
+// changes nothing.
+Tensors with_class_word(const Tensors& tensors) {
+  const auto is_class = [](const NamedTensor& t) { return t.name == "embedding.class_token"; };
+  const auto token = std::find_if(tensors.begin(), tensors.end(), is_class);
+  if (token == tensors.end()) return tensors;
+  Tensors result;
+  for (const NamedTensor& t : tensors) {
+    if (is_class(t)) continue;
+    result.push_back(t);
+    if (t.name != "embedding.token.weight") continue;
+    result.back().tensor = changed(t.tensor, [&]<class T>(const Tensor<T>& x) {
+      return with_row(x, std::get<Tensor<T>>(token->tensor));
+    });
+  }
+  const auto add = [&](const char* name, const auto& make) {
+    result.push_back({name, changed(token->tensor, make)});
+  };
+  add("bert.pooler.dense.weight",
+      []<class T>(const Tensor<T>& x) { return identity<T>(x.size()); });
+  add("bert.pooler.dense.bias", []<class T>(const Tensor<T>& x) { return zeros<T>({x.size()}); });
+  return result;
+}
+
 Tensors as_bert(const Tensors& tensors) {
   const char* const names[] = {"query", "key", "value"};
   Tensors result;
-  for (const NamedTensor& t : tensors) {
+  for (const NamedTensor& t : with_class_word(tensors)) {
     if (t.name == "embedding.token.weight") {
       result.push_back({"bert.embeddings.token_type_embeddings.weight",
                         changed(t.tensor, []<class T>(const Tensor<T>& x) {

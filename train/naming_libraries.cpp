@@ -87,9 +87,9 @@ Words bert_differences(const Config& config, const TaskShape& shape) {
   known["norm"] = {"post"};
   known["final_norm"] = {"false"};
   known["embedding_norm"] = {"true"};
+  if (shape.output == OutputKind::sequence) known["pool"] = {"cls"};
   Words result = unknown_settings(config, known);
   if (shape.input != InputKind::tokens) result.push_back("a task without tokens");
-  if (shape.output != OutputKind::tokens) result.push_back("a target for the whole sequence");
   return result;
 }
 
@@ -97,13 +97,24 @@ std::string bert_constructor(const Config& config, const TaskShape& shape) {
   const ModelConfig& m = config.model;
   const std::map<std::string, std::string> activations = {
       {"gelu", "gelu"}, {"gelu_tanh", "gelu_new"}, {"relu", "relu"}, {"silu", "silu"}};
-  return fmt::format(
-      "transformers.BertForTokenClassification(transformers.BertConfig(vocab_size={}, "
+  const std::map<TargetKind, std::string> problems = {
+      {TargetKind::classes, "single_label_classification"},
+      {TargetKind::numbers, "regression"},
+      {TargetKind::binary, "multi_label_classification"}};
+  const bool sequence = shape.output == OutputKind::sequence;
+  std::string text = fmt::format(
+      "transformers.BertFor{}Classification(transformers.BertConfig(vocab_size={}, "
       "hidden_size={}, num_hidden_layers={}, num_attention_heads={}, intermediate_size={}, "
       "hidden_act=\"{}\", max_position_embeddings={}, type_vocab_size=1, layer_norm_eps={}, "
-      "num_labels={}))",
-      shape.vocabulary, m.width, m.layers, m.heads, hidden(m), activations.at(m.activation),
-      shape.max_length, m.norm_eps, shape.classes);
+      "num_labels={}",
+      sequence ? "Sequence" : "Token", shape.vocabulary + sequence, m.width, m.layers, m.heads,
+      hidden(m), activations.at(m.activation), shape.max_length + sequence, m.norm_eps,
+      shape.classes);
+  if (!sequence) return text + "))";
+  return text + fmt::format(
+                    ", problem_type=\"{}\"))\nmodel.bert.pooler.activation = torch.nn.Identity()"
+                    "  # and inputs begin with the class token, {}",
+                    problems.at(shape.target), shape.vocabulary);
 }
 
 }  // namespace
@@ -143,7 +154,7 @@ const std::vector<Library>& libraries() {
        false,
        torchvision_constructor},
       {"hf-bert",
-       "BertForTokenClassification",
+       "BERT of Hugging Face",
        bert_differences,
        {{"encoder.layers.", "bert.encoder.layer."},
         {".self_attn.out_proj.", ".attention.output.dense."},

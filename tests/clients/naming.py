@@ -21,7 +21,9 @@ batch = 8
 [optim]
 lr = 1e-300
 """
-TASKS = {"shapes": "", "reverse": "length = 6\nmin_length = 2"}
+TASKS = {"shapes": "", "reverse": "length = 6\nmin_length = 2", "first": "length = 6\nmin_length = 2",
+         "files": 'train = "train.jsonl"\ninput = "text"\ntarget = "scores"\nlabels = "numbers"'}
+ROWS = "".join(f'{{"text": "{" ".join(format(i * 7919, "b"))}", "scores": [{i % 7}, {i * i % 11}]}}\n' for i in range(2, 400))
 # Name: library, task, settings.
 CASES = {
     "timm": ("timm", "shapes", "model.qkv_bias=true", "model.norm_eps=1e-6"),
@@ -32,6 +34,10 @@ CASES = {
                 "model.norm_eps=1e-12", "model.qkv_bias=true"),
     "hf-bert, no bias": ("hf-bert", "reverse", "model.norm=post", "model.final_norm=false", "model.embedding_norm=true",
                          "model.activation=relu"),
+    "hf-bert, sequence": ("hf-bert", "first", "model.norm=post", "model.final_norm=false", "model.embedding_norm=true",
+                          "model.norm_eps=1e-12", "model.pool=cls"),
+    "hf-bert, numbers": ("hf-bert", "files", "model.norm=post", "model.final_norm=false", "model.embedding_norm=true",
+                         "model.norm_eps=1e-12", "model.pool=cls"),
 }
 
 
@@ -47,6 +53,7 @@ def export(test, case):
     """{their name: array}, the Python that makes their model, and what xgrad's makes of 100 examples."""
     library, task, *settings = CASES[case]
     test.write("model.toml", CONFIG.format(task=task, options=TASKS[task]))
+    test.write("train.jsonl", ROWS)
     stem = re.sub(r"\W+", "-", case)
     test.xgrad("train", "model.toml", f"run.dir={stem}-any", "--quiet", *settings)
     test.xgrad("export", f"{stem}-any", "--to", "safetensors", "--out", f"{stem}-any.safetensors")
