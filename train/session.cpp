@@ -35,10 +35,10 @@ double seconds_since(Clock::time_point start) {
 // Writes the run's logs and checkpoints, and shows it.
 class Recorder final : public TrainerHooks {
  public:
-  /// `histograms` shows the weights and gradients of a step on the board.
+  /// `look` shows on the board what a model is after a step.
   Recorder(const Config& config, const RunDirectory& run, std::uint64_t total, Console& console,
            Signals& signals, std::uint64_t stop_at, TensorBoard& board,
-           std::function<void(std::uint64_t)> histograms)
+           std::function<void(std::uint64_t)> look)
       : config_(config),
         run_(run),
         total_(total),
@@ -46,7 +46,7 @@ class Recorder final : public TrainerHooks {
         signals_(signals),
         stop_at_(stop_at),
         board_(board),
-        histograms_(std::move(histograms)) {}
+        look_(std::move(look)) {}
 
   void on_step(const StepReport& report) override {
     tokens_ += report.tokens;
@@ -67,7 +67,7 @@ class Recorder final : public TrainerHooks {
   void on_evaluation(std::uint64_t step, const Metrics& metrics) override {
     log("metrics.jsonl", metrics_row(step, "validation", metrics));
     run_.append("log.txt", console_.evaluation(shown_, metrics));
-    histograms_(step);
+    look_(step);
   }
 
   // Its rows are on disk before a checkpoint is, or a power failure could take rows that no resumed
@@ -130,7 +130,7 @@ class Recorder final : public TrainerHooks {
   std::uint64_t stop_at_;
   std::string fault_;
   TensorBoard& board_;
-  std::function<void(std::uint64_t)> histograms_;
+  std::function<void(std::uint64_t)> look_;
   Clock::time_point start_ = Clock::now();
   std::size_t tokens_ = 0, steps_ = 0;
   Console::Progress shown_;
@@ -232,7 +232,10 @@ Outcome work(const Config& config, Trainer<T>& trainer, const RunDirectory& run,
   show_plan(console, config, trainer, run);
   TensorBoard board(config, run.path(), trainer.step());
   Recorder recorder(config, run, trainer.total_steps(), console, signals, options.stop_at, board,
-                    [&](std::uint64_t step) { board.histograms(step, trainer.parameters()); });
+                    [&](std::uint64_t step) {
+                      board.histograms(step, trainer.parameters());
+                      board.attention(step, trainer.model(), trainer.parameters(), trainer.task());
+                    });
   const Clock::time_point before = Clock::now();
   train(trainer, recorder, run, console);
 

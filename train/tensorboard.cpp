@@ -1,6 +1,7 @@
 #include <xgrad/train/tensorboard.hpp>
 
 #include <xgrad/autograd/scalar.hpp>
+#include <xgrad/train/attention_picture.hpp>
 #include <xgrad/train/config_keys.hpp>
 #include <xgrad/train/metrics_log.hpp>
 
@@ -71,6 +72,21 @@ void TensorBoard::histograms(std::uint64_t step, const Parameters<T>& parameters
   file_->histograms(step, values);
 }
 
+template <class T>
+void TensorBoard::attention(std::uint64_t step, const SequenceModel<T>& model,
+                            const Parameters<T>& parameters, const Task& task) {
+  if (!file_) return;
+  const Example example = task.dataset(Split::validation)->get(0, 0);
+  const Batch batch = collate({example}, task.shape());
+  const bool vectors = batch.features.dimension() == 3;
+  if ((vectors ? batch.features.shape()[1] : batch.ids.size()) > kMostMapped) return;
+  std::vector<std::pair<std::string, Picture>> values;
+  for (const AttentionMap& map : attention_maps(model, parameters, batch)) {
+    values.emplace_back("attention/" + map.path, heads_picture(map));
+  }
+  if (!values.empty()) file_->images(step, values);
+}
+
 void TensorBoard::go_back(std::uint64_t step) {
   if (file_) file_->restart(step + 1);
 }
@@ -79,8 +95,10 @@ void TensorBoard::finish() {
   if (file_) file_->finish();
 }
 
-#define XGRAD_INSTANTIATE(T) \
-  template void TensorBoard::histograms(std::uint64_t, const Parameters<T>&);
+#define XGRAD_INSTANTIATE(T)                                                   \
+  template void TensorBoard::histograms(std::uint64_t, const Parameters<T>&);  \
+  template void TensorBoard::attention(std::uint64_t, const SequenceModel<T>&, \
+                                       const Parameters<T>&, const Task&);
 XGRAD_FOR_EACH_TRAINING_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

@@ -3,7 +3,8 @@
 
 #include <memory>
 
-#include <xgrad/autograd/parameters.hpp>
+#include <xgrad/data/task.hpp>
+#include <xgrad/layers/model.hpp>
 #include <xgrad/train/config.hpp>
 #include <xgrad/train/formats/event_file.hpp>
 
@@ -21,6 +22,11 @@ class TensorBoard {
   /// Every parameter as weights/NAME, and its gradient as gradients/NAME.
   template <class T>
   void histograms(std::uint64_t step, const Parameters<T>& parameters);
+  /// What each head attends to in the first example of the validation split, as
+  /// attention/MODULE; nothing where that example has more than kMostMapped tokens.
+  template <class T>
+  void attention(std::uint64_t step, const SequenceModel<T>& model, const Parameters<T>& parameters,
+                 const Task& task);
   /// The run goes on from this step: what came after it is shown no more.
   void go_back(std::uint64_t step);
   /// Says that the run has ended well.

@@ -48,7 +48,7 @@ class Report(CommandTest):
         for tag, name, value in page.attributes:
             self.assertFalse(name.startswith("on"), (tag, name))
             if name in ("src", "href", "xlink:href", "data", "action", "srcset"):
-                self.assertTrue(value.startswith("data:image/bmp;base64,"), value[:80])
+                self.assertTrue(value.startswith("data:image/png;base64,"), value[:80])
         self.assertFalse({"script", "link", "iframe", "object"} & set(page.tags))
         self.assertNotRegex(text, r"https?:|@import|url\(")
         return page

@@ -2,8 +2,9 @@
 
 import venv
 
-venv.need("numpy", "tensorboard")
+venv.need("numpy", "PIL", "tensorboard")
 
+import io  # noqa: E402
 import json  # noqa: E402
 import logging  # noqa: E402
 import time  # noqa: E402
@@ -11,16 +12,28 @@ import tomllib  # noqa: E402
 
 import numpy  # noqa: E402
 from command import CommandTest, signal, unittest  # noqa: E402
+from PIL import Image  # noqa: E402
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator  # noqa: E402
 from tensorboard.backend.event_processing.event_file_loader import RawEventFileLoader  # noqa: E402
 from tensorboard.plugins.hparams import plugin_data_pb2  # noqa: E402
 
 BOARD = "log.tensorboard=true"
-EVERYTHING = {"tensors": 0, "histograms": 0, "scalars": 0}  # 0: without sampling
+EVERYTHING = {"tensors": 0, "histograms": 0, "scalars": 0, "images": 0}  # 0: without sampling
 
 
 def load(folder):
     return EventAccumulator(str(folder), size_guidance=EVERYTHING).Reload()
+
+
+def attention(weights, ids, heads):
+    """What each head of the first layer takes from each token, (heads, tokens, tokens)."""
+    x = weights["embedding.token.weight"][ids] + weights["embedding.position.weight"][:len(ids)]
+    x = (x - x.mean(1, keepdims=True)) / numpy.sqrt(x.var(1, keepdims=True) + 1e-5)
+    x = x * weights["encoder.layers.0.norm1.weight"] + weights["encoder.layers.0.norm1.bias"]
+    q, k, _ = (part.reshape(len(ids), heads, -1).transpose(1, 0, 2)
+               for part in numpy.split(x @ weights["encoder.layers.0.self_attn.in_proj_weight"].T, 3, axis=1))
+    p = numpy.exp(q @ k.transpose(0, 2, 1) / q.shape[2] ** 0.5)
+    return p / p.sum(2, keepdims=True)
 
 
 def files(folder):
@@ -73,6 +86,35 @@ class TensorBoard(CommandTest):
         config = board.Tensors("config/text_summary" if "config/text_summary" in board.Tags()["tensors"] else "config")
         text = config[0].tensor_proto.string_val[0].decode()
         self.assertEqual("\n".join(line[4:] for line in text.split("\n")), (run / "config.toml").read_text())
+
+    def test_pictures_of_attention(self):
+        run = self.train("run")
+        board = load(run)
+        self.assertEqual(board.Tags()["images"], ["attention/encoder.layers.0.self_attn"])
+        events = board.Images("attention/encoder.layers.0.self_attn")
+        self.assertEqual([e.step for e in events], [25, 50, 60])
+        self.assertLess(max(len(e.encoded_image_string) for e in events), 3000)
+        last = Image.open(io.BytesIO(events[-1].encoded_image_string))
+        self.assertEqual((last.format, last.mode, last.size), ("PNG", "RGB", (events[-1].width, events[-1].height)))
+
+        self.xgrad("export", "run", "--to", "npz", "--out", "w.npz")
+        with numpy.load(self.folder / "w.npz") as file, numpy.load(self.folder / "w.reference.npz") as reference:
+            ids = reference["ids"][0][reference["mask"][0].astype(bool)]
+            maps = attention({name: x.astype(float) for name, x in file.items()}, ids, heads=2)
+        square = 128 // len(ids)
+        self.assertEqual(last.size, (2 * square * len(ids) + 4, square * len(ids)))
+        pixels = numpy.asarray(last).astype(float)
+        for head, p in enumerate(maps):
+            centres = (numpy.arange(len(ids)) + 0.5) * square
+            found = pixels[numpy.ix_(centres.astype(int), (centres + head * (square * len(ids) + 4)).astype(int))]
+            dark = numpy.sqrt(p / p.max())[:, :, None]
+            self.assertLess(float(numpy.abs(found - (247 + dark * (numpy.array([8, 48, 107]) - 247))).max()), 1.1)
+        self.assertGreater(float(maps.std()), 0.01)
+
+    def test_no_pictures_without_attention_or_of_long_inputs(self):
+        self.assertEqual(load(self.train("mlp", "model.kind=mlp")).Tags()["images"], [])
+        long = self.train("long", "task.length=200", "task.min_length=200", "train.steps=2", "train.batch=2", "task.validation=2")
+        self.assertEqual(load(long).Tags()["images"], [])
 
     def test_hyperparameters(self):
         content = load(self.train("run")).PluginTagToContent("hparams")

@@ -1,6 +1,7 @@
 """Another project finds the installed xgrad, compiles against it and runs: install_test.py BUILD_DIRECTORY."""
 
 import pathlib
+import re
 import resource
 import shlex
 import shutil
@@ -79,6 +80,14 @@ class Install(unittest.TestCase):
     def test_kernels_stay_inside(self):
         for name in ("packed_gemm", "tasks", "formats", "commands", "commands.hpp"):
             self.assertEqual(list((self.prefix / "include").rglob(name)), [])
+
+    def test_headers_are_whole(self):
+        include = self.prefix / "include"
+        headers = list(include.rglob("*.hpp"))
+        self.assertGreater(len(headers), 50)
+        for header in headers:
+            for other in re.findall(r"#include <(xgrad/.*)>", header.read_text()):
+                self.assertTrue((include / other).exists(), f"{header} includes {other}")
 
     def test_tool_runs(self):
         run = call(self.prefix / "bin" / "xgrad", "--version")

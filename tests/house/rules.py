@@ -40,6 +40,7 @@ HEAVY = {
     "google/protobuf": 0,
     "events.pb.h": 1,
     "isa-l": 1,
+    "png.h": 1,
     "Random123/": 1,
     "spdlog/": 1,
 }

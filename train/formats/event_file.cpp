@@ -143,6 +143,21 @@ void EventFile::histograms(std::uint64_t step,
   append(event.SerializeAsString());
 }
 
+void EventFile::images(std::uint64_t step,
+                       const std::vector<std::pair<std::string, Picture>>& values) {
+  events::Event event = make(step);
+  for (const auto& [tag, picture] : values) {
+    events::Summary::Value& value = *event.mutable_summary()->add_value();
+    value.set_tag(tag);
+    events::Image& image = *value.mutable_image();
+    image.set_width(std::int32_t(picture.width));
+    image.set_height(std::int32_t(picture.height));
+    image.set_colorspace(events::Image::RGB);
+    image.set_encoded_image_string(to_png(picture));
+  }
+  append(event.SerializeAsString());
+}
+
 void EventFile::text(std::uint64_t step, const std::string& tag, const std::string& markdown) {
   events::Event event = make(step);
   events::Summary::Value& value = *event.mutable_summary()->add_value();

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include <xgrad/train/formats/histogram.hpp>
+#include <xgrad/train/formats/png.hpp>
 
 namespace xgrad {
 
@@ -33,6 +34,7 @@ class EventFile {
   void restart(std::uint64_t step);
   void scalars(std::uint64_t step, const std::vector<std::pair<std::string, double>>& values);
   void histograms(std::uint64_t step, const std::vector<std::pair<std::string, Histogram>>& values);
+  void images(std::uint64_t step, const std::vector<std::pair<std::string, Picture>>& values);
   /// Markdown.
   void text(std::uint64_t step, const std::string& tag, const std::string& markdown);
   /// Hyperparameters, and the tags of the scalars by which runs are compared.

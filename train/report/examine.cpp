@@ -6,6 +6,7 @@
 
 #include <xgrad/autograd/scalar.hpp>
 #include <xgrad/data/example_text.hpp>
+#include <xgrad/train/attention_picture.hpp>
 #include <xgrad/train/build.hpp>
 #include <xgrad/train/checkpoint.hpp>
 #include <xgrad/train/report/html.hpp>
@@ -18,20 +19,19 @@ namespace {
 constexpr std::size_t kExamples = 1000;
 constexpr std::size_t kSamples = 8;       // of each kind
 constexpr std::size_t kMostClasses = 40;  // that a matrix of them can be read
-constexpr std::size_t kMostMapped = 128;  // tokens of an example whose maps are shown
 
 std::string picture_of(const Example& example, const TaskShape& shape) {
   const auto [low, high] = std::minmax_element(example.features.begin(), example.features.end());
   const float span = *high > *low ? *high - *low : 1;
-  std::vector<std::uint8_t> rgb;
+  Picture picture{shape.width, shape.height, {}};
   for (std::size_t pixel = 0; pixel < shape.height * shape.width; ++pixel) {
     for (std::size_t c = 0; c < 3; ++c) {
       const std::size_t channel = shape.channels == 3 ? c : 0;
       const float value = example.features[pixel * shape.channels + channel];
-      rgb.push_back(std::uint8_t(255 * (value - *low) / span));
+      picture.rgb.push_back(std::uint8_t(255 * (value - *low) / span));
     }
   }
-  return html::bitmap_uri(shape.width, shape.height, rgb);
+  return html::uri(picture);
 }
 
 // Looks at a model example by example.

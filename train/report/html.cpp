@@ -26,10 +26,6 @@ std::size_t sequence_length(std::string_view text) {
   return length;
 }
 
-void put(std::string& bytes, std::uint32_t value, int count) {
-  for (int i = 0; i < count; ++i) bytes += static_cast<char>(value >> (8 * i) & 0xFF);
-}
-
 // RFC 4648
 std::string base64(const std::string& bytes) {
   constexpr std::string_view digits =
@@ -87,29 +83,8 @@ std::string table(const std::vector<std::vector<std::string>>& rows) {
   return text + "</table></div>\n";
 }
 
-std::string bitmap_uri(std::size_t width, std::size_t height,
-                       const std::vector<std::uint8_t>& rgb) {
-  const std::size_t row = (3 * width + 3) / 4 * 4;  // rows end on four bytes
-  constexpr std::uint32_t headers = 14 + 40;
-  std::string bytes = "BM";
-  put(bytes, std::uint32_t(headers + row * height), 4);
-  put(bytes, 0, 4);
-  put(bytes, headers, 4);
-  put(bytes, 40, 4);
-  put(bytes, std::uint32_t(width), 4);
-  put(bytes, std::uint32_t(height), 4);
-  put(bytes, 1, 2);
-  put(bytes, 24, 2);
-  for (int i = 0; i < 6; ++i) put(bytes, 0, 4);
-  for (std::size_t y = height; y-- > 0;) {  // from the bottom
-    const std::size_t start = bytes.size();
-    for (std::size_t x = 0; x < width; ++x) {
-      const std::uint8_t* pixel = rgb.data() + 3 * (y * width + x);
-      for (int c = 2; c >= 0; --c) bytes += static_cast<char>(pixel[c]);
-    }
-    bytes.resize(start + row, '\0');
-  }
-  return "data:image/bmp;base64," + base64(bytes);
+std::string uri(const Picture& picture) {
+  return "data:image/png;base64," + base64(to_png(picture));
 }
 
 }  // namespace xgrad::html

@@ -1,10 +1,11 @@
 // HTML as text: everything that comes from outside goes through escape().
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <xgrad/train/formats/png.hpp>
 
 namespace xgrad::html {
 
@@ -16,8 +17,7 @@ std::string escape(std::string_view text);
 /// are HTML already.
 std::string table(const std::vector<std::vector<std::string>>& rows);
 
-/// A picture as a data: URI: an uncompressed bitmap of 3 bytes a pixel, red, green, blue, from the
-/// top left.
-std::string bitmap_uri(std::size_t width, std::size_t height, const std::vector<std::uint8_t>& rgb);
+/// A picture as a data: URI.
+std::string uri(const Picture& picture);
 
 }  // namespace xgrad::html

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
+#include <xgrad/train/attention_picture.hpp>
 #include <xgrad/train/report/html.hpp>
 
 namespace xgrad::html {
@@ -55,20 +55,6 @@ std::string breakable(const std::string& path) {
   return text;
 }
 
-// From white to dark blue, as dark as the square root of a part of the largest: small ones are
-// seen too.
-std::string map_picture(const AttentionMap& map, std::size_t head) {
-  const auto& s = map.probabilities.shape();
-  const double* p = map.probabilities.data() + head * s[2] * s[3];
-  const double largest = std::max(1e-12, *std::max_element(p, p + s[2] * s[3]));
-  std::vector<std::uint8_t> rgb;
-  for (std::size_t i = 0; i < s[2] * s[3]; ++i) {
-    const double a = std::sqrt(std::clamp(p[i] / largest, 0.0, 1.0));
-    for (const double end : {8.0, 48.0, 107.0}) rgb.push_back(std::uint8_t(247 + a * (end - 247)));
-  }
-  return bitmap_uri(s[3], s[2], rgb);
-}
-
 }  // namespace
 
 std::string confusion_section(const Confusion& confusion) {
@@ -113,7 +99,7 @@ std::string maps_section(const Examination& found) {
       ++shown;
       const std::string name = fmt::format("{}, head {}", map.path, head);
       figures += "<figure><img alt=\"attention map of " + escape(name) + "\" src=\"" +
-                 map_picture(map, head) + "\"><figcaption>" + breakable(escape(name)) +
+                 uri(head_picture(map, head)) + "\"><figcaption>" + breakable(escape(name)) +
                  "</figcaption></figure>\n";
     }
   }
