@@ -105,7 +105,8 @@ int attention(const AttentionArguments& arguments);
 
 struct ReportArguments {
   std::vector<std::string> runs;
-  std::string out;  ///< empty: report.html of the one run
+  std::string out;     ///< empty: report.html of the one run
+  bool heads = false;  ///< a study of each head, too
 };
 /// Makes the page of one run anew, or one page of several.
 int write_report(const ReportArguments& arguments);

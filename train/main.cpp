@@ -127,6 +127,8 @@ void define_study(CLI::App& app, Arguments& a, int& code) {
   CLI::App* report = app.add_subcommand("report", "A page of a run, or of several side by side");
   report->add_option("runs", a.report.runs, "run directories")->required();
   report->add_option("--out", a.report.out, "the page; for one run, its report.html unless given");
+  report->add_flag("--heads", a.report.heads,
+                   "also what each head does, and what is lost without it");
   report->callback([&] { code = commands::write_report(a.report); });
 }
 

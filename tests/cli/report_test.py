@@ -104,6 +104,17 @@ class Report(CommandTest):
         self.xgrad("report", "one")
         self.page("one/report.html")
 
+    def test_heads(self):
+        self.xgrad("train", "small.toml", "run.dir=run", "-q")
+        self.assertNotIn("Heads", self.page("run/report.html").text)
+        self.xgrad("report", "run", "--heads")
+        self.assertIn("Heads", self.page("run/report.html").text)
+        rows = re.findall(r'<th scope="row">head (\d)</th>(.*?)</tr>', (self.folder / "run" / "report.html").read_text())
+        study = re.findall(r"(?m)^ +(\d)  (.*)", self.xgrad("attention", "run").stdout)
+        self.assertEqual(len(study), 2)
+        self.assertEqual([(head, re.sub(r"<[^>]*>|[()]", " ", cells).split()) for head, cells in rows],
+                         [(head, figures.split()) for head, figures in study])
+
     def test_a_run_that_failed(self):
         done = self.xgrad("train", "small.toml", "run.dir=run", "optim.lr=1e30", "optim.name=sgd", "train.clip=0",
                           "-q", exit_code=5)

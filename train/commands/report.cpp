@@ -21,7 +21,7 @@ int write_report(const ReportArguments& arguments) {
   const fs::path folder = out.has_parent_path() ? out.parent_path() : ".";
   xgrad::check<IoError>(arguments.out.empty() || !fs::exists(out), arguments.out,
                         " exists already");
-  xgrad::write_report(folder.string(), out.filename().string(), arguments.runs);
+  xgrad::write_report(folder.string(), out.filename().string(), arguments.runs, arguments.heads);
   fmt::print("{}\n", out.string());
   return 0;
 }

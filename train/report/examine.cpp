@@ -48,7 +48,7 @@ class Examiner {
     restore(weights_of(checkpoint), parameters_);
   }
 
-  Examination examine() {
+  Examination examine(bool heads) {
     result_.examples = std::min(kExamples, test_->size());
     count_classes();
     const NoGrad no_grad;
@@ -56,6 +56,11 @@ class Examiner {
       look(first, std::min(result_.examples, first + config_.train.batch));
     }
     if (mapped_) map_one();
+    if (heads) {
+      result_.heads = study_attention(*model_, parameters_, *test_, shape_,
+                                      make_objective(config_.train, shape_), config_.train.batch,
+                                      result_.examples);
+    }
     result_.ceiling = task_->ceiling(Split::test);
     result_.baseline = measure_baseline(*task_);
     return std::move(result_);
@@ -136,11 +141,11 @@ class Examiner {
 
 }  // namespace
 
-Examination examine(const std::string& directory, const Config& config) {
+Examination examine(const std::string& directory, const Config& config, bool heads) {
   const Checkpoint checkpoint = load_checkpoint(latest_checkpoint(directory + "/checkpoints"));
   Examination result = config.train.precision == "double"
-                           ? Examiner<double>(config, checkpoint).examine()
-                           : Examiner<float>(config, checkpoint).examine();
+                           ? Examiner<double>(config, checkpoint).examine(heads)
+                           : Examiner<float>(config, checkpoint).examine(heads);
   result.step = checkpoint.step;
   if (const auto cpu = checkpoint.state.find("cpu"); cpu != checkpoint.state.end()) {
     if (const auto* name = std::get_if<std::string>(&cpu->second)) result.cpu = *name;

@@ -34,12 +34,14 @@ struct Examination {
   Confusion confusion;               ///< empty without classes, or with too many to be read
   Sample mapped;                     ///< whose maps these are
   std::vector<AttentionMap> maps;
-  std::optional<Ceiling> ceiling;  ///< of the test split
+  std::optional<AttentionStudy> heads;  ///< when asked for
+  std::optional<Ceiling> ceiling;       ///< of the test split
   std::optional<Baseline> baseline;
 };
 
-/// Loads the newest checkpoint of a run and runs it on the first examples of the test split. Throws
-/// CheckpointError, DataError, IoError.
-Examination examine(const std::string& directory, const Config& config);
+/// Loads the newest checkpoint of a run and runs it on the first examples of the test split;
+/// studies each head of it when asked to, which takes an evaluation a head. Throws CheckpointError,
+/// DataError, IoError.
+Examination examine(const std::string& directory, const Config& config, bool heads);
 
 }  // namespace xgrad

@@ -34,11 +34,11 @@ struct Shown {
   std::string model;    // the summary, or why there is none
 };
 
-Shown look_at(const std::string& path) {
+Shown look_at(const std::string& path, bool heads) {
   Shown run{read_run(path), "", {}, "", ""};
   run.name = fs::path(run.record.path).filename().string();
   try {
-    run.examination = examine(run.record.path, run.record.config);
+    run.examination = examine(run.record.path, run.record.config, heads);
   } catch (const Error& error) {
     run.why_not = error.what();
   }
@@ -206,6 +206,9 @@ std::string behaviour(const Runs& runs) {
     if (const std::string maps = html::maps_section(found); !maps.empty()) {
       text += "<h2>Attention" + of + "</h2>\n" + maps;
     }
+    if (found.heads && !found.heads->layers.empty()) {
+      text += "<h2>Heads" + of + "</h2>\n" + where + html::heads_section(*found.heads);
+    }
   }
   return text;
 }
@@ -241,9 +244,9 @@ std::string configuration(const Runs& runs) {
 
 }  // namespace
 
-std::string report_html(const std::vector<std::string>& paths) {
+std::string report_html(const std::vector<std::string>& paths, bool heads) {
   Runs runs;
-  for (const std::string& path : paths) runs.push_back(look_at(path));
+  for (const std::string& path : paths) runs.push_back(look_at(path, heads));
   std::string title = "xgrad:";
   for (const Shown& run : runs) title += " " + run.name;
   return "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
@@ -254,8 +257,8 @@ std::string report_html(const std::vector<std::string>& paths) {
 }
 
 void write_report(const std::string& directory, const std::string& name,
-                  const std::vector<std::string>& runs) {
-  const std::string page = report_html(runs);
+                  const std::vector<std::string>& runs, bool heads) {
+  const std::string page = report_html(runs, heads);
   std::error_code error;
   fs::remove(directory + "/" + name, error);
   check<IoError>(!error, directory, "/", name, ": ", error.message());

@@ -111,4 +111,30 @@ std::string maps_section(const Examination& found) {
          input_of(found.mapped) + "</dl></div>\n<div class=\"maps\">\n" + figures + "</div>\n";
 }
 
+std::string heads_section(const AttentionStudy& study) {
+  std::string text;
+  for (const LayerStudy& layer : study.layers) {
+    const auto figure = [](const Metrics& metrics) { return metrics.figures()[1]; };
+    std::vector<std::vector<std::string>> rows{{escape(layer.path), "entropy", "distance",
+                                                "asymmetry", "loss without",
+                                                escape(figure(study.metrics).name) + " without"}};
+    for (std::size_t h = 0; h < layer.metrics.heads(); ++h) {
+      rows[0].push_back(fmt::format("cosine with head {}", h));
+      const Metrics& without = layer.without[h];
+      rows.push_back({fmt::format("head {}", h), fmt::format("{:.3f}", layer.metrics.entropy(h)),
+                      fmt::format("{:.2f}", layer.metrics.distance(h)),
+                      fmt::format("{:.3f}", layer.metrics.asymmetry(h)),
+                      fmt::format("{:.3f} ({:+.3f})", without.loss.mean(),
+                                  without.loss.mean() - study.metrics.loss.mean()),
+                      fmt::format("{:.4f} ({:+.4f})", figure(without).value,
+                                  figure(without).value - figure(study.metrics).value)});
+      for (std::size_t g = 0; g < layer.metrics.heads(); ++g) {
+        rows.back().push_back(fmt::format("{:.2f}", layer.metrics.redundancy(g, h)));
+      }
+    }
+    text += table(rows);
+  }
+  return text;
+}
+
 }  // namespace xgrad::html

@@ -13,5 +13,7 @@ std::string confusion_section(const Confusion& confusion);
 std::string samples_section(const Examination& found);
 /// The maps of every head for one example.
 std::string maps_section(const Examination& found);
+/// What each head does on all examples, and what the model loses without it; empty without heads.
+std::string heads_section(const AttentionStudy& study);
 
 }  // namespace xgrad::html
