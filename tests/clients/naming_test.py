@@ -33,6 +33,11 @@ class Naming(CommandTest):
                 self.assertLess(float(difference.max()), 1e-5)
                 self.assertGreater(float(logits.std()), 0.1)
 
+    def test_the_page_names_those_libraries(self):
+        page = (pathlib.Path(__file__).resolve().parents[2] / "docs/export.md").read_text()
+        for library in ("timm", "torchvision", "transformers"):
+            self.assertIn(f"{library} {GOLDEN['versions'][library].split('+')[0]}", page)
+
     def test_what_differs_is_listed(self):
         self.write("model.toml", naming.CONFIG.format(task="reverse", options=""))
         self.xgrad("train", "model.toml", "run.dir=run", "--quiet", "model.positions=rotary")
