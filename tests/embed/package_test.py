@@ -1,7 +1,7 @@
 """The Debian packages: built, installed in a fresh Debian, and used there. `./run package` calls it; it takes minutes and a network.
 
-The library is built for every x86-64 processor, and once more for those of the levels v3 and v4, which the loader prefers where it can. Each test
-prints the figures that README.md quotes.
+The library is built for every x86-64 processor, and once more for those of the levels v3 and v4, which the loader prefers where it can. The rows that
+it prints at the end are those of a table in README.md; tests/readme/claims_test.py holds that to FIGURES.
 """
 
 import os
@@ -19,6 +19,15 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "package"
 LEVELS = ("x86-64-v3", "x86-64-v4")
 LIBRARY = "usr/lib/x86_64-linux-gnu"
+# What README.md says of the packages: what is measured, its limit, and its unit.
+FIGURES = {
+    "to download besides the package, on a bare Debian": (25, "MB"),
+    "library and command, stripped": (6, "MB"),
+    "`xgrad --version`": (20, "ms"),
+    "a start and its first step, saved, evaluated and reported": (0.3, "s"),
+    "to compile the program above": (4, "s"),
+    "memory of the compiler for that": (400, "MB"),
+}
 # A small config that trains at once.
 CONFIG = '[task]\nname = "reverse"\nlength = 8\n[model]\nwidth = 32\nheads = 1\nlayers = 1\n[train]\nsteps = {}\n'
 
@@ -82,9 +91,17 @@ class Package(unittest.TestCase):
         cls.download = cls.system.install(f"./{cls.packages['xgrad'].name}")
         (cls.root / "tmp/small.toml").write_text(CONFIG.format(20))
 
-    def figure(self, what, value, most, unit):
-        print(f"| {what} | {value:.3g} {unit} | {most} {unit} |")
-        self.assertLess(value, most, what)
+    measured = {}
+
+    @classmethod
+    def tearDownClass(cls):
+        for what, (most, unit) in FIGURES.items():
+            if what in cls.measured:
+                print(f"| {what} | {cls.measured[what]:.3g} {unit} | {most} {unit} |")
+
+    def figure(self, what, value):
+        self.measured[what] = value
+        self.assertLess(value, FIGURES[what][0], what)
 
     def test_1_the_command(self):
         self.assertRegex(self.system.run("xgrad", "--version"), r"^\d+\.\d+\.\d+\n$")
@@ -131,31 +148,31 @@ class Package(unittest.TestCase):
         self.system.run("sh", "-c", compiler.format("serve"))
         self.assertRegex(self.system.run("./serve", "run", input="1 2 3 4 5 6 7 8\n"), r"^(\d 0\.\d+\n){8}$")
 
-        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
         self.system.run("sh", "-c", compiler.format("quick"))
-        usage = resource.getrusage(resource.RUSAGE_CHILDREN)  # the memory is that of the largest so far
-        self.figure("compile the program below", usage.ru_utime - before, 4, "s")
-        self.figure("memory of the compiler", usage.ru_maxrss / 1024, 400, "MiB")
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)  # the memory is that of the largest so far
+        self.figure("to compile the program above", after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+        self.figure("memory of the compiler for that", after.ru_maxrss * 1024 / 1e6)
         self.assertIn("step 300  loss 0.0", self.system.run("./quick"))
         self.system.run("xgrad", "verify", "reverse.h5")
 
     def test_6_figures(self):
         library = next((self.root / LIBRARY).glob("libxgrad.so.*.*.*"))
         size = library.stat().st_size + (self.root / "usr/bin/xgrad").stat().st_size
-        self.figure("what a bare Debian downloads besides the package", self.download / 1e6, 25, "MB")
-        self.figure("the package itself", self.packages["xgrad"].stat().st_size / 1e6, 6, "MB")
-        self.figure("library and command, stripped", size / 1e6, 6, "MB")
+        self.figure("to download besides the package, on a bare Debian", self.download / 1e6)
+        self.figure("library and command, stripped", size / 1e6)
 
         def seconds(*words):
             def once():
                 start = time.monotonic()
-                call("chroot", self.root, "sh", "-c", f"cd /tmp && exec {' '.join(words)}")
+                # Before everything else that wants the processor, so that a busy machine counts for nothing.
+                call("chrt", "--fifo", "10", "chroot", self.root, "sh", "-c", f"cd /tmp && exec {' '.join(words)}")
                 return time.monotonic() - start
             return statistics.median(once() for _ in range(9))
         shell = seconds("true")
-        self.figure("`xgrad --version`", 1e3 * (seconds("xgrad", "--version") - shell), 20, "ms")
+        self.figure("`xgrad --version`", 1e3 * (seconds("xgrad", "--version") - shell))
         (self.root / "tmp/one.toml").write_text(CONFIG.format(1))
-        self.figure("first step, saved, evaluated and reported", seconds("xgrad", "train", "one.toml", "-q") - shell, 0.3, "s")
+        self.figure("a start and its first step, saved, evaluated and reported", seconds("xgrad", "train", "one.toml", "-q") - shell)
 
 
 if __name__ == "__main__":

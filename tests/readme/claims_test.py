@@ -6,6 +6,7 @@ the configs here.
 
 import pathlib
 import re
+import runpy
 import tomllib
 import unittest
 
@@ -25,7 +26,11 @@ CLAIMS = {
     "[docs/looking-inside.md]": ["tests/cli/aids_test.py man", "tests/cli/aids_test.py completion"],
     "What is measured follows": ["tests/cli/vectors_test.py rmse", "tests/train/metrics_test.cpp perplexity"],
     "`eval` adds each class's precision": ["tests/cli/vectors_test.py confusion"],
-    "Configs may claim": ["tests/train/expect_test.cpp exact_match", "tests/train/expect_test.cpp r2"],
+    "Configs may claim": ["tests/readme/claims_test.py test_every_claim_is_named", "tests/train/expect_test.cpp below_ceiling"],
+    "CMake finds what": ["tests/embed/install_test.py test_find_package", "tests/embed/install_test.py test_add_subdirectory",
+                         "tests/embed/install_test.py test_pkg_config", "tests/embed/package_test.py xgrad-dev"],
+    "The Debian packages run on every": ["tests/embed/package_test.py test_3_a_processor_without_avx", "tests/embed/package_test.py test_2_the_loader_takes"],
+    "`./run package` builds them": ["tests/embed/package_test.py FIGURES", "tests/readme/claims_test.py test_figures"],
     "What each config claims": ["tests/cli/check_test.py check", ".ci/run ./run check"],
     "[docs/results.md]": ["tests/readme/claims_test.py test_results"],
     "`bench/compare.py` times": ["tests/torch/bench_test.py difference"],
@@ -37,7 +42,7 @@ CLAIMS = {
     "0 ok": ["tests/cli/check_test.py exit_code=1", "tests/cli/use_test.py exit_code=2", "tests/cli/use_test.py exit_code=3",
              "tests/cli/use_test.py exit_code=4", "tests/cli/proofs_test.py exit_code=5", "tests/cli/use_test.py exit_code=6",
              "tests/cli/resume_test.py exit_code=7", "tests/cli/train_test.py RLIMIT_AS", "tests/cli/resume_test.py 128 + how"],
-    "BSD 3-Clause": [],
+    "BSD 3-Clause": ["LICENSE BSD 3-Clause License"],
 }
 
 
@@ -89,6 +94,25 @@ class Claims(unittest.TestCase):
             if row[1]:
                 digits = len(str(figure).split(".")[1])
                 self.assertAlmostEqual(figure, float(row[1].split()[0]), delta=0.51 * 10 ** -min(digits, 4), msg=name)
+
+    def test_figures(self):
+        limits = runpy.run_path(str(ROOT / "tests/embed/package_test.py"))["FIGURES"]
+        shown = {row[0]: row[1:] for row in self.rows("README.md", "of the packages")}
+        self.assertEqual(list(shown), list(limits))
+        for what, (most, unit) in limits.items():
+            self.assertEqual(shown[what][1], f"{most} {unit}")
+            value, shown_unit = shown[what][0].split()
+            self.assertEqual(shown_unit, unit, what)
+            self.assertLess(float(value), most, what)
+
+    def test_every_claim_is_named(self):
+        expect = re.search(r"struct ExpectConfig {(.*?)};", (ROOT / "train/config.hpp").read_text(), re.DOTALL).group(1)
+        claim, = (sentence for sentence in sentences() if sentence.startswith("Configs may claim"))
+        self.assertEqual(set(re.findall(r"> (\w+);", expect)), set(re.findall(r"`(\w+)`", claim)))
+
+    def test_every_page_is_linked(self):
+        for page in (ROOT / "docs").glob("*.md"):
+            self.assertIn(f"(docs/{page.name})", README)
 
     def test_folders(self):
         for folder, _ in self.rows("README.md", "folder"):
