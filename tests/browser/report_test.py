@@ -58,7 +58,7 @@ class Report(CommandTest):
         names = [f"run-{i}-with-quite-a-long-name" for i in range(5)]
         for i, name in enumerate(names):
             self.page(name, f"train.seed={i + 1}", "train.steps=30")
-        self.xgrad("report", *names, "--out", "all.html")
+        self.xgrad("report", *names, "--heads", "--out", "all.html")
         self.look(self.folder / "all.html", "several", names[-1])
 
     def test_a_failed_run(self):

@@ -51,7 +51,9 @@ class Export(CommandTest):
             self.export(self.checkpoints("run")[-1], to, f"out/second.{to}")
             first, second = ((self.folder / "out" / f"{name}.{to}").read_bytes() for name in ("first", "second"))
             self.assertEqual(first, second)
-        self.assertEqual(len(list((self.folder / "out").iterdir())), 4)
+        self.assertEqual(sorted(path.name for path in (self.folder / "out").iterdir()), sorted(
+            f"{name}{ending}" for name in ("first", "second")
+            for ending in (".hdf5", ".h5.reference.npz", ".safetensors", ".safetensors.reference.npz")))
 
     def test_nothing_is_replaced(self):
         path = self.write("taken", "mine")

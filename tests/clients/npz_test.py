@@ -80,6 +80,21 @@ class Npz(CommandTest):
         self.assertEqual((self.folder / "w.npz").read_bytes(), (self.folder / "again.npz").read_bytes())
         self.assertEqual((self.folder / "w.reference.npz").read_bytes(), (self.folder / "again.reference.npz").read_bytes())
 
+    def test_every_format_has_the_same_reference_beside_it(self):
+        self.train("run")
+        logits = {}
+        for to, name in (("npz", "w.reference.npz"), ("onnx", "m.reference.npz"), ("hdf5", "w.h5.reference.npz"),
+                         ("safetensors", "w.safetensors.reference.npz")):
+            said = self.xgrad("export", "run", "--to", to, "--out", f"{'m' if to == 'onnx' else 'w'}.{to}").stdout
+            self.assertIn(f"\n{name}\n", said)
+            with numpy.load(self.folder / name) as reference:
+                logits[to] = reference["logits"][reference["mask"].astype(bool)]
+                ids = [" ".join(map(str, row[mask > 0])) for row, mask in zip(reference["ids"], reference["mask"])]
+        answers = self.xgrad("predict", "run", "--logits", stdin="".join(line + "\n" for line in ids)).stdout.split()
+        expected = numpy.array(answers, float).reshape(logits["npz"].shape)
+        for to, found in logits.items():
+            self.assertLess(float(numpy.abs(found - expected).max()), 1e-5, to)
+
     def test_a_run_begins_with_what_numpy_wrote(self):
         self.train("run")
         self.xgrad("export", "run", "--to", "npz", "--out", "w.npz")

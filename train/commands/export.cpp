@@ -36,12 +36,12 @@ struct Files {
 // Adds what the model makes of some examples, in T whatever it was trained in.
 template <class T>
 void add_reference(const RunSource& source, const Checkpoint& weights, const Task& task,
-                   Files& result) {
+                   Files& result, const std::string& extension = ".reference.npz") {
   try {
     Parameters<T> parameters(source.config.train.seed);
     const auto model = make_model<T>(source.config.model, task.shape(), parameters);
     restore_weights(weights.parameters, source.file, parameters);
-    result.files.push_back({".reference.npz", reference_npz(*model, parameters, task)});
+    result.files.push_back({extension, reference_npz(*model, parameters, task)});
   } catch (const DataError& error) {
     result.note = fmt::format("no reference: {}", error.what());
   }
@@ -74,12 +74,22 @@ Files onnx(const RunSource& source, const Checkpoint& weights) {
   return result;
 }
 
-Files hdf5(const RunSource&, const Checkpoint& weights) {
-  return {{{"", to_hdf5(weights)}}};
+// Weights alone, with a reference as precise as the training was.
+Files alone(const RunSource& source, const Checkpoint& weights, std::string bytes,
+            const std::string& extension) {
+  Files result{{{"", std::move(bytes)}}};
+  const std::unique_ptr<Task> task = make_task(source.config, &source.checkpoint);
+  with_precision(source.config,
+                 [&]<class T>() { add_reference<T>(source, weights, *task, result, extension); });
+  return result;
 }
 
-Files safetensors(const RunSource&, const Checkpoint& weights) {
-  return {{{"", to_safetensors(weights)}}};
+Files hdf5(const RunSource& source, const Checkpoint& weights) {
+  return alone(source, weights, to_hdf5(weights), ".h5.reference.npz");
+}
+
+Files safetensors(const RunSource& source, const Checkpoint& weights) {
+  return alone(source, weights, to_safetensors(weights), ".safetensors.reference.npz");
 }
 
 // With what makes the model there, which no weight tells.
@@ -88,7 +98,9 @@ Files named_as(const std::string& library, const RunSource& source, const Checkp
   const LibraryModel model = to_library(library, source.config, shape, weights.parameters);
   Checkpoint renamed = weights;
   renamed.parameters = model.parameters;
-  return {{{"", to_safetensors(renamed)}}, model.constructor};
+  Files result = alone(source, weights, to_safetensors(renamed), ".safetensors.reference.npz");
+  result.note = model.constructor + (result.note.empty() ? "" : "\n# " + result.note);
+  return result;
 }
 
 struct Format {
