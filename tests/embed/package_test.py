@@ -21,7 +21,7 @@ LEVELS = ("x86-64-v3", "x86-64-v4")
 LIBRARY = "usr/lib/x86_64-linux-gnu"
 # What README.md says of the packages: what is measured, its limit, and its unit.
 FIGURES = {
-    "to download besides the package, on a bare Debian": (25, "MB"),
+    "to download on a bare Debian: the package and all that it needs": (25, "MB"),
     "library and command, stripped": (6, "MB"),
     "`xgrad --version`": (20, "ms"),
     "a start and its first step, saved, evaluated and reported": (0.3, "s"),
@@ -71,7 +71,7 @@ class System:
                     "DEBIAN_FRONTEND=noninteractive", "sh", "-c", 'mount -t proc proc /proc && exec "$@"', "sh", *words, **options)
 
     def install(self, *packages):
-        """Returns the bytes that came from the network."""
+        """Returns the bytes of all packages that are new, those given included."""
         words = ("apt-get", "install", "--yes", "--no-install-recommends", *packages)
         sizes = re.findall(r"(?m)^'\S+' \S+ (\d+) ", self.run(*words, "--print-uris"))
         self.run(*words)
@@ -159,7 +159,7 @@ class Package(unittest.TestCase):
     def test_6_figures(self):
         library = next((self.root / LIBRARY).glob("libxgrad.so.*.*.*"))
         size = library.stat().st_size + (self.root / "usr/bin/xgrad").stat().st_size
-        self.figure("to download besides the package, on a bare Debian", self.download / 1e6)
+        self.figure("to download on a bare Debian: the package and all that it needs", self.download / 1e6)
         self.figure("library and command, stripped", size / 1e6)
 
         def seconds(*words):
