@@ -1,4 +1,4 @@
-"""The pictures of the documentation: a terminal, a report, and TensorBoard's page of two runs.
+"""The pictures of the documentation: a terminal, a report, and TensorBoard's pages of two runs.
 
     XGRAD=build/release/xgrad build/venv/bin/python tests/browser/make_pictures.py RUNS NAME
 
@@ -93,11 +93,13 @@ def tensorboard(runs):
     words = [sys.executable, "-m", "tensorboard.main", "--logdir", runs.name, "--port", str(PORT), "--host", "127.0.0.1"]
     board = subprocess.Popen(words, cwd=runs.parent, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        with chromium.Chromium() as browser:
-            wait_for(f"http://127.0.0.1:{PORT}/data/runs")
-            browser.open(f"http://127.0.0.1:{PORT}/?darkMode=false#scalars&_smoothingWeight=0&tagFilter=loss%7Clr", (1280, 900))
-            time.sleep(40)  # its curves come one by one, and nothing says that all are there
-            browser.picture(PICTURES / "tensorboard.png")
+        wait_for(f"http://127.0.0.1:{PORT}/data/runs")
+        for tab, name, height in (("scalars&_smoothingWeight=0&tagFilter=loss%7Clr", "tensorboard.png", 900),
+                                  ("images", "tensorboard-images.png", 430)):
+            with chromium.Chromium() as browser:
+                browser.open(f"http://127.0.0.1:{PORT}/?darkMode=false#{tab}", (1280, 900))
+                time.sleep(40)  # what it shows comes bit by bit, and nothing says that all is there
+                browser.picture(PICTURES / name, clip=(0, 0, 1280, height))
     finally:
         board.terminate()
         board.wait()
