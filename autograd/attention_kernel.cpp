@@ -16,7 +16,9 @@ namespace {
 constexpr std::size_t kBlockElements =
     65536;                            // of a block of scores: it stays in the second-level cache
 constexpr std::size_t kMinRows = 72;  // of a block, however many keys: few rows make slow products
-constexpr std::size_t kPiece = 240;   // keys whose scores lie together: products with them are fast
+// Keys whose scores lie together, so that products with them are fast: rows of 4,096 would lie
+// whole pages apart, and their first lines compete for the same few places of the caches.
+constexpr std::size_t kPiece = 240;
 constexpr std::size_t kChunkElements =
     4096;  // of dropout factors: they stay in the first-level cache
 constexpr std::size_t kTaskWork = 1 << 18;  // multiplications that pay for a parallel task
@@ -100,13 +102,6 @@ std::size_t padded(std::size_t keys) {
   return (keys + kLanes<T> - 1) / kLanes<T> * kLanes<T>;
 }
 
-// Between rows of scores: whole cache lines, but not quarters of a page, whose first lines all
-// compete for the same few places of the cache.
-constexpr std::size_t stride_of(std::size_t keys) {
-  const std::size_t lines = (std::max<std::size_t>(1, keys) + 15) / 16;
-  return 16 * (lines % 16 == 0 ? lines + 1 : lines);
-}
-
 // Writes `value` behind the keys of every row, up to whole lanes: loops over them have no
 // remainder.
 template <class T>
@@ -123,7 +118,7 @@ AttentionKernel<T>::AttentionKernel(const Attention& options, const AttentionSiz
     : options_(options),
       sizes_(sizes),
       scale_(T(options.scale ? *options.scale : 1 / std::sqrt(double(key_width)))),
-      stride_(stride_of(std::min(sizes.keys, kPiece))),
+      stride_((std::clamp<std::size_t>(sizes.keys, 1, kPiece) + 15) / 16 * 16),
       keys_(sizes.batch, sizes.keys),
       gaps_(sizes.batch, 0) {
   const std::size_t keys = std::max<std::size_t>(1, sizes.keys);
