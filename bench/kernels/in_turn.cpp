@@ -36,15 +36,20 @@ double median(std::vector<double> values) {
 }  // namespace
 
 void in_turn(benchmark::State& state, const Work& kernel, const Rivals& rivals) {
-  constexpr std::size_t kPlainRounds = 5;  // of what may take a hundred times as long
+  // Of what may take a hundred times as long.
+  constexpr std::size_t kPlainRounds = 5;
+  constexpr double kPlainSeconds = 0.5;
   set_threads(1);
   kernel();  // warm: memory is there, and work space
   std::vector<double> own, limit, plain;
+  double spent = 0;
   for (auto _ : state) {
     own.push_back(seconds(kernel));
     state.SetIterationTime(own.back());
     limit.push_back(seconds(rivals.limit));
-    if (plain.size() < kPlainRounds) plain.push_back(seconds(rivals.plain));
+    if (plain.size() == kPlainRounds || spent > kPlainSeconds) continue;
+    plain.push_back(seconds(rivals.plain));
+    spent += plain.back();
   }
   state.counters["limit"] = median(limit) / median(own);
   state.counters["plain"] = median(plain) / median(own);
