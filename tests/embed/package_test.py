@@ -67,7 +67,8 @@ class System:
         shutil.copy("/etc/resolv.conf", folder / "etc" / "resolv.conf")
 
     def run(self, *words, **options):
-        return call("unshare", "--mount", "--pid", "--fork", f"--root={self.root}", "--wd=/tmp", "env", "LC_ALL=C", "HOME=/tmp",
+        ours = (f"--unset={name}" for name in os.environ if name.startswith("CMAKE_"))  # a compiler launcher, say
+        return call("unshare", "--mount", "--pid", "--fork", f"--root={self.root}", "--wd=/tmp", "env", *ours, "LC_ALL=C", "HOME=/tmp",
                     "DEBIAN_FRONTEND=noninteractive", "sh", "-c", 'mount -t proc proc /proc && exec "$@"', "sh", *words, **options)
 
     def install(self, *packages):
