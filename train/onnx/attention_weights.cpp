@@ -90,16 +90,21 @@ Value scores(Builder& b, Value q, Value k, const std::string& path) {
   return g("MatMul", {g("Mul", {q, factor}), k});
 }
 
+// The lowest number instead of an infinity keeps rows that see nothing free of NaN.
+constexpr float kLowest = std::numeric_limits<float>::lowest();
+
+Value where_seen(Builder& b, const Value& seen, const Value& x, float other) {
+  return seen.empty() ? x : b.graph("Where", {seen, x, b.graph.scalar(other)});
+}
+
 // Martins & Astudillo 2016: max(z - tau, 0), with the tau that makes them sum to 1. Of the keys in
 // descending order the first K are above it, K the most with 1 + K z_K > z_1 + ... + z_K. A key 1
 // below the largest never is, so the hidden ones, 2 below, change nothing.
-Value sparsemax(Builder& b, const Value& scores, const Value& seen, const Value& lowest) {
+Value sparsemax(Builder& b, const Value& scores, const Value& seen) {
   OnnxGraph& g = b.graph;
-  const auto visible = [&](const Value& x, const Value& other) {
-    return seen.empty() ? x : g("Where", {seen, x, other});
-  };
-  const Value largest = g("ReduceMax", {visible(scores, lowest)}, {{"axes", Integers{-1}}});
-  const Value z = visible(g("Sub", {scores, largest}), g.scalar(-2));
+  const Value shown = where_seen(b, seen, scores, kLowest);
+  const Value largest = g("ReduceMax", {shown}, {{"axes", Integers{-1}}});
+  const Value z = where_seen(b, seen, g("Sub", {scores, largest}), -2);
   const Value keys = extent(b, z, 3);
   const Value sorted = g.several(2, "TopK", {z, keys}, {kLast}).front();
   const Value place =
@@ -114,22 +119,20 @@ Value sparsemax(Builder& b, const Value& scores, const Value& seen, const Value&
   return g("Relu", {g("Sub", {z, tau})});
 }
 
-// Zeros where nothing is seen; the lowest number instead of an infinity keeps such rows free of
-// NaN.
+// Zeros where nothing is seen.
 Value activated(Builder& b, const Value& scores, const Value& seen) {
   OnnxGraph& g = b.graph;
   const std::string& kind = b.config.model.attention_activation;
-  const Value lowest = g.scalar(std::numeric_limits<float>::lowest());
   Value p;
   if (kind == "softmax") {
-    p = g("Softmax", {seen.empty() ? scores : g("Where", {seen, scores, lowest})}, {kLast});
+    p = g("Softmax", {where_seen(b, seen, scores, kLowest)}, {kLast});
   } else if (kind == "sparsemax") {
-    p = sparsemax(b, scores, seen, lowest);
+    p = sparsemax(b, scores, seen);
   } else {
     p = g(kind == "sigmoid" ? "Sigmoid" : "Relu", {scores});
     if (kind == "squared_relu") p = g("Mul", {p, p});
   }
-  return seen.empty() ? p : g("Where", {seen, p, g.scalar(0)});
+  return where_seen(b, seen, p, 0);
 }
 
 }  // namespace

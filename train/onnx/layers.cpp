@@ -89,8 +89,10 @@ Value to_root_mean_square_1(Builder& b, const Value& x, double eps) {
 Value batch_norm(Builder& b, const Value& x, const std::string& path) {
   OnnxGraph& g = b.graph;
   const OnnxGraph::Attribute places = {"axes", std::vector<std::int64_t>{0, 1}};
-  Value keep = g.scalar(1), part = keep;
-  if (!b.mask.empty()) {
+  Value keep, part;
+  if (b.mask.empty()) {
+    keep = part = g.scalar(1);
+  } else {
     keep = g("Cast", {g("Unsqueeze", {b.mask, g.integers({2})})}, {{"to", std::int64_t{1}}});
     part = g("Max", {g("ReduceMean", {keep}, {places}), g.scalar(1e-30f)});
   }
