@@ -12,8 +12,9 @@ namespace xgrad {
 /// An npz archive of the first examples of the validation split, at most `count`, as one batch:
 ///
 ///     ids (B, N) or vectors (B, N, F), and mask (B, N); of graphs adjacency (B, N, N) too; or
-///     image (B, H, W, C); targets, -100 where nothing counts, or numbers with a mask `valid`;
-///     logits; loss, the mean over the targets that count; gradient.NAME of each parameter
+///     image (B, H, W, C); of an encoder-decoder decoder_ids (B, M); targets, -100 where nothing
+///     counts, or numbers with a mask `valid`; logits; loss, the mean over the targets that count;
+///     gradient.NAME of each parameter
 ///
 /// all without dropout and label smoothing. Changes the parameters' gradients. Throws DataError
 /// when the task's files are missing.

@@ -83,9 +83,9 @@ class Npz(CommandTest):
     def test_every_format_has_the_same_reference_beside_it(self):
         self.train("run")
         logits = {}
-        for to, name in (("npz", "w.reference.npz"), ("onnx", "m.reference.npz"), ("hdf5", "w.h5.reference.npz"),
+        for to, name in (("npz", "w.reference.npz"), ("onnx", "w.onnx.reference.npz"), ("hdf5", "w.h5.reference.npz"),
                          ("safetensors", "w.safetensors.reference.npz")):
-            said = self.xgrad("export", "run", "--to", to, "--out", f"{'m' if to == 'onnx' else 'w'}.{to}").stdout
+            said = self.xgrad("export", "run", "--to", to, "--out", f"w.{to}").stdout
             self.assertIn(f"\n{name}\n", said)
             with numpy.load(self.folder / name) as reference:
                 logits[to] = reference["logits"][reference["mask"].astype(bool)]

@@ -70,7 +70,7 @@ Files npz(const RunSource& source, const Checkpoint& weights) {
 Files onnx(const RunSource& source, const Checkpoint& weights) {
   const std::unique_ptr<Task> task = make_task(source.config, &source.checkpoint);
   Files result{{{"", to_onnx(source.config, task->shape(), weights)}}};
-  add_reference<float>(source, weights, *task, result);
+  add_reference<float>(source, weights, *task, result, ".onnx.reference.npz");
   return result;
 }
 
