@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -95,10 +96,10 @@ int summary(const SummaryArguments& arguments);
 
 struct AttentionArguments {
   std::string run;
-  std::size_t examples = 1000;  ///< of the test split, at most
-  std::size_t maps = 16;        ///< examples whose maps go to the file
-  std::string out;              ///< an HDF5 file; empty: none
-  std::string text;             ///< one input, whose maps are drawn instead
+  std::size_t examples = 1000;      ///< of the test split, at most
+  std::size_t maps = 16;            ///< examples whose maps go to the file
+  std::string out;                  ///< an HDF5 file; empty: none
+  std::optional<std::string> text;  ///< one input, whose maps are drawn instead
 };
 /// What each head looks at, and what the model is without it.
 int attention(const AttentionArguments& arguments);

@@ -35,6 +35,16 @@ int exit_code(const std::exception& error) {
   return 1;
 }
 
+// CLI11's own names the largest double when it refuses a number.
+CLI::Validator positive() {
+  const auto refuse = [](const std::string& text) {
+    double number = 0;
+    const bool good = CLI::detail::lexical_cast(text, number) && number > 0;
+    return good ? std::string() : "is " + text + ", must be a number above 0";
+  };
+  return CLI::Validator(refuse, "POSITIVE");
+}
+
 struct Arguments {
   commands::TrainArguments train;
   commands::ResumeArguments resume;
@@ -114,14 +124,16 @@ void define_study(CLI::App& app, Arguments& a, int& code) {
       app.add_subcommand("attention", "What each head attends to, and is good for");
   attention->add_option("run", a.attention.run, kRun)->required();
   attention->add_option("--examples", a.attention.examples, "of the test split, at most")
-      ->check(CLI::PositiveNumber)
+      ->check(positive())
       ->capture_default_str();
   attention->add_option("--out", a.attention.out,
                         "an HDF5 file for maps and figures, which must not exist");
   attention->add_option("--maps", a.attention.maps, "examples whose maps go there")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  attention->add_option("--text", a.attention.text, "draw the maps of this input instead");
+      ->check(positive())
+      ->capture_default_str()
+      ->needs("--out");
+  attention->add_option("--text", a.attention.text, "draw the maps of this input instead")
+      ->excludes("--examples", "--out");
   attention->callback([&] { code = commands::attention(a.attention); });
 
   CLI::App* report = app.add_subcommand("report", "A page of a run, or of several side by side");
@@ -137,7 +149,7 @@ void define_search(CLI::App& app, Arguments& a, int& code) {
   profile->add_option("config", a.profile.config, "a TOML file")->required();
   profile->add_option("overrides", a.profile.overrides, kOverrides);
   profile->add_option("--steps", a.profile.steps, "steps to measure")
-      ->check(CLI::PositiveNumber)
+      ->check(positive())
       ->capture_default_str();
   profile->add_option("--trace", a.profile.trace,
                       "a file for one step as a Chrome trace, which must not exist");
@@ -147,10 +159,10 @@ void define_search(CLI::App& app, Arguments& a, int& code) {
   lr_find->add_option("config", a.lr_find.config, "a TOML file")->required();
   lr_find->add_option("overrides", a.lr_find.overrides, kOverrides);
   lr_find->add_option("--from", a.lr_find.from, "the first learning rate")
-      ->check(CLI::PositiveNumber)
+      ->check(positive())
       ->capture_default_str();
   lr_find->add_option("--to", a.lr_find.to, "the last one")
-      ->check(CLI::PositiveNumber)
+      ->check(positive())
       ->capture_default_str();
   lr_find->add_option("--steps", a.lr_find.steps, "steps from one to the other")
       ->check(CLI::Range(20, 1000000))
@@ -166,10 +178,10 @@ void define_search(CLI::App& app, Arguments& a, int& code) {
       ->required()
       ->allow_extra_args(false);
   sweep->add_option("--random", a.sweep.random, "only so many combinations, drawn at random")
-      ->check(CLI::PositiveNumber);
+      ->check(positive());
   sweep->add_flag("--halving", a.sweep.halving, "short runs first; the better half goes on");
   sweep->add_option("--jobs", a.sweep.jobs, "runs at once; as many as cores unless given")
-      ->check(CLI::PositiveNumber);
+      ->check(positive());
   sweep->add_option("--out", a.sweep.out,
                     "the directory of the runs; runs/sweep-NAME unless given");
   sweep->callback([&] { code = commands::sweep(a.sweep); });

@@ -42,6 +42,11 @@ class Attention(CommandTest):
         self.assertEqual(len(re.findall("encoder.layers.0.self_attn, head", out)), 2)
         self.assertEqual(len(re.findall("(?m)^3 ", out)), 2)
         self.assertIn("9", self.xgrad("attention", "run", "--text", "1 9", exit_code=3).stderr)
+        self.assertIn("no tokens", self.xgrad("attention", "run", "--text", "", exit_code=3).stderr)
+
+    def test_what_would_be_left_undone_is_refused(self):
+        for words in (["--text", "1 2", "--out", "maps.h5"], ["--text", "1 2", "--examples", 5], ["--maps", 5]):
+            self.assertIn(words[-2], self.xgrad("attention", "run", *words, exit_code=2).stderr)
 
 
 if __name__ == "__main__":

@@ -65,7 +65,7 @@ int attention(const AttentionArguments& arguments) {
   const RunSource source = find_run(arguments.run);
   return with_precision(source.config, [&]<class T>() {
     const LoadedModel<T> loaded(source);
-    if (!arguments.text.empty()) return show_line(loaded, arguments.text);
+    if (arguments.text) return show_line(loaded, *arguments.text);
     const auto test = loaded.task->dataset(Split::test);
     const AttentionStudy study =
         study_attention(*loaded.model, loaded.parameters, *test, loaded.shape,
