@@ -5,7 +5,7 @@ import os
 import re
 import shutil
 
-from command import CommandTest, subprocess, unittest
+from command import CommandTest, signal, subprocess, unittest
 
 
 class Trials(CommandTest):
@@ -94,6 +94,18 @@ class Sweep(CommandTest):
         self.assertIn("2 of them to train", again.stderr)
         self.assertEqual(again.stdout, table)
 
+    def test_who_stops_it_stops_its_runs(self):
+        over = ("--over", "optim.lr=[1e-3, 1e-2]", "train.steps=1000000", "--jobs", 1, "--out", "s")
+        sweep = self.start("sweep", "small.toml", *over)
+        self.wait_for_checkpoint(sweep, "s/optim.lr=0.001")
+        sweep.send_signal(signal.SIGTERM)
+        said = sweep.communicate()[1]
+        self.assertEqual(sweep.returncode, 128 + signal.SIGTERM)
+        self.assertIn("the same command goes on", said)
+        self.assertEqual(self.runs("s"), ["optim.lr=0.001"])
+        free = ("resume", "s/optim.lr=0.001", "train.max_seconds=0.01", "-q")
+        self.xgrad(*free, exit_code=128 + signal.SIGALRM)  # 7 while another process is at it
+
     def test_seeds_become_a_mean(self):
         over = ("--over", "optim.lr=[1e-3, 1e-2]", "--over", "train.seed=[1, 2, 3]")
         out = self.xgrad("sweep", "small.toml", *over, "--out", "s").stdout
@@ -122,6 +134,11 @@ class Sweep(CommandTest):
             self.assertIn(said, self.xgrad("sweep", "small.toml", "--over", over, exit_code=2).stderr)
         twice = ("--over", "optim.lr=[1]", "--over", "optim.lr=[2]")
         self.assertIn("twice", self.xgrad("sweep", "small.toml", *twice, exit_code=2).stderr)
+        for over, name in (("optim.lr=[1e-3, 0.001]", "optim.lr=0.001"), ("train.seed=[4, 2, 4]", "train.seed=4")):
+            alike = self.xgrad("sweep", "small.toml", "--over", over, exit_code=2)
+            self.assertIn(f"two runs the name {name}", alike.stderr)
+        none = self.xgrad("sweep", "small.toml", "--over", "optim.lr=[1]", "--jobs", 0, exit_code=2)
+        self.assertIn("--jobs: is 0, must be a number above 0", none.stderr)
         self.assertEqual([path.name for path in self.folder.iterdir()], ["small.toml"])
 
     def test_a_run_that_fails_does_not_end_the_sweep(self):

@@ -6,10 +6,14 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
+#include <csignal>
 #include <cstring>
 #include <map>
+#include <thread>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/train/signals.hpp>
 
 namespace xgrad::commands {
 
@@ -38,24 +42,34 @@ pid_t start(const Child& child) {
 
 }  // namespace
 
-std::vector<int> run_children(const std::vector<Child>& children, std::size_t jobs) {
-  std::vector<int> codes(children.size(), 0);
+ChildrenEnd run_children(const std::vector<Child>& children, std::size_t jobs) {
+  constexpr auto kPause = std::chrono::milliseconds(5);
+  const Signals signals;
+  ChildrenEnd end{std::vector<int>(children.size(), 0)};
   std::map<pid_t, std::size_t> running;
   for (std::size_t next = 0; next < children.size() || !running.empty();) {
+    if (end.signal == 0 && signals.stop() != 0) {
+      end.signal = signals.stop();
+      for (const auto& [pid, number] : running) ::kill(pid, end.signal);
+    }
+    if (end.signal != 0) next = children.size();
     if (next < children.size() && running.size() < jobs) {
       running[start(children[next])] = next;
       ++next;
       continue;
     }
     int status = 0;
-    const pid_t pid = ::wait(&status);
-    check<IoError>(pid != -1 || errno == EINTR, "cannot wait for a run: ", std::strerror(errno));
+    const pid_t pid = ::waitpid(-1, &status, WNOHANG);
+    check<IoError>(pid != -1 || running.empty(), "cannot wait for a run: ", std::strerror(errno));
     const auto found = running.find(pid);
-    if (found == running.end()) continue;
-    codes[found->second] = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    if (found == running.end()) {
+      std::this_thread::sleep_for(kPause);
+      continue;
+    }
+    end.codes[found->second] = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     running.erase(found);
   }
-  return codes;
+  return end;
 }
 
 }  // namespace xgrad::commands

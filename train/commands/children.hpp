@@ -11,8 +11,13 @@ struct Child {
   std::string log;                 ///< the file that gets what it prints
 };
 
-/// Runs all, at most `jobs` at a time, and returns their exit codes, 128 + n after signal n. Throws
-/// IoError when one cannot be started.
-std::vector<int> run_children(const std::vector<Child>& children, std::size_t jobs);
+struct ChildrenEnd {
+  std::vector<int> codes;  ///< exit codes, 128 + n after signal n
+  int signal = 0;          ///< that asked to stop; 0: none
+};
+
+/// Runs all, at most `jobs` at a time. SIGINT and SIGTERM are passed on to those that run, and no
+/// more are started. Throws IoError when one cannot be started.
+ChildrenEnd run_children(const std::vector<Child>& children, std::size_t jobs);
 
 }  // namespace xgrad::commands

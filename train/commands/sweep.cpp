@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <limits>
 #include <optional>
+#include <set>
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/parallel.hpp>
@@ -54,14 +55,16 @@ class Sweep {
     }
     xgrad::check<ConfigError>(seeds_.values.size() <= kMostSeeds, "--over train.seed: at most ",
                               kMostSeeds, " seeds");
+    check_names(axes);
     base_ = load_config(arguments.config, arguments.overrides);
     std::vector<Setting> settings = grid(axes);
     if (arguments.random > 0) settings = drawn(settings, arguments.random, base_.train.seed);
     for (Setting& setting : settings) trials_.push_back({std::move(setting), {}});
   }
 
-  // All settings, or fewer and fewer for longer and longer. Returns whether every run worked.
-  bool run() {
+  // All settings, or fewer and fewer for longer and longer. Returns 0 when every run worked, 128 +
+  // n when signal n ended the sweep, else 1.
+  int run() {
     bool good = true;
     const std::vector<double> parts =
         arguments_.halving ? rungs(trials_.size()) : std::vector<double>{1};
@@ -69,6 +72,10 @@ class Sweep {
                               "sweep: --halving needs train.steps");
     for (const double part : parts) {
       good = train(part) && good;
+      if (signal_ != 0) {
+        fmt::print(stderr, "stopped; the same command goes on\n");
+        return 128 + signal_;
+      }
       const auto better = [](const Trial& a, const Trial& b) { return a.score < b.score; };
       std::stable_sort(trials_.begin(), trials_.end(), better);
       fmt::print("{}{}\n", arguments_.halving ? fmt::format("{} steps\n", steps(part)) : "",
@@ -77,10 +84,20 @@ class Sweep {
       if (part < 1) trials_.resize((trials_.size() + 1) / 2);
     }
     report();
-    return good;
+    return good ? 0 : 1;
   }
 
  private:
+  // Two runs of one name would train in one directory.
+  void check_names(std::vector<Axis> axes) const {
+    if (!seeds_.values.empty()) axes.push_back(seeds_);
+    std::set<std::string> names;
+    for (const Setting& setting : grid(axes)) {
+      const std::string name = directory_name(setting);
+      xgrad::check<ConfigError>(names.insert(name).second, "--over gives two runs the name ", name);
+    }
+  }
+
   std::uint64_t steps(double part) const {
     return std::max<std::uint64_t>(1,
                                    std::uint64_t(std::llround(part * double(base_.train.steps))));
@@ -107,7 +124,9 @@ class Sweep {
     fs::create_directories(out_);
     const std::size_t cores = arguments_.jobs > 0 ? arguments_.jobs : std::size_t(threads());
     fmt::print(stderr, "{} runs in {}, {} of them to train\n", jobs.size(), out_, children.size());
-    const std::vector<int> codes = run_children(children, cores);
+    const auto [codes, signal] = run_children(children, cores);
+    signal_ = signal;
+    if (signal != 0) return false;
     bool good = true;
     for (std::size_t i = 0; i < codes.size(); ++i) {
       if (codes[i] == 0) continue;
@@ -221,13 +240,14 @@ class Sweep {
   std::string out_;
   Config base_;
   Axis seeds_;
+  int signal_ = 0;  // that asked to stop
   std::vector<Trial> trials_;
 };
 
 }  // namespace
 
 int sweep(const SweepArguments& arguments) {
-  return Sweep(arguments).run() ? 0 : 1;
+  return Sweep(arguments).run();
 }
 
 }  // namespace xgrad::commands
