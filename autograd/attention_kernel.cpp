@@ -97,6 +97,10 @@ auto with_factors(const T* factors, const F& f) {
                             : f([](std::size_t) { return T(1); });
 }
 
+constexpr std::size_t pieces_of(std::size_t keys) {
+  return (keys + kPiece - 1) / kPiece;
+}
+
 template <class T>
 std::size_t padded(std::size_t keys) {
   return (keys + kLanes<T> - 1) / kLanes<T> * kLanes<T>;
@@ -125,7 +129,6 @@ AttentionKernel<T>::AttentionKernel(const Attention& options, const AttentionSiz
   block_rows_ =
       std::min(std::max(kBlockElements / keys, kMinRows), std::max<std::size_t>(1, sizes.queries));
   chunk_rows_ = std::clamp<std::size_t>(kChunkElements / keys, 1, block_rows_);
-  piece_size_ = block_rows_ * stride_;
   if (!options_.key_mask) return;
   for (std::size_t b = 0; b < sizes.batch; ++b) {
     const std::uint8_t* keep = options_.key_mask->data() + b * sizes.keys;
@@ -139,7 +142,7 @@ template <class T>
 template <class Body>
 void AttentionKernel<T>::for_each_piece(const Block& at, const Body& body) const {
   for (std::size_t first = 0; first < at.keys; first += kPiece) {
-    body(first, std::min(kPiece, at.keys - first), first / kPiece * piece_size_);
+    body(first, std::min(kPiece, at.keys - first), first / kPiece * block_rows_ * stride_);
   }
 }
 
@@ -152,8 +155,7 @@ void AttentionKernel<T>::for_each_block(std::size_t width, bool backward, const 
   const std::size_t a_head =
       std::max<std::size_t>(1, (sizes_.queries + block_rows_ - 1) / block_rows_);
   const std::size_t work = block_rows_ * sizes_.keys * width;
-  const std::size_t size =
-      std::max<std::size_t>(1, (sizes_.keys + kPiece - 1) / kPiece) * piece_size_;
+  const std::size_t size = pieces_of(sizes_.keys) * block_rows_ * stride_;
   const std::size_t factors_size = chunk_rows_ * padded<T>(sizes_.keys);
   const Shape room{(backward ? 2 : 1) * size + factors_size};
   std::size_t grain = std::max<std::size_t>(1, kTaskWork / std::max<std::size_t>(1, work));
@@ -182,7 +184,7 @@ typename AttentionKernel<T>::Block AttentionKernel<T>::block(std::size_t head,
 template <class T>
 Tensor<T> AttentionKernel<T>::transposed(const Tokens<const T>& x) const {
   if (sizes_.queries <= block_rows_) return empty<T>({0});
-  const std::size_t pieces = (sizes_.keys + kPiece - 1) / kPiece, size = x.width * stride_;
+  const std::size_t pieces = pieces_of(sizes_.keys), size = x.width * stride_;
   Tensor<T> out = empty<T>({sizes_.batch * options_.heads, pieces, size});
   parallel_for(sizes_.batch * options_.heads, 1, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {

@@ -99,7 +99,6 @@ class AttentionKernel {
   T scale_;
   std::size_t stride_;              // from row to row of a piece of a block of scores
   std::size_t block_rows_;          // of a block of scores
-  std::size_t piece_size_;          // from piece to piece
   std::size_t chunk_rows_;          // whose dropout factors are computed together
   std::vector<std::size_t> keys_;   // a sample: the keys from here on are all masked
   std::vector<std::uint8_t> gaps_;  // a sample: whether a key before is masked too

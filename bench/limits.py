@@ -4,12 +4,8 @@
     ninja -C build/release bench/kernels
     bench/limits.py --write docs/performance.md
 """
-import argparse
-import pathlib
-
 import machine
 import show
-from installed import ROOT
 from kernel_ratios import rows
 
 
@@ -39,17 +35,10 @@ def tables(found):
             + show.table(["nodes of a graph, forward and backward", "ns for each"], nodes))
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "release")
-    parser.add_argument("--write", type=pathlib.Path, help="a page whose tables are renewed")
-    a = parser.parse_args()
+def text(build):
     m = machine.described()
-    text = f"{m['date']}, {m['processor']}, one thread.\n\n" + tables(rows(a.build / "bench" / "kernels", ".", seconds=0.1))
-    print(text)
-    if a.write:
-        show.renew(a.write, "bench/limits.py", text)
+    return f"{m['date']}, {m['processor']}, one thread.\n\n" + tables(rows(build / "bench" / "kernels", ".", seconds=0.1))
 
 
 if __name__ == "__main__":
-    main()
+    show.measured_page("bench/limits.py", __doc__, text)

@@ -1,6 +1,7 @@
 """Sides in turn, A B C A B C ..., and what their times say: ratios of the same round, their median and quartiles."""
 
 import json
+import math
 import os
 import statistics
 import tempfile
@@ -30,6 +31,11 @@ def agree(ours, theirs, command):
 def quartiles(values):
     low, middle, high = statistics.quantiles(values, n=4, method="inclusive")
     return {"low": low, "median": middle, "high": high, "rounds": len(values)}
+
+
+def exponent(sizes, values):
+    """The slope of the line through (log size, log value) that has the least squares."""
+    return statistics.linear_regression([math.log(size) for size in sizes], [math.log(value) for value in values]).slope
 
 
 class Timed:

@@ -10,9 +10,9 @@ the process by the system. With B N fixed, memory that is linear in N stays as i
 attention probabilities, grows as N. Exits with 1 when the exponent that fits the table best exceeds 0.05.
 """
 import argparse
-import math
 import sys
 
+import measure
 from installed import ROOT
 from side import Side
 from workloads import Workload
@@ -22,7 +22,7 @@ MOST = 0.05
 FLOAT = 4
 
 
-def measure(xgrad, batch, tokens):
+def bytes_of(xgrad, batch, tokens):
     workload = Workload(batch, tokens, WIDTH, HEADS, LAYERS, VOCABULARY, DROPOUT)
     side = Side("xgrad", [xgrad, *workload.options()], 1)
     side.ask("step", 1)  # gradients and the work space of kernels stay from here on
@@ -30,13 +30,6 @@ def measure(xgrad, batch, tokens):
     peak = side.ask("memory")[0]
     side.close()
     return kept, most, peak
-
-
-def exponent(lengths, values):
-    """The slope of the line through (log N, log bytes) that has the least squares."""
-    x, y = [math.log(n) for n in lengths], [math.log(v) for v in values]
-    mean_x, mean_y = sum(x) / len(x), sum(y) / len(y)
-    return sum((a - mean_x) * (b - mean_y) for a, b in zip(x, y)) / sum((a - mean_x)**2 for a in x)
 
 
 def main():
@@ -54,13 +47,13 @@ def main():
     rows, squares = [], []
     for n in lengths:
         batch = arguments.tokens // n
-        rows.append(measure(arguments.xgrad, batch, n))
+        rows.append(bytes_of(arguments.xgrad, batch, n))
         squares.append(LAYERS * HEADS * batch * n * n * FLOAT)
         kept, most, peak = (value / 2**20 for value in rows[-1])
         print(f"{n:6} {batch:4} {kept:18.1f} {most:15.1f} {peak:8.1f} {squares[-1] / 2**20:15.1f}", flush=True)
     columns = list(zip(*rows))
-    fits = [exponent(lengths, column) for column in columns]
-    stored = [exponent(lengths, [value + square for value, square in zip(column, squares)]) for column in columns]
+    fits = [measure.exponent(lengths, column) for column in columns]
+    stored = [measure.exponent(lengths, [value + square for value, square in zip(column, squares)]) for column in columns]
     print("grows as N^(1 + e), e = " + ", ".join(f"{e:.3f}" for e in fits) + "; with stored probabilities it would be "
           + ", ".join(f"{e:.2f}" for e in stored))
     if min(stored) <= MOST:

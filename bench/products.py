@@ -10,6 +10,7 @@ sets beside OpenBLAS; 1 is what no step can reach.
 import argparse
 import statistics
 
+import measure
 import show
 from installed import ROOT
 from side import Side
@@ -39,8 +40,8 @@ def main():
     parser.add_argument("--xgrad", default=str(ROOT / "build" / "release" / "bench" / "train_step"))
     arguments = parser.parse_args()
     for name in arguments.workloads:
-        low, middle, high = statistics.quantiles(ratios(arguments.xgrad, WORKLOADS[name], arguments.threads), n=4, method="inclusive")
-        print(f"{name:8} step ÷ its products {show.ratio({'low': low, 'median': middle, 'high': high})}", flush=True)
+        found = measure.quartiles(ratios(arguments.xgrad, WORKLOADS[name], arguments.threads))
+        print(f"{name:8} step ÷ its products {show.ratio(found)}", flush=True)
 
 
 if __name__ == "__main__":

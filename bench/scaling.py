@@ -10,7 +10,6 @@ logarithms: over the whole curve, and over its upper half, where what a step cos
 import argparse
 import dataclasses
 import json
-import math
 import os
 import pathlib
 import statistics
@@ -65,9 +64,7 @@ def points(program, workloads, threads_of):
 
 
 def exponent(curve):
-    """Slope of log(time) over log(size)."""
-    x, y = [math.log(size) for size in curve], [math.log(point["ms"]) for point in curve.values()]
-    return statistics.linear_regression(x, y).slope
+    return measure.exponent(curve, [point["ms"] for point in curve.values()])
 
 
 def upper_half(curve):

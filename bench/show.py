@@ -1,9 +1,12 @@
 """The results as tables, in Markdown, and the pages that hold them."""
 
+import argparse
+import pathlib
 import re
 
 import machine
 import workloads
+from installed import ROOT
 
 
 def best(result):
@@ -124,6 +127,18 @@ def line(kind, result):
     failed = "".join(f", {failed['name']} failed: {failed['why']}" for failed in result["failed"])
     return f"  xgrad {milliseconds(result['xgrad']['ms'])}" + "".join(
         f", {peer['name']} x {ratio(peer['ratio'])}" for peer in result["peers"]) + failed
+
+
+def measured_page(name, description, text_of):
+    """The command line of a script that measures what lies in a build folder, prints it and renews its place in a page."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "release")
+    parser.add_argument("--write", type=pathlib.Path, help="a page whose tables are renewed")
+    a = parser.parse_args()
+    text = text_of(a.build)
+    print(text)
+    if a.write:
+        renew(a.write, name, text)
 
 
 def renew(page, name, text):

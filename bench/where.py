@@ -4,9 +4,7 @@
     ninja -C build/release xgrad_tool
     bench/where.py --write docs/performance.md
 """
-import argparse
 import os
-import pathlib
 import re
 import subprocess
 import tempfile
@@ -14,7 +12,6 @@ import tempfile
 import as_config
 import machine
 import show
-from installed import ROOT
 from workloads import WORKLOADS
 
 SECONDS = 3  # that are measured of each workload, about
@@ -61,20 +58,13 @@ def measured(xgrad, w):
             f"{gigaflops:.3g}", f"{step / limit:.2f}"]
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "release")
-    parser.add_argument("--write", type=pathlib.Path, help="a page whose table is renewed")
-    a = parser.parse_args()
+def text(build):
     m = machine.described()
-    rows = [[name, *measured(str(a.build / "xgrad"), w)] for name, w in WORKLOADS.items()]
-    text = (f"{machine.words(m)}; one thread; per cent of a step.\n\n"
+    rows = [[name, *measured(str(build / "xgrad"), w)] for name, w in WORKLOADS.items()]
+    return (f"{machine.words(m)}; one thread; per cent of a step.\n\n"
             + show.table(["", "step", *PARTS, "other", "explained", "GFLOP of products", "step ÷ products at the speed of a large one"],
                          rows))
-    print(text)
-    if a.write:
-        show.renew(a.write, "bench/where.py", text)
 
 
 if __name__ == "__main__":
-    main()
+    show.measured_page("bench/where.py", __doc__, text)

@@ -49,10 +49,10 @@ Variable<T> Encoder<T>::operator()(Variable<T> x, const Attend<T>& attend,
   // A bias with a gradient would get it in another order of terms.
   const bool again = context.recompute && !context.attention && !attend.bias.requires_grad();
   for (const EncoderBlock<T>& layer : layers_) {
-    const auto block = [layer, attend, context](const Variable<T>& in) {
-      return layer(in, attend, context);
-    };
-    x = again ? recompute<T>(block, x) : block(x);
+    x = again ? recompute<T>([layer, attend, context](
+                                 const Variable<T>& in) { return layer(in, attend, context); },
+                             x)
+              : layer(x, attend, context);
   }
   return norm_ ? (*norm_)(x, attend.key_mask) : x;
 }

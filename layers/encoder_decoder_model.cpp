@@ -28,7 +28,8 @@ InputOptions output_options(const EncoderDecoderOptions& options) {
   return output;
 }
 
-// What the decoder reads: `begin`, then all outputs but the last; 0 for padding.
+}  // namespace
+
 Ids moved_on(const Ids& outputs, std::int32_t begin) {
   const std::size_t length = outputs.shape()[1];
   Ids result = empty<std::int32_t>(outputs.shape());
@@ -37,8 +38,6 @@ Ids moved_on(const Ids& outputs, std::int32_t begin) {
   }
   return result;
 }
-
-}  // namespace
 
 template <class T>
 EncoderDecoderModel<T>::EncoderDecoderModel(const Scope<T>& root,

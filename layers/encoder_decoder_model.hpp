@@ -6,6 +6,10 @@
 
 namespace xgrad {
 
+/// What a decoder reads while it is taught: `begin`, then all outputs (B, M) but the last; 0 for
+/// padding.
+Ids moved_on(const Ids& outputs, std::int32_t begin);
+
 /// What an EncoderDecoderModel is made of.
 struct EncoderDecoderOptions {
   InputOptions input;           ///< features follow from the rest

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <xgrad/autograd/scalar.hpp>
+#include <xgrad/layers/encoder_decoder_model.hpp>
 #include <xgrad/train/build.hpp>
 #include <xgrad/train/formats/npy.hpp>
 #include <xgrad/train/formats/zip.hpp>
@@ -36,16 +37,6 @@ void add_input(ZipArchive& archive, const Batch& batch) {
   if (batch.adjacency) add(archive, "adjacency", *batch.adjacency);
 }
 
-// What a decoder reads while it is taught: `begin`, then all targets but the last.
-Ids decoder_ids(const Ids& targets, std::int32_t begin) {
-  const std::size_t outputs = targets.shape()[1];
-  Ids ids = empty<std::int32_t>(targets.shape());
-  for (std::size_t i = 0; i < targets.size(); ++i) {
-    ids.data()[i] = i % outputs == 0 ? begin : std::max(targets.data()[i - 1], 0);
-  }
-  return ids;
-}
-
 }  // namespace
 
 template <class T>
@@ -61,7 +52,7 @@ std::string reference_npz(const SequenceModel<T>& model, const Parameters<T>& pa
   ZipArchive archive;
   add_input(archive, batch);
   if (task.shape().output == OutputKind::generated) {
-    add(archive, "decoder_ids", decoder_ids(batch.targets, std::int32_t(task.shape().classes)));
+    add(archive, "decoder_ids", moved_on(batch.targets, std::int32_t(task.shape().classes)));
   }
   if (batch.targets.dimension() > 0) {
     add(archive, "targets", batch.targets);

@@ -77,9 +77,8 @@ void TensorBoard::attention(std::uint64_t step, const SequenceModel<T>& model,
                             const Parameters<T>& parameters, const Task& task) {
   if (!file_) return;
   const Example example = task.dataset(Split::validation)->get(0, 0);
+  if (length_of(example, task.shape()) > kMostMapped) return;
   const Batch batch = collate({example}, task.shape());
-  const bool vectors = batch.features.dimension() == 3;
-  if ((vectors ? batch.features.shape()[1] : batch.ids.size()) > kMostMapped) return;
   std::vector<std::pair<std::string, Picture>> values;
   for (const AttentionMap& map : attention_maps(model, parameters, batch)) {
     values.emplace_back("attention/" + map.path, heads_picture(map));
