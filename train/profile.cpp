@@ -142,6 +142,23 @@ double copy_rate() {
          });
 }
 
+// Of all rows, and of the one that names nothing.
+std::pair<double, double> seconds_of(const std::vector<ProfileRow>& rows) {
+  double all = 0, other = 0;
+  for (const ProfileRow& row : rows) {
+    all += row.seconds;
+    if (row.name == kOther) other += row.seconds;
+  }
+  return {all, other};
+}
+
+// Of at least one value; the upper one of the middle two.
+double median(std::vector<double> x) {
+  const auto middle = x.begin() + std::ptrdiff_t(x.size() / 2);
+  std::nth_element(x.begin(), middle, x.end());
+  return *middle;
+}
+
 template <class T>
 Profile measure(const Config& config, std::size_t steps) {
   Trainer<T> trainer(config);
@@ -150,18 +167,21 @@ Profile measure(const Config& config, std::size_t steps) {
   const Counters counters;
   Profiler profiler(counters);
   const Observing observing(profiler);
+  std::vector<double> explained;
+  double other = 0;
   for (std::size_t i = 0; i < steps; ++i) {
     profiler.tracing = i + 1 == steps;
-    const Region region("step");
-    trainer.train_step();
+    {
+      const Region region("step");
+      trainer.train_step();
+    }
+    const auto [all, unnamed] = seconds_of(profiler.rows);
+    explained.push_back(1 - (unnamed - other) / (all - result.seconds));
+    result.seconds = all;
+    other = unnamed;
   }
+  result.explained = median(std::move(explained));
   result.rows = std::move(profiler.rows);
-  double other = 0;
-  for (const ProfileRow& row : result.rows) {
-    result.seconds += row.seconds;
-    if (row.name == kOther) other += row.seconds;
-  }
-  result.explained = 1 - other / result.seconds;
   std::sort(result.rows.begin(), result.rows.end(),
             [](const ProfileRow& a, const ProfileRow& b) { return a.seconds > b.seconds; });
   result.trace = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n" + profiler.events + "\n]}\n";
@@ -194,7 +214,8 @@ std::string to_text(const Profile& p) {
   }
   return text_table(rows) +
          fmt::format(
-             "\na step: {:.3f} ms, {:.1f} % of it explained (mean of {} steps, {} thread{})\n"
+             "\na step: {:.3f} ms, {:.1f} % of it explained (mean and median of {} steps, {} "
+             "thread{})\n"
              "this machine: {:.1f} GFLOP/s in a large matrix product, {:.1f} GB/s in a large "
              "copy\n",
              1e3 * p.seconds / n, 100 * p.explained, p.steps, threads(), threads() == 1 ? "" : "s",

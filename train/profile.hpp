@@ -22,9 +22,9 @@ struct ProfileRow {
 
 /// Where the time of some steps went.
 struct Profile {
-  std::size_t steps = 0;              ///< that were measured
-  double seconds = 0;                 ///< of all steps
-  double explained = 0;               ///< the part of it that the rows name
+  std::size_t steps = 0;  ///< that were measured
+  double seconds = 0;     ///< of all steps
+  double explained = 0;  ///< the part of a step that rows name; median, as a pause falls on "other"
   std::vector<ProfileRow> rows = {};  ///< the longest first; what no row explains is "other"
   double gemm_rate = 0;               ///< FLOP/s of a large matrix product on this machine
   double copy_rate = 0;               ///< bytes/s read and written by a large copy
