@@ -9,14 +9,15 @@ import shutil
 from crash_states import Disk, File, Folder, decode
 from runs import FULL, RunTest, count, main, sealed_step, strace, tier, trained_steps
 
-OVERRIDES = tier(("train.steps=14",), ())
+SHORT = ("train.steps=14",)  # all that a run without fsync needs, as its states double with each change that is not on disk
+OVERRIDES = tier(SHORT, ())
 
 
 class PowerFailure(RunTest):
-    def record(self, *options):
+    def record(self, overrides, *options):
         """The calls of a run in its folder, in hexadecimal, and what it left."""
         run, log = self.new_run(), self.folder / "log"
-        done = self.execute([*strace(log, "-xx", "-s", 1 << 24, "-e", "trace=%file,%desc", *options), *self.words(run, *OVERRIDES)])
+        done = self.execute([*strace(log, "-xx", "-s", 1 << 24, "-e", "trace=%file,%desc", *options), *self.words(run, *overrides)])
         self.assertEqual(done.returncode, 0, done.stderr)
         return run, log.read_text().splitlines()
 
@@ -75,7 +76,7 @@ class PowerFailure(RunTest):
         return sealed_step(name, data)
 
     def test_every_state_loads_and_goes_on(self):
-        run, lines = self.record()
+        run, lines = self.record(OVERRIDES)
         self.whole(*OVERRIDES)
         states = self.states(run, lines)
         for state, completed in states:
@@ -94,7 +95,7 @@ class PowerFailure(RunTest):
                     ("no fsync of directories", (), lambda kind: kind is File)]
         for name, options, works in controls:
             with self.subTest(name):
-                run, lines = self.record(*options)
+                run, lines = self.record(SHORT, *options)
                 faults = {self.fault(run, state, completed) for state, completed in self.states(run, lines, works)}
                 self.assertTrue(faults - {None}, "the harness finds nothing")
                 count(len(faults - {None}), f"kinds of damage found in a run with {name}")
