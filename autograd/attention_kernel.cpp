@@ -161,7 +161,7 @@ void AttentionKernel<T>::for_each_block(std::size_t width, bool backward, const 
   std::size_t grain = std::max<std::size_t>(1, kTaskWork / std::max<std::size_t>(1, work));
   if (backward) grain = (grain + a_head - 1) / a_head * a_head;
   parallel_for(
-      sizes_.batch * options_.heads * a_head, grain, [&](std::size_t begin, std::size_t end) {
+      sizes_.batch * sizes_.heads * a_head, grain, [&](std::size_t begin, std::size_t end) {
         Tensor<T> memory = empty<T>(room);
         T* const factors = memory.data() + size;
         const Scratch scratch{memory.data(), factors, backward ? factors + factors_size : nullptr};
@@ -174,28 +174,23 @@ void AttentionKernel<T>::for_each_block(std::size_t width, bool backward, const 
 template <class T>
 typename AttentionKernel<T>::Block AttentionKernel<T>::block(std::size_t head,
                                                              std::size_t begin) const {
-  const std::size_t b = head / options_.heads, rows = std::min(block_rows_, sizes_.queries - begin);
+  const std::size_t b = head / sizes_.heads, rows = std::min(block_rows_, sizes_.queries - begin);
   const std::size_t keys = options_.causal ? std::min(keys_[b], begin + rows) : keys_[b];
-  return {b, head % options_.heads, begin, rows, keys};
+  return {b, head % sizes_.heads, begin, rows, keys};
 }
 
-// The heads of x transposed, (batch, heads, pieces, width, stride_), where more than one block of
-// queries multiplies by them: else each would pack its own.
+// The heads of x transposed, where more than one block of queries multiplies by them: else each
+// would pack its own.
 template <class T>
 Tensor<T> AttentionKernel<T>::transposed(const Tokens<const T>& x) const {
-  if (sizes_.queries <= block_rows_) return empty<T>({0});
-  const std::size_t pieces = pieces_of(sizes_.keys), size = x.width * stride_;
-  Tensor<T> out = empty<T>({sizes_.batch * options_.heads, pieces, size});
-  parallel_for(sizes_.batch * options_.heads, 1, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) {
-      const T* from = x.head(i / options_.heads, i % options_.heads);
-      for (std::size_t key = 0; key < sizes_.keys; ++key, from += x.row) {
-        T* to = out.data() + (i * pieces + key / kPiece) * size + key % kPiece;
-        for (std::size_t c = 0; c < x.width; ++c) to[c * stride_] = from[c];
-      }
-    }
-  });
-  return out;
+  if (sizes_.queries <= block_rows_) return {};
+  return transposed_heads(x, sizes_, kPiece, stride_);
+}
+
+// x itself or, under the same condition, packed into `memory`.
+template <class T>
+Tokens<const T> AttentionKernel<T>::packed(const Tokens<const T>& x, Tensor<T>& memory) const {
+  return sizes_.queries <= block_rows_ ? x : packed_heads(x, sizes_, memory);
 }
 
 // scores = factor X K^T for the block's rows of X, `row` apart; the same bits either way.
@@ -205,9 +200,9 @@ void AttentionKernel<T>::multiply_by_keys(const T* x, std::size_t row, const Tok
                                           T* scores) const {
   for_each_piece(at, [&](std::size_t first, std::size_t n, std::size_t offset) {
     MatrixView<T> k = view(keys.head(at.b, at.h) + first * keys.row, keys.row, Transpose::yes);
-    if (transposed.size() > 0) {
+    if (transposed.dimension() > 0) {
       const std::size_t pieces = transposed.shape()[1], size = transposed.shape()[2];
-      const std::size_t head = at.b * options_.heads + at.h;
+      const std::size_t head = at.b * sizes_.heads + at.h;
       k = view(transposed.data() + (head * pieces + first / kPiece) * size, stride_);
     }
     gemm(at.rows, n, keys.width, factor, view(x + at.begin * row, row), k, T(0), scores + offset,
@@ -262,15 +257,17 @@ const T* AttentionKernel<T>::dropout_row(const Block& at, std::size_t row, T* bu
 
 template <class T>
 std::size_t AttentionKernel<T>::first_normaliser(const Block& at) const {
-  return 2 * ((at.b * options_.heads + at.h) * sizes_.queries + at.begin);
+  return 2 * ((at.b * sizes_.heads + at.h) * sizes_.queries + at.begin);
 }
 
 template <class T>
 void AttentionKernel<T>::forward(const AttentionInputs<T>& in, const Tokens<T>& y) {
-  normalisers_ = empty<T>({sizes_.batch, options_.heads, sizes_.queries, 2});
+  normalisers_ = empty<T>({sizes_.batch, sizes_.heads, sizes_.queries, 2});
   const Tensor<T> k = transposed(in.k);
+  Tensor<T> memory;
+  const AttentionInputs<T> x{in.q, in.k, packed(in.v, memory), in.bias};
   for_each_block(in.q.width + in.v.width, false, [&](const Block& at, const Scratch& scratch) {
-    forward_block(in, k, at, y, scratch);
+    forward_block(x, k, at, y, scratch);
   });
 }
 
@@ -322,6 +319,8 @@ template <class T>
 void AttentionKernel<T>::backward(const AttentionInputs<T>& in, const Tokens<const T>& y,
                                   const Tokens<const T>& dy, const AttentionGradients<T>& d) const {
   const Tensor<T> k = transposed(in.k), v = transposed(in.v);
+  Tensor<T> memory;
+  const AttentionInputs<T> x{in.q, packed(in.k, memory), in.v, in.bias};
   for_each_block(2 * (in.q.width + in.v.width), true, [&](const Block& at, const Scratch& scratch) {
     if (at.begin == 0) {
       zero_rows(d.k, at.b, at.h, at.keys, sizes_.keys);
@@ -330,7 +329,7 @@ void AttentionKernel<T>::backward(const AttentionInputs<T>& in, const Tokens<con
     if (at.keys == 0) {
       zero_rows(d.q, at.b, at.h, at.begin, at.begin + at.rows);
     } else {
-      backward_block(in, k, v, at, y, dy, d, scratch);
+      backward_block(x, k, v, at, y, dy, d, scratch);
     }
   });
 }

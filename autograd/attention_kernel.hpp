@@ -6,19 +6,10 @@
 #include <cstdint>
 #include <vector>
 
+#include <xgrad/autograd/attention_heads.hpp>
 #include <xgrad/autograd/ops.hpp>
 
 namespace xgrad::detail {
-
-/// q, k, v, the result, or a gradient of one: token n of head h of sample b begins at
-/// data + b sample + n row + h width.
-template <class P>
-struct Tokens {
-  P* data = nullptr;
-  std::size_t sample = 0, row = 0, width = 0;  // width: of one head
-
-  P* head(std::size_t b, std::size_t h) const { return data + b * sample + h * width; }
-};
 
 /// Where a gradient goes; null data where none is wanted.
 template <class T>
@@ -32,10 +23,6 @@ template <class T>
 struct AttentionBias {
   const T* data = nullptr;
   std::size_t sample = 0, head = 0, row = 0, key = 0;
-};
-
-struct AttentionSizes {
-  std::size_t batch, queries, keys;
 };
 
 template <class T>
@@ -80,6 +67,7 @@ class AttentionKernel {
   void for_each_block(std::size_t width, bool backward, const Body& body) const;
   Block block(std::size_t head, std::size_t begin) const;
   Tensor<T> transposed(const Tokens<const T>& x) const;
+  Tokens<const T> packed(const Tokens<const T>& x, Tensor<T>& memory) const;
   void multiply_by_keys(const T* x, std::size_t row, const Tokens<const T>& keys,
                         const Tensor<T>& transposed, T factor, const Block& at, T* scores) const;
   void compute_scores(const AttentionInputs<T>& in, const Tensor<T>& transposed_k, const Block& at,

@@ -62,8 +62,8 @@ void with_bias(Grads<T>& dx, std::size_t index, bool has_bias, const Shape& scor
 template <class P>
 Tokens<P> tokens(P* data, const Shape& shape, std::size_t heads, std::size_t part = 0,
                  std::size_t parts = 1) {
-  const std::size_t width = shape[2] / parts;
-  return {data + part * width, shape[1] * shape[2], shape[2], width / heads};
+  const std::size_t width = shape[2] / parts, head = width / heads;
+  return {data + part * width, shape[1] * shape[2], head, shape[2], head};
 }
 
 template <class T>
@@ -78,7 +78,8 @@ struct AttentionOp final : Op<T> {
     scores = {shape[0], options.heads, shape[1], k->shape()[1]};
     if (bias) view = bias_view(name(), *bias, scores);
     auto result = make_value<T>({shape[0], shape[1], v->shape()[2]});
-    kernel.emplace(options, detail::AttentionSizes{shape[0], shape[1], k->shape()[1]},
+    kernel.emplace(options,
+                   detail::AttentionSizes{shape[0], options.heads, shape[1], k->shape()[1]},
                    shape[2] / options.heads);
     kernel->forward(inputs(), tokens(result->data(), result->shape(), options.heads));
     y = result;
@@ -148,7 +149,7 @@ struct SelfAttention final : Op<T> {
     scores = {shape[0], options.heads, shape[1], shape[1]};
     if (bias) view = bias_view(name(), *bias, scores);
     auto result = make_value<T>({shape[0], shape[1], shape[2] / 3});
-    kernel.emplace(options, detail::AttentionSizes{shape[0], shape[1], shape[1]},
+    kernel.emplace(options, detail::AttentionSizes{shape[0], options.heads, shape[1], shape[1]},
                    shape[2] / 3 / options.heads);
     kernel->forward(inputs(), tokens(result->data(), result->shape(), options.heads));
     y = result;
