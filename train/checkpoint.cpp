@@ -34,12 +34,14 @@ constexpr const char* kTypeName<double> = "a double";
 /// it cannot be read, which says nothing about it.
 std::string damage(const std::string& path) try {
   const std::string bytes = read_file(path);
-  const std::uint64_t step = open_seal(bytes).step;
   const auto named = parse_checkpoint_name(fs::path(path).filename().string());
-  if (named && *named != step) return path + ": holds step " + std::to_string(step);
+  const Checkpoint checkpoint =
+      from_hdf5(bytes, path, named ? CheckpointKind::checkpoint : CheckpointKind::any);
+  if (named && *named != checkpoint.step)
+    return path + ": holds step " + std::to_string(checkpoint.step);
   return "";
 } catch (const CheckpointError& error) {
-  return path + ": " + error.what();
+  return error.what();
 }
 
 /// Whether a file is the very one that the run has published under this name.

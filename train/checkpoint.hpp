@@ -48,7 +48,7 @@ const Value& state_value(const Checkpoint& checkpoint, const std::string& name);
 
 /// What a file holds: what a run goes on from, or a step that failed (failed_step.hpp), which may
 /// hold numbers that are not finite and has the state "fault".
-enum class CheckpointKind { checkpoint, failed_step };
+enum class CheckpointKind { checkpoint, failed_step, any };
 /// Which of them it is.
 CheckpointKind kind_of(const Checkpoint& checkpoint);
 
@@ -82,8 +82,8 @@ struct CheckpointFile {
 /// Throws IoError.
 std::vector<CheckpointFile> list_checkpoints(const std::string& directory);
 
-/// Whether a file's digests hold, and its name is that of its step; the structure is
-/// load_checkpoint's to check. `why`, when given, receives what is wrong.
+/// Whether a file is one that loads: a checkpoint, under a name that is not that of another step,
+/// or else a step that failed. `why`, when given, receives what is wrong.
 bool verify(const std::string& path, std::string* why = nullptr);
 
 /// The path of the highest step that verifies. What is wrong with those skipped goes to `damaged`,

@@ -153,10 +153,11 @@ int import_weights(const ImportArguments& arguments);
 struct VerifyResumeArguments {
   std::string config;
   std::vector<std::string> overrides;
-  std::uint64_t at = 0;  ///< the step to stop at; 0: half of the run
+  std::uint64_t at = 0;  ///< the step to be killed after; 0: half of the run
   bool quiet = false;
 };
-/// Trains a config without a stop and with one, and compares what is left; 1 when it differs.
+/// Trains a config undisturbed and again, killed on the way and resumed, and compares what is left;
+/// 1 when it differs.
 int verify_resume(const VerifyResumeArguments& arguments);
 
 /// What differs between two checkpoints or runs; 1 when something does.

@@ -287,10 +287,11 @@ void define_use(CLI::App& app, Arguments& a, int& code) {
 
 void define_proofs(CLI::App& app, Arguments& a, int& code) {
   CLI::App* resume = app.add_subcommand(
-      "verify-resume", "Prove that a config's run goes on to the bit after a stop");
+      "verify-resume", "Prove that a config's run goes on to the bit after kill -9");
   resume->add_option("config", a.verify_resume.config, "a TOML file")->required();
   resume->add_option("overrides", a.verify_resume.overrides, kOverrides);
-  resume->add_option("--at", a.verify_resume.at, "the step to stop at; else half of the run");
+  resume->add_option("--at", a.verify_resume.at,
+                     "the step to be killed after; else half of the run");
   resume->add_flag("-q,--quiet", a.verify_resume.quiet, "show results only");
   resume->callback([&] { code = commands::verify_resume(a.verify_resume); });
 

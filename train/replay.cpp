@@ -38,7 +38,7 @@ void set_weights(const Checkpoint& failed, const Parameters<T>& parameters) {
 // Every output and every gradient of the step, in their order.
 template <class T>
 std::vector<Seen<T>> run(const Checkpoint& failed, const Config& config) {
-  const TaskShape shape = make_task(config)->shape();
+  const TaskShape shape = make_task(config, &failed)->shape();
   Parameters<T> parameters(config.train.seed);
   parameters.freeze([&](const std::string& name) {
     const ParameterGroup* group = group_of(config.optim.groups, name);

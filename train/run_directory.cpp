@@ -134,6 +134,16 @@ void RunDirectory::furnish() const {
   sync(path_);
 }
 
+void RunDirectory::replace_config(const std::string& text) const {
+  const std::string name = "config.toml.new";
+  std::error_code error;
+  fs::remove(path_ + "/" + name, error);  // of a resume that was killed here
+  publish(path_, name, text);
+  fs::rename(path_ + "/" + name, config_path(), error);
+  check<IoError>(!error, config_path(), ": cannot be replaced: ", error.message());
+  sync(path_);
+}
+
 detail::Descriptor RunDirectory::open_log(const std::string& file) const {
   const std::string path = path_ + "/" + file;
   return {AT_FDCWD, path, O_WRONLY | O_APPEND | O_CREAT, path, "cannot open"};

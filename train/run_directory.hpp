@@ -30,6 +30,9 @@ class RunDirectory {
   /// Of the directory of checkpoints in it.
   std::string checkpoints() const { return path_ + "/checkpoints"; }
 
+  /// Puts another config in the place of that in it, at once. Throws IoError.
+  void replace_config(const std::string& text) const;
+
   /// Appends one whole line and hands it to the system. Throws IoError.
   void append(const std::string& file, const std::string& line) const;
   /// The lines of a log are on disk when it returns. Throws IoError.

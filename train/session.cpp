@@ -37,14 +37,14 @@ class Recorder final : public TrainerHooks {
  public:
   /// `look` shows on the board what a model is after a step.
   Recorder(const Config& config, const RunDirectory& run, std::uint64_t total, Console& console,
-           Signals& signals, std::uint64_t stop_at, TensorBoard& board,
+           Signals& signals, std::uint64_t kill_at, TensorBoard& board,
            std::function<void(std::uint64_t)> look)
       : config_(config),
         run_(run),
         total_(total),
         console_(console),
         signals_(signals),
-        stop_at_(stop_at),
+        kill_at_(kill_at),
         board_(board),
         look_(std::move(look)) {}
 
@@ -106,7 +106,10 @@ class Recorder final : public TrainerHooks {
   /// Where the step was kept that ended the run.
   const std::string& fault() const { return fault_; }
 
-  bool stop() override { return stop_signal() != 0 || (stop_at_ > 0 && shown_.step >= stop_at_); }
+  bool stop() override {
+    if (kill_at_ > 0 && shown_.step >= kill_at_) std::raise(SIGKILL);
+    return stop_signal() != 0;
+  }
   /// The signal that asked to stop, SIGALRM when the time is over; 0: none.
   int stop_signal() const {
     const bool late = config_.train.max_seconds > 0 && elapsed() >= config_.train.max_seconds;
@@ -127,7 +130,7 @@ class Recorder final : public TrainerHooks {
   std::uint64_t total_;
   Console& console_;
   Signals& signals_;
-  std::uint64_t stop_at_;
+  std::uint64_t kill_at_;
   std::string fault_;
   TensorBoard& board_;
   std::function<void(std::uint64_t)> look_;
@@ -194,12 +197,14 @@ void show_plan(Console& console, const Config& config, const Trainer<T>& trainer
   console.table(rows);
 }
 
-// The page of a run that has ended; a run is not worth less for lacking it.
-void leave_report(const RunDirectory& run, Console& console) {
+// The page of a run that has ended. Returns why there is none: a run is not worth less for that,
+// and first says how it ended.
+std::string leave_report(const RunDirectory& run) {
   try {
     write_report(run.path(), "report.html", {run.path()});
+    return "";
   } catch (const std::exception& error) {
-    console.line(fmt::format("no report.html: {}", error.what()));
+    return fmt::format("no report.html: {}", error.what());
   }
 }
 
@@ -217,7 +222,7 @@ void train(Trainer<T>& trainer, Recorder& recorder, const RunDirectory& run, Con
     train(trainer, recorder);
   } catch (const std::exception& error) {
     run.append("log.txt", failure_line(error.what()));
-    leave_report(run, console);
+    if (const std::string why = leave_report(run); !why.empty()) console.line(why);
     throw;
   }
 }
@@ -231,7 +236,7 @@ Outcome work(const Config& config, Trainer<T>& trainer, const RunDirectory& run,
   set_aside_damaged(run, trainer.step(), console);
   show_plan(console, config, trainer, run);
   TensorBoard board(config, run.path(), trainer.step());
-  Recorder recorder(config, run, trainer.total_steps(), console, signals, options.stop_at, board,
+  Recorder recorder(config, run, trainer.total_steps(), console, signals, options.kill_at, board,
                     [&](std::uint64_t step) {
                       board.histograms(step, trainer.parameters());
                       board.attention(step, trainer.model(), trainer.parameters(), trainer.task());
@@ -259,7 +264,7 @@ Outcome work(const Config& config, Trainer<T>& trainer, const RunDirectory& run,
   board.row(row);
   board.finish();
   outcome.verdicts = judge(config.expect, outcome.result);
-  leave_report(run, console);
+  outcome.report_failure = leave_report(run);
   return outcome;
 }
 

@@ -17,6 +17,7 @@ struct Outcome {
   double seconds = 0;  ///< of training, with its evaluations and checkpoints
   Result result = {};  ///< of a finished run
   std::vector<Verdict> verdicts = {};  ///< one a claim
+  std::string report_failure = {};     ///< why there is no report.html; empty: there is one
 
   /// Whether all claims are true.
   bool holds() const;
@@ -25,7 +26,7 @@ struct Outcome {
 /// How a run is watched and ended.
 struct SessionOptions {
   bool quiet = false;         ///< whether only results are shown
-  std::uint64_t stop_at = 0;  ///< saves and stops at this step, as by a signal; 0: goes on
+  std::uint64_t kill_at = 0;  ///< after this step the process dies as by kill -9; 0: it goes on
 };
 
 /// A new run: everything that can be wrong with the config is found before the directory is made.

@@ -3,6 +3,7 @@
 import array
 import hashlib
 import json
+import re
 import tomllib
 
 from command import CommandTest, unittest
@@ -82,6 +83,10 @@ class Export(CommandTest):
         logits = self.xgrad("predict", "run", "--logits", stdin=ask).stdout
         self.export("run", "safetensors", "w.safetensors")
         _, tensors = read(self.folder / "w.safetensors")
+        inspected = self.xgrad("inspect", "run").stdout
+        for name, (_, numbers) in tensors.items():
+            digest = hashlib.sha256(array.array("f", numbers).tobytes()).hexdigest()[:16]
+            self.assertRegex(inspected, rf"(?m)^{re.escape(name)} .* {digest}$")
         # A step this small changes no weight.
         still = ("train.steps=1", "train.seed=9", "optim.lr=1e-300")
         for number, file in enumerate(("w.safetensors", self.checkpoints("run")[-1])):

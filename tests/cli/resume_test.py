@@ -1,5 +1,7 @@
 """Interrupted runs end with the same bits as uninterrupted ones."""
 
+import hashlib
+
 from command import CommandTest, signal, unittest
 
 LONG = ("train.steps=400", "train.evaluate_every=90", "train.save_every=11")
@@ -49,6 +51,33 @@ class Resume(CommandTest):
         self.assertEqual(self.final("young"), self.final("whole"))
         self.assertTrue((run / "config.toml").exists())
 
+    def test_another_config_before_the_first_save(self):
+        self.xgrad("train", "small.toml", *LONG, "run.dir=early")
+        for path in self.checkpoints("early"):
+            path.unlink()
+        refused = self.xgrad("resume", "early", "optim.lr=0.5", exit_code=2).stderr
+        self.assertIn("optim.lr: 0.001 -> 0.5", refused)
+        self.xgrad("resume", "early", "optim.lr=0.5", "--allow-change", "optim.lr")
+        self.xgrad("resume", "early")
+        self.assertIn("lr = 0.5", self.xgrad("inspect", "early", "--config").stdout)
+
+    def test_a_newest_checkpoint_that_no_reader_takes(self):
+        """Its digests hold, what they cover is no checkpoint."""
+        process = self.start("train", "small.toml", *LONG, "run.dir=junk")
+        self.wait_for_checkpoint(process, "junk", 3)
+        process.kill()
+        process.wait()
+        newest = self.checkpoints("junk")[-1]
+        whole = newest.read_bytes()
+        payload = bytes(len(whole) - 512)
+        seal = bytearray(whole[-512:])
+        seal[32:64] = hashlib.sha256(payload).digest()
+        seal[-32:] = hashlib.sha256(bytes(seal[:-32])).digest()
+        newest.write_bytes(payload + seal)
+        self.assertEqual(self.xgrad("verify", newest, exit_code=4).stdout, f"{newest}: has no superblock of version 0 at 0\n")
+        self.assertIn(f"{newest.name} is damaged", self.xgrad("resume", "junk").stderr)
+        self.assertEqual(self.final("junk"), self.final("whole"))
+
     def test_the_newest_checkpoint_is_damaged(self):
         process = self.start("train", "small.toml", *LONG, "run.dir=damaged")
         self.wait_for_checkpoint(process, "damaged", 3)
@@ -90,6 +119,7 @@ class Resume(CommandTest):
     def test_an_allowed_change(self):
         self.xgrad("resume", "whole", "train.steps=420", "--allow-change", "train.steps")
         self.assertEqual(self.final("whole")[0], "step-0000000420.h5")
+        self.xgrad("resume", "whole")
 
     def test_two_processes_in_one_run(self):
         process = self.start("train", "small.toml", "train.steps=100000", "run.dir=busy")

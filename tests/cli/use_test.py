@@ -33,6 +33,7 @@ class Use(CommandTest):
         out = self.xgrad("inspect", "run").stdout
         self.assertIn("encoder.layers.0.self_attn.in_proj_weight", out)
         self.assertIn("step 60", out)
+        self.assertRegex(out, r"(?m)^step 25 +0?\.?\d")
         self.assertIn('name = "reverse"', self.xgrad("inspect", "run", "--config").stdout)
 
     def test_any_flipped_byte_is_refused(self):

@@ -124,7 +124,7 @@ int verify(const std::vector<std::string>& files) {
   for (const std::string& file : files) {
     std::string why;
     const bool good = xgrad::verify(file, &why);
-    fmt::print("{}: {}\n", file, good ? "ok" : why);
+    fmt::print("{}\n", good ? file + ": ok" : why);
     all_good = all_good && good;
   }
   return all_good ? 0 : 4;

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdio>
 
+#include <xgrad/autograd/check.hpp>
 #include <xgrad/train/metrics_log.hpp>
 
 namespace xgrad::commands {
@@ -19,12 +21,9 @@ std::string summary(const Metrics& metrics) {
   return text;
 }
 
-int report(const Outcome& outcome, bool json) {
-  if (outcome.signal != 0) return 128 + outcome.signal;
-  if (json) {
-    fmt::print("{}\n", metrics_row(outcome.result.steps, "test", outcome.result.test));
-    return 0;
-  }
+namespace {
+
+void print(const Outcome& outcome) {
   fmt::print("test    {}\n", summary(outcome.result.test));
   for (const Rule& rule : outcome.result.rules) {
     fmt::print("rule    {}: accuracy {:.4f}, exact match {:.4f}\n", rule.name, rule.accuracy,
@@ -34,6 +33,19 @@ int report(const Outcome& outcome, bool json) {
     fmt::print("expect  {}: {}  {}\n", verdict.claim, verdict.found,
                verdict.holds ? "ok" : "FAILED");
   }
+}
+
+}  // namespace
+
+int report(const Outcome& outcome, bool json) {
+  if (outcome.signal != 0) return 128 + outcome.signal;
+  if (json) {
+    fmt::print("{}\n", metrics_row(outcome.result.steps, "test", outcome.result.test));
+  } else {
+    print(outcome);
+  }
+  std::fflush(stdout);
+  xgrad::check<IoError>(outcome.report_failure.empty(), outcome.report_failure);
   return 0;
 }
 

@@ -18,15 +18,20 @@ std::string key_of(const std::string& difference) {
   return difference.substr(0, difference.find(':'));
 }
 
-void check_changes(const Config& config, const RunSource& source,
+void check_changes(const Config& before, const std::string& file, const Config& config,
                    const std::vector<std::string>& allowed) {
   std::string refused;
-  for (const std::string& difference : differences(source.config, config)) {
+  for (const std::string& difference : differences(before, config)) {
     if (std::find(allowed.begin(), allowed.end(), key_of(difference)) != allowed.end()) continue;
     refused += "\n  " + difference + "   (--allow-change " + key_of(difference) + ")";
   }
-  xgrad::check<ConfigError>(refused.empty(), "the config differs from that of ", source.file, ":",
+  xgrad::check<ConfigError>(refused.empty(), "the config differs from that of ", file, ":",
                             refused);
+}
+
+// What was allowed once is the run's own from then on.
+void keep_changes(const RunDirectory& run, const Config& before, const Config& config) {
+  if (!differences(before, config).empty()) run.replace_config(to_toml(config));
 }
 
 bool is_newest(const RunSource& source) {
@@ -41,7 +46,10 @@ int resume(const ResumeArguments& arguments) {
   std::optional<RunDirectory> run;
   if (fs::is_directory(arguments.run)) run.emplace(RunDirectory::open(arguments.run));
   if (run && list_checkpoints(run->checkpoints()).empty()) {  // ended before its first save
+    const Config before = load_config(run->config_path(), {}, ConfigWriter::xgrad);
     const Config config = load_config(run->config_path(), arguments.overrides, ConfigWriter::xgrad);
+    check_changes(before, run->config_path(), config, arguments.allow_change);
+    keep_changes(*run, before, config);
     return report(continue_run(config, *run, nullptr, options), arguments.json);
   }
 
@@ -50,11 +58,12 @@ int resume(const ResumeArguments& arguments) {
                         " does not lie in a run directory, so there is nothing to resume");
   const Config config =
       load_config(source.directory + "/config.toml", arguments.overrides, ConfigWriter::xgrad);
-  check_changes(config, source, arguments.allow_change);
+  check_changes(source.config, source.file, config, arguments.allow_change);
   if (!run && is_newest(source)) {
     run.emplace(RunDirectory::open(source.directory));
     if (!is_newest(source)) run.reset();  // somebody went on in the meantime
   }
+  if (run) keep_changes(*run, source.config, config);
   return report(run ? continue_run(config, *run, &source.checkpoint, options)
                     : branch_run(config, source.directory, source.checkpoint, options),
                 arguments.json);

@@ -1,7 +1,14 @@
 #include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
+#include <optional>
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/train/checkpoint_diff.hpp>
@@ -15,7 +22,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// A folder that goes when this does.
+// A folder that goes when this does, in the process that made it.
 class Scratch {
  public:
   Scratch() : path_((fs::temp_directory_path() / "xgrad-XXXXXX").string()) {
@@ -23,7 +30,7 @@ class Scratch {
   }
   ~Scratch() {
     std::error_code ignored;
-    fs::remove_all(path_, ignored);
+    if (::getpid() == owner_) fs::remove_all(path_, ignored);
   }
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
@@ -31,14 +38,36 @@ class Scratch {
 
  private:
   std::string path_;
+  pid_t owner_ = ::getpid();
 };
 
-// From the file of the stopped run alone, as another process would.
-Outcome go_on(const std::string& directory, const SessionOptions& options) {
+// Trains in a process of its own, so that it can be killed. Returns what to exit with: in the child
+// what the run did, in the parent what is no surprise. Requires: nothing ran on threads before.
+std::optional<int> train_apart(const Config& config, const VerifyResumeArguments& arguments,
+                               std::uint64_t kill_at) {
+  std::fflush(stdout);
+  const pid_t child = ::fork();
+  xgrad::check<IoError>(child >= 0, "cannot start a process: ", std::strerror(errno));
+  if (child == 0) {
+    const int signal = start_run(config, arguments.config, {arguments.quiet, kill_at}).signal;
+    return signal != 0 ? 128 + signal : 0;
+  }
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+  if (kill_at > 0 && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) return std::nullopt;
+  if (kill_at == 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0) return std::nullopt;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+// From the files of the killed run alone. Tells from which step, 0 where there was no save.
+Outcome go_on(const std::string& directory, bool quiet, std::uint64_t& from) {
   const RunDirectory run = RunDirectory::open(directory);
-  const Checkpoint checkpoint = load_checkpoint(latest_checkpoint(run.checkpoints()));
   const Config config = load_config(run.config_path(), {}, ConfigWriter::xgrad);
-  return continue_run(config, run, &checkpoint, options);
+  if (list_checkpoints(run.checkpoints()).empty())
+    return continue_run(config, run, nullptr, {quiet});
+  const Checkpoint checkpoint = load_checkpoint(latest_checkpoint(run.checkpoints()));
+  from = checkpoint.step;
+  return continue_run(config, run, &checkpoint, {quiet});
 }
 
 bool same(const std::string& what, const std::string& a, const std::string& b) {
@@ -54,35 +83,32 @@ int verify_resume(const VerifyResumeArguments& arguments) {
   xgrad::check<ConfigError>(config.train.max_seconds == 0,
                             "verify-resume: train.max_seconds would stop the runs");
   const Scratch scratch;
-  SessionOptions options{.quiet = arguments.quiet};
-  config.run_dir = scratch / "whole";
-  const Outcome whole = start_run(config, arguments.config, options);
-  if (whole.signal != 0) return 128 + whole.signal;
-  const std::uint64_t steps = whole.result.steps;
-  const std::uint64_t at = arguments.at > 0 ? arguments.at : steps / 2;
-  xgrad::check<ConfigError>(at > 0 && at < steps, "verify-resume: --at ", at, " of a run of ",
-                            steps, " steps");
-
-  config.run_dir = scratch / "stopped";
-  options.stop_at = at;
-  if (const Outcome stopped = start_run(config, arguments.config, options); stopped.signal != 0) {
-    return 128 + stopped.signal;
-  }
-  options.stop_at = 0;
-  const Outcome resumed = go_on(config.run_dir, options);
-  if (resumed.signal != 0) return 128 + resumed.signal;
-
   const auto last = [&](const char* run) {
     return latest_checkpoint((scratch / run) + "/checkpoints");
   };
   const auto read = [&](const char* run, const char* file) {
     return read_file((scratch / run) + "/" + file);
   };
-  fmt::print("{} steps, and {} steps, stopped and resumed\n", steps, at);
+
+  config.run_dir = scratch / "whole";
+  if (const auto code = train_apart(config, arguments, 0)) return *code;
+  const std::uint64_t steps = load_checkpoint(last("whole")).step;
+  const std::uint64_t at = arguments.at > 0 ? arguments.at : steps / 2;
+  xgrad::check<ConfigError>(at > 0 && at < steps, "verify-resume: --at ", at, " of a run of ",
+                            steps, " steps");
+
+  config.run_dir = scratch / "killed";
+  if (const auto code = train_apart(config, arguments, at)) return *code;
+  std::uint64_t from = 0;
+  if (const Outcome resumed = go_on(config.run_dir, arguments.quiet, from); resumed.signal != 0) {
+    return 128 + resumed.signal;
+  }
+
+  fmt::print("{} steps, and {} steps, killed and resumed from step {}\n", steps, at, from);
   bool equal =
-      same("metrics.jsonl", read("whole", "metrics.jsonl"), read("stopped", "metrics.jsonl"));
-  equal = same("last checkpoint", read_file(last("whole")), read_file(last("stopped"))) && equal;
-  const auto lines = differences(load_checkpoint(last("whole")), load_checkpoint(last("stopped")));
+      same("metrics.jsonl", read("whole", "metrics.jsonl"), read("killed", "metrics.jsonl"));
+  equal = same("last checkpoint", read_file(last("whole")), read_file(last("killed"))) && equal;
+  const auto lines = differences(load_checkpoint(last("whole")), load_checkpoint(last("killed")));
   for (const std::string& line : lines) fmt::print("  {}\n", line);
   fmt::print("{}\n", equal ? "resumed to the bit" : "the resumed run differs");
   return equal ? 0 : 1;

@@ -182,7 +182,7 @@ std::map<std::string, StateValue> read_state(const Hdf5Objects& objects) {
   return state;
 }
 
-Checkpoint read_image(const Sealed& sealed, CheckpointKind kind) {
+Checkpoint read_image(const Sealed& sealed, CheckpointKind wanted) {
   const Hdf5Objects objects = read_hdf5(sealed.payload);
   const auto parameters = split_lines(dataset_at(objects, kParameterNames).text());
   const auto optimizer = split_lines(dataset_at(objects, kOptimizerNames).text());
@@ -194,13 +194,14 @@ Checkpoint read_image(const Sealed& sealed, CheckpointKind kind) {
                          ", but the seal says ", sealed.step);
   checkpoint.config = dataset_at(objects, kConfig).text();
   checkpoint.state = read_state(objects);
-  const bool failed = kind_of(checkpoint) == CheckpointKind::failed_step;
-  check<CheckpointError>(!failed || kind == CheckpointKind::failed_step,
-                         "holds a step that failed, not a checkpoint; `xgrad replay` runs it");
-  check<CheckpointError>(failed || kind == CheckpointKind::checkpoint,
-                         "is a checkpoint, not a step that failed");
-  checkpoint.parameters = read_tensors(objects, parameters, parameter_path, kind);
-  checkpoint.optimizer = read_tensors(objects, optimizer, optimizer_path, kind);
+  const CheckpointKind found = kind_of(checkpoint);
+  check<CheckpointError>(
+      found == wanted || wanted == CheckpointKind::any,
+      found == CheckpointKind::checkpoint
+          ? "is a checkpoint, not a step that failed"
+          : "holds a step that failed, not a checkpoint; `xgrad replay` runs it");
+  checkpoint.parameters = read_tensors(objects, parameters, parameter_path, found);
+  checkpoint.optimizer = read_tensors(objects, optimizer, optimizer_path, found);
   return checkpoint;
 }
 
