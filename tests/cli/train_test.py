@@ -1,9 +1,11 @@
 """What `xgrad train` leaves and shows."""
 
 import json
+import os
 import resource
+import shutil
 
-from command import SANITIZED, CommandTest, signal, subprocess, unittest
+from command import SANITIZED, XGRAD, CommandTest, signal, subprocess, unittest
 
 
 class Train(CommandTest):
@@ -96,6 +98,25 @@ class Train(CommandTest):
         words = ("train", "small.toml", "model.width=4096", "train.threads=1", "run.dir=a")
         self.assertIn("out of memory", self.xgrad(*words, exit_code=8, preexec_fn=limit).stderr)
         self.assertFalse((self.folder / "a").exists())
+
+    @unittest.skipIf(SANITIZED, "AddressSanitizer takes more addresses than the limit")
+    def test_memory_that_ends_anywhere(self):
+        """Nowhere below what is enough does a run end by a signal."""
+
+        def code(kilobytes):
+            shutil.rmtree(self.folder / "a", ignore_errors=True)
+            words = [XGRAD, "train", "small.toml", "train.steps=8", "train.threads=1", "run.dir=a"]
+            done = subprocess.run(words, cwd=self.folder, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"}, capture_output=True,
+                                  text=True, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, 2 * (kilobytes << 10,)))
+            self.assertIn(done.returncode, (0, 8, 127), f"{kilobytes}: {done.stderr}")  # 127: no room for its libraries
+            return done.returncode
+
+        few, enough = 1 << 14, 1 << 20
+        while enough - few > 256:
+            middle = (few + enough) // 2
+            few, enough = (few, middle) if code(middle) == 0 else (middle, enough)
+        for less in range(enough - 4096, enough, 256):
+            code(less)
 
     def test_a_save_on_request(self):
         process = self.start("train", "small.toml", "train.steps=100000", "train.save_every=100000", "run.dir=a")

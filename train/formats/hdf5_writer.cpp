@@ -3,8 +3,10 @@
 #include <hdf5.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <new>
 
 #include <xgrad/autograd/check.hpp>
 
@@ -45,7 +47,17 @@ Hdf5Handle timeless(hid_t kind) {
   return list;
 }
 
+// What libhdf5 takes beside the image. Where it gets none it may crash, so it is asked for before.
+constexpr std::size_t kLibraryBytes = 8 << 20;
+
+void need_memory(std::size_t bytes) {
+  void* const volatile room = std::malloc(bytes);  // volatile: else nothing might be asked for
+  if (room == nullptr) throw std::bad_alloc();
+  std::free(room);
+}
+
 Hdf5Handle create_file(std::size_t bytes) {
+  need_memory(2 * bytes + kLibraryBytes);
   const Hdf5Handle access = property_list(H5P_FILE_ACCESS);
   require(H5Pset_fapl_core(access, bytes + (1 << 16), /*backing_store=*/false), "use", "memory");
   require(H5Pset_libver_bounds(access, H5F_LIBVER_EARLIEST, H5F_LIBVER_LATEST), "set",
