@@ -10,6 +10,7 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/parallel.hpp>
+#include <xgrad/optim/clip.hpp>
 #include <xgrad/train/console.hpp>
 #include <xgrad/train/disk_space.hpp>
 #include <xgrad/train/failed_step.hpp>
@@ -291,7 +292,17 @@ Outcome go_on(const Config& config, const RunDirectory& run, const Checkpoint* c
   return work(config, trainer, run, options);
 }
 
-void use_threads(const Config& config) {
+// Numbers that are not finite are found by their bits, which no compiler flag should hide; a build
+// in which one did must not train.
+void need_guard() {
+  const volatile double zero = 0;
+  check<Error>(
+      is_finite_bits(1 + zero) && !is_finite_bits(0 / zero) && !is_finite_bits(1 / zero),
+      "this build does not see numbers that are not finite: compile it without -ffast-math");
+}
+
+void prepare(const Config& config) {
+  need_guard();
   if (config.train.threads > 0) set_threads(config.train.threads);
 }
 
@@ -303,7 +314,7 @@ bool Outcome::holds() const {
 
 Outcome start_run(const Config& config, const std::string& config_path,
                   const SessionOptions& options) {
-  use_threads(config);
+  prepare(config);
   const std::string stem = std::filesystem::path(config_path).stem().string();
   return config.train.precision == "double" ? start<double>(config, stem, nullptr, options)
                                             : start<float>(config, stem, nullptr, options);
@@ -311,14 +322,14 @@ Outcome start_run(const Config& config, const std::string& config_path,
 
 Outcome continue_run(const Config& config, const RunDirectory& run, const Checkpoint* checkpoint,
                      const SessionOptions& options) {
-  use_threads(config);
+  prepare(config);
   return config.train.precision == "double" ? go_on<double>(config, run, checkpoint, options)
                                             : go_on<float>(config, run, checkpoint, options);
 }
 
 Outcome branch_run(const Config& config, const std::string& directory, const Checkpoint& checkpoint,
                    const SessionOptions& options) {
-  use_threads(config);
+  prepare(config);
   Config branch = config;
   branch.run_dir.clear();  // never the directory of the run it branches from
   const std::string stem = std::filesystem::path(directory).filename().string();
