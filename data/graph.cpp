@@ -2,27 +2,12 @@
 
 #include <algorithm>
 #include <charconv>
-#include <optional>
 #include <sstream>
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/example_text.hpp>
 
 namespace xgrad {
-
-namespace {
-
-std::optional<Edges::value_type> parse_edge(const std::string& word) {
-  Edges::value_type edge;
-  const char* const end = word.data() + word.size();
-  const auto [dash, error] = std::from_chars(word.data(), end, edge.first);
-  if (error != std::errc() || dash == end || *dash != '-') return std::nullopt;
-  const auto [stop, second] = std::from_chars(dash + 1, end, edge.second);
-  if (second != std::errc() || stop != end) return std::nullopt;
-  return edge;
-}
-
-}  // namespace
 
 Edges random_edges(const Rng& rng, std::size_t nodes, double degree) {
   Edges edges;
@@ -41,6 +26,16 @@ std::string edges_text(const Edges& edges) {
     text += (text.empty() ? "" : " ") + std::to_string(a) + "-" + std::to_string(b);
   }
   return text;
+}
+
+std::optional<Edges::value_type> parse_edge(const std::string& word) {
+  Edges::value_type edge;
+  const char* const end = word.data() + word.size();
+  const auto [dash, error] = std::from_chars(word.data(), end, edge.first);
+  if (error != std::errc() || dash == end || *dash != '-') return std::nullopt;
+  const auto [stop, second] = std::from_chars(dash + 1, end, edge.second);
+  if (second != std::errc() || stop != end) return std::nullopt;
+  return edge;
 }
 
 Example parse_graph(const std::string& task, const std::string& line, const TaskShape& shape) {

@@ -2,6 +2,7 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/files/text.hpp>
+#include <xgrad/data/graph.hpp>
 
 namespace xgrad {
 
@@ -35,6 +36,26 @@ std::vector<std::string> word_texts(const std::string& place, const char* what,
   std::vector<std::string> texts;
   for (const double x : numbers.values) texts.push_back(whole_text(x));
   return texts;
+}
+
+/// Pairs of whole numbers, however a field holds them.
+Numbers pairs(const std::string& place, const Field& field) {
+  if (const auto* numbers = std::get_if<Numbers>(&field)) {
+    check<DataError>(numbers->values.empty() || (numbers->whole && numbers->features == 2), place,
+                     ": must be a list of pairs of nodes, as [[0, 1], [1, 2]]");
+    return *numbers;
+  }
+  const auto* text = std::get_if<std::string>(&field);
+  check<DataError>(text != nullptr, place, ": is a list of texts, must be a list of pairs or text");
+  Numbers result{0, 2, {}, true};
+  for (const std::string& word : words(*text)) {
+    const auto edge = parse_edge(word);
+    ++result.tokens;
+    check<DataError>(edge.has_value(), place, ": edge ", result.tokens, " is ", excerpt(word),
+                     ", must be two nodes with \"-\" between them, as 0-1");
+    result.values.insert(result.values.end(), {double(edge->first), double(edge->second)});
+  }
+  return result;
 }
 
 }  // namespace
@@ -100,20 +121,15 @@ Numbers field_numbers(const std::string& place, const Field& field) {
   return numbers;
 }
 
-std::vector<std::pair<std::int32_t, std::int32_t>> field_edges(const std::string& place,
-                                                               const Field& field,
-                                                               std::int32_t nodes) {
-  const auto* numbers = std::get_if<Numbers>(&field);
-  std::vector<std::pair<std::int32_t, std::int32_t>> edges;
-  if (numbers != nullptr && numbers->values.empty()) return edges;
-  check<DataError>(numbers != nullptr && numbers->whole && numbers->features == 2, place,
-                   ": must be a list of pairs of nodes, as [[0, 1], [1, 2]]");
-  for (std::size_t i = 0; i < numbers->values.size(); i += 2) {
-    for (const double node : {numbers->values[i], numbers->values[i + 1]}) {
+Edges field_edges(const std::string& place, const Field& field, std::int32_t nodes) {
+  const Numbers numbers = pairs(place, field);
+  Edges edges;
+  for (std::size_t i = 0; i < numbers.values.size(); i += 2) {
+    for (const double node : {numbers.values[i], numbers.values[i + 1]}) {
       check<DataError>(node >= 0 && node < nodes, place, ": edge ", i / 2 + 1, " has node ", node,
                        ", must be from 0 to ", nodes - 1);
     }
-    edges.emplace_back(std::int32_t(numbers->values[i]), std::int32_t(numbers->values[i + 1]));
+    edges.emplace_back(std::int32_t(numbers.values[i]), std::int32_t(numbers.values[i + 1]));
   }
   return edges;
 }

@@ -36,8 +36,8 @@ std::vector<std::string> token_labels(const std::string& place, const Field& fie
 /// Throws DataError, starting with `place`, when there are none or it is something else.
 Numbers field_numbers(const std::string& place, const Field& field);
 
-/// The edges of a graph: pairs of nodes, each from 0 to nodes - 1; there may be none. Throws
-/// DataError, starting with `place`.
+/// The edges of a graph: pairs of nodes, each from 0 to nodes - 1, of a text as "0-1 1-2"; there
+/// may be none. Throws DataError, starting with `place`.
 std::vector<std::pair<std::int32_t, std::int32_t>> field_edges(const std::string& place,
                                                                const Field& field,
                                                                std::int32_t nodes);

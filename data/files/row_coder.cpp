@@ -210,12 +210,15 @@ void RowCoder::add_target(const Table& table, std::size_t row, std::size_t token
   }
 }
 
+std::int32_t RowCoder::nodes(const Example& example) const {
+  return std::int32_t(vectors() ? example.features.size() / learned_->features
+                                : example.ids.size());
+}
+
 void RowCoder::add_edges(const Table& table, std::size_t row, Example& example) const {
   if (options_.edges.empty()) return;
   const std::size_t column = table.rows[row].size() - 1;
-  const auto nodes =
-      std::int32_t(vectors() ? example.features.size() / learned_->features : example.ids.size());
-  example.edges = field_edges(table.place(row, column), table.rows[row][column], nodes);
+  example.edges = field_edges(table.place(row, column), table.rows[row][column], nodes(example));
 }
 
 Example RowCoder::encode_input(const Table& table, std::size_t row) const {
@@ -240,12 +243,24 @@ Example RowCoder::encode(const Table& table, std::size_t row) const {
 
 Example RowCoder::parse(const std::string& line) const {
   check_text(task_, line);
-  if (!options_.edges.empty()) {
+  if (options_.edges.empty()) return parse_nodes(line);
+  const std::size_t first = line.find_first_not_of(" \t");
+  if (first != line.npos && line[first] == '{') {
     Table table{.file = task_, .columns = options_.inputs};
     table.columns.push_back(options_.edges);
     table.rows.push_back(read_json_row(task_, line, table.columns));
     return encode_input(table, 0);
   }
+  const std::size_t tab = line.find('\t');
+  check<DataError>(tab != line.npos, task_,
+                   ": the line has no tab, which must stand between nodes and edges");
+  Example example = parse_nodes(line.substr(0, tab));
+  const std::string place = task_ + ": column \"" + options_.edges + "\"";
+  example.edges = field_edges(place, line.substr(tab + 1), nodes(example));
+  return example;
+}
+
+Example RowCoder::parse_nodes(const std::string& line) const {
   Example example;
   if (vectors()) {
     const std::vector<float> values = parse_vectors(task_, line, shape());

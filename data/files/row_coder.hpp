@@ -69,8 +69,8 @@ class RowCoder {
   TaskShape shape() const;
   /// Throws DataError.
   Example encode(const Table& table, std::size_t row) const;
-  /// A line of text as an input: words, characters or numbers; of graphs an object of JSON.
-  /// `<mask>` stands for a hidden token. Throws DataError.
+  /// A line of text as an input: words, characters or numbers; of graphs these, a tab and the
+  /// edges, or an object of JSON. `<mask>` stands for a hidden token. Throws DataError.
   Example parse(const std::string& line) const;
 
  private:
@@ -88,8 +88,10 @@ class RowCoder {
                   Example& example) const;
   void add_vectors(const std::string& place, const Numbers& numbers, Example& example) const;
   void add_target(const Table& table, std::size_t row, std::size_t tokens, Example& example) const;
+  std::int32_t nodes(const Example& example) const;
   void add_edges(const Table& table, std::size_t row, Example& example) const;
   Example encode_input(const Table& table, std::size_t row) const;
+  Example parse_nodes(const std::string& line) const;
   void check_classes(const Table& table, std::vector<std::string>& classes) const;
 
   std::string task_;

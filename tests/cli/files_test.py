@@ -103,7 +103,7 @@ class Guide(CommandTest):
                     self.assertIn("\nD N V\n", done.stdout)
                 if "4 120 10" in text:
                     self.assertAlmostEqual(float(done.stdout.splitlines()[-1]), 310_000, delta=20_000)
-        self.assertEqual(commands, 13)
+        self.assertEqual(commands, 15)
 
 
 if __name__ == "__main__":

@@ -62,6 +62,37 @@ class Vectors(CommandTest):
         self.assertEqual([line.split()[0] for line in table[-4:]], list("0123"))
         self.assertEqual([int(count) for count in table[-1].split()[-4:]], report["confusion"][3])
 
+    def test_graphs_as_text(self):
+        self.write("paths.csv", "nodes,edges,label\n" + "".join(
+            f"a b c{i},{'0-1 1-2' if i % 2 else ''},{i % 2}\n" for i in range(60)))
+        self.write("paths.toml", """
+[task]
+name = "files"
+train = "paths.csv"
+input = "nodes"
+edges = "edges"
+[model]
+width = 8
+heads = 1
+layers = 2
+mask = "adjacency"
+[train]
+steps = 5
+""")
+        self.xgrad("train", "paths.toml", "run.dir=run")
+        pairs = '{"nodes": ["a", "b", "c1"], "edges": [[0, 1], [1, 2]]}'
+        text = '{"nodes": "a b c1", "edges": "0-1 1-2"}'
+        lines = self.xgrad("predict", "run", "--logits", stdin=f"a b c1\t0-1 1-2\n{pairs}\n{text}\na b c1\t\n").stdout.splitlines()
+        self.assertEqual(lines[0], lines[1])
+        self.assertEqual(lines[0], lines[2])
+        self.assertNotEqual(lines[0], lines[3])
+        for bad in ("0-1-2", "a-b", "0-", "1"):
+            done = self.xgrad("predict", "run", stdin=f"a b\t0-1\na b\t0-1 {bad}\n", exit_code=3)
+            self.assertEqual(len(done.stdout.splitlines()), 1)
+            self.assertIn(f'line 2: files: column "edges": edge 2 is "{bad}", must be two nodes', done.stderr)
+        done = self.xgrad("predict", "run", stdin="a b\t0-2\n", exit_code=3)
+        self.assertIn('line 1: files: column "edges": edge 1 has node 2, must be from 0 to 1', done.stderr)
+
     def test_what_does_not_fit_the_targets_is_a_config_error(self):
         for task, wrong, said in (
                 ("mean_of_marked", "expect.accuracy=0.5", "expect.accuracy: is not measured where targets are numbers"),

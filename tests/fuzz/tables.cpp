@@ -1,9 +1,11 @@
-// Data of users. The first byte chooses the reader: CSV, TSV, JSON Lines or npy.
+// Data of users. The first byte chooses the reader: CSV, TSV, JSON Lines, npy, or that of a cell of
+// edges.
 #include <cstdint>
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/files/arrays.hpp>
 #include <xgrad/data/files/csv.hpp>
+#include <xgrad/data/files/fields.hpp>
 #include <xgrad/data/files/jsonl.hpp>
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -22,6 +24,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         break;
       case 'n':
         xgrad::read_npy("a.npy", bytes);
+        break;
+      case 'e':
+        xgrad::check_text("a.csv", bytes);
+        xgrad::field_edges("a.csv", std::string(bytes), 4);
         break;
     }
   } catch (const xgrad::DataError&) {

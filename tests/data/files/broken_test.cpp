@@ -43,6 +43,16 @@ std::string array(const std::string& descr, const std::string& shape, const std:
          header + values;
 }
 
+/// Good graphs, and one more of two nodes with these edges, as row 61 in line 62.
+std::string graph_with(const std::string& edges) {
+  std::string text = "text,edges,label\n";
+  for (int i = 0; i < 60; ++i) text += "w" + std::to_string(i) + (i % 2 ? " b,0-1,x\n" : ",,y\n");
+  return text + "a b," + edges + ",x\n";
+}
+
+const Options kGraphs = {{"edges", "edges"}};
+const std::string kLast = "FILE: row 61 (line 62), column \"edges\": ";
+const std::string kNoPair = ", must be two nodes with \"-\" between them, as 0-1";
 const Options kTokens = {{"labels", "tokens"}};
 const Options kCharacters = {{"tokens", "characters"}};
 const std::string kHeader = "its npy header is not one that NumPy writes";
@@ -172,6 +182,24 @@ const std::vector<Broken> kBrokenText = {
      "text\tlabel\na\tx\ty\n",
      {},
      "FILE: row 1 (line 2): has 3 fields, the header has 2"},
+    {"three nodes in an edge", "a.csv", graph_with("1-0 0-1-2"), kGraphs,
+     kLast + "edge 2 is \"0-1-2\"" + kNoPair},
+    {"letters as nodes", "a.csv", graph_with("a-b"), kGraphs,
+     kLast + "edge 1 is \"a-b\"" + kNoPair},
+    {"half an edge", "a.csv", graph_with("0-"), kGraphs, kLast + "edge 1 is \"0-\"" + kNoPair},
+    {"a node alone", "a.csv", graph_with("0"), kGraphs, kLast + "edge 1 is \"0\"" + kNoPair},
+    {"other half of an edge", "a.csv", graph_with("-"), kGraphs,
+     kLast + "edge 1 is \"-\"" + kNoPair},
+    {"spaces in an edge", "a.csv", graph_with("0 - 1"), kGraphs,
+     kLast + "edge 1 is \"0\"" + kNoPair},
+    {"pairs of JSON", "a.csv", graph_with("\"[[0, 1]]\""), kGraphs,
+     kLast + "edge 1 is \"[[0,\"" + kNoPair},
+    {"node beyond any number", "a.csv", graph_with("0-99999999999"), kGraphs,
+     kLast + "edge 1 is \"0-99999999999\"" + kNoPair},
+    {"node that is not there", "a.csv", graph_with("0-1 1-2"), kGraphs,
+     kLast + "edge 2 has node 2, must be from 0 to 1"},
+    {"node below 0", "a.csv", graph_with("-1-0"), kGraphs,
+     kLast + "edge 1 has node -1, must be from 0 to 1"},
     {"unknown ending",
      "a.txt",
      kGood,

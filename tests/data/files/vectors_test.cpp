@@ -123,6 +123,71 @@ TEST(FilesOfGraphs, NodesAndEdges) {
   EXPECT_THROW(of->parse("C O"), DataError);
 }
 
+// The same graphs as text, in tables and in lines.
+TEST(FilesOfGraphs, EdgesAsText) {
+  const test::TemporaryDirectory folder;
+  const Options options = {{"input", "nodes"}, {"edges", "edges"}};
+  const auto of_file = [&](const std::string& path) {
+    Options own = options;
+    own["train"] = path;
+    return task(own);
+  };
+  const std::string objects = R"({"nodes": "C O C", "edges": "0-1  2-1", "label": 1})"
+                              "\n"
+                              R"({"nodes": "C", "edges": "", "label": 0})";
+  for (const std::string& path :
+       {folder.write("a.csv", "label,nodes,edges\n1,C O C,0-1 2-1\n0,C,\n"),
+        folder.write("b.csv", "nodes,edges,label\nC O C,\"0-1\n2-1 \",1\nC,\"\",0\n"),
+        folder.write("a.tsv", "nodes\tedges\tlabel\nC O C\t 0-1 2-1\t1\nC\t\t0\n"),
+        folder.write("a.jsonl", objects)}) {
+    const auto of = of_file(path);
+    const auto rows = examples(*of);
+    ASSERT_EQ(rows.size(), 2) << path;
+    EXPECT_EQ(rows[0].ids, (std::vector<std::int32_t>{1, 2, 1}));
+    EXPECT_EQ(rows[0].edges, (Edges{{0, 1}, {2, 1}}));
+    EXPECT_TRUE(rows[1].edges.empty());
+    const Example line = of->parse("C O C\t0-1 2-1");
+    EXPECT_EQ(line.ids, rows[0].ids);
+    EXPECT_EQ(line.edges, rows[0].edges);
+    EXPECT_EQ(of->parse("O N\t1-0\r").edges, (Edges{{1, 0}}));
+    EXPECT_TRUE(of->parse("C O\t").edges.empty());
+  }
+}
+
+TEST(FilesOfGraphs, VectorsAndCharactersHaveEdgesToo) {
+  const test::TemporaryDirectory folder;
+  const std::string numbers = folder.write("n.csv", "x,e,label\n1 3,0-1,1\n3 1,,0\n");
+  const auto of = task({{"train", numbers}, {"input", "x"}, {"edges", "e"}, {"tokens", "numbers"}});
+  EXPECT_EQ(of->parse("1 3\t1-0").features, (std::vector<float>{-1, 1}));
+  EXPECT_EQ(of->parse("1 3\t1-0").edges, (Edges{{1, 0}}));
+  const std::string text = folder.write("t.csv", "x,e,label\nCO,0-1,1\nO C,1-2,0\n");
+  const auto letters =
+      task({{"train", text}, {"input", "x"}, {"edges", "e"}, {"tokens", "characters"}});
+  EXPECT_EQ(letters->parse("C O\t2-1").ids.size(), 3);
+  EXPECT_EQ(letters->parse("C O\t2-1").edges, (Edges{{2, 1}}));
+}
+
+TEST(FilesOfGraphs, WrongLinesAreErrors) {
+  const test::TemporaryDirectory folder;
+  const auto of =
+      task({{"train", folder.write("a.csv", "text,e,label\nC O,0-1,1\nC,,0\n")}, {"edges", "e"}});
+  const auto error_with = [&](const std::string& line) -> std::string {
+    try {
+      of->parse(line);
+    } catch (const DataError& error) {
+      return error.what();
+    }
+    return "none";
+  };
+  EXPECT_EQ(error_with("C O 0-1"),
+            "files: the line has no tab, which must stand between nodes and edges");
+  EXPECT_EQ(error_with("C O\t0-2"), "files: column \"e\": edge 1 has node 2, must be from 0 to 1");
+  EXPECT_EQ(
+      error_with("C\tO\t0-1"),
+      "files: column \"e\": edge 1 is \"O\", must be two nodes with \"-\" between them, as 0-1");
+  EXPECT_EQ(error_with("\t0-1"), "files: has no words");
+}
+
 TEST(FilesOfGraphs, WrongEdgesAreErrors) {
   const test::TemporaryDirectory folder;
   const auto error_with = [&](const std::string& edges) {
@@ -141,7 +206,7 @@ TEST(FilesOfGraphs, WrongEdgesAreErrors) {
   EXPECT_EQ(error_with("[[0, 1, 1]]"), pairs);
   EXPECT_EQ(error_with("[0, 1]"), pairs);
   EXPECT_EQ(error_with("[[0, 0.5]]"), pairs);
-  EXPECT_EQ(error_with("\"0 1\""), pairs);
+  EXPECT_EQ(error_with("[\"0-1\"]"), "is a list of texts, must be a list of pairs or text");
 }
 
 TEST(FilesOfNumbers, WrongNumbersAreErrors) {
