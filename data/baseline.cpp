@@ -37,10 +37,37 @@ std::int32_t most_frequent(const Counts& counts) {
       ->first;
 }
 
+/// Calls f(number of the answer, yes) for every yes-or-no target that counts.
+template <class F>
+void for_each_answer(const Task& task, Split split, const F& f) {
+  const std::size_t answers = task.shape().classes;
+  const auto dataset = task.dataset(split);
+  for (std::size_t i = 0; i < std::min(kMostExamples, dataset->size()); ++i) {
+    const std::vector<float> values = dataset->get(0, i).values;
+    for (std::size_t k = 0; k < values.size(); ++k) {
+      if (!std::isnan(values[k])) f(k % answers, values[k] > 0.5f);
+    }
+  }
+}
+
+Baseline measure_answers(const Task& task) {
+  std::vector<double> lead(task.shape().classes);  // of yes over no
+  for_each_answer(task, Split::train,
+                  [&](std::size_t answer, bool yes) { lead[answer] += yes ? 1 : -1; });
+  double targets = 0, right = 0;
+  for_each_answer(task, Split::validation, [&](std::size_t answer, bool yes) {
+    targets += 1;
+    right += yes == (lead[answer] > 0);
+  });
+  return {right / targets, {}};
+}
+
 }  // namespace
 
 Baseline measure_baseline(const Task& task) {
-  if (task.shape().target != TargetKind::classes) return {};
+  const TargetKind kind = task.shape().target;
+  if (kind == TargetKind::numbers) return {};
+  if (kind == TargetKind::binary) return measure_answers(task);
   Counts all;
   std::map<std::int32_t, Counts> by_token;
   for_each_target(task, Split::train, [&](std::int32_t token, std::int32_t target) {

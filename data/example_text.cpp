@@ -111,12 +111,23 @@ std::string target_text(const Example& example, const TaskShape& shape) {
   if (shape.target == TargetKind::classes) {
     return joined(example.targets, [&](std::int32_t id) { return class_text(id, shape); });
   }
-  return joined(example.values, [](float x) { return std::isnan(x) ? "." : number_text(x); });
+  std::size_t i = 0;
+  return joined(example.values, [&](float x) -> std::string {
+    const std::size_t number = i++ % shape.classes;
+    if (std::isnan(x)) return ".";
+    return shape.target == TargetKind::binary ? answer_text(x > 0.5f, number, shape)
+                                              : number_text(x);
+  });
 }
 
 std::string class_text(std::int32_t id, const TaskShape& shape) {
   if (id == kIgnore) return ".";
   return shape.class_names.empty() ? std::to_string(id) : shape.class_names[std::size_t(id)];
+}
+
+std::string answer_text(bool yes, std::size_t number, const TaskShape& shape) {
+  if (shape.class_names.empty()) return yes ? "1" : "0";
+  return yes ? shape.class_names[number] : "-";
 }
 
 }  // namespace xgrad

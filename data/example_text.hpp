@@ -20,10 +20,15 @@ std::vector<float> parse_vectors(const std::string& task, const std::string& lin
 /// The tokens or vectors as they are read, or what kind of image it is.
 std::string input_text(const Example& example, const TaskShape& shape);
 
-/// The classes, by name where they have one, or the numbers; a dot where nothing counts.
+/// The classes, by name where they have one, the answers or the numbers; a dot where nothing
+/// counts.
 std::string target_text(const Example& example, const TaskShape& shape);
 
 /// The name of a class, or its number.
 std::string class_text(std::int32_t id, const TaskShape& shape);
+
+/// What is said to the answer with this number: its name or a dash for yes or no; 1 or 0 where
+/// answers have no names.
+std::string answer_text(bool yes, std::size_t number, const TaskShape& shape);
 
 }  // namespace xgrad

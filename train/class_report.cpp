@@ -4,47 +4,62 @@
 #include <cmath>
 
 #include <xgrad/autograd/scalar.hpp>
-#include <xgrad/data/batch.hpp>
 #include <xgrad/train/metrics.hpp>
 
 namespace xgrad {
 
-ClassReport::ClassReport(std::size_t classes) : classes_(classes), confusion_(classes * classes) {}
+ClassReport::ClassReport(std::size_t classes) : classes_(classes) {}
 
 template <class T>
 void ClassReport::add(const Tensor<T>& logits, const Ids& targets) {
+  confusion_.resize(classes() * classes());
   const Ids guesses = argmax(logits);
   const std::size_t samples = targets.shape()[0];
   const std::size_t rows = samples == 0 ? 0 : targets.size() / samples;
   for (std::size_t s = 0; s < samples; ++s) {
-    std::vector<Counts> counts;
-    const auto of = [&](std::size_t c) -> Counts& {
-      const auto found = std::find_if(counts.begin(), counts.end(),
-                                      [c](const Counts& known) { return known.c == c; });
-      if (found != counts.end()) return *found;
-      counts.push_back({.c = c});
-      return counts.back();
-    };
+    Sample sample;
     for (std::size_t i = s * rows; i < (s + 1) * rows; ++i) {
       if (targets.data()[i] == kIgnore) continue;
       const auto target = std::size_t(targets.data()[i]), guess = std::size_t(guesses.data()[i]);
       ++confusion_[target * classes() + guess];
-      of(target).targets += 1;
-      of(guess).guesses += 1;
-      if (target == guess) of(target).both += 1;
+      count(sample, target, true, target == guess);
+      if (target != guess) count(sample, guess, false, true);
     }
-    end_sample(counts);
+    end_sample(sample);
   }
 }
 
-void ClassReport::end_sample(std::vector<Counts>& counts) {
-  for (const Counts& own : counts) {
+template <class T>
+void ClassReport::add_answers(const Tensor<T>& outputs, const Batch& batch) {
+  const std::size_t size = outputs.size() / batch.size;
+  for (std::size_t s = 0; s < batch.size; ++s) {
+    Sample sample;
+    for (std::size_t i = s * size; i < (s + 1) * size; ++i) {
+      if (batch.valid && batch.valid->data()[i] == 0) continue;
+      count(sample, i % classes(), batch.values.data()[i] > 0.5f, outputs.data()[i] > 0);
+    }
+    end_sample(sample);
+  }
+}
+
+void ClassReport::count(Sample& sample, std::size_t c, bool target, bool guess) {
+  if (!target && !guess) return;
+  auto own =
+      std::find_if(sample.begin(), sample.end(), [c](const Counts& known) { return known.c == c; });
+  if (own == sample.end()) own = sample.insert(own, {.c = c});
+  own->targets += target;
+  own->guesses += guess;
+  own->both += target && guess;
+}
+
+void ClassReport::end_sample(Sample& sample) {
+  for (const Counts& own : sample) {
     Class& of = classes_[own.c];
     if (own.guesses > 0) of.precision.add(own.both, own.guesses);
     if (own.targets > 0) of.recall.add(own.both, own.targets);
     of.f1.add(2 * own.both, own.guesses + own.targets);
   }
-  if (!counts.empty()) samples_.push_back(std::move(counts));
+  if (!sample.empty()) samples_.push_back(std::move(sample));
 }
 
 std::uint64_t ClassReport::confusion(std::size_t target, std::size_t guess) const {
@@ -61,7 +76,7 @@ Figure ClassReport::macro_f1() const {
     occurring += 1;
   }
   double squares = 0;
-  for (const std::vector<Counts>& sample : samples_) {
+  for (const Sample& sample : samples_) {
     double moved = 0;
     for (const Counts& own : sample) {
       const RatioMean& f1 = classes_[own.c].f1;
@@ -74,7 +89,9 @@ Figure ClassReport::macro_f1() const {
           n < 2 ? 0 : std::sqrt(n / (n - 1) * squares)};
 }
 
-#define XGRAD_INSTANTIATE(T) template void ClassReport::add(const Tensor<T>&, const Ids&);
+#define XGRAD_INSTANTIATE(T)                                    \
+  template void ClassReport::add(const Tensor<T>&, const Ids&); \
+  template void ClassReport::add_answers(const Tensor<T>&, const Batch&);
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

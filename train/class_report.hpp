@@ -5,12 +5,14 @@
 #include <vector>
 
 #include <xgrad/autograd/tensor.hpp>
+#include <xgrad/data/batch.hpp>
 #include <xgrad/train/estimates.hpp>
 
 namespace xgrad {
 
-/// A confusion matrix and what follows from it. For class c, with its targets among all, its
-/// guesses among all, and what is in both:
+/// A confusion matrix and what follows from it, or what is right and wrong in yes-or-no answers.
+/// For class c, with its targets among all, its guesses among all, and what is in both (of an
+/// answer, where the target, the guess and both are yes):
 ///
 ///     precision = both / guesses, recall = both / targets, F1 = 2 both / (guesses + targets)
 ///
@@ -25,9 +27,15 @@ class ClassReport {
   template <class T>
   void add(const Tensor<T>& logits, const Ids& targets);
 
+  /// Outputs (..., K) with the yes-or-no values of their batch.
+  template <class T>
+  void add_answers(const Tensor<T>& outputs, const Batch& batch);
+
   /// How many there are.
   std::size_t classes() const { return classes_.size(); }
-  /// Targets of class `target` that were taken for `guess`.
+  /// Whether there is a confusion matrix: not of answers.
+  bool has_confusion() const { return !confusion_.empty(); }
+  /// Targets of class `target` that were taken for `guess`. Requires: has_confusion().
   std::uint64_t confusion(std::size_t target, std::size_t guess) const;
   /// Of those that were taken for class c, the part that is of it.
   const RatioMean& precision(std::size_t c) const { return classes_[c].precision; }
@@ -43,14 +51,16 @@ class ClassReport {
     std::size_t c = 0;
     double both = 0, guesses = 0, targets = 0;
   };
+  using Sample = std::vector<Counts>;  // of the classes that occur
   struct Class {
     RatioMean precision, recall, f1;
   };
-  void end_sample(std::vector<Counts>& counts);
+  static void count(Sample& sample, std::size_t c, bool target, bool guess);
+  void end_sample(Sample& sample);
 
   std::vector<Class> classes_;
-  std::vector<std::uint64_t> confusion_;      // (classes, classes): row target, column guess
-  std::vector<std::vector<Counts>> samples_;  // of the classes that occur in each
+  std::vector<std::uint64_t> confusion_ = {};  // (classes, classes): row target, column guess
+  std::vector<Sample> samples_ = {};
 };
 
 }  // namespace xgrad

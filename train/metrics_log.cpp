@@ -48,6 +48,7 @@ std::string report_row(std::uint64_t step, const std::string& split, const Metri
     put(of, "recall", report.recall(c));
     put(of, "f1", report.f1(c));
     row["classes"].push_back(of);
+    if (!report.has_confusion()) continue;
     Row counts;
     for (std::size_t g = 0; g < report.classes(); ++g) counts.push_back(report.confusion(c, g));
     row["confusion"].push_back(counts);

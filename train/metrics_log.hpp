@@ -19,7 +19,8 @@ std::string metrics_row(std::uint64_t step, const std::string& split, const Metr
                         std::optional<double> lr = {}, std::optional<double> grad_norm = {});
 
 /// A row of metrics with what is known of each class: "macro_f1" with its error, "classes", an
-/// object a class, and "confusion", a row a class of targets, a column a class of guesses.
+/// object a class, and "confusion", a row a class of targets, a column a class of guesses; answers
+/// have none.
 std::string report_row(std::uint64_t step, const std::string& split, const Metrics& metrics,
                        const ClassReport& report, const std::vector<std::string>& names);
 

@@ -41,7 +41,13 @@ std::string escaped(const std::string& label) {
 
 std::string prediction_text(const Prediction& prediction) {
   if (!prediction.numbers.empty()) return spaced("{:.6g}", prediction.numbers);
-  return fmt::format("{}", fmt::join(prediction.labels, " "));
+  std::vector<std::string> labels;
+  for (std::size_t i = 0; i < prediction.labels.size(); ++i) {
+    if (!prediction.multi_label || prediction.probabilities[i] > 0.5) {
+      labels.push_back(prediction.labels[i]);
+    }
+  }
+  return fmt::format("{}", fmt::join(labels, " "));
 }
 
 std::string prediction_tsv(const Prediction& prediction) {

@@ -7,7 +7,8 @@
 
 namespace xgrad {
 
-/// The labels, or the numbers to six digits, separated by spaces.
+/// The labels, of yes-or-no answers those that hold, or the numbers to six digits; separated by
+/// spaces.
 std::string prediction_text(const Prediction& prediction);
 
 /// The labels, a tab, their probabilities, each separated by spaces; or the numbers. A backslash

@@ -49,13 +49,19 @@ class Reader {
       if (i < example_.values.size() && std::isnan(example_.values[i])) continue;
       double x = double(logits[k]);
       if (shape_.target == TargetKind::binary) {
-        prediction_.labels.push_back(x > 0 ? "1" : "0");
-        prediction_.probabilities.push_back(1 / (1 + std::exp(-std::abs(x))));
+        read_answer(x, k);
         continue;
       }
       if (!shape_.value_mean.empty()) x = x * shape_.value_deviation[k] + shape_.value_mean[k];
       prediction_.numbers.push_back(x);
     }
+  }
+
+  void read_answer(double x, std::size_t number) {
+    prediction_.multi_label = !shape_.class_names.empty();
+    prediction_.labels.push_back(answer_text(prediction_.multi_label || x > 0, number, shape_));
+    prediction_.probabilities.push_back(
+        1 / (1 + std::exp(prediction_.multi_label ? -x : -std::abs(x))));
   }
 
   const Example& example_;

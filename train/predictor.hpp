@@ -13,8 +13,11 @@ namespace xgrad {
 /// What a model says of one input: an entry for each target, but for positions that the task asks
 /// nothing of.
 struct Prediction {
-  std::vector<std::string> labels;    ///< a class, by name where it has one, or yes (1) or no (0)
+  /// Classes, by name where they have one; of yes-or-no targets every name that may hold, or yes
+  /// (1) or no (0) where they have none.
+  std::vector<std::string> labels;
   std::vector<double> probabilities;  ///< that of each label
+  bool multi_label = false;           ///< any number of labels holds: those above 1/2
   std::vector<double> numbers;        ///< instead of both, of a task whose targets are numbers
   AnyTensor logits;                   ///< what the model put out: (K), or (N, K) for all positions
 };

@@ -1,5 +1,7 @@
 #include <xgrad/data/files/fields.hpp>
 
+#include <set>
+
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/files/text.hpp>
 #include <xgrad/data/graph.hpp>
@@ -101,6 +103,26 @@ std::vector<std::string> token_labels(const std::string& place, const Field& fie
   check<DataError>(labels.size() == count, place, ": has ", labels.size(), " labels for ", count,
                    " tokens");
   return labels;
+}
+
+std::vector<Answer> field_answers(const std::string& place, const Field& field) {
+  std::vector<Answer> answers;
+  if (const auto* numbers = std::get_if<Numbers>(&field)) {
+    check<DataError>(numbers->features == 1, place, ": holds lists of numbers, must be one list");
+    for (const double x : numbers->values) {
+      check<DataError>(x == 0 || x == 1, place, ": answer ", answers.size(), " is ", x,
+                       ", must be 0 or 1; labels that are numbers must be text");
+      answers.push_back({std::to_string(answers.size()), x == 1});
+    }
+    return answers;
+  }
+  std::set<std::string> seen;
+  for (const std::string& name : word_texts(place, "label", field)) {
+    check<DataError>(seen.insert(name).second, place, ": the label ", excerpt(name),
+                     " comes twice");
+    answers.push_back({name, true});
+  }
+  return answers;
 }
 
 Numbers field_numbers(const std::string& place, const Field& field) {

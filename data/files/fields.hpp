@@ -32,6 +32,18 @@ std::string sequence_label(const std::string& place, const Field& field);
 std::vector<std::string> token_labels(const std::string& place, const Field& field,
                                       std::size_t count);
 
+/// One of the yes-or-no answers to a row.
+struct Answer {
+  std::string name;    ///< a word
+  bool holds = false;  ///< yes
+};
+
+/// The answers that a field tells: those of a text or list of words hold, and of others it says
+/// nothing; numbers are 1 (yes) or 0 (no) for each answer, which are called 0, 1, 2 and so on.
+/// Throws DataError, starting with `place`, when a word comes twice or holds white space, a number
+/// is another, or it is something else.
+std::vector<Answer> field_answers(const std::string& place, const Field& field);
+
 /// The numbers of a field, or those that its text is, separated by white space: a token each.
 /// Throws DataError, starting with `place`, when there are none or it is something else.
 Numbers field_numbers(const std::string& place, const Field& field);

@@ -55,18 +55,34 @@ Numbers RowCoder::numbers(const Table& table, std::size_t row) const {
   return all;
 }
 
+std::size_t RowCoder::least_classes() const {
+  if (masked() || options_.labels == Labels::numbers) return 0;
+  return options_.labels == Labels::multi_label ? 1 : 2;
+}
+
 std::vector<std::string> RowCoder::labels(const Table& table, std::size_t row,
                                           std::size_t tokens) const {
-  if (masked() || options_.labels == Labels::numbers) return {};
   const std::string place = table.place(row, target_column());
   const Field& field = table.rows[row][target_column()];
   if (options_.labels == Labels::tokens) return token_labels(place, field, tokens);
   return {sequence_label(place, field)};
 }
 
+void RowCoder::count_labels(const Table& table, std::size_t row, std::size_t tokens,
+                            Counts& counts) const {
+  if (options_.labels == Labels::multi_label) {
+    for (const Answer& answer :
+         field_answers(table.place(row, target_column()), table.rows[row][target_column()])) {
+      counts[answer.name] += answer.holds;
+    }
+  } else if (least_classes() > 0) {
+    for (const std::string& name : labels(table, row, tokens)) ++counts[name];
+  }
+}
+
 void RowCoder::learn(const Table& table, const std::function<bool(std::size_t)>& is_training) {
   Learned learned{.fingerprint = table.fingerprint};
-  Counts token_counts, class_counts;
+  Counts token_counts, class_counts, others;
   Scale input(options_.inputs.size() > 1), target(true);
   std::size_t training_rows = 0;
   for (std::size_t row = 0; row < table.rows.size(); ++row) {
@@ -88,9 +104,7 @@ void RowCoder::learn(const Table& table, const std::function<bool(std::size_t)>&
         for (const std::string& text : texts) ++token_counts[text];
     }
     learned.max_length = std::max(learned.max_length, count);
-    const auto names = labels(table, row, count);
-    if (training)
-      for (const std::string& name : names) ++class_counts[name];
+    count_labels(table, row, count, training ? class_counts : others);
     if (options_.labels == Labels::numbers && training) {
       const std::string place = table.place(row, target_column());
       target.add(place, field_numbers(place, table.rows[row][target_column()]));
@@ -109,25 +123,26 @@ void RowCoder::learn(const Table& table, const std::function<bool(std::size_t)>&
   if (masked()) {
     std::erase(learned.tokens, kMask);
     learned.tokens.insert(learned.tokens.begin() + kMaskId, kMask);
-  } else if (options_.labels != Labels::numbers) {
+  } else if (least_classes() > 0) {
     check_classes(table, learned.classes);
   }
   adopt(std::move(learned));
 }
 
 void RowCoder::check_classes(const Table& table, std::vector<std::string>& classes) const {
-  check<DataError>(classes.size() > 1, table.file, ": column \"", options_.target, "\" has ",
+  const std::size_t least = least_classes();
+  check<DataError>(classes.size() >= least, table.file, ": column \"", options_.target, "\" has ",
                    classes.empty() ? "no label" : "only the label ",
                    classes.empty() ? "" : excerpt(classes[0]),
-                   " in the training rows; there must be two");
+                   " in the training rows; there must be ", least == 1 ? "one" : "two");
   if (!options_.other.empty()) classes.push_back(options_.other);
 }
 
 void RowCoder::adopt(Learned learned) {
-  const bool classes = !masked() && options_.labels != Labels::numbers;
+  const std::size_t classes = learned.classes.size(), least = least_classes();
   const bool fits = learned.max_length > 0 && (learned.features > 0) == vectors() &&
-                    learned.tokens.empty() == vectors() &&
-                    (learned.classes.size() > 1) == classes &&
+                    learned.tokens.empty() == vectors() && classes >= least &&
+                    (classes > 0) == (least > 0) &&
                     learned.target_mean.empty() == (options_.labels != Labels::numbers) &&
                     (!masked() || learned.tokens.size() > std::size_t(kMaskId));
   check<CheckpointError>(fits, task_, ": what was learned is not of a task with these options");
@@ -139,10 +154,11 @@ void RowCoder::adopt(Learned learned) {
 TaskShape RowCoder::shape() const {
   TaskShape shape;
   shape.input = vectors() ? InputKind::vectors : InputKind::tokens;
-  shape.output = options_.labels == Labels::sequence || options_.labels == Labels::numbers
-                     ? OutputKind::sequence
-                     : OutputKind::tokens;
-  shape.target = options_.labels == Labels::numbers ? TargetKind::numbers : TargetKind::classes;
+  shape.output =
+      options_.labels == Labels::tokens || masked() ? OutputKind::tokens : OutputKind::sequence;
+  shape.target = options_.labels == Labels::numbers       ? TargetKind::numbers
+                 : options_.labels == Labels::multi_label ? TargetKind::binary
+                                                          : TargetKind::classes;
   shape.vocabulary = learned_->tokens.size();
   shape.features = learned_->features;
   shape.graph = !options_.edges.empty();
@@ -185,11 +201,34 @@ void RowCoder::add_vectors(const std::string& place, const Numbers& numbers,
   }
 }
 
+std::int32_t RowCoder::class_of(const std::string& place, const std::string& name) const {
+  auto found = class_ids_.find(name);
+  if (found == class_ids_.end()) found = class_ids_.find(options_.other);
+  check<DataError>(found != class_ids_.end(), place, ": the label ", excerpt(name),
+                   " does not come in the training rows");
+  return found->second;
+}
+
+void RowCoder::add_answers(const std::string& place, const Field& field, Example& example) const {
+  const std::vector<Answer> answers = field_answers(place, field);
+  const std::size_t count = learned_->classes.size();
+  example.values.assign(count, 0);
+  for (const Answer& answer : answers) {
+    example.values[std::size_t(class_of(place, answer.name))] = answer.holds;
+  }
+  check<DataError>(
+      !std::holds_alternative<Numbers>(field) || answers.empty() || answers.size() == count, place,
+      ": has ", answers.size(), " answers, the training rows have ", count);
+}
+
 void RowCoder::add_target(const Table& table, std::size_t row, std::size_t tokens,
                           Example& example) const {
-  const std::string place = masked() ? "" : table.place(row, target_column());
+  if (masked()) return;
+  const std::string place = table.place(row, target_column());
+  const Field& field = table.rows[row][target_column()];
+  if (options_.labels == Labels::multi_label) return add_answers(place, field, example);
   if (options_.labels == Labels::numbers) {
-    const Numbers values = field_numbers(place, table.rows[row][target_column()]);
+    const Numbers values = field_numbers(place, field);
     const std::size_t expected = learned_->target_mean.size();
     check<DataError>(values.values.size() == expected, place, ": has ", values.values.size(),
                      " numbers, the training rows have ", expected);
@@ -197,13 +236,10 @@ void RowCoder::add_target(const Table& table, std::size_t row, std::size_t token
       example.values.push_back(
           float((values.values[i] - learned_->target_mean[i]) / learned_->target_deviation[i]));
     }
+    return;
   }
   for (const std::string& name : labels(table, row, tokens)) {
-    auto found = class_ids_.find(name);
-    if (found == class_ids_.end()) found = class_ids_.find(options_.other);
-    check<DataError>(found != class_ids_.end(), place, ": the label ", excerpt(name),
-                     " does not come in the training rows");
-    example.targets.push_back(found->second);
+    example.targets.push_back(class_of(place, name));
   }
   if (options_.labels == Labels::tokens) {
     example.targets.resize(std::min(tokens, learned_->max_length));

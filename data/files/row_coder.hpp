@@ -17,10 +17,11 @@ namespace xgrad {
 
 /// What is to be said of a row.
 enum class Labels {
-  sequence,  ///< a row has one label
-  tokens,    ///< a row has a label for each token
-  numbers,   ///< a row has numbers as targets
-  masked     ///< a row has none: hidden tokens are to be told from those around them
+  sequence,     ///< a row has one label
+  tokens,       ///< a row has a label for each token
+  multi_label,  ///< a row has any number of labels: each is an answer, yes or no
+  numbers,      ///< a row has numbers as targets
+  masked        ///< a row has none: hidden tokens are to be told from those around them
 };
 
 /// How rows become examples. Their columns are those of the input, the target unless it is masked,
@@ -77,17 +78,21 @@ class RowCoder {
   using Index = std::unordered_map<std::string, std::int32_t>;
 
   bool masked() const { return options_.labels == Labels::masked; }
+  std::size_t least_classes() const;
   bool vectors() const { return options_.tokens == TokenKind::numbers; }
   std::size_t target_column() const { return options_.inputs.size(); }
   std::vector<std::string> tokens(const std::string& place, const Field& field) const;
   Numbers numbers(const Table& table, std::size_t row) const;
   std::vector<std::string> labels(const Table& table, std::size_t row, std::size_t tokens) const;
+  void count_labels(const Table& table, std::size_t row, std::size_t tokens, Counts& counts) const;
   std::vector<std::string> with_masks(const std::string& line) const;
   void check_length(const std::string& place, std::size_t count) const;
   void add_tokens(const std::string& place, const std::vector<std::string>& texts,
                   Example& example) const;
   void add_vectors(const std::string& place, const Numbers& numbers, Example& example) const;
   void add_target(const Table& table, std::size_t row, std::size_t tokens, Example& example) const;
+  std::int32_t class_of(const std::string& place, const std::string& name) const;
+  void add_answers(const std::string& place, const Field& field, Example& example) const;
   std::int32_t nodes(const Example& example) const;
   void add_edges(const Table& table, std::size_t row, Example& example) const;
   Example encode_input(const Table& table, std::size_t row) const;

@@ -1,5 +1,5 @@
-// The user's own rows: words, characters, numbers or graphs, with a label, numbers, a label for
-// each token, or alone.
+// The user's own rows: words, characters, numbers or graphs, with a label, any number of labels,
+// numbers, a label for each token, or alone.
 #include <map>
 
 #include <xgrad/autograd/check.hpp>
@@ -31,11 +31,11 @@ const std::vector<OptionSpec>& option_table() {
        "Column of the edges, as 0-1 1-2, where inputs are graphs; empty: they are none."},
       choice("tokens", "What the tokens of an input are.",
              {"words", "plain_words", "characters", "numbers"}),
-      choice("labels",
-             "One for a row, one for each of its tokens, numbers for a row, or none: hidden tokens "
-             "are "
-             "to be found.",
-             {"sequence", "tokens", "numbers", "masked"}),
+      choice(
+          "labels",
+          "One for a row, one for each of its tokens, any number for a row (multi_label: each is "
+          "an answer, yes or no), numbers for a row, or none: hidden tokens are to be found.",
+          {"sequence", "tokens", "multi_label", "numbers", "masked"}),
       {"vocabulary", 0, "Different tokens at most, the most frequent ones; 0: all.", 0, 1 << 24},
       {"min_count", 1, "Times that a token must come in the training rows to be known.", 1, 1e9},
       {"max_length", 0, "Tokens of the longest row; 0: of the longest in the training file.", 0,
@@ -94,6 +94,7 @@ RowOptions row_options(const Options& options) {
   row.labels = chosen<Labels>(options, "labels",
                               {{"sequence", Labels::sequence},
                                {"tokens", Labels::tokens},
+                               {"multi_label", Labels::multi_label},
                                {"numbers", Labels::numbers},
                                {"masked", Labels::masked}});
   row.vocabulary = size("vocabulary");

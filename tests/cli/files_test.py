@@ -1,6 +1,8 @@
 """Training on a user's own files, and docs/your-data.md as its reader would follow it."""
 
 import importlib.util
+import json
+import math
 import pathlib
 import re
 import shlex
@@ -73,6 +75,43 @@ class Files(CommandTest):
         self.xgrad("train", "data/rows.toml", "task.train=", "run.dir=run", exit_code=2)
         self.assertIn("nowhere.csv", self.xgrad("train", "data/rows.toml", "task.train=nowhere.csv", exit_code=3).stderr)
 
+    def test_any_number_of_labels(self):
+        self.write("data/rows.csv", "text,label\n" + "".join(
+            f"w{i} {'up ' if i % 2 else ''}{'left' if i % 3 else ''},{'u ' if i % 2 else ''}{'l' if i % 3 else ''}\n" for i in range(200)))
+        train = ("train", "data/rows.toml", "task.labels=multi_label", "optim.lr=1e-2", "train.steps=60", "train.save_every=30")
+        self.xgrad(*train, "run.dir=run", "expect.accuracy=0.9")
+        self.assertIn("accuracy of the most frequent answer", (self.folder / "run/report.html").read_text())
+        self.checkpoints("run")[-1].unlink()
+        self.xgrad("resume", "run")
+        self.xgrad(*train, "run.dir=whole", "expect.accuracy=0.9")
+        self.assertEqual(self.final("run"), self.final("whole"))
+        self.predicts_each_label("run")
+        self.scores_each_label("run")
+        self.xgrad("export", "run", "--to", "hdf5", "--out", "weights.h5")
+        (self.folder / "data/rows.csv").unlink()
+        self.predicts_each_label("weights.h5")
+
+    def predicts_each_label(self, run):
+        def lines(*words):
+            return self.xgrad("predict", run, *words, stdin="w1 up left\nw2 left\nw3 up\nw4\n").stdout.split("\n")[:-1]
+        self.assertEqual(lines(), ["l u", "l", "u", ""])
+        for text, tsv, row, raw in zip(lines(), lines("--format", "tsv"), map(json.loads, lines("--format", "jsonl")), lines("--logits")):
+            self.assertEqual(row["labels"], ["l", "u"])
+            for probability, logit in zip(row["probabilities"], map(float, raw.split()), strict=True):
+                self.assertAlmostEqual(probability, 1 / (1 + math.exp(-logit)), places=7)
+            self.assertEqual(text.split(), [name for name, p in zip(row["labels"], row["probabilities"]) if p > 0.5])
+            self.assertEqual(tsv, "l u\t" + " ".join(f"{p:.6f}" for p in row["probabilities"]))
+
+    def scores_each_label(self, run):
+        row = json.loads(self.xgrad("eval", run, "--json").stdout)
+        self.assertEqual([of["class"] for of in row["classes"]], ["l", "u"])
+        self.assertNotIn("confusion", row)
+        self.assertAlmostEqual(row["macro_f1"], sum(of["f1"] for of in row["classes"]) / 2)
+        self.assertGreater(row["accuracy"], 0.9)
+        table = self.xgrad("eval", run).stdout
+        self.assertRegex(table, r"(?m)^u +\d\.\d+ ± .* +\d+$")
+        self.assertNotIn("taken for", table)
+
     def test_the_keys_are_explained(self):
         self.assertIn("min_count", self.xgrad("tasks", "files").stdout)
 
@@ -101,9 +140,11 @@ class Guide(CommandTest):
                     self.assertIn("\nyes\n", done.stdout)
                 if "the cat runs" in text:
                     self.assertIn("\nD N V\n", done.stdout)
+                if "a song" in text:
+                    self.assertIn("\nfood music\n", done.stdout)
                 if "4 120 10" in text:
                     self.assertAlmostEqual(float(done.stdout.splitlines()[-1]), 310_000, delta=20_000)
-        self.assertEqual(commands, 15)
+        self.assertEqual(commands, 19)
 
 
 if __name__ == "__main__":

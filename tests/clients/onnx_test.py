@@ -4,6 +4,7 @@ import venv
 
 venv.need("numpy", "onnx", "onnxruntime")
 
+import json  # noqa: E402
 import os  # noqa: E402
 import pathlib  # noqa: E402
 import re  # noqa: E402
@@ -35,6 +36,7 @@ TASKS = {
     "modular_addition": "",
     "distinct": "length = 6\nmin_length = 1",
     "motif": "min_length = 6",
+    "files": 'train = "rows.csv"\nvalidation = "rows.csv"\nlabels = "multi_label"',
 }
 WRITER = ("distinct", "model.kind=encoder_decoder", "model.layers=1")
 # Together they have every word of every key that a model has.
@@ -180,6 +182,24 @@ class Onnx(CommandTest):
                 self.assertEqual(axes(model.graph.output[0]), ["batch", *place, reference["logits"].shape[-1]])
                 ragged += not inputs["mask"].all()
         self.assertGreaterEqual(ragged, 20)
+
+    def test_any_number_of_labels(self):
+        """Their names are those of the logits, whose sigmoid is what predict gives each."""
+        self.write("rows.csv", "text,label\n" + "".join(
+            f"{'up ' * (i % 5)}w{i},{'u ' if i % 5 > 2 else ''}{'o' if i % 2 else ''}\n" for i in range(150)))
+        path, reference = self.export("labels", "files", steps=40)
+        check(path)
+        inputs = self.check_logits(path, reference)
+        self.assertFalse(inputs["mask"].all())
+        session = self.session(path)
+        self.assertEqual(session.get_modelmeta().custom_metadata_map["labels"], "o\nu")
+        line = self.xgrad("predict", "run-labels", "--format", "jsonl", stdin="up up up w8\n").stdout
+        words = session.get_modelmeta().custom_metadata_map["vocabulary"].split("\n")
+        ids = numpy.array([[words.index(word) for word in "up up up w8".split()]])
+        logits = session.run(["logits"], {"ids": ids, "mask": numpy.ones_like(ids, bool)})[0][0]
+        said = json.loads(line)
+        self.assertEqual(said["labels"], ["o", "u"])
+        numpy.testing.assert_allclose(said["probabilities"], 1 / (1 + numpy.exp(-logits)), atol=1e-6)
 
     def test_batch_norm_sees_the_whole_batch(self):
         for task, *words in (("reverse",), ("majority", "model.pool=cls"), ("modular_addition", "model.norm=post")):

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include <xgrad/data/baseline.hpp>
 #include <xgrad/data/batch.hpp>
 
@@ -29,6 +31,32 @@ class Fixed final : public Task, public Dataset {
  private:
   OutputKind output_;
 };
+
+// Two answers: the first mostly yes, the second never.
+class Answers final : public Task, public Dataset {
+ public:
+  TaskShape shape() const override {
+    return {.output = OutputKind::sequence,
+            .vocabulary = 4,
+            .max_length = 2,
+            .classes = 2,
+            .target = TargetKind::binary};
+  }
+  std::unique_ptr<Dataset> dataset(Split) const override {
+    return std::make_unique<Answers>(*this);
+  }
+  Example parse(const std::string&) const override { return {}; }
+  std::size_t size() const override { return 4; }
+  Example get(std::uint64_t, std::size_t index) const override {
+    return {.ids = {1}, .values = {float(index > 0), index > 1 ? 0.0f : std::nanf("")}};
+  }
+};
+
+TEST(Baseline, CountsTheMostFrequentAnswerToEach) {
+  const Baseline baseline = measure_baseline(Answers());
+  EXPECT_DOUBLE_EQ(baseline.majority.value(), 5.0 / 6);
+  EXPECT_FALSE(baseline.own_token.has_value());
+}
 
 TEST(Baseline, CountsTheMostFrequentClassAndThatOfEachToken) {
   const Baseline of_tokens = measure_baseline(Fixed(OutputKind::tokens));

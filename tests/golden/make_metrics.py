@@ -58,6 +58,10 @@ def binary(random):
     write("binary.answers", answers)
     write("binary.accuracy", metrics.accuracy_score(answers.flatten(), logits.flatten() > 0))
     write("binary.exact", metrics.accuracy_score(answers, logits > 0))
+    precision, recall, f1, _ = metrics.precision_recall_fscore_support(answers, logits > 0)
+    for name, values in (("precision", precision), ("recall", recall), ("f1", f1)):
+        write(f"binary.{name}", values)
+    write("binary.macro_f1", metrics.f1_score(answers, logits > 0, average="macro"))
     write("binary.loss", metrics.log_loss(answers.flatten(), 1 / (1 + np.exp(-logits.flatten()))))
 
 

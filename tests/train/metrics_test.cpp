@@ -112,6 +112,27 @@ TEST(Metrics, S4_8_OfBinaryTargets) {
   EXPECT_NEAR(figure(metrics, "exact_match").value, golden()("binary.exact")(), 1e-15);
 }
 
+TEST(Metrics, OfEachAnswer) {
+  ClassReport report(3);
+  report.add_answers(golden()("binary.logits"), batch_of(golden()("binary.answers")));
+  for (std::size_t c = 0; c < 3; ++c) {
+    EXPECT_NEAR(report.precision(c).mean(), golden()("binary.precision")(c), 1e-15) << c;
+    EXPECT_NEAR(report.recall(c).mean(), golden()("binary.recall")(c), 1e-15) << c;
+    EXPECT_NEAR(report.f1(c).mean(), golden()("binary.f1")(c), 1e-15) << c;
+  }
+  EXPECT_NEAR(report.macro_f1().value, golden()("binary.macro_f1")(), 1e-15);
+  EXPECT_FALSE(report.has_confusion());
+}
+
+TEST(Metrics, AnswersThatAreNotKnownCountNothing) {
+  Batch batch = batch_of(test::tensor<double>({2, 2}, {1, 1, 0, 1}));
+  batch.valid = std::make_shared<const Mask>(test::tensor<std::uint8_t>({2, 2}, {1, 0, 1, 1}));
+  ClassReport report(2);
+  report.add_answers(test::tensor<double>({2, 2}, {3, -3, 2, -1}), batch);
+  EXPECT_EQ(report.precision(0).mean(), 0.5);
+  EXPECT_EQ(report.recall(1).count(), 1);
+}
+
 // The loss that is measured is the one that is trained.
 TEST(Metrics, S4_8_TheLossIsThatOfTheObjective) {
   const Tensor<double> outputs = test::random_tensor({7, 3}, Rng(1), -2, 2);

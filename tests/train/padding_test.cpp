@@ -7,17 +7,36 @@
 #include <xgrad/train/build.hpp>
 #include <xgrad/train/objective.hpp>
 
+#include "support/temporary_directory.hpp"
 #include "support/tensors.hpp"
 
 namespace xgrad {
 namespace {
 
-const std::string kReverse = "name = 'reverse'\nlength = 7\nmin_length = 2\nsymbols = 6\n";
-const std::string kMajority = "name = 'majority'\nlength = 12\nmin_length = 2\n";
-const std::string kMean = "name = 'mean_of_marked'\nlength = 7\nmin_length = 2\n";
-const std::string kMotif = "name = 'motif'\nlength = 9\nmin_length = 6\n";
-const std::string kNeighbours = "name = 'neighbours'\nlength = 7\nmin_length = 3\n";
-const std::string kDistinct = "name = 'distinct'\nlength = 7\nmin_length = 2\nsymbols = 6\n";
+const std::string kSizes = "examples = 64\nvalidation = 8\ntest = 8\n";
+const std::string kReverse =
+    "name = 'reverse'\n" + kSizes + "length = 7\nmin_length = 2\nsymbols = 6\n";
+const std::string kMajority = "name = 'majority'\n" + kSizes + "length = 12\nmin_length = 2\n";
+const std::string kMean = "name = 'mean_of_marked'\n" + kSizes + "length = 7\nmin_length = 2\n";
+const std::string kMotif = "name = 'motif'\n" + kSizes + "length = 9\nmin_length = 6\n";
+const std::string kNeighbours = "name = 'neighbours'\n" + kSizes + "length = 7\nmin_length = 3\n";
+const std::string kDistinct =
+    "name = 'distinct'\n" + kSizes + "length = 7\nmin_length = 2\nsymbols = 6\n";
+
+// Yes-or-no answers to rows of different lengths, in a file that goes with the program.
+std::string answers() {
+  static const test::TemporaryDirectory folder;
+  static const std::string path = [] {
+    std::string rows = "text,label\n";
+    for (std::size_t i = 0; i < 80; ++i) {
+      for (std::size_t n = 0; n < 2 + i % 5; ++n)
+        rows += "w" + std::to_string(i * (n + 3) % 7) + " ";
+      rows += std::to_string(i) + (i % 2 ? ",odd " : ",") + (i % 3 ? "" : "third") + "\n";
+    }
+    return folder.write("answers.csv", rows);
+  }();
+  return "name = 'files'\nlabels = 'multi_label'\ntrain = '" + path + "'\n";
+}
 
 struct Variant {
   std::string task;
@@ -31,6 +50,7 @@ std::vector<Variant> variants() {
       if (pool == "cls" && mask == "causal") continue;  // the class token would see nothing
       all.push_back({kMajority, {"model.pool=" + pool, "model.mask=" + mask}});
       all.push_back({kMean, {"model.pool=" + pool, "model.mask=" + mask}});
+      all.push_back({answers(), {"model.pool=" + pool, "model.mask=" + mask}});
     }
     all.push_back({kMotif, {"model.pool=" + pool, "model.mask=adjacency"}});
     if (pool != "cls") all.push_back({kMajority, {"model.pool=" + pool, "model.kind=window_mlp"}});
@@ -71,7 +91,7 @@ std::vector<Variant> variants() {
 // A model of the variant, always with the same parameters, and its examples.
 struct Subject {
   explicit Subject(const Variant& variant)
-      : config(parse_config("[task]\nexamples = 64\nvalidation = 8\ntest = 8\n" + variant.task +
+      : config(parse_config("[task]\n" + variant.task +
                                 "[model]\nwidth = 8\nheads = 2\nlayers = 2\ndropout = 0.0\n"
                                 "attention_dropout = 0.0\n[train]\nsteps = 1\n",
                             "test", variant.overrides)),

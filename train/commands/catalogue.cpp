@@ -27,7 +27,7 @@ constexpr std::size_t kExamples = 3;
 void show_accuracies(const Task& task) {
   const Baseline baseline = measure_baseline(task);
   fmt::print("\naccuracy on the validation split\n");
-  fmt::print("  {:<32} {:.3f}\n", "always the most frequent class", *baseline.majority);
+  fmt::print("  {:<32} {:.3f}\n", "always the most frequent answer", *baseline.majority);
   if (baseline.own_token) {
     fmt::print("  {:<32} {:.3f}\n", "from each token alone", *baseline.own_token);
   }
@@ -57,8 +57,7 @@ void show_rules(const std::vector<Rule>& rules) {
 void show_data(const Task& task) {
   try {
     const TaskShape shape = task.shape();
-    if (shape.target == TargetKind::classes) show_accuracies(task);
-    if (shape.target == TargetKind::numbers) show_errors(task);
+    shape.target == TargetKind::numbers ? show_errors(task) : show_accuracies(task);
     show_rules(task.rules());
     fmt::print("\ntraining examples\n");
     const auto train = task.dataset(Split::train);

@@ -28,7 +28,7 @@ Scores score(const RunSource& source, Split split) {
   const LoadedModel<T> loaded(source);
   const TaskShape& shape = loaded.shape;
   const Objective objective = make_objective(source.config.train, shape);
-  const bool tabled = shape.target == TargetKind::classes && shape.classes <= kMostClasses;
+  const bool tabled = shape.target != TargetKind::numbers && shape.classes <= kMostClasses;
   Scores scores{{}, ClassReport(tabled ? shape.classes : 0), {}};
   for (std::size_t c = 0; tabled && c < shape.classes; ++c) {
     scores.names.push_back(class_text(std::int32_t(c), shape));
@@ -36,7 +36,9 @@ Scores score(const RunSource& source, Split split) {
   for_each_output(*loaded.model, *loaded.task->dataset(split), shape, source.config.train.batch,
                   [&](const Tensor<T>& outputs, const Batch& batch) {
                     scores.metrics.add(outputs, batch, objective);
-                    if (tabled) scores.classes.add(outputs, batch.targets);
+                    if (!tabled) return;
+                    shape.target == TargetKind::binary ? scores.classes.add_answers(outputs, batch)
+                                                       : scores.classes.add(outputs, batch.targets);
                   });
   return scores;
 }
@@ -45,22 +47,28 @@ std::string with_error(const RatioMean& mean) {
   return fmt::format("{:.4f} ± {:.4f}", mean.mean(), mean.standard_error());
 }
 
-// A row a class: what it is worth, then its targets by what they were taken for.
+// A row a class: what it is worth, then its targets by what they were taken for, unless it is an
+// answer.
 void print_classes(const Scores& scores) {
   const ClassReport& report = scores.classes;
   const Figure f1 = report.macro_f1();
   fmt::print("macro F1 {:.4f} ± {:.4f}\n\n", f1.value, f1.standard_error);
   std::size_t widest = 5;
   for (const std::string& name : scores.names) widest = std::max(widest, name.size());
-  fmt::print("{:<{}}  {:>15}  {:>15}  {:>15}  {:>8}  taken for\n{:<{}}", "class", widest,
-             "precision", "recall", "F1", "targets", "", widest + 63);
-  for (const std::string& name : scores.names) fmt::print(" {:>6}", name);
+  fmt::print("{:<{}}  {:>15}  {:>15}  {:>15}  {:>8}", "class", widest, "precision", "recall", "F1",
+             "targets");
+  if (report.has_confusion()) {
+    fmt::print("  taken for\n{:<{}}", "", widest + 63);
+    for (const std::string& name : scores.names) fmt::print(" {:>6}", name);
+  }
   fmt::print("\n");
   for (std::size_t c = 0; c < report.classes(); ++c) {
     fmt::print("{:<{}}  {}  {}  {}  {:>8}", scores.names[c], widest,
                with_error(report.precision(c)), with_error(report.recall(c)),
                with_error(report.f1(c)), report.recall(c).count());
-    for (std::size_t g = 0; g < report.classes(); ++g) fmt::print(" {:>6}", report.confusion(c, g));
+    for (std::size_t g = 0; report.has_confusion() && g < report.classes(); ++g) {
+      fmt::print(" {:>6}", report.confusion(c, g));
+    }
     fmt::print("\n");
   }
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include <xgrad/autograd/scalar.hpp>
 #include <xgrad/data/example_text.hpp>
@@ -68,7 +69,7 @@ class Examiner {
 
  private:
   void count_classes() {
-    if (shape_.classes > kMostClasses) return;
+    if (shape_.target != TargetKind::classes || shape_.classes > kMostClasses) return;
     for (std::size_t c = 0; c < shape_.classes; ++c) {
       result_.confusion.classes.push_back(class_text(std::int32_t(c), shape_));
     }
@@ -86,10 +87,7 @@ class Examiner {
     }
   }
 
-  void keep(const Example& example, const T* outputs, std::size_t count) {
-    Sample sample = blank(example);
-    result_.judged = !example.targets.empty();
-    sample.right = true;
+  void judge_classes(const Example& example, const T* outputs, std::size_t count, Sample& sample) {
     for (std::size_t t = 0; t < example.targets.size(); ++t) {
       const std::int32_t target = example.targets[t];
       if ((t + 1) * shape_.classes > count) break;
@@ -102,6 +100,24 @@ class Examiner {
       if (result_.confusion.counts.empty()) continue;
       ++result_.confusion.counts[std::size_t(target) * shape_.classes + std::size_t(said)];
     }
+  }
+
+  void judge_answers(const Example& example, const T* outputs, Sample& sample) const {
+    for (std::size_t i = 0; i < example.values.size(); ++i) {
+      if (std::isnan(example.values[i])) continue;
+      const bool yes = example.values[i] > 0.5f, said = outputs[i] > 0;
+      sample.targets.push_back(answer_text(yes, i % shape_.classes, shape_));
+      sample.predictions.push_back(answer_text(said, i % shape_.classes, shape_));
+      sample.right = sample.right && said == yes;
+    }
+  }
+
+  void keep(const Example& example, const T* outputs, std::size_t count) {
+    Sample sample = blank(example);
+    result_.judged = shape_.target != TargetKind::numbers;
+    sample.right = true;
+    if (shape_.target == TargetKind::classes) judge_classes(example, outputs, count, sample);
+    if (shape_.target == TargetKind::binary) judge_answers(example, outputs, sample);
     auto& kept = sample.right ? result_.right : result_.wrong;
     if (kept.size() >= kSamples) return;
     if (!result_.judged) {

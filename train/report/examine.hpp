@@ -16,8 +16,8 @@ namespace xgrad {
 struct Sample {
   std::string input;                              ///< text; empty for an image
   std::string picture;                            ///< of an image: a data: URI
-  std::vector<std::string> targets, predictions;  ///< word by word; of no class: numbers
-  bool right = false;                             ///< every class that counts
+  std::vector<std::string> targets, predictions;  ///< word by word, or answers or numbers
+  bool right = false;                             ///< every class or answer that counts
 };
 
 struct Confusion {
@@ -29,7 +29,7 @@ struct Examination {
   std::uint64_t step = 0;    ///< of the checkpoint
   std::string cpu;           ///< that it was trained on
   std::size_t examples = 0;  ///< looked at
-  bool judged = false;       ///< whether samples are right or wrong: their targets are classes
+  bool judged = false;       ///< whether samples are right or wrong: their targets are no numbers
   std::vector<Sample> right, wrong;  ///< a few; all in `right` when not judged
   Confusion confusion;               ///< empty without classes, or with too many to be read
   Sample mapped;                     ///< whose maps these are

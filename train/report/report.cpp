@@ -129,7 +129,7 @@ void add_references(std::vector<Row>& rows, const Runs& runs) {
           }));
   add_row(rows, "lowest loss there can be, test", runs,
           of([](Found e) { return e.ceiling ? std::optional(e.ceiling->loss) : std::nullopt; }));
-  add_row(rows, "accuracy of the most frequent class, validation", runs,
+  add_row(rows, "accuracy of the most frequent answer, validation", runs,
           of([](Found e) { return e.baseline ? e.baseline->majority : std::nullopt; }));
   add_row(rows, "accuracy from each token alone, validation", runs,
           of([](Found e) { return e.baseline ? e.baseline->own_token : std::nullopt; }));
