@@ -98,8 +98,7 @@ Variable<T> MultiHeadAttention<T>::observed(const Variable<T>& y, const Variable
                                             const Variable<T>& bias, const Context& context) const {
   if (!context.attention) return y;
   const auto maps = [&] {
-    const NoGrad no_grad;
-    return attention_weights(q, k, options_.weights, how, bias, score_weight_).value();
+    return attention_weights(q, k, options_.weights, how, bias, score_weight_);
   };
   return observe_attention<T>(*context.attention, site_, y, how, maps);
 }

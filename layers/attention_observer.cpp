@@ -8,9 +8,13 @@ namespace xgrad {
 
 template <class T>
 Variable<T> observe_attention(AttentionObserver& observer, std::uint64_t site, const Variable<T>& y,
-                              const Attention& how, const std::function<Tensor<T>()>& maps) {
+                              const Attention& how, const std::function<Variable<T>()>& maps) {
+  if (auto* taker = dynamic_cast<MapObserver<T>*>(&observer)) {
+    taker->on_maps(maps(), how.key_mask.get());
+  }
   if (observer.wants_probabilities()) {
-    observer.on_probabilities(site, cast<double>(maps()), how.key_mask.get());
+    const NoGrad no_grad;
+    observer.on_probabilities(site, cast<double>(maps().value()), how.key_mask.get());
   }
   const std::vector<double> factors = observer.head_factors(site, how.heads);
   if (factors.empty()) return y;
@@ -24,7 +28,7 @@ Variable<T> observe_attention(AttentionObserver& observer, std::uint64_t site, c
 
 #define XGRAD_INSTANTIATE(T)                                                                    \
   template Variable<T> observe_attention(AttentionObserver&, std::uint64_t, const Variable<T>&, \
-                                         const Attention&, const std::function<Tensor<T>()>&);
+                                         const Attention&, const std::function<Variable<T>()>&);
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

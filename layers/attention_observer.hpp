@@ -24,10 +24,20 @@ class AttentionObserver {
   }
 };
 
+/// An observer that takes the weights of a model of T themselves, so that a loss can be made of
+/// them.
+template <class T>
+class MapObserver : public AttentionObserver {
+ public:
+  /// The weights (B, H, N, M), before dropout: stored and differentiable; `key_mask` (B, M) or
+  /// null.
+  virtual void on_maps(const Variable<T>& maps, const Mask* key_mask) = 0;
+};
+
 /// What a MultiHeadAttention calls: shows the observer `maps()`, the weights (B, H, N, M), where it
 /// wants them, and returns y (B, N, H d_v) with its heads scaled as the observer asks.
 template <class T>
 Variable<T> observe_attention(AttentionObserver& observer, std::uint64_t site, const Variable<T>& y,
-                              const Attention& how, const std::function<Tensor<T>()>& maps);
+                              const Attention& how, const std::function<Variable<T>()>& maps);
 
 }  // namespace xgrad

@@ -87,6 +87,7 @@ struct TrainConfig {
   std::string loss = "auto";      ///< by the task's targets, or cross_entropy ... huber
   double huber_delta = 1.0;       ///< where huber turns from square to line
   double label_smoothing = 0.0;   ///< part of a target's weight that goes to all classes
+  double head_diversity = 0.0;    ///< weight of the penalty on heads that see the same
   std::uint64_t seed = 1;         ///< of data, initial values and dropout
   double ema = 0.0;               ///< decay of the weights' mean; 0: none
   std::uint64_t patience = 0;     ///< evaluations without a better validation loss; 0: no end

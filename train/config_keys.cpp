@@ -280,6 +280,12 @@ Keys train_keys() {
           at_least(above(0))),
       key("label_smoothing", &T::label_smoothing, "Part of the target that goes to all classes.",
           kFraction),
+      key("head_diversity", &T::head_diversity,
+          "Weight of a penalty that drives heads apart: the mean over layers, examples and pairs "
+          "of "
+          "heads of the squared cosine of their attention maps; 0: none. What is reported as the "
+          "loss is without it.",
+          at_least(0)),
       key("seed", &T::seed, "Of data, initial values, order and dropout: all that is random.",
           at_least(0)),
       key("ema", &T::ema,

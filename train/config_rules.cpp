@@ -92,6 +92,29 @@ void window_of_window_mlp(const Config& config, Broken& broken) {
   }
 }
 
+// What the penalty compares are the attention maps of two heads, and their directions.
+void heads_that_can_differ(const Config& config, Broken& broken) {
+  if (config.train.head_diversity == 0) return;
+  const ModelConfig& model = config.model;
+  const auto refuse = [&](const char* key, const std::string& text) {
+    broken.push_back({{"train.head_diversity", key}, text});
+  };
+  if (!has_attention(model)) {
+    return refuse("model.kind", "drives attention heads apart, and a " + model.kind + " has none");
+  }
+  if (model.heads == 1) refuse("model.heads", "drives heads apart, and model.heads is 1");
+  if (model.layers == 0) refuse("model.layers", "drives heads apart, and model.layers is 0");
+  if (model.attention_activation.ends_with("relu")) {
+    refuse(
+        "model.attention_activation",
+        "compares the directions of attention maps, and those of model.attention_activation = \"" +
+            model.attention_activation + "\" may be 0");
+  }
+  if (config.train.recompute) {
+    refuse("train.recompute", "needs the attention maps, and train.recompute keeps none");
+  }
+}
+
 // Whether the loss fits the task's targets is seen when the task is made.
 void what_goes_with_the_loss(const Config& config, Broken& broken) {
   const TrainConfig& train = config.train;
@@ -168,6 +191,7 @@ std::vector<RuleBroken> broken_rules(const Config& config) {
   only_encoders_recompute(config, broken);
   steps_or_epochs(config, broken);
   window_of_window_mlp(config, broken);
+  heads_that_can_differ(config, broken);
   what_goes_with_the_loss(config, broken);
   warmup_within_steps(config, broken);
   nesterov_needs_momentum(config, broken);

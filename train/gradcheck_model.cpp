@@ -2,7 +2,7 @@
 
 #include <xgrad/train/build.hpp>
 #include <xgrad/train/init_from.hpp>
-#include <xgrad/train/objective.hpp>
+#include <xgrad/train/training_loss.hpp>
 
 namespace xgrad {
 
@@ -15,12 +15,13 @@ struct ModelProblem {
       : parameters(config.train.seed),
         model(make_model<T>(config.model, shape, parameters)),
         input(batch),
-        objective(make_objective(config.train, shape)) {
+        objective(make_objective(config.train, shape)),
+        whole(together({batch})) {
     if (!config.model.init_from.empty()) initialize(config.model.init_from, parameters);
     problem.leaves.assign(parameters.begin(), parameters.end());
     problem.f = [this, &config, &batch] {
       const Context context{true, Rng(config.train.seed) / "dropout", 0};
-      return mean_loss(objective, (*model)(input.input(), context), batch);
+      return training_loss(*model, objective, input.input(), batch, context, whole).minimised;
     };
   }
 
@@ -28,6 +29,7 @@ struct ModelProblem {
   std::unique_ptr<SequenceModel<T>> model;
   BatchInput<T> input;
   Objective objective;
+  LogicalBatch whole;
   GradientProblem<T> problem;
 };
 

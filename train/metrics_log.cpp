@@ -30,10 +30,12 @@ Row metrics_of(std::uint64_t step, const std::string& split, const Metrics& metr
 }  // namespace
 
 std::string metrics_row(std::uint64_t step, const std::string& split, const Metrics& metrics,
-                        std::optional<double> lr, std::optional<double> grad_norm) {
+                        std::optional<double> lr, std::optional<double> grad_norm,
+                        std::optional<double> head_diversity) {
   Row row = metrics_of(step, split, metrics);
   if (lr) row["lr"] = *lr;
   if (grad_norm) row["grad_norm"] = *grad_norm;
+  if (head_diversity) row["head_diversity"] = *head_diversity;
   return row.dump();
 }
 

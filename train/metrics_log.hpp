@@ -13,10 +13,11 @@
 namespace xgrad {
 
 /// {"step": 100, "split": "train", "loss": ..., "loss_se": ..., ...}. Holds no times, so that two
-/// equal runs give equal files; numbers are written so that they read back exactly. Learning rate
-/// and gradient norm for training rows.
+/// equal runs give equal files; numbers are written so that they read back exactly. What is
+/// given of a step stands in training rows.
 std::string metrics_row(std::uint64_t step, const std::string& split, const Metrics& metrics,
-                        std::optional<double> lr = {}, std::optional<double> grad_norm = {});
+                        std::optional<double> lr = {}, std::optional<double> grad_norm = {},
+                        std::optional<double> head_diversity = {});
 
 /// A row of metrics with what is known of each class: "macro_f1" with its error, "classes", an
 /// object a class, and "confusion", a row a class of targets, a column a class of guesses; answers

@@ -17,6 +17,7 @@ struct Objective {
   Loss loss = Loss::cross_entropy;  ///< the kind
   double label_smoothing = 0;       ///< of cross_entropy
   double huber_delta = 1;           ///< where huber turns from square to line
+  double head_diversity = 0;        ///< weight of the penalty of training_loss()
 };
 
 /// That of [train] for the targets of a task. Throws ConfigError where they do not fit.

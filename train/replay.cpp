@@ -7,7 +7,7 @@
 #include <xgrad/autograd/element.hpp>
 #include <xgrad/train/build.hpp>
 #include <xgrad/train/failed_step.hpp>
-#include <xgrad/train/objective.hpp>
+#include <xgrad/train/training_loss.hpp>
 
 namespace xgrad {
 
@@ -53,13 +53,11 @@ std::vector<Seen<T>> run(const Checkpoint& failed, const Config& config) {
   });
   const std::vector<Batch> batches = batches_of(failed);
   const Objective objective = make_objective(config.train, shape);
-  double targets = 0;
-  for (const Batch& batch : batches) targets += double(count_targets(batch));
+  const LogicalBatch whole = together(batches);
   Context context{true, Rng(config.train.seed) / "dropout" / failed.step, 0};
   for (const Batch& batch : batches) {
     const BatchInput<T> input(batch);
-    const Variable<T> outputs = (*model)(input.input(), context);
-    mean_loss(objective, outputs, batch, std::max(1.0, targets)).backward();
+    training_loss(*model, objective, input.input(), batch, context, whole).minimised.backward();
     context.first_sample += std::uint32_t(batch.size);
   }
   return seen;

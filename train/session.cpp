@@ -60,8 +60,10 @@ class Recorder final : public TrainerHooks {
               elapsed() / double(steps_) * double(total_ - report.step)};
     console_.progress(shown_);
     if (report.metrics.loss.count() == 0) return;
+    const bool penalised = config_.train.head_diversity > 0;
     log("metrics.jsonl",
-        metrics_row(report.step, "train", report.metrics, report.lr, report.grad_norm));
+        metrics_row(report.step, "train", report.metrics, report.lr, report.grad_norm,
+                    penalised ? std::optional(report.head_diversity) : std::nullopt));
     log("timing.jsonl", timing_row(report.step, elapsed(), shown_.rate));
   }
 

@@ -9,6 +9,7 @@
 #include <xgrad/optim/clip.hpp>
 #include <xgrad/optim/table.hpp>
 #include <xgrad/train/state_dict.hpp>
+#include <xgrad/train/training_loss.hpp>
 
 namespace xgrad {
 
@@ -164,19 +165,6 @@ std::vector<Batch> Trainer<T>::next_batches() {
 }
 
 template <class T>
-std::pair<Variable<T>, Variable<T>> Trainer<T>::forward(const ModelInput<T>& input,
-                                                        const Batch& batch, const Context& context,
-                                                        double targets) const {
-  Variable<T> logits;
-  {
-    const Region region("model");
-    logits = (*model_)(input, context);
-  }
-  const Region region("loss");
-  return {logits, mean_loss(objective_, logits, batch, std::max(1.0, targets))};
-}
-
-template <class T>
 StepReport Trainer<T>::train_step(std::optional<double> lr) {
   const StepReport report = try_step(lr);
   TrainerHooks nobody;
@@ -210,8 +198,7 @@ StepReport Trainer<T>::try_step(std::optional<double> lr) {
 // Forward and backward of all micro-batches; gradients add up in the parameters.
 template <class T>
 void Trainer<T>::run_batches(StepReport& report) {
-  double targets = 0;
-  for (const Batch& batch : batches_) targets += double(count_targets(batch));
+  const LogicalBatch whole = together(batches_);
   const bool log = report.step % config_.log_every == 0;
   parameters_.zero_grad();
   Context context{.training = true,
@@ -219,14 +206,16 @@ void Trainer<T>::run_batches(StepReport& report) {
                   .recompute = config_.train.recompute};
   for (const Batch& batch : batches_) {
     const BatchInput<T> input(batch);
-    const auto [logits, loss] = forward(input.input(), batch, context, targets);
+    const TrainingLoss<T> loss =
+        training_loss(*model_, objective_, input.input(), batch, context, whole);
     {
       const Region region("backward");
-      loss.backward();
+      loss.minimised.backward();
     }
-    report.loss += double(loss.value().data()[0]);
+    report.loss += double(loss.task.value()());
+    if (loss.penalty.defined()) report.head_diversity += double(loss.penalty.value()());
     report.tokens += count_tokens(batch);
-    if (log) report.metrics.add(logits.value(), batch, objective_);
+    if (log) report.metrics.add(loss.outputs.value(), batch, objective_);
     context.first_sample += std::uint32_t(batch.size);
   }
 }

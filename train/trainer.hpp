@@ -22,12 +22,13 @@ namespace xgrad {
 /// What one step did.
 struct StepReport {
   std::uint64_t step = 0;  ///< steps taken, this one included
-  double loss = 0;         ///< of the step's batch, before the update
+  double loss = 0;         ///< of the step's batch, before the update; without the penalty
   double lr = 0;           ///< learning rate of the step
   double grad_norm = 0;    ///< before clipping
   std::size_t tokens = 0;  ///< tokens or vectors read, padding not counted; of images, the images
-  Metrics metrics;         ///< of the step's batch; filled on every log.every-th step
-  std::string fault;       ///< why nothing was updated; empty when something was
+  double head_diversity = 0;  ///< the penalty of that name; 0 where its weight is
+  Metrics metrics;            ///< of the step's batch; filled on every log.every-th step
+  std::string fault;          ///< why nothing was updated; empty when something was
 };
 
 /// Who watches a run, and may end it.
@@ -123,9 +124,6 @@ class Trainer {
 
  private:
   std::vector<Batch> next_batches();
-  // Logits and loss; `targets` is what the loss of the logical batch is divided by.
-  std::pair<Variable<T>, Variable<T>> forward(const ModelInput<T>& input, const Batch& batch,
-                                              const Context& context, double targets) const;
   StepReport try_step(std::optional<double> lr = {});
   void run_batches(StepReport& report);
   void validate(TrainerHooks& hooks);

@@ -9,7 +9,7 @@ DIVERGES = ("optim.name=sgd", "optim.lr=1e30", "optim.weight_decay=0", "train.cl
 
 class Proofs(CommandTest):
     def test_verify_resume(self):
-        for words in ((), ("--at", 31, "train.ema=0.9", "schedule.name=plateau", "train.patience=9", "optim.name=lion")):
+        for words in ((), ("--at", 31, "train.ema=0.9", "schedule.name=plateau", "train.patience=9", "optim.name=lion", "train.head_diversity=1")):
             done = self.xgrad("verify-resume", "small.toml", "--quiet", *words)
             self.assertIn("resumed to the bit", done.stdout)
             self.assertEqual(done.stdout.count("the same"), 2)

@@ -37,6 +37,17 @@ class Attention(CommandTest):
         self.assertIn("( 5, 2, 6, 6 )", listed)
         self.assertIn("exists", self.xgrad("attention", "run", "--out", "maps.h5", exit_code=6).stderr)
 
+    def test_the_penalty_drives_heads_apart(self):
+        self.xgrad("train", "small.toml", "train.head_diversity=1", "run.dir=apart", "-q")
+        cosine = {run: float(re.search(r"(?m)^ +0 .* 1\.00 ([\d.]+)$", self.xgrad("attention", run).stdout).group(1))
+                  for run in ("run", "apart")}
+        self.assertLess(cosine["apart"], 0.7 * cosine["run"])
+        penalties = [row["head_diversity"] for row in self.rows("apart") if row["split"] == "train"]
+        self.assertEqual(len(penalties), 6)
+        self.assertLess(penalties[-1], 0.7 * penalties[0])
+        for row in self.rows("run") + [row for row in self.rows("apart") if row["split"] != "train"]:
+            self.assertNotIn("head_diversity", row)
+
     def test_draws_one_input(self):
         out = self.xgrad("attention", "run", "--text", "1 2 3").stdout
         self.assertEqual(len(re.findall("encoder.layers.0.self_attn, head", out)), 2)

@@ -46,6 +46,26 @@ TEST(HeadDiversity, S2_14_PenaltyHasTheRightGradient) {
                             {random_tensor({2, 3, 4, 5}, kRng)}));
 }
 
+// What queries of padding attend to does not matter, nor has it a gradient.
+TEST(HeadDiversity, S2_14_OnlyQueriesThatCountAreCompared) {
+  const auto whole = random_tensor({2, 3, 4, 5}, kRng, 0.1, 1);
+  const Mask mask = test::tensor<std::uint8_t>({2, 4}, {1, 1, 0, 0, /**/ 1, 1, 1, 0});
+  V maps(whole, true);
+  const V penalty = head_diversity_penalty(maps, &mask);
+  const V first(slice(slice(V(whole), 0, 0, 1), 2, 0, 2)),
+      second(slice(slice(V(whole), 0, 1, 2), 2, 0, 3));
+  EXPECT_NEAR(
+      penalty.value()(),
+      (head_diversity_penalty(first).value()() + head_diversity_penalty(second).value()()) / 2,
+      1e-15);
+  penalty.backward();
+  EXPECT_EQ(maps.grad()(0, 2, 2, 1), 0);
+  EXPECT_NE(maps.grad()(1, 2, 2, 1), 0);
+  EXPECT_TRUE(test::gradients_agree(
+      [&mask](const auto& in) { return head_diversity_penalty(softmax(in[0]), &mask); },
+      {random_tensor({2, 3, 4, 5}, kRng)}));
+}
+
 // Minimised alone, it drives the heads of a layer apart.
 TEST(HeadDiversity, S2_14_PenaltyMakesHeadsDiffer) {
   Parameters<double> parameters(1);
@@ -89,6 +109,14 @@ TEST(HeadDiversity, NamesShapesThatDoNotFit) {
         "head_diversity_penalty: expected maps (B, H, N, M) of two heads or more, got " +
             to_string(shape)));
   }
+  const Mask mask = full<std::uint8_t>({2, 4}, 1);
+  EXPECT_TRUE(test::throws_with<ShapeError>(
+      [&] {
+        head_diversity_penalty(V(full<double>({2, 2, 3, 3}, 1)), &mask);
+      },
+      "head_diversity_penalty: mask: expected (2, 3), got (2, 4)"));
+  EXPECT_TRUE(test::throws_with<ShapeError>([] { HeadDiversity<double>().mean(); },
+                                            "head diversity: the model has no self-attention"));
 }
 
 }  // namespace xgrad

@@ -155,6 +155,11 @@ void drop_settings_of_others(Config& config) {
     config.model.max_distance = ModelConfig().max_distance;
   }
   if (config.model.kind.find("mlp") != std::string::npos) config.train.recompute = false;
+  if (config.model.kind.find("mlp") != std::string::npos || config.model.heads == 1 ||
+      config.model.layers == 0 || config.model.attention_activation.ends_with("relu") ||
+      config.train.recompute) {
+    config.train.head_diversity = 0;
+  }
   if (config.train.loss != "huber") config.train.huber_delta = TrainConfig().huber_delta;
   if (config.train.loss != "auto" && config.train.loss != "cross_entropy")
     config.train.label_smoothing = 0;
