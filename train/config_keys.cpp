@@ -184,6 +184,9 @@ Keys model_keys() {
           "A projection of what the heads found; without it heads times head_dim is width."),
       key("init_from", &M::init_from,
           "Weights to start from, safetensors, npz or a checkpoint; empty: random ones."),
+      key("init_strict", &M::init_strict,
+          "The file of init_from has every weight of the model and no others; false: what fits is "
+          "taken, and the run says at its start what does not."),
   };
 }
 

@@ -36,6 +36,12 @@ void mean_needs_another_activation(const Config& config, Broken& broken) {
                     "choose another activation"});
 }
 
+void what_is_not_strict(const Config& config, Broken& broken) {
+  if (config.model.init_strict || !config.model.init_from.empty()) return;
+  broken.push_back({{"model.init_strict", "model.init_from"},
+                    "false has a use only with weights to start from, model.init_from"});
+}
+
 void rotary_needs_pairs(const Config& config, Broken& broken) {
   const ModelConfig& model = config.model;
   const std::size_t head_dim = model.head_dim != 0 ? model.head_dim : model.width / model.heads;
@@ -184,6 +190,7 @@ std::vector<RuleBroken> broken_rules(const Config& config) {
   heads_divide_width(config, broken);
   without_out_proj_heads_make_the_width(config, broken);
   mean_needs_another_activation(config, broken);
+  what_is_not_strict(config, broken);
   rotary_needs_pairs(config, broken);
   max_distance_of_relative_bias(config, broken);
   outputs_have_no_known_length(config, broken);

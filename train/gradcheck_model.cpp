@@ -17,7 +17,7 @@ struct ModelProblem {
         input(batch),
         objective(make_objective(config.train, shape)),
         whole(together({batch})) {
-    if (!config.model.init_from.empty()) initialize(config.model.init_from, parameters);
+    if (!config.model.init_from.empty()) initialize(config.model, shape, parameters);
     problem.leaves.assign(parameters.begin(), parameters.end());
     problem.f = [this, &config, &batch] {
       const Context context{true, Rng(config.train.seed) / "dropout", 0};

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <xgrad/autograd/scalar.hpp>
+#include <xgrad/train/build.hpp>
 #include <xgrad/train/checkpoint.hpp>
 #include <xgrad/train/formats/npz.hpp>
 #include <xgrad/train/formats/safetensors.hpp>
@@ -14,32 +15,50 @@ namespace xgrad {
 
 namespace {
 
-std::vector<NamedTensor> read_weights(const std::string& bytes, const std::string& path) {
-  if (bytes.starts_with("\x89HDF")) return weights_of(from_hdf5(bytes, path)).parameters;
-  if (bytes.starts_with("PK")) return from_npz(bytes, path).parameters;
-  return from_safetensors(bytes, path).parameters;
+Checkpoint read_weights(const std::string& bytes, const std::string& path) {
+  if (bytes.starts_with("\x89HDF")) return weights_of(from_hdf5(bytes, path));
+  if (bytes.starts_with("PK")) return from_npz(bytes, path);
+  return from_safetensors(bytes, path);
+}
+
+IdNames names_of(const TaskShape& shape) {
+  return {shape.token_names, shape.class_names};
+}
+
+// Of a task whose words are its own. Those that every task of a name shares need no comparing.
+IdNames names_of(const Checkpoint& weights, const std::string& path) {
+  if (!weights.state.contains(kLearned)) return {};
+  const Config config = parse_config(weights.config, path + ":config", {}, ConfigWriter::xgrad);
+  return names_of(make_task(config, &weights)->shape());
 }
 
 }  // namespace
 
 template <class T>
-Initialization initialize(const std::string& path, const Parameters<T>& parameters) {
-  const std::string bytes = read_file(path);
-  const std::vector<NamedTensor> weights = read_weights(bytes, path);
-  restore_weights(weights, path, parameters);
+Initialization initialize(const ModelConfig& config, const TaskShape& shape,
+                          const Parameters<T>& parameters) {
+  const std::string path = config.init_from, bytes = read_file(path);
+  const Checkpoint file = read_weights(bytes, path);
+  const std::vector<NamedTensor>& weights = file.parameters;
+  Initialization found{path, to_hex(sha256(bytes)), weights.size(), parameters.count()};
+  if (config.init_strict) {
+    restore_weights(weights, path, parameters);
+  } else {
+    found.partial =
+        restore_fitting(weights, names_of(file, path), path, parameters, names_of(shape));
+    found.tensors = found.partial->taken.size();
+    found.numbers = found.partial->numbers;
+  }
 
   const auto other = [](const NamedTensor& t) {
     return !std::visit([]<class U>(const Tensor<U>&) { return std::is_same_v<T, U>; }, t.tensor);
   };
-  return {.file = path,
-          .sha256 = to_hex(sha256(bytes)),
-          .tensors = weights.size(),
-          .numbers = parameters.count(),
-          .converted = std::any_of(weights.begin(), weights.end(), other)};
+  found.converted = std::any_of(weights.begin(), weights.end(), other);
+  return found;
 }
 
 #define XGRAD_INSTANTIATE(T) \
-  template Initialization initialize(const std::string&, const Parameters<T>&);
+  template Initialization initialize(const ModelConfig&, const TaskShape&, const Parameters<T>&);
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

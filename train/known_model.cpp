@@ -39,7 +39,8 @@ KnownModel plain_encoder() {
           {"patch", {}},
           {"qkv_bias", {}},
           {"out_bias", {}},
-          {"init_from", {}}};
+          {"init_from", {}},
+          {"init_strict", {}}};
 }
 
 std::vector<std::string> unknown_settings(const Config& config, const KnownModel& known) {

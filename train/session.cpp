@@ -163,10 +163,10 @@ const char* plural(std::size_t count) {
 }
 
 std::string what_fitted(const Initialization& found, const std::string& precision) {
-  return fmt::format("all {} tensors, {} numbers, from {}{} (SHA-256 {}...)", found.tensors,
-                     grouped(found.numbers), found.file,
-                     found.converted ? ", converted to " + precision : "",
-                     found.sha256.substr(0, 16));
+  return fmt::format(
+      "{} tensors, {} numbers, from {}{} (SHA-256 {}...)",
+      (found.partial ? "" : "all ") + std::to_string(found.tensors), grouped(found.numbers),
+      found.file, found.converted ? ", converted to " + precision : "", found.sha256.substr(0, 16));
 }
 
 std::string detail_of(const ModelConfig& m) {
@@ -198,6 +198,12 @@ void show_plan(Console& console, const Config& config, const Trainer<T>& trainer
   }
   rows.emplace_back("directory", run.path());
   console.table(rows);
+  if (!trainer.initialization() || !trainer.initialization()->partial) return;
+  for (const std::string& line : lines_of(*trainer.initialization()->partial)) {
+    console.line("weights " + line);
+    run.append("log.txt", "weights " + line);
+  }
+  console.line("");
 }
 
 // The page of a run that has ended. Returns why there is none: a run is not worth less for that,

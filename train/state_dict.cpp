@@ -113,20 +113,6 @@ void copy_parameters(const Checkpoint& checkpoint, const Parameters<T>& paramete
   }
 }
 
-/// Lines for those that T has no finite number for.
-template <class T>
-std::string too_large(const std::vector<NamedTensor>& weights) {
-  std::string text;
-  for (const NamedTensor& t : weights) {
-    const auto exceeds = [](auto x) { return std::abs(x) > std::numeric_limits<T>::max(); };
-    const bool any = std::visit(
-        [&](const auto& x) { return std::any_of(x.data(), x.data() + x.size(), exceeds); },
-        t.tensor);
-    if (any) text += std::string("\n  too large for ") + kScalarName<T> + ": parameter " + t.name;
-  }
-  return text;
-}
-
 }  // namespace
 
 template <class T>
@@ -185,13 +171,24 @@ Checkpoint weights_of(const Checkpoint& checkpoint, bool raw) {
 }
 
 template <class T>
+std::string too_large(const NamedTensor& tensor) {
+  const auto exceeds = [](auto x) { return std::abs(x) > std::numeric_limits<T>::max(); };
+  const bool any =
+      std::visit([&](const auto& x) { return std::any_of(x.data(), x.data() + x.size(), exceeds); },
+                 tensor.tensor);
+  if (!any) return "";
+  return std::string("\n  too large for ") + kScalarName<T> + ": parameter " + tensor.name;
+}
+
+template <class T>
 void restore_weights(const std::vector<NamedTensor>& weights, const std::string& origin,
                      const Parameters<T>& parameters) {
   Differences differences("parameter", weights, "the file");
   for (const Parameter<T>& p : parameters) {
     differences.want<T>(p.name, p.variable.shape(), /*converted=*/true);
   }
-  const std::string text = differences.text() + too_large<T>(weights);
+  std::string text = differences.text();
+  for (const NamedTensor& t : weights) text += too_large<T>(t);
   check<CheckpointError>(text.empty(), origin, " does not fit the model:", text);
   for (const NamedTensor& t : weights) {
     T* to = parameters.at(t.name).mutable_value().data();
@@ -200,6 +197,7 @@ void restore_weights(const std::vector<NamedTensor>& weights, const std::string&
 }
 
 #define XGRAD_INSTANTIATE(T)                                                         \
+  template std::string too_large<T>(const NamedTensor&);                             \
   template void restore_weights(const std::vector<NamedTensor>&, const std::string&, \
                                 const Parameters<T>&);
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)

@@ -1,6 +1,9 @@
 // Between a checkpoint's tensors and a model in memory: strictly, and all or nothing.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include <xgrad/autograd/parameters.hpp>
 #include <xgrad/optim/ema.hpp>
 #include <xgrad/optim/optimizer.hpp>
@@ -29,6 +32,10 @@ void restore(const Checkpoint& checkpoint, const Parameters<T>& parameters);
 template <class T>
 void restore(const Checkpoint& checkpoint, const Parameters<T>& parameters, Optimizer<T>& optimizer,
              Ema<T>* ema = nullptr);
+
+/// A line of a message where the tensor has a number that T has no finite one for; else nothing.
+template <class T>
+std::string too_large(const NamedTensor& tensor);
 
 /// Overwrites every parameter with weights that need not be a run's own, as strictly but for the
 /// scalar type: float and double become T. `origin` begins the message.

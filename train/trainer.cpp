@@ -122,7 +122,7 @@ Trainer<T>::Trainer(const Config& config, const Checkpoint* checkpoint)
                                  [](const Parameter<T>& p) { return p.variable.requires_grad(); }),
                      "optim.groups: every parameter is frozen");
   if (checkpoint == nullptr && !config.model.init_from.empty()) {
-    initialization_ = initialize(config.model.init_from, parameters_);
+    initialization_ = initialize(config.model, shape_, parameters_);
   }
   if (config.train.ema > 0) ema_ = std::make_unique<Ema<T>>(parameters_, config.train.ema);
   if (checkpoint != nullptr) restore(*checkpoint);

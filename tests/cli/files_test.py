@@ -112,6 +112,24 @@ class Files(CommandTest):
         self.assertRegex(table, r"(?m)^u +\d\.\d+ ± .* +\d+$")
         self.assertNotIn("taken for", table)
 
+    def test_a_classifier_starts_from_what_found_hidden_words(self):
+        self.write("data/lines.csv", "text\n" + "".join(f"up w{i} down v{i % 9}\n" for i in range(100)))
+        self.xgrad("train", "data/rows.toml", "task.train=data/lines.csv", "task.labels=masked", "run.dir=masked")
+        begin = ("train", "data/rows.toml", f"model.init_from={self.checkpoints('masked')[-1]}")
+        strict = self.xgrad(*begin, "run.dir=never", exit_code=4).stderr
+        self.assertIn("missing parameter embedding.class_token", strict)
+        self.assertFalse((self.folder / "never").exists())
+        begun = self.xgrad(*begin, "model.init_strict=false", "run.dir=run").stderr
+        lines = [line for line in begun.splitlines() if line.startswith("weights ")]
+        self.assertEqual([line.split(": ")[:2] for line in lines], [
+            ["weights taken from the file", "14"], ["weights missing in the file", "1"],
+            ["weights of another shape or meaning", "3"], ["weights unused in the file", "0"]])
+        self.assertRegex(lines[0], r"embedding.token.weight \(the rows of \d+ words of \d+\), encoder.layers.0.self_attn.in_proj_weight")
+        self.assertIn(": embedding.class_token", lines[1])
+        self.assertRegex(lines[2], r"embedding.position.weight \(the file has \(4, 16\), the model \(3, 16\)\), head.weight .*, head.bias ")
+        self.assertEqual((self.folder / "run" / "log.txt").read_text().splitlines()[:4], lines)
+        self.assertRegex(begun, r"weights +14 tensors, [\d,]+ numbers, from .*masked")
+
     def test_the_keys_are_explained(self):
         self.assertIn("min_count", self.xgrad("tasks", "files").stdout)
 
@@ -142,9 +160,11 @@ class Guide(CommandTest):
                     self.assertIn("\nD N V\n", done.stdout)
                 if "a song" in text:
                     self.assertIn("\nfood music\n", done.stdout)
+                if "from-letters" in text:
+                    self.assertRegex(done.stderr, r"\nweights taken from the file: 26: .*embedding.token.weight \(the rows of \d+ words of \d+\)")
                 if "4 120 10" in text:
                     self.assertAlmostEqual(float(done.stdout.splitlines()[-1]), 310_000, delta=20_000)
-        self.assertEqual(commands, 19)
+        self.assertEqual(commands, 20)
 
 
 if __name__ == "__main__":

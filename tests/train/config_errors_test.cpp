@@ -142,6 +142,8 @@ const std::vector<Bad> kBad = {
     {kStart + "model.normalization = 'batch'\nmodel.kind = 'encoder_decoder'\n",
      "3:23: model.normalization: batch would let an output of an encoder_decoder know those after "
      "it"},
+    {kStart + "model.init_strict = false\n",
+     "3:21: model.init_strict: false has a use only with weights to start from, model.init_from"},
     {kStart + "model.max_distance = 3\n",
      "3:22: model.max_distance: has a use only with model.positions = \"relative_bias\", not "
      "learned"},
