@@ -57,6 +57,7 @@ class Reader {
 
     find_the_task();
     leave_out_keys_of_others();
+    apply_preset();
     for (const auto& [name, assignment] : assignments_) set(assignment);
     for (const detail::RuleBroken& broken : detail::broken_rules(config_)) report(broken);
     if (!problems_.empty()) fail(problems_);
@@ -146,6 +147,19 @@ class Reader {
       }
       at = assignments_.erase(at);
     }
+  }
+
+  // Its values are defaults: what the config itself sets is set later.
+  void apply_preset() {
+    const auto given = assignments_.find("model.preset");
+    if (given == assignments_.end()) return;
+    if (writer_ == ConfigWriter::xgrad) {
+      problems_.push_back({given->second.key_place, "model.preset",
+                           "changes nothing in a run's own config, which has every key; set those "
+                           "that it stands for"});
+    }
+    set(given->second);
+    assignments_.erase(given);
   }
 
   void find_the_task() {

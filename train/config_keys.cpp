@@ -5,6 +5,7 @@
 
 #include <xgrad/optim/schedule.hpp>
 #include <xgrad/optim/table.hpp>
+#include <xgrad/train/config_presets.hpp>
 
 namespace xgrad::detail {
 
@@ -136,6 +137,7 @@ Keys model_keys() {
   const Rows<ModelConfig> key{"model", &Config::model};
   const Limits size = between(1, 65536), size_or_zero = between(0, 65536);
   return {
+      preset_key(),
       key("kind", &M::kind,
           "The model; those without attention are baselines: an MLP on each token alone, or on a "
           "window of its neighbours.",

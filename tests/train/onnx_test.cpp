@@ -61,7 +61,7 @@ bool is_built(const Config& config, const TaskShape& shape) {
 TEST(Onnx, EveryWordOfEveryKeyIsBuilt) {
   int models = 0;
   for (const detail::ConfigKey& key : detail::config_keys()) {
-    if (key.section != "model") continue;
+    if (key.section != "model" || key.spec.name == "preset") continue;  // sets other keys
     for (const std::string& word : key.spec.choices) {
       int built = 0;
       for (const char* kind : {"encoder", "encoder_decoder", "window_mlp"}) {
