@@ -38,6 +38,9 @@ struct Checkpoint {
 /// The entry of the state that holds what the task learned from its data; missing where that is
 /// nothing.
 inline constexpr const char* kLearned = "task";
+/// The entry of the state of a run that was stopped inside the validation of its last step, which
+/// is then still to be done; missing in any other.
+inline constexpr const char* kOwesValidation = "owes_validation";
 
 /// How many numbers are in all of them.
 std::size_t count(const std::vector<NamedTensor>& tensors);

@@ -52,10 +52,12 @@ std::string Console::evaluation(const Progress& p, const Metrics& validation) {
                      "valid loss", "valid " + figures[1].name, "lr", unit_ + "/s"));
     heads_shown_ = true;
   }
+  const bool steps = p.rate > 0;  // a resumed run may begin with an evaluation
   const std::string row =
-      fmt::format("{:>10}  {:>10.4f}  {:>10.4f}  {:>8.4f} ± {:.4f}  {:>9.2e}  {:>12}",
-                  grouped(p.step), p.loss, figures[0].value, figures[1].value,
-                  figures[1].standard_error, p.lr, grouped(std::uint64_t(p.rate)));
+      fmt::format("{:>10}  {:>10}  {:>10.4f}  {:>8.4f} ± {:.4f}  {:>9}  {:>12}", grouped(p.step),
+                  steps ? fmt::format("{:.4f}", p.loss) : "-", figures[0].value, figures[1].value,
+                  figures[1].standard_error, steps ? fmt::format("{:.2e}", p.lr) : "-",
+                  steps ? grouped(std::uint64_t(p.rate)) : "-");
   line(row);
   return row;
 }

@@ -92,4 +92,9 @@ std::uint64_t row_step(const std::string& line) {
   return whole ? row["step"].get<std::uint64_t>() : std::numeric_limits<std::uint64_t>::max();
 }
 
+std::string row_split(const std::string& line) {
+  const Row row = Row::parse(line, nullptr, /*allow_exceptions=*/false);
+  return row.is_object() ? row.value("split", "") : "";
+}
+
 }  // namespace xgrad

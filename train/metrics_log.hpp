@@ -45,5 +45,7 @@ std::vector<MetricsRow> read_metrics(const std::string& text);
 /// The step of a row; the largest number for a line that is none, and for the row of the test
 /// split, which a finished run writes anew whenever it is resumed.
 std::uint64_t row_step(const std::string& line);
+/// The split of a row; empty where it names none.
+std::string row_split(const std::string& line);
 
 }  // namespace xgrad

@@ -135,9 +135,14 @@ void sync_descriptor(int descriptor, const std::string& path) {
   if (result == -1 && errno != EINVAL) fail_io(path, "cannot sync");
 }
 
-}  // namespace
+using Rename = int (*)(int directory, const char* from, const char* to);
 
-void publish(const std::string& directory, const std::string& name, std::string_view bytes) {
+int rename_over(int directory, const char* from, const char* to) {
+  return ::renameat(directory, from, directory, to);
+}
+
+void publish(const std::string& directory, const std::string& name, std::string_view bytes,
+             Rename rename) {
   const std::string path = directory + "/" + name;
   check<IoError>(!name.empty() && name.find('/') == std::string::npos, path,
                  ": not the name of a file in a directory");
@@ -157,11 +162,21 @@ void publish(const std::string& directory, const std::string& name, std::string_
     compare(again, bytes, path);
   }
 
-  if (rename_new(folder, temporary.c_str(), name.c_str()) == -1) fail_io(path, "cannot publish");
+  if (rename(folder, temporary.c_str(), name.c_str()) == -1) fail_io(path, "cannot publish");
   guard.renamed();
-  Temporary unsynced(folder, name);
+  Temporary unsynced(folder, rename == rename_new ? name : "");
   sync_descriptor(folder, path);
   unsynced.renamed();
+}
+
+}  // namespace
+
+void publish(const std::string& directory, const std::string& name, std::string_view bytes) {
+  publish(directory, name, bytes, rename_new);
+}
+
+void publish_over(const std::string& directory, const std::string& name, std::string_view bytes) {
+  publish(directory, name, bytes, rename_over);
 }
 
 void sync(const std::string& path) {

@@ -16,6 +16,10 @@ namespace xgrad {
 /// instead of the signal.
 void publish(const std::string& directory, const std::string& name, std::string_view bytes);
 
+/// The same in place of an older file of that name, if there is one: after a crash at any moment it
+/// is the older or the new one, whole. Throws IoError; then it may be either.
+void publish_over(const std::string& directory, const std::string& name, std::string_view bytes);
+
 /// What a file holds, or the names in a directory, are on disk when it returns. Throws IoError.
 void sync(const std::string& path);
 

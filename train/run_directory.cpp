@@ -160,14 +160,17 @@ void RunDirectory::sync_log(const std::string& file) const {
   sync(path_ + "/" + file);
 }
 
-void RunDirectory::cut_back(const std::string& file, std::uint64_t step) const {
+void RunDirectory::cut_back(const std::string& file, std::uint64_t step, bool validated) const {
   const std::string path = path_ + "/" + file;
   if (!fs::exists(path)) return;
   const std::string text = read_file(path);
   std::size_t kept = 0;
   while (kept < text.size()) {
     const std::size_t end = text.find('\n', kept);
-    if (end == std::string::npos || row_step(text.substr(kept, end - kept)) > step) break;
+    if (end == std::string::npos) break;
+    const std::string row = text.substr(kept, end - kept);
+    if (row_step(row) > step) break;
+    if (!validated && row_step(row) == step && row_split(row) == "validation") break;
     kept = end + 1;
   }
   if (kept != text.size() && ::truncate(path.c_str(), off_t(kept)) != 0)

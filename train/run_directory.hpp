@@ -38,8 +38,8 @@ class RunDirectory {
   /// The lines of a log are on disk when it returns. Throws IoError.
   void sync_log(const std::string& file) const;
   /// Keeps the lines of a log whose "step" is at most `step`, byte for byte: a run goes on from
-  /// there.
-  void cut_back(const std::string& file, std::uint64_t step) const;
+  /// there. Where it is not `validated` yet, the row of that step's validation goes too.
+  void cut_back(const std::string& file, std::uint64_t step, bool validated = true) const;
 
  private:
   explicit RunDirectory(std::string path);

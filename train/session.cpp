@@ -7,6 +7,7 @@
 #include <csignal>
 #include <filesystem>
 #include <functional>
+#include <optional>
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/parallel.hpp>
@@ -31,6 +32,10 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+bool owes_validation(const Checkpoint& checkpoint) {
+  return checkpoint.state.contains(kOwesValidation);
 }
 
 // Writes the run's logs and checkpoints, and shows it.
@@ -69,17 +74,23 @@ class Recorder final : public TrainerHooks {
 
   void on_evaluation(std::uint64_t step, const Metrics& metrics) override {
     log("metrics.jsonl", metrics_row(step, "validation", metrics));
+    shown_.step = step;
     run_.append("log.txt", console_.evaluation(shown_, metrics));
     look_(step);
   }
 
   // Its rows are on disk before a checkpoint is, or a power failure could take rows that no resumed
-  // run writes again.
+  // run writes again. One that owes its validation gives way to the one after it, which alone is
+  // listed.
   void on_checkpoint(const Checkpoint& checkpoint) override {
     run_.sync_log("metrics.jsonl");
     const std::string name = checkpoint_name(checkpoint.step), bytes = to_hdf5(checkpoint);
-    run_.append(std::string("checkpoints/") + kManifest, manifest_line(name, bytes));
-    publish(run_.checkpoints(), name, bytes);
+    if (!owes_validation(checkpoint)) {
+      run_.append(std::string("checkpoints/") + kManifest, manifest_line(name, bytes));
+    }
+    const std::string older = run_.checkpoints() + "/" + name;
+    const bool owed = std::filesystem::exists(older) && owes_validation(load_checkpoint(older));
+    (owed ? publish_over : publish)(run_.checkpoints(), name, bytes);
     prune(run_.checkpoints(), config_.train.keep,
           std::uint64_t(state_value<std::int64_t>(checkpoint, "best_step")));
   }
@@ -113,6 +124,8 @@ class Recorder final : public TrainerHooks {
     if (kill_at_ > 0 && shown_.step >= kill_at_) std::raise(SIGKILL);
     return stop_signal() != 0;
   }
+  // Not by train.max_seconds: an evaluation that takes longer would never come to its end.
+  bool break_off() override { return signals_.stop() != 0; }
   /// The signal that asked to stop, SIGALRM when the time is over; 0: none.
   int stop_signal() const {
     const bool late = config_.train.max_seconds > 0 && elapsed() >= config_.train.max_seconds;
@@ -255,17 +268,20 @@ Outcome work(const Config& config, Trainer<T>& trainer, const RunDirectory& run,
 
   Outcome outcome;
   outcome.seconds = seconds_since(before);
-  if (!trainer.finished()) {
+  const auto stopped = [&] {
     outcome.signal = recorder.stop_signal();
     console.line(fmt::format("stopped and saved at step {}; `xgrad resume {}` goes on",
                              trainer.step(), run.path()));
     return outcome;
-  }
+  };
+  if (!trainer.finished()) return stopped();
   if (trainer.out_of_patience()) {
     console.line(fmt::format("no better validation loss in {} evaluations: ended at step {}",
                              config.train.patience, trainer.step()));
   }
-  outcome.result = {trainer.step(), trainer.parameters().count(), trainer.evaluate(Split::test),
+  const std::optional<Metrics> test = trainer.evaluate(Split::test, recorder);
+  if (!test) return stopped();
+  outcome.result = {trainer.step(), trainer.parameters().count(), *test,
                     trainer.task().ceiling(Split::test), trainer.task().rules()};
   const std::string row = metrics_row(trainer.step(), "test", outcome.result.test);
   run.append("metrics.jsonl", row);
@@ -273,6 +289,8 @@ Outcome work(const Config& config, Trainer<T>& trainer, const RunDirectory& run,
   board.row(row);
   board.finish();
   outcome.verdicts = judge(config.expect, outcome.result);
+  signals.let_stop();  // the page can be made again
+  if (signals.stop() != 0) return stopped();
   outcome.report_failure = leave_report(run);
   return outcome;
 }
@@ -295,7 +313,7 @@ Outcome go_on(const Config& config, const RunDirectory& run, const Checkpoint* c
   Trainer<T> trainer(config, checkpoint);
   check_claims(config.expect, trainer.task());
   need_room(run.checkpoints(), trainer);
-  run.cut_back("metrics.jsonl", trainer.step());
+  run.cut_back("metrics.jsonl", trainer.step(), /*validated=*/!trainer.owes_validation());
   run.cut_back("timing.jsonl", trainer.step());
   return work(config, trainer, run, options);
 }

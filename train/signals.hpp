@@ -1,4 +1,4 @@
-// Signals: asked about between steps, never acted on inside one.
+// Signals: asked about between steps and batches, never acted on inside one.
 #pragma once
 
 namespace xgrad {
@@ -15,6 +15,8 @@ class Signals {
 
   /// The signal that asked to stop; 0: none.
   int stop() const;
+  /// From here on SIGINT and SIGTERM do what they did before.
+  void let_stop();
   /// Whether a save was asked for since the last call.
   bool take_save();
 };

@@ -131,6 +131,7 @@ Trainer<T>::Trainer(const Config& config, const Checkpoint* checkpoint)
 template <class T>
 void Trainer<T>::run(TrainerHooks& hooks) {
   if (config_.train.on_spike == "rollback") saved_ = capture();
+  if (owes_validation_ && end_step(hooks, /*save_due=*/true)) return;
   while (!finished()) {
     const StepReport report = try_step();
     if (report.fault.empty()) {
@@ -140,12 +141,18 @@ void Trainer<T>::run(TrainerHooks& hooks) {
     } else if (step_ < report.step) {
       continue;  // gone back to what is saved and evaluated already
     }
-    if (finished() || step_ % evaluate_every_ == 0) validate(hooks);
-    const bool stop = hooks.stop();
-    const bool asked = hooks.take_save();
-    if (finished() || stop || asked || step_ % save_every_ == 0) save(hooks);
-    if (stop) return;
+    owes_validation_ = finished() || step_ % evaluate_every_ == 0;
+    if (end_step(hooks, step_ % save_every_ == 0)) return;
   }
+}
+
+template <class T>
+bool Trainer<T>::end_step(TrainerHooks& hooks, bool save_due) {
+  if (owes_validation_) validate(hooks);
+  const bool stop = hooks.stop() || owes_validation_;
+  const bool asked = hooks.take_save();
+  if (finished() || stop || asked || save_due) save(hooks);
+  return stop;
 }
 
 template <class T>
@@ -222,22 +229,36 @@ void Trainer<T>::run_batches(StepReport& report) {
 
 template <class T>
 void Trainer<T>::validate(TrainerHooks& hooks) {
-  const Metrics metrics = evaluate(Split::validation);
-  if (metrics.loss.mean() < best_loss_) {
-    best_loss_ = metrics.loss.mean();
+  const std::optional<Metrics> metrics = evaluate(Split::validation, hooks);
+  owes_validation_ = !metrics;
+  if (!metrics) return;
+  const double loss = metrics->loss.mean();
+  if (loss < best_loss_) {
+    best_loss_ = loss;
     best_step_ = step_;
     bad_evaluations_ = 0;
   } else {
     ++bad_evaluations_;
   }
-  if (plateau_) plateau_->observe(metrics.loss.mean());
-  hooks.on_evaluation(step_, metrics);
+  if (plateau_) plateau_->observe(loss);
+  hooks.on_evaluation(step_, *metrics);
+}
+
+template <class T>
+std::optional<Metrics> Trainer<T>::evaluate(Split split, TrainerHooks& hooks) const {
+  const Averaged<T> averaged(ema_.get());
+  Metrics metrics;
+  const bool whole = for_each_output(
+      *model_, *task_->dataset(split), shape_, config_.train.batch,
+      [&](const Tensor<T>& outputs, const Batch& b) { metrics.add(outputs, b, objective_); }, {},
+      [&hooks] { return hooks.break_off(); });
+  return whole ? std::optional(metrics) : std::nullopt;
 }
 
 template <class T>
 Metrics Trainer<T>::evaluate(Split split) const {
-  const Averaged<T> averaged(ema_.get());
-  return xgrad::evaluate(*model_, *task_->dataset(split), shape_, objective_, config_.train.batch);
+  TrainerHooks nobody;
+  return *evaluate(split, nobody);
 }
 
 template <class T>
@@ -268,6 +289,7 @@ Checkpoint Trainer<T>::capture() const {
   if (config_.train.patience > 0) {
     checkpoint.state["bad_evaluations"] = std::int64_t(bad_evaluations_);
   }
+  if (owes_validation_) checkpoint.state[kOwesValidation] = std::int64_t(1);
   if (plateau_) {
     const Plateau::State& plateau = plateau_->state();
     checkpoint.state["plateau_factor"] = plateau.factor;
@@ -308,6 +330,7 @@ void Trainer<T>::restore(const Checkpoint& checkpoint) {
   xgrad::restore(checkpoint, parameters_, *optimizer_, ema_.get());  // all or nothing
   if (plateau_) plateau_->restore(plateau);
   bad_evaluations_ = bad_evaluations;
+  owes_validation_ = has(kOwesValidation);
   spikes_.restore(spikes);
   spikes_in_a_row_ = in_a_row;
   optimizer_->set_steps(optimizer_steps);

@@ -1,6 +1,7 @@
 // Trainer: the loop.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -47,20 +48,26 @@ class TrainerHooks {
   virtual void on_fault(const Checkpoint& /*failed*/) {}
   /// Whether to end the run after this step, with a save.
   virtual bool stop() { return false; }
+  /// Whether to break off an evaluation; asked before each of its batches.
+  virtual bool break_off() { return false; }
   /// Whether somebody asked for a save now.
   virtual bool take_save() { return false; }
 };
 
-/// Calls f(outputs, batch) for every batch of a data set, in order and without dropout.
+/// Calls f(outputs, batch) for every batch of a data set, in order and without dropout, unless
+/// `break_off`, asked before each, says to stop. Returns whether it came to the end.
 template <class T, class F>
-void for_each_output(const SequenceModel<T>& model, const Dataset& dataset, const TaskShape& shape,
-                     std::size_t batch, const F& f, const Context& context = {}) {
+bool for_each_output(const SequenceModel<T>& model, const Dataset& dataset, const TaskShape& shape,
+                     std::size_t batch, const F& f, const Context& context = {},
+                     const std::function<bool()>& break_off = {}) {
   const NoGrad no_grad;
   Loader loader(dataset, shape, {.batch = batch});
   for (std::size_t i = loader.batches_per_epoch(); i > 0; --i) {
+    if (break_off && break_off()) return false;
     const Batch b = loader.next();
     f(model(BatchInput<T>(b).input(), context).value(), b);
   }
+  return true;
 }
 
 /// Loss and metrics of a model on a whole data set, without dropout.
@@ -87,7 +94,10 @@ class Trainer {
   Checkpoint capture() const;
 
   /// Trains to the last step, or until hooks.stop(). Saves as the config says, at the end, and when
-  /// stopped. Throws NumericError when a parameter, the loss or a gradient is not finite, unless
+  /// stopped. A validation that hooks.break_off() ends counts for nothing: the run stops, and what
+  /// goes on from its save validates first.
+  ///
+  /// Throws NumericError when a parameter, the loss or a gradient is not finite, unless
   /// [train] on_spike says otherwise; the parameters are then those of the step before, and the
   /// message names the first op whose output or gradient is not finite, found by a second run.
   void run(TrainerHooks& hooks);
@@ -99,14 +109,20 @@ class Trainer {
 
   /// Of the weights' means, where the config keeps them.
   Metrics evaluate(Split split) const;
+  /// The same; nothing when hooks.break_off() ended it.
+  std::optional<Metrics> evaluate(Split split, TrainerHooks& hooks) const;
 
   /// Steps taken.
   std::uint64_t step() const { return step_; }
   /// Those of the whole run.
   std::uint64_t total_steps() const { return total_steps_; }
   /// At the last step, or when the validation loss has not become better for train.patience
-  /// evaluations.
-  bool finished() const { return step_ >= total_steps_ || out_of_patience(); }
+  /// evaluations; and nothing is left to validate.
+  bool finished() const {
+    return !owes_validation_ && (step_ >= total_steps_ || out_of_patience());
+  }
+  /// Whether the step that was taken last is still to be validated.
+  bool owes_validation() const { return owes_validation_; }
   /// Whether train.patience ended the run.
   bool out_of_patience() const {
     return config_.train.patience > 0 && bad_evaluations_ >= config_.train.patience;
@@ -126,6 +142,8 @@ class Trainer {
   std::vector<Batch> next_batches();
   StepReport try_step(std::optional<double> lr = {});
   void run_batches(StepReport& report);
+  // Whether the run stops.
+  bool end_step(TrainerHooks& hooks, bool save_due);
   void validate(TrainerHooks& hooks);
   void save(TrainerHooks& hooks);
   std::string fault_of_parameters() const;
@@ -160,6 +178,7 @@ class Trainer {
   double best_loss_;
   std::uint64_t best_step_ = 0;
   std::uint64_t bad_evaluations_ = 0;  // since the best
+  bool owes_validation_ = false;
   std::optional<Initialization> initialization_;
 };
 

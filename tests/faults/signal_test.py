@@ -1,22 +1,27 @@
-"""I4: SIGTERM and SIGINT at random times, before the first step, and two inside one save. A checkpoint of the last completed step
-verifies, the exit code says which signal it was, and the run goes on to the bits of one that nobody stopped."""
+"""I4: SIGTERM and SIGINT at random times, before the first step, inside evaluations, two inside one save, and while the page of a
+finished run is written. A checkpoint of the last completed step verifies, the exit code says which signal it was, and the run goes
+on to the bits of one that nobody stopped."""
 
 import collections
 import itertools
+import re
 import shutil
 import signal
 import subprocess
 import time
 
-from runs import ENVIRONMENT, FULL, RunTest, count, main, strace, tier, trained
+from runs import ENVIRONMENT, FULL, RunTest, count, main, owes_validation, strace, tier, trained
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 SHORT = ("train.steps=14",)
+# An evaluation of a good tenth of a second, or in the full tier of more than the two seconds in which a signal is answered.
+EXAMPLES = tier(10_000, 400_000)
+LONG = (*SHORT, f"task.validation={EXAMPLES}", f"task.test={EXAMPLES}")
 
 
 class Stop(RunTest):
     def judge(self, run, code, said, why, *overrides):
-        """128 + n once the run is at work; before, and after its results are kept, the signal ends it as it ends any process."""
+        """128 + n once the run is at work; before, and after its results are written, the signal ends it as it ends any process."""
         self.check(run, why, *overrides)
         self.assertEqual(self.latest(run), trained(run), f"the last step is not saved: {why}")
         if code > 128:
@@ -50,10 +55,11 @@ class Stop(RunTest):
             count(number, f"exit code {code}" if code >= 0 else f"ended by signal {-code}, before the first step or after the last")
 
     def calls(self):
-        """(name, ordinal) of the calls of a short run: those between its config and its first row, and those of its last save."""
+        """(name, ordinal) of the calls of a short run: those between its config and its first row, those of its last save, and those
+        after the row of the test."""
         run, log = self.new_run(), self.folder / "log"
         self.execute([*strace(log), *self.words(run, *SHORT)])
-        numbers, before, save = collections.Counter(), [], []
+        numbers, before, save, after = collections.Counter(), [], [], []
         place = None
         for line in log.read_text().splitlines():
             name = line.partition("(")[0]
@@ -65,10 +71,10 @@ class Stop(RunTest):
             elif name == "openat" and f'".step-{14:010}' in line and "O_CREAT" in line:
                 place = save
             elif name == "write" and '\\"split\\":\\"test' in line:
-                place = None
-            if place is not None and name.isidentifier() and name not in ("execve", "futex", "mmap", "munmap", "brk"):
+                place = after
+            if place is not None and name.isidentifier() and name not in ("execve", "exit_group", "futex", "mmap", "munmap", "brk"):
                 place.append((name, numbers[name]))
-        return before, save
+        return before, save, after
 
     def stopped_at(self, *calls):
         """A run with a signal at the N-th call of each of these names."""
@@ -83,21 +89,110 @@ class Stop(RunTest):
         return done.returncode
 
     def test_before_the_first_step(self):
-        before, _ = self.calls()
+        before, _, _ = self.calls()
         chosen = before if FULL else self.random.sample(before, 8)
         codes = {self.stopped_at((name, number, how)) for (name, number), how in zip(chosen, itertools.cycle(SIGNALS))}
         self.assertTrue(codes <= {-2, -15, 130, 143}, codes)
         count(len(chosen), "signals at calls before the first step")
 
     def test_two_inside_one_save(self):
-        _, save = self.calls()
+        _, save, _ = self.calls()
         self.assertTrue({"write", "fsync", "renameat2"} <= {name for name, _ in save}, save)
         pairs = [pair for pair in itertools.combinations(save, 2) if pair[0][0] != pair[1][0]]
         for (a, b), (first, second) in zip(pairs if FULL else self.random.sample(pairs, 8),
                                            itertools.cycle(itertools.product(SIGNALS, repeat=2))):
             code = self.stopped_at((*a, first), (*b, second))
-            self.assertEqual(code, 0, "the last save of a run: it ends as it would have")
+            self.assertEqual(code, 128 + second, "the test is still to come")
         count(len(pairs) if FULL else 8, "pairs of signals inside one save")
+
+    def test_while_the_page_is_written(self):
+        """All is kept by then, so that a signal ends the process as it ends any other."""
+        _, _, after = self.calls()
+        self.assertTrue({"openat", "write", "rt_sigaction", "renameat2"} <= {name for name, _ in after}, after)
+        chosen = after if FULL else self.random.sample(after, 3)
+        codes = {self.stopped_at((name, number, how)) for (name, number), how in zip(chosen, itertools.cycle(SIGNALS))}
+        self.assertTrue(codes <= {-2, -15, 130, 143}, codes)
+        count(len(chosen), "signals at calls after the row of the test")
+
+    def rows(self, run):
+        """(step, split) of the rows of evaluations."""
+        metrics = (run / "metrics.jsonl").read_text() if (run / "metrics.jsonl").exists() else ""
+        return re.findall(r'"step":(\d+),"split":"(validation|test)"', metrics)
+
+    def broken_off(self, before, how, has_begun):
+        """A run that got the signal inside the evaluation that follows `has_begun`, and what it said; begins, or goes on from a copy."""
+        while True:
+            run = shutil.copytree(before, self.new_run()) if before else self.new_run()
+            process = subprocess.Popen(self.words(run, *(() if before else LONG)), cwd=self.folder, env=ENVIRONMENT, text=True,
+                                       stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+            said = "".join(itertools.takewhile(lambda line: line != "\n", process.stderr))  # the table ends in an empty line
+            while not has_begun(run):
+                self.assertIsNone(process.poll(), said)
+            rows = self.rows(run)
+            time.sleep(self.random.uniform(0, 0.05))
+            late = self.rows(run) != rows  # for a tester that had to wait for a processor
+            sent = time.monotonic()
+            process.send_signal(how)
+            said += process.communicate()[1]
+            if late:
+                continue
+            self.assertLess(time.monotonic() - sent, 2)
+            self.assertEqual(process.returncode, 128 + how, said)
+            self.assertEqual(self.rows(run), rows, "the evaluation has left its row")
+            self.judge(run, process.returncode, said, f"{how!r} inside an evaluation", *LONG)
+            return run
+
+    def test_inside_evaluations(self):
+        """That of step 9, the last of the run, and the test, each broken off twice in one run."""
+        def owing(run):
+            paths = {path.name: path.read_bytes() for path in (run / "checkpoints").glob("step-*.h5")}
+            return [name for name, data in paths.items() if owes_validation(data)]
+
+        steps = [(lambda run: trained(run) >= 9, ["step-0000000009.h5"]), (lambda run: trained(run) >= 14, ["step-0000000014.h5"]),
+                 (lambda run: (run / "checkpoints/step-0000000014.h5").exists() and not owing(run), [])]
+        hows = itertools.cycle((*SIGNALS, *reversed(SIGNALS)))
+        for _ in range(tier(1, 30)):
+            run = None
+            for has_begun, names in steps:
+                for _ in range(2):
+                    run = self.broken_off(run, next(hows), has_begun)
+                    self.assertEqual(owing(run), names)
+            self.finish(run, self.seed, *LONG)
+            self.assertEqual(owing(run), [])
+            listed = subprocess.run(["sha256sum", "--check", "--strict", "--quiet", "--ignore-missing", "manifest.sha256"],
+                                    cwd=run / "checkpoints", capture_output=True, text=True)
+            self.assertEqual(listed.returncode, 0, listed.stdout + listed.stderr)
+        count(tier(6, 180), "signals inside evaluations")
+
+    def test_killed_while_it_makes_good(self):
+        """kill -9 of what goes on from inside a validation, between the row of it and the next step."""
+        run, log = self.new_run(), self.folder / "log"
+        self.execute([*strace(log, "-e", "trace=write", "-s", 64), *self.words(run, *SHORT)])
+        writes = [line for line in log.read_text().splitlines() if line.startswith("write(")]
+        row = next(number for number, line in enumerate(writes, 1) if r'"{\"step\":9,\"split\":\"train\"' in line)
+        owing = self.new_run()
+        self.execute([*strace("/dev/null", "-e", "trace=write", "-e", f"inject=write:signal=SIGTERM:when={row}"), *self.words(owing, *SHORT)])
+        self.assertTrue(owes_validation((owing / "checkpoints/step-0000000009.h5").read_bytes()))
+
+        self.execute([*strace(log), *self.words(shutil.copytree(owing, self.new_run()))])
+        numbers, calls, inside = collections.Counter(), [], False
+        for line in log.read_text().splitlines():
+            name = line.partition("(")[0]
+            numbers[name] += 1
+            inside = (inside or r'"{\"step\":9,\"split\":\"val' in line) and r'"{\"step\":10,' not in line
+            if inside and name.isidentifier() and name not in ("futex", "mmap", "munmap", "brk"):
+                calls.append((name, numbers[name]))
+        self.assertIn("renameat", {name for name, _ in calls})
+        chosen = calls if FULL else self.random.sample(calls, 3)
+        for name, number in chosen:
+            run, why = shutil.copytree(owing, self.new_run()), f"killed at {name} {number}"
+            kill = ["-e", f"trace={name}", "-e", f"inject={name}:signal=SIGKILL:when={number}"]
+            done = self.execute([*strace("/dev/null", *kill), *self.words(run)])
+            self.assertEqual(done.returncode, -signal.SIGKILL, why)
+            self.assertEqual(self.check(run, why, *SHORT), 9, why)
+            self.finish(run, why, *SHORT)
+            shutil.rmtree(run)
+        count(len(chosen), "kills while a validation that was owed is saved")
 
     def test_two_inside_the_save_of_a_stop(self):
         """The first signal makes the run save, the second comes in that save."""

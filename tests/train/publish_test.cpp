@@ -73,6 +73,20 @@ TEST(Publish, FollowsTheUmask) {
   EXPECT_EQ(status.st_mode & 0777, 0640);
 }
 
+TEST(Publish, OverAnOlderFile) {
+  const TemporaryDirectory directory;
+  publish_over(directory.path(), "a", "first");
+  publish_over(directory.path(), "a", "second");
+  EXPECT_EQ(read_file(directory / "a"), "second");
+  const std::string bytes(1 << 20, 'x');
+  {
+    const FileSizeLimit limit(1 << 16);
+    EXPECT_THROW(publish_over(directory.path(), "a", bytes), IoError);
+  }
+  EXPECT_EQ(read_file(directory / "a"), "second");
+  EXPECT_EQ(directory.names(), Names{"a"});
+}
+
 TEST(Publish, NeverReplaces) {
   const TemporaryDirectory directory;
   publish(directory.path(), "a", "first");

@@ -24,6 +24,8 @@ TEST(RunDirectory, ReadsBackTheStepOfARow) {
   EXPECT_EQ(row_step(timing_row(7, 0.5, 100)), 7u);
   const auto none = std::numeric_limits<std::uint64_t>::max();
   EXPECT_EQ(row_step(row(12, "test")), none);
+  EXPECT_EQ(row_split(row(12, "test")), "test");
+  EXPECT_EQ(row_split(timing_row(7, 0.5, 100)) + row_split("[1]") + row_split("{"), "");
   for (const char* line : {"", "{", "[1]", "{\"step\":-1}", "{\"step\":\"1\"}", "{\"step\":1"}) {
     EXPECT_EQ(row_step(line), none) << line;
   }
@@ -41,6 +43,9 @@ TEST(RunDirectory, CutsALogBackToAStep) {
   run.append("metrics.jsonl", "{\"step\":4");  // a line that was being written when the run died
   run.cut_back("metrics.jsonl", 20);
   EXPECT_EQ(read_file(run.path() + "/metrics.jsonl"), kept);
+  run.cut_back("metrics.jsonl", 20, /*validated=*/false);
+  EXPECT_EQ(read_file(run.path() + "/metrics.jsonl"),
+            row(10, "train") + "\n" + row(20, "train") + "\n");
   run.cut_back("metrics.jsonl", 0);
   EXPECT_EQ(read_file(run.path() + "/metrics.jsonl"), "");
   run.cut_back("absent.jsonl", 0);
