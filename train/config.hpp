@@ -99,7 +99,7 @@ struct TrainConfig {
   bool recompute = false;         ///< blocks of an encoder run again in backward
   std::uint64_t evaluate_every =
       0;                         ///< steps; 0: at the end of each epoch, or every tenth of the run
-  std::uint64_t save_every = 0;  ///< steps; 0: with each evaluation
+  std::uint64_t save_every = 0;  ///< steps, a new best aside; 0: with each evaluation
   std::size_t keep = 2;          ///< newest checkpoints kept, beside the best
   std::string precision = "float";  ///< float, double
 };

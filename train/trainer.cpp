@@ -148,10 +148,10 @@ void Trainer<T>::run(TrainerHooks& hooks) {
 
 template <class T>
 bool Trainer<T>::end_step(TrainerHooks& hooks, bool save_due) {
-  if (owes_validation_) validate(hooks);
+  const bool best = owes_validation_ && validate(hooks);
   const bool stop = hooks.stop() || owes_validation_;
   const bool asked = hooks.take_save();
-  if (finished() || stop || asked || save_due) save(hooks);
+  if (finished() || stop || asked || best || save_due) save(hooks);
   return stop;
 }
 
@@ -228,12 +228,13 @@ void Trainer<T>::run_batches(StepReport& report) {
 }
 
 template <class T>
-void Trainer<T>::validate(TrainerHooks& hooks) {
+bool Trainer<T>::validate(TrainerHooks& hooks) {
   const std::optional<Metrics> metrics = evaluate(Split::validation, hooks);
   owes_validation_ = !metrics;
-  if (!metrics) return;
+  if (!metrics) return false;
   const double loss = metrics->loss.mean();
-  if (loss < best_loss_) {
+  const bool best = loss < best_loss_;
+  if (best) {
     best_loss_ = loss;
     best_step_ = step_;
     bad_evaluations_ = 0;
@@ -242,6 +243,7 @@ void Trainer<T>::validate(TrainerHooks& hooks) {
   }
   if (plateau_) plateau_->observe(loss);
   hooks.on_evaluation(step_, *metrics);
+  return best;
 }
 
 template <class T>

@@ -93,9 +93,9 @@ class Trainer {
   /// The state of the run, to be saved.
   Checkpoint capture() const;
 
-  /// Trains to the last step, or until hooks.stop(). Saves as the config says, at the end, and when
-  /// stopped. A validation that hooks.break_off() ends counts for nothing: the run stops, and what
-  /// goes on from its save validates first.
+  /// Trains to the last step, or until hooks.stop(). Saves as the config says, at the best
+  /// validation loss so far, at the end, and when stopped. A validation that hooks.break_off() ends
+  /// counts for nothing: the run stops, and what goes on from its save validates first.
   ///
   /// Throws NumericError when a parameter, the loss or a gradient is not finite, unless
   /// [train] on_spike says otherwise; the parameters are then those of the step before, and the
@@ -144,7 +144,8 @@ class Trainer {
   void run_batches(StepReport& report);
   // Whether the run stops.
   bool end_step(TrainerHooks& hooks, bool save_due);
-  void validate(TrainerHooks& hooks);
+  // Whether the loss is the best so far.
+  bool validate(TrainerHooks& hooks);
   void save(TrainerHooks& hooks);
   std::string fault_of_parameters() const;
   std::string fault_of(const StepReport& report) const;

@@ -38,6 +38,16 @@ class Train(CommandTest):
         for tensor in ("parameter head.weight", "optimizer exp_avg.head.weight", "optimizer ema.head.weight"):
             self.assertIn(tensor, c)
 
+    def test_the_best_is_kept_whatever_the_interval(self):
+        """It is not among the newest, and at no multiple of train.save_every."""
+        self.xgrad("train", "small.toml", "run.dir=a", "optim.lr=1", "schedule.name=constant", "train.evaluate_every=9",
+                   "train.save_every=7", "train.keep=2")  # fmt: skip
+        losses = {row["step"]: row["loss"] for row in self.rows("a") if row["split"] == "validation"}
+        best = min(losses, key=losses.get)
+        self.assertLess(best, 56)
+        self.assertNotEqual(best % 7, 0)
+        self.assertEqual([path.name for path in self.checkpoints("a")], [f"step-{step:010}.h5" for step in (best, 56, 60)])
+
     def test_accumulation_equals_the_large_batch(self):
         self.xgrad("train", "small.toml", "run.dir=a", "train.precision=double", "train.steps=15", "train.evaluate_every=15")
         self.xgrad("train", "small.toml", "run.dir=b", "train.precision=double", "train.steps=15", "train.evaluate_every=15",

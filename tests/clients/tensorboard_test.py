@@ -145,7 +145,8 @@ class TensorBoard(CommandTest):
         self.check_scalars("run", load(self.folder / "run"))
 
     def test_killed_before_the_first_save_and_begun_anew(self):
-        process = self.start("train", "small.toml", "train.steps=400", "train.save_every=400", "run.dir=run", BOARD)
+        words = ("train.steps=400", "train.evaluate_every=400", "train.save_every=400")
+        process = self.start("train", "small.toml", *words, "run.dir=run", BOARD)
         while not self.folder.joinpath("run/metrics.jsonl").exists() or len(self.rows("run")) < 5:
             self.assertIsNone(process.poll())
         process.send_signal(signal.SIGKILL)

@@ -9,7 +9,7 @@ import shutil
 from crash_states import Disk, File, Folder, decode
 from runs import FULL, RunTest, count, main, sealed_step, strace, tier, trained_steps
 
-SHORT = ("train.steps=14",)  # all that a run without fsync needs, as its states double with each change that is not on disk
+SHORT = ("train.steps=9", "schedule.warmup=5")  # all that a run without fsync needs, as its states double with each change that is not on disk
 OVERRIDES = tier(SHORT, ())
 
 

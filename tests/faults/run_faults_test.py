@@ -14,7 +14,7 @@ import subprocess
 
 from runs import ENVIRONMENT, FULL, RunTest, count, main, strace, tier
 
-SHORT = ("train.steps=21", "train.keep=2")  # three saves, of which the first is removed
+SHORT = ("train.steps=21", "train.keep=2")  # five saves, of which the first two are removed
 ERRORS = ("ENOSPC", "EIO", "EDQUOT", "EFBIG", "EROFS", "EACCES", "EMFILE")
 CALLS = ("openat", "mkdir", "write", "fsync", "close", "fallocate", "renameat2", "ftruncate", "unlink", "flock", "pread64", "read",
          "getdents64")
@@ -77,7 +77,7 @@ class RunFaults(RunTest):
 
     def test_a_resume(self):
         killed = self.new_run()
-        self.execute([*strace("/dev/null", "-e", "trace=renameat2", "-e", "inject=renameat2:signal=SIGKILL:when=4"),
+        self.execute([*strace("/dev/null", "-e", "trace=renameat2", "-e", "inject=renameat2:signal=SIGKILL:when=5"),
                       *self.words(killed, *SHORT)])
         self.assertEqual(self.latest(killed), 14)
 

@@ -103,6 +103,14 @@ def trained_steps(metrics):
     return found
 
 
+def best_step(run, until):
+    """The step with the least validation loss of those logged up to `until`; None where there is none."""
+    metrics = run / "metrics.jsonl"
+    rows = [json.loads(line) for line in metrics.read_bytes().split(b"\n")[:-1]] if metrics.exists() else []
+    losses = {row["step"]: row["loss"] for row in rows if row["split"] == "validation" and row["step"] <= until}
+    return min(losses, key=losses.get, default=None)
+
+
 def trained(run):
     """The last step that the run has logged."""
     metrics = run / "metrics.jsonl"
@@ -153,7 +161,7 @@ class RunTest(unittest.TestCase):
 
     def check(self, run, why, *overrides):
         """Every checkpoint verifies, none is older than the last save that was completed, a step has one content, or two where it
-        owed its validation."""
+        owed its validation, and that of the best step is there."""
         for path in checkpoints(run):
             data = path.read_bytes()
             step = sealed_step(path.name, data)
@@ -161,6 +169,8 @@ class RunTest(unittest.TestCase):
             digest, kind = hashlib.sha256(data).digest(), (overrides, step, owes_validation(data))
             self.assertEqual(self.digests.setdefault(kind, digest), digest, f"{path.name} has other bytes: {why}")
         latest = self.latest(run)
+        best = best_step(run, latest)
+        self.assertTrue(best is None or (run / f"checkpoints/step-{best:010}.h5").exists(), f"{best} is the best: {why}")
         completed = (max(trained(run), 1) - 1) // SAVE_EVERY * SAVE_EVERY
         self.assertGreaterEqual(latest, completed, f"the save of step {completed} is lost: {why}")
         return latest

@@ -62,7 +62,7 @@ class Together(RunTest):
     def test_another_finishes_the_run_before_the_lock_is_free(self):
         """The one that waited goes on from what it finds then, not from what it saw before."""
         run = self.new_run()
-        self.execute([*strace("/dev/null", "-e", "trace=renameat2", "-e", "inject=renameat2:signal=SIGKILL:when=4"),
+        self.execute([*strace("/dev/null", "-e", "trace=renameat2", "-e", "inject=renameat2:signal=SIGKILL:when=5"),
                       *self.words(run)])
         self.assertEqual(self.latest(run), 2 * SAVE_EVERY)
         waits = subprocess.Popen([*strace("/dev/null", "-e", "trace=flock", "-e", "inject=flock:delay_enter=4000000"),

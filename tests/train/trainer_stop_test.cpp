@@ -1,5 +1,9 @@
-// I4: a stop inside an evaluation, and what goes on from there.
+// I4: a stop inside an evaluation, and what goes on from there; saves beside those at their
+// interval.
 #include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
 
 #include <xgrad/train/metrics_log.hpp>
 #include <xgrad/train/trainer.hpp>
@@ -116,6 +120,28 @@ TEST(TrainerStop, AnyEvaluationCanBeBrokenOff) {
   diary.most = 100;
   EXPECT_EQ(trainer.evaluate(Split::test, diary)->loss.mean(),
             trainer.evaluate(Split::test).loss.mean());
+}
+
+TEST(TrainerStop, TheBestIsSavedWhateverTheInterval) {
+  Trainer<float> trainer(config_with({"train.evaluate_every=3", "train.save_every=7"}));
+  Diary diary;
+  trainer.run(diary);
+  std::vector<std::uint64_t> saved, expected;
+  for (const Checkpoint& save : diary.saves) saved.push_back(save.step);
+  double best = std::numeric_limits<double>::infinity();
+  for (std::uint64_t step = 1; step <= trainer.step(); ++step) {
+    bool due = step % 7 == 0 || step == trainer.step();
+    if (step % 3 == 0) {
+      const double loss = *read_metrics(diary.rows.at(step / 3 - 1)).at(0).number("loss");
+      due = due || loss < best;
+      best = std::min(best, loss);
+    }
+    if (due) expected.push_back(step);
+  }
+  EXPECT_EQ(saved, expected);
+  EXPECT_EQ(std::count(saved.begin(), saved.end(), trainer.best_step()), 1);
+  EXPECT_NE(trainer.best_step(), trainer.step());
+  EXPECT_NE(trainer.best_step() % 7, 0u);
 }
 
 }  // namespace
