@@ -5,88 +5,98 @@
 #include <map>
 
 #include <xgrad/data/batch.hpp>
+#include <xgrad/data/window_counts.hpp>
 
 namespace xgrad {
 
 namespace {
 
-constexpr std::size_t kMostExamples = 10000;
-
-using Counts = std::map<std::int32_t, std::size_t>;  // by class
-
-bool has_own_token(const TaskShape& shape) {
+bool has_class_for_each_token(const TaskShape& shape) {
   return shape.input == InputKind::tokens && shape.output == OutputKind::tokens;
 }
 
-/// Calls f(token, class) for every target that counts; token -1 where the class is the sequence's.
-template <class F>
-void for_each_target(const Task& task, Split split, const F& f) {
-  const bool per_token = has_own_token(task.shape());
-  const auto dataset = task.dataset(split);
-  for (std::size_t i = 0; i < std::min(kMostExamples, dataset->size()); ++i) {
-    const Example example = dataset->get(0, i);
-    for (std::size_t k = 0; k < example.targets.size(); ++k) {
-      if (example.targets[k] != kIgnore) f(per_token ? example.ids[k] : -1, example.targets[k]);
+/// Nothing where no target counts.
+std::optional<std::int32_t> most_frequent_class(const Dataset& train, std::size_t most) {
+  std::map<std::int32_t, std::size_t> counts;
+  for (std::size_t i = 0; i < std::min(most, train.size()); ++i) {
+    for (const std::int32_t target : train.get(0, i).targets) {
+      if (target != kIgnore) ++counts[target];
     }
   }
+  const auto most_often =
+      std::max_element(counts.begin(), counts.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most_often == counts.end() ? std::nullopt : std::optional(most_often->first);
 }
 
-std::int32_t most_frequent(const Counts& counts) {
-  return std::max_element(counts.begin(), counts.end(),
-                          [](const auto& a, const auto& b) { return a.second < b.second; })
-      ->first;
+/// The share of a split's targets that guess(example, place) gives.
+template <class Guess>
+double accuracy(const Dataset& split, const Guess& guess) {
+  double targets = 0, right = 0;
+  for (std::size_t i = 0; i < split.size(); ++i) {
+    const Example example = split.get(0, i);
+    for (std::size_t k = 0; k < example.targets.size(); ++k) {
+      if (example.targets[k] == kIgnore) continue;
+      targets += 1;
+      right += example.targets[k] == guess(example, k);
+    }
+  }
+  return right / targets;
 }
 
-/// Calls f(number of the answer, yes) for every yes-or-no target that counts.
+/// Calls f(number of the answer, yes) for every yes-or-no target of the first `most` examples.
 template <class F>
-void for_each_answer(const Task& task, Split split, const F& f) {
-  const std::size_t answers = task.shape().classes;
-  const auto dataset = task.dataset(split);
-  for (std::size_t i = 0; i < std::min(kMostExamples, dataset->size()); ++i) {
-    const std::vector<float> values = dataset->get(0, i).values;
+void for_each_answer(const Dataset& split, std::size_t answers, std::size_t most, const F& f) {
+  for (std::size_t i = 0; i < std::min(most, split.size()); ++i) {
+    const std::vector<float> values = split.get(0, i).values;
     for (std::size_t k = 0; k < values.size(); ++k) {
       if (!std::isnan(values[k])) f(k % answers, values[k] > 0.5f);
     }
   }
 }
 
-Baseline measure_answers(const Task& task) {
-  std::vector<double> lead(task.shape().classes);  // of yes over no
-  for_each_answer(task, Split::train,
+Baseline measure_answers(const Dataset& train, const Dataset& test, std::size_t answers,
+                         std::size_t most) {
+  std::vector<double> lead(answers);  // of yes over no
+  for_each_answer(train, answers, most,
                   [&](std::size_t answer, bool yes) { lead[answer] += yes ? 1 : -1; });
   double targets = 0, right = 0;
-  for_each_answer(task, Split::validation, [&](std::size_t answer, bool yes) {
+  for_each_answer(test, answers, test.size(), [&](std::size_t answer, bool yes) {
     targets += 1;
     right += yes == (lead[answer] > 0);
   });
-  return {right / targets, {}};
+  return {.majority = right / targets};
 }
 
 }  // namespace
 
-Baseline measure_baseline(const Task& task) {
-  const TargetKind kind = task.shape().target;
-  if (kind == TargetKind::numbers) return {};
-  if (kind == TargetKind::binary) return measure_answers(task);
-  Counts all;
-  std::map<std::int32_t, Counts> by_token;
-  for_each_target(task, Split::train, [&](std::int32_t token, std::int32_t target) {
-    ++all[target];
-    ++by_token[token][target];
-  });
-  const std::int32_t majority = most_frequent(all);
-  std::map<std::int32_t, std::int32_t> guess;
-  for (const auto& [token, counts] : by_token) guess[token] = most_frequent(counts);
+Baseline measure_baseline(const Task& task, std::size_t most) {
+  const TaskShape shape = task.shape();
+  if (shape.target == TargetKind::numbers) return {};
+  const auto train = task.dataset(Split::train), test = task.dataset(Split::test);
+  if (shape.target == TargetKind::binary) return measure_answers(*train, *test, shape.classes, most);
+  const std::optional<std::int32_t> majority = most_frequent_class(*train, most);
+  if (!majority) return {};
+  Baseline baseline{accuracy(*test, [&](const Example&, std::size_t) { return *majority; })};
+  if (!has_class_for_each_token(shape)) return baseline;
 
-  double targets = 0, majority_right = 0, token_right = 0;
-  for_each_target(task, Split::validation, [&](std::int32_t token, std::int32_t target) {
-    const auto known = guess.find(token);
-    targets += 1;
-    majority_right += target == majority;
-    token_right += target == (known == guess.end() ? majority : known->second);
-  });
-  Baseline baseline{majority_right / targets, {}};
-  if (has_own_token(task.shape())) baseline.own_token = token_right / targets;
+  const WindowCounts counts(*train, most, kBaselineRadius);
+  const auto accuracy_of = [&](const Dataset& split, std::size_t radius) {
+    return accuracy(split, [&](const Example& example, std::size_t at) {
+      return counts.guess(example, at, radius);
+    });
+  };
+  const auto validation = task.dataset(Split::validation);
+  std::size_t best = 0;
+  double best_accuracy = accuracy_of(*validation, 0);
+  for (std::size_t radius = 1; radius <= kBaselineRadius; ++radius) {
+    const double found = accuracy_of(*validation, radius);
+    if (found <= best_accuracy) continue;
+    best = radius;
+    best_accuracy = found;
+  }
+  baseline.own_token = accuracy_of(*test, 0);
+  baseline.window = accuracy_of(*test, best);
   return baseline;
 }
 
@@ -94,9 +104,9 @@ double measure_variance(const Task& task) {
   const std::size_t components = task.shape().classes;
   std::vector<double> sums(components), counts(components);
   double squares = 0, targets = 0;
-  for (const Split split : {Split::train, Split::validation}) {
+  for (const Split split : {Split::train, Split::test}) {
     const auto dataset = task.dataset(split);
-    for (std::size_t i = 0; i < std::min(kMostExamples, dataset->size()); ++i) {
+    for (std::size_t i = 0; i < dataset->size(); ++i) {
       const std::vector<float> values = dataset->get(0, i).values;
       for (std::size_t k = 0; k < values.size(); ++k) {
         if (std::isnan(values[k])) continue;

@@ -6,6 +6,7 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/example_text.hpp>
 #include <xgrad/data/graph.hpp>
+#include <xgrad/data/rules.hpp>
 
 namespace xgrad {
 
@@ -123,12 +124,30 @@ class SyntheticTask final : public Task {
     return example;
   }
 
+  std::vector<Rule> rules() const override {
+    const TaskShape shape = this->shape();
+    const bool one_class = shape.input == InputKind::tokens &&
+                           shape.output == OutputKind::sequence &&
+                           shape.target == TargetKind::classes;
+    if (!one_class) return {};
+    return {naive_bayes(*dataset(Split::train), *dataset(Split::test), shape)};
+  }
+
   std::optional<Ceiling> ceiling(Split split) const override {
-    if (!of_->task.best) return std::nullopt;
+    return reached(of_->task.best, split);
+  }
+  std::optional<Ceiling> token_ceiling() const override {
+    return reached(of_->task.best_alone, Split::test);
+  }
+
+ private:
+  std::optional<Ceiling> reached(const std::function<Synthetic::Best(const Example&)>& best,
+                                 Split split) const {
+    if (!best) return std::nullopt;
     const auto data = dataset(split);
     Synthetic::Best sum;
     for (std::size_t i = 0; i < data->size(); ++i) {
-      const Synthetic::Best one = of_->task.best(data->get(0, i));
+      const Synthetic::Best one = best(data->get(0, i));
       sum.right += one.right;
       sum.loss += one.loss;
       sum.targets += one.targets;
@@ -136,7 +155,6 @@ class SyntheticTask final : public Task {
     return Ceiling{sum.right / sum.targets, sum.loss / sum.targets};
   }
 
- private:
   Shared of_;
 };
 

@@ -32,6 +32,8 @@ struct Synthetic {
   std::vector<Tokens> inputs = {};
   /// Where an input does not fix the answer. Reads the input alone.
   std::function<Best(const Example& input)> best = {};
+  /// The same for models that see each token by itself, without its place.
+  std::function<Best(const Example& input)> best_alone = {};
   /// Inputs have a density, so no two are equal and splits are disjoint without a hash.
   bool is_continuous = false;
 };

@@ -79,6 +79,8 @@ class Task {
   virtual void adopt(const std::string& learned);
   /// What is reachable on a split where that is known and not simply everything.
   virtual std::optional<Ceiling> ceiling(Split) const { return std::nullopt; }
+  /// The same of the test split for models that see each token by itself, without its place.
+  virtual std::optional<Ceiling> token_ceiling() const { return std::nullopt; }
 };
 
 /// A row of the table of tasks.

@@ -108,10 +108,12 @@ struct TrainConfig {
 struct ExpectConfig {
   std::optional<double> accuracy;       ///< at least, on the test split
   std::optional<double> below_ceiling;  ///< the accuracy is at most so far below the best there is
-  std::optional<double> above_floor;    ///< the loss is at most so much above the least, as a part
-  std::optional<double> exact_match;    ///< at least
-  std::optional<double> r2;             ///< at least
-  std::optional<double> loss;           ///< at most
+  /// The accuracy is at most so far, above or below, from the best from each token by itself.
+  std::optional<double> at_token_ceiling;
+  std::optional<double> above_floor;  ///< the loss is at most so much above the least, as a part
+  std::optional<double> exact_match;  ///< at least
+  std::optional<double> r2;           ///< at least
+  std::optional<double> loss;         ///< at most
   std::optional<std::uint64_t> parameters;    ///< exactly
   std::optional<std::uint64_t> within_steps;  ///< steps that the run may take at most
 };

@@ -338,6 +338,10 @@ Keys other_keys() {
       claim("below_ceiling", &ExpectConfig::below_ceiling,
             "Accuracy at least the best there can be less this; of tasks that know it.",
             between(0, 1)),
+      claim("at_token_ceiling", &ExpectConfig::at_token_ceiling,
+            "Accuracy no further than this, above or below, from the best from each token alone; "
+            "of tasks that know it.",
+            between(0, 1)),
       claim("above_floor", &ExpectConfig::above_floor,
             "Loss at most the least there can be and this part of it; of tasks that know it.",
             at_least(0)),

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include <xgrad/autograd/check.hpp>
 
@@ -23,6 +24,15 @@ Verdict judge_figure(const std::string& claim, const Metrics& test, const std::s
   if (figure == nullptr) return {claim, "not measured", false};
   return {claim, fmt::format("{:.4f} ± {:.4f}", figure->value, figure->standard_error),
           most ? figure->value <= bound : figure->value >= bound};
+}
+
+Verdict judge_alone(double tolerance, const Result& result) {
+  const double best = result.token_ceiling.value().accuracy;
+  const std::string claim =
+      fmt::format("accuracy = {:.4f}, the best from a token alone, ± {}", best, tolerance);
+  Verdict verdict = judge_figure(claim, result.test, "accuracy", best + tolerance, true);
+  verdict.holds = verdict.holds && result.test.accuracy.mean() >= best - tolerance;
+  return verdict;
 }
 
 struct Claim {
@@ -49,9 +59,13 @@ void check_claims(const ExpectConfig& expect, const Task& task) {
     check<ConfigError>(!claim.bound || find(figures, claim.name) != nullptr, "expect.", claim.name,
                        ": is not measured where targets are ", to_string(empty.target));
   }
-  check<ConfigError>(!expect.below_ceiling || find(figures, "accuracy") != nullptr,
-                     "expect.below_ceiling: accuracy is not measured where targets are ",
-                     to_string(empty.target));
+  for (const auto& [claim, bound] : {std::pair("below_ceiling", expect.below_ceiling),
+                                     std::pair("at_token_ceiling", expect.at_token_ceiling)}) {
+    check<ConfigError>(!bound || find(figures, "accuracy") != nullptr, "expect.", claim,
+                       ": accuracy is not measured where targets are ", to_string(empty.target));
+  }
+  check<ConfigError>(!expect.at_token_ceiling || task.token_ceiling().has_value(),
+                     "expect.at_token_ceiling: the task does not know the best from a token alone");
   if (!expect.below_ceiling && !expect.above_floor) return;
   check<ConfigError>(task.ceiling(Split::test).has_value(), "expect.",
                      expect.below_ceiling ? "below_ceiling" : "above_floor",
@@ -72,6 +86,7 @@ std::vector<Verdict> judge(const ExpectConfig& expect, const Result& result) {
         judge_figure(fmt::format("accuracy >= {:.4f}, the best, - {}", best, *expect.below_ceiling),
                      result.test, "accuracy", best - *expect.below_ceiling, false));
   }
+  if (expect.at_token_ceiling) verdicts.push_back(judge_alone(*expect.at_token_ceiling, result));
   if (expect.above_floor) {
     const double least = result.ceiling.value().loss;
     verdicts.push_back(judge_figure(

@@ -25,6 +25,8 @@ struct Result {
   Metrics test;                    ///< of the test split, after the last step
   std::optional<Ceiling> ceiling;  ///< of the test split, where the task knows it
   std::vector<Rule> rules = {};    ///< of the task's own, on the test split
+  /// Of the test split from each token by itself, where the task knows it.
+  std::optional<Ceiling> token_ceiling = {};
 };
 
 /// Throws ConfigError where a claim is about a ceiling that the task does not know.

@@ -18,9 +18,9 @@ using Row = std::vector<std::string>;
 constexpr std::array<double, kMostSeeds - 1> kStudent = {12.706, 4.303, 3.182, 2.776, 2.571,
                                                          2.447,  2.365, 2.306, 2.262};
 
-const Row kHeads = {"config", "accuracy", "exact match",   "best",        "rule",
-                    "loss",   "least",    "most frequent", "token alone", "parameters",
-                    "steps",  "seconds",  "claims"};
+const Row kHeads = {"config",     "accuracy", "exact match",   "best",        "rule",
+                    "loss",       "least",    "most frequent", "token alone", "window",
+                    "parameters", "steps",    "seconds",       "claims"};
 
 template <class F>
 std::vector<double> of_each(const std::vector<Outcome>& outcomes, const F& f) {
@@ -79,7 +79,10 @@ Row row(const ConfigResult& result) {
   cells.back() = verdict(result);
   if (outcomes.empty()) return cells;
   const Result& first = outcomes[0].result;
-  const auto& [majority, own_token] = result.baseline;
+  const auto baseline = [&](std::optional<double> Baseline::*which) {
+    const std::optional<double>& share = result.baseline.*which;
+    return share ? fmt::format("{:.4f}", *share) : "";
+  };
   const double seconds =
       student_interval(of_each(outcomes, [](const Outcome& o) { return o.seconds; })).mean;
   const bool accuracy = first.test.accuracy.count() > 0;
@@ -90,8 +93,9 @@ Row row(const ConfigResult& result) {
           best_rule(first),
           measured(outcomes, &Metrics::loss),
           ceiling(outcomes, &Ceiling::loss),
-          majority ? fmt::format("{:.4f}", *majority) : "",
-          own_token ? fmt::format("{:.4f}", *own_token) : "",
+          baseline(&Baseline::majority),
+          baseline(&Baseline::own_token),
+          baseline(&Baseline::window),
           grouped(first.parameters),
           grouped(first.steps),
           fmt::format("{:.1f}", seconds),

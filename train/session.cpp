@@ -281,8 +281,12 @@ Outcome work(const Config& config, Trainer<T>& trainer, const RunDirectory& run,
   }
   const std::optional<Metrics> test = trainer.evaluate(Split::test, recorder);
   if (!test) return stopped();
-  outcome.result = {trainer.step(), trainer.parameters().count(), *test,
-                    trainer.task().ceiling(Split::test), trainer.task().rules()};
+  outcome.result = {trainer.step(),
+                    trainer.parameters().count(),
+                    *test,
+                    trainer.task().ceiling(Split::test),
+                    trainer.task().rules(),
+                    trainer.task().token_ceiling()};
   const std::string row = metrics_row(trainer.step(), "test", outcome.result.test);
   run.append("metrics.jsonl", row);
   run.sync_log("metrics.jsonl");

@@ -9,8 +9,8 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/alignment.hpp>
 #include <xgrad/data/files/row_task.hpp>
-#include <xgrad/data/files/rules.hpp>
 #include <xgrad/data/files/text.hpp>
+#include <xgrad/data/rules.hpp>
 #include <xgrad/data/stem.hpp>
 #include <xgrad/data/tasks/entries.hpp>
 
@@ -177,14 +177,14 @@ std::unique_ptr<Task> make(const Options& given, std::uint64_t seed) {
 }  // namespace
 
 TaskEntry cmu_task() {
-  return {
-      "cmu",
-      "Pronounce English words: for each letter the phones it stands for, none to two.",
-      option_table(),
-      {"festlex-cmu"},
-      make,
-      "Positions, and letters to both sides. Forms of one stem are in one split; a word counts as "
-      "right when all of its letters are."};
+  return {"cmu",
+          "Pronounce English words: for each letter the phones it stands for, none to two.",
+          option_table(),
+          {"festlex-cmu"},
+          make,
+          "Positions, and four layers or so to read letters on both sides. Forms of one stem are "
+          "in one split; a word counts as "
+          "right when all of its letters are."};
 }
 
 }  // namespace xgrad

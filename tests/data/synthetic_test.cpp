@@ -241,6 +241,18 @@ TEST(Synthetic, TestSequencesMayBeLongerThanAllOthers) {
 }
 
 // Nothing must be drawn from an input that no split but one has.
+// How often each token comes tells most of a majority and little of a parity.
+TEST(Synthetic, AClassForASequenceOfTokensIsHeldAgainstNaiveBayes) {
+  const auto rules = [](const char* name) {
+    return find_task(name).make({{"examples", std::int64_t(2000)}}, 1)->rules();
+  };
+  EXPECT_GT(rules("majority").at(0).accuracy, 0.9);
+  EXPECT_LT(rules("parity").at(0).accuracy, 0.7);
+  for (const char* name : {"reverse", "ar2", "shapes", "distinct"}) {
+    EXPECT_TRUE(rules(name).empty()) << name;
+  }
+}
+
 TEST(Synthetic, ASplitWithoutInputsIsAnError) {
   const auto describe = [](const Options&) {
     Synthetic task;

@@ -90,7 +90,7 @@ class Claims(unittest.TestCase):
             if claimed is not None:
                 self.assertGreaterEqual(figure, claimed, name)
             row = measured[name]
-            self.assertEqual((parameters, steps), (row[9], row[10]), name)
+            self.assertEqual((parameters, steps), (row[10], row[11]), name)
             if "steps" in settings["train"]:
                 self.assertEqual(int(steps.replace(",", "")), settings["train"]["steps"], name)
             if row[1]:

@@ -53,6 +53,20 @@ TEST(Expect, AccuracyBelowTheCeiling) {
   EXPECT_EQ(verdict.claim, "accuracy >= 0.9100, the best, - 0.009");
 }
 
+TEST(Expect, AccuracyOnBothSidesOfTheBestFromATokenAlone) {
+  const auto judged = [](double best) {
+    Result result = ninety_percent();
+    result.token_ceiling = Ceiling{best, 0.5};
+    return judge(claim(&ExpectConfig::at_token_ceiling, 0.01), result).at(0);
+  };
+  EXPECT_TRUE(judged(0.909).holds);
+  EXPECT_TRUE(judged(0.891).holds);
+  EXPECT_FALSE(judged(0.911).holds);
+  EXPECT_FALSE(judged(0.889).holds);
+  EXPECT_EQ(judged(0.909).claim, "accuracy = 0.9090, the best from a token alone, ± 0.01");
+  EXPECT_EQ(judged(0.909).found, "0.9000 ± 0.0000");
+}
+
 TEST(Expect, LossAboveTheFloor) {
   EXPECT_TRUE(only(claim(&ExpectConfig::above_floor, 0.021)).holds);
   const Verdict verdict = only(claim(&ExpectConfig::above_floor, 0.019));
@@ -104,6 +118,11 @@ TEST(Expect, AClaimAboutWhatIsNotMeasuredIsRefused) {
             "expect.accuracy: is not measured where targets are numbers");
   EXPECT_EQ(error_of(claim(&ExpectConfig::below_ceiling, 0.5), "mean_of_marked"),
             "expect.below_ceiling: accuracy is not measured where targets are numbers");
+  EXPECT_EQ(error_of(claim(&ExpectConfig::at_token_ceiling, 0.5), "mean_of_marked"),
+            "expect.at_token_ceiling: accuracy is not measured where targets are numbers");
+  EXPECT_EQ(error_of(claim(&ExpectConfig::at_token_ceiling, 0.5), "hmm"), "none");
+  EXPECT_EQ(error_of(claim(&ExpectConfig::at_token_ceiling, 0.5), "markov"),
+            "expect.at_token_ceiling: the task does not know the best from a token alone");
   EXPECT_EQ(error_of(claim(&ExpectConfig::r2, 0.5), "copy"),
             "expect.r2: is not measured where targets are classes");
 }

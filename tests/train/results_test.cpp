@@ -28,15 +28,16 @@ TEST(Results, TheIntervalIsStudents) {
 }
 
 TEST(Results, OneSeed) {
-  ConfigResult result{"hmm", "", {outcome(0.95, Ceiling{0.96, 0.25})}, {0.25, 0.5}};
+  ConfigResult result{"hmm", "", {outcome(0.95, Ceiling{0.96, 0.25})}, {0.25, 0.5, 0.75}};
   EXPECT_EQ(
       results_markdown({result}),
       "| config | accuracy | exact match | best | rule | loss | least | most frequent | token "
       "alone "
-      "| parameters | steps | seconds | claims |\n"
-      "|---|---|---|---|---|---|---|---|---|---|---|---|---|\n"
-      "| hmm | 0.9500 ± 0.0000 |  | 0.9600 |  | 0.5000 ± 0.0000 | 0.2500 | 0.2500 | 0.5000 | 1,234 "
-      "| 300 | 2.0 | hold |\n");
+      "| window | parameters | steps | seconds | claims |\n"
+      "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n"
+      "| hmm | 0.9500 ± 0.0000 |  | 0.9600 |  | 0.5000 ± 0.0000 | 0.2500 | 0.2500 | 0.5000 | "
+      "0.7500 "
+      "| 1,234 | 300 | 2.0 | hold |\n");
 }
 
 TEST(Results, ExactMatchIsShownWhereAnExampleHasSeveralTargets) {

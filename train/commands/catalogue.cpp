@@ -24,23 +24,30 @@ namespace {
 
 constexpr std::size_t kExamples = 3;
 
+void show_ceiling(const char* of, const std::optional<Ceiling>& best) {
+  if (!best) return;
+  fmt::print("  {:<32} {:.3f}, at a loss of {:.3f}\n", of, best->accuracy, best->loss);
+}
+
 void show_accuracies(const Task& task) {
   const Baseline baseline = measure_baseline(task);
-  fmt::print("\naccuracy on the validation split\n");
+  if (!baseline.majority) return;
+  fmt::print("\naccuracy on the test split\n");
   fmt::print("  {:<32} {:.3f}\n", "always the most frequent answer", *baseline.majority);
   if (baseline.own_token) {
     fmt::print("  {:<32} {:.3f}\n", "from each token alone", *baseline.own_token);
+    fmt::print("  {:<32} {:.3f}\n",
+               fmt::format("from windows of up to {} tokens", 2 * kBaselineRadius + 1),
+               *baseline.window);
   }
-  if (const auto best = task.ceiling(Split::validation)) {
-    fmt::print("  {:<32} {:.3f}, at a loss of {:.3f}\n", "the best there can be", best->accuracy,
-               best->loss);
-  }
+  show_ceiling("the best from each token alone", task.token_ceiling());
+  show_ceiling("the best there can be", task.ceiling(Split::test));
 }
 
 void show_errors(const Task& task) {
-  fmt::print("\nmean square error on the validation split\n");
+  fmt::print("\nmean square error on the test split\n");
   fmt::print("  {:<32} {:.4g}\n", "always the mean", measure_variance(task));
-  if (const auto best = task.ceiling(Split::validation)) {
+  if (const auto best = task.ceiling(Split::test)) {
     fmt::print("  {:<32} {:.4g}\n", "the best there can be", best->loss);
   }
 }

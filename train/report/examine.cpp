@@ -41,6 +41,7 @@ class Examiner {
  public:
   Examiner(const Config& config, const Checkpoint& checkpoint)
       : config_(config),
+        checkpoint_(checkpoint),
         task_(make_task(config, &checkpoint)),
         shape_(task_->shape()),
         test_(task_->dataset(Split::test)),
@@ -63,7 +64,8 @@ class Examiner {
                                       result_.examples);
     }
     result_.ceiling = task_->ceiling(Split::test);
-    result_.baseline = measure_baseline(*task_);
+    const std::size_t seen = checkpoint_.step * config_.train.batch * config_.train.accumulate;
+    result_.baseline = measure_baseline(*task_, std::max(kExamples, seen));
     return std::move(result_);
   }
 
@@ -146,6 +148,7 @@ class Examiner {
   }
 
   const Config& config_;
+  const Checkpoint& checkpoint_;
   std::unique_ptr<Task> task_;
   TaskShape shape_;
   std::unique_ptr<Dataset> test_;

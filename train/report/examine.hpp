@@ -36,7 +36,7 @@ struct Examination {
   std::vector<AttentionMap> maps;
   std::optional<AttentionStudy> heads;  ///< when asked for
   std::optional<Ceiling> ceiling;       ///< of the test split
-  std::optional<Baseline> baseline;
+  std::optional<Baseline> baseline;     ///< counting what the model saw, 1,000 examples at least
 };
 
 /// Loads the newest checkpoint of a run and runs it on the first examples of the test split;

@@ -129,10 +129,13 @@ void add_references(std::vector<Row>& rows, const Runs& runs) {
           }));
   add_row(rows, "lowest loss there can be, test", runs,
           of([](Found e) { return e.ceiling ? std::optional(e.ceiling->loss) : std::nullopt; }));
-  add_row(rows, "accuracy of the most frequent answer, validation", runs,
+  add_row(rows, "accuracy of the most frequent answer, test", runs,
           of([](Found e) { return e.baseline ? e.baseline->majority : std::nullopt; }));
-  add_row(rows, "accuracy from each token alone, validation", runs,
+  add_row(rows, "accuracy from each token alone, test", runs,
           of([](Found e) { return e.baseline ? e.baseline->own_token : std::nullopt; }));
+  add_row(rows,
+          fmt::format("accuracy from windows of up to {} tokens, test", 2 * kBaselineRadius + 1),
+          runs, of([](Found e) { return e.baseline ? e.baseline->window : std::nullopt; }));
 }
 
 std::string results(const Runs& runs) {

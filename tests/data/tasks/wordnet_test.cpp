@@ -5,7 +5,7 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/batch.hpp>
-#include <xgrad/data/files/rules.hpp>
+#include <xgrad/data/rules.hpp>
 #include <xgrad/data/task.hpp>
 
 #include <support/temporary_directory.hpp>
@@ -123,7 +123,9 @@ TEST(Rules, NaiveBayesWithTheBestSmoothing) {
   EXPECT_EQ(naive_bayes(train, FewExamples({example({1}, {0}), example({0}, {0})}), shape).accuracy,
             1);
   EXPECT_EQ(naive_bayes(train, FewExamples({example({1}, {1})}), shape).accuracy, 1);
-  EXPECT_EQ(naive_bayes(train, FewExamples({example({0}, {1})}), shape).accuracy, 0);
+  const Rule wrong = naive_bayes(train, FewExamples({example({0}, {1})}), shape);
+  EXPECT_EQ(wrong.accuracy, 0);
+  EXPECT_EQ(wrong.name, "naive Bayes of the tokens");
 }
 
 TEST(Rules, AWindowBacksOffToWhatIsKnown) {

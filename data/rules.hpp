@@ -5,8 +5,8 @@
 
 namespace xgrad {
 
-/// A class for each token: what most often goes with the token and `radius` tokens to each side;
-/// where the training examples do not have these, with fewer.
+/// A class for each token: what WindowCounts of the training examples guess from the token and
+/// `radius` tokens to each side.
 Rule window_rule(const std::string& name, const Dataset& train, const Dataset& test,
                  std::size_t radius);
 

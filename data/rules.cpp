@@ -1,35 +1,14 @@
-#include <xgrad/data/files/rules.hpp>
+#include <xgrad/data/rules.hpp>
 
 #include <algorithm>
 #include <cmath>
-#include <map>
-#include <unordered_map>
 
 #include <xgrad/data/batch.hpp>
+#include <xgrad/data/window_counts.hpp>
 
 namespace xgrad {
 
 namespace {
-
-using Counts = std::map<std::int32_t, std::size_t>;  // by class
-/// By the ids of a window, as bytes.
-using Windows = std::unordered_map<std::string, Counts>;
-
-std::string window(const Example& example, std::size_t at, std::size_t radius) {
-  std::string key;
-  for (std::size_t i = at; i <= at + 2 * radius; ++i) {
-    const bool inside = i >= radius && i - radius < example.ids.size();
-    const std::int32_t id = inside ? example.ids[i - radius] : -1;
-    key.append(reinterpret_cast<const char*>(&id), sizeof id);
-  }
-  return key;
-}
-
-std::int32_t most_frequent(const Counts& counts) {
-  return std::max_element(counts.begin(), counts.end(),
-                          [](const auto& a, const auto& b) { return a.second < b.second; })
-      ->first;
-}
 
 /// Shares of targets and of examples for which right(example, place) holds.
 template <class Right>
@@ -81,23 +60,9 @@ struct Bayes {
 
 Rule window_rule(const std::string& name, const Dataset& train, const Dataset& test,
                  std::size_t radius) {
-  std::vector<Windows> seen(radius + 1);
-  Counts all;
-  for (std::size_t i = 0; i < train.size(); ++i) {
-    const Example example = train.get(0, i);
-    for (std::size_t k = 0; k < example.targets.size(); ++k) {
-      if (example.targets[k] == kIgnore) continue;
-      ++all[example.targets[k]];
-      for (std::size_t r = 0; r <= radius; ++r)
-        ++seen[r][window(example, k, r)][example.targets[k]];
-    }
-  }
+  const WindowCounts counts(train, train.size(), radius);
   return measure(name, test, [&](const Example& example, std::size_t at) {
-    for (std::size_t r = radius + 1; r-- > 0;) {
-      const auto found = seen[r].find(window(example, at, r));
-      if (found != seen[r].end()) return most_frequent(found->second) == example.targets[at];
-    }
-    return most_frequent(all) == example.targets[at];
+    return counts.guess(example, at, radius) == example.targets[at];
   });
 }
 
@@ -116,7 +81,7 @@ Rule naive_bayes(const Dataset& train, const Dataset& test, const TaskShape& sha
         measure("naive Bayes of the tokens", test, [&](const Example& example, std::size_t at) {
           return bayes.guess(example) == example.targets[at];
         });
-    if (rule.accuracy > best.accuracy) best = rule;
+    if (best.name.empty() || rule.accuracy > best.accuracy) best = rule;
   }
   return best;
 }
