@@ -87,7 +87,7 @@ Synthetic describe(const Options& options) {
 TaskEntry anomaly_task() {
   return synthetic_task(
       "anomaly", "Find the one vector of a set that comes from elsewhere than the others.",
-      "No positions: each vector is compared with all others.",
+      "No positions, and one layer: each vector is compared with all others.",
       {{"vectors", 10, "Of a set, the odd one among them.", 3, 4096},
        {"features", 4, "Numbers of a vector.", 1, 4096},
        {"spread", 2.0, "How far apart centres are, in deviations of a vector.", above(0), 1000}},

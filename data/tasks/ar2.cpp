@@ -8,8 +8,8 @@ namespace xgrad {
 TaskEntry ar2_task() {
   return synthetic_task(
       "ar2", "Which of several known processes made a signal, given in frames of samples.",
-      "products of samples that stand side by side, averaged over all frames", signal_options(),
-      [](const Options& options) {
+      "No positions, and one layer: products of samples side by side, averaged over all frames.",
+      signal_options(), [](const Options& options) {
         const SignalTask about(options);
         Synthetic task;
         task.is_continuous = true;

@@ -27,7 +27,8 @@ TaskEntry distinct_task() {
     return task;
   };
   return synthetic_task("distinct", "Give each different token once, in the order of appearance.",
-                        "An encoder and a decoder, since the length of the output is part of the "
+                        "Positions, and an encoder and a decoder of one layer each, since the "
+                        "length of the output is part of the "
                         "answer.",
                         uniform_options(), describe);
 }

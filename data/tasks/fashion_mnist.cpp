@@ -180,7 +180,7 @@ TaskEntry fashion_mnist_task() {
           [](const Options& options, std::uint64_t seed) {
             return std::make_unique<FashionMnist>(options, seed);
           },
-          "Patches and positions."};
+          "Patches with positions, and four layers or so."};
 }
 
 }  // namespace xgrad

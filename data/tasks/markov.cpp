@@ -73,9 +73,10 @@ TaskEntry markov_task() {
   options.push_back({"states", 8, "Different tokens.", 2, 256});
   options.push_back({"masked", 0.25, "Part of the tokens that is hidden.", above(0), below(1)});
   options.push_back({"instance", 1, "Chooses the probabilities.", 0});
-  return synthetic_task("markov", "Fill in the hidden tokens of a Markov chain.",
-                        "Positions: a hidden token depends on the nearest visible ones.", options,
-                        describe);
+  return synthetic_task(
+      "markov", "Fill in the hidden tokens of a Markov chain.",
+      "Positions, and one layer: a hidden token depends on the nearest visible ones.", options,
+      describe);
 }
 
 }  // namespace xgrad

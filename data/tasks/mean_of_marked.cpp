@@ -36,7 +36,8 @@ Example draw(const Rng& rng, std::size_t length, double marks, double noise) {
 TaskEntry mean_of_marked_task() {
   return synthetic_task(
       "mean_of_marked", "The mean of the values whose vectors are marked, and some noise.",
-      "one head that attends to marks and to nothing else", options(), [](const Options& given) {
+      "No positions: one layer with one head that attends to marks and to nothing else.", options(),
+      [](const Options& given) {
         const Lengths lengths(given);
         const double marks = get_double(given, "marks"), noise = get_double(given, "noise");
         Synthetic task;

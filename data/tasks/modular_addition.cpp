@@ -32,7 +32,7 @@ Synthetic describe(const Options& options) {
 // jumps long after that on the training pairs (Power et al. 2022; Nanda et al. 2023).
 TaskEntry modular_addition_task() {
   return listed_task("modular_addition", "Add two numbers, modulo a prime.",
-                     "One layer and weight decay; the fewer examples, the more steps.",
+                     "Positions, one layer and weight decay; the fewer examples, the more steps.",
                      {{"modulus", 97, "Numbers are below it; need not be a prime.", 32, 512}},
                      describe);
 }

@@ -61,8 +61,8 @@ Synthetic describe(const Options& options) {
 TaskEntry motif_task() {
   return synthetic_task("motif",
                         "Say whether a graph of atoms has an N that is bound to two Os or more.",
-                        "The edges, as a mask of its attention, and one layer; no positions, and "
-                        "a pooling that sees one node among many.",
+                        "The edges, as a mask of its attention, and one layer, better two; no "
+                        "positions, and a pooling that sees one node among many.",
                         length_options(12), describe);
 }
 

@@ -25,8 +25,8 @@ double least_square(const SignalTask& about, const std::vector<float>& x) {
 TaskEntry next_value_task() {
   return synthetic_task(
       "next_value", "The value that follows a signal which one of several known processes made.",
-      "the last two samples, and which process it is, from all of them", signal_options(),
-      [](const Options& options) {
+      "Positions, and one layer: the last two samples, and which process it is, from all of them.",
+      signal_options(), [](const Options& options) {
         const SignalTask about(options);
         Synthetic task;
         task.is_continuous = true;

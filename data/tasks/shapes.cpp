@@ -52,7 +52,7 @@ Synthetic describe(const Options& options) {
 
 TaskEntry shapes_task() {
   return synthetic_task("shapes", "Name the bright shape on a small image with noise.",
-                        "Patches and positions: a shape lies across several patches.",
+                        "Patches and one layer; it can do without positions.",
                         {{"size", 12, "Pixels of a side.", std::int64_t(kSide), 256}}, describe);
 }
 

@@ -19,10 +19,20 @@ TEST(Tasks, AreInAlphabeticalOrderAndDescribed) {
       EXPECT_LT(tasks()[i - 1].name, tasks()[i].name);
     }
     EXPECT_FALSE(tasks()[i].summary.empty()) << tasks()[i].name;
+    EXPECT_TRUE(tasks()[i].needs.ends_with(".")) << tasks()[i].name;
     for (const OptionSpec& spec : tasks()[i].options) {
       EXPECT_FALSE(spec.help.empty()) << tasks()[i].name << "." << spec.name;
       EXPECT_EQ(problem(spec, spec.fallback), "") << tasks()[i].name << "." << spec.name;
     }
+  }
+}
+
+// What a task of your own files needs is not known.
+TEST(Tasks, SayWhichPositionsAndWhatDepthTheyNeed) {
+  for (const TaskEntry& entry : tasks()) {
+    if (entry.name == "files") continue;
+    EXPECT_NE(entry.needs.find("osition"), std::string::npos) << entry.name << ": " << entry.needs;
+    EXPECT_NE(entry.needs.find("layer"), std::string::npos) << entry.name << ": " << entry.needs;
   }
 }
 
