@@ -28,6 +28,13 @@ def without_results(root):
     return configs ^ set(re.findall(r"^\| (\w+) \| ", (root / "docs" / "results.md").read_text(), re.MULTILINE)) - {"config"}
 
 
+def not_called_hard(root):
+    """Names of the configs that call themselves hard and that the page of results does not, or the other way round."""
+    configs = {path.stem for path in root.glob("configs/*.toml") if path.read_text().startswith("# Hard: ")}
+    named = re.search(r"tasks are hard[^:]*: ([^.]*)\.", (root / "docs" / "results.md").read_text())
+    return configs ^ set(re.findall(r"`(\w+)`", named.group(1) if named else ""))
+
+
 class Docs(unittest.TestCase):
     def test_every_named_file_exists(self):
         self.assertEqual(list(missing(ROOT)), [])
@@ -41,6 +48,18 @@ class Docs(unittest.TestCase):
 
     def test_every_config_has_its_results(self):
         self.assertEqual(without_results(ROOT), set())
+
+    def test_hard_configs_are_called_so(self):
+        self.assertEqual(not_called_hard(ROOT), set())
+
+    def test_finds_a_hard_config_that_is_not_called_so(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            for name, text in (("docs/results.md", "Some tasks are hard: `a`,\n`b`. `c` is not."), ("configs/a.toml", "# Hard: one."),
+                               ("configs/b.toml", "# Easy."), ("configs/c.toml", "# Easy."), ("configs/d.toml", "# Hard: one.")):
+                (root / name).parent.mkdir(exist_ok=True)
+                (root / name).write_text(text)
+            self.assertEqual(not_called_hard(root), {"b", "d"})
 
     def test_finds_a_config_without_results_and_results_without_a_config(self):
         with tempfile.TemporaryDirectory() as folder:
