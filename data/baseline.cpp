@@ -74,7 +74,8 @@ Baseline measure_baseline(const Task& task, std::size_t most) {
   const TaskShape shape = task.shape();
   if (shape.target == TargetKind::numbers) return {};
   const auto train = task.dataset(Split::train), test = task.dataset(Split::test);
-  if (shape.target == TargetKind::binary) return measure_answers(*train, *test, shape.classes, most);
+  if (shape.target == TargetKind::binary)
+    return measure_answers(*train, *test, shape.classes, most);
   const std::optional<std::int32_t> majority = most_frequent_class(*train, most);
   if (!majority) return {};
   Baseline baseline{accuracy(*test, [&](const Example&, std::size_t) { return *majority; })};
