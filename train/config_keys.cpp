@@ -286,10 +286,8 @@ Keys train_keys() {
       key("label_smoothing", &T::label_smoothing, "Part of the target that goes to all classes.",
           kFraction),
       key("head_diversity", &T::head_diversity,
-          "Weight of a penalty that drives heads apart: the mean over layers, examples and pairs "
-          "of "
-          "heads of the squared cosine of their attention maps; 0: none. What is reported as the "
-          "loss is without it.",
+          "Weight of a penalty that drives heads apart, the mean squared cosine of the attention "
+          "maps of two heads; 0: none. What is reported as the loss is without it.",
           at_least(0)),
       key("seed", &T::seed, "Of data, initial values, order and dropout: all that is random.",
           at_least(0)),
@@ -339,8 +337,7 @@ Keys other_keys() {
             "Accuracy at least the best there can be less this; of tasks that know it.",
             between(0, 1)),
       claim("at_token_ceiling", &ExpectConfig::at_token_ceiling,
-            "Accuracy no further than this, above or below, from the best from each token alone; "
-            "of tasks that know it.",
+            "Accuracy within this of the best from each token alone; of tasks that know it.",
             between(0, 1)),
       claim("above_floor", &ExpectConfig::above_floor,
             "Loss at most the least there can be and this part of it; of tasks that know it.",

@@ -108,6 +108,7 @@ void write_names(hid_t object, const std::string& attribute, std::size_t length,
 }  // namespace
 
 detail::Hdf5Session::Hdf5Session() {
+  need_memory(kLibraryBytes);
   library().lock();
   H5E_auto2_t print = nullptr;
   H5Eget_auto2(H5E_DEFAULT, &print, &print_data_);
