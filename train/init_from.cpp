@@ -5,8 +5,7 @@
 #include <xgrad/autograd/scalar.hpp>
 #include <xgrad/train/build.hpp>
 #include <xgrad/train/checkpoint.hpp>
-#include <xgrad/train/formats/npz.hpp>
-#include <xgrad/train/formats/safetensors.hpp>
+#include <xgrad/train/foreign_weights.hpp>
 #include <xgrad/train/formats/sha256.hpp>
 #include <xgrad/train/publish.hpp>
 #include <xgrad/train/state_dict.hpp>
@@ -15,10 +14,12 @@ namespace xgrad {
 
 namespace {
 
-Checkpoint read_weights(const std::string& bytes, const std::string& path) {
+Checkpoint read_weights(const std::string& bytes, const std::string& path, std::size_t expected) {
   if (bytes.starts_with("\x89HDF")) return weights_of(from_hdf5(bytes, path));
-  if (bytes.starts_with("PK")) return from_npz(bytes, path);
-  return from_safetensors(bytes, path);
+  Checkpoint weights;
+  weights.parameters =
+      read_foreign(path, bytes.starts_with("PK") ? "npz" : "safetensors", expected);
+  return weights;
 }
 
 IdNames names_of(const TaskShape& shape) {
@@ -38,7 +39,7 @@ template <class T>
 Initialization initialize(const ModelConfig& config, const TaskShape& shape,
                           const Parameters<T>& parameters) {
   const std::string path = config.init_from, bytes = read_file(path);
-  const Checkpoint file = read_weights(bytes, path);
+  const Checkpoint file = read_weights(bytes, path, parameters.count());
   const std::vector<NamedTensor>& weights = file.parameters;
   Initialization found{path, to_hex(sha256(bytes)), weights.size(), parameters.count()};
   if (config.init_strict) {
