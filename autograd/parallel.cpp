@@ -79,6 +79,14 @@ void set_threads(int count) {
 
 namespace detail {
 
+void forget_threads() {
+  Pool& p = pool();
+  p.count = 1;
+  // To take down what belonged to the other threads would mean to wait for them.
+  new std::shared_ptr<tbb::task_arena>(std::move(p.arena));
+  static_cast<void>(p.more.release());
+}
+
 void parallel_blocks(std::size_t n, std::size_t grain, LoopBody body, const void* context) {
   Order order;
   const auto run_block = [&](std::size_t block) {

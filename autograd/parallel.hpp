@@ -14,6 +14,9 @@ int threads();
 void set_threads(int count);
 
 namespace detail {
+/// In a process that fork() made: its loops run on the one thread that it has.
+void forget_threads();
+
 using LoopBody = void (*)(const void* context, std::size_t begin, std::size_t end);
 void parallel_blocks(std::size_t n, std::size_t grain, LoopBody body, const void* context);
 }  // namespace detail

@@ -15,13 +15,16 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <new>
 #include <stdexcept>
 #include <utility>
 #include <vector>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/autograd/parallel.hpp>
 
 namespace xgrad {
 
@@ -118,6 +121,10 @@ void answer(int pipe, char kind, std::string_view text) {
 [[noreturn]] void be_child(int pipe, const std::function<std::string()>& work,
                            const IsolatedLimits& limits) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  detail::forget_threads();
+  ::setenv("TZ", "UTC0",
+           1);  // libzip asks for the time of day, for which libc would look at a file
+  ::tzset();
   for (const int signal : {SIGINT, SIGTERM, SIGUSR1}) ::signal(signal, SIG_IGN);  // our parent's
   for (const int signal : {SIGPIPE, SIGXCPU, SIGSEGV}) ::signal(signal, SIG_DFL);
   const std::size_t present = address_space();
