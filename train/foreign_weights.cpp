@@ -8,7 +8,6 @@
 #include <xgrad/train/formats/finite.hpp>
 #include <xgrad/train/formats/npz.hpp>
 #include <xgrad/train/formats/safetensors.hpp>
-#include <xgrad/train/publish.hpp>
 
 namespace xgrad {
 
@@ -54,12 +53,11 @@ std::vector<std::string> foreign_formats() {
   return names;
 }
 
-std::vector<NamedTensor> read_foreign(const std::string& path, const std::string& format,
-                                      std::size_t expected) {
+std::vector<NamedTensor> read_foreign(const std::string& bytes, const std::string& path,
+                                      const std::string& format, std::size_t expected) {
   const auto known = std::find_if(std::begin(kFormats), std::end(kFormats),
                                   [&](const Format& f) { return format == f.name; });
   check<ConfigError>(known != std::end(kFormats), "there is no format ", format, " to import");
-  const std::string bytes = read_file(path);
   const auto read = [&] {
     Checkpoint weights;
     weights.parameters = known->read(bytes, path).parameters;

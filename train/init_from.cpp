@@ -18,7 +18,7 @@ Checkpoint read_weights(const std::string& bytes, const std::string& path, std::
   if (bytes.starts_with("\x89HDF")) return weights_of(from_hdf5(bytes, path));
   Checkpoint weights;
   weights.parameters =
-      read_foreign(path, bytes.starts_with("PK") ? "npz" : "safetensors", expected);
+      read_foreign(bytes, path, bytes.starts_with("PK") ? "npz" : "safetensors", expected);
   return weights;
 }
 

@@ -135,13 +135,7 @@ void RunDirectory::furnish() const {
 }
 
 void RunDirectory::replace_config(const std::string& text) const {
-  const std::string name = "config.toml.new";
-  std::error_code error;
-  fs::remove(path_ + "/" + name, error);  // of a resume that was killed here
-  publish(path_, name, text);
-  fs::rename(path_ + "/" + name, config_path(), error);
-  check<IoError>(!error, config_path(), ": cannot be replaced: ", error.message());
-  sync(path_);
+  publish_over(path_, "config.toml", text);
 }
 
 detail::Descriptor RunDirectory::open_log(const std::string& file) const {
@@ -169,8 +163,9 @@ void RunDirectory::cut_back(const std::string& file, std::uint64_t step, bool va
     const std::size_t end = text.find('\n', kept);
     if (end == std::string::npos) break;
     const std::string row = text.substr(kept, end - kept);
-    if (row_step(row) > step) break;
-    if (!validated && row_step(row) == step && row_split(row) == "validation") break;
+    const std::uint64_t taken = row_step(row);
+    if (taken > step) break;
+    if (!validated && taken == step && row_split(row) == "validation") break;
     kept = end + 1;
   }
   if (kept != text.size() && ::truncate(path.c_str(), off_t(kept)) != 0)

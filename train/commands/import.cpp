@@ -17,8 +17,9 @@ Checkpoint import_into(const Config& config, const ImportArguments& arguments) {
   const std::unique_ptr<Task> task = make_task(config);
   Parameters<T> parameters(config.train.seed);
   const auto model = make_model<T>(config.model, task->shape(), parameters);
-  restore_weights(read_foreign(arguments.file, arguments.from, parameters.count()), arguments.file,
-                  parameters);
+  const auto weights =
+      read_foreign(read_file(arguments.file), arguments.file, arguments.from, parameters.count());
+  restore_weights(weights, arguments.file, parameters);
   Checkpoint checkpoint;
   checkpoint.parameters = capture(parameters);
   checkpoint.config = to_toml(config, /*with_execution_keys=*/false);
