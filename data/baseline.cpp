@@ -5,6 +5,7 @@
 #include <map>
 
 #include <xgrad/data/batch.hpp>
+#include <xgrad/data/rules.hpp>
 #include <xgrad/data/window_counts.hpp>
 
 namespace xgrad {
@@ -29,19 +30,8 @@ std::optional<std::int32_t> most_frequent_class(const Dataset& train, std::size_
   return most_often == counts.end() ? std::nullopt : std::optional(most_often->first);
 }
 
-/// The share of a split's targets that guess(example, place) gives.
-template <class Guess>
 double accuracy(const Dataset& split, const Guess& guess) {
-  double targets = 0, right = 0;
-  for (std::size_t i = 0; i < split.size(); ++i) {
-    const Example example = split.get(0, i);
-    for (std::size_t k = 0; k < example.targets.size(); ++k) {
-      if (example.targets[k] == kIgnore) continue;
-      targets += 1;
-      right += example.targets[k] == guess(example, k);
-    }
-  }
-  return right / targets;
+  return measure_rule("", split, guess).accuracy;
 }
 
 /// Calls f(number of the answer, yes) for every yes-or-no target of the first `most` examples.

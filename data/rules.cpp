@@ -8,18 +8,14 @@
 
 namespace xgrad {
 
-namespace {
-
-/// Shares of targets and of examples for which right(example, place) holds.
-template <class Right>
-Rule measure(const std::string& name, const Dataset& test, const Right& right) {
+Rule measure_rule(const std::string& name, const Dataset& test, const Guess& guess) {
   double targets = 0, correct = 0, exact = 0;
   for (std::size_t i = 0; i < test.size(); ++i) {
     const Example example = test.get(0, i);
     bool all = true;
     for (std::size_t k = 0; k < example.targets.size(); ++k) {
       if (example.targets[k] == kIgnore) continue;
-      const bool hit = right(example, k);
+      const bool hit = guess(example, k) == example.targets[k];
       targets += 1;
       correct += hit;
       all = all && hit;
@@ -28,6 +24,8 @@ Rule measure(const std::string& name, const Dataset& test, const Right& right) {
   }
   return {name, correct / targets, exact / double(test.size())};
 }
+
+namespace {
 
 /// log P(class) and log P(token | class), from counts with `added`.
 struct Bayes {
@@ -61,8 +59,8 @@ struct Bayes {
 Rule window_rule(const std::string& name, const Dataset& train, const Dataset& test,
                  std::size_t radius) {
   const WindowCounts counts(train, train.size(), radius);
-  return measure(name, test, [&](const Example& example, std::size_t at) {
-    return counts.guess(example, at, radius) == example.targets[at];
+  return measure_rule(name, test, [&](const Example& example, std::size_t at) {
+    return counts.guess(example, at, radius);
   });
 }
 
@@ -78,9 +76,8 @@ Rule naive_bayes(const Dataset& train, const Dataset& test, const TaskShape& sha
   for (const double added : {1.0, 0.1, 0.01}) {
     const Bayes bayes(joint, prior, shape.vocabulary, added);
     const Rule rule =
-        measure("naive Bayes of the tokens", test, [&](const Example& example, std::size_t at) {
-          return bayes.guess(example) == example.targets[at];
-        });
+        measure_rule("naive Bayes of the tokens", test,
+                     [&](const Example& example, std::size_t) { return bayes.guess(example); });
     if (best.name.empty() || rule.accuracy > best.accuracy) best = rule;
   }
   return best;
