@@ -5,9 +5,9 @@
 
 #include <xgrad/data/option_text.hpp>
 #include <xgrad/train/summary.hpp>
-#include <xgrad/train/trainer.hpp>
 
 #include "support/gradients.hpp"
+#include "train/small_run.hpp"
 
 namespace xgrad {
 namespace {
@@ -80,19 +80,7 @@ TEST(ConfigPresets, WhatCannotBe) {
 TEST(ConfigPresets, ARunThatGoesOnHasTheSameBits) {
   const Config config = with({"model.preset=vit_book_mhsa", "model.width=12", "model.layers=1",
                               "train.batch=4", "task.length=4"});
-  TrainerHooks quiet;
-  Trainer<float> whole(config);
-  whole.run(quiet);
-  struct Once final : TrainerHooks {
-    bool stop() override { return true; }
-  } once;
-  Trainer<float> first(config);
-  first.run(once);
-  const Checkpoint saved = from_hdf5(to_hdf5(first.capture()), "memory");
-  Trainer<float> second(parse_config(saved.config, "stored", {}, ConfigWriter::xgrad), &saved);
-  EXPECT_EQ(second.step(), 1u);
-  second.run(quiet);
-  EXPECT_EQ(to_hdf5(second.capture()), to_hdf5(whole.capture()));
+  test::expect_the_same_bits_after_a_stop(config);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <support/temporary_directory.hpp>
 #include <train/checkpoints.hpp>
+#include <train/small_run.hpp>
 
 #include <limits>
 
@@ -20,23 +21,7 @@ using test::TemporaryDirectory;
 
 /// A model of another seed than its file was made with.
 Config config_of(const std::string& file, std::uint64_t seed = 2) {
-  Config config = parse_config(R"(
-    [task]
-    name = "reverse"
-    length = 4
-    [model]
-    width = 8
-    heads = 2
-    layers = 1
-    [train]
-    steps = 6
-    batch = 8
-    evaluate_every = 3
-  )",
-                               "small.toml", {});
-  config.model.init_from = file;
-  config.train.seed = seed;
-  return config;
+  return test::small_config(seed, file);
 }
 
 Checkpoint other_weights() {

@@ -14,6 +14,7 @@
 
 #include "support/gradients.hpp"
 #include "support/temporary_directory.hpp"
+#include "train/small_run.hpp"
 
 namespace xgrad {
 namespace {
@@ -22,22 +23,7 @@ using test::TemporaryDirectory;
 using Names = std::vector<std::string>;
 
 Config config_of(std::uint64_t seed, const std::string& file = "") {
-  Config config = parse_config(R"(
-    [task]
-    name = "reverse"
-    length = 4
-    [model]
-    width = 8
-    heads = 2
-    layers = 1
-    [train]
-    steps = 6
-    batch = 8
-    evaluate_every = 3
-  )",
-                               "small.toml", {});
-  config.train.seed = seed;
-  config.model.init_from = file;
+  Config config = test::small_config(seed, file);
   config.model.init_strict = file.empty();
   return config;
 }
@@ -119,20 +105,8 @@ TEST(PartialWeights, ARunThatGoesOnHasTheSameBitsWithoutTheFile) {
   other.parameters.pop_back();
   const std::string file = directory.write("w", to_safetensors(other));
   const Config config = config_of(2, file);
-  TrainerHooks quiet;
-  Trainer<float> whole(config);
-  whole.run(quiet);
-  struct Once final : TrainerHooks {
-    bool stop() override { return true; }
-  } once;
-  Trainer<float> first(config);
-  first.run(once);
   EXPECT_TRUE(check_model(config).ok());
-  std::filesystem::remove(file);
-  const Checkpoint saved = from_hdf5(to_hdf5(first.capture()), "memory");
-  Trainer<float> second(parse_config(saved.config, "stored", {}, ConfigWriter::xgrad), &saved);
-  second.run(quiet);
-  EXPECT_EQ(to_hdf5(second.capture()), to_hdf5(whole.capture()));
+  test::expect_the_same_bits_after_a_stop(config, [&] { std::filesystem::remove(file); });
 }
 
 // Rows of a user's own text; those with an x have the label 1.

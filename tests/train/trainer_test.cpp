@@ -5,26 +5,12 @@
 #include <xgrad/train/state_dict.hpp>
 
 #include "support/gradients.hpp"
+#include "train/small_run.hpp"
 
 namespace xgrad {
 namespace {
 
-Config small_config(const std::vector<std::string>& overrides = {}) {
-  return parse_config(R"(
-    [task]
-    name = "reverse"
-    length = 4
-    [model]
-    width = 8
-    heads = 2
-    layers = 1
-    [train]
-    steps = 12
-    batch = 8
-    evaluate_every = 4
-  )",
-                      "small.toml", overrides);
-}
+using test::small_config;
 
 // Remembers what a run did, and stops it after some steps.
 struct Diary final : TrainerHooks {
