@@ -30,11 +30,48 @@ std::uint64_t join(std::uint32_t high, std::uint32_t low) {
   return (std::uint64_t(high) << 32) | low;
 }
 
-}  // namespace
+// The last word of a counter says what is drawn, so that no two kinds share numbers; nor does the
+// key of a child equal a number drawn from its parent.
+constexpr std::uint32_t kUniform = 0, kBelow = 1, kNormal = 2, kForkTag = 0xF0F0F0F0u;
 
-// Counters of derived keys carry a tag in the last word that no draw uses, so that a child's key
-// never equals a number drawn from its parent.
-constexpr std::uint32_t kForkTag = 0xF0F0F0F0u;
+// 53 bits, [0, 1).
+double to_uniform(std::uint64_t bits) {
+  return double(bits >> 11) * 0x1p-53;
+}
+
+double to_normal(std::uint64_t first, std::uint64_t second) {
+  const double u = (double(first >> 11) + 1) * 0x1p-53;  // (0, 1]
+  return std::sqrt(-2 * std::log(u)) * std::cos(2 * std::numbers::pi * to_uniform(second));
+}
+
+// Calls take(index, first 64 bits, second 64 bits) for the indices below n, in order.
+template <class Take>
+void for_each_draw(std::uint64_t key, std::uint32_t kind, std::size_t n, const Take& take) {
+  using detail::kPhiloxLanes;
+  using detail::PhiloxLanes;
+  constexpr int kVectors = 4;
+  constexpr std::size_t kAtOnce = kVectors * kPhiloxLanes;
+  for (std::size_t from = 0; from < n; from += kAtOnce) {
+    PhiloxLanes c[4][kVectors];
+    for (int v = 0; v < kVectors; ++v) {
+      for (int lane = 0; lane < kPhiloxLanes; ++lane) {
+        c[0][v][lane] = from + std::size_t(v * kPhiloxLanes + lane);
+      }
+      c[1][v] = c[0][v] >> 32;
+      c[2][v] = PhiloxLanes{};
+      c[3][v] = PhiloxLanes{} + std::uint64_t(kind);
+    }
+    detail::philox(key, c);
+    for (std::size_t i = 0; i < std::min(kAtOnce, n - from); ++i) {
+      const auto word = [&](int w) {
+        return std::uint32_t(c[w][i / kPhiloxLanes][i % kPhiloxLanes]);
+      };
+      take(from + i, join(word(1), word(0)), join(word(3), word(2)));
+    }
+  }
+}
+
+}  // namespace
 
 Rng Rng::operator/(std::uint64_t stream) const {
   const auto w = philox(key_, std::uint32_t(stream), std::uint32_t(stream >> 32), 0, kForkTag);
@@ -62,25 +99,39 @@ std::array<std::uint32_t, 4> Rng::words(std::uint32_t c0, std::uint32_t c1, std:
 }
 
 double Rng::uniform(std::uint64_t index) const {
-  const auto w = philox(key_, std::uint32_t(index), std::uint32_t(index >> 32), 0, 0);
-  return double(join(w[1], w[0]) >> 11) * 0x1p-53;
+  const auto w = philox(key_, std::uint32_t(index), std::uint32_t(index >> 32), 0, kUniform);
+  return to_uniform(join(w[1], w[0]));
+}
+
+std::vector<double> Rng::uniforms(std::size_t n) const {
+  std::vector<double> values(n);
+  for_each_draw(key_, kUniform, n, [&](std::size_t i, std::uint64_t low, std::uint64_t) {
+    values[i] = to_uniform(low);
+  });
+  return values;
 }
 
 std::uint64_t Rng::below(std::uint64_t bound, std::uint64_t index) const {
   check_shape(bound > 0, "Rng::below: the bound is 0");
   const std::uint64_t limit = bound * (~std::uint64_t(0) / bound);
   for (std::uint32_t round = 0;; ++round) {  // reject the last, incomplete interval
-    const auto w = philox(key_, std::uint32_t(index), std::uint32_t(index >> 32), round, 1);
+    const auto w = philox(key_, std::uint32_t(index), std::uint32_t(index >> 32), round, kBelow);
     const std::uint64_t value = join(w[1], w[0]);
     if (value < limit) return value % bound;
   }
 }
 
 double Rng::normal(std::uint64_t index) const {
-  const auto w = philox(key_, std::uint32_t(index), std::uint32_t(index >> 32), 0, 2);
-  const double u = (double(join(w[1], w[0]) >> 11) + 1) * 0x1p-53;  // (0, 1]
-  const double v = double(join(w[3], w[2]) >> 11) * 0x1p-53;
-  return std::sqrt(-2 * std::log(u)) * std::cos(2 * std::numbers::pi * v);
+  const auto w = philox(key_, std::uint32_t(index), std::uint32_t(index >> 32), 0, kNormal);
+  return to_normal(join(w[1], w[0]), join(w[3], w[2]));
+}
+
+std::vector<double> Rng::normals(std::size_t n) const {
+  std::vector<double> values(n);
+  for_each_draw(key_, kNormal, n, [&](std::size_t i, std::uint64_t low, std::uint64_t high) {
+    values[i] = to_normal(low, high);
+  });
+  return values;
 }
 
 std::vector<std::size_t> Rng::permutation(std::size_t n) const {

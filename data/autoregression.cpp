@@ -20,10 +20,11 @@ std::vector<Ar2> resonators(std::size_t count, double radius) {
 }
 
 std::vector<float> signal(const Ar2& process, const Rng& rng, std::size_t length) {
+  const auto noise = rng.normals(length);
   std::vector<float> x(length);
   float x1 = 0, x2 = 0;
   for (std::size_t t = 0; t < length; ++t) {
-    x[t] = float(process.expected(x1, x2) + process.sigma * rng.normal(t));
+    x[t] = float(process.expected(x1, x2) + process.sigma * noise[t]);
     x2 = x1;
     x1 = x[t];
   }

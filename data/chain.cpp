@@ -17,8 +17,8 @@ void normalise(double* row, std::size_t size) {
 
 std::vector<double> random_rows(const Rng& rng, std::size_t count, std::size_t size,
                                 double spread) {
-  std::vector<double> rows(count * size);
-  for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = std::exp(spread * rng.normal(i));
+  std::vector<double> rows = rng.normals(count * size);
+  for (double& x : rows) x = std::exp(spread * x);
   for (std::size_t i = 0; i < count; ++i) normalise(rows.data() + i * size, size);
   return rows;
 }
@@ -34,13 +34,15 @@ std::int32_t choose(const double* distribution, std::size_t size, double uniform
 }
 
 Tokens walk(const Chain& chain, const Rng& rng, std::size_t length) {
+  const auto uniforms = rng.uniforms(length);
   Tokens states;
+  states.reserve(length);
   for (std::size_t t = 0; t < length; ++t) {
     if (t == 0) {
       states.push_back(std::int32_t(rng.below(chain.states, 0)));
     } else {
       const double* row = chain.transition.data() + std::size_t(states.back()) * chain.states;
-      states.push_back(choose(row, chain.states, rng.uniform(t)));
+      states.push_back(choose(row, chain.states, uniforms[t]));
     }
   }
   return states;

@@ -10,11 +10,13 @@
 namespace xgrad {
 
 Edges random_edges(const Rng& rng, std::size_t nodes, double degree) {
+  const auto uniforms = rng.uniforms(nodes * (nodes - 1) / 2);
   Edges edges;
-  std::uint64_t pair = 0;
+  edges.reserve(nodes * std::size_t(degree));
+  std::size_t pair = 0;
   for (std::size_t a = 0; a < nodes; ++a) {
     for (std::size_t b = a + 1; b < nodes; ++b) {
-      if (rng.uniform(pair++) * double(nodes - 1) < degree) edges.emplace_back(a, b);
+      if (uniforms[pair++] * double(nodes - 1) < degree) edges.emplace_back(a, b);
     }
   }
   return edges;
@@ -64,15 +66,6 @@ Example parse_graph(const std::string& task, const std::string& line, const Task
                             " tokens");
   }
   return graph;
-}
-
-std::vector<Tokens> neighbours(std::size_t nodes, const Edges& edges) {
-  std::vector<Tokens> lists(nodes);
-  for (const auto& [a, b] : edges) {
-    lists[std::size_t(a)].push_back(b);
-    lists[std::size_t(b)].push_back(a);
-  }
-  return lists;
 }
 
 }  // namespace xgrad

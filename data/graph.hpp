@@ -25,7 +25,4 @@ std::optional<Edges::value_type> parse_edge(const std::string& word);
 /// DataError that starts with the task's name and says which is wrong.
 Example parse_graph(const std::string& task, const std::string& line, const TaskShape& shape);
 
-/// The neighbours of each node, without itself.
-std::vector<Tokens> neighbours(std::size_t nodes, const Edges& edges);
-
 }  // namespace xgrad

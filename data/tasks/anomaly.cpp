@@ -15,12 +15,15 @@ struct Sizes {
 
 Example draw(const Rng& rng, const Sizes& sizes) {
   const std::size_t odd = (rng / "odd").below(sizes.vectors, 0);
-  const Rng centre = rng / "centre", other = rng / "other", noise = rng / "noise";
+  const std::size_t features = sizes.features, count = sizes.vectors * features;
+  const auto centre = (rng / "centre").normals(features), other = (rng / "other").normals(features);
+  const auto noise = (rng / "noise").normals(count);
   Example example;
+  example.features.reserve(count);
   for (std::size_t i = 0; i < sizes.vectors; ++i) {
-    for (std::size_t k = 0; k < sizes.features; ++k) {
-      const double mean = sizes.spread * (i == odd ? other : centre).normal(k);
-      example.features.push_back(float(mean + noise.normal(i * sizes.features + k)));
+    for (std::size_t k = 0; k < features; ++k) {
+      const double mean = sizes.spread * (i == odd ? other : centre)[k];
+      example.features.push_back(float(mean + noise[i * features + k]));
     }
     example.targets.push_back(i == odd);
   }

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <map>
 
 #include <xgrad/data/tasks/entries.hpp>
 #include <xgrad/data/uniform_tokens.hpp>
@@ -14,12 +13,13 @@ TaskEntry double_histogram_task() {
     for (std::size_t count = 1; count <= task.shape.classes; ++count) {
       task.shape.class_names.push_back(std::to_string(count));
     }
-    task.solve = [](const Tokens& ids) {
-      std::map<std::int32_t, std::int32_t> count, symbols;  // of a symbol; with a count
-      for (std::int32_t id : ids) ++count[id];
-      for (const auto& [id, n] : count) ++symbols[n];
+    task.solve = [vocabulary = task.shape.vocabulary](const Tokens& ids) {
+      std::vector<std::size_t> count(vocabulary);  // of a symbol
+      Tokens symbols(ids.size() + 1);              // with a count
+      for (std::int32_t id : ids) ++count[std::size_t(id)];
+      for (const std::size_t n : count) ++symbols[n];
       Tokens targets;
-      for (std::int32_t id : ids) targets.push_back(symbols[count[id]] - 1);
+      for (std::int32_t id : ids) targets.push_back(symbols[count[std::size_t(id)]] - 1);
       return targets;
     };
     return task;

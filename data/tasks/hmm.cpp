@@ -23,9 +23,10 @@ struct HiddenMarkov {
 Example draw(const HiddenMarkov& model, const Rng& rng, std::size_t length) {
   Example example;
   example.targets = walk(model.chain, rng / "states", length);
+  const auto uniforms = (rng / "symbols").uniforms(length);
   for (std::size_t t = 0; t < length; ++t) {
     const double* row = model.emission.data() + std::size_t(example.targets[t]) * model.symbols;
-    example.ids.push_back(choose(row, model.symbols, (rng / "symbols").uniform(t)));
+    example.ids.push_back(choose(row, model.symbols, uniforms[t]));
   }
   return example;
 }

@@ -20,9 +20,10 @@ Example draw(const Chain& chain, double rate, const Rng& rng, std::size_t length
   Example example;
   example.ids = walk(chain, rng / "states", length);
   example.targets.assign(length, kIgnore);
+  const auto uniforms = own.uniforms(length);
   bool any = false;
   for (std::size_t t = 0; t < length; ++t) {
-    if (own.uniform(t) >= rate) continue;
+    if (uniforms[t] >= rate) continue;
     example.targets[t] = std::exchange(example.ids[t], mask);
     any = true;
   }

@@ -17,11 +17,13 @@ std::vector<OptionSpec> options() {
 // A vector is a standard normal value, then 1 where it is marked, else 0.
 Example draw(const Rng& rng, std::size_t length, double marks, double noise) {
   Example example;
+  example.features.reserve(2 * length);
   const std::size_t first = (rng / "first").below(length, 0);
+  const auto values = (rng / "value").normals(length), marks_of = (rng / "mark").uniforms(length);
   double sum = 0, count = 0;
   for (std::size_t n = 0; n < length; ++n) {
-    const auto value = float((rng / "value").normal(n));
-    const bool marked = n == first || (rng / "mark").uniform(n) < marks;
+    const auto value = float(values[n]);
+    const bool marked = n == first || marks_of[n] < marks;
     example.features.insert(example.features.end(), {value, marked ? 1.0f : 0.0f});
     if (!marked) continue;
     sum += value;

@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include <xgrad/data/graph.hpp>
 #include <xgrad/data/tasks/entries.hpp>
 #include <xgrad/data/uniform_tokens.hpp>
@@ -14,12 +12,13 @@ constexpr double kDegree = 2;         // bonds of an atom
 constexpr std::uint32_t kDraws = 64;  // for the answer that is wanted
 
 bool has_motif(const Tokens& atoms, const Edges& bonds) {
-  const std::vector<Tokens> bound = neighbours(atoms.size(), bonds);
+  std::vector<int> oxygens(atoms.size());  // that an atom is bound to
+  for (const auto& [a, b] : bonds) {
+    oxygens[std::size_t(a)] += atoms[std::size_t(b)] == oxygen;
+    oxygens[std::size_t(b)] += atoms[std::size_t(a)] == oxygen;
+  }
   for (std::size_t i = 0; i < atoms.size(); ++i) {
-    const auto oxygens = std::count_if(bound[i].begin(), bound[i].end(), [&](std::int32_t other) {
-      return atoms[std::size_t(other)] == oxygen;
-    });
-    if (atoms[i] == nitrogen && oxygens >= 2) return true;
+    if (atoms[i] == nitrogen && oxygens[i] >= 2) return true;
   }
   return false;
 }

@@ -10,13 +10,12 @@ namespace {
 
 constexpr double kDegree = 2.5;  // neighbours of a node
 
-Tokens smallest_within(Tokens values, const std::vector<Tokens>& near, std::int64_t hops) {
+Tokens smallest_within(Tokens values, const Edges& edges, std::int64_t hops) {
   for (; hops > 0; --hops) {
     const Tokens before = values;
-    for (std::size_t node = 0; node < values.size(); ++node) {
-      for (std::int32_t other : near[node]) {
-        values[node] = std::min(values[node], before[std::size_t(other)]);
-      }
+    for (const auto& [a, b] : edges) {
+      values[std::size_t(a)] = std::min(values[std::size_t(a)], before[std::size_t(b)]);
+      values[std::size_t(b)] = std::min(values[std::size_t(b)], before[std::size_t(a)]);
     }
   }
   return values;
@@ -35,7 +34,7 @@ Synthetic describe(const Options& options) {
     Example example;
     example.ids = random_tokens(rng, nodes, symbols);
     example.edges = random_edges(rng / "edges", nodes, kDegree);
-    example.targets = smallest_within(example.ids, neighbours(nodes, example.edges), hops);
+    example.targets = smallest_within(example.ids, example.edges, hops);
     return example;
   };
   return task;

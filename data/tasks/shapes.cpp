@@ -21,15 +21,17 @@ constexpr std::array<const char*, kClasses> kShapes = {
 
 // Dark pixels are uniform in [0, 0.4), bright ones in [0.6, 1).
 Example draw(const Rng& rng, std::size_t size) {
-  const Rng place = rng / "place", pixels = rng / "pixels";
+  const Rng place = rng / "place";
+  const auto pixels = (rng / "pixels").uniforms(size * size);
   const std::size_t shape = place.below(kClasses, 0);
   const std::size_t top = place.below(size - kSide + 1, 1), left = place.below(size - kSide + 1, 2);
   Example example;
-  for (std::size_t i = 0; i < size * size; ++i) {
-    const std::size_t row = i / size - top, column = i % size - left;  // huge where negative
-    const bool inside = row < kSide && column < kSide;
-    const bool bright = inside && kShapes[shape][row * kSide + column] == '#';
-    example.features.push_back(float(0.4 * pixels.uniform(i) + (bright ? 0.6 : 0)));
+  example.features.reserve(size * size);
+  for (const double pixel : pixels) example.features.push_back(float(0.4 * pixel));
+  for (std::size_t i = 0; i < kSide * kSide; ++i) {
+    if (kShapes[shape][i] != '#') continue;
+    const std::size_t at = (top + i / kSide) * size + left + i % kSide;
+    example.features[at] = float(0.4 * pixels[at] + 0.6);
   }
   example.targets = {std::int32_t(shape)};
   return example;

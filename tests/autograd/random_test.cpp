@@ -108,6 +108,19 @@ TEST(Rng, CountsBeyondThirtyTwoBits) {
   EXPECT_NE(rng.below(far * far - 1, 5), rng.below(far * far - 1, far + 5));
 }
 
+TEST(Rng, DrawsSeveralAtATimeAsOneByOne) {
+  const Rng rng = Rng(4) / "several";
+  for (const std::size_t n : {0, 1, 7, 8, 31, 32, 33, 64, 100}) {
+    const auto uniforms = rng.uniforms(n), normals = rng.normals(n);
+    ASSERT_EQ(uniforms.size(), n);
+    ASSERT_EQ(normals.size(), n);
+    for (std::size_t i = 0; i < n; ++i) {
+      EXPECT_EQ(uniforms[i], rng.uniform(i)) << n << ' ' << i;
+      EXPECT_EQ(normals[i], rng.normal(i)) << n << ' ' << i;
+    }
+  }
+}
+
 TEST(Rng, DrawsNormalNumbers) {
   const Rng rng = Rng(2) / "normal";
   const std::size_t n = 400000;
