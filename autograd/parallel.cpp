@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <utility>
 
 #ifdef XGRAD_TELLS_TSAN
 #include <sanitizer/tsan_interface.h>
@@ -49,7 +50,10 @@ struct Order {
 };
 #endif
 
+thread_local bool is_serial = false;
+
 std::shared_ptr<tbb::task_arena> current_arena() {
+  if (is_serial) return nullptr;
   Pool& p = pool();
   const std::lock_guard lock(p.mutex);
   if (p.count == 1) return nullptr;
@@ -75,6 +79,11 @@ void set_threads(int count) {
   if (std::size_t(p.count) > tbb::global_control::active_value(limit)) {
     p.more = std::make_unique<tbb::global_control>(limit, std::size_t(p.count));
   }
+}
+
+SerialScope::SerialScope() : before_(std::exchange(is_serial, true)) {}
+SerialScope::~SerialScope() {
+  is_serial = before_;
 }
 
 namespace detail {

@@ -13,6 +13,18 @@ int threads();
 /// Sets it. Results are the same bits for any number.
 void set_threads(int count);
 
+/// While it lives, the loops of its thread run on that thread alone: for work that goes on beside
+/// the loops of another.
+class SerialScope {
+ public:
+  SerialScope();
+  ~SerialScope();
+  SerialScope(const SerialScope&) = delete;
+
+ private:
+  bool before_;
+};
+
 namespace detail {
 /// In a process that fork() made: its loops run on the one thread that it has.
 void forget_threads();

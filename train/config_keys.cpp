@@ -307,7 +307,7 @@ Keys train_keys() {
                     "Seconds after which the run saves and stops, as by a signal; 0: no limit.",
                     at_least(0))),
       execution(key("threads", &T::threads,
-                    "Threads; 0: one for each core. The result does not depend on it.",
+                    "Threads that compute; 0: one for each core. The result does not depend on it.",
                     between(0, 1024))),
       execution(key("recompute", &T::recompute,
                     "Keep of each block of an encoder its input alone and run it again in "

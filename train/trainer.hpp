@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include <xgrad/data/loader.hpp>
+#include <xgrad/data/prefetch_loader.hpp>
 #include <xgrad/optim/ema.hpp>
 #include <xgrad/optim/optimizer.hpp>
 #include <xgrad/optim/plateau.hpp>
@@ -163,7 +163,7 @@ class Trainer {
   std::unique_ptr<SequenceModel<T>> model_;
   std::unique_ptr<Optimizer<T>> optimizer_;
   std::unique_ptr<Ema<T>> ema_;  // null: none is kept
-  Loader loader_;
+  PrefetchLoader loader_;
   std::vector<Batch> held_;
   std::vector<Batch> batches_;  // of the step at hand
   LoaderState before_;          // of that step

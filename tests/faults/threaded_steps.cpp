@@ -7,7 +7,7 @@
 
 #include <xgrad/autograd/ops.hpp>
 #include <xgrad/autograd/parallel.hpp>
-#include <xgrad/data/loader.hpp>
+#include <xgrad/data/prefetch_loader.hpp>
 #include <xgrad/data/task.hpp>
 #include <xgrad/layers/encoder_model.hpp>
 #include <xgrad/optim/clip.hpp>
@@ -41,7 +41,7 @@ double steps(const EncoderOptions& encoder, const std::string& optimizer_name) {
   const auto task = find_task("reverse").make({{"length", 16}, {"min_length", 3}}, /*seed=*/1);
   const auto train = task->dataset(Split::train);
   const TaskShape shape = task->shape();
-  Loader loader(*train, shape, {.batch = 128, .shuffle = true});
+  PrefetchLoader loader(Loader(*train, shape, {.batch = 128, .shuffle = true}));
   Parameters<float> parameters(/*seed=*/1);
   EncoderModelOptions options;
   options.encoder = encoder;
