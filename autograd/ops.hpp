@@ -104,10 +104,6 @@ Variable<T> matmul(const Variable<T>& a, const Variable<T>& b, bool transpose_a 
 /// x (..., in), weight (out, in), bias (out) or absent -> x W^T + b, (..., out)
 template <class T>
 Variable<T> linear(const Variable<T>& x, const Variable<T>& weight, const Variable<T>& bias = {});
-/// gelu(linear(x, weight, bias)) in one pass over the product
-template <class T>
-Variable<T> linear_gelu(const Variable<T>& x, const Variable<T>& weight,
-                        const Variable<T>& bias = {}, Gelu kind = Gelu::exact);
 
 // Normalisation, along the last axis.
 
@@ -153,6 +149,11 @@ Variable<T> dropout(const Variable<T>& x, const Dropout& options);
 /// residual + dropout(x), in one pass; both of one shape
 template <class T>
 Variable<T> dropout_add(const Variable<T>& x, const Variable<T>& residual, const Dropout& options);
+/// dropout(gelu(linear(x, weight, bias))) in one pass over the product
+template <class T>
+Variable<T> linear_gelu(const Variable<T>& x, const Variable<T>& weight,
+                        const Variable<T>& bias = {}, Gelu kind = Gelu::exact,
+                        const Dropout& dropout = {});
 
 // Lookups.
 

@@ -5,18 +5,19 @@
 namespace xgrad {
 
 template <class T>
-Variable<T> activated(const Variable<T>& x, const Linear<T>& linear, Activation activation) {
+Variable<T> activated(const Variable<T>& x, const Linear<T>& linear, Activation activation,
+                      const Dropout& options) {
   switch (activation) {
     case Activation::gelu:
-      return linear_gelu(x, linear.weight(), linear.bias(), Gelu::exact);
+      return linear_gelu(x, linear.weight(), linear.bias(), Gelu::exact, options);
     case Activation::gelu_tanh:
-      return linear_gelu(x, linear.weight(), linear.bias(), Gelu::tanh);
+      return linear_gelu(x, linear.weight(), linear.bias(), Gelu::tanh, options);
     case Activation::relu:
-      return relu(linear(x));
+      return dropout(relu(linear(x)), options);
     case Activation::silu:
       break;
   }
-  return silu(linear(x));
+  return dropout(silu(linear(x)), options);
 }
 
 template <class T>
@@ -30,11 +31,12 @@ Mlp<T>::Mlp(const Scope<T>& scope, std::size_t width, std::size_t hidden, Activa
 
 template <class T>
 Variable<T> Mlp<T>::operator()(const Variable<T>& x, const Context& context) const {
-  return linear2_(dropout(activated(x, linear1_, activation_), context.dropout(dropout_, site_)));
+  return linear2_(activated(x, linear1_, activation_, context.dropout(dropout_, site_)));
 }
 
-#define XGRAD_INSTANTIATE(T)                                                        \
-  template Variable<T> activated(const Variable<T>&, const Linear<T>&, Activation); \
+#define XGRAD_INSTANTIATE(T)                                                       \
+  template Variable<T> activated(const Variable<T>&, const Linear<T>&, Activation, \
+                                 const Dropout&);                                  \
   template class Mlp<T>;
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 

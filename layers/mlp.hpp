@@ -8,9 +8,10 @@ namespace xgrad {
 /// What stands between the two linear maps.
 enum class Activation { gelu, gelu_tanh, relu, silu };
 
-/// activation(linear(x)), in one pass where there is a fused op.
+/// dropout(activation(linear(x))), in one pass where there is a fused op.
 template <class T>
-Variable<T> activated(const Variable<T>& x, const Linear<T>& linear, Activation activation);
+Variable<T> activated(const Variable<T>& x, const Linear<T>& linear, Activation activation,
+                      const Dropout& dropout);
 
 /// x (..., D) -> (..., D): linear2(dropout(activation(linear1(x)))), hidden width F. S1.7.
 ///

@@ -53,8 +53,7 @@ template <class T>
 Variable<T> WindowMlp<T>::operator()(const ModelInput<T>& input, const Context& context) const {
   Variable<T> x = windows(embedding_(input), options_.window, input.mask);
   for (std::size_t i = 0; i < layers_.size(); ++i) {
-    x = dropout(activated(x, layers_[i], options_.activation),
-                context.dropout(options_.dropout, sites_[i]));
+    x = activated(x, layers_[i], options_.activation, context.dropout(options_.dropout, sites_[i]));
   }
   return head_(pool_(x, input.mask));
 }

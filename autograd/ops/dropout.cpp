@@ -1,48 +1,24 @@
-#include <algorithm>
-
+#include <xgrad/autograd/dropout_pieces.hpp>
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/ops.hpp>
-#include <xgrad/autograd/parallel.hpp>
-#include <xgrad/autograd/rows.hpp>
 #include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {
 
 namespace {
 
-void check_rate(const char* op, double p) {
-  check_shape(p >= 0 && p < 1, op, ": expected 0 <= p < 1, got ", p);
-}
-
-// Calls body(offset, factors, n) for pieces that cover a tensor of this shape; the factors are
-// computed, not stored, so backward sees those of forward.
-template <class T, class Body>
-void for_each_piece(const char* op, const Shape& shape, const Dropout& options, const Body& body) {
-  const detail::Rows rows = detail::rows_of(op, shape);
-  const std::size_t tokens = shape.size() < 2 ? 1 : std::max<std::size_t>(1, rows.count / shape[0]);
-  const std::size_t most =
-      std::max<std::size_t>(1, 4096 / std::max<std::size_t>(1, rows.width));  // rows, in L1
-  parallel_for(rows.count, rows.grain(), [&](std::size_t begin, std::size_t end) {
-    Tensor<T> factors = empty<T>({most * rows.width});
-    for (std::size_t row = begin; row < end;) {
-      const std::size_t sample = row / tokens, token = row % tokens;
-      const std::size_t count = std::min({most, tokens - token, end - row});
-      dropout_factors(options.rng, options.p, options.first_sample + std::uint32_t(sample), 0,
-                      std::uint32_t(token), count, rows.width, factors.data(), rows.width);
-      body(row * rows.width, factors.data(), count * rows.width);
-      row += count;
-    }
-  });
-}
+using detail::check_dropout;
+using detail::for_each_dropout_piece;
 
 template <class T>
 void multiply_by_factors(const char* op, const Dropout& options, const Tensor<T>& x, Tensor<T>& y) {
-  for_each_piece<T>(op, x.shape(), options, [&](std::size_t at, const T* factors, std::size_t n) {
-    const T* in = x.data() + at;
-    T* out = y.data() + at;
+  for_each_dropout_piece<T>(op, x.shape(), options,
+                            [&](std::size_t at, const T* factors, std::size_t n) {
+                              const T* in = x.data() + at;
+                              T* out = y.data() + at;
 #pragma omp simd
-    for (std::size_t i = 0; i < n; ++i) out[i] = in[i] * factors[i];
-  });
+                              for (std::size_t i = 0; i < n; ++i) out[i] = in[i] * factors[i];
+                            });
 }
 
 template <class T>
@@ -72,15 +48,15 @@ struct DropoutAdd final : Op<T> {
 
   Value<T> forward(const Inputs<T>& in) override {
     auto y = make_value<T>(in[0].shape());
-    for_each_piece<T>(name(), in[0].shape(), options,
-                      [&](std::size_t at, const T* factors, std::size_t n) {
-                        const T* x = in[0].data() + at;
-                        const T* residual = in[1].data() + at;
-                        T* out = y->data() + at;
+    for_each_dropout_piece<T>(name(), in[0].shape(), options,
+                              [&](std::size_t at, const T* factors, std::size_t n) {
+                                const T* x = in[0].data() + at;
+                                const T* residual = in[1].data() + at;
+                                T* out = y->data() + at;
 #pragma omp simd
-                        for (std::size_t i = 0; i < n; ++i)
-                          out[i] = residual[i] + x[i] * factors[i];
-                      });
+                                for (std::size_t i = 0; i < n; ++i)
+                                  out[i] = residual[i] + x[i] * factors[i];
+                              });
     return y;
   }
 
@@ -101,14 +77,14 @@ struct DropoutAdd final : Op<T> {
 
 template <class T>
 Variable<T> dropout(const Variable<T>& x, const Dropout& options) {
-  check_rate("dropout", options.p);
+  check_dropout("dropout", options.p);
   if (options.p == 0) return x;
   return apply<T>(std::make_unique<DropoutOp<T>>(options), {x});
 }
 
 template <class T>
 Variable<T> dropout_add(const Variable<T>& x, const Variable<T>& residual, const Dropout& options) {
-  check_rate("dropout_add", options.p);
+  check_dropout("dropout_add", options.p);
   check_shape(x.shape() == residual.shape(), "dropout_add: x has shape ", x.shape(), ", residual ",
               residual.shape());
   if (options.p == 0) return add(residual, x);

@@ -1,5 +1,8 @@
 // linear and linear_gelu: the products of a transformer, and nearly all of its arithmetic.
 
+#include <utility>
+
+#include <xgrad/autograd/dropout_pieces.hpp>
 #include <xgrad/autograd/elementwise.hpp>
 #include <xgrad/autograd/gelu.hpp>
 #include <xgrad/autograd/gemm.hpp>
@@ -129,41 +132,55 @@ struct Linear final : Op<T> {
 
 template <class T, class G>
 struct LinearGelu final : Op<T> {
+  explicit LinearGelu(const Dropout& dropout) : dropout(dropout) {}
   const char* name() const override { return "linear_gelu"; }
 
-  // One pass over Z = X W^T adds the bias, writes gelu(Z) and leaves gelu'(Z), which shares most of
-  // its work, in Z's place. Without a backward to come, gelu(Z) itself takes Z's place.
+  // One pass over Z = X W^T adds the bias, writes f gelu(Z) and leaves f gelu'(Z), which shares
+  // most of its work, in Z's place; f are dropout's factors. Without a backward to come, f gelu(Z)
+  // itself takes Z's place.
   Value<T> forward(const Inputs<T>& x) override {
     sizes = checked_sizes(name(), x);
-    auto z = product(x, sizes);
+    const auto z = product(x, sizes);
+    const auto y = grad_enabled() ? make_value<T>(z->shape()) : z;
     const Tensor<T> bias = x.has(2) ? x[2] : zeros<T>({sizes.out});
-    const T* b = bias.data();
-    if (!grad_enabled()) {
+    if (dropout.p == 0) {
       for_rows(sizes, [&](std::size_t row) {
-        T* v = z->data() + row * sizes.out;
-#pragma omp simd
-        for (std::size_t j = 0; j < sizes.out; ++j) v[j] = G::f(v[j] + b[j]);
+        activate<false>(bias.data(), nullptr, z->data() + row * sizes.out,
+                        y->data() + row * sizes.out);
       });
-      return z;
+    } else {
+      detail::for_each_dropout_piece<T>(
+          name(), z->shape(), dropout, [&](std::size_t at, const T* factors, std::size_t n) {
+            for (const T* end = factors + n; factors != end; factors += sizes.out, at += sizes.out)
+              activate<true>(bias.data(), factors, z->data() + at, y->data() + at);
+          });
     }
-    auto y = make_value<T>(z->shape());
-    for_rows(sizes, [&](std::size_t row) {
-      T* v = z->data() + row * sizes.out;
-      T* out = y->data() + row * sizes.out;
-#pragma omp simd
-      for (std::size_t j = 0; j < sizes.out; ++j) {
-        const T zj = v[j] + b[j];
-        out[j] = G::f(zj);
-        v[j] = G::df(zj);
-      }
-    });
+    if (y == z) return y;
     input = x.save(0);
     weight = x.save(1);
     slope = z;
     return y;
   }
 
-  // Y = gelu(Z): dZ = dY gelu'(Z), and from there as linear.
+  // Of one row. Where y is z there is no backward to come.
+  template <bool kDrops>
+  void activate(const T* bias, const T* factors, T* z, T* y) const {
+    const bool records = y != z;
+    const auto factor = [&](std::size_t j) { return kDrops ? factors[j] : T(1); };
+    if (records) {
+#pragma omp simd
+      for (std::size_t j = 0; j < sizes.out; ++j) {
+        const T v = z[j] + bias[j];
+        y[j] = factor(j) * G::f(v);
+        z[j] = factor(j) * G::df(v);
+      }
+    } else {
+#pragma omp simd
+      for (std::size_t j = 0; j < sizes.out; ++j) z[j] = factor(j) * G::f(z[j] + bias[j]);
+    }
+  }
+
+  // Y = f gelu(Z): dZ = dY f gelu'(Z), and from there as linear.
   void backward(Tensor<T> dy, Grads<T>& dx) const override {
     rows_and_bias_backward(sizes, dy.data(), dx, [&](std::size_t row) {
       const T* s = slope->data() + row * sizes.out;
@@ -174,6 +191,7 @@ struct LinearGelu final : Op<T> {
     product_backward(sizes, dy, *input, *weight, dx);
   }
 
+  Dropout dropout;
   Sizes sizes;
   Saved<T> input, weight, slope;
 };
@@ -187,17 +205,21 @@ Variable<T> linear(const Variable<T>& x, const Variable<T>& weight, const Variab
 
 template <class T>
 Variable<T> linear_gelu(const Variable<T>& x, const Variable<T>& weight, const Variable<T>& bias,
-                        Gelu kind) {
+                        Gelu kind, const Dropout& dropout) {
+  detail::check_dropout("linear_gelu", dropout.p);
+  std::unique_ptr<Op<T>> op;
   if (kind == Gelu::exact) {
-    return apply<T>(std::make_unique<LinearGelu<T, detail::GeluExact<T>>>(), {x, weight, bias});
+    op = std::make_unique<LinearGelu<T, detail::GeluExact<T>>>(dropout);
+  } else {
+    op = std::make_unique<LinearGelu<T, detail::GeluTanh<T>>>(dropout);
   }
-  return apply<T>(std::make_unique<LinearGelu<T, detail::GeluTanh<T>>>(), {x, weight, bias});
+  return apply<T>(std::move(op), {x, weight, bias});
 }
 
 #define XGRAD_INSTANTIATE(T)                                                                   \
   template Variable<T> linear(const Variable<T>&, const Variable<T>&, const Variable<T>&);     \
   template Variable<T> linear_gelu(const Variable<T>&, const Variable<T>&, const Variable<T>&, \
-                                   Gelu);
+                                   Gelu, const Dropout&);
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

@@ -39,9 +39,9 @@ class Train(CommandTest):
             self.assertIn(tensor, c)
 
     def test_the_best_is_kept_whatever_the_interval(self):
-        """It is not among the newest, and at no multiple of train.save_every."""
-        self.xgrad("train", "small.toml", "run.dir=a", "optim.lr=1", "schedule.name=constant", "train.evaluate_every=9",
-                   "train.save_every=7", "train.keep=2")  # fmt: skip
+        """It is not among the newest, and at no multiple of train.save_every; the rate grows until nothing is left of what was learned."""
+        self.xgrad("train", "small.toml", "run.dir=a", "optim.lr=3", "schedule.warmup=60", "train.evaluate_every=9", "train.save_every=7",
+                   "train.keep=2")  # fmt: skip
         losses = {row["step"]: row["loss"] for row in self.rows("a") if row["split"] == "validation"}
         best = min(losses, key=losses.get)
         self.assertLess(best, 56)

@@ -123,6 +123,26 @@ TEST(LinearGelu, IsGeluOfLinear) {
   }
 }
 
+// The forward to the bit; f gelu' is rounded elsewhere than gelu' and then f.
+TEST(LinearGelu, DropsAsDropoutDoes) {
+  const Rng rng(13);
+  const Variable<float> x(random_tensor<float>({5, 31, 40}, rng / "x", -4, 4), true);
+  const Variable<float> w(random_tensor<float>({33, 40}, rng / "w"), true);
+  const Variable<float> b(random_tensor<float>({33}, rng / "b"), true);
+  const auto dy = random_tensor<float>({5, 31, 33}, rng / "dy");
+  const Dropout drop = {.p = 0.3, .rng = rng / "drop", .first_sample = 7};
+  for (const Gelu kind : {Gelu::exact, Gelu::tanh}) {
+    const auto fused = run(linear_gelu(x, w, b, kind, drop), dy, {x, w, b});
+    const auto apart = run(dropout(linear_gelu(x, w, b, kind), drop), dy, {x, w, b});
+    EXPECT_TRUE(same_bits(fused[0], apart[0]));
+    for (std::size_t i = 1; i < fused.size(); ++i) EXPECT_TENSOR_NEAR(fused[i], apart[i], 1e-5);
+    const NoGrad no_grad;
+    EXPECT_TRUE(same_bits(linear_gelu(x, w, b, kind, drop).value(), apart[0]));
+  }
+  EXPECT_TRUE(throws_with<ShapeError>([&] { linear_gelu(x, w, b, Gelu::exact, {.p = 1}); },
+                                      "linear_gelu: expected 0 <= p < 1, got 1"));
+}
+
 // Without a graph another loop runs, over the same function.
 TEST(LinearGelu, TheSameBitsWithAndWithoutAGraph) {
   const Rng rng(14);

@@ -86,12 +86,16 @@ std::vector<OpCase> product_cases() {
   const auto exact = [](const auto& x) { return linear_gelu(x[0], x[1], x[2]); };
   const auto tanh = [](const auto& x) { return linear_gelu(x[0], x[1], x[2], Gelu::tanh); };
   const auto without_bias = [](const auto& x) { return linear_gelu(x[0], x[1]); };
+  const auto dropped = [](const auto& x) {
+    return linear_gelu(x[0], x[1], x[2], Gelu::tanh, {.p = 0.4, .rng = Rng(5)});
+  };
   return {
       matmul_case(),
       affine("linear", "", true, [](const auto& x) { return linear(x[0], x[1], x[2]); }),
       affine("linear", "without_bias", false, [](const auto& x) { return linear(x[0], x[1]); }),
       affine("linear_gelu", "exact", true, exact),
       affine("linear_gelu", "tanh", true, tanh),
+      affine("linear_gelu", "dropped", true, dropped),
       affine("linear_gelu", "without_bias", false, without_bias),
   };
 }
