@@ -190,6 +190,8 @@ class Disk:
         folder.change({old: None, new: folder.names[old]})
         return folder
 
+    do_renameat = do_renameat2
+
     def do_mkdir(self, words, strings, result):
         folder, name = self.place("AT_FDCWD", strings[0].decode())
         folder.change({name: Folder()})
@@ -228,6 +230,18 @@ def tree(folder, rest, chosen, prefix=""):
             yield from tree(node, rest, chosen, prefix + name + "/")
         else:
             yield prefix + name, chosen[id(node)] if id(node) in chosen else node.variants()[rest]
+
+
+def on_disk(path):
+    """The node of what stands there, all of it durable."""
+    if path.is_dir():
+        folder = Folder()
+        folder.durable = folder.names = {inner.name: on_disk(inner) for inner in path.iterdir()}
+        return folder
+    file = File()
+    file.durable = path.read_bytes()
+    file.size = len(file.durable)
+    return file
 
 
 def decode(text):

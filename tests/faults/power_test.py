@@ -6,7 +6,7 @@ import functools
 import re
 import shutil
 
-from crash_states import Disk, File, Folder, decode
+from crash_states import Disk, File, Folder, decode, on_disk
 from runs import FULL, RunTest, count, main, sealed_step, strace, tier, trained_steps
 
 SHORT = ("train.steps=9", "schedule.warmup=5")  # all that a run without fsync needs, as its states double with each change that is not on disk
@@ -14,17 +14,17 @@ OVERRIDES = tier(SHORT, ())
 
 
 class PowerFailure(RunTest):
-    def record(self, overrides, *options):
-        """The calls of a run in its folder, in hexadecimal, and what it left."""
-        run, log = self.new_run(), self.folder / "log"
+    def record(self, overrides, *options, run=None):
+        """The calls of a run in its folder, in hexadecimal, and what it left; of `run`, where given, those with which it goes on."""
+        run, log = run or self.new_run(), self.folder / "log"
         done = self.execute([*strace(log, "-xx", "-s", 1 << 24, "-e", "trace=%file,%desc", *options), *self.words(run, *overrides)])
         self.assertEqual(done.returncode, 0, done.stderr)
         return run, log.read_text().splitlines()
 
-    def moments(self, run, lines, works):
+    def moments(self, run, lines, works, before=None):
         """After each call that matters: the disk, the directory, and the newest step whose save the run took for completed."""
         disk, published, completed = Disk(self.folder, works), 0, 0
-        disk.top.durable = disk.top.names = {"tiny.toml": File()}
+        disk.top.durable = disk.top.names = {"tiny.toml": File(), **({run.name: before} if before else {})}
         for line in lines:
             changed = disk.replay(line)
             if line.startswith("renameat2"):
@@ -36,10 +36,10 @@ class PowerFailure(RunTest):
                 yield disk, changed, completed
         yield disk, changed or disk.top, published
 
-    def states(self, run, lines, works=lambda kind: True):
+    def states(self, run, lines, works=lambda kind: True, before=None):
         """Distinct states, each with the newest step that some moment with this state took for saved."""
         found = {}
-        for disk, changed, completed in self.moments(run, lines, works):
+        for disk, changed, completed in self.moments(run, lines, works, before):
             for state in disk.states(changed):
                 key = frozenset((path, data and data.digest) for path, data in state.items())
                 known = found.get(key, (None, -1))
@@ -77,14 +77,24 @@ class PowerFailure(RunTest):
 
     def test_every_state_loads_and_goes_on(self):
         run, lines = self.record(OVERRIDES)
-        self.whole(*OVERRIDES)
-        states = self.states(run, lines)
+        self.judge(run, self.states(run, lines), OVERRIDES)
+
+    def test_what_makes_up_a_validation(self):
+        """It puts a checkpoint in the place of the one with the mark."""
+        run = self.stopped_inside_validation(9, *SHORT)
+        before = on_disk(run)
+        _, lines = self.record((), run=run)
+        self.assertTrue(any(line.startswith("renameat(") for line in lines))
+        self.judge(run, self.states(run, lines, before=before), SHORT)
+
+    def judge(self, run, states, overrides):
+        self.whole(*overrides)
         for state, completed in states:
             self.assertIsNone(self.fault(run, state, completed), sorted(state))
         resumed = states if FULL else self.random.sample(states, min(len(states), 20))
         for state, completed in resumed:
             self.make(state)
-            self.finish(run, f"{self.seed} {sorted(state)}", *OVERRIDES)
+            self.finish(run, f"{self.seed} {sorted(state)}", *overrides)
         count(len(states), "states of the disk after a power failure, all load old or new")
         count(len(resumed), "of them resumed to the end, with the same bits")
 

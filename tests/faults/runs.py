@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import random
+import shutil
 import struct
 import subprocess
 import tempfile
@@ -158,6 +159,17 @@ class RunTest(unittest.TestCase):
             self.assertEqual(done.returncode, 0, done.stderr)
             self.wholes[overrides] = final(run)
         return self.wholes[overrides]
+
+    def stopped_inside_validation(self, step, *overrides):
+        """A run that was stopped inside the validation of this step, and owes it."""
+        run, log = self.new_run(), self.folder / "log"
+        self.execute([*strace(log, "-e", "trace=write", "-s", 64), *self.words(run, *overrides)])
+        writes = [line for line in log.read_text().splitlines() if line.startswith("write(")]
+        row = next(number for number, line in enumerate(writes, 1) if rf'"{{\"step\":{step},\"split\":\"train\"' in line)
+        shutil.rmtree(run)
+        self.execute([*strace("/dev/null", "-e", "trace=write", "-e", f"inject=write:signal=SIGTERM:when={row}"), *self.words(run, *overrides)])
+        self.assertTrue(owes_validation((run / f"checkpoints/step-{step:010}.h5").read_bytes()))
+        return run
 
     def check(self, run, why, *overrides):
         """Every checkpoint verifies, none is older than the last save that was completed, a step has one content, or two where it
