@@ -20,7 +20,8 @@ template <class T, class Body>
 void for_each_dropout_piece(const char* op, const Shape& shape, const Dropout& options,
                             const Body& body) {
   const Rows rows = rows_of(op, shape);
-  const std::size_t tokens = shape.size() < 2 ? 1 : std::max<std::size_t>(1, rows.count / shape[0]);
+  if (rows.count == 0) return;
+  const std::size_t tokens = shape.size() < 2 ? 1 : rows.count / shape[0];
   const std::size_t most =
       std::max<std::size_t>(1, 4096 / std::max<std::size_t>(1, rows.width));  // rows, in L1
   parallel_for(rows.count, rows.grain(), [&](std::size_t begin, std::size_t end) {

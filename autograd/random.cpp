@@ -44,9 +44,10 @@ double to_normal(std::uint64_t first, std::uint64_t second) {
   return std::sqrt(-2 * std::log(u)) * std::cos(2 * std::numbers::pi * to_uniform(second));
 }
 
-// Calls take(index, first 64 bits, second 64 bits) for the indices below n, in order.
+// Calls take(i, first 64 bits, second 64 bits) for the draws first + i, i below n, in order.
 template <class Take>
-void for_each_draw(std::uint64_t key, std::uint32_t kind, std::size_t n, const Take& take) {
+void for_each_draw(std::uint64_t key, std::uint32_t kind, std::uint64_t first, std::size_t n,
+                   const Take& take) {
   using detail::kPhiloxLanes;
   using detail::PhiloxLanes;
   constexpr int kVectors = 4;
@@ -55,7 +56,7 @@ void for_each_draw(std::uint64_t key, std::uint32_t kind, std::size_t n, const T
     PhiloxLanes c[4][kVectors];
     for (int v = 0; v < kVectors; ++v) {
       for (int lane = 0; lane < kPhiloxLanes; ++lane) {
-        c[0][v][lane] = from + std::size_t(v * kPhiloxLanes + lane);
+        c[0][v][lane] = first + from + std::size_t(v * kPhiloxLanes + lane);
       }
       c[1][v] = c[0][v] >> 32;
       c[2][v] = PhiloxLanes{};
@@ -103,9 +104,9 @@ double Rng::uniform(std::uint64_t index) const {
   return to_uniform(join(w[1], w[0]));
 }
 
-std::vector<double> Rng::uniforms(std::size_t n) const {
+std::vector<double> Rng::uniforms(std::size_t n, std::uint64_t first) const {
   std::vector<double> values(n);
-  for_each_draw(key_, kUniform, n, [&](std::size_t i, std::uint64_t low, std::uint64_t) {
+  for_each_draw(key_, kUniform, first, n, [&](std::size_t i, std::uint64_t low, std::uint64_t) {
     values[i] = to_uniform(low);
   });
   return values;
@@ -128,7 +129,7 @@ double Rng::normal(std::uint64_t index) const {
 
 std::vector<double> Rng::normals(std::size_t n) const {
   std::vector<double> values(n);
-  for_each_draw(key_, kNormal, n, [&](std::size_t i, std::uint64_t low, std::uint64_t high) {
+  for_each_draw(key_, kNormal, 0, n, [&](std::size_t i, std::uint64_t low, std::uint64_t high) {
     values[i] = to_normal(low, high);
   });
   return values;

@@ -34,8 +34,8 @@ class Rng {
   std::uint64_t below(std::uint64_t bound, std::uint64_t index) const;
   /// Standard normal (Box and Muller); the index-th of this stream.
   double normal(std::uint64_t index) const;
-  /// The first n of uniform(0), uniform(1), ..., several at a time.
-  std::vector<double> uniforms(std::size_t n) const;
+  /// The n from uniform(first) on, several at a time.
+  std::vector<double> uniforms(std::size_t n, std::uint64_t first = 0) const;
   /// The first n of normal(0), normal(1), ...
   std::vector<double> normals(std::size_t n) const;
   /// A random order of 0 ... n-1 (Fisher and Yates).

@@ -56,31 +56,33 @@ std::size_t Loader::example_at(std::uint64_t position) const {
 
 void Loader::order_epoch() {
   if (!order_.empty() && ordered_ == state_.epoch) return;
-  order_ = (Rng(options_.seed) / "order" / state_.epoch).permutation(dataset_->size());
+  order_.clear();  // there is none while there is an error
+  auto order = (Rng(options_.seed) / "order" / state_.epoch).permutation(dataset_->size());
+  if (options_.bucket > 1) sort_by_length(order);
+  order_ = std::move(order);
   ordered_ = state_.epoch;
-  if (options_.bucket > 1) sort_by_length();
 }
 
-void Loader::sort_by_length() {
-  std::vector<std::size_t> length(order_.size());  // by example
+void Loader::sort_by_length(std::vector<std::size_t>& order) const {
+  std::vector<std::size_t> length(order.size());  // by example
   parallel_for(length.size(), kGrain, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       length[i] = length_of(dataset_->get(state_.epoch, i), shape_);
     }
   });
   const std::size_t window = options_.bucket * options_.batch;
-  for (std::size_t begin = 0; begin < order_.size(); begin += window) {
-    const std::size_t end = std::min(begin + window, order_.size());
-    std::stable_sort(order_.begin() + std::ptrdiff_t(begin), order_.begin() + std::ptrdiff_t(end),
+  for (std::size_t begin = 0; begin < order.size(); begin += window) {
+    const std::size_t end = std::min(begin + window, order.size());
+    std::stable_sort(order.begin() + std::ptrdiff_t(begin), order.begin() + std::ptrdiff_t(end),
                      [&](std::size_t a, std::size_t b) { return length[a] < length[b]; });
   }
   // Only full batches change places: the smaller one stays the last.
-  const std::vector<std::size_t> sorted = order_;
+  const std::vector<std::size_t> sorted = order;
   const auto batches =
-      (Rng(options_.seed) / "batches" / state_.epoch).permutation(order_.size() / options_.batch);
+      (Rng(options_.seed) / "batches" / state_.epoch).permutation(order.size() / options_.batch);
   for (std::size_t i = 0; i < batches.size(); ++i) {
     std::copy_n(sorted.begin() + std::ptrdiff_t(batches[i] * options_.batch), options_.batch,
-                order_.begin() + std::ptrdiff_t(i * options_.batch));
+                order.begin() + std::ptrdiff_t(i * options_.batch));
   }
 }
 

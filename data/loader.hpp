@@ -47,7 +47,7 @@ class Loader {
  private:
   std::size_t example_at(std::uint64_t position) const;
   void order_epoch();
-  void sort_by_length();
+  void sort_by_length(std::vector<std::size_t>& order) const;
 
   const Dataset* dataset_;
   TaskShape shape_;

@@ -1,5 +1,9 @@
 #include <xgrad/data/prefetch_loader.hpp>
 
+#include <signal.h>
+
+#include <algorithm>
+#include <new>
 #include <system_error>
 #include <utility>
 
@@ -7,8 +11,30 @@
 
 namespace xgrad {
 
-PrefetchLoader::PrefetchLoader(Loader loader, std::size_t ahead)
-    : loader_(std::move(loader)), ahead_(ahead), state_(loader_.state()) {}
+namespace {
+
+// While it lives, a thread that begins gets no signals: they belong to the caller.
+class WithoutSignals {
+ public:
+  WithoutSignals() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~WithoutSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  WithoutSignals(const WithoutSignals&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
+}  // namespace
+
+PrefetchLoader::PrefetchLoader(Loader loader, std::size_t alone, std::size_t ahead)
+    : loader_(std::move(loader)),
+      alone_(alone),
+      ahead_(std::max<std::size_t>(1, ahead)),
+      state_(loader_.state()) {}
 
 PrefetchLoader::~PrefetchLoader() {
   {
@@ -23,13 +49,15 @@ Batch PrefetchLoader::next() {
   Made made = has_thread() ? take() : make();
   if (made.error) std::rethrow_exception(made.error);
   state_ = made.after;
-  return std::move(made.batch);
+  return std::move(*made.batch);
 }
 
 void PrefetchLoader::restore(LoaderState state) {
   std::unique_lock lock(mutex_);
+  hold_ = true;
   changed_.wait(lock, [&] { return !busy_; });
-  loader_.restore(state);
+  hold_ = false;
+  loader_.restore(state);  // where it throws, the thread has nothing to do until the next take()
   made_.clear();
   state_ = state;
   lock.unlock();
@@ -38,18 +66,25 @@ void PrefetchLoader::restore(LoaderState state) {
 
 bool PrefetchLoader::has_thread() {
   if (thread_.joinable()) return true;
-  if (!std::exchange(asked_, true)) return false;  // perhaps for the only one
-  made_.reserve(ahead_);
+  if (alone_ > 0) {
+    --alone_;
+    return false;
+  }
   try {
+    made_.reserve(ahead_);
+    const WithoutSignals quiet;
     thread_ = std::thread([this] { work(); });
     return true;
   } catch (const std::system_error&) {  // none is to be had: the same batches, later
+    return false;
+  } catch (const std::bad_alloc&) {
     return false;
   }
 }
 
 PrefetchLoader::Made PrefetchLoader::take() {
   std::unique_lock lock(mutex_);
+  if (made_.empty()) changed_.notify_all();
   changed_.wait(lock, [&] { return !made_.empty(); });
   Made made = std::move(made_.front());
   made_.erase(made_.begin());
@@ -76,17 +111,19 @@ void PrefetchLoader::work() {
 }
 
 PrefetchLoader::Made PrefetchLoader::make() {
+  Made made;
   try {
-    Batch batch = loader_.next();
-    return {std::move(batch), loader_.state(), nullptr};
+    made.batch.emplace(loader_.next());
   } catch (...) {
-    return {{}, loader_.state(), std::current_exception()};
+    made.error = std::current_exception();
   }
+  made.after = loader_.state();
+  return made;
 }
 
 // Nothing is made behind an error: the caller meets it first.
 bool PrefetchLoader::wanted() const {
-  return made_.size() < ahead_ && (made_.empty() || !made_.back().error);
+  return !hold_ && made_.size() < ahead_ && (made_.empty() || !made_.back().error);
 }
 
 }  // namespace xgrad

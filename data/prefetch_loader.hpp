@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <exception>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -12,12 +13,12 @@
 namespace xgrad {
 
 /// Gives what its Loader gives, batch by batch, and stands where that would stand; a thread of its
-/// own, begun by the second call of next(), keeps up to `ahead` batches ready. One caller at a
-/// time.
+/// own keeps up to `ahead` batches ready. One caller at a time.
 class PrefetchLoader {
  public:
+  /// The first `alone` batches are made without a thread: perhaps nobody asks for more.
   /// Requires: the loader's data set outlives this, and its get() may be called on any thread.
-  explicit PrefetchLoader(Loader loader, std::size_t ahead = 8);
+  explicit PrefetchLoader(Loader loader, std::size_t alone = 1, std::size_t ahead = 8);
   ~PrefetchLoader();
   PrefetchLoader(const PrefetchLoader&) = delete;
 
@@ -31,9 +32,9 @@ class PrefetchLoader {
 
  private:
   struct Made {
-    Batch batch;
+    std::optional<Batch> batch;  // none where there is an error
     LoaderState after;
-    std::exception_ptr error;  // in place of the batch
+    std::exception_ptr error;
   };
 
   bool has_thread();
@@ -43,12 +44,12 @@ class PrefetchLoader {
   bool wanted() const;  // whether the thread has something to do
 
   Loader loader_;  // the thread's while busy_, else of whoever holds the mutex
-  std::size_t ahead_;
+  std::size_t alone_, ahead_;
   LoaderState state_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Made> made_;  // of room enough: the thread may not be short of memory
-  bool asked_ = false, busy_ = false, stop_ = false;
+  bool busy_ = false, hold_ = false, stop_ = false;
   std::thread thread_;
 };
 

@@ -13,13 +13,19 @@ TaskEntry double_histogram_task() {
     for (std::size_t count = 1; count <= task.shape.classes; ++count) {
       task.shape.class_names.push_back(std::to_string(count));
     }
-    task.solve = [vocabulary = task.shape.vocabulary](const Tokens& ids) {
-      std::vector<std::size_t> count(vocabulary);  // of a symbol
-      Tokens symbols(ids.size() + 1);              // with a count
-      for (std::int32_t id : ids) ++count[std::size_t(id)];
-      for (const std::size_t n : count) ++symbols[n];
+    task.solve = [](const Tokens& ids) {
+      Tokens sorted = ids, symbols(ids.size() + 1);  // symbols with a count
+      std::sort(sorted.begin(), sorted.end());
+      for (auto run = sorted.begin(); run != sorted.end();) {
+        const auto end = std::upper_bound(run, sorted.end(), *run);
+        ++symbols[std::size_t(end - run)];
+        run = end;
+      }
       Tokens targets;
-      for (std::int32_t id : ids) targets.push_back(symbols[count[std::size_t(id)]] - 1);
+      for (const std::int32_t id : ids) {
+        const auto [begin, end] = std::equal_range(sorted.begin(), sorted.end(), id);
+        targets.push_back(symbols[std::size_t(end - begin)] - 1);
+      }
       return targets;
     };
     return task;

@@ -110,6 +110,8 @@ TEST(Rng, CountsBeyondThirtyTwoBits) {
 
 TEST(Rng, DrawsSeveralAtATimeAsOneByOne) {
   const Rng rng = Rng(4) / "several";
+  const std::uint64_t far = (std::uint64_t(1) << 32) - 3;
+  for (std::size_t i = 0; i < 40; ++i) EXPECT_EQ(rng.uniforms(40, far)[i], rng.uniform(far + i));
   for (const std::size_t n : {0, 1, 7, 8, 31, 32, 33, 64, 100}) {
     const auto uniforms = rng.uniforms(n), normals = rng.normals(n);
     ASSERT_EQ(uniforms.size(), n);

@@ -63,6 +63,7 @@ class Matrix(RunTest):
             run, log = self.new_run(), self.folder / "log"
             self.execute([*strace(log, "-f", "-e", "trace=clone,clone3"), *self.words(run, *WIDE, f"train.threads={threads}")])
             begun[threads] = len(re.findall(r"clone3?\(", log.read_text()))
+        self.assertEqual(begun[1], 1, "that which makes batches")
         self.assertEqual([begun[threads] > begun[1] for threads in THREADS], [threads > 1 for threads in THREADS], begun)
 
     def under(self, what, seeds, threads, **options):

@@ -139,6 +139,8 @@ TEST(LinearGelu, DropsAsDropoutDoes) {
     const NoGrad no_grad;
     EXPECT_TRUE(same_bits(linear_gelu(x, w, b, kind, drop).value(), apart[0]));
   }
+  const Variable<float> nothing(zeros<float>({0, 3, 40}));
+  EXPECT_EQ(linear_gelu(nothing, w, b, Gelu::exact, drop).shape(), (Shape{0, 3, 33}));
   EXPECT_TRUE(throws_with<ShapeError>([&] { linear_gelu(x, w, b, Gelu::exact, {.p = 1}); },
                                       "linear_gelu: expected 0 <= p < 1, got 1"));
 }
