@@ -2,7 +2,7 @@
 """Training steps and forward passes of xgrad and its peers: same model, weights, batch and cores, in turn, in one run.
 
     ninja -C build/release train_step xgrad_tool
-    bench/compare.py                               everything; a quarter of an hour, the first time longer: torch.compile has a cache
+    bench/compare.py                               everything; 25 minutes, the first time longer: torch.compile has a cache
     bench/compare.py --write docs/performance.md   ... and into the page
     bench/compare.py tiny small --threads 1 --only training
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures everything again and renews docs/performance.md, on a machine that does nothing else: about 20 minutes."""
+"""Measures everything again and renews the tables of docs/performance.md but that of data, on a machine that does nothing else: half an hour."""
 
 import subprocess
 

@@ -8,12 +8,10 @@ import signal
 import subprocess
 import time
 
-from runs import ENVIRONMENT, FULL, RunTest, checkpoints, count, main, strace, temporaries, tier
+from runs import ENVIRONMENT, FULL, OF_MEMORY, RunTest, checkpoints, count, main, strace, temporaries, tier
 
 CHAIN = 12  # kills of one run before it may end
 SHORT = ("train.steps=14",)
-# They leave nothing that outlives the process; a kill at one is a kill at the call before it.
-OF_MEMORY = {"brk", "mmap", "munmap", "mprotect", "madvise", "futex", "sched_yield", "mbind"}
 
 
 def phase(run):

@@ -19,6 +19,9 @@ FULL = os.environ.get("XGRAD_TIER") == "full"
 SAVE_EVERY = 7
 # OpenBLAS would start a thread that only waits; with one thread the N-th system call is the same in every run.
 ENVIRONMENT = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
+# Calls that leave nothing that outlives the process, and whose number differs with the turns of threads; a kill at one is a kill at the
+# call before it.
+OF_MEMORY = {"brk", "mmap", "munmap", "mprotect", "madvise", "futex", "sched_yield", "mbind"}
 
 # Dropout, ragged lengths, accumulation, warm-up, mean of the weights, patience; saves and evaluations in mid-epoch.
 CONFIG = f"""

@@ -10,15 +10,15 @@ import signal
 import subprocess
 import time
 
-from runs import ENVIRONMENT, FULL, RunTest, count, main, owes_validation, strace, tier, trained
+from runs import ENVIRONMENT, FULL, OF_MEMORY, RunTest, count, main, owes_validation, strace, tier, trained
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 SHORT = ("train.steps=14",)
 # An evaluation of a good tenth of a second, or in the full tier of more than the two seconds in which a signal is answered.
 EXAMPLES = tier(10_000, 400_000)
 LONG = (*SHORT, f"task.validation={EXAMPLES}", f"task.test={EXAMPLES}")
-# Calls that end the process, and those whose number differs from run to run: with the threads' turns, and the length of /proc/self/maps.
-VARYING = ("execve", "exit_group", "futex", "sched_yield", "mmap", "munmap", "mprotect", "madvise", "brk", "read")
+# Calls that begin and end the process, and those whose number differs from run to run: by the length of /proc/self/maps, that of reads.
+VARYING = OF_MEMORY | {"execve", "exit_group", "read"}
 
 
 class Stop(RunTest):
