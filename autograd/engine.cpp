@@ -6,6 +6,7 @@
 
 #include <xgrad/autograd/axes.hpp>
 #include <xgrad/autograd/elementwise.hpp>
+#include <xgrad/autograd/large_blocks.hpp>
 #include <xgrad/autograd/observer.hpp>
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/scalar.hpp>
@@ -159,7 +160,7 @@ template <class T>
 typename Grads<T>::Target Grads<T>::target(std::size_t i) {
   Node<T>& input = *node_.inputs[i];
   const bool fresh = !std::exchange(input.has_grad, true);
-  // A leaf keeps its buffer from step to step; an inner node has given its own away.
+  // A leaf may have kept its buffer; an inner node has given its own away.
   if (fresh && (input.op || input.grad.shape() != input.shape)) input.grad = empty<T>(input.shape);
   return {input.grad.data(), fresh};
 }
@@ -227,7 +228,11 @@ Tensor<T>& Variable<T>::mutable_grad() const {
 
 template <class T>
 void Variable<T>::zero_grad() const {
-  if (node_) node_->has_grad = false;
+  if (!node_) return;
+  node_->has_grad = false;
+  // The next forward's activations take a large one's memory, and are gone when it is written
+  // again; to allocate a small one anew takes longer than many an op of a small model.
+  if (node_->grad.size() * sizeof(T) >= detail::LargeBlocks::kSmallest) node_->grad = {};
 }
 
 template <class T>

@@ -13,12 +13,18 @@ namespace {
 
 constexpr std::size_t kPage = 4096;
 constexpr std::size_t kHugePage = 2 << 20;
-constexpr std::size_t kRegion = 32 << 20;
+constexpr std::size_t kRegion = 8 << 20;
 constexpr std::size_t kMost = std::size_t(1) << 47;  // so that sums of sizes do not overflow
 
 /// `bytes` as a multiple of `unit`.
 constexpr std::size_t rounded(std::size_t bytes, std::size_t unit) {
   return (bytes + unit - 1) / unit * unit;
+}
+
+char* map(void* wish, std::size_t bytes) {
+  void* place = mmap(wish, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (place == MAP_FAILED) throw std::bad_alloc();
+  return static_cast<char*>(place);
 }
 
 }  // namespace
@@ -35,8 +41,8 @@ void* LargeBlocks::allocate(std::size_t bytes) {
   const auto [available, place] = *fit;
   by_size_.erase(fit);
   by_place_.erase(place);
-  if (available > size) add_free(place + size, available - size);
-  return place;
+  if (available > size) add_free(place, available - size);
+  return place + (available - size);
 }
 
 void LargeBlocks::deallocate(void* pointer, std::size_t bytes) noexcept {
@@ -65,16 +71,22 @@ void LargeBlocks::add_free(char* place, std::size_t size) {
   by_size_.emplace(size, place);
 }
 
+// Right below the last region where the system allows it: what is free at its lower end, where
+// blocks are cut last, and the new one are one block then.
 void LargeBlocks::grow(std::size_t size) {
   const std::size_t bytes = std::max(rounded(size, kHugePage), kRegion);
-  void* region =
-      mmap(nullptr, bytes + kHugePage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (region == MAP_FAILED) throw std::bad_alloc();
-  const auto address = reinterpret_cast<std::uintptr_t>(region);
-  char* place = static_cast<char*>(region) + (rounded(address, kHugePage) - address);
+  char* const wish = lowest_ == nullptr ? nullptr : lowest_ - bytes;
+  char* place = map(wish, bytes);
+  if (wish == nullptr || place != wish) {
+    munmap(place, bytes);
+    place = map(nullptr, bytes + kHugePage);
+    const auto address = reinterpret_cast<std::uintptr_t>(place);
+    place += rounded(address, kHugePage) - address;
+  }
 #ifdef MADV_HUGEPAGE
   madvise(place, bytes, MADV_HUGEPAGE);  // a wish: nothing depends on it
 #endif
+  lowest_ = place;
   add_free(place, bytes);
 }
 

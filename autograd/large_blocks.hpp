@@ -29,6 +29,7 @@ class LargeBlocks {
   void grow(std::size_t size);
 
   std::mutex mutex_;
+  char* lowest_ = nullptr;  // of the last region
   std::set<Free> by_size_;
   std::map<char*, std::size_t> by_place_;  // the same blocks
 };

@@ -43,7 +43,7 @@ class Variable {
   const Tensor<T>& grad() const;
   /// For clipping. Throws GradientError when none has arrived.
   Tensor<T>& mutable_grad() const;
-  /// Forgets the gradient but keeps its memory.
+  /// Forgets the gradient.
   void zero_grad() const;
 
   /// The same value, cut from the graph.

@@ -25,7 +25,7 @@ FLOAT = 4
 def bytes_of(xgrad, batch, tokens):
     workload = Workload(batch, tokens, WIDTH, HEADS, LAYERS, VOCABULARY, DROPOUT)
     side = Side("xgrad", [xgrad, *workload.options()], 1)
-    side.ask("step", 1)  # gradients and the work space of kernels stay from here on
+    side.ask("step", 1)  # small gradients and the work space of kernels stay from here on
     kept, most = side.ask("activations")
     peak = side.ask("memory")[0]
     side.close()

@@ -15,7 +15,7 @@
 //   products N             N times the matrix products of a training step alone: seconds of each
 //   hash                   SHA-256 of all parameters
 //   activations            a training step: bytes that forward keeps for backward, and the most
-//                          that the step holds beside weights, gradients and optimizer
+//                          that the step holds beside weights, small gradients and optimizer
 //   memory                 peak resident bytes
 //   faults                 minor page faults since the start
 #include <sys/resource.h>
@@ -124,8 +124,8 @@ class Bench {
   }
 
   std::string activations() {
-    const Counters counters;
     parameters_.zero_grad();
+    const Counters counters;
     const Variable<float> loss = forward(training());
     const double kept = double(counters.live_bytes());
     loss.backward();

@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include <xgrad/autograd/counters.hpp>
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/ops.hpp>
 
@@ -87,7 +88,7 @@ TEST(Engine, TakesTheSameVariableForBothOperands) {
   EXPECT_EQ(x.grad().data()[0], 6);
 }
 
-TEST(Engine, KeepsALeafsBufferFromStepToStep) {
+TEST(Engine, KeepsASmallLeafsBufferFromStepToStep) {
   const V x = leaf({4}, {1, 2, 3, 4});
   slice(x, 0, 0, 3).backward(tensor({3}, {5, 6, 7}));
   const double* buffer = x.grad().data();
@@ -95,6 +96,20 @@ TEST(Engine, KeepsALeafsBufferFromStepToStep) {
   slice(x, 0, 1, 2).backward(tensor({1}, {8}));
   EXPECT_EQ(x.grad().data(), buffer);
   EXPECT_TRUE(same_bits(x.grad(), tensor({4}, {0, 8, 0, 0})));
+}
+
+// So that the activations of the next forward can lie where it was.
+TEST(Engine, GivesBackALargeLeafsBuffer) {
+  const std::size_t n = 1 << 20;
+  const V x(zeros<double>({n}), true);
+  const Counters counters;
+  for (int step = 0; step < 2; ++step) {
+    sum(x).backward();
+    EXPECT_GT(counters.live_bytes(), std::int64_t(n));
+    EXPECT_EQ(x.grad().data()[n - 1], 1);
+    x.zero_grad();
+    EXPECT_LT(counters.live_bytes(), 1000);
+  }
 }
 
 // A recursion of this depth would overflow the stack, on the way back and when the graph goes.
