@@ -75,10 +75,9 @@ void LargeBlocks::add_free(char* place, std::size_t size) {
 // blocks are cut last, and the new one are one block then.
 void LargeBlocks::grow(std::size_t size) {
   const std::size_t bytes = std::max(rounded(size, kHugePage), kRegion);
-  char* const wish = lowest_ == nullptr ? nullptr : lowest_ - bytes;
-  char* place = map(wish, bytes);
-  if (wish == nullptr || place != wish) {
-    munmap(place, bytes);
+  char* place = lowest_ == nullptr ? nullptr : map(lowest_ - bytes, bytes);
+  if (place == nullptr || place != lowest_ - bytes) {
+    if (place != nullptr) munmap(place, bytes);
     place = map(nullptr, bytes + kHugePage);
     const auto address = reinterpret_cast<std::uintptr_t>(place);
     place += rounded(address, kHugePage) - address;
