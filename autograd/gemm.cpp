@@ -1,14 +1,19 @@
 #include <xgrad/autograd/gemm.hpp>
 
-// The BLAS layer alone: xtensor-blas/xlinalg.hpp would cost 100,000 lines more.
 #include <algorithm>
 #include <complex>
 #include <memory>
 #include <mutex>
 #include <type_traits>
 
-#include <xflens/cxxblas/cxxblas.cxx>
+// The BLAS layer alone: xtensor-blas/xlinalg.hpp would cost 100,000 lines more. Its configuration
+// first, without which cxxblas takes loops of its own for a BLAS.
 #include <xtensor-blas/xblas_config.hpp>
+
+#include <xflens/cxxblas/cxxblas.cxx>
+#ifndef HAVE_CBLAS
+#error "cxxblas without a BLAS"
+#endif
 
 #include <xgrad/autograd/counters.hpp>
 #include <xgrad/autograd/memory.hpp>

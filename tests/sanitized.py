@@ -18,16 +18,23 @@ import time
 
 TESTS = pathlib.Path(__file__).resolve().parent
 BUILD = TESTS.parent / "build/asan"
-# Those of faults/ that need neither another build nor a library loaded before AddressSanitizer's.
-FAULTS = ("kill", "power", "run_faults", "save_faults", "signal", "together")
+# Those of faults/ that need neither another build nor a library loaded before AddressSanitizer's, with words for them. What follows
+# the calls of a process one by one, or leaves it few open files, has no place here: the sanitizers make calls of their own.
+FAULTS = {
+    "faults.kill": [],
+    "faults.run_faults": ["RunFaults.test_a_run", "RunFaults.test_a_resume", "RunFaults.test_standard_streams"],
+    "faults.save_faults": [BUILD / "tests/faults/save_loop"],
+    "faults.signal": ["Stop.test_at_random_times", "Stop.test_inside_evaluations", "Stop.test_killed_while_it_makes_good"],
+    "faults.together": [],
+}
 # Those that run strace, or a locale, for which glibc keeps what it allocates.
 WITHOUT_LEAKS = ("cli.surroundings",)
-ARGUMENTS = {"hostile.hdf5": [BUILD / "xgrad"], "faults.save_faults": [BUILD / "tests/faults/save_loop"]}
+ARGUMENTS = {"hostile.hdf5": [BUILD / "xgrad"], **FAULTS}
 
 
 def names():
     cli = sorted("cli." + path.name.removesuffix("_test.py") for path in TESTS.glob("cli/*_test.py"))
-    return cli + ["hostile.hdf5"] + ["faults." + name for name in FAULTS]
+    return [*cli, "hostile.hdf5", *FAULTS]
 
 
 def run(name, reports):
