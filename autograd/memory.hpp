@@ -13,8 +13,8 @@ void deallocate(void* pointer, std::size_t bytes) noexcept;
 }  // namespace detail
 
 /// Allocator of every tensor. Being ours, it keeps the type of Tensor the same whatever xtensor
-/// macros an embedding program defines; being TBB's underneath, a warm training step asks the
-/// system for nothing.
+/// macros an embedding program defines; with TBB's for small blocks and regions of its own for
+/// large ones underneath, a warm training step asks the system for nothing.
 template <class T>
 struct Allocator {
   using value_type = T;  ///< of its elements

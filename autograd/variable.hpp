@@ -43,7 +43,8 @@ class Variable {
   const Tensor<T>& grad() const;
   /// For clipping. Throws GradientError when none has arrived.
   Tensor<T>& mutable_grad() const;
-  /// Forgets the gradient.
+  /// Forgets the gradient: references to it end here. Best called before forward, whose activations
+  /// then take the memory of large gradients.
   void zero_grad() const;
 
   /// The same value, cut from the graph.

@@ -64,18 +64,25 @@ def training(results):
     return table(["step", "threads", "xgrad", *peers, "best peer ÷ xgrad [quartiles]", "goal"], rows)
 
 
+def share(result, mib):
+    return result["xgrad"]["mib"] / (mib - workloads.CUDA_MIB)
+
+
 def memory(results):
-    """The part is of PyTorch's eager form that needs less, without CUDA's libraries."""
+    """The parts are of PyTorch's eager form that needs less, which the goal means, and of its compiled one, without CUDA's libraries."""
     peers, rows = names(results), []
     for result in with_fewest_threads(results):
         eager = [peer for peer in result["peers"] if peer["name"] in ("torch explicit", "torch fused")]
         cells = [f"{side['mib']:.0f} ({side['mib_of_model']:.0f})" if side else ""
                  for side in (result["xgrad"], *(of(result, name) for name in peers))]
         if eager:
-            part = result["xgrad"]["mib"] / (min(peer["mib"] for peer in eager) - workloads.CUDA_MIB)
-            cells += [f"{part:.2f}", judged(part, result["memory_goal"], at_most=True)]
+            part = share(result, min(peer["mib"] for peer in eager))
+            compiled = of(result, "torch.compile")
+            cells += [f"{share(result, compiled['mib']):.2f}" if compiled else "", f"{part:.2f}",
+                      judged(part, result["memory_goal"], at_most=True)]
         rows.append([result["workload"], *cells])
-    return table(["peak MiB (without libraries)", "xgrad", *peers, "xgrad ÷ (PyTorch - CUDA)", "goal"], rows)
+    return table(["peak MiB (without libraries)", "xgrad", *peers, "xgrad ÷ (torch.compile - CUDA)", "xgrad ÷ (PyTorch eager - CUDA)", "goal"],
+                 rows)
 
 
 def start(results):

@@ -13,7 +13,9 @@
 #include <utility>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/train/checkpoint.hpp>
 #include <xgrad/train/descriptor.hpp>
+#include <xgrad/train/manifest.hpp>
 #include <xgrad/train/metrics_log.hpp>
 #include <xgrad/train/publish.hpp>
 
@@ -22,6 +24,8 @@ namespace xgrad {
 namespace fs = std::filesystem;
 
 namespace {
+
+constexpr char kConfigDigest[] = "config.sha256";
 
 [[noreturn]] void fail_io(const std::string& doing, const std::string& path, int error = errno) {
   detail::fail<IoError>(doing, " ", path, ": ", std::strerror(error));
@@ -68,6 +72,15 @@ void write_all(int fd, const std::string& bytes, const std::string& path) {
   }
 }
 
+// Cuts off a line that a full disk or a kill left without its end: the next one would continue it.
+void end_last_line(const std::string& path) {
+  if (!fs::is_regular_file(path)) return;
+  const std::string text = read_file(path);
+  const std::size_t kept = text.rfind('\n') + 1;  // 0 where there is none
+  if (kept != text.size() && ::truncate(path.c_str(), off_t(kept)) != 0)
+    fail_io("cannot cut", path);
+}
+
 // Who has the lock. It writes its name right after it got it, so this waits for a moment.
 std::string owner_of(int lock) {
   char name[512];
@@ -90,6 +103,13 @@ RunDirectory::~RunDirectory() {
   if (lock_ >= 0) ::close(lock_);
 }
 
+// Of a run: what a new one would take for its own.
+static bool holds_remains(const RunDirectory& run) {
+  const std::string log = run.path() + "/metrics.jsonl", saves = run.checkpoints();
+  return (fs::exists(saves) && !list_checkpoints(saves).empty()) ||
+         (fs::exists(log) && fs::file_size(log) > 0);
+}
+
 RunDirectory RunDirectory::create(const std::string& chosen, const std::string& stem) {
   if (!chosen.empty()) make_directory(chosen);
   RunDirectory run(chosen.empty() ? claim_next(stem) : chosen);
@@ -97,6 +117,9 @@ RunDirectory RunDirectory::create(const std::string& chosen, const std::string& 
   check<IoError>(!fs::exists(run.config_path()), run.path(),
                  " holds a run already; choose another run.dir, or go on with `xgrad resume ",
                  run.path(), "`");
+  check<IoError>(!holds_remains(run), run.path(),
+                 " holds checkpoints or a log of a run whose config.toml is gone; choose another "
+                 "run.dir");
   run.furnish();
   return run;
 }
@@ -131,11 +154,21 @@ void RunDirectory::furnish() const {
   make_directory(checkpoints());
   sweep_temporaries(checkpoints());
   open_log("metrics.jsonl");
+  end_last_line(path_ + "/log.txt");
+  end_last_line(checkpoints() + "/" + kManifest);
   sync(path_);
 }
 
+// The digest first: with the older config it says nothing.
 void RunDirectory::replace_config(const std::string& text) const {
+  publish_over(path_, kConfigDigest, manifest_line("config.toml", text) + "\n");
   publish_over(path_, "config.toml", text);
+}
+
+bool RunDirectory::config_was_replaced() const {
+  const std::string digest = path_ + "/" + kConfigDigest;
+  return fs::exists(digest) &&
+         read_file(digest) == manifest_line("config.toml", read_file(config_path())) + "\n";
 }
 
 detail::Descriptor RunDirectory::open_log(const std::string& file) const {

@@ -30,8 +30,10 @@ class RunDirectory {
   /// Of the directory of checkpoints in it.
   std::string checkpoints() const { return path_ + "/checkpoints"; }
 
-  /// Puts another config in the place of that in it, at once. Throws IoError.
+  /// Puts another config in the place of that in it, at once, and notes its digest. Throws IoError.
   void replace_config(const std::string& text) const;
+  /// Whether the config in it is the one of the last replace_config(), untouched since.
+  bool config_was_replaced() const;
 
   /// Appends one whole line and hands it to the system. Throws IoError.
   void append(const std::string& file, const std::string& line) const;

@@ -111,7 +111,7 @@ class Recorder final : public TrainerHooks {
   void on_fault(const Checkpoint& failed) override {
     const std::string name = failed_step_name(failed.step), path = run_.path() + "/" + name;
     try {
-      if (!std::filesystem::exists(path)) publish(run_.path(), name, to_hdf5(failed));
+      publish_over(run_.path(), name, to_hdf5(failed));
       fault_ = fmt::format("\n  kept as {}; `xgrad replay` runs it op by op", path);
     } catch (const Error& error) {
       fault_ = fmt::format("\n  and could not be kept: {}", error.what());
@@ -166,8 +166,12 @@ void need_room(const std::string& directory, const Trainer<T>& trainer) {
 void set_aside_damaged(const RunDirectory& run, std::uint64_t step, Console& console) {
   for (const CheckpointFile& file : list_checkpoints(run.checkpoints())) {
     if (file.step <= step) continue;
-    std::filesystem::rename(file.path, file.path + ".damaged");
-    console.line(fmt::format("{} is damaged; kept as {}.damaged", file.path, file.path));
+    std::string kept = file.path + ".damaged";
+    for (int n = 2; std::filesystem::exists(kept); ++n) {
+      kept = fmt::format("{}.damaged-{}", file.path, n);
+    }
+    std::filesystem::rename(file.path, kept);
+    console.line(fmt::format("{} is damaged; kept as {}", file.path, kept));
   }
 }
 
@@ -243,7 +247,11 @@ void train(Trainer<T>& trainer, Recorder& recorder, const RunDirectory& run, Con
   try {
     train(trainer, recorder);
   } catch (const std::exception& error) {
-    run.append("log.txt", failure_line(error.what()));
+    try {
+      run.append("log.txt", failure_line(error.what()));
+    } catch (const IoError& log) {  // which is not what ended the run
+      console.line(log.what());
+    }
     if (const std::string why = leave_report(run); !why.empty()) console.line(why);
     throw;
   }
@@ -255,7 +263,6 @@ Outcome work(const Config& config, Trainer<T>& trainer, const RunDirectory& run,
   Signals signals;
   const bool images = trainer.task().shape().input == InputKind::image;
   Console console(options.quiet, images ? "images" : "tokens");
-  set_aside_damaged(run, trainer.step(), console);
   show_plan(console, config, trainer, run);
   TensorBoard board(config, run.path(), trainer.step());
   Recorder recorder(config, run, trainer.total_steps(), console, signals, options.kill_at, board,
@@ -317,6 +324,10 @@ Outcome go_on(const Config& config, const RunDirectory& run, const Checkpoint* c
   Trainer<T> trainer(config, checkpoint);
   check_claims(config.expect, trainer.task());
   need_room(run.checkpoints(), trainer);
+  if (options.keep_config) run.replace_config(to_toml(config));
+  Console console(options.quiet, "");
+  if (checkpoint == nullptr) console.line("no checkpoint was saved yet: begins again");
+  set_aside_damaged(run, trainer.step(), console);
   run.cut_back("metrics.jsonl", trainer.step(), /*validated=*/!trainer.owes_validation());
   run.cut_back("timing.jsonl", trainer.step());
   return work(config, trainer, run, options);
@@ -362,7 +373,9 @@ Outcome branch_run(const Config& config, const std::string& directory, const Che
   prepare(config);
   Config branch = config;
   branch.run_dir.clear();  // never the directory of the run it branches from
-  const std::string stem = std::filesystem::path(directory).filename().string();
+  const auto whole =
+      std::filesystem::absolute(std::filesystem::path(directory) / "").lexically_normal();
+  const std::string stem = whole.parent_path().filename().string();
   return config.train.precision == "double" ? start<double>(branch, stem, &checkpoint, options)
                                             : start<float>(branch, stem, &checkpoint, options);
 }

@@ -27,6 +27,7 @@ struct Outcome {
 struct SessionOptions {
   bool quiet = false;         ///< whether only results are shown
   std::uint64_t kill_at = 0;  ///< after this step the process dies as by kill -9; 0: it goes on
+  bool keep_config = false;  ///< a run that goes on keeps its config, which was changed, as its own
 };
 
 /// A new run: everything that can be wrong with the config is found before the directory is made.

@@ -142,9 +142,24 @@ void Trainer<T>::run(TrainerHooks& hooks) {
     } else if (step_ < report.step) {
       continue;  // gone back to what is saved and evaluated already
     }
+    const bool save_due = step_ % save_every_ == 0;
     owes_validation_ = finished() || step_ % evaluate_every_ == 0;
-    if (end_step(hooks, step_ % save_every_ == 0)) return;
+    if ((owes_validation_ || save_due) && !is_sound(hooks)) continue;
+    if (end_step(hooks, save_due)) return;
   }
+}
+
+// Weights that an update has left not finite are neither validated nor saved: it is the next step
+// that fails, before it begins.
+template <class T>
+bool Trainer<T>::is_sound(TrainerHooks& hooks) {
+  StepReport next;
+  next.step = step_ + 1;
+  next.fault = fault_of_parameters();
+  if (next.fault.empty()) return true;
+  owes_validation_ = false;
+  if (!get_over(next, hooks)) fail(next, hooks);
+  return false;
 }
 
 template <class T>

@@ -142,6 +142,7 @@ class Trainer {
   std::vector<Batch> next_batches();
   StepReport try_step(std::optional<double> lr = {});
   void run_batches(StepReport& report);
+  bool is_sound(TrainerHooks& hooks);
   // Whether the run stops.
   bool end_step(TrainerHooks& hooks, bool save_due);
   // Whether the loss is the best so far.

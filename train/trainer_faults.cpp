@@ -82,6 +82,8 @@ void Trainer<T>::fail(const StepReport& report, TrainerHooks& hooks) {
 template <class T>
 bool Trainer<T>::get_over(const StepReport& report, TrainerHooks& hooks) {
   const bool back = config_.train.on_spike == "rollback";
+  // No later step heals a weight.
+  if (!back && first_not_finite(parameters_) != nullptr) return false;
   if (config_.train.on_spike == "stop" || ++spikes_in_a_row_ > kMostSpikes) return false;
   if (back) {
     const LoaderState next = loader_.state();

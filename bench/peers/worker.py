@@ -61,8 +61,8 @@ def write(path, names_path, weights, *batch):
 
 
 def difference(ours, theirs):
-    """Relative to the largest entry."""
-    return float(abs(ours - theirs).max() / abs(ours).max())
+    """Relative to the largest entry; where all are 0, absolute."""
+    return float(abs(ours - theirs).max() / (abs(ours).max() or 1))
 
 
 def worst(numpy, path, names, gradients, ours, theirs):
@@ -73,7 +73,9 @@ def worst(numpy, path, names, gradients, ours, theirs):
         size = gradients[name].size
         found.append(difference(gradients[name].ravel(), read[at:at + size]))
         at += size
-    return max(found)
+    if at != read.size:
+        raise ValueError(f"{read.size} numbers of gradients, not {at}")
+    return float(numpy.max(found))  # NaN where one is, unlike max()
 
 
 def serve(peer):

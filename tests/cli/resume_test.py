@@ -1,8 +1,9 @@
 """Interrupted runs end with the same bits as uninterrupted ones."""
 
 import hashlib
+import shutil
 
-from command import CommandTest, signal, unittest
+from command import XGRAD, CommandTest, signal, subprocess, time, unittest
 
 LONG = ("train.steps=400", "train.evaluate_every=90", "train.save_every=11")
 
@@ -45,16 +46,14 @@ class Resume(CommandTest):
     def test_ended_before_the_first_save(self):
         run = self.folder / "young"
         self.xgrad("train", "small.toml", *LONG, "run.dir=young")
-        for path in self.checkpoints("young"):
-            path.unlink()
-        self.xgrad("resume", "young")
+        shutil.rmtree(run / "checkpoints")
+        self.assertIn("begins again", self.xgrad("resume", "young").stderr)
         self.assertEqual(self.final("young"), self.final("whole"))
         self.assertTrue((run / "config.toml").exists())
 
     def test_another_config_before_the_first_save(self):
         self.xgrad("train", "small.toml", *LONG, "run.dir=early")
-        for path in self.checkpoints("early"):
-            path.unlink()
+        shutil.rmtree(self.folder / "early/checkpoints")
         refused = self.xgrad("resume", "early", "optim.lr=0.5", exit_code=2).stderr
         self.assertIn("optim.lr: 0.001 -> 0.5", refused)
         self.xgrad("resume", "early", "optim.lr=0.5", "--allow-change", "optim.lr")
@@ -120,6 +119,83 @@ class Resume(CommandTest):
         self.xgrad("resume", "whole", "train.steps=420", "--allow-change", "train.steps")
         self.assertEqual(self.final("whole")[0], "step-0000000420.h5")
         self.xgrad("resume", "whole")
+
+    def test_an_allowed_change_that_fails_leaves_the_run_as_it_was(self):
+        config = self.folder / "whole/config.toml"
+        before = config.read_bytes()
+        self.xgrad("resume", "whole", "model.width=32", "--allow-change", "model.width", exit_code=4)
+        self.assertEqual(config.read_bytes(), before)
+        self.xgrad("resume", "whole")
+        shutil.rmtree(self.folder / "whole/checkpoints")
+        self.xgrad("resume", "whole", "task.name=majority", "--allow-change", "task.name", exit_code=2)
+        self.assertEqual(config.read_bytes(), before)
+
+    def test_an_allowed_change_outlives_a_kill_before_the_next_save(self):
+        config = self.folder / "whole/config.toml"
+        keys = {"train.steps": 100000, "train.save_every": 100000, "train.evaluate_every": 100000}
+        process = self.start("resume", "whole", *(f"{k}={v}" for k, v in keys.items()), *(f"--allow-change={k}" for k in keys))
+        while "100000" not in config.read_text():
+            self.assertIsNone(process.poll())
+            time.sleep(0.001)
+        process.kill()
+        process.wait()
+        refused = self.xgrad("resume", "whole", "train.steps=420", exit_code=2).stderr
+        self.assertEqual(refused.count("--allow-change"), 1, refused)  # the others were allowed
+        self.assertIn("train.steps: 100000 -> 420", refused)
+        config.write_text(config.read_text().replace("lr = 0.001", "lr = 0.5"))  # by hand, which nobody allowed
+        self.assertIn("optim.lr: 0.001 -> 0.5", self.xgrad("resume", "whole", exit_code=2).stderr)
+
+    def test_lost_checkpoints_do_not_begin_the_run_again(self):
+        metrics = (self.folder / "whole/metrics.jsonl").read_bytes()
+        for path in self.checkpoints("whole"):
+            path.unlink()
+        self.assertIn("manifest.sha256 lists", self.xgrad("resume", "whole", exit_code=4).stderr)
+        self.assertEqual((self.folder / "whole/metrics.jsonl").read_bytes(), metrics)
+
+    def test_a_run_that_lost_its_config_is_not_written_over(self):
+        (self.folder / "whole/config.toml").unlink()
+        before = self.final("whole")
+        self.assertIn("config.toml is gone", self.xgrad("train", "small.toml", "run.dir=whole", exit_code=6).stderr)
+        self.assertEqual(self.final("whole"), before)
+
+    def test_what_is_damaged_twice_is_kept_twice(self):
+        newest = self.checkpoints("whole")[-1]
+        for text, name in (("one", newest.name + ".damaged"), ("two", newest.name + ".damaged-2")):
+            newest.write_text(text)
+            self.assertIn(f"kept as whole/checkpoints/{name}\n", self.xgrad("resume", "whole").stderr)
+            self.assertEqual(newest.with_name(name).read_text(), text)
+
+    def test_a_branch_made_inside_of_a_run(self):
+        older = self.checkpoints("whole")[2]
+        for folder in ("whole", "whole/checkpoints"):
+            subprocess.run([XGRAD, "resume", "-q", older], cwd=self.folder / folder, check=True, capture_output=True)
+            self.assertTrue((self.folder / folder / "runs/whole/config.toml").exists())
+
+    def test_a_line_of_the_manifest_that_was_cut_off(self):
+        manifest = self.folder / "whole/checkpoints/manifest.sha256"
+        before = manifest.read_text()
+        manifest.write_text(before + "abcdef")
+        self.xgrad("resume", "whole", "train.steps=420", "--allow-change", "train.steps")
+        self.assertTrue(manifest.read_text().startswith(before))
+        self.assertNotIn("abcdef", manifest.read_text())
+
+    def test_a_fault_that_comes_otherwise_is_kept_anew(self):
+        diverges = ("optim.name=sgd", "train.clip=0", "schedule.name=constant")
+        self.xgrad("train", "small.toml", "run.dir=run", *diverges, "optim.lr=1e30", "train.save_every=100", "train.evaluate_every=100", exit_code=5)
+        kept, = (self.folder / "run").glob("fault-*.h5")
+        before = kept.read_bytes()
+        said = self.xgrad("resume", "run", "optim.lr=1e29", "--allow-change", "optim.lr", exit_code=5).stderr
+        self.assertIn(f"kept as run/{kept.name}", said)
+        self.assertNotEqual(kept.read_bytes(), before)
+        self.xgrad("verify", kept)
+
+    def test_a_log_that_cannot_be_written_hides_no_fault(self):
+        run = self.folder / "run"
+        run.mkdir()
+        (run / "log.txt").symlink_to("/dev/full")
+        said = self.xgrad("train", "small.toml", "run.dir=run", "optim.name=sgd", "train.clip=0", "optim.lr=1e30", exit_code=5).stderr
+        self.assertIn("first not finite", said)
+        self.assertIn("cannot write to run/log.txt", said)
 
     def test_two_processes_in_one_run(self):
         process = self.start("train", "small.toml", "train.steps=100000", "run.dir=busy")

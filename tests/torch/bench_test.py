@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import math
 import pathlib
 import subprocess
 import sys
@@ -10,10 +11,12 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(sys.argv.pop())
-sys.path.insert(0, str(ROOT / "bench"))
+sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "bench/peers")]
 
 import measure  # noqa: E402
+import numpy  # noqa: E402
 import show  # noqa: E402
+import worker  # noqa: E402
 from side import Side  # noqa: E402
 from workloads import WORKLOADS  # noqa: E402
 
@@ -47,6 +50,15 @@ class Bench(unittest.TestCase):
         found = measure.compare("step", start("xgrad", [BUILD / "bench" / "train_step"], w), {"other": other}, 1e-4)
         self.assertEqual(found["peers"], [])
         self.assertIn("differs from xgrad by", found["failed"][0]["why"])
+
+    def test_a_gradient_that_is_not_a_number_differs(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "gradients")
+            theirs = {"a": numpy.ones(3, "float32"), "b": numpy.zeros(2, "float32")}
+            for ours, expected in (([1, 1, 1, 0, 0], 0), ([1, math.nan, 1, 0, 0], math.nan), ([1, 1, 1, 0, 0.5], 0.5)):
+                numpy.array(ours, "float32").tofile(path)
+                found = worker.worst(numpy, path, ["a", "b"], theirs, 1.0, 1.0)
+                self.assertEqual(str(found), str(float(expected)))
 
     def test_a_page_is_renewed_in_its_place(self):
         with tempfile.TemporaryDirectory() as folder:

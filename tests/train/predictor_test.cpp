@@ -6,6 +6,7 @@
 #include <thread>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/autograd/cpu.hpp>
 #include <xgrad/data/example_text.hpp>
 #include <xgrad/train/build.hpp>
 #include <xgrad/train/predictor.hpp>
@@ -44,6 +45,9 @@ struct Untrained {
   std::vector<Example> examples;
 };
 
+// A BLAS's bits depend on how many rows there are, our own products' do not.
+const double kBatchesDiffer = cpu() == Cpu::baseline ? 1e-5 : 0;
+
 const Tensor<float>& logits_of(const Prediction& prediction) {
   return std::get<Tensor<float>>(prediction.logits);
 }
@@ -73,7 +77,10 @@ TEST(Predictor, IsTheModelItself) {
       const Batch batch = collate({saved.examples[i]}, shape);
       const Tensor<float> logits = (*network)(BatchInput<float>(batch).input(), Context{}).value();
       ASSERT_EQ(logits.size(), logits_of(answers[i]).size()) << task;
-      EXPECT_TRUE(std::equal(logits.begin(), logits.end(), logits_of(answers[i]).begin())) << task;
+      const float* answer = logits_of(answers[i]).data();
+      for (std::size_t k = 0; k < logits.size(); ++k) {
+        EXPECT_NEAR(logits.data()[k], answer[k], kBatchesDiffer) << task;
+      }
     }
   }
 }
@@ -107,7 +114,8 @@ TEST(Predictor, HasTheSameBitsOnEveryThread) {
   for (const std::string& task : kTasks) {
     const Untrained saved(task);
     const Predictor predictor(saved.path);
-    const auto together = predictor(saved.examples);
+    std::vector<Prediction> alone;
+    for (const Example& x : saved.examples) alone.push_back(predictor({x})[0]);
     std::vector<std::thread> threads;
     std::vector<std::vector<Prediction>> answers(6);
     for (std::size_t thread = 0; thread < answers.size(); ++thread) {
@@ -120,9 +128,9 @@ TEST(Predictor, HasTheSameBitsOnEveryThread) {
     }
     for (std::thread& thread : threads) thread.join();
     for (std::size_t thread = 0; thread < answers.size(); ++thread) {
-      for (std::size_t i = 0; i < together.size(); ++i) {
-        const std::size_t turned = (i + 7 * thread) % together.size();
-        EXPECT_TRUE(same_bits(answers[thread][i], together[turned])) << task << ", example " << i;
+      for (std::size_t i = 0; i < alone.size(); ++i) {
+        const std::size_t turned = (i + 7 * thread) % alone.size();
+        EXPECT_TRUE(same_bits(answers[thread][i], alone[turned])) << task << ", example " << i;
       }
     }
   }

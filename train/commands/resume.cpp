@@ -5,6 +5,7 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/train/commands.hpp>
 #include <xgrad/train/commands/outcome.hpp>
+#include <xgrad/train/manifest.hpp>
 #include <xgrad/train/run_source.hpp>
 
 namespace xgrad::commands {
@@ -29,9 +30,13 @@ void check_changes(const Config& before, const std::string& file, const Config& 
                             refused);
 }
 
-// What was allowed once is the run's own from then on.
-void keep_changes(const RunDirectory& run, const Config& before, const Config& config) {
-  if (!differences(before, config).empty()) run.replace_config(to_toml(config));
+// A run without checkpoints begins again, unless it has lost them.
+void check_not_lost(const RunDirectory& run) {
+  const auto listed = read_manifest(run.checkpoints());
+  // The first one is listed before it is there.
+  xgrad::check<CheckpointError>(!listed || listed->size() < 2, run.checkpoints(),
+                                ": there is no checkpoint, but ", kManifest, " lists ",
+                                listed ? listed->size() : 0, "; put one back, or begin a new run");
 }
 
 bool is_newest(const RunSource& source) {
@@ -41,31 +46,32 @@ bool is_newest(const RunSource& source) {
 }  // namespace
 
 int resume(const ResumeArguments& arguments) {
-  const SessionOptions options{arguments.quiet};
+  SessionOptions options{arguments.quiet};
   // A directory is locked before its newest checkpoint is looked for, which then stays the newest.
   std::optional<RunDirectory> run;
   if (fs::is_directory(arguments.run)) run.emplace(RunDirectory::open(arguments.run));
-  if (run && list_checkpoints(run->checkpoints()).empty()) {  // ended before its first save
-    const Config before = load_config(run->config_path(), {}, ConfigWriter::xgrad);
-    const Config config = load_config(run->config_path(), arguments.overrides, ConfigWriter::xgrad);
-    check_changes(before, run->config_path(), config, arguments.allow_change);
-    keep_changes(*run, before, config);
-    return report(continue_run(config, *run, nullptr, options), arguments.json);
+  std::optional<RunSource> source;  // none where a run ended before its first save
+  if (run && list_checkpoints(run->checkpoints()).empty()) {
+    check_not_lost(*run);
+  } else {
+    source = find_run(arguments.run);
+    xgrad::check<IoError>(!source->directory.empty(), source->file,
+                          " does not lie in a run directory, so there is nothing to resume");
+    if (!run && is_newest(*source)) {
+      run.emplace(RunDirectory::open(source->directory));
+      if (!is_newest(*source)) run.reset();  // somebody went on in the meantime
+    }
   }
 
-  const RunSource source = find_run(arguments.run);
-  xgrad::check<IoError>(!source.directory.empty(), source.file,
-                        " does not lie in a run directory, so there is nothing to resume");
-  const Config config =
-      load_config(source.directory + "/config.toml", arguments.overrides, ConfigWriter::xgrad);
-  check_changes(source.config, source.file, config, arguments.allow_change);
-  if (!run && is_newest(source)) {
-    run.emplace(RunDirectory::open(source.directory));
-    if (!is_newest(source)) run.reset();  // somebody went on in the meantime
-  }
-  if (run) keep_changes(*run, source.config, config);
-  return report(run ? continue_run(config, *run, &source.checkpoint, options)
-                    : branch_run(config, source.directory, source.checkpoint, options),
+  const std::string file = (source ? source->directory : run->path()) + "/config.toml";
+  const Config config = load_config(file, arguments.overrides, ConfigWriter::xgrad);
+  // What was allowed once is the run's own from then on, in a checkpoint or not yet in one.
+  const bool own = !source || (run && run->config_was_replaced());
+  const Config before = own ? load_config(file, {}, ConfigWriter::xgrad) : source->config;
+  check_changes(before, own ? file : source->file, config, arguments.allow_change);
+  options.keep_config = !differences(before, config).empty();
+  return report(run ? continue_run(config, *run, source ? &source->checkpoint : nullptr, options)
+                    : branch_run(config, source->directory, source->checkpoint, options),
                 arguments.json);
 }
 
