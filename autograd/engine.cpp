@@ -159,9 +159,10 @@ void Grads<T>::add(std::size_t i, Tensor<T> d) {
 template <class T>
 typename Grads<T>::Target Grads<T>::target(std::size_t i) {
   Node<T>& input = *node_.inputs[i];
-  const bool fresh = !std::exchange(input.has_grad, true);
+  const bool fresh = !input.has_grad;
   // A leaf may have kept its buffer; an inner node has given its own away.
   if (fresh && (input.op || input.grad.shape() != input.shape)) input.grad = empty<T>(input.shape);
+  input.has_grad = true;  // only now: memory may have run out
   return {input.grad.data(), fresh};
 }
 
@@ -266,13 +267,19 @@ void Variable<T>::backward(Tensor<T> dy, bool retain_graph) const {
     check<GradientError>(!node->released, "backward: the graph of '", node->name,
                          "' was released by an earlier backward; pass retain_graph to keep it");
   }
-  accumulate(*node_, std::move(dy));
+  // Leaves that wait for their first gradient stay in front: they are wanted if the walk throws.
+  const auto waits = [](const auto& node) { return !node->op && !node->has_grad; };
+  const auto walked = std::stable_partition(nodes.begin(), nodes.end(), waits);
+  const auto waiting = std::size_t(walked - nodes.begin());
   try {
+    accumulate(*node_, std::move(dy));
     // From the newest to the oldest.
-    for (; !nodes.empty(); nodes.pop_back()) step_back(*nodes.back(), retain_graph);
+    for (; nodes.size() > waiting; nodes.pop_back()) step_back(*nodes.back(), retain_graph);
   } catch (...) {
-    // What has arrived at inner nodes must not add to the gradients of a later walk.
-    for (const auto& node : nodes) node->has_grad = node->has_grad && !node->op;
+    // A part of a gradient must not add to those of a later walk, nor be taken for a whole one.
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      if (i < waiting || nodes[i]->op) nodes[i]->has_grad = false;
+    }
     throw;
   }
 }

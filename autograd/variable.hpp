@@ -55,7 +55,8 @@ class Variable {
   ///
   /// The graph is released on the way, so a second call throws GradientError, unless
   /// `retain_graph`. Throws GradientError when nothing requires a gradient, ShapeError when dy has
-  /// another shape.
+  /// another shape. Whatever is thrown, a leaf of the graph that had no gradient has none then; one
+  /// that had may hold a part of the sum.
   void backward(Tensor<T> dy, bool retain_graph = false) const;
   /// The same for a Variable of one element, with dy = 1.
   void backward(bool retain_graph = false) const;

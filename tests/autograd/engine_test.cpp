@@ -3,6 +3,7 @@
 #include <cmath>
 #include <functional>
 #include <memory>
+#include <new>
 #include <stdexcept>
 #include <thread>
 
@@ -207,6 +208,37 @@ TEST(Engine, StartsCleanAfterABackwardThatThrew) {
   fail = false;
   y.backward(true);
   EXPECT_EQ(x.grad().data()[0], 2);
+}
+
+// y = w x + probe(v), and the probe throws at first: what had come to w and x is not a gradient.
+TEST(Engine, LeavesNoPartOfAGradientWhenABackwardThrows) {
+  const V w = leaf({1}, {5}), x = leaf({1}, {3}), v = leaf({1}, {7});
+  bool fail = true;
+  const V a = probe(v, [&](Tensor<double> dy, Grads<double>& dx) {
+    dx.target(0).data[0] = dy.data()[0];
+    if (fail) throw std::runtime_error("once");
+  });
+  scale(x, 2).backward();
+  const V y = add(a, mul(w, x));
+  EXPECT_THROW(y.backward(true), std::runtime_error);
+  EXPECT_FALSE(w.has_grad());
+  EXPECT_FALSE(v.has_grad());
+  EXPECT_TRUE(x.has_grad());  // a sum that had begun before
+  x.zero_grad();
+  fail = false;
+  y.backward(true);
+  EXPECT_EQ(w.grad().data()[0], 3);
+  EXPECT_EQ(x.grad().data()[0], 5);
+  EXPECT_EQ(v.grad().data()[0], 1);
+}
+
+TEST(Engine, HasNoGradientWhereThereWasNoMemoryForIt) {
+  const auto large = std::make_shared<Node<double>>("leaf", Shape{std::size_t(1) << 50});
+  Node<double> node("probe", {1});
+  node.inputs = {large};
+  Grads<double> dx(node);
+  EXPECT_THROW(dx.target(0), std::bad_alloc);
+  EXPECT_FALSE(large->has_grad);
 }
 
 TEST(Engine, SaysWhichOpGaveAGradientOfTheWrongShape) {
