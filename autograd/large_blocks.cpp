@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <iterator>
 #include <new>
+#include <utility>
 
 namespace xgrad::detail {
 
@@ -29,6 +30,11 @@ char* map(void* wish, std::size_t bytes) {
 
 }  // namespace
 
+LargeBlocks::Block::Block(std::size_t size) : size(size) {
+  Sizes alone{{size, nullptr}};
+  node = alone.extract(alone.begin());
+}
+
 void* LargeBlocks::allocate(std::size_t bytes) {
   const std::size_t size = rounded(bytes, kPage);
   if (size < bytes || size > kMost) throw std::bad_alloc();
@@ -39,42 +45,55 @@ void* LargeBlocks::allocate(std::size_t bytes) {
     fit = by_size_.lower_bound({size, nullptr});
   }
   const auto [available, place] = *fit;
-  by_size_.erase(fit);
-  by_place_.erase(place);
-  if (available > size) add_free(place, available - size);
-  return place + (available - size);
+  const std::size_t rest = available - size;
+  const auto block = by_place_.find(place);
+  // All that may throw comes before the first change.
+  if (rest > 0) by_place_.emplace_hint(std::next(block), place + rest, size);
+  block->second.node = by_size_.extract(fit);
+  if (rest > 0) {
+    block->second.size = rest;
+    add_free(block);
+  }
+  return place + rest;
 }
 
-void LargeBlocks::deallocate(void* pointer, std::size_t bytes) noexcept {
+void LargeBlocks::deallocate(void* pointer) noexcept {
   const std::lock_guard lock(mutex_);
-  add_free(static_cast<char*>(pointer), rounded(bytes, kPage));
+  add_free(by_place_.find(static_cast<char*>(pointer)));
 }
 
 // Joins the block with those that end where it begins or begin where it ends.
-void LargeBlocks::add_free(char* place, std::size_t size) {
-  auto next = by_place_.lower_bound(place);
-  if (next != by_place_.end() && place + size == next->first) {
-    size += next->second;
-    by_size_.erase({next->second, next->first});
-    next = by_place_.erase(next);
+void LargeBlocks::add_free(Blocks::iterator block) noexcept {
+  Sizes::node_type node = std::move(block->second.node);
+  const auto joins = [](const auto& low, const auto& high) {
+    return low->first + low->second.size == high->first;
+  };
+  const auto is_free = [](const auto& b) { return b->second.node.empty(); };
+  const auto next = std::next(block);
+  if (next != by_place_.end() && is_free(next) && joins(block, next)) {
+    block->second.size += next->second.size;
+    by_size_.erase({next->second.size, next->first});
+    by_place_.erase(next);
   }
-  if (next != by_place_.begin()) {
-    const auto before = std::prev(next);
-    if (before->first + before->second == place) {
-      place = before->first;
-      size += before->second;
-      by_size_.erase({before->second, before->first});
-      by_place_.erase(before);
+  if (block != by_place_.begin()) {
+    const auto before = std::prev(block);
+    if (is_free(before) && joins(before, block)) {
+      by_size_.erase({before->second.size, before->first});
+      before->second.size += block->second.size;
+      by_place_.erase(block);
+      block = before;
     }
   }
-  by_place_.emplace(place, size);
-  by_size_.emplace(size, place);
+  node.value() = {block->second.size, block->first};
+  by_size_.insert(std::move(node));
 }
 
 // Right below the last region where the system allows it: what is free at its lower end, where
 // blocks are cut last, and the new one are one block then.
 void LargeBlocks::grow(std::size_t size) {
   const std::size_t bytes = std::max(rounded(size, kHugePage), kRegion);
+  Blocks alone;
+  alone.emplace(nullptr, bytes);  // before the region, which would be lost if it threw
   char* place = lowest_ == nullptr ? nullptr : map(lowest_ - bytes, bytes);
   if (place == nullptr || place != lowest_ - bytes) {
     if (place != nullptr) munmap(place, bytes);
@@ -86,7 +105,9 @@ void LargeBlocks::grow(std::size_t size) {
   madvise(place, bytes, MADV_HUGEPAGE);  // a wish: nothing depends on it
 #endif
   lowest_ = place;
-  add_free(place, bytes);
+  Blocks::node_type block = alone.extract(alone.begin());
+  block.key() = place;
+  add_free(by_place_.insert(std::move(block)).position);
 }
 
 }  // namespace xgrad::detail

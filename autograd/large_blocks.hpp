@@ -20,18 +20,26 @@ class LargeBlocks {
 
   /// Returns `bytes` bytes aligned to 4096. Throws std::bad_alloc.
   void* allocate(std::size_t bytes);
-  void deallocate(void* pointer, std::size_t bytes) noexcept;
+  /// Allocates nothing itself, so that it works where memory has run out.
+  void deallocate(void* pointer) noexcept;
 
  private:
-  using Free = std::pair<std::size_t, char*>;  // size and place
+  using Sizes = std::set<std::pair<std::size_t, char*>>;  // size and place
+  struct Block {
+    explicit Block(std::size_t size);
 
-  void add_free(char* place, std::size_t size);
+    std::size_t size;
+    Sizes::node_type node;  // for by_size_, which has it while the block is free
+  };
+  using Blocks = std::map<char*, Block>;
+
+  void add_free(Blocks::iterator block) noexcept;
   void grow(std::size_t size);
 
   std::mutex mutex_;
   char* lowest_ = nullptr;  // of the last region
-  std::set<Free> by_size_;
-  std::map<char*, std::size_t> by_place_;  // the same blocks
+  Sizes by_size_;           // the free ones
+  Blocks by_place_;         // all
 };
 
 }  // namespace xgrad::detail

@@ -50,7 +50,7 @@ void* allocate(std::size_t bytes) {
 
 void deallocate(void* pointer, std::size_t bytes) noexcept {
   count_memory(-std::int64_t(bytes));
-  if (bytes >= LargeBlocks::kSmallest) return large_blocks().deallocate(pointer, bytes);
+  if (bytes >= LargeBlocks::kSmallest) return large_blocks().deallocate(pointer);
   scalable_aligned_free(pointer);
 }
 

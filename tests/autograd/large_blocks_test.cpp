@@ -1,6 +1,7 @@
 #include <xgrad/autograd/large_blocks.hpp>
 
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -40,7 +41,7 @@ TEST(LargeBlocks, NeverOverlap) {
         ASSERT_EQ(b.place[k], b.mark);
         ASSERT_EQ(b.place[b.size - 1 - k], b.mark);
       }
-      memory.deallocate(b.place, b.size);
+      memory.deallocate(b.place);
       live.erase(live.begin() + std::ptrdiff_t(at));
     }
   }
@@ -54,10 +55,10 @@ TEST(LargeBlocks, JoinWhenTheyReturn) {
     std::vector<char*> blocks(count);
     for (char*& b : blocks) b = static_cast<char*>(memory.allocate(size));
     char* const first = *std::min_element(blocks.begin(), blocks.end());
-    for (std::size_t i = 0; i < count; ++i) memory.deallocate(blocks[i * stride % count], size);
+    for (std::size_t i = 0; i < count; ++i) memory.deallocate(blocks[i * stride % count]);
     void* const whole = memory.allocate(count * size);
     EXPECT_EQ(whole, first) << stride;
-    memory.deallocate(whole, count * size);
+    memory.deallocate(whole);
   }
 }
 
@@ -69,7 +70,19 @@ TEST(LargeBlocks, RegionsJoin) {
   for (char*& b : blocks) b = static_cast<char*>(memory.allocate(size));
   const auto [least, most] = std::minmax_element(blocks.begin(), blocks.end());
   EXPECT_LE(*most + size - *least, (count * size + (8 << 20)));
-  for (char* b : blocks) memory.deallocate(b, size);
+  for (char* b : blocks) memory.deallocate(b);
+}
+
+// deallocate() would end the program where it allocated and memory had run out. Of the many that
+// return, none has a free neighbour to join.
+TEST(LargeBlocks, ReturnWithoutAllocating) {
+  LargeBlocks memory;
+  std::vector<void*> blocks(64);
+  for (void*& b : blocks) b = memory.allocate(LargeBlocks::kSmallest);
+  const std::size_t before = mallinfo2().uordblks;
+  for (std::size_t i = 0; i < blocks.size(); i += 2) memory.deallocate(blocks[i]);
+  EXPECT_EQ(mallinfo2().uordblks, before);
+  for (std::size_t i = 1; i < blocks.size(); i += 2) memory.deallocate(blocks[i]);
 }
 
 TEST(LargeBlocks, ReportWhatCannotBe) {
@@ -77,7 +90,7 @@ TEST(LargeBlocks, ReportWhatCannotBe) {
   EXPECT_THROW(memory.allocate(std::numeric_limits<std::size_t>::max()), std::bad_alloc);
   EXPECT_THROW(memory.allocate(std::size_t(1) << 62), std::bad_alloc);
   EXPECT_THROW(memory.allocate(std::size_t(1) << 47), std::bad_alloc);
-  memory.deallocate(memory.allocate(1 << 20), 1 << 20);
+  memory.deallocate(memory.allocate(1 << 20));
 }
 
 }  // namespace
