@@ -30,20 +30,6 @@ constexpr const char* kTypeName<std::int64_t> = "an integer";
 template <>
 constexpr const char* kTypeName<double> = "a double";
 
-/// What is wrong with a file, beginning with its path; empty when it verifies. Throws IoError where
-/// it cannot be read, which says nothing about it.
-std::string damage(const std::string& path) try {
-  const std::string bytes = read_file(path);
-  const auto named = parse_checkpoint_name(fs::path(path).filename().string());
-  const Checkpoint checkpoint =
-      from_hdf5(bytes, path, named ? CheckpointKind::checkpoint : CheckpointKind::any);
-  if (named && *named != checkpoint.step)
-    return path + ": holds step " + std::to_string(checkpoint.step);
-  return "";
-} catch (const CheckpointError& error) {
-  return error.what();
-}
-
 /// Whether a file is the very one that the run has published under this name.
 bool is_listed(const std::map<std::string, std::string>& manifest, const std::string& path) try {
   const auto listed = manifest.find(fs::path(path).filename().string());
@@ -82,8 +68,14 @@ template const std::int64_t& state_value(const Checkpoint&, const std::string&);
 template const double& state_value(const Checkpoint&, const std::string&);
 template const std::string& state_value(const Checkpoint&, const std::string&);
 
-Checkpoint load_checkpoint(const std::string& path) {
-  return from_hdf5(read_file(path), path);
+Checkpoint load_checkpoint(const std::string& path, CheckpointKind kind) {
+  const FileEnds ends = read_ends(path, kSealSize);
+  try {
+    check_seal(ends.start, ends.end, ends.size);
+  } catch (const CheckpointError& error) {
+    detail::fail<CheckpointError>(path, ": ", error.what());
+  }
+  return from_hdf5(read_file(path), path, kind);
 }
 
 std::string checkpoint_name(std::uint64_t step) {
@@ -114,6 +106,17 @@ std::vector<CheckpointFile> list_checkpoints(const std::string& directory) {
   std::sort(files.begin(), files.end(),
             [](const CheckpointFile& a, const CheckpointFile& b) { return a.step < b.step; });
   return files;
+}
+
+std::string damage(const std::string& path) try {
+  const auto named = parse_checkpoint_name(fs::path(path).filename().string());
+  const Checkpoint checkpoint =
+      load_checkpoint(path, named ? CheckpointKind::checkpoint : CheckpointKind::any);
+  if (named && *named != checkpoint.step)
+    return path + ": holds step " + std::to_string(checkpoint.step);
+  return "";
+} catch (const CheckpointError& error) {
+  return error.what();
 }
 
 bool verify(const std::string& path, std::string* why) {

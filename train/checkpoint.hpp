@@ -67,8 +67,10 @@ std::string to_hdf5(const Checkpoint& checkpoint);
 Checkpoint from_hdf5(std::string_view bytes, const std::string& origin,
                      CheckpointKind kind = CheckpointKind::checkpoint);
 
-/// Reads and checks a file. Throws IoError or CheckpointError.
-Checkpoint load_checkpoint(const std::string& path);
+/// Reads and checks a file: its seal first, so that a file of another kind is refused before room
+/// is made for it. Throws IoError or CheckpointError.
+Checkpoint load_checkpoint(const std::string& path,
+                           CheckpointKind kind = CheckpointKind::checkpoint);
 
 /// "step-0000001200.h5"
 std::string checkpoint_name(std::uint64_t step);
@@ -85,8 +87,12 @@ struct CheckpointFile {
 /// Throws IoError.
 std::vector<CheckpointFile> list_checkpoints(const std::string& directory);
 
-/// Whether a file is one that loads: a checkpoint, under a name that is not that of another step,
-/// or else a step that failed. `why`, when given, receives what is wrong.
+/// What is wrong with a file, beginning with its path; empty when it is one that loads: a
+/// checkpoint, under a name that is not that of another step, or else a step that failed. Throws
+/// IoError where it cannot be read, which says nothing about it.
+std::string damage(const std::string& path);
+
+/// Whether a file can be read and has no damage(). `why`, when given, receives what is wrong.
 bool verify(const std::string& path, std::string* why = nullptr);
 
 /// The path of the highest step that verifies. What is wrong with those skipped goes to `damaged`,

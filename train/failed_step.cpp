@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/train/publish.hpp>
 
 namespace xgrad {
 
@@ -110,7 +109,7 @@ std::string failed_step_name(std::uint64_t step) {
 }
 
 Checkpoint load_failed_step(const std::string& path) {
-  return from_hdf5(read_file(path), path, CheckpointKind::failed_step);
+  return load_checkpoint(path, CheckpointKind::failed_step);
 }
 
 }  // namespace xgrad

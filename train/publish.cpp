@@ -135,6 +135,40 @@ void sync_descriptor(int descriptor, const std::string& path) {
   if (result == -1 && errno != EINVAL) fail_io(path, "cannot sync");
 }
 
+/// A regular file that is read.
+class Source {
+ public:
+  // O_NONBLOCK: opening a FIFO that nobody writes must not wait.
+  explicit Source(const std::string& path)
+      : path_(path), file_(AT_FDCWD, path, O_RDONLY | O_NONBLOCK, path, "cannot open") {
+    struct stat status;
+    if (::fstat(file_, &status) == -1) fail_io(path, "cannot stat");
+    check<IoError>(!S_ISDIR(status.st_mode), path, ": is a directory, not a file");
+    check<IoError>(S_ISREG(status.st_mode), path, ": is not a regular file");
+    size_ = static_cast<std::size_t>(status.st_size);
+  }
+
+  std::size_t size() const { return size_; }
+
+  std::string read(std::size_t from, std::size_t size) const {
+    std::string bytes(size, '\0');
+    for (std::size_t done = 0; done < size;) {
+      const ssize_t n = uninterrupted([&] {
+        return ::pread(file_, bytes.data() + done, size - done, static_cast<off_t>(from + done));
+      });
+      if (n == -1) fail_io(path_, "cannot read");
+      check<IoError>(n > 0, path_, ": became shorter while it was read");
+      done += static_cast<std::size_t>(n);
+    }
+    return bytes;
+  }
+
+ private:
+  std::string path_;
+  Descriptor file_;
+  std::size_t size_ = 0;
+};
+
 using Rename = int (*)(int directory, const char* from, const char* to);
 
 int rename_over(int directory, const char* from, const char* to) {
@@ -200,27 +234,18 @@ std::vector<std::string> sweep_temporaries(const std::string& directory) {
 }
 
 std::string read_file(const std::string& path) try {
-  // O_NONBLOCK: opening a FIFO that nobody writes must not wait.
-  const Descriptor file(AT_FDCWD, path, O_RDONLY | O_NONBLOCK, path, "cannot open");
-  struct stat status;
-  if (::fstat(file, &status) == -1) fail_io(path, "cannot stat");
-  check<IoError>(!S_ISDIR(status.st_mode), path, ": is a directory, not a file");
-  check<IoError>(S_ISREG(status.st_mode), path, ": is not a regular file");
-
-  std::string bytes(static_cast<std::size_t>(status.st_size), '\0');
-  std::size_t offset = 0;
-  while (offset < bytes.size()) {
-    const ssize_t n =
-        uninterrupted([&] { return ::read(file, bytes.data() + offset, bytes.size() - offset); });
-    if (n == -1) fail_io(path, "cannot read");
-    check<IoError>(n > 0, path, ": became shorter while it was read");
-    offset += static_cast<std::size_t>(n);
-  }
-  return bytes;
+  const Source file(path);
+  return file.read(0, file.size());
 } catch (const std::bad_alloc&) {
   detail::fail<IoError>(path, ": does not fit into memory");
 } catch (const std::length_error&) {
   detail::fail<IoError>(path, ": does not fit into memory");
+}
+
+FileEnds read_ends(const std::string& path, std::size_t most) {
+  const Source file(path);
+  const std::size_t size = std::min(file.size(), most);
+  return {file.read(0, size), file.read(file.size() - size, size), file.size()};
 }
 
 }  // namespace xgrad

@@ -1,6 +1,7 @@
 // The one way in which xgrad writes a file that matters.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,5 +31,14 @@ std::vector<std::string> sweep_temporaries(const std::string& directory);
 
 /// Reads a whole regular file; never waits on a FIFO. Throws IoError with path and reason.
 std::string read_file(const std::string& path);
+
+/// What a file begins and ends with.
+struct FileEnds {
+  std::string start, end;
+  std::uint64_t size = 0;  ///< of the whole file
+};
+
+/// Reads `most` bytes at either end of a regular file, or all where it is shorter; as read_file().
+FileEnds read_ends(const std::string& path, std::size_t most);
 
 }  // namespace xgrad

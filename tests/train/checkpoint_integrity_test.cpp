@@ -6,6 +6,7 @@
 #include <train/checkpoints.hpp>
 
 #include <filesystem>
+#include <fstream>
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/random.hpp>
@@ -134,8 +135,30 @@ TEST(CheckpointIntegrity, C5_WhatDoesNotFitIntoMemoryIsRefused) {
   const TemporaryDirectory directory;
   directory.write("enormous", "");
   std::filesystem::resize_file(directory / "enormous", std::uintmax_t{1} << 43);
-  EXPECT_EQ(message_of<IoError>([&] { load_checkpoint(directory / "enormous"); }),
+  EXPECT_EQ(message_of<IoError>([&] { read_file(directory / "enormous"); }),
             directory / "enormous" + ": does not fit into memory");
+}
+
+// Larger than any memory: to read it would be an IoError.
+TEST(CheckpointIntegrity, C5_WhatHasNoSealIsRefusedUnread) {
+  const TemporaryDirectory directory;
+  const std::string path = directory / "enormous", good = to_hdf5(small_checkpoint());
+  const auto refusal = [&](const std::string& start, const std::string& end) {
+    directory.write("enormous", start);
+    std::filesystem::resize_file(path, (std::uintmax_t{1} << 43) - end.size());
+    std::ofstream(path, std::ios::app) << end;
+    const std::string why = message_of<CheckpointError>([&] { load_checkpoint(path); });
+    EXPECT_EQ(damage(path), why);
+    return why.substr(path.size());
+  };
+  EXPECT_EQ(refusal("", ""), ": not a checkpoint of xgrad: neither an HDF5 file nor sealed");
+  EXPECT_TRUE(refusal(good, "").starts_with(": changed since xgrad wrote it, cut short"));
+  const std::string seal = good.substr(good.size() - kSealSize);
+  EXPECT_EQ(refusal("", seal), ": damaged: the seal stands behind " +
+                                   std::to_string(good.size() - kSealSize) +
+                                   " bytes, but the file has 8796093021696");
+  EXPECT_EQ(refusal("", seal.substr(0, 500) + std::string(12, 'x')),
+            ": damaged: the seal's own digest does not hold");
 }
 
 TEST(CheckpointIntegrity, C5_AnotherMajorIsRefusedByItsVersion) {

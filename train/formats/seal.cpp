@@ -1,5 +1,6 @@
 #include <xgrad/train/formats/seal.hpp>
 
+#include <algorithm>
 #include <cstring>
 
 #include <xgrad/autograd/check.hpp>
@@ -34,13 +35,13 @@ bool holds(std::string_view seal, std::size_t offset, const Sha256& digest) {
 }
 
 /// Says what a file without a seal is.
-[[noreturn]] void refuse_unsealed(std::string_view file) {
-  check<CheckpointError>(!file.empty(), "is empty, 0 bytes");
+[[noreturn]] void refuse_unsealed(std::string_view start, std::uint64_t size) {
+  check<CheckpointError>(size > 0, "is empty, 0 bytes");
   check<CheckpointError>(
-      !file.starts_with(kHdf5Signature),
+      !start.starts_with(kHdf5Signature),
       "changed since xgrad wrote it, cut short, or not written by xgrad: an HDF5 file "
       "without xgrad's seal at its end (programs that open it for writing cut the seal off)");
-  check<CheckpointError>(file.size() >= kSealSize, "too short for a checkpoint: ", file.size(),
+  check<CheckpointError>(size >= kSealSize, "too short for a checkpoint: ", size,
                          " bytes, and a seal alone has ", kSealSize);
   detail::fail<CheckpointError>("not a checkpoint of xgrad: neither an HDF5 file nor sealed");
 }
@@ -59,21 +60,23 @@ std::string make_seal(const Sealed& content) {
   return seal;
 }
 
-Sealed open_seal(std::string_view file) {
-  if (file.size() < kSealSize) refuse_unsealed(file);
-  const std::string_view seal = file.substr(file.size() - kSealSize);
-  if (!seal.starts_with(kMagic)) refuse_unsealed(file);
-
-  check<CheckpointError>(holds(seal, kDigested, sha256(seal.substr(0, kDigested))),
+void check_seal(std::string_view start, std::string_view end, std::uint64_t size) {
+  if (size < kSealSize || !end.starts_with(kMagic)) refuse_unsealed(start, size);
+  check<CheckpointError>(holds(end, kDigested, sha256(end.substr(0, kDigested))),
                          "damaged: the seal's own digest does not hold");
-  Sealed result{file.substr(0, file.size() - kSealSize),
-                static_cast<std::uint32_t>(get(seal, 8, 4)),
-                static_cast<std::uint32_t>(get(seal, 12, 4)), get(seal, 24, 8)};
-  check<CheckpointError>(result.major == kFormatMajor, "written by format ", result.major, ".",
-                         result.minor, "; this xgrad reads format ", kFormatMajor, ".x");
-  check<CheckpointError>(get(seal, 16, 8) == result.payload.size(),
-                         "damaged: the seal stands behind ", get(seal, 16, 8),
-                         " bytes, but the file has ", result.payload.size());
+  const std::uint64_t major = get(end, 8, 4), payload = size - kSealSize;
+  check<CheckpointError>(major == kFormatMajor, "written by format ", major, ".", get(end, 12, 4),
+                         "; this xgrad reads format ", kFormatMajor, ".x");
+  check<CheckpointError>(get(end, 16, 8) == payload, "damaged: the seal stands behind ",
+                         get(end, 16, 8), " bytes, but the file has ", payload);
+}
+
+Sealed open_seal(std::string_view file) {
+  const std::size_t payload = file.size() - std::min(file.size(), kSealSize);
+  const std::string_view seal = file.substr(payload);
+  check_seal(file.substr(0, kSealSize), seal, file.size());
+  const Sealed result{file.substr(0, payload), static_cast<std::uint32_t>(get(seal, 8, 4)),
+                      static_cast<std::uint32_t>(get(seal, 12, 4)), get(seal, 24, 8)};
   check<CheckpointError>(holds(seal, 32, sha256(result.payload)),
                          "damaged: the payload's SHA-256 is not the one in the seal");
   return result;

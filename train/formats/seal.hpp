@@ -32,8 +32,14 @@ struct Sealed {
 /// The 512 bytes that belong behind the payload.
 std::string make_seal(const Sealed& content);
 
-/// The payload of a whole file, a view into it. Throws CheckpointError, which says what kind of
-/// file came instead, unless both digests hold and the major is ours.
+/// Throws CheckpointError, which says what kind of file came instead, unless the seal's own digest
+/// holds, the major is ours and the length is the file's. `start` and `end` are what a file of
+/// `size` bytes begins and ends with: kSealSize bytes each, or all where it is shorter. What this
+/// refuses need not be read.
+void check_seal(std::string_view start, std::string_view end, std::uint64_t size);
+
+/// The payload of a whole file, a view into it. Throws as check_seal(), and CheckpointError unless
+/// the payload's digest holds.
 Sealed open_seal(std::string_view file);
 
 }  // namespace xgrad
