@@ -166,6 +166,7 @@ int diff(const std::string& first, const std::string& second);
 /// Runs a failed step op by op beside the same in more precision; 1 when an op leaves its band.
 int replay(const std::string& file);
 
+/// Says of each file whether it is whole; the exit code is that of the first that is not.
 int verify(const std::vector<std::string>& files);
 int config(const std::string& key);
 int tasks(const std::string& name);

@@ -1,6 +1,7 @@
 """Commands on a trained model, and wrong input."""
 
 import json
+import os
 import re
 
 from command import XGRAD, CommandTest, subprocess, unittest
@@ -51,6 +52,20 @@ class Use(CommandTest):
         (self.folder / "empty").mkdir()
         self.assertIn("config.toml", self.xgrad("resume", "empty", exit_code=6).stderr)
         self.assertIn("small.toml", self.xgrad("inspect", "small.toml", exit_code=4).stderr)
+
+    def test_verify_tells_files_that_cannot_be_read_from_bad_ones(self):
+        good = self.checkpoints("run")[-1]
+        os.mkfifo(self.folder / "fifo")
+        (self.folder / "folder").mkdir()
+        unreadable = {"nowhere": "cannot open", "fifo": "not a regular file", "folder": "is a directory"}
+        if os.geteuid() != 0:  # whom no permission stops
+            self.write("locked.h5", good.read_bytes()).chmod(0)
+            unreadable["locked.h5"] = "cannot open"
+        for name, why in unreadable.items():
+            self.assertRegex(self.xgrad("verify", name, exit_code=6).stdout, f"^{name}: .*{why}")
+        # Each is told of; the first bad one decides.
+        self.assertEqual(self.xgrad("verify", good, "nowhere", "small.toml", exit_code=6).stdout.count("\n"), 3)
+        self.assertIn(f"{good}: ok\n", self.xgrad("verify", "small.toml", "nowhere", good, exit_code=4).stdout)
 
     def test_results_that_cannot_be_written(self):
         with open("/dev/full", "w") as full:

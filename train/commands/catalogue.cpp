@@ -126,14 +126,20 @@ int info() {
 }
 
 int verify(const std::vector<std::string>& files) {
-  bool all_good = true;
+  int code = 0;  // of the first that is bad
   for (const std::string& file : files) {
     std::string why;
-    const bool good = xgrad::verify(file, &why);
-    fmt::print("{}\n", good ? file + ": ok" : why);
-    all_good = all_good && good;
+    int bad = 4;
+    try {
+      why = damage(file);
+    } catch (const IoError& error) {
+      why = error.what();
+      bad = 6;
+    }
+    fmt::print("{}\n", why.empty() ? file + ": ok" : why);
+    if (code == 0 && !why.empty()) code = bad;
   }
-  return all_good ? 0 : 4;
+  return code;
 }
 
 }  // namespace xgrad::commands
