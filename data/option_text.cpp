@@ -36,17 +36,10 @@ std::string real_literal(double value) {
 std::string quoted(const std::string& value) {
   std::string text = "\"";
   for (const char c : value) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7f) {
-      char code[8];
-      std::snprintf(code, sizeof code, "\\u%04X", unsigned(byte));
-      text += code;
-    } else {
-      if (c == '"' || c == '\\') text += '\\';
-      text += c;
-    }
+    if (c == '"' || c == '\\') text += '\\';
+    text += c;
   }
-  return text + "\"";
+  return escaped(text) + "\"";
 }
 
 }  // namespace
@@ -56,6 +49,21 @@ std::string to_literal(const OptionValue& value) {
   if (const auto* integer = std::get_if<std::int64_t>(&value)) return std::to_string(*integer);
   if (const auto* real = std::get_if<double>(&value)) return real_literal(*real);
   return quoted(std::get<std::string>(value));
+}
+
+std::string escaped(const std::string& text) {
+  std::string result;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x20 && byte != 0x7f) {
+      result += c;
+      continue;
+    }
+    char code[8];
+    std::snprintf(code, sizeof code, "\\u%04X", unsigned(byte));
+    result += code;
+  }
+  return result;
 }
 
 const char* type_name(const OptionValue& value) {

@@ -10,6 +10,9 @@ namespace xgrad {
 /// As TOML writes it; a number in its shortest form that reads back as the same.
 std::string to_literal(const OptionValue& value);
 
+/// With control characters as TOML writes them, so that a message shows all of a text.
+std::string escaped(const std::string& text);
+
 /// "an integer"
 const char* type_name(const OptionValue& value);
 

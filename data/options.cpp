@@ -105,6 +105,10 @@ std::string problem(const OptionSpec& spec, const OptionValue& value) {
       return text("is ", to_literal(value), ", must be ", range(spec));
   }
   const auto* word = std::get_if<std::string>(&value);
+  // As a path it would end there.
+  if (word && word->find('\0') != word->npos) {
+    return text("is ", to_literal(value), ", must have no zero byte");
+  }
   const auto& choices = spec.choices;
   if (!word || choices.empty() ||
       std::find(choices.begin(), choices.end(), *word) != choices.end()) {

@@ -174,7 +174,7 @@ class Reader {
     }
     const auto* value = std::get_if<OptionValue>(&given->second.value);
     const auto* name = value ? std::get_if<std::string>(value) : nullptr;
-    if (name == nullptr) return;  // set() reports it
+    if (name == nullptr || name->find('\0') != name->npos) return;  // set() reports it
     for (const TaskEntry& entry : tasks()) {
       if (entry.name == *name) task_ = &entry;
     }
@@ -303,7 +303,7 @@ class Reader {
       text += p.place.override ? "override '" + *p.place.override + "'"
                                : origin_ + ":" + std::to_string(p.place.line) + ":" +
                                      std::to_string(p.place.column);
-      text += ": " + p.key + (p.key.empty() ? "" : ": ") + p.text;
+      text += ": " + escaped(p.key + (p.key.empty() ? "" : ": ") + p.text);
     }
     throw ConfigError(text);
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <sstream>
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/train/config.hpp>
@@ -253,6 +254,32 @@ TEST(ConfigErrors, AllOfAFileAtOnceInTheOrderOfTheirPlaces) {
             "set model.head_dim\n"
             "override 'train.epochs=x': train.epochs: is a string, \"x\", must be an integer\n"
             "override 'lr=3': expected SECTION.KEY=VALUE, as in optim.lr=3e-4");
+}
+
+// what() ends at a zero byte, and a terminal obeys an escape.
+TEST(ConfigErrors, ControlCharactersHideNothing) {
+  const std::string message = message_of(
+      "[task]\nname = \"reverse\\u0000\"\n[model]\npositions = \"a\\u0000b\"\n\"k\\u0000ey\" = 1\n"
+      "[\"sec\\u001btion\"]\n[train]\nsteps = 0\n[run]\ndir = \"r\\u0000un\"\nname = "
+      "\"\\u0007\"\n");
+  std::vector<std::string> lines;
+  std::istringstream text(message);
+  for (std::string line; std::getline(text, line);) lines.push_back(line);
+  const std::vector<std::string> expected = {
+      "c.toml:2:8: task.name: is \"reverse\\u0000\", must have no zero byte",
+      "c.toml:4:13: model.positions: is \"a\\u0000b\", must have no zero byte",
+      "c.toml:5:1: model.k\\u0000ey: unknown key; ",
+      "c.toml:6:2: sec\\u001Btion: unknown section; ",
+      "c.toml:8:9: train.steps: give the length of the run: ",
+      "c.toml:10:7: run.dir: is \"r\\u0000un\", must have no zero byte",
+      "c.toml:11:1: run.name: unknown key"};
+  ASSERT_EQ(lines.size(), expected.size()) << message;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    EXPECT_TRUE(lines[i].starts_with(expected[i])) << lines[i];
+  }
+  EXPECT_EQ(
+      message_of(kStart, {"run.dir=\"r\\u0000un\""}),
+      "override 'run.dir=\"r\\u0000un\"': run.dir: is \"r\\u0000un\", must have no zero byte");
 }
 
 TEST(ConfigErrors, Overrides) {
