@@ -1,6 +1,8 @@
 #include <xgrad/train/failed_step.hpp>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include <xgrad/autograd/check.hpp>
 
@@ -60,19 +62,34 @@ const Tensor<T>* find(const Checkpoint& failed, const std::string& name) {
   return nullptr;
 }
 
+// Whole numbers in a type that holds all of them from the first to the last.
+template <class To, class From>
+Tensor<To> whole(const std::string& name, const Tensor<From>& from, double least, double most) {
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    const double x = double(from.data()[i]);
+    const bool good = x >= least && x <= most && x == std::floor(x);  // NaN is none of them
+    check<CheckpointError>(good, name, " holds ", x, ", which is no whole number from ", least,
+                           " to ", most);
+  }
+  return cast<To>(from);
+}
+
 Batch get(const Checkpoint& failed, std::size_t number) {
   Batch batch;
   for_each_ids(batch, [&](const char* field, Ids& ids) {
-    if (const auto* found = find<double>(failed, name_of(number, field))) {
-      ids = cast<std::int32_t>(*found);
+    const std::string name = name_of(number, field);
+    using Limits = std::numeric_limits<std::int32_t>;
+    if (const auto* found = find<double>(failed, name)) {
+      ids = whole<std::int32_t>(name, *found, Limits::min(), Limits::max());
     }
   });
   for_each_values(batch, [&](const char* field, Tensor<float>& values) {
     if (const auto* found = find<float>(failed, name_of(number, field))) values = *found;
   });
   for_each_mask(batch, [&](const char* field, std::shared_ptr<const Mask>& mask) {
-    if (const auto* found = find<float>(failed, name_of(number, field))) {
-      mask = std::make_shared<Mask>(cast<std::uint8_t>(*found));
+    const std::string name = name_of(number, field);
+    if (const auto* found = find<float>(failed, name)) {
+      mask = std::make_shared<Mask>(whole<std::uint8_t>(name, *found, 0, 1));
     }
   });
   const Shape& read = is_given(batch.ids.shape()) ? batch.ids.shape() : batch.features.shape();

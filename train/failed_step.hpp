@@ -15,7 +15,8 @@ namespace xgrad {
 Checkpoint failed_step(Checkpoint before, const std::vector<Batch>& batches,
                        const std::string& fault);
 
-/// The micro-batches of a failed step. Throws CheckpointError when they do not fit each other.
+/// The micro-batches of a failed step. Throws CheckpointError when one lacks what is
+/// read, and on an id, a target or a mask that is none.
 std::vector<Batch> batches_of(const Checkpoint& failed);
 
 /// "fault-0000001200.h5", of the steps taken before

@@ -1,10 +1,19 @@
 """verify-resume, diff and replay as a user meets them."""
 
+import hashlib
+import math
 import re
+import struct
 
 from command import CommandTest, unittest
 
 DIVERGES = ("optim.name=sgd", "optim.lr=1e30", "optim.weight_decay=0", "train.clip=0", "schedule.name=constant")
+
+
+def sealed(image, seal):
+    """Another image behind a file's seal, made to fit it."""
+    seal = seal[:32] + hashlib.sha256(image).digest() + seal[64:480]
+    return image + seal + hashlib.sha256(seal).digest()
 
 
 class Proofs(CommandTest):
@@ -43,6 +52,27 @@ class Proofs(CommandTest):
             self.xgrad("verify", *self.checkpoints("run"))
         self.xgrad("resume", "run", exit_code=5)
         self.assertEqual(kept.read_bytes(), before)
+
+    def test_replay_refuses_numbers_that_are_no_batch(self):
+        self.xgrad("train", "small.toml", *DIVERGES, "run.dir=run", exit_code=5)
+        kept = next((self.folder / "run").glob("fault-*.h5")).read_bytes()
+        ids, targets = self.batch_in(kept)
+        for place, number, said in ((ids, 10, "id 10 at"), (ids, -1, "id -1 at"), (targets, 10, "10"), (ids, 0.5, "batch.0.ids holds 0.5"),
+                                    (ids, math.nan, "batch.0.ids holds nan"), (targets, 1e300, "batch.0.targets holds 1e+300")):
+            with self.subTest(number):
+                self.write("bad.h5", sealed(kept[:place] + struct.pack("<d", number) + kept[place + 8:-512], kept[-512:]))
+                self.xgrad("verify", "bad.h5")
+                said_of = self.xgrad("replay", "bad.h5", exit_code=4).stderr
+                self.assertTrue(said_of.startswith("xgrad: bad.h5: "), said_of)
+                self.assertIn(said, said_of)
+
+    def batch_in(self, data):
+        """Where ids and targets begin, the only long rows of float64 that are small whole numbers."""
+        numbers = struct.unpack(f"<{len(data) // 8}d", data[:len(data) // 8 * 8])
+        fits = "".join("x" if x == -100 or x in range(1, 10) else "0" if x == 0 else " " for x in numbers)
+        rows = [found.start() * 8 for found in re.finditer(r"x[x0]{99,}", fits)]
+        self.assertEqual(len(rows), 2)
+        return rows
 
     def test_replay_refuses_a_checkpoint(self):
         self.xgrad("train", "small.toml", "run.dir=run")

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/element.hpp>
 #include <xgrad/train/commands.hpp>
 #include <xgrad/train/failed_step.hpp>
@@ -22,12 +23,22 @@ void print(const ReplayRow& row, const char* mark) {
              difference(row));
 }
 
+// All that is wrong here is wrong in the file, but for what the task reads of its own.
+std::vector<ReplayRow> run(const Checkpoint& failed, const std::string& file) try {
+  fmt::print("{}\n{}\n\n", file, state_value<std::string>(failed, "fault"));
+  return xgrad::replay(failed);
+} catch (const DataError&) {
+  throw;
+} catch (const IoError&) {
+  throw;
+} catch (const Error& error) {
+  xgrad::detail::fail<CheckpointError>(file, ": ", error.what());
+}
+
 }  // namespace
 
 int replay(const std::string& file) {
-  const Checkpoint failed = load_failed_step(file);
-  fmt::print("{}\n{}\n\n", file, state_value<std::string>(failed, "fault"));
-  const std::vector<ReplayRow> rows = xgrad::replay(failed);
+  const std::vector<ReplayRow> rows = run(load_failed_step(file), file);
   const auto first = std::find_if(rows.begin(), rows.end(),
                                   [](const ReplayRow& row) { return row.leaves_band(); });
   fmt::print("  {:>4}  {:<20} {:<28} {:<44} {:>16} {:>10}  {}\n", "op", "name", "module", "tensor",
