@@ -106,6 +106,13 @@ class Sweep(CommandTest):
         free = ("resume", "s/optim.lr=0.001", "train.max_seconds=0.01", "-q")
         self.xgrad(*free, exit_code=128 + signal.SIGALRM)  # 7 while another process is at it
 
+    def test_a_run_that_cannot_start_ends_those_beside_it(self):
+        (self.folder / "s/optim.lr=0.01.log").mkdir(parents=True)
+        over = ("--over", "optim.lr=[1e-3, 1e-2]", "train.steps=100000", "--jobs", 2, "--out", "s")
+        self.assertIn("cannot start a run", self.xgrad("sweep", "small.toml", *over, exit_code=6).stderr)
+        self.assertTrue((self.folder / "s/optim.lr=0.001.log").exists())
+        self.assertEqual(self.left_running(), [])
+
     def test_seeds_become_a_mean(self):
         over = ("--over", "optim.lr=[1e-3, 1e-2]", "--over", "train.seed=[1, 2, 3]")
         out = self.xgrad("sweep", "small.toml", *over, "--out", "s").stdout

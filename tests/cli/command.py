@@ -1,5 +1,6 @@
 """Runs the xgrad command for the tests in this folder; its path is in the environment variable XGRAD."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -77,6 +78,16 @@ class CommandTest(unittest.TestCase):
         while len(self.checkpoints(run)) < at_least:
             self.assertIsNone(process.poll(), "the run ended before it could be interrupted")
             time.sleep(0.001)
+
+    def left_running(self):
+        """Ends the processes that still work in the test's folder, and returns their ids."""
+        left = []
+        for link in pathlib.Path("/proc").glob("[0-9]*/cwd"):
+            with contextlib.suppress(OSError):  # of another user, or gone
+                if link.resolve() == self.folder.resolve():
+                    left.append(int(link.parent.name))
+                    os.kill(left[-1], signal.SIGKILL)
+        return left
 
     def checkpoints(self, run):
         return sorted((self.folder / run / "checkpoints").glob("step-*.h5"))

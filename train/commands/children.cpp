@@ -40,13 +40,23 @@ pid_t start(const Child& child) {
   return pid;
 }
 
+// Which child each process is. Those that still run when an error ends this are ended with it.
+struct Running : std::map<pid_t, std::size_t> {
+  ~Running() {
+    for (const auto& [pid, number] : *this) ::kill(pid, SIGTERM);
+    for (const auto& [pid, number] : *this) {
+      while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) continue;
+    }
+  }
+};
+
 }  // namespace
 
 ChildrenEnd run_children(const std::vector<Child>& children, std::size_t jobs) {
   constexpr auto kPause = std::chrono::milliseconds(5);
   const Signals signals;
   ChildrenEnd end{std::vector<int>(children.size(), 0)};
-  std::map<pid_t, std::size_t> running;
+  Running running;
   for (std::size_t next = 0; next < children.size() || !running.empty();) {
     if (end.signal == 0 && signals.stop() != 0) {
       end.signal = signals.stop();

@@ -17,7 +17,8 @@ struct ChildrenEnd {
 };
 
 /// Runs all, at most `jobs` at a time. SIGINT and SIGTERM are passed on to those that run, and no
-/// more are started. Throws IoError when one cannot be started.
+/// more are started. Throws IoError when one cannot be started, after those that run
+/// have stopped.
 ChildrenEnd run_children(const std::vector<Child>& children, std::size_t jobs);
 
 }  // namespace xgrad::commands
