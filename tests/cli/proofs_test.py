@@ -2,10 +2,14 @@
 
 import hashlib
 import math
+import os
+import pathlib
 import re
 import struct
+import time
+import unittest.mock
 
-from command import CommandTest, unittest
+from command import CommandTest, signal, unittest
 
 DIVERGES = ("optim.name=sgd", "optim.lr=1e30", "optim.weight_decay=0", "train.clip=0", "schedule.name=constant")
 
@@ -24,6 +28,30 @@ class Proofs(CommandTest):
             self.assertEqual(done.stdout.count("the same"), 2)
         self.assertEqual([path.name for path in self.folder.iterdir()], ["small.toml"])
         self.assertIn("--at 60 of a run of 60", self.xgrad("verify-resume", "small.toml", "--at", 60, exit_code=2).stderr)
+
+    def test_verify_resume_that_is_stopped_leaves_nothing(self):
+        scratch = self.folder / "scratch"
+        scratch.mkdir()
+        with unittest.mock.patch.dict(os.environ, TMPDIR=str(scratch)):
+            for number, leaves in ((signal.SIGTERM, 0), (signal.SIGINT, 0), (signal.SIGKILL, 1)):
+                process = self.start("verify-resume", "small.toml", "--quiet", "train.steps=1000000")
+                while not list(scratch.glob("xgrad-*/whole/checkpoints/*")):
+                    self.assertIsNone(process.poll())
+                    time.sleep(0.01)
+                process.send_signal(number)
+                process.wait()
+                if leaves:
+                    time.sleep(0.5)  # nobody waits for them
+                self.assertEqual(self.left_running(), [])
+                self.assertEqual(process.returncode, -number if leaves else 128 + number)
+                self.assertEqual(len(list(scratch.iterdir())), leaves)
+
+    def test_verify_resume_keeps_a_step_that_failed(self):
+        with unittest.mock.patch.dict(os.environ, TMPDIR=str(self.folder)):
+            said = self.xgrad("verify-resume", "small.toml", *DIVERGES, exit_code=5).stderr
+        kept = pathlib.Path(re.search(r"kept as (\S+/fault-\d+\.h5)", said).group(1))
+        self.assertIn(f"the runs are kept in {kept.parent.parent}\n", said)
+        self.xgrad("replay", kept, exit_code=1)
 
     def test_diff(self):
         self.xgrad("train", "small.toml", "run.dir=a")
