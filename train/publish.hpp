@@ -34,7 +34,8 @@ std::string read_file(const std::string& path);
 
 /// What a file begins and ends with.
 struct FileEnds {
-  std::string start, end;
+  std::string start;       ///< its first bytes
+  std::string end;         ///< its last, which may be the same
   std::uint64_t size = 0;  ///< of the whole file
 };
 
