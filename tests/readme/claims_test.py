@@ -41,6 +41,7 @@ CLAIMS = {
     "`autograd` depends on nothing": ["tests/house/layering_test.py test_only_the_allowed_directions_compile"],
     "Nothing else compiles": ["tests/house/layering_test.py test_only_the_allowed_directions_compile"],
     "[docs/design.md]": ["tests/house/docs_test.py test_every_named_file_exists"],
+    "`xgrad verify` of several files": ["tests/cli/use_test.py test_verify_tells_files_that_cannot_be_read_from_bad_ones"],
     "0 ok": ["tests/cli/check_test.py exit_code=1", "tests/cli/use_test.py exit_code=2", "tests/cli/use_test.py exit_code=3",
              "tests/cli/use_test.py exit_code=4", "tests/cli/proofs_test.py exit_code=5", "tests/cli/use_test.py exit_code=6",
              "tests/cli/resume_test.py exit_code=7", "tests/cli/train_test.py RLIMIT_AS", "tests/cli/resume_test.py 128 + how"],
