@@ -1,9 +1,12 @@
 #include <xgrad/autograd/gemm.hpp>
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <complex>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <type_traits>
 
 // The BLAS layer alone: xtensor-blas/xlinalg.hpp would cost 100,000 lines more. Its configuration
@@ -53,6 +56,19 @@ class OneBlasThread {
   static inline int users = 0;
   static inline int host_setting = 1;
 };
+
+// OpenBLAS takes work space at a thread's first product and, where there is none, asks for it for
+// ever. Throws std::bad_alloc instead.
+void need_blas_space() {
+  thread_local const bool there = [] {
+    constexpr std::size_t kBlasSpace = 128 << 20;
+    void* space =
+        ::mmap(nullptr, kBlasSpace, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (space == MAP_FAILED) throw std::bad_alloc();
+    return ::munmap(space, kBlasSpace) == 0;
+  }();
+  static_cast<void>(there);
+}
 
 // Work space of this thread for packed products, kept between calls.
 void* scratch() {
@@ -126,6 +142,7 @@ void gemm(std::size_t m, std::size_t n, std::size_t k, T alpha, MatrixView<T> a,
   } else {
     static const detail::PackedGemm<T> packed = detail::packed_gemm<T>();
     if (packed != nullptr) return packed({m, n, k, alpha, a, b, beta, c, ldc}, scratch());
+    need_blas_space();
     const OneBlasThread one;
     cxxblas::gemm(cxxblas::RowMajor, flag(a.transpose), flag(b.transpose), int(m), int(n), int(k),
                   alpha, a.data, int(a.stride), b.data, int(b.stride), beta, c, int(ldc));
