@@ -15,7 +15,7 @@ namespace xgrad::detail {
 namespace {
 constexpr std::size_t kBlockElements =
     65536;                            // of a block of scores: it stays in the second-level cache
-constexpr std::size_t kMinRows = 72;  // of a block, however many keys: few rows make slow products
+constexpr std::size_t kMinRows = 96;  // of a block, however many keys: few rows make slow products
 // Keys whose scores lie together, so that products with them are fast: rows of 4,096 would lie
 // whole pages apart, and their first lines compete for the same few places of the caches.
 constexpr std::size_t kPiece = 240;
@@ -128,7 +128,6 @@ AttentionKernel<T>::AttentionKernel(const Attention& options, const AttentionSiz
   const std::size_t keys = std::max<std::size_t>(1, sizes.keys);
   block_rows_ =
       std::min(std::max(kBlockElements / keys, kMinRows), std::max<std::size_t>(1, sizes.queries));
-  chunk_rows_ = std::clamp<std::size_t>(kChunkElements / keys, 1, block_rows_);
   if (!options_.key_mask) return;
   for (std::size_t b = 0; b < sizes.batch; ++b) {
     const std::uint8_t* keep = options_.key_mask->data() + b * sizes.keys;
@@ -137,12 +136,12 @@ AttentionKernel<T>::AttentionKernel(const Attention& options, const AttentionSiz
   }
 }
 
-// Calls body(first key, keys, offset into the scores) for the pieces of a block.
+// Calls body(piece, offset into the scores) for the pieces of a block.
 template <class T>
 template <class Body>
 void AttentionKernel<T>::for_each_piece(const Block& at, const Body& body) const {
   for (std::size_t first = 0; first < at.keys; first += kPiece) {
-    body(first, std::min(kPiece, at.keys - first), first / kPiece * block_rows_ * stride_);
+    body(Piece{first, std::min(kPiece, at.keys - first)}, first / kPiece * block_rows_ * stride_);
   }
 }
 
@@ -155,8 +154,8 @@ void AttentionKernel<T>::for_each_block(std::size_t width, bool backward, const 
   const std::size_t a_head =
       std::max<std::size_t>(1, (sizes_.queries + block_rows_ - 1) / block_rows_);
   const std::size_t work = block_rows_ * sizes_.keys * width;
-  const std::size_t size = pieces_of(sizes_.keys) * block_rows_ * stride_;
-  const std::size_t factors_size = chunk_rows_ * padded<T>(sizes_.keys);
+  const std::size_t size = (backward ? 1 : pieces_of(sizes_.keys)) * block_rows_ * stride_;
+  const std::size_t factors_size = kChunkElements + padded<T>(sizes_.keys);
   const Shape room{(backward ? 2 : 1) * size + factors_size};
   std::size_t grain = std::max<std::size_t>(1, kTaskWork / std::max<std::size_t>(1, work));
   if (backward) grain = (grain + a_head - 1) / a_head * a_head;
@@ -193,34 +192,31 @@ Tokens<const T> AttentionKernel<T>::packed(const Tokens<const T>& x, Tensor<T>& 
   return sizes_.queries <= block_rows_ ? x : packed_heads(x, sizes_, memory);
 }
 
-// scores = factor X K^T for the block's rows of X, `row` apart; the same bits either way.
+// scores = factor X K^T for the block's rows of X, `row` apart, and a piece of the keys; the same
+// bits either way.
 template <class T>
 void AttentionKernel<T>::multiply_by_keys(const T* x, std::size_t row, const Tokens<const T>& keys,
                                           const Tensor<T>& transposed, T factor, const Block& at,
-                                          T* scores) const {
-  for_each_piece(at, [&](std::size_t first, std::size_t n, std::size_t offset) {
-    MatrixView<T> k = view(keys.head(at.b, at.h) + first * keys.row, keys.row, Transpose::yes);
-    if (transposed.dimension() > 0) {
-      const std::size_t pieces = transposed.shape()[1], size = transposed.shape()[2];
-      const std::size_t head = at.b * sizes_.heads + at.h;
-      k = view(transposed.data() + (head * pieces + first / kPiece) * size, stride_);
-    }
-    gemm(at.rows, n, keys.width, factor, view(x + at.begin * row, row), k, T(0), scores + offset,
-         stride_);
-  });
+                                          const Piece& piece, T* scores) const {
+  MatrixView<T> k = view(keys.head(at.b, at.h) + piece.first * keys.row, keys.row, Transpose::yes);
+  if (transposed.dimension() > 0) {
+    const std::size_t pieces = transposed.shape()[1], size = transposed.shape()[2];
+    const std::size_t head = at.b * sizes_.heads + at.h;
+    k = view(transposed.data() + (head * pieces + piece.first / kPiece) * size, stride_);
+  }
+  gemm(at.rows, piece.keys, keys.width, factor, view(x + at.begin * row, row), k, T(0), scores,
+       stride_);
 }
 
 // s = scale Q K^T + bias, -inf where the key is hidden.
 template <class T>
 void AttentionKernel<T>::compute_scores(const AttentionInputs<T>& in, const Tensor<T>& transposed_k,
-                                        const Block& at, T* s) const {
-  multiply_by_keys(in.q.head(at.b, at.h), in.q.row, in.k, transposed_k, scale_, at, s);
-  for_each_piece(at, [&](std::size_t first, std::size_t n, std::size_t offset) {
-    pad_rows(s + offset, at.rows, stride_, n, kHidden<T>);
-    if (in.bias.data)
-      add_bias(in.bias, at.b, at.h, at.begin, at.rows, first, n, s + offset, stride_);
-    hide_keys(at, first, n, s + offset);
-  });
+                                        const Block& at, const Piece& piece, T* s) const {
+  multiply_by_keys(in.q.head(at.b, at.h), in.q.row, in.k, transposed_k, scale_, at, piece, s);
+  pad_rows(s, at.rows, stride_, piece.keys, kHidden<T>);
+  if (in.bias.data)
+    add_bias(in.bias, at.b, at.h, at.begin, at.rows, piece.first, piece.keys, s, stride_);
+  hide_keys(at, piece.first, piece.keys, s);
 }
 
 // Hides what may not be seen of the keys [first, first + keys), whose scores are s.
@@ -240,19 +236,21 @@ void AttentionKernel<T>::hide_keys(const Block& at, std::size_t first, std::size
   }
 }
 
-// The dropout factors of a row of a block, computed some rows at a time; null without dropout.
-// Requires: the rows are asked for in order.
+// The dropout factors of a piece of a row of a block, computed some rows at a time; null without
+// dropout. Requires: the rows are asked for in order.
 template <class T>
-const T* AttentionKernel<T>::dropout_row(const Block& at, std::size_t row, T* buffer) const {
+const T* AttentionKernel<T>::dropout_row(const Block& at, const Piece& piece, std::size_t row,
+                                         T* buffer) const {
   const Dropout& dropout = options_.dropout;
   if (dropout.p == 0) return nullptr;
-  if (row % chunk_rows_ == 0) {
-    const std::size_t rows = std::min(chunk_rows_, at.rows - row);
+  const std::size_t width = padded<T>(piece.keys);
+  const std::size_t chunk = std::max<std::size_t>(1, kChunkElements / width);
+  if (row % chunk == 0) {
     dropout_factors(dropout.rng, dropout.p, dropout.first_sample + std::uint32_t(at.b),
-                    std::uint32_t(at.h), std::uint32_t(at.begin + row), rows, padded<T>(at.keys),
-                    buffer, padded<T>(sizes_.keys));
+                    std::uint32_t(at.h), std::uint32_t(at.begin + row),
+                    std::min(chunk, at.rows - row), width, buffer, width, piece.first);
   }
-  return buffer + row % chunk_rows_ * padded<T>(sizes_.keys);
+  return buffer + row % chunk * width;
 }
 
 template <class T>
@@ -280,27 +278,30 @@ void AttentionKernel<T>::forward_block(const AttentionInputs<T>& in, const Tenso
     for (std::size_t i = 0; i < at.rows; ++i) std::fill_n(out + i * y.row, y.width, T(0));
     return;
   }
-  compute_scores(in, transposed_k, at, scratch.scores);
+  for_each_piece(at, [&](const Piece& piece, std::size_t offset) {
+    compute_scores(in, transposed_k, at, piece, scratch.scores + offset);
+  });
   T* const normalisers = normalisers_.data() + first_normaliser(at);
   for (std::size_t i = 0; i < at.rows; ++i) {
     T* const row = scratch.scores + i * stride_;
     T largest = kHidden<T>, sum = 0;
-    for_each_piece(at, [&](std::size_t, std::size_t n, std::size_t offset) {
-      largest = std::max(largest, row_max(row + offset, padded<T>(n)));
+    for_each_piece(at, [&](const Piece& piece, std::size_t offset) {
+      largest = std::max(largest, row_max(row + offset, padded<T>(piece.keys)));
     });
     if (largest == kHidden<T>) largest = T(0);
-    const T* const factors = dropout_row(at, i, scratch.factors);
-    for_each_piece(at, [&](std::size_t first, std::size_t n, std::size_t offset) {
-      sum += with_factors(factors ? factors + first : nullptr, [&](const auto& factor) {
-        return exponentials(row + offset, padded<T>(n), largest, factor);
+    const T* const factors = dropout_row(at, {0, at.keys}, i, scratch.factors);
+    for_each_piece(at, [&](const Piece& piece, std::size_t offset) {
+      sum += with_factors(factors ? factors + piece.first : nullptr, [&](const auto& factor) {
+        return exponentials(row + offset, padded<T>(piece.keys), largest, factor);
       });
     });
     normalisers[2 * i] = largest;
     normalisers[2 * i + 1] = sum == T(0) ? T(0) : T(1) / sum;  // all hidden: 0
   }
-  for_each_piece(at, [&](std::size_t first, std::size_t n, std::size_t offset) {
-    gemm(at.rows, y.width, n, T(1), view(scratch.scores + offset, stride_),
-         view(in.v.head(at.b, at.h) + first * in.v.row, in.v.row), T(first > 0), out, y.row);
+  for_each_piece(at, [&](const Piece& piece, std::size_t offset) {
+    gemm(at.rows, y.width, piece.keys, T(1), view(scratch.scores + offset, stride_),
+         view(in.v.head(at.b, at.h) + piece.first * in.v.row, in.v.row), T(piece.first > 0), out,
+         y.row);
   });
   for (std::size_t i = 0; i < at.rows; ++i) {
     T* row = out + i * y.row;
@@ -341,54 +342,54 @@ void AttentionKernel<T>::backward_block(const AttentionInputs<T>& in, const Tens
                                         const AttentionGradients<T>& d,
                                         const Scratch& scratch) const {
   const T* q = in.q.head(at.b, at.h) + at.begin * in.q.row;
-  const T* out = y.head(at.b, at.h) + at.begin * y.row;
   const T* dout = dy.head(at.b, at.h) + at.begin * dy.row;
   T *s = scratch.scores, *ds = scratch.dscores;
-  compute_scores(in, transposed_k, at, s);
-  multiply_by_keys(dy.head(at.b, at.h), dy.row, in.v, transposed_v, T(1), at, ds);
-  for_each_piece(at, [&](std::size_t, std::size_t n, std::size_t offset) {
-    pad_rows(ds + offset, at.rows, stride_, n, T(0));
-  });
-  const T* normalisers = normalisers_.data() + first_normaliser(at);
-  // p (ds - mean): where one p is nearly 1 that difference cancels; the rounding error of the mean
-  // is what the differences still have as their own mean.
-  for (std::size_t i = 0; i < at.rows; ++i) {
-    T *row = s + i * stride_, *drow = ds + i * stride_;
-    const T mean = dot(dout + i * dy.row, out + i * y.row, y.width);
-    const T* const factors = dropout_row(at, i, scratch.factors);
-    T error = 0;
-    for_each_piece(at, [&](std::size_t first, std::size_t n, std::size_t offset) {
-      error += with_factors(factors ? factors + first : nullptr, [&](const auto& factor) {
-        return differences(row + offset, drow + offset, padded<T>(n), normalisers + 2 * i, mean,
-                           factor);
-      });
-    });
-    for_each_piece(at, [&](std::size_t first, std::size_t n, std::size_t offset) {
-      with_factors(factors ? factors + first : nullptr, [&](const auto& factor) {
-        gradients(row + offset, drow + offset, padded<T>(n), error, factor);
-      });
-      if (!d.scores) return;
-      std::copy_n(drow + offset, n,
-                  d.scores + (first_normaliser(at) / 2 + i) * sizes_.keys + first);
-    });
-  }
   const T later = at.begin == 0 ? T(0) : T(1);  // later blocks of a head add to dk and dv
-  for_each_piece(at, [&](std::size_t first, std::size_t n, std::size_t offset) {
+  for_each_piece(at, [&](const Piece& piece, std::size_t) {
+    const std::size_t first = piece.first, n = piece.keys;
+    compute_scores(in, transposed_k, at, piece, s);
+    multiply_by_keys(dy.head(at.b, at.h), dy.row, in.v, transposed_v, T(1), at, piece, ds);
+    pad_rows(ds, at.rows, stride_, n, T(0));
+    differentiate_softmax(at, piece, y, dy, d.scores, scratch);
     if (d.v.data) {
-      gemm(n, y.width, at.rows, T(1), view(s + offset, stride_, Transpose::yes), view(dout, dy.row),
+      gemm(n, y.width, at.rows, T(1), view(s, stride_, Transpose::yes), view(dout, dy.row),
            std::max(later, d.v.beta), d.v.head(at.b, at.h) + first * d.v.row, d.v.row);
     }
     if (d.q.data) {
-      gemm(at.rows, in.q.width, n, scale_, view(ds + offset, stride_),
+      gemm(at.rows, in.q.width, n, scale_, view(ds, stride_),
            view(in.k.head(at.b, at.h) + first * in.k.row, in.k.row), first > 0 ? T(1) : d.q.beta,
            d.q.head(at.b, at.h) + at.begin * d.q.row, d.q.row);
     }
     if (d.k.data) {
-      gemm(n, in.q.width, at.rows, scale_, view(ds + offset, stride_, Transpose::yes),
-           view(q, in.q.row), std::max(later, d.k.beta), d.k.head(at.b, at.h) + first * d.k.row,
-           d.k.row);
+      gemm(n, in.q.width, at.rows, scale_, view(ds, stride_, Transpose::yes), view(q, in.q.row),
+           std::max(later, d.k.beta), d.k.head(at.b, at.h) + first * d.k.row, d.k.row);
     }
   });
+}
+
+// From scores and gradients of what dropout left to probabilities after dropout and gradients of
+// scores, p (ds - mean). Where one p is nearly 1 that difference cancels; the rounding error of the
+// mean is what the differences still have as their own mean. Over several pieces it is left: to
+// know it, all of them would have to be kept.
+template <class T>
+void AttentionKernel<T>::differentiate_softmax(const Block& at, const Piece& piece,
+                                               const Tokens<const T>& y, const Tokens<const T>& dy,
+                                               T* dscores, const Scratch& scratch) const {
+  const T* out = y.head(at.b, at.h) + at.begin * y.row;
+  const T* dout = dy.head(at.b, at.h) + at.begin * dy.row;
+  const T* normalisers = normalisers_.data() + first_normaliser(at);
+  const std::size_t n = padded<T>(piece.keys);
+  for (std::size_t i = 0; i < at.rows; ++i) {
+    T *row = scratch.scores + i * stride_, *drow = scratch.dscores + i * stride_;
+    const T mean = dot(dout + i * dy.row, out + i * y.row, y.width);
+    with_factors(dropout_row(at, piece, i, scratch.factors), [&](const auto& factor) {
+      const T error = differences(row, drow, n, normalisers + 2 * i, mean, factor);
+      gradients(row, drow, n, piece.keys == at.keys ? error : T(0), factor);
+    });
+    if (!dscores) continue;
+    std::copy_n(drow, piece.keys,
+                dscores + (first_normaliser(at) / 2 + i) * sizes_.keys + piece.first);
+  }
 }
 
 #define XGRAD_INSTANTIATE(T) template class AttentionKernel<T>;

@@ -38,8 +38,8 @@ struct AttentionGradients {
 };
 
 /// Keeps two numbers a head and query for backward: those that normalise its row of the softmax.
-/// While it runs, a thread holds one block (forward) or two (backward) of scores, some query rows
-/// by all keys: memory is linear in the number of tokens.
+/// While it runs, a thread holds a block of scores, some query rows by all keys (forward) or twice
+/// by some keys (backward): memory is linear in the number of tokens.
 template <class T>
 class AttentionKernel {
  public:
@@ -55,8 +55,12 @@ class AttentionKernel {
   struct Block {
     std::size_t b, h, begin, rows, keys;
   };
-  // What a thread works in: scores, (pieces, block_rows_, stride_); dropout factors, (chunk_rows_,
-  // padded keys); and in backward gradients of scores, as scores.
+  // Keys of a block whose scores lie together.
+  struct Piece {
+    std::size_t first, keys;
+  };
+  // What a thread works in: scores, (pieces, block_rows_, stride_), in backward of one piece;
+  // dropout factors of some rows; and in backward gradients of scores, as scores.
   struct Scratch {
     T *scores, *factors, *dscores;
   };
@@ -69,11 +73,12 @@ class AttentionKernel {
   Tensor<T> transposed(const Tokens<const T>& x) const;
   Tokens<const T> packed(const Tokens<const T>& x, Tensor<T>& memory) const;
   void multiply_by_keys(const T* x, std::size_t row, const Tokens<const T>& keys,
-                        const Tensor<T>& transposed, T factor, const Block& at, T* scores) const;
+                        const Tensor<T>& transposed, T factor, const Block& at, const Piece& piece,
+                        T* scores) const;
   void compute_scores(const AttentionInputs<T>& in, const Tensor<T>& transposed_k, const Block& at,
-                      T* s) const;
+                      const Piece& piece, T* s) const;
   void hide_keys(const Block& at, std::size_t first, std::size_t keys, T* s) const;
-  const T* dropout_row(const Block& at, std::size_t row, T* buffer) const;
+  const T* dropout_row(const Block& at, const Piece& piece, std::size_t row, T* buffer) const;
   std::size_t first_normaliser(const Block& at) const;
   void forward_block(const AttentionInputs<T>& in, const Tensor<T>& transposed_k, const Block& at,
                      const Tokens<T>& y, const Scratch& scratch);
@@ -81,13 +86,14 @@ class AttentionKernel {
                       const Tensor<T>& transposed_v, const Block& at, const Tokens<const T>& y,
                       const Tokens<const T>& dy, const AttentionGradients<T>& d,
                       const Scratch& scratch) const;
+  void differentiate_softmax(const Block& at, const Piece& piece, const Tokens<const T>& y,
+                             const Tokens<const T>& dy, T* dscores, const Scratch& scratch) const;
 
   Attention options_;
   AttentionSizes sizes_;
   T scale_;
   std::size_t stride_;              // from row to row of a piece of a block of scores
   std::size_t block_rows_;          // of a block of scores
-  std::size_t chunk_rows_;          // whose dropout factors are computed together
   std::vector<std::size_t> keys_;   // a sample: the keys from here on are all masked
   std::vector<std::uint8_t> gaps_;  // a sample: whether a key before is masked too
   Tensor<T> normalisers_;  // (batch, heads, queries, 2): a row's maximum, 1 / sum exp(s - maximum)

@@ -156,6 +156,7 @@ struct MaskRows {
   std::uint64_t key;
   std::uint32_t sample, head, token;
   std::uint32_t blocks;  // in a row
+  std::uint32_t first;   // of them in the stream
 };
 constexpr std::uint32_t kMostBlocks = 1 << 15;  // for more, take one row
 
@@ -185,7 +186,7 @@ void draw_bits(const MaskRows& mask, std::uint32_t first, std::uint16_t* bits) {
     const PhiloxLanes at = lane + std::uint64_t(first + i * kPhiloxLanes);
     PhiloxLanes row = {};
     if (!one_row) row = mask.blocks == 1 ? at : detail::multiply_low(at, inverse) >> 32;
-    c[0][i] = at - detail::multiply_low(row, mask.blocks);
+    c[0][i] = at - detail::multiply_low(row, mask.blocks) + std::uint64_t(mask.first);
     c[1][i] = row + std::uint64_t(mask.token);
     c[2][i] = PhiloxLanes{} + std::uint64_t(mask.head);
     c[3][i] = PhiloxLanes{} + std::uint64_t(mask.sample);
@@ -233,15 +234,20 @@ struct Factors {
 template <class T>
 void dropout_factors(const Rng& rng, double p, std::uint32_t sample, std::uint32_t head,
                      std::uint32_t token, std::size_t rows, std::size_t n, T* factors,
-                     std::size_t stride) {
+                     std::size_t stride, std::size_t first) {
   const auto threshold = std::uint32_t(std::lround(p * 65536));
   const Factors<T> write{threshold == 65536 ? T(0) : T(65536) / T(65536 - threshold), threshold, n,
                          stride};
-  MaskRows mask{rng.key(), sample, head, token, std::uint32_t((n + kElements - 1) / kElements)};
+  MaskRows mask{rng.key(),
+                sample,
+                head,
+                token,
+                std::uint32_t((n + kElements - 1) / kElements),
+                std::uint32_t(first / kElements)};
   if (mask.blocks > kMostBlocks && rows > 1) {
     for (std::size_t row = 0; row < rows; ++row) {
       dropout_factors(rng, p, sample, head, token + std::uint32_t(row), 1, n,
-                      factors + row * stride, stride);
+                      factors + row * stride, stride, first);
     }
     return;
   }
@@ -262,7 +268,7 @@ void dropout_factors(const Rng& rng, double p, std::uint32_t sample, std::uint32
 
 #define XGRAD_INSTANTIATE(T)                                                                     \
   template void dropout_factors(const Rng&, double, std::uint32_t, std::uint32_t, std::uint32_t, \
-                                std::size_t, std::size_t, T*, std::size_t);
+                                std::size_t, std::size_t, T*, std::size_t, std::size_t);
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

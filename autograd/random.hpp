@@ -51,13 +51,13 @@ class Rng {
 /// Writes the keep-mask of a dropout as factors: 0 with probability p, else 1 / (1 - p), both exact
 /// for p rounded to a multiple of 2^-16.
 ///
-/// The first n elements of `rows` rows (sample, head, token), (sample, head, token + 1), ... of the
-/// stream `rng`; those of a row begin `stride` after those of the row before. The mask of an
-/// element does not depend on what else is asked for.
+/// The n elements from `first`, a multiple of 8, of `rows` rows (sample, head, token), (sample,
+/// head, token + 1), ... of the stream `rng`; those of a row begin `stride` after those of the row
+/// before. The mask of an element does not depend on what else is asked for.
 template <class T>
 void dropout_factors(const Rng& rng, double p, std::uint32_t sample, std::uint32_t head,
                      std::uint32_t token, std::size_t rows, std::size_t n, T* factors,
-                     std::size_t stride);
+                     std::size_t stride, std::size_t first = 0);
 
 /// The same for one row.
 template <class T>
