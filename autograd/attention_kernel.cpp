@@ -13,15 +13,13 @@
 namespace xgrad::detail {
 
 namespace {
-constexpr std::size_t kBlockElements =
-    65536;                            // of a block of scores: it stays in the second-level cache
+constexpr std::size_t kBlockElements = 65536;  // scores of a block: they stay in the L2 cache
 constexpr std::size_t kMinRows = 96;  // of a block, however many keys: few rows make slow products
 // Keys whose scores lie together, so that products with them are fast: rows of 4,096 would lie
 // whole pages apart, and their first lines compete for the same few places of the caches.
 constexpr std::size_t kPiece = 240;
-constexpr std::size_t kChunkElements =
-    4096;  // of dropout factors: they stay in the first-level cache
-constexpr std::size_t kTaskWork = 1 << 18;  // multiplications that pay for a parallel task
+constexpr std::size_t kChunkElements = 4096;  // dropout factors: they stay in the L1 cache
+constexpr std::size_t kTaskWork = 1 << 18;    // multiplications that pay for a parallel task
 
 template <class T>
 MatrixView<T> view(const T* data, std::size_t stride, Transpose transpose = Transpose::no) {
@@ -156,18 +154,21 @@ void AttentionKernel<T>::for_each_block(std::size_t width, bool backward, const 
   const std::size_t work = block_rows_ * sizes_.keys * width;
   const std::size_t size = (backward ? 1 : pieces_of(sizes_.keys)) * block_rows_ * stride_;
   const std::size_t factors_size = kChunkElements + padded<T>(sizes_.keys);
-  const Shape room{(backward ? 2 : 1) * size + factors_size};
+  const Shape room{size + factors_size + (backward ? size + block_rows_ : 0)};
   std::size_t grain = std::max<std::size_t>(1, kTaskWork / std::max<std::size_t>(1, work));
   if (backward) grain = (grain + a_head - 1) / a_head * a_head;
-  parallel_for(
-      sizes_.batch * sizes_.heads * a_head, grain, [&](std::size_t begin, std::size_t end) {
-        Tensor<T> memory = empty<T>(room);
-        T* const factors = memory.data() + size;
-        const Scratch scratch{memory.data(), factors, backward ? factors + factors_size : nullptr};
-        for (std::size_t i = begin; i < end; ++i) {
-          body(block(i / a_head, i % a_head * block_rows_), scratch);
-        }
-      });
+  parallel_for(sizes_.batch * sizes_.heads * a_head, grain,
+               [&](std::size_t begin, std::size_t end) {
+                 Tensor<T> memory = empty<T>(room);
+                 Scratch scratch{memory.data(), memory.data() + size, nullptr, nullptr};
+                 if (backward) {
+                   scratch.dscores = scratch.factors + factors_size;
+                   scratch.means = scratch.dscores + size;
+                 }
+                 for (std::size_t i = begin; i < end; ++i) {
+                   body(block(i / a_head, i % a_head * block_rows_), scratch);
+                 }
+               });
 }
 
 template <class T>
@@ -343,14 +344,18 @@ void AttentionKernel<T>::backward_block(const AttentionInputs<T>& in, const Tens
                                         const Scratch& scratch) const {
   const T* q = in.q.head(at.b, at.h) + at.begin * in.q.row;
   const T* dout = dy.head(at.b, at.h) + at.begin * dy.row;
+  const T* out = y.head(at.b, at.h) + at.begin * y.row;
   T *s = scratch.scores, *ds = scratch.dscores;
   const T later = at.begin == 0 ? T(0) : T(1);  // later blocks of a head add to dk and dv
+  for (std::size_t i = 0; i < at.rows; ++i) {
+    scratch.means[i] = dot(dout + i * dy.row, out + i * y.row, y.width);
+  }
   for_each_piece(at, [&](const Piece& piece, std::size_t) {
     const std::size_t first = piece.first, n = piece.keys;
     compute_scores(in, transposed_k, at, piece, s);
     multiply_by_keys(dy.head(at.b, at.h), dy.row, in.v, transposed_v, T(1), at, piece, ds);
     pad_rows(ds, at.rows, stride_, n, T(0));
-    differentiate_softmax(at, piece, y, dy, d.scores, scratch);
+    differentiate_softmax(at, piece, d.scores, scratch);
     if (d.v.data) {
       gemm(n, y.width, at.rows, T(1), view(s, stride_, Transpose::yes), view(dout, dy.row),
            std::max(later, d.v.beta), d.v.head(at.b, at.h) + first * d.v.row, d.v.row);
@@ -372,18 +377,14 @@ void AttentionKernel<T>::backward_block(const AttentionInputs<T>& in, const Tens
 // mean is what the differences still have as their own mean. Over several pieces it is left: to
 // know it, all of them would have to be kept.
 template <class T>
-void AttentionKernel<T>::differentiate_softmax(const Block& at, const Piece& piece,
-                                               const Tokens<const T>& y, const Tokens<const T>& dy,
-                                               T* dscores, const Scratch& scratch) const {
-  const T* out = y.head(at.b, at.h) + at.begin * y.row;
-  const T* dout = dy.head(at.b, at.h) + at.begin * dy.row;
+void AttentionKernel<T>::differentiate_softmax(const Block& at, const Piece& piece, T* dscores,
+                                               const Scratch& scratch) const {
   const T* normalisers = normalisers_.data() + first_normaliser(at);
   const std::size_t n = padded<T>(piece.keys);
   for (std::size_t i = 0; i < at.rows; ++i) {
     T *row = scratch.scores + i * stride_, *drow = scratch.dscores + i * stride_;
-    const T mean = dot(dout + i * dy.row, out + i * y.row, y.width);
     with_factors(dropout_row(at, piece, i, scratch.factors), [&](const auto& factor) {
-      const T error = differences(row, drow, n, normalisers + 2 * i, mean, factor);
+      const T error = differences(row, drow, n, normalisers + 2 * i, scratch.means[i], factor);
       gradients(row, drow, n, piece.keys == at.keys ? error : T(0), factor);
     });
     if (!dscores) continue;

@@ -60,9 +60,10 @@ class AttentionKernel {
     std::size_t first, keys;
   };
   // What a thread works in: scores, (pieces, block_rows_, stride_), in backward of one piece;
-  // dropout factors of some rows; and in backward gradients of scores, as scores.
+  // dropout factors of some rows; and in backward gradients of scores, as scores, and dY_i . Y_i
+  // of a block's rows.
   struct Scratch {
-    T *scores, *factors, *dscores;
+    T *scores, *factors, *dscores, *means;
   };
 
   template <class Body>
@@ -86,8 +87,8 @@ class AttentionKernel {
                       const Tensor<T>& transposed_v, const Block& at, const Tokens<const T>& y,
                       const Tokens<const T>& dy, const AttentionGradients<T>& d,
                       const Scratch& scratch) const;
-  void differentiate_softmax(const Block& at, const Piece& piece, const Tokens<const T>& y,
-                             const Tokens<const T>& dy, T* dscores, const Scratch& scratch) const;
+  void differentiate_softmax(const Block& at, const Piece& piece, T* dscores,
+                             const Scratch& scratch) const;
 
   Attention options_;
   AttentionSizes sizes_;

@@ -119,16 +119,8 @@ std::string damage(const std::string& path) try {
   return error.what();
 }
 
-bool verify(const std::string& path, std::string* why) {
-  std::string wrong;
-  try {
-    wrong = damage(path);
-  } catch (const IoError& error) {
-    wrong = error.what();
-  }
-  const bool ok = wrong.empty();
-  if (why != nullptr) *why = std::move(wrong);
-  return ok;
+bool verify(const std::string& path) try { return damage(path).empty(); } catch (const IoError&) {
+  return false;
 }
 
 std::string latest_checkpoint(const std::string& directory, std::vector<std::string>* damaged) {

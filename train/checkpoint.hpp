@@ -92,8 +92,8 @@ std::vector<CheckpointFile> list_checkpoints(const std::string& directory);
 /// IoError where it cannot be read, which says nothing about it.
 std::string damage(const std::string& path);
 
-/// Whether a file can be read and has no damage(). `why`, when given, receives what is wrong.
-bool verify(const std::string& path, std::string* why = nullptr);
+/// Whether a file can be read and has no damage().
+bool verify(const std::string& path);
 
 /// The path of the highest step that verifies. What is wrong with those skipped goes to `damaged`,
 /// when given. Throws CheckpointError, listing them, when none verifies; IoError.

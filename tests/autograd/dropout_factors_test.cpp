@@ -46,6 +46,21 @@ TYPED_TEST(DropoutFactors, AreTheWordsOfTheGeneratorForEverySize) {
   }
 }
 
+TYPED_TEST(DropoutFactors, BeginAtAnyWordOfARow) {
+  const Rng rng(17);
+  for (const std::size_t first : {8, 16, 240, 480, 1024}) {
+    for (const std::size_t n : {1, 8, 21, 240, 247}) {
+      std::vector<TypeParam> factors(3 * n);
+      dropout_factors(rng, 0.3, 1, 2, 3, 3, n, factors.data(), n, first);
+      for (std::size_t at = 0; at < factors.size(); ++at) {
+        ASSERT_EQ(factors[at],
+                  expected<TypeParam>(rng, 0.3, 1, 2, std::uint32_t(3 + at / n), first + at % n))
+            << n << " elements from " << first << ", row " << at / n << ", element " << at % n;
+      }
+    }
+  }
+}
+
 TYPED_TEST(DropoutFactors, LongRows) {
   const std::size_t n = (1 << 18) + 5;  // more blocks in a row than the fast division takes
   const Rng rng(3);
