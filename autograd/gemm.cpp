@@ -19,6 +19,7 @@
 #endif
 
 #include <xgrad/autograd/counters.hpp>
+#include <xgrad/autograd/cpu.hpp>
 #include <xgrad/autograd/memory.hpp>
 #include <xgrad/autograd/packed_gemm/packed_gemm.hpp>
 #include <xgrad/autograd/parallel.hpp>
@@ -170,6 +171,11 @@ void parallel_gemm(std::size_t m, std::size_t n, std::size_t k, T alpha, MatrixV
 
 const char* blas_core() {
   return openblas_get_corename();
+}
+
+std::string cpu_class() {
+  const std::string name = cpu_name(cpu());
+  return cpu() == Cpu::baseline ? name + ", OpenBLAS " + blas_core() : name;
 }
 
 #define XGRAD_INSTANTIATE(T)                                                                    \

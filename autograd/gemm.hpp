@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 
 namespace xgrad {
 
@@ -32,5 +33,9 @@ void parallel_gemm(std::size_t m, std::size_t n, std::size_t k, T alpha, MatrixV
 
 /// Core that the BLAS has chosen, for `xgrad info` and checkpoints.
 const char* blas_core();
+
+/// What checkpoints note of the processor: with another, the last bits differ. The name of cpu(),
+/// and that of blas_core() where it is OpenBLAS that multiplies.
+std::string cpu_class();
 
 }  // namespace xgrad

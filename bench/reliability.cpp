@@ -13,6 +13,7 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/optim/clip.hpp>
 #include <xgrad/train/manifest.hpp>
+#include <xgrad/train/metrics_log.hpp>
 #include <xgrad/train/publish.hpp>
 #include <xgrad/train/trainer.hpp>
 
@@ -53,13 +54,20 @@ std::uint64_t interval(const TrainConfig& train, std::uint64_t total) {
   return std::max<std::uint64_t>(1, total / 10);
 }
 
-/// What a run does at a checkpoint.
+void append(const std::string& path, const std::string& line) {
+  std::FILE* file = std::fopen(path.c_str(), "ae");
+  check<IoError>(file != nullptr, path, ": cannot open");
+  std::fprintf(file, "%s\n", line.c_str());
+  std::fclose(file);
+}
+
+/// What a run does at a checkpoint, rows of the log since the last one included.
 void save(const std::string& folder, Checkpoint checkpoint, std::uint64_t step, std::size_t keep) {
   checkpoint.step = step;
+  append(folder + "/metrics.jsonl", metrics_row(step, "train", {}));
+  sync(folder + "/metrics.jsonl");
   const std::string name = checkpoint_name(step), bytes = to_hdf5(checkpoint);
-  std::FILE* manifest = std::fopen((folder + "/" + kManifest).c_str(), "ae");
-  std::fprintf(manifest, "%s\n", manifest_line(name, bytes).c_str());
-  std::fclose(manifest);
+  append(folder + "/" + kManifest, manifest_line(name, bytes));
   publish(folder, name, bytes);
   prune(folder, keep, 0);
 }
@@ -69,8 +77,10 @@ void measure(const std::string& path) {
   Trainer<float> trainer(config);
   for (int i = 0; i < 5; ++i) trainer.train_step();  // warm
   const double step = timed(40, [&] { trainer.train_step(); }).front();
+  // The norm is taken for the guard too where nothing is clipped.
   const auto guards = timed(101, [&] {
     check<NumericError>(first_not_finite(trainer.parameters()) == nullptr, "a fault");
+    if (config.train.clip == 0) check<NumericError>(global_norm(trainer.parameters()) >= 0, "");
   });
   const Folder folder;
   std::uint64_t saved = 0;

@@ -30,10 +30,12 @@ constexpr const char* kTypeName<std::int64_t> = "an integer";
 template <>
 constexpr const char* kTypeName<double> = "a double";
 
-/// Whether a file is the very one that the run has published under this name.
-bool is_listed(const std::map<std::string, std::string>& manifest, const std::string& path) try {
+/// Whether the run has published a file of this name and, where one is to be sure, this very file.
+bool is_listed(const std::map<std::string, std::string>& manifest, const std::string& path,
+               bool be_sure) try {
   const auto listed = manifest.find(fs::path(path).filename().string());
-  return listed != manifest.end() && to_hex(sha256(read_file(path))) == listed->second;
+  return listed != manifest.end() &&
+         (!be_sure || to_hex(sha256(read_file(path))) == listed->second);
 } catch (const IoError&) {
   return false;  // nothing that cannot be read is removed
 }
@@ -119,8 +121,12 @@ std::string damage(const std::string& path) try {
   return error.what();
 }
 
-bool verify(const std::string& path) try { return damage(path).empty(); } catch (const IoError&) {
-  return false;
+bool verify(const std::string& path) {
+  try {
+    return damage(path).empty();
+  } catch (const IoError&) {
+    return false;
+  }
 }
 
 std::string latest_checkpoint(const std::string& directory, std::vector<std::string>* damaged) {
@@ -139,13 +145,16 @@ std::string latest_checkpoint(const std::string& directory, std::vector<std::str
 std::vector<std::string> prune(const std::string& directory, std::size_t keep,
                                std::uint64_t best_step) {
   const std::vector<CheckpointFile> files = list_checkpoints(directory);
-  std::size_t to_keep = std::max(keep, kFewest);
+  const std::size_t most = std::max(keep, kFewest);
+  std::size_t kept = 0;
   const auto manifest = read_manifest(directory);
   std::vector<std::string> removed;
   for (auto file = files.rbegin(); file != files.rend(); ++file) {
-    if (manifest ? !is_listed(*manifest, file->path) : !verify(file->path)) continue;
-    if (to_keep > 0) {
-      --to_keep;
+    // Of the many that may stay, a few that are whole will do: each is read for it.
+    const bool be_sure = kept < kFewest || kept == most;
+    if (manifest ? !is_listed(*manifest, file->path, be_sure) : !verify(file->path)) continue;
+    if (kept < most) {
+      ++kept;
     } else if (file->step != best_step) {
       std::error_code error;
       fs::remove(file->path, error);

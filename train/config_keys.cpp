@@ -317,7 +317,7 @@ Keys train_keys() {
       key("save_every", &T::save_every,
           "Steps between checkpoints, beside those of a new best; 0: as evaluate_every.",
           between(0, kMany)),
-      key("keep", &T::keep, "Newest checkpoints that are kept, beside the best.",
+      key("keep", &T::keep, "Newest checkpoints that are kept, two at least, beside the best.",
           between(1, 1048576)),
       key("precision", &T::precision, "Type of all numbers.", {"float", "double"}),
   };

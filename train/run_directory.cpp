@@ -103,11 +103,17 @@ RunDirectory::~RunDirectory() {
   if (lock_ >= 0) ::close(lock_);
 }
 
-// Of a run: what a new one would take for its own.
-static bool holds_remains(const RunDirectory& run) {
-  const std::string log = run.path() + "/metrics.jsonl", saves = run.checkpoints();
-  return (fs::exists(saves) && !list_checkpoints(saves).empty()) ||
-         (fs::exists(log) && fs::file_size(log) > 0);
+// What a new run would take for its own, of another run or of somebody else: its name, or nothing.
+static std::string remains(const RunDirectory& run) {
+  if (fs::exists(run.checkpoints()) && !list_checkpoints(run.checkpoints()).empty()) {
+    return "checkpoints";
+  }
+  for (const std::string name : {"metrics.jsonl", "timing.jsonl", "log.txt", "report.html"}) {
+    const std::string path = run.path() + "/" + name;
+    // A run that was killed before its first step leaves an empty log.
+    if (fs::is_regular_file(path) && fs::file_size(path) > 0) return name;
+  }
+  return "";
 }
 
 RunDirectory RunDirectory::create(const std::string& chosen, const std::string& stem) {
@@ -117,9 +123,9 @@ RunDirectory RunDirectory::create(const std::string& chosen, const std::string& 
   check<IoError>(!fs::exists(run.config_path()), run.path(),
                  " holds a run already; choose another run.dir, or go on with `xgrad resume ",
                  run.path(), "`");
-  check<IoError>(!holds_remains(run), run.path(),
-                 " holds checkpoints or a log of a run whose config.toml is gone; choose another "
-                 "run.dir");
+  const std::string other = remains(run);
+  check<IoError>(other.empty(), run.path(), " holds ", other,
+                 " but no config.toml: not of this run; choose another run.dir");
   run.furnish();
   return run;
 }

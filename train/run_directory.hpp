@@ -12,8 +12,8 @@ namespace xgrad {
 class RunDirectory {
  public:
   /// Makes the directory of a new run: `chosen` if not empty, else runs/STEM, or the next free
-  /// runs/STEM-2, -3, ... Throws IoError when `chosen` exists and is not empty, LockError when it
-  /// is in use.
+  /// runs/STEM-2, -3, ... Throws IoError when `chosen` holds a run, or a file of a name that a run
+  /// writes; LockError when it is in use.
   static RunDirectory create(const std::string& chosen, const std::string& stem);
 
   /// Opens an existing run. Throws IoError when it is none, LockError when it is in use.

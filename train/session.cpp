@@ -4,20 +4,18 @@
 
 #include <algorithm>
 #include <chrono>
-#include <csignal>
 #include <filesystem>
-#include <functional>
 #include <optional>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/autograd/gemm.hpp>
 #include <xgrad/autograd/parallel.hpp>
 #include <xgrad/optim/clip.hpp>
 #include <xgrad/train/console.hpp>
 #include <xgrad/train/disk_space.hpp>
-#include <xgrad/train/failed_step.hpp>
-#include <xgrad/train/manifest.hpp>
 #include <xgrad/train/metrics_log.hpp>
 #include <xgrad/train/publish.hpp>
+#include <xgrad/train/recorder.hpp>
 #include <xgrad/train/report/record.hpp>
 #include <xgrad/train/report/report.hpp>
 #include <xgrad/train/signals.hpp>
@@ -33,127 +31,6 @@ using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
-
-bool owes_validation(const Checkpoint& checkpoint) {
-  return checkpoint.state.contains(kOwesValidation);
-}
-
-// Writes the run's logs and checkpoints, and shows it.
-class Recorder final : public TrainerHooks {
- public:
-  /// `look` shows on the board what a model is after a step.
-  Recorder(const Config& config, const RunDirectory& run, std::uint64_t total, Console& console,
-           Signals& signals, std::uint64_t kill_at, TensorBoard& board,
-           std::function<void(std::uint64_t)> look)
-      : config_(config),
-        run_(run),
-        total_(total),
-        console_(console),
-        signals_(signals),
-        kill_at_(kill_at),
-        board_(board),
-        look_(std::move(look)) {}
-
-  void on_step(const StepReport& report) override {
-    tokens_ += report.tokens;
-    ++steps_;
-    shown_ = {report.step,
-              total_,
-              report.loss,
-              report.lr,
-              double(tokens_) / elapsed(),
-              elapsed() / double(steps_) * double(total_ - report.step)};
-    console_.progress(shown_);
-    if (report.metrics.loss.count() == 0) return;
-    const bool penalised = config_.train.head_diversity > 0;
-    log("metrics.jsonl",
-        metrics_row(report.step, "train", report.metrics, report.lr, report.grad_norm,
-                    penalised ? std::optional(report.head_diversity) : std::nullopt));
-    log("timing.jsonl", timing_row(report.step, elapsed(), shown_.rate));
-  }
-
-  void on_evaluation(std::uint64_t step, const Metrics& metrics) override {
-    log("metrics.jsonl", metrics_row(step, "validation", metrics));
-    shown_.step = step;
-    run_.append("log.txt", console_.evaluation(shown_, metrics));
-    look_(step);
-  }
-
-  // Its rows are on disk before a checkpoint is, or a power failure could take rows that no resumed
-  // run writes again. One that owes its validation gives way to the one after it, which alone is
-  // listed.
-  void on_checkpoint(const Checkpoint& checkpoint) override {
-    run_.sync_log("metrics.jsonl");
-    const std::string name = checkpoint_name(checkpoint.step), bytes = to_hdf5(checkpoint);
-    if (!owes_validation(checkpoint)) {
-      run_.append(std::string("checkpoints/") + kManifest, manifest_line(name, bytes));
-    }
-    const std::string older = run_.checkpoints() + "/" + name;
-    const bool owed = std::filesystem::exists(older) && owes_validation(load_checkpoint(older));
-    (owed ? publish_over : publish)(run_.checkpoints(), name, bytes);
-    prune(run_.checkpoints(), config_.train.keep,
-          std::uint64_t(state_value<std::int64_t>(checkpoint, "best_step")));
-  }
-
-  void on_spike(const StepReport& report, std::uint64_t step) override {
-    const std::string line =
-        fmt::format("step {}: {}; nothing was updated, {} {}", report.step, report.fault,
-                    step < report.step ? "back to step" : "on after step", step);
-    console_.line(line);
-    run_.append("log.txt", line);
-    if (step == report.step) return;  // passed over, not undone
-    run_.cut_back("metrics.jsonl", step);
-    run_.cut_back("timing.jsonl", step);
-    board_.go_back(step);
-  }
-
-  // The fault is what counts, even where its file cannot be written.
-  void on_fault(const Checkpoint& failed) override {
-    const std::string name = failed_step_name(failed.step), path = run_.path() + "/" + name;
-    try {
-      publish_over(run_.path(), name, to_hdf5(failed));
-      fault_ = fmt::format("\n  kept as {}; `xgrad replay` runs it op by op", path);
-    } catch (const Error& error) {
-      fault_ = fmt::format("\n  and could not be kept: {}", error.what());
-    }
-  }
-  /// Where the step was kept that ended the run.
-  const std::string& fault() const { return fault_; }
-
-  bool stop() override {
-    if (kill_at_ > 0 && shown_.step >= kill_at_) std::raise(SIGKILL);
-    return stop_signal() != 0;
-  }
-  // Not by train.max_seconds: an evaluation that takes longer would never come to its end.
-  bool break_off() override { return signals_.stop() != 0; }
-  /// The signal that asked to stop, SIGALRM when the time is over; 0: none.
-  int stop_signal() const {
-    const bool late = config_.train.max_seconds > 0 && elapsed() >= config_.train.max_seconds;
-    return signals_.stop() == 0 && late ? SIGALRM : signals_.stop();
-  }
-  bool take_save() override { return signals_.take_save(); }
-
- private:
-  double elapsed() const { return seconds_since(start_); }
-
-  void log(const std::string& file, const std::string& row) {
-    run_.append(file, row);
-    board_.row(row);
-  }
-
-  const Config& config_;
-  const RunDirectory& run_;
-  std::uint64_t total_;
-  Console& console_;
-  Signals& signals_;
-  std::uint64_t kill_at_;
-  std::string fault_;
-  TensorBoard& board_;
-  std::function<void(std::uint64_t)> look_;
-  Clock::time_point start_ = Clock::now();
-  std::size_t tokens_ = 0, steps_ = 0;
-  Console::Progress shown_;
-};
 
 // The newest checkpoint stays until the next one is whole.
 template <class T>
@@ -306,12 +183,32 @@ Outcome work(const Config& config, Trainer<T>& trainer, const RunDirectory& run,
   return outcome;
 }
 
+// Before anything is made or changed: what is wrong with any of the data is said now.
+template <class T>
+void check_splits(const Trainer<T>& trainer) {
+  for (const Split split : {Split::train, Split::validation, Split::test}) {
+    trainer.task().dataset(split);
+  }
+}
+
+// Another class computes other last bits; nobody should have to guess why.
+void tell_class(const Checkpoint& checkpoint, Console& console) {
+  const auto saved = checkpoint.state.find("cpu");
+  if (saved == checkpoint.state.end()) return;
+  const std::string* before = std::get_if<std::string>(&saved->second);
+  if (before == nullptr || *before == cpu_class()) return;
+  console.line(
+      fmt::format("saved on a processor of class {}, goes on with {}: the last bits differ",
+                  *before, cpu_class()));
+}
+
 // Begins in a fresh directory, from a checkpoint if there is one.
 template <class T>
 Outcome start(const Config& config, const std::string& stem, const Checkpoint* checkpoint,
               const SessionOptions& options) {
   Trainer<T> trainer(config, checkpoint);
   check_claims(config.expect, trainer.task());
+  check_splits(trainer);
   need_room(config.run_dir.empty() ? "runs" : config.run_dir, trainer);
   const RunDirectory run = RunDirectory::create(config.run_dir, stem);
   publish(run.path(), "config.toml", to_toml(config));
@@ -323,10 +220,15 @@ Outcome go_on(const Config& config, const RunDirectory& run, const Checkpoint* c
               const SessionOptions& options) {
   Trainer<T> trainer(config, checkpoint);
   check_claims(config.expect, trainer.task());
+  check_splits(trainer);
   need_room(run.checkpoints(), trainer);
   if (options.keep_config) run.replace_config(to_toml(config));
   Console console(options.quiet, "");
-  if (checkpoint == nullptr) console.line("no checkpoint was saved yet: begins again");
+  if (checkpoint == nullptr) {
+    console.line("no checkpoint was saved yet: begins again");
+  } else {
+    tell_class(*checkpoint, console);
+  }
   set_aside_damaged(run, trainer.step(), console);
   run.cut_back("metrics.jsonl", trainer.step(), /*validated=*/!trainer.owes_validation());
   run.cut_back("timing.jsonl", trainer.step());

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include <xgrad/autograd/cpu.hpp>
+#include <xgrad/autograd/gemm.hpp>
 #include <xgrad/autograd/observer.hpp>
 #include <xgrad/autograd/scalar.hpp>
 #include <xgrad/optim/clip.hpp>
@@ -19,17 +19,13 @@ std::uint64_t divided_up(std::uint64_t n, std::uint64_t by) {
   return (n + by - 1) / by;
 }
 
-std::uint64_t steps_per_epoch(const TrainConfig& config, std::size_t examples) {
-  return divided_up(divided_up(examples, config.batch), config.accumulate);
-}
-
 std::uint64_t planned_steps(const TrainConfig& config, std::size_t examples) {
-  return config.steps > 0 ? config.steps : config.epochs * steps_per_epoch(config, examples);
+  if (config.steps > 0) return config.steps;
+  return divided_up(config.epochs * divided_up(examples, config.batch), config.accumulate);
 }
 
-std::uint64_t planned_evaluation(const TrainConfig& config, std::size_t examples) {
-  if (config.evaluate_every > 0) return config.evaluate_every;
-  if (config.epochs > 0) return steps_per_epoch(config, examples);
+std::uint64_t planned_evaluation(const TrainConfig& config) {
+  if (config.evaluate_every > 0 || config.epochs > 0) return config.evaluate_every;
   return std::max<std::uint64_t>(1, config.steps / 10);
 }
 
@@ -112,7 +108,7 @@ Trainer<T>::Trainer(const Config& config, const Checkpoint* checkpoint)
                       .bucket = config.train.bucket}),
               config.train.accumulate),
       total_steps_(planned_steps(config.train, train_->size())),
-      evaluate_every_(planned_evaluation(config.train, train_->size())),
+      evaluate_every_(planned_evaluation(config.train)),
       save_every_(config.train.save_every > 0 ? config.train.save_every : evaluate_every_),
       schedule_(Schedule::shape(config.schedule.name), config.optim.lr, total_steps_,
                 config.schedule.warmup, settings(config.schedule)),
@@ -132,7 +128,7 @@ Trainer<T>::Trainer(const Config& config, const Checkpoint* checkpoint)
 template <class T>
 void Trainer<T>::run(TrainerHooks& hooks) {
   if (config_.train.on_spike == "rollback") saved_ = capture();
-  if (owes_validation_ && end_step(hooks, /*save_due=*/true)) return;
+  if (owes_validation_ && end_step(hooks, hooks.stop(), /*save_due=*/true)) return;
   while (!finished()) {
     const StepReport report = try_step();
     if (report.fault.empty()) {
@@ -142,20 +138,31 @@ void Trainer<T>::run(TrainerHooks& hooks) {
     } else if (step_ < report.step) {
       continue;  // gone back to what is saved and evaluated already
     }
-    const bool save_due = step_ % save_every_ == 0;
-    owes_validation_ = finished() || step_ % evaluate_every_ == 0;
-    if ((owes_validation_ || save_due) && !is_sound(hooks)) continue;
-    if (end_step(hooks, save_due)) return;
+    const bool stop = hooks.stop();
+    const bool save_due = is_due(save_every_) || hooks.take_save();
+    owes_validation_ = finished() || is_due(evaluate_every_);
+    if ((stop || save_due || owes_validation_) && !is_sound(hooks)) continue;
+    if (end_step(hooks, stop, save_due)) return;
   }
 }
 
-// Weights that an update has left not finite are neither validated nor saved: it is the next step
-// that fails, before it begins.
+// Micro-batches of a step may belong to two epochs.
+template <class T>
+bool Trainer<T>::is_due(std::uint64_t every) const {
+  if (every > 0) return step_ % every == 0;
+  const std::uint64_t an_epoch = divided_up(train_->size(), config_.train.batch);
+  const std::uint64_t taken = step_ * config_.train.accumulate;
+  return taken / an_epoch > (taken - config_.train.accumulate) / an_epoch;
+}
+
+// What an update has left not finite is neither validated nor saved: it is the next step that
+// fails, before it begins.
 template <class T>
 bool Trainer<T>::is_sound(TrainerHooks& hooks) {
   StepReport next;
   next.step = step_ + 1;
   next.fault = fault_of_parameters();
+  if (next.fault.empty()) next.fault = fault_of_state();
   if (next.fault.empty()) return true;
   owes_validation_ = false;
   if (!get_over(next, hooks)) fail(next, hooks);
@@ -163,11 +170,10 @@ bool Trainer<T>::is_sound(TrainerHooks& hooks) {
 }
 
 template <class T>
-bool Trainer<T>::end_step(TrainerHooks& hooks, bool save_due) {
+bool Trainer<T>::end_step(TrainerHooks& hooks, bool stop, bool save_due) {
   const bool best = owes_validation_ && validate(hooks);
-  const bool stop = hooks.stop() || owes_validation_;
-  const bool asked = hooks.take_save();
-  if (finished() || stop || asked || best || save_due) save(hooks);
+  stop = stop || owes_validation_;
+  if (finished() || stop || best || save_due) save(hooks);
   return stop;
 }
 
@@ -270,7 +276,10 @@ std::optional<Metrics> Trainer<T>::evaluate(Split split, TrainerHooks& hooks) co
       *model_, *task_->dataset(split), shape_, config_.train.batch,
       [&](const Tensor<T>& outputs, const Batch& b) { metrics.add(outputs, b, objective_); }, {},
       [&hooks] { return hooks.break_off(); });
-  return whole ? std::optional(metrics) : std::nullopt;
+  if (!whole) return std::nullopt;
+  check<NumericError>(is_finite_bits(metrics.loss.mean()), "step ", step_, ": the loss of the ",
+                      to_string(split), " split is not finite");
+  return metrics;
 }
 
 template <class T>
@@ -291,7 +300,7 @@ Checkpoint Trainer<T>::capture() const {
                       {"optimizer_steps", std::int64_t(optimizer_->steps())},
                       {"best_step", std::int64_t(best_step_)},
                       {"best_loss", best_loss_},
-                      {"cpu", std::string(cpu_name(cpu()))}};
+                      {"cpu", cpu_class()}};
   if (ema_) {
     for (const OptimizerState<T>& s : ema_->state()) {
       checkpoint.optimizer.push_back({s.name, s.tensor});
@@ -345,6 +354,8 @@ void Trainer<T>::restore(const Checkpoint& checkpoint) {
     plateau = {state_value<double>(checkpoint, "plateau_factor"),
                state_value<double>(checkpoint, "plateau_best"), integer("plateau_bad")};
   }
+  check<CheckpointError>(loader.position < train_->size(), "the checkpoint's position is ",
+                         loader.position, ", but there are ", train_->size(), " examples");
   xgrad::restore(checkpoint, parameters_, *optimizer_, ema_.get());  // all or nothing
   if (plateau_) plateau_->restore(plateau);
   bad_evaluations_ = bad_evaluations;

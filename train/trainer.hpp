@@ -99,7 +99,8 @@ class Trainer {
   ///
   /// Throws NumericError when a parameter, the loss or a gradient is not finite, unless
   /// [train] on_spike says otherwise; the parameters are then those of the step before, and the
-  /// message names the first op whose output or gradient is not finite, found by a second run.
+  /// message names the first op whose output or gradient is not finite, found by a second run. Also
+  /// when the loss of a validation is not finite.
   void run(TrainerHooks& hooks);
 
   /// One step, at `lr` instead of the schedule's when given. Throws NumericError as run() does.
@@ -142,13 +143,16 @@ class Trainer {
   std::vector<Batch> next_batches();
   StepReport try_step(std::optional<double> lr = {});
   void run_batches(StepReport& report);
+  // Whether an interval in steps ends; one of 0 does with each epoch.
+  bool is_due(std::uint64_t every) const;
   bool is_sound(TrainerHooks& hooks);
   // Whether the run stops.
-  bool end_step(TrainerHooks& hooks, bool save_due);
+  bool end_step(TrainerHooks& hooks, bool stop, bool save_due);
   // Whether the loss is the best so far.
   bool validate(TrainerHooks& hooks);
   void save(TrainerHooks& hooks);
   std::string fault_of_parameters() const;
+  std::string fault_of_state() const;
   std::string fault_of(const StepReport& report) const;
   std::string locate();
   [[noreturn]] void fail(const StepReport& report, TrainerHooks& hooks);
@@ -169,8 +173,8 @@ class Trainer {
   std::vector<Batch> batches_;  // of the step at hand
   LoaderState before_;          // of that step
   std::uint64_t total_steps_;
-  std::uint64_t evaluate_every_;
-  std::uint64_t save_every_;
+  std::uint64_t evaluate_every_;  // 0: with each epoch
+  std::uint64_t save_every_;      // 0: with each epoch
   Schedule schedule_;
   std::optional<Plateau> plateau_;
   SpikeGuard spikes_;

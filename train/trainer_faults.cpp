@@ -39,6 +39,18 @@ std::string Trainer<T>::fault_of_parameters() const {
 }
 
 template <class T>
+std::string Trainer<T>::fault_of_state() const {
+  const auto fault_in = [](const std::vector<OptimizerState<T>>& state) -> std::string {
+    for (const OptimizerState<T>& s : state) {
+      if (const auto at = first_not_finite(s.tensor)) return s.name + element_text(s.tensor, *at);
+    }
+    return "";
+  };
+  const std::string found = fault_in(optimizer_->state());
+  return found.empty() && ema_ ? fault_in(ema_->state()) : found;
+}
+
+template <class T>
 std::string Trainer<T>::fault_of(const StepReport& report) const {
   if (!is_finite_bits(report.loss)) return "the loss is " + number_text(report.loss);
   if (!is_finite_bits(report.grad_norm)) {
@@ -82,8 +94,8 @@ void Trainer<T>::fail(const StepReport& report, TrainerHooks& hooks) {
 template <class T>
 bool Trainer<T>::get_over(const StepReport& report, TrainerHooks& hooks) {
   const bool back = config_.train.on_spike == "rollback";
-  // No later step heals a weight.
-  if (!back && first_not_finite(parameters_) != nullptr) return false;
+  // No later step heals a weight, or what the optimizer keeps of it.
+  if (!back && !(fault_of_parameters() + fault_of_state()).empty()) return false;
   if (config_.train.on_spike == "stop" || ++spikes_in_a_row_ > kMostSpikes) return false;
   if (back) {
     const LoaderState next = loader_.state();
@@ -100,6 +112,7 @@ bool Trainer<T>::get_over(const StepReport& report, TrainerHooks& hooks) {
 
 #define XGRAD_INSTANTIATE(T)                                          \
   template std::string Trainer<T>::fault_of_parameters() const;       \
+  template std::string Trainer<T>::fault_of_state() const;            \
   template std::string Trainer<T>::fault_of(const StepReport&) const; \
   template std::string Trainer<T>::locate();                          \
   template void Trainer<T>::fail(const StepReport&, TrainerHooks&);   \

@@ -67,11 +67,26 @@ class Files(CommandTest):
         self.write("data/rows.csv", rows(201))
         self.assertIn("has changed since this run began", self.xgrad("resume", "run", exit_code=3).stderr)
 
+    def test_lost_data_cost_no_result(self):
+        self.write("data/test.csv", rows(50))
+        self.xgrad("train", "data/rows.toml", "run.dir=run", "task.test=data/test.csv")
+        before = (self.folder / "run/metrics.jsonl").read_bytes()
+        self.assertIn(b'"test"', before)
+        (self.folder / "data/test.csv").unlink()
+        self.assertIn("test.csv", self.xgrad("resume", "run", exit_code=3).stderr)
+        self.assertEqual((self.folder / "run/metrics.jsonl").read_bytes(), before)
+
     def test_wrong_data_is_found_before_a_directory_is_made(self):
         self.write("data/rows.csv", rows(200) + "w,\n")
         done = self.xgrad("train", "data/rows.toml", "run.dir=run", exit_code=3)
         self.assertIn('rows.csv: row 201 (line 202), column "label": the label is empty', done.stderr)
         self.assertFalse((self.folder / "run").exists())
+        self.write("data/test.csv", rows(50) + "w201 up,\n")
+        self.write("data/rows.csv", rows(200))
+        for split in ("validation", "test"):
+            said = self.xgrad("train", "data/rows.toml", f"task.{split}=data/test.csv", "run.dir=run", exit_code=3).stderr
+            self.assertIn('test.csv: row 51 (line 52), column "label": the label is empty', said)
+            self.assertFalse((self.folder / "run").exists())
         self.xgrad("train", "data/rows.toml", "task.train=", "run.dir=run", exit_code=2)
         self.assertIn("nowhere.csv", self.xgrad("train", "data/rows.toml", "task.train=nowhere.csv", exit_code=3).stderr)
 

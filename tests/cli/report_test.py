@@ -3,6 +3,7 @@
 import html.parser
 import json
 import re
+import resource
 
 from command import CommandTest, unittest
 
@@ -134,6 +135,12 @@ class Report(CommandTest):
         self.assertIn("unfinished at step 0", " ".join(page.text["reverse"].split()))
         self.assertIn("Nothing was evaluated", page.text["Results"])
         self.assertIn("No step was logged", page.text["Curves"])
+
+    def test_a_page_that_cannot_be_written_leaves_the_old_one(self):
+        self.xgrad("train", "small.toml", "run.dir=run", "-q")
+        before = (self.folder / "run/report.html").read_bytes()
+        self.xgrad("report", "run", exit_code=6, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000)))
+        self.assertEqual((self.folder / "run/report.html").read_bytes(), before)
 
     def test_text_is_escaped(self):
         bad = "<script>alert('&\"')</script>"

@@ -1,6 +1,8 @@
 """Interrupted runs end with the same bits as uninterrupted ones."""
 
 import hashlib
+import json
+import os
 import shutil
 
 from command import XGRAD, CommandTest, signal, subprocess, time, unittest
@@ -155,8 +157,37 @@ class Resume(CommandTest):
     def test_a_run_that_lost_its_config_is_not_written_over(self):
         (self.folder / "whole/config.toml").unlink()
         before = self.final("whole")
-        self.assertIn("config.toml is gone", self.xgrad("train", "small.toml", "run.dir=whole", exit_code=6).stderr)
+        self.assertIn("holds checkpoints but no config.toml", self.xgrad("train", "small.toml", "run.dir=whole", exit_code=6).stderr)
         self.assertEqual(self.final("whole"), before)
+
+    def test_files_of_others_are_left_alone(self):
+        (self.folder / "notes").mkdir()
+        for name in ("log.txt", "report.html", "timing.jsonl"):
+            path = self.write(f"notes/{name}", "mine, without an end of line")
+            self.assertIn(f"notes holds {name}", self.xgrad("train", "small.toml", "run.dir=notes", exit_code=6).stderr)
+            self.assertEqual(path.read_text(), "mine, without an end of line")
+            path.unlink()
+        self.write("notes/readme", "mine")
+        self.xgrad("train", "small.toml", "run.dir=notes")
+
+    def test_time_goes_on(self):
+        self.assertEqual(self.interrupt("stopped", signal.SIGTERM, "train.max_seconds=1000"), 128 + signal.SIGTERM)
+        log = self.folder / "stopped/timing.jsonl"
+        log.write_text(log.read_text().replace('"seconds":', '"seconds":5'))  # 50 seconds and more
+        rows = log.read_text().count("\n")
+        self.xgrad("resume", "stopped")
+        for line in log.read_text().splitlines()[rows:]:
+            self.assertGreater(json.loads(line)["seconds"], 50)
+
+    def test_another_class_of_processor_is_told(self):
+        if "avx" not in self.xgrad("info").stdout:
+            self.skipTest("this processor has but one class")
+        self.interrupt("other", signal.SIGKILL)
+        resume = subprocess.run(
+            [XGRAD, "resume", "other"], cwd=self.folder, capture_output=True, text=True, check=True, env={**os.environ, "XGRAD_CPU": "baseline"}
+        )
+        self.assertIn("goes on with baseline, OpenBLAS", resume.stderr)
+        self.assertNotIn("goes on with", self.xgrad("resume", "whole").stderr)
 
     def test_what_is_damaged_twice_is_kept_twice(self):
         newest = self.checkpoints("whole")[-1]

@@ -277,6 +277,20 @@ TEST_F(CheckpointDirectory, PruneCountsAndRemovesOnlyWhatVerifies) {
   EXPECT_TRUE(std::filesystem::exists(directory_ / "notes.txt"));
 }
 
+// Two whole ones and what goes: the others are not read, however many are kept.
+TEST_F(CheckpointDirectory, PruneReadsNoMoreThanItMust) {
+  std::string manifest;
+  for (const std::uint64_t step : {1, 2, 3, 4, 5, 6}) {
+    manifest += manifest_line(checkpoint_name(step), read_file(save(step))) + "\n";
+  }
+  directory_.write(kManifest, manifest);
+  damage(directory_ / checkpoint_name(6));
+  damage(directory_ / checkpoint_name(3));
+  EXPECT_EQ(prune(directory_.path(), 3, 0),
+            (std::vector{directory_ / checkpoint_name(2), directory_ / checkpoint_name(1)}));
+  EXPECT_EQ(steps(), (Steps{3, 4, 5, 6}));
+}
+
 TEST_F(CheckpointDirectory, PruneTouchesOnlyWhatTheManifestVouchesFor) {
   std::string manifest = "torn li";
   for (const std::uint64_t step : {1, 2, 3, 4, 5, 6}) {

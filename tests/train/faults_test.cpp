@@ -297,36 +297,6 @@ TEST(Spikes, Rollback) {
   EXPECT_EQ(state_value<std::int64_t>(watch.saves.back(), "optimizer_steps"), 12);
 }
 
-// What the update of a step that is saved leaves not finite is found before the save.
-TEST(Spikes, AnUpdateThatOverflowsIsNotSaved) {
-  for (const std::string what : {"rollback", "skip", "stop"}) {
-    Trainer<float> trainer(config_with({"train.on_spike=" + what}));
-    struct Poison final : TrainerHooks {
-      explicit Poison(Trainer<float>& trainer) : trainer(trainer) {}
-      void on_step(const StepReport& r) override {
-        if (r.step != 8 || !spikes.empty()) return;
-        trainer.parameters().begin()->variable.mutable_value().data()[0] = INFINITY;
-      }
-      void on_spike(const StepReport& r, std::uint64_t s) override {
-        spikes.push_back({r.step, s});
-      }
-      void on_checkpoint(const Checkpoint& c) override { saved.push_back(c.step); }
-      Trainer<float>& trainer;
-      std::vector<std::pair<std::uint64_t, std::uint64_t>> spikes;
-      std::vector<std::uint64_t> saved;
-    } hooks(trainer);
-    if (what == "rollback") {
-      trainer.run(hooks);
-      EXPECT_EQ(hooks.spikes, (std::vector<std::pair<std::uint64_t, std::uint64_t>>{{9, 4}}));
-      EXPECT_EQ(hooks.saved, (std::vector<std::uint64_t>{4, 8, 12}));
-    } else {
-      EXPECT_THROW(trainer.run(hooks), NumericError) << what;
-      EXPECT_TRUE(hooks.spikes.empty()) << what;
-      EXPECT_EQ(hooks.saved, (std::vector<std::uint64_t>{4})) << what;
-    }
-  }
-}
-
 TEST(Spikes, EndTheRunWhenTheyComeAgainAndAgain) {
   for (const char* what : {"skip", "rollback"}) {
     Planter planter;

@@ -206,6 +206,30 @@ TEST(Trainer, ACheckpointOfAnotherModelChangesNothing) {
   EXPECT_EQ(to_hdf5(trainer.capture()), before);
 }
 
+TEST(Trainer, APositionBehindTheDataChangesNothing) {
+  Trainer<float> trainer(small_config());
+  const std::string before = to_hdf5(trainer.capture());
+  Trainer<float> other(small_config());
+  other.train_step();
+  Checkpoint state = other.capture();
+  state.state["position"] = std::int64_t(1) << 40;
+  EXPECT_THROW(trainer.restore(state), CheckpointError);
+  EXPECT_EQ(to_hdf5(trainer.capture()), before);
+}
+
+// Of 5 batches an epoch in steps of 2: 15 batches are 8 steps, and epochs end in those that take
+// the batches 5, 10 and 15.
+TEST(Trainer, EpochsAreThoseOfTheData) {
+  Trainer<float> trainer(
+      small_config({"train.steps=0", "train.epochs=3", "train.batch=10", "train.accumulate=2",
+                    "task.examples=50", "train.evaluate_every=0"}));
+  EXPECT_EQ(trainer.total_steps(), 8u);
+  Diary diary;
+  trainer.run(diary);
+  EXPECT_EQ(diary.evaluations, (std::vector<std::uint64_t>{3, 5, 8}));
+  EXPECT_EQ(diary.saves.size(), 3u);
+}
+
 // Checkpoints do not hold the key, as it does not change the result.
 TEST(Trainer, RecomputesToTheSameBits) {
   for (const std::vector<std::string>& more : std::vector<std::vector<std::string>>{

@@ -261,11 +261,7 @@ std::string report_html(const std::vector<std::string>& paths, bool heads) {
 
 void write_report(const std::string& directory, const std::string& name,
                   const std::vector<std::string>& runs, bool heads) {
-  const std::string page = report_html(runs, heads);
-  std::error_code error;
-  fs::remove(directory + "/" + name, error);
-  check<IoError>(!error, directory, "/", name, ": ", error.message());
-  publish(directory, name, page);
+  publish_over(directory, name, report_html(runs, heads));
 }
 
 }  // namespace xgrad

@@ -1,0 +1,132 @@
+#include <xgrad/train/recorder.hpp>
+
+#include <fmt/format.h>
+
+#include <csignal>
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+#include <xgrad/train/failed_step.hpp>
+#include <xgrad/train/manifest.hpp>
+#include <xgrad/train/metrics_log.hpp>
+#include <xgrad/train/publish.hpp>
+
+namespace xgrad {
+
+namespace {
+
+double seconds_in(const std::string& log) {
+  if (!std::filesystem::exists(log)) return 0;
+  const std::vector<MetricsRow> rows = read_metrics(read_file(log));
+  return rows.empty() ? 0 : rows.back().number("seconds").value_or(0);
+}
+
+bool owes_validation(const Checkpoint& checkpoint) {
+  return checkpoint.state.contains(kOwesValidation);
+}
+
+}  // namespace
+
+Recorder::Recorder(const Config& config, const RunDirectory& run, std::uint64_t total,
+                   Console& console, Signals& signals, std::uint64_t kill_at, TensorBoard& board,
+                   std::function<void(std::uint64_t)> look)
+    : config_(config),
+      run_(run),
+      total_(total),
+      console_(console),
+      signals_(signals),
+      kill_at_(kill_at),
+      board_(board),
+      look_(std::move(look)),
+      earlier_(seconds_in(run.path() + "/timing.jsonl")) {}
+
+void Recorder::on_step(const StepReport& report) {
+  tokens_ += report.tokens;
+  ++steps_;
+  shown_ = {report.step,
+            total_,
+            report.loss,
+            report.lr,
+            double(tokens_) / elapsed(),
+            elapsed() / double(steps_) * double(total_ - report.step)};
+  console_.progress(shown_);
+  if (report.metrics.loss.count() == 0) return;
+  const bool penalised = config_.train.head_diversity > 0;
+  log("metrics.jsonl",
+      metrics_row(report.step, "train", report.metrics, report.lr, report.grad_norm,
+                  penalised ? std::optional(report.head_diversity) : std::nullopt));
+  log("timing.jsonl", timing_row(report.step, earlier_ + elapsed(), shown_.rate));
+}
+
+void Recorder::on_evaluation(std::uint64_t step, const Metrics& metrics) {
+  log("metrics.jsonl", metrics_row(step, "validation", metrics));
+  shown_.step = step;
+  run_.append("log.txt", console_.evaluation(shown_, metrics));
+  look_(step);
+}
+
+// Its rows are on disk before a checkpoint is, or a power failure could take rows that no resumed
+// run writes again. One that owes its validation gives way to the one after it, which alone is
+// listed.
+void Recorder::on_checkpoint(const Checkpoint& checkpoint) {
+  run_.sync_log("metrics.jsonl");
+  const std::string name = checkpoint_name(checkpoint.step), bytes = to_hdf5(checkpoint);
+  if (!owes_validation(checkpoint)) {
+    run_.append(std::string("checkpoints/") + kManifest, manifest_line(name, bytes));
+  }
+  const std::string older = run_.checkpoints() + "/" + name;
+  const bool owed = std::filesystem::exists(older) && owes_validation(load_checkpoint(older));
+  (owed ? publish_over : publish)(run_.checkpoints(), name, bytes);
+  prune(run_.checkpoints(), config_.train.keep,
+        std::uint64_t(state_value<std::int64_t>(checkpoint, "best_step")));
+}
+
+void Recorder::on_spike(const StepReport& report, std::uint64_t step) {
+  const std::string line =
+      fmt::format("step {}: {}; nothing was updated, {} {}", report.step, report.fault,
+                  step < report.step ? "back to step" : "on after step", step);
+  console_.line(line);
+  run_.append("log.txt", line);
+  if (step == report.step) return;  // passed over, not undone
+  run_.cut_back("metrics.jsonl", step);
+  run_.cut_back("timing.jsonl", step);
+  board_.go_back(step);
+}
+
+// The fault is what counts, even where its file cannot be written.
+void Recorder::on_fault(const Checkpoint& failed) {
+  const std::string name = failed_step_name(failed.step), path = run_.path() + "/" + name;
+  try {
+    publish_over(run_.path(), name, to_hdf5(failed));
+    fault_ = fmt::format("\n  kept as {}; `xgrad replay` runs it op by op", path);
+  } catch (const Error& error) {
+    fault_ = fmt::format("\n  and could not be kept: {}", error.what());
+  }
+}
+
+bool Recorder::stop() {
+  if (kill_at_ > 0 && shown_.step >= kill_at_) std::raise(SIGKILL);
+  return stop_signal() != 0;
+}
+
+// Not by train.max_seconds: an evaluation that takes longer would never come to its end.
+bool Recorder::break_off() {
+  return signals_.stop() != 0;
+}
+
+int Recorder::stop_signal() const {
+  const bool late = config_.train.max_seconds > 0 && elapsed() >= config_.train.max_seconds;
+  return signals_.stop() == 0 && late ? SIGALRM : signals_.stop();
+}
+
+double Recorder::elapsed() const {
+  return std::chrono::duration<double>(Clock::now() - start_).count();
+}
+
+void Recorder::log(const std::string& file, const std::string& row) {
+  run_.append(file, row);
+  board_.row(row);
+}
+
+}  // namespace xgrad
