@@ -139,7 +139,7 @@ void Trainer<T>::run(TrainerHooks& hooks) {
       continue;  // gone back to what is saved and evaluated already
     }
     const bool stop = hooks.stop();
-    const bool save_due = is_due(save_every_) || hooks.take_save();
+    const bool save_due = hooks.take_save() || is_due(save_every_);
     owes_validation_ = finished() || is_due(evaluate_every_);
     if ((stop || save_due || owes_validation_) && !is_sound(hooks)) continue;
     if (end_step(hooks, stop, save_due)) return;

@@ -1,4 +1,4 @@
-"""I8: ThreadSanitizer over training steps of several encoders on three threads; 0 reports.
+"""I8: ThreadSanitizer over training steps of several encoders on three threads, and over the tests that start threads; 0 reports.
 
 Builds the preset tsan. TBB is not compiled for ThreadSanitizer; autograd/parallel.cpp tells it what a parallel loop orders and
 what not, so that nothing needs to be suppressed, and a race between the blocks of a loop is found, as a planted one shows.
@@ -7,11 +7,19 @@ OpenBLAS is not compiled for it either: what its products read and write is not 
 
 import os
 import pathlib
+import re
 import subprocess
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-PROGRAM = ROOT / "build/tsan/tests/faults/threaded_steps"
+TESTS = ROOT / "build/tsan/tests"
+PROGRAM = TESTS / "faults/threaded_steps"
+# The tests whose calls meet on several threads, by program.
+THREADED = {
+    "autograd_test": "*Parallel*:Threads*:Engine*:*Threads*",
+    "data_test": "PrefetchLoader*:Loader*:*Threads*",
+    "train_test": "Predictor*",
+}
 REPORT = 66
 ENVIRONMENT = {**os.environ, "TSAN_OPTIONS": f"exitcode={REPORT} ignore_noninstrumented_modules=1", "OPENBLAS_NUM_THREADS": "1"}
 
@@ -19,7 +27,7 @@ ENVIRONMENT = {**os.environ, "TSAN_OPTIONS": f"exitcode={REPORT} ignore_noninstr
 class Threads(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        for words in (["cmake", "--preset", "tsan"], ["ninja", "-C", "build/tsan", "threaded_steps"]):
+        for words in (["cmake", "--preset", "tsan"], ["ninja", "-C", "build/tsan", "threaded_steps", *THREADED]):
             subprocess.run(words, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
 
     def execute(self, what):
@@ -35,6 +43,13 @@ class Threads(unittest.TestCase):
             done = self.execute(what)
             self.assertEqual((done.returncode, done.stderr), (0, ""), what)
         print("counted 9 training steps of 3 encoders under ThreadSanitizer, 0 reports")
+
+    def test_no_report_of_the_threaded_tests(self):
+        for program, names in THREADED.items():
+            done = subprocess.run([TESTS / program, f"--gtest_filter={names}"], cwd=ROOT, env=ENVIRONMENT, capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, done.stdout[-2000:] + done.stderr[-8000:])
+            ran = re.search(r"\[  PASSED  \] (\d+) tests", done.stdout)
+            print(f"counted {ran[1]} tests of {program} under ThreadSanitizer, 0 reports")
 
 
 if __name__ == "__main__":
