@@ -1,5 +1,7 @@
 #include <xgrad/train/gradcheck_model.hpp>
 
+#include <algorithm>
+
 #include <xgrad/train/build.hpp>
 #include <xgrad/train/init_from.hpp>
 #include <xgrad/train/training_loss.hpp>
@@ -38,7 +40,11 @@ struct ModelProblem {
 GradientReport check_model(const Config& config) {
   const std::unique_ptr<Task> task = make_task(config);
   const std::unique_ptr<Dataset> train = task->dataset(Split::train);
-  const Batch batch = collate({train->get(0, 0), train->get(0, 1)}, task->shape());
+  std::vector<Example> examples;
+  for (std::size_t i = 0; i < std::min<std::size_t>(2, train->size()); ++i) {
+    examples.push_back(train->get(0, i));
+  }
+  const Batch batch = collate(examples, task->shape());
   const ModelProblem<double> problem(config, task->shape(), batch);
   const ModelProblem<long double> reference(config, task->shape(), batch);
   GradcheckOptions options;

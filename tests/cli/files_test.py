@@ -145,6 +145,13 @@ class Files(CommandTest):
         self.assertEqual((self.folder / "run" / "log.txt").read_text().splitlines()[:4], lines)
         self.assertRegex(begun, r"weights +14 tensors, [\d,]+ numbers, from .*masked")
 
+    def test_gradients_of_a_single_row(self):
+        self.write("one.csv", "text\nabcab\n")
+        one = [f"task.{split}=one.csv" for split in ("train", "validation", "test")]
+        small = ("model.width=4", "model.feedforward=4", "model.heads=2")
+        masked = ("task.labels=masked", "task.tokens=characters")
+        self.assertIn("head.bias", self.xgrad("gradcheck", "data/rows.toml", *one, *masked, *small).stdout)
+
     def test_the_keys_are_explained(self):
         self.assertIn("min_count", self.xgrad("tasks", "files").stdout)
 
