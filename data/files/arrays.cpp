@@ -49,6 +49,8 @@ Field field(const Column& column, std::size_t row) {
   for (std::size_t i = 0; i < size; ++i) {
     const double x = array.values[row * size + i];
     check<DataError>(std::isfinite(x), row_place(column, row), ": value ", i + 1, " is not finite");
+    check<DataError>(!array.whole || std::abs(x) < kMostWhole, row_place(column, row), ": value ",
+                     i + 1, " is a whole number of 2^53 or more, too large to be exact");
     numbers.values.push_back(x);
   }
   return numbers;

@@ -15,7 +15,6 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::size_t kMostBytes = std::size_t(1) << 24;  // of a line
-constexpr double kMostWhole = 9007199254740992.0;         // 2^53: integers up to it are exact
 
 /// Parses one object; the parser itself keeps the last of two members of one name.
 Json parse_object(const std::string& place, std::string_view line) {

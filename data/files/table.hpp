@@ -8,6 +8,9 @@
 
 namespace xgrad {
 
+/// 2^53: whole numbers below it, either way from 0, are exact in double.
+inline constexpr double kMostWhole = 9007199254740992.0;
+
 /// Numbers of one field, all finite: (tokens, features), row-major.
 struct Numbers {
   std::size_t tokens = 1;           ///< vectors

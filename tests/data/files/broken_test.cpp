@@ -330,6 +330,9 @@ const std::vector<Broken> kBrokenArrays = {
     {"no rows", "x/a.npy", array("<f4", "(0,)", ""), kOne, "FILE: extent 1 is 0"},
     {"not a number", "x/a.npy", array("<f4", "(2,)", std::string("\0\0\x80\x3f\0\0\xc0\x7f", 8)),
      kOne, "FILE: row 2: value 1 is not finite"},
+    {"whole number that double rounds", "x/a.npy",
+     array("<u8", "(2,)", std::string("\1\0\0\0\0\0\0\0\1\0\0\0\0\0\x20\0", 16)), kOne,
+     "FILE: row 2: value 1 is a whole number of 2^53 or more, too large to be exact"},
     {"fractions as words", "x/a.npy", array("<f4", "(2,)", kTwo), kOne,
      "FOLDER: row 1, column \"a\": holds numbers that are not whole, must be words or whole "
      "numbers"},

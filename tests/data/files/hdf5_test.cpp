@@ -156,5 +156,31 @@ TEST(Hdf5Data, ColumnsMustHaveTheSameRows) {
   EXPECT_EQ(std::get<Numbers>(table.rows[1][0]).values, (std::vector<double>{3, 4}));
 }
 
+TEST(Hdf5Data, WholeNumbersThatDoubleRoundsAreRefused) {
+  for (const std::uint64_t id : {(1ull << 53) + 1, ~0ull, ~0ull << 53}) {
+    const std::vector<std::uint64_t> ids = {(1ull << 53) - 1, id};
+    const File file([&](hid_t h) {
+      write(h, "unsigned", H5T_STD_U64LE, H5T_NATIVE_UINT64, {2}, ids.data());
+      write(h, "signed", H5T_STD_I64BE, H5T_NATIVE_INT64, {2}, ids.data());
+      write(h, "real", H5T_IEEE_F64LE, H5T_NATIVE_UINT64, {2}, ids.data());
+    });
+    EXPECT_EQ(read_table(file / "a.h5", "auto", {"real"}).rows.size(), 2u);
+    const auto refused = [&](const std::string& column) {
+      try {
+        read_table(file / "a.h5", "auto", {column});
+      } catch (const DataError& error) {
+        EXPECT_EQ(std::string(error.what()),
+                  file / "a.h5" + ": dataset \"" + column +
+                      "\": row 2: value 1 is a whole number of 2^53 or more, too large to be "
+                      "exact");
+        return true;
+      }
+      return false;
+    };
+    EXPECT_TRUE(refused("unsigned")) << id;
+    EXPECT_EQ(refused("signed"), id != ~0ull) << id;  // which is -1 there
+  }
+}
+
 }  // namespace
 }  // namespace xgrad
