@@ -63,31 +63,31 @@ std::vector<std::int32_t> parse_tokens(const std::string& task, const std::strin
   return ids;
 }
 
-std::vector<float> parse_vectors(const std::string& task, const std::string& line,
-                                 const TaskShape& shape) {
-  std::vector<float> numbers;
+template <class T>
+std::vector<T> parse_vectors(const std::string& task, const std::string& line,
+                             std::size_t features) {
+  std::vector<T> numbers;
   std::istringstream words(line);
   for (std::string word; words >> word;) {
     const bool comma = word.back() == ',';
     if (comma) word.pop_back();
-    float number = 0;
+    T number = 0;
     const char* const end = word.data() + word.size();
     const auto [stop, error] = std::from_chars(word.data(), end, number);
     check<DataError>(error == std::errc() && stop == end && std::isfinite(number), task,
                      ": number ", numbers.size() + 1, " is \"", word, "\"");
     numbers.push_back(number);
-    check<DataError>(!comma || numbers.size() % shape.features == 0, task,
-                     ": a comma after number ", numbers.size(), ", but a vector has ",
-                     shape.features);
+    check<DataError>(!comma || numbers.size() % features == 0, task, ": a comma after number ",
+                     numbers.size(), ", but a vector has ", features);
   }
   check<DataError>(!numbers.empty(), task, ": the line has no numbers");
-  check<DataError>(numbers.size() % shape.features == 0, task, ": the line has ", numbers.size(),
-                   " numbers, expected vectors of ", shape.features);
-  check<DataError>(numbers.size() <= shape.max_length * shape.features, task, ": the line has ",
-                   numbers.size() / shape.features, " vectors, the longest sequence has ",
-                   shape.max_length);
+  check<DataError>(numbers.size() % features == 0, task, ": the line has ", numbers.size(),
+                   " numbers, expected vectors of ", features);
   return numbers;
 }
+
+template std::vector<float> parse_vectors(const std::string&, const std::string&, std::size_t);
+template std::vector<double> parse_vectors(const std::string&, const std::string&, std::size_t);
 
 std::string input_text(const Example& example, const TaskShape& shape) {
   if (shape.input == InputKind::image) {

@@ -13,9 +13,11 @@ std::vector<std::int32_t> parse_tokens(const std::string& task, const std::strin
                                        const TaskShape& shape);
 
 /// The numbers of a line, separated by spaces, `features` of them a vector; commas may stand
-/// between vectors. Throws DataError as parse_tokens() does.
-std::vector<float> parse_vectors(const std::string& task, const std::string& line,
-                                 const TaskShape& shape);
+/// between vectors, of which there may be any number. Throws DataError as parse_tokens() does. T is
+/// float or double.
+template <class T>
+std::vector<T> parse_vectors(const std::string& task, const std::string& line,
+                             std::size_t features);
 
 /// The tokens or vectors as they are read, or what kind of image it is.
 std::string input_text(const Example& example, const TaskShape& shape);

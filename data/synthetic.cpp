@@ -96,7 +96,10 @@ Example parse_input(const std::string& task, const std::string& line, TaskShape 
     shape.features = shape.height * shape.width * shape.channels;
     shape.max_length = 1;
   }
-  example.features = parse_vectors(task, line, shape);
+  example.features = parse_vectors<float>(task, line, shape.features);
+  const std::size_t count = example.features.size() / shape.features;
+  check<DataError>(count <= shape.max_length, task, ": the line has ", count,
+                   " vectors, the longest sequence has ", shape.max_length);
   return example;
 }
 

@@ -299,11 +299,10 @@ Example RowCoder::parse(const std::string& line) const {
 Example RowCoder::parse_nodes(const std::string& line) const {
   Example example;
   if (vectors()) {
-    const std::vector<float> values = parse_vectors(task_, line, shape());
-    add_vectors(task_,
-                {values.size() / learned_->features, learned_->features,
-                 std::vector<double>(values.begin(), values.end()), false},
-                example);
+    const std::size_t features = learned_->features;
+    std::vector<double> values = parse_vectors<double>(task_, line, features);
+    const std::size_t count = values.size() / features;
+    add_vectors(task_, {count, features, std::move(values), false}, example);
     return example;
   }
   add_tokens(task_, masked() ? with_masks(line) : tokens(task_, line), example);

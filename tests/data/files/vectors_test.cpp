@@ -85,6 +85,44 @@ TEST(FilesOfNumbers, VectorsHaveAScaleForEachFeature) {
   EXPECT_THROW(of->parse("1 0 3"), DataError);
 }
 
+// 1.7e9 is a time in seconds, of which float keeps every 128th; 1e100 is beyond float.
+TEST(FilesOfNumbers, LinesAreReadAsExactlyAsRows) {
+  const test::TemporaryDirectory folder;
+  const auto of = task({{"train", folder.write("a.csv",
+                                               "a,b,y\n"
+                                               "1700000001,1e100,1\n"
+                                               "1700000003,3e100,2\n")},
+                        {"input", "a, b"},
+                        {"target", "y"},
+                        {"tokens", "numbers"},
+                        {"labels", "numbers"}});
+  EXPECT_EQ(of->parse("1700000001 1e100").features, (std::vector<float>{-1, -1}));
+  EXPECT_EQ(of->parse("1700000003 3e100").features, examples(*of)[1].features);
+}
+
+TEST(FilesOfNumbers, LinesAreCutAsRowsAre) {
+  const test::TemporaryDirectory folder;
+  Options options = {{"train", folder.write("a.csv", "x,y\n1 3 1,0\n3 1 3,1\n")},
+                     {"input", "x"},
+                     {"target", "y"},
+                     {"tokens", "numbers"},
+                     {"max_length", std::int64_t(2)},
+                     {"longer", "cut"}};
+  EXPECT_EQ(task(options)->parse("1 3 1").features, (std::vector<float>{-1, 1}));
+  const std::string learned = task(options)->learned();
+  options["longer"] = "error";
+  const auto strict = task(options);
+  strict->adopt(learned);
+  try {
+    strict->parse("1 3 1");
+    FAIL();
+  } catch (const DataError& error) {
+    EXPECT_EQ(std::string(error.what()),
+              "files: has 3 tokens, the longest row may have 2; set task.max_length, or "
+              "task.longer to \"cut\"");
+  }
+}
+
 TEST(FilesOfNumbers, WhatWasLearnedGoesWithTheModel) {
   const test::TemporaryDirectory folder;
   const Options options = {{"train", folder.write("a.csv", kColumns)},
