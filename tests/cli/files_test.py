@@ -152,6 +152,11 @@ class Files(CommandTest):
         masked = ("task.labels=masked", "task.tokens=characters")
         self.assertIn("head.bias", self.xgrad("gradcheck", "data/rows.toml", *one, *masked, *small).stdout)
 
+    def test_lines_may_end_as_on_windows(self):
+        self.xgrad("train", "data/rows.toml", "task.tokens=characters", "run.dir=run", "-q")
+        plain = self.xgrad("predict", "run", "--logits", stdin="w1 up\nw2 down").stdout
+        self.assertEqual(self.xgrad("predict", "run", "--logits", stdin="w1 up\r\nw2 down\r").stdout, plain)
+
     def test_the_keys_are_explained(self):
         self.assertIn("min_count", self.xgrad("tasks", "files").stdout)
 

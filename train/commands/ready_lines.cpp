@@ -29,6 +29,7 @@ bool ReadyLines::take(std::string& line) {
   const std::size_t end = buffer_.find('\n', begin_);
   if (end == buffer_.npos && (!ended_ || begin_ == buffer_.size())) return false;
   line = buffer_.substr(begin_, end == buffer_.npos ? end : end - begin_);
+  if (line.ends_with('\r')) line.pop_back();
   begin_ = end == buffer_.npos ? buffer_.size() : end + 1;
   return true;
 }

@@ -11,7 +11,8 @@ class ReadyLines {
   explicit ReadyLines(int descriptor) : descriptor_(descriptor) {}
 
   /// Waits for a line, and adds those that are there already, at most `most` in all; empty at the
-  /// end. The last line may lack its line feed. Throws IoError.
+  /// end. The last line may lack its line feed; a carriage return before one goes with it. Throws
+  /// IoError.
   std::vector<std::string> next(std::size_t most);
 
  private:
