@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include <xgrad/data/batch.hpp>
+
 namespace xgrad {
 
 namespace {
@@ -22,6 +24,13 @@ void paste(const Picture& from, std::size_t square, std::size_t x, Picture& to) 
 }
 
 }  // namespace
+
+std::size_t attended_tokens(const Example& example, const TaskShape& shape, std::size_t patch) {
+  const std::size_t tokens = shape.input == InputKind::image
+                                 ? (shape.height / patch) * (shape.width / patch)
+                                 : length_of(example, shape);
+  return std::max(tokens, example.targets.size());
+}
 
 Picture head_picture(const AttentionMap& map, std::size_t head) {
   const auto& s = map.probabilities.shape();

@@ -1,6 +1,7 @@
 // Attention maps as pictures.
 #pragma once
 
+#include <xgrad/data/task.hpp>
 #include <xgrad/train/formats/png.hpp>
 #include <xgrad/train/microscope.hpp>
 
@@ -8,6 +9,10 @@ namespace xgrad {
 
 /// Tokens of the longest input whose maps are drawn.
 inline constexpr std::size_t kMostMapped = 128;
+
+/// The tokens that attention sees of an example: ids, vectors, or an image's patches of this side;
+/// or the outputs to generate, where these are more. A class token is not counted.
+std::size_t attended_tokens(const Example& example, const TaskShape& shape, std::size_t patch);
 
 /// One head's map of the first sample: a row of pixels for each token that looks, a column for each
 /// that is looked at; from white to dark blue, as dark as the square root of a part of the largest

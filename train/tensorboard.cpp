@@ -38,7 +38,8 @@ std::string as_code(const std::string& text) {
 
 }  // namespace
 
-TensorBoard::TensorBoard(const Config& config, const std::string& directory, std::uint64_t step) {
+TensorBoard::TensorBoard(const Config& config, const std::string& directory, std::uint64_t step)
+    : patch_(config.model.patch) {
   if (!config.log_tensorboard) return;
   file_ = std::make_unique<EventFile>(directory);
   go_back(step);
@@ -77,7 +78,7 @@ void TensorBoard::attention(std::uint64_t step, const SequenceModel<T>& model,
                             const Parameters<T>& parameters, const Task& task) {
   if (!file_) return;
   const Example example = task.dataset(Split::validation)->get(0, 0);
-  if (length_of(example, task.shape()) > kMostMapped) return;
+  if (attended_tokens(example, task.shape(), patch_) > kMostMapped) return;
   const Batch batch = collate({example}, task.shape());
   std::vector<std::pair<std::string, Picture>> values;
   for (const AttentionMap& map : attention_maps(model, parameters, batch)) {

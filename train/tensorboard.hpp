@@ -34,6 +34,7 @@ class TensorBoard {
 
  private:
   std::unique_ptr<EventFile> file_;
+  std::size_t patch_;  // side of an image's
 };
 
 }  // namespace xgrad

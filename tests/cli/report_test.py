@@ -142,6 +142,17 @@ class Report(CommandTest):
         self.xgrad("report", "run", exit_code=6, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000)))
         self.assertEqual((self.folder / "run/report.html").read_bytes(), before)
 
+    def test_maps_are_of_what_can_be_seen(self):
+        tiny = "examples = 40\nvalidation = 8\ntest = 8\n[model]\nwidth = 4\nheads = 1\nlayers = 1\n[train]\nsteps = 1\nbatch = 8\n"
+        for task, fits, large in (("mean_of_marked", "length=128", "length=129"), ("shapes", "size=44", "size=48")):
+            self.write("tiny.toml", f'[task]\nname = "{task}"\n{tiny}')
+            for size, drawn in ((fits, True), (large, False)):
+                run = size.replace("=", "-")
+                self.xgrad("train", "tiny.toml", f"task.{size}", f"run.dir={run}", "log.tensorboard=true", "-q")
+                self.assertEqual("Attention" in self.page(f"{run}/report.html").text, drawn, size)
+                events = b"".join(path.read_bytes() for path in (self.folder / run).glob("events.*"))
+                self.assertEqual(b"attention/encoder" in events, drawn, size)
+
     def test_text_is_escaped(self):
         bad = "<script>alert('&\"')</script>"
         run = self.folder / bad.replace("/", "")

@@ -141,7 +141,7 @@ class Examiner {
 
   void map_one() {
     const Example example = *mapped_;
-    if (example.ids.size() > kMostMapped) return;
+    if (attended_tokens(example, shape_, config_.model.patch) > kMostMapped) return;
     result_.mapped = blank(example);
     if (shape_.input == InputKind::image) result_.mapped.picture = picture_of(example, shape_);
     result_.maps = attention_maps(*model_, parameters_, collate({example}, shape_));
