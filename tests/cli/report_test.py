@@ -153,6 +153,14 @@ class Report(CommandTest):
                 events = b"".join(path.read_bytes() for path in (self.folder / run).glob("events.*"))
                 self.assertEqual(b"attention/encoder" in events, drawn, size)
 
+    def test_the_heading_names_every_task(self):
+        for task in ("double_histogram", "histogram"):
+            self.write("one.toml", f'[task]\nname = "{task}"\nexamples = 40\nvalidation = 8\ntest = 8\n'
+                       "[model]\nwidth = 4\nheads = 1\nlayers = 1\n[train]\nsteps = 1\n")
+            self.xgrad("train", "one.toml", f"run.dir={task}", "-q")
+        self.xgrad("report", "double_histogram", "histogram", "double_histogram", "--out", "all.html")
+        self.assertIn("<h1>double_histogram, histogram</h1>", (self.folder / "all.html").read_text())
+
     def test_text_is_escaped(self):
         bad = "<script>alert('&\"')</script>"
         run = self.folder / bad.replace("/", "")

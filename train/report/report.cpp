@@ -68,12 +68,12 @@ std::string state_of(const RunRecord& run) {
 }
 
 std::string header(const Runs& runs) {
-  std::string tasks;
+  std::vector<std::string> tasks;
   for (const Shown& run : runs) {
     const std::string& task = run.record.config.task;
-    if (tasks.find(task) == tasks.npos) tasks += (tasks.empty() ? "" : ", ") + task;
+    if (std::find(tasks.begin(), tasks.end(), task) == tasks.end()) tasks.push_back(task);
   }
-  std::string text = "<h1>" + escape(tasks) + "</h1>\n";
+  std::string text = "<h1>" + escape(fmt::format("{}", fmt::join(tasks, ", "))) + "</h1>\n";
   for (const Shown& run : runs) {
     text += "<p><strong>" + escape(run.name) + "</strong> " + state_of(run.record) + "</p>\n";
   }
