@@ -46,7 +46,7 @@ RunRecord read_run(const std::string& directory) {
   const std::string config = run.path + "/config.toml";
   check<IoError>(fs::exists(config), directory, " is not a run directory: it holds no config.toml");
   run.config_text = read_file(config);
-  run.config = parse_config(run.config_text, config, {});
+  run.config = parse_config(run.config_text, config, {}, ConfigWriter::xgrad);
   run.rows = read_metrics(text_of(run.path + "/metrics.jsonl"));
   for (const MetricsRow& row : run.rows) run.last_step = std::max(run.last_step, row.step);
   const std::vector<MetricsRow> times = read_metrics(text_of(run.path + "/timing.jsonl"));
