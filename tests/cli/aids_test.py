@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shutil
+import tomllib
 
 from command import CommandTest, signal, subprocess, unittest
 
@@ -135,12 +136,32 @@ class Sweep(CommandTest):
             [f"optim.lr={lr},train.steps=15,schedule.warmup=0" for lr in ("0.0001", "0.001", "0.01")]
             + [f"optim.lr={lr},train.steps=30,schedule.warmup=0" for lr in ("0.001", "0.01")] + ["optim.lr=0.01"]))
 
+    def halved(self, axis, *words):
+        """{the setting: (train, schedule) of its shortest run} of two settings."""
+        out = self.xgrad("sweep", "small.toml", "--over", axis, "--halving", "--out", "h", *words).stdout
+        configs = [tomllib.loads((self.folder / "h" / run / "config.toml").read_text()) for run in self.runs("h") if run.count("=") > 1]
+        self.assertEqual(len(configs), 2)
+        shutil.rmtree(self.folder / "h")
+        return out, [(config["train"], config["schedule"]) for config in configs]
+
+    def test_halving_shortens_each_setting_by_itself(self):
+        _, short = self.halved("schedule.warmup=[0, 20]")
+        self.assertEqual([(train["steps"], schedule["warmup"]) for train, schedule in short], [(30, 0), (30, 10)])
+        out, short = self.halved("train.steps=[20, 40]", "schedule.warmup=10")
+        self.assertEqual([(train["steps"], schedule["warmup"]) for train, schedule in short], [(10, 5), (20, 5)])
+        self.assertIn("10 to 20 steps\n", out)
+        _, short = self.halved("schedule.every=[10, 20]", "schedule.name=step", "schedule.every=1")
+        self.assertEqual([schedule["every"] for _, schedule in short], [5, 10])
+        _, short = self.halved("optim.lr=[1e-3, 1e-2]", "schedule.name=plateau")
+        self.assertEqual([train["evaluate_every"] for train, _ in short], [13, 13])
+
     def test_what_is_wrong_is_said_before_anything_runs(self):
         for over, said in (("optim.lr=1e-3", "[ ]"), ("optim.lr=[", "TOML"), ("lr=[1]", "SECTION.KEY"),
                            ("optim.lr=[]", "[ ]"), ("optim.rl=[1]", "optim.rl"), ("model.heads=[2, 5]", "heads")):
             self.assertIn(said, self.xgrad("sweep", "small.toml", "--over", over, exit_code=2).stderr)
-        twice = ("--over", "optim.lr=[1]", "--over", "optim.lr=[2]")
-        self.assertIn("twice", self.xgrad("sweep", "small.toml", *twice, exit_code=2).stderr)
+        for key in ("optim.lr", "train.seed"):
+            twice = ("--over", f"{key}=[1]", "--over", f"{key}=[2]")
+            self.assertIn(f"{key} twice", self.xgrad("sweep", "small.toml", *twice, exit_code=2).stderr)
         for over, name in (("optim.lr=[1e-3, 0.001]", "optim.lr=0.001"), ("train.seed=[4, 2, 4]", "train.seed=4")):
             alike = self.xgrad("sweep", "small.toml", "--over", over, exit_code=2)
             self.assertIn(f"two runs the name {name}", alike.stderr)

@@ -30,7 +30,8 @@ const std::string kSeed = "train.seed";
 // A setting without the seed, trained once for each seed, for a part of the steps.
 struct Trial {
   Setting setting;
-  std::vector<std::string> runs;                           // directories
+  Config config = {};                                      // its own, with all the steps
+  std::vector<std::string> runs = {};                      // directories
   double score = std::numeric_limits<double>::infinity();  // mean validation loss
 };
 
@@ -38,6 +39,23 @@ struct Job {
   std::string directory;
   std::vector<std::string> overrides;
 };
+
+std::uint64_t part_of(std::uint64_t steps, double part) {
+  return std::max<std::uint64_t>(1, std::uint64_t(std::llround(part * double(steps))));
+}
+
+// The whole schedule of a config in fewer steps.
+void shorten(Setting& setting, const Config& config, double part) {
+  const auto set = [&](const char* key, std::uint64_t steps) {
+    setting.emplace_back(key, std::to_string(steps));
+  };
+  set("train.steps", part_of(config.train.steps, part));
+  set("schedule.warmup", std::uint64_t(part * double(config.schedule.warmup)));
+  if (config.schedule.name == "plateau" && config.train.evaluate_every > 0) {  // what it counts
+    set("train.evaluate_every", part_of(config.train.evaluate_every, part));
+  }
+  if (config.schedule.name == "step") set("schedule.every", part_of(config.schedule.every, part));
+}
 
 class Sweep {
  public:
@@ -48,18 +66,23 @@ class Sweep {
     std::vector<Axis> axes;
     for (const std::string& text : arguments.over) {
       const auto [key, values] = detail::parse_axis(text);
-      xgrad::check<ConfigError>(std::none_of(axes.begin(), axes.end(),
-                                             [&, &k = key](const Axis& a) { return a.key == k; }),
+      const auto same = [&k = key](const Axis& a) { return a.key == k; };
+      xgrad::check<ConfigError>(!same(seeds_) && std::none_of(axes.begin(), axes.end(), same),
                                 "--over gives ", key, " twice");
       (key == kSeed ? seeds_ : axes.emplace_back()) = {key, values};
     }
     xgrad::check<ConfigError>(seeds_.values.size() <= kMostSeeds, "--over train.seed: at most ",
                               kMostSeeds, " seeds");
     check_names(axes);
-    base_ = load_config(arguments.config, arguments.overrides);
+    const Config base = load_config(arguments.config, arguments.overrides);
     std::vector<Setting> settings = grid(axes);
-    if (arguments.random > 0) settings = drawn(settings, arguments.random, base_.train.seed);
-    for (Setting& setting : settings) trials_.push_back({std::move(setting), {}});
+    if (arguments.random > 0) settings = drawn(settings, arguments.random, base.train.seed);
+    for (Setting& setting : settings) {
+      Trial& trial = trials_.emplace_back(Trial{std::move(setting)});
+      trial.config = load_config(arguments.config, overrides(trial.setting));
+      xgrad::check<ConfigError>(!arguments.halving || trial.config.train.steps > 0,
+                                "sweep: --halving needs train.steps");
+    }
   }
 
   // All settings, or fewer and fewer for longer and longer. Returns 0 when every run worked, 128 +
@@ -68,8 +91,6 @@ class Sweep {
     bool good = true;
     const std::vector<double> parts =
         arguments_.halving ? rungs(trials_.size()) : std::vector<double>{1};
-    xgrad::check<ConfigError>(!arguments_.halving || base_.train.steps > 0,
-                              "sweep: --halving needs train.steps");
     for (const double part : parts) {
       good = train(part) && good;
       if (signal_ != 0) {
@@ -78,8 +99,7 @@ class Sweep {
       }
       const auto better = [](const Trial& a, const Trial& b) { return a.score < b.score; };
       std::stable_sort(trials_.begin(), trials_.end(), better);
-      fmt::print("{}{}\n", arguments_.halving ? fmt::format("{} steps\n", steps(part)) : "",
-                 table());
+      fmt::print("{}{}\n", arguments_.halving ? length(part) : "", table());
       std::fflush(stdout);
       if (part < 1) trials_.resize((trials_.size() + 1) / 2);
     }
@@ -98,9 +118,19 @@ class Sweep {
     }
   }
 
-  std::uint64_t steps(double part) const {
-    return std::max<std::uint64_t>(1,
-                                   std::uint64_t(std::llround(part * double(base_.train.steps))));
+  std::vector<std::string> overrides(const Setting& setting) const {
+    std::vector<std::string> all = arguments_.overrides;
+    for (const auto& [key, value] : setting) all.push_back(key + "=" + value);
+    return all;
+  }
+
+  // Of the runs of a rung, whose settings may have lengths of their own.
+  std::string length(double part) const {
+    std::vector<std::uint64_t> steps;
+    for (const Trial& trial : trials_) steps.push_back(part_of(trial.config.train.steps, part));
+    const auto [least, most] = std::minmax_element(steps.begin(), steps.end());
+    return *least == *most ? fmt::format("{} steps\n", *least)
+                           : fmt::format("{} to {} steps\n", *least, *most);
   }
 
   // Everything that is wrong with a config is found before the first run.
@@ -113,7 +143,8 @@ class Sweep {
       for (const std::string& seed : seeds) {
         Setting setting = trial.setting;
         if (!seed.empty()) setting.emplace_back(kSeed, seed);
-        jobs.push_back(job(setting, part));
+        if (part < 1) shorten(setting, trial.config, part);
+        jobs.push_back({out_ + "/" + directory_name(setting), overrides(setting)});
         trial.runs.push_back(jobs.back().directory);
       }
     }
@@ -138,17 +169,6 @@ class Sweep {
                         .value_or(Interval{std::numeric_limits<double>::infinity(), 0})
                         .mean;
     return good;
-  }
-
-  Job job(Setting setting, double part) const {
-    if (part < 1) {  // the whole schedule in fewer steps
-      setting.emplace_back("train.steps", std::to_string(steps(part)));
-      const auto warmup = std::uint64_t(part * double(base_.schedule.warmup));
-      setting.emplace_back("schedule.warmup", std::to_string(warmup));
-    }
-    Job made{out_ + "/" + directory_name(setting), arguments_.overrides};
-    for (const auto& [key, value] : setting) made.overrides.push_back(key + "=" + value);
-    return made;
   }
 
   // Nothing for a run that is finished.
@@ -238,7 +258,6 @@ class Sweep {
 
   const SweepArguments& arguments_;
   std::string out_;
-  Config base_;
   Axis seeds_;
   int signal_ = 0;  // that asked to stop
   std::vector<Trial> trials_;
