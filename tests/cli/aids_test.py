@@ -38,6 +38,12 @@ class Trials(CommandTest):
         self.assertIn("--from", self.xgrad("lr-find", "small.toml", "--from", 1, "--to", 0.1, exit_code=2).stderr)
         self.assertEqual(self.left(), ["small.toml"])
 
+    def test_a_batch_is_what_there_is_without_any_decay(self):
+        words = ("train", "small.toml", "task.examples=60", "train.accumulate=2", "optim.lr=1e-2", "--overfit-batch", "-q")
+        out = self.xgrad(*words, 'optim.groups=[{match = "*", weight_decay = 50}]').stdout
+        self.assertEqual(out, self.xgrad(*words).stdout)
+        self.assertIn("learnt by heart: one batch of 60 examples", out)
+
 
 class Compare(CommandTest):
     def test_shows_what_differs(self):

@@ -123,9 +123,11 @@ int overfit_batch(const TrainArguments& arguments) {
   use_threads(config);
   config.model.dropout = config.model.attention_dropout = 0;
   config.train.label_smoothing = config.optim.weight_decay = 0;
+  for (ParameterGroup& group : config.optim.groups) group.weight_decay.reset();
   return with_precision(config, [&]<class T>() {
     Trainer<T> trainer(config);
-    trainer.hold_batch();
+    std::size_t examples = 0;
+    for (const Batch& batch : trainer.hold_batch()) examples += batch.size;
     StepReport report;
     while (report.step < kOverfitSteps && (report.step == 0 || report.loss >= kLearnt)) {
       report = trainer.train_step(config.optim.lr);
@@ -134,8 +136,7 @@ int overfit_batch(const TrainArguments& arguments) {
     }
     const bool learnt = report.loss < kLearnt;
     fmt::print("{}: one batch of {} examples, loss {:.2e} after {} steps\n",
-               learnt ? "learnt by heart" : "NOT learnt",
-               config.train.batch * config.train.accumulate, report.loss, report.step);
+               learnt ? "learnt by heart" : "NOT learnt", examples, report.loss, report.step);
     return learnt ? 0 : 1;
   });
 }
