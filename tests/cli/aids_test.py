@@ -38,6 +38,15 @@ class Trials(CommandTest):
         self.assertIn("--from", self.xgrad("lr-find", "small.toml", "--from", 1, "--to", 0.1, exit_code=2).stderr)
         self.assertEqual(self.left(), ["small.toml"])
 
+    def test_lr_find_says_why_it_found_none(self):
+        wild = ("lr-find", "small.toml", "optim.name=sgd", "train.clip=0", "optim.momentum=0", "--to", 1e38)
+        self.assertRegex(self.xgrad(*wild, "--from", 100, exit_code=1).stderr, r"the loss diverged after \d+ steps; begin lower")
+        self.assertRegex(self.xgrad(*wild, "--from", 1e35, exit_code=5).stderr, r"the loss is not finite after \d+ steps; begin lower")
+
+    def test_lr_find_lets_gradients_grow(self):
+        words = ("lr-find", "small.toml", "--steps", 60)
+        self.assertEqual(self.xgrad(*words, "train.spike=1.01").stdout, self.xgrad(*words).stdout)
+
     def test_a_batch_is_what_there_is_without_any_decay(self):
         words = ("train", "small.toml", "task.examples=60", "train.accumulate=2", "optim.lr=1e-2", "--overfit-batch", "-q")
         out = self.xgrad(*words, 'optim.groups=[{match = "*", weight_decay = 50}]').stdout

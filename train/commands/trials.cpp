@@ -25,8 +25,9 @@ namespace {
 
 constexpr double kLearnt = 1e-3;  // the loss of a batch that is known by heart
 constexpr std::uint64_t kOverfitSteps = 2000;
-constexpr double kMemory = 0.9;  // of the mean that smooths losses
-constexpr double kDiverged = 4;  // times the lowest loss
+constexpr double kMemory = 0.9;          // of the mean that smooths losses
+constexpr double kDiverged = 4;          // times the lowest loss
+constexpr std::size_t kLeastTried = 10;  // rates that a curve needs more than
 
 // An empty directory that goes when this does, with what is in it.
 class TemporaryDirectory {
@@ -55,11 +56,17 @@ struct Tried {
   double lr, loss;
 };
 
+struct Search {
+  std::vector<Tried> tried;
+  bool finite = true;  // to the end
+};
+
 // The training loss, smoothed, at learning rates that grow from step to step, until it diverges.
 template <class T>
-std::vector<Tried> try_rates(const Config& config, const LrFindArguments& how) {
+Search try_rates(const Config& config, const LrFindArguments& how) {
   Trainer<T> trainer(config);
-  std::vector<Tried> tried;
+  Search search;
+  std::vector<Tried>& tried = search.tried;
   double mean = 0, lowest = std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < how.steps; ++i) {
     const double lr = how.from * std::pow(how.to / how.from, double(i) / double(how.steps - 1));
@@ -67,6 +74,7 @@ std::vector<Tried> try_rates(const Config& config, const LrFindArguments& how) {
     try {
       loss = trainer.train_step(lr).loss;
     } catch (const NumericError&) {
+      search.finite = false;
       break;
     }
     mean = kMemory * mean + (1 - kMemory) * loss;
@@ -75,7 +83,7 @@ std::vector<Tried> try_rates(const Config& config, const LrFindArguments& how) {
     lowest = std::min(lowest, smooth);
     if (smooth > kDiverged * lowest) break;
   }
-  return tried;
+  return search;
 }
 
 // Where the loss falls fastest, over a tenth of the curve.
@@ -164,12 +172,16 @@ int dry_run(const TrainArguments& arguments) {
 int lr_find(const LrFindArguments& arguments) {
   xgrad::check<ConfigError>(arguments.from < arguments.to, "lr-find: --from ", arguments.from,
                             " is not below --to ", arguments.to);
-  const Config config = load_config(arguments.config, arguments.overrides);
+  Config config = load_config(arguments.config, arguments.overrides);
   use_threads(config);
-  const std::vector<Tried> tried =
+  config.train.spike = 0;  // gradients are to grow here
+  const auto [tried, finite] =
       with_precision(config, [&]<class T>() { return try_rates<T>(config, arguments); });
-  xgrad::check<NumericError>(tried.size() > 10, "lr-find: the loss is not finite after ",
+  const bool enough = tried.size() > kLeastTried;
+  xgrad::check<NumericError>(enough || finite, "lr-find: the loss is not finite after ",
                              tried.size(), " steps; begin lower with --from");
+  xgrad::check<Error>(enough, "lr-find: the loss diverged after ", tried.size(),
+                      " steps; begin lower with --from");
   fmt::print("{}\nfalls fastest at optim.lr={:.1e}\n", plot(tried), steepest(tried));
   return 0;
 }
