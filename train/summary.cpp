@@ -30,9 +30,9 @@ class Tracer final : public OpObserver {
 
   void begin(const char* name) override {
     const std::string_view what = name;
-    if (what == "model") in_model_ = true;
+    if (what == "model") in_model_ = calls_.empty();  // the first micro-batch stands for all
     if (what == "loss") in_model_ = false;
-    if (what == "backward") kept_ = counters_.live_bytes();
+    if (what == "backward" && kept_ == 0) kept_ = counters_.live_bytes();
     flops_before_ = counters_.flops();
   }
 
@@ -82,6 +82,11 @@ void insert(std::vector<ModuleSummary>& tree, const std::string& path) {
   tree.insert(at, ModuleSummary{path});
 }
 
+template <class T>
+std::size_t trainable(const Parameter<T>& p) {
+  return p.variable.requires_grad() ? p.variable.value().size() : 0;
+}
+
 // Every module that has parameters, in the order in which a step comes to them.
 template <class T>
 std::vector<ModuleSummary> modules_of(const Parameters<T>& parameters,
@@ -91,7 +96,7 @@ std::vector<ModuleSummary> modules_of(const Parameters<T>& parameters,
   for (const Parameter<T>& p : parameters) {
     insert(tree, module_of(p.name));
     for (ModuleSummary& m : tree) {
-      if (holds(m.path, p.name)) m.parameters += p.variable.value().size();
+      if (holds(m.path, p.name)) m.parameters += trainable(p);
     }
   }
   return tree;
@@ -109,6 +114,15 @@ void assign(const std::vector<Tracer::Call>& calls, std::vector<ModuleSummary>& 
   }
 }
 
+// A step forgets large gradients with their memory, and would seem to keep so much less. Returns
+// how much that is.
+template <class T>
+std::int64_t forget_gradients(const Parameters<T>& parameters) {
+  const Counters counters;
+  parameters.zero_grad();
+  return -counters.live_bytes();
+}
+
 template <class T>
 ModelSummary trace(Config config) {
   config.optim.lr = 1e-300;  // leaves the weights as they are, also where another makes them NaN
@@ -120,6 +134,7 @@ ModelSummary trace(Config config) {
                                                   : to_string(batch.features.shape()) + " numbers";
   summary.examples = batch.size;
 
+  const std::int64_t freed = forget_gradients(trainer.parameters());
   const Counters counters;
   Tracer tracer(counters, addresses(trainer.parameters()));
   {
@@ -130,8 +145,11 @@ ModelSummary trace(Config config) {
   assign(tracer.calls(), summary.modules);
   summary.step_flops = counters.flops();
   summary.kept_bytes = tracer.kept();
-  summary.peak_bytes = counters.peak_bytes();
-  summary.weight_bytes = summary.gradient_bytes = trainer.parameters().count() * sizeof(T);
+  summary.peak_bytes = std::max(summary.kept_bytes, counters.peak_bytes() - freed);
+  const std::size_t trained = summary.modules.front().parameters;
+  summary.frozen = trainer.parameters().count() - trained;
+  summary.weight_bytes = (trained + summary.frozen) * sizeof(T);
+  summary.gradient_bytes = trained * sizeof(T);
   summary.optimizer_bytes = count(trainer.capture().optimizer) * sizeof(T);
   return summary;
 }
@@ -153,11 +171,12 @@ std::string totals(const ModelSummary& s) {
   const auto bytes = [](std::size_t x) { return short_count(double(x), "B"); };
   const double forward = double(s.modules.front().flops), step = double(s.step_flops);
   return fmt::format(
-      "parameters  {}\n"
+      "parameters  {}{}\n"
       "FLOPs       forward {} ({} an example), a step {}; 2 m n k of each matrix product\n"
       "memory      weights {}, gradients {}, optimizer {}\n"
       "            activations {} kept for backward, {} at most in a step\n",
-      grouped(s.modules.front().parameters), number(forward),
+      grouped(s.modules.front().parameters),
+      s.frozen > 0 ? fmt::format(", and {} frozen", grouped(s.frozen)) : "", number(forward),
       number(forward / double(std::max<std::size_t>(1, s.examples))), number(step),
       bytes(s.weight_bytes), bytes(s.gradient_bytes), bytes(s.optimizer_bytes),
       bytes(std::size_t(s.kept_bytes)), bytes(std::size_t(s.peak_bytes)));

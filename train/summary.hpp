@@ -14,7 +14,7 @@ namespace xgrad {
 struct ModuleSummary {
   std::string path;                   ///< "encoder.layers.0.self_attn"
   std::size_t parameters = 0;         ///< trainable scalars
-  std::uint64_t flops = 0;            ///< forward
+  std::uint64_t flops = 0;            ///< forward of one micro-batch
   std::vector<std::string> ops = {};  ///< of this place alone, in the order in which they first ran
   Shape output = {};                  ///< of the last op that ran at this place or below it
 };
@@ -24,11 +24,12 @@ struct ModuleSummary {
 /// other to the module before it.
 struct ModelSummary {
   std::string input;                   ///< "64 x 16 tokens"
-  std::size_t examples = 0;            ///< of the step
+  std::size_t examples = 0;            ///< of that micro-batch, the first of the step
   std::vector<ModuleSummary> modules;  ///< a module before what is below it; the root first
-  std::uint64_t step_flops = 0;        ///< forward and backward
+  std::size_t frozen = 0;              ///< scalars that are not trained
+  std::uint64_t step_flops = 0;        ///< forward and backward of all its micro-batches
   std::size_t weight_bytes = 0;        ///< of the parameters
-  std::size_t gradient_bytes = 0;      ///< of their gradients
+  std::size_t gradient_bytes = 0;      ///< of the gradients of those that are trained
   std::size_t optimizer_bytes = 0;     ///< of the optimizer's tensors
   std::int64_t kept_bytes = 0;         ///< what forward leaves for backward, the batch included
   std::int64_t peak_bytes = 0;  ///< the most that a step holds beside weights, gradients, optimizer

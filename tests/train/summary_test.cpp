@@ -70,13 +70,43 @@ TEST(Summary, MeasuresWhatForwardKeeps) {
   EXPECT_EQ(large.optimizer_bytes, 2 * large.weight_bytes) << "two moments of AdamW";
 }
 
+// Of a width of 384 gradients have memory that goes with each step.
+TEST(Summary, WhatForwardKeepsIsBesideGradients) {
+  Config config = config_of(1, 384, 8);
+  const ModelSummary one = summarize(config);
+  EXPECT_GT(one.kept_bytes, 20 * 8 * 384 * 4);
+  EXPECT_LT(one.kept_bytes, 20 * 30 * 384 * 4);
+  EXPECT_GE(one.peak_bytes, one.kept_bytes);
+  config.train.accumulate = 3;
+  EXPECT_NEAR(double(summarize(config).kept_bytes), double(one.kept_bytes), 10000)
+      << "of one micro-batch";
+}
+
 TEST(Summary, CountsAccumulatedBatches) {
   Config config = config_of(1, 16, 2);
   const ModelSummary one = summarize(config);
   config.train.accumulate = 3;
-  EXPECT_EQ(summarize(config).step_flops, 3 * one.step_flops);
+  const ModelSummary three = summarize(config);
+  EXPECT_EQ(three.step_flops, 3 * one.step_flops);
+  EXPECT_EQ(three.modules.front().flops, one.modules.front().flops) << "of one batch";
+  EXPECT_EQ(three.examples, one.examples);
   // Attention forms its scores anew in backward; all other products cost twice the forward.
   EXPECT_GE(one.step_flops, 3 * one.modules.front().flops - one.modules.front().flops / 2);
+}
+
+TEST(Summary, FrozenParametersAreNotTrained) {
+  Config config = config_of(1, 16, 2);
+  const ModelSummary all = summarize(config);
+  config.optim.groups = {{.match = "encoder.*", .freeze = true}};
+  const ModelSummary some = summarize(config);
+  EXPECT_EQ(at(some, "encoder").parameters, 0u);
+  EXPECT_EQ(at(some, "").parameters, at(all, "").parameters - at(all, "encoder").parameters);
+  EXPECT_EQ(some.frozen, at(all, "encoder").parameters);
+  EXPECT_EQ(some.weight_bytes, all.weight_bytes);
+  EXPECT_EQ(some.gradient_bytes, 4 * at(some, "").parameters);
+  EXPECT_EQ(some.optimizer_bytes, 2 * some.gradient_bytes);
+  EXPECT_NE(to_text(some).find(" frozen\n"), std::string::npos);
+  EXPECT_EQ(to_text(all).find("frozen"), std::string::npos);
 }
 
 // Of a block of width D forward keeps 15 D numbers a token or so, and its input is one of them.
