@@ -55,6 +55,16 @@ class Attention(CommandTest):
         self.assertIn("9", self.xgrad("attention", "run", "--text", "1 9", exit_code=3).stderr)
         self.assertIn("no tokens", self.xgrad("attention", "run", "--text", "", exit_code=3).stderr)
 
+    def test_names_the_nodes_of_a_graph(self):
+        self.write("graph.csv", "text,edges,label\n" + "".join(f"a b c{i % 3},0-1 1-2,{i % 2}\n" for i in range(60)))
+        self.write("graph.toml", '[task]\nname = "files"\ntrain = "graph.csv"\nvalidation = "graph.csv"\ntest = "graph.csv"\n'
+                   'edges = "edges"\n[model]\nwidth = 8\nheads = 1\nlayers = 1\nmask = "adjacency"\n[train]\nsteps = 2\n')
+        for pool, first in (("cls", ["[class]"]), ("mean", [])):
+            self.xgrad("train", "graph.toml", f"model.pool={pool}", f"run.dir={pool}", "-q")
+            for edges in ("", "0-1", "0-1 1-2"):
+                out = self.xgrad("attention", pool, "--text", f"a b c1\t{edges}").stdout
+                self.assertEqual(re.findall(r"(?m)^(\S+) ", out)[1:], [*first, "a", "b", "c1"])
+
     def test_what_would_be_left_undone_is_refused(self):
         for words in (["--text", "1 2", "--out", "maps.h5"], ["--text", "1 2", "--examples", 5], ["--maps", 5]):
             self.assertIn(words[-2], self.xgrad("attention", "run", *words, exit_code=2).stderr)

@@ -20,8 +20,10 @@ namespace {
 // The tokens of an example, as many as there are rows of a map: a class token stands in front.
 std::vector<std::string> token_names(const Example& example, const TaskShape& shape,
                                      std::size_t rows) {
+  Example tokens;  // without edges, which are no rows
+  tokens.ids = example.ids;
   std::vector<std::string> names;
-  std::istringstream words(shape.input == InputKind::tokens ? input_text(example, shape) : "");
+  std::istringstream words(shape.input == InputKind::tokens ? input_text(tokens, shape) : "");
   for (std::string word; words >> word;) names.push_back(word);
   if (names.size() + 1 == rows) names.insert(names.begin(), "[class]");
   return names;
