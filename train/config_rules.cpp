@@ -148,6 +148,13 @@ void nesterov_needs_momentum(const Config& config, Broken& broken) {
   broken.push_back({{"optim.nesterov", "optim.momentum"}, "needs optim.momentum above 0"});
 }
 
+// As 0 it would divide 0 by 0 where no gradient comes, as in rows that no batch looks up.
+void eps_stays_above_zero(const Config& config, Broken& broken) {
+  if (config.train.precision != "float" || float(config.optim.eps) > 0) return;
+  broken.push_back({{"optim.eps", "train.precision"},
+                    "is 0 in numbers of train.precision = \"float\"; choose a larger one"});
+}
+
 void step_falls(const Config& config, Broken& broken) {
   if (config.schedule.name != "step" || config.schedule.every > 0) return;
   broken.push_back({{"schedule.every", "schedule.name"},
@@ -202,6 +209,7 @@ std::vector<RuleBroken> broken_rules(const Config& config) {
   what_goes_with_the_loss(config, broken);
   warmup_within_steps(config, broken);
   nesterov_needs_momentum(config, broken);
+  eps_stays_above_zero(config, broken);
   step_falls(config, broken);
   frozen_groups_have_no_settings(config, broken);
   minima_of_the_task(config, broken);

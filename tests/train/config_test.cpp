@@ -161,6 +161,7 @@ void drop_settings_of_others(Config& config) {
       config.train.recompute) {
     config.train.head_diversity = 0;
   }
+  if (float(config.optim.eps) == 0) config.train.precision = "double";
   if (config.train.loss != "huber") config.train.huber_delta = TrainConfig().huber_delta;
   if (config.train.loss != "auto" && config.train.loss != "cross_entropy")
     config.train.label_smoothing = 0;

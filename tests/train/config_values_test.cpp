@@ -60,6 +60,8 @@ const std::vector<Bad> kBad = {
      "4:15: optim.alpha: is -0.5, must be from 0 to below 1"},
     {"optim.weight_decay = -1\n", "3:22: optim.weight_decay: is -1, must be at least 0"},
     {"optim.eps = 0\n", "3:13: optim.eps: is 0, must be above 0"},
+    {"optim.eps = 1e-50\n",
+     "3:13: optim.eps: is 0 in numbers of train.precision = \"float\"; choose a larger one"},
     {"optim.name = 'sgd'\noptim.momentum = 1\n",
      "4:18: optim.momentum: is 1, must be from 0 to below 1"},
     {"schedule.warmup = -1\n", "3:19: schedule.warmup: is -1, must be from 0 to 1e+12"},
@@ -142,6 +144,12 @@ TEST(ConfigValues, EachIsSaidWithItsPlace) {
     different.insert(bad.message.substr(bad.message.find(' ')));
   }
   EXPECT_EQ(different.size(), kBad.size());
+}
+
+TEST(ConfigValues, ASmallEpsIsForDouble) {
+  const std::string good = "task.name = 'reverse'\ntrain.steps = 10\noptim.eps = ";
+  EXPECT_NO_THROW(parse_config(good + "1e-40\n", "c.toml", {}));
+  EXPECT_NO_THROW(parse_config(good + "1e-50\n", "c.toml", {"train.precision=double"}));
 }
 
 }  // namespace
