@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -79,7 +80,14 @@ bool filter_calls() {
          ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
 }
 
+/// The lower of what is wanted and the limit that there is: to raise one is not ours.
+rlim_t at_most(int what, rlim_t wanted) {
+  rlimit present{};
+  return ::getrlimit(what, &present) == 0 ? std::min(wanted, present.rlim_cur) : wanted;
+}
+
 bool limit(int what, rlim_t most) {
+  most = at_most(what, most);
   const rlimit both{most, most};
   return ::setrlimit(what, &both) == 0;
 }
@@ -128,6 +136,7 @@ void answer(int pipe, char kind, std::string_view text) {
   for (const int signal : {SIGINT, SIGTERM, SIGUSR1}) ::signal(signal, SIG_IGN);  // our parent's
   for (const int signal : {SIGPIPE, SIGXCPU, SIGSEGV}) ::signal(signal, SIG_DFL);
   const std::size_t present = address_space();
+  const bool scarce = at_most(RLIMIT_AS, present + limits.memory) < present + limits.memory;
   if (!close_all_but(pipe) || !limit_all(limits, present) || !filter_calls()) {
     answer(pipe, kUnconfined, std::strerror(errno));
     ::_exit(1);
@@ -135,7 +144,9 @@ void answer(int pipe, char kind, std::string_view text) {
   try {
     answer(pipe, kDone, work());
   } catch (const std::bad_alloc&) {
-    answer(pipe, kRefused, "needs more memory than reading it should");
+    answer(pipe, kRefused,
+           scarce ? "needs more memory than the limit of this process leaves"
+                  : "needs more memory than reading it should");
   } catch (const std::length_error&) {
     answer(pipe, kRefused, "needs more memory than there is");
   } catch (const std::exception& error) {
@@ -168,7 +179,7 @@ std::string end_of(int status, const IsolatedLimits& limits) {
   const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
   if (signal == SIGSYS) return "asked the system for what reading does not need";
   if (signal == SIGXCPU || signal == SIGKILL) {
-    return "took longer than " + std::to_string(limits.seconds) + " s";
+    return "took longer than " + std::to_string(at_most(RLIMIT_CPU, limits.seconds)) + " s";
   }
   return signal == 0 ? "gave no answer" : std::string("crashed: ") + ::strsignal(signal);
 }

@@ -8,7 +8,7 @@
 
 namespace xgrad {
 
-/// What isolated work may take.
+/// What isolated work may take, unless limits of this process are lower.
 struct IsolatedLimits {
   std::size_t memory = 0;  ///< bytes that the work may take besides what the process has already
   std::size_t result = 0;  ///< bytes that it may return

@@ -1,9 +1,12 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
+#include <fstream>
 #include <new>
 
 #include <xgrad/autograd/check.hpp>
@@ -20,6 +23,13 @@ std::string refusal(const std::function<std::string()>& work,
   const Isolated result = run_isolated(work, limits);
   EXPECT_FALSE(result.done);
   return result.text;
+}
+
+std::string forever() {
+  const volatile bool ready = false;
+  while (!ready) {
+  }
+  return "";
 }
 
 TEST(Isolated, GivesWhatTheWorkReturns) {
@@ -81,18 +91,55 @@ TEST(Isolated, ACrashHarmsNobody) {
 TEST(Isolated, Limits) {
   EXPECT_EQ(refusal([] { return std::string(std::size_t(3) << 20, 'x'); }),
             kEnded + "gave more than the file can hold");
-  const auto forever = [] {
-    const volatile bool ready = false;
-    while (!ready) {
-    }
-    return std::string();
-  };
   EXPECT_EQ(refusal(forever, {.memory = 64 << 20, .result = 1, .seconds = 1}),
             kEnded + "took longer than 1 s");
   const std::string greedy =
       refusal([] { return std::to_string(std::string(std::size_t(1) << 33, 'x').size()); });
   // A sanitizer would print a report, and may not.
   EXPECT_TRUE(greedy == "needs more memory than reading it should" || greedy.starts_with(kEnded));
+}
+
+/// Whether `holds` does in a process without rights whose own limit is lower.
+bool holds_within(int what, rlim_t most, const std::function<bool()>& holds) {
+  const pid_t child = ::fork();
+  if (child == 0) try {
+      const rlimit both{most, most};
+      const bool ready = ::setrlimit(what, &both) == 0 && (::getuid() != 0 || ::setuid(65534) == 0);
+      ::_exit(ready && holds() ? 0 : 1);
+    } catch (const std::exception&) {
+      ::_exit(1);
+    }
+  int status = -1;
+  ::waitpid(child, &status, 0);
+  return status == 0;
+}
+
+rlim_t address_space() {
+  std::size_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  return pages * rlim_t(::sysconf(_SC_PAGESIZE));
+}
+
+// That of whoever started the program.
+TEST(Isolated, ALowerLimitStays) {
+  const IsolatedLimits limits{.memory = std::size_t(1) << 31, .result = 1 << 20, .seconds = 20};
+  const auto reads = [&] {
+    return run_isolated([] { return std::string("done"); }, limits).text == "done";
+  };
+  const auto needs = [&](std::size_t bytes) {
+    return run_isolated([&] { return std::to_string(std::string(bytes, 'x').size()); }, limits);
+  };
+  const rlim_t memory = address_space() + (rlim_t(256) << 20);
+  EXPECT_TRUE(holds_within(RLIMIT_AS, memory, reads));
+  EXPECT_TRUE(holds_within(RLIMIT_AS, memory, [&] {
+    const Isolated result = needs(1 << 30);  // of a sanitizer a crash
+    return result.text == "needs more memory than the limit of this process leaves" ||
+           (!result.done && result.text.starts_with(kEnded));
+  }));
+  EXPECT_TRUE(needs(1 << 30).done) << "as it is without";
+  EXPECT_TRUE(holds_within(RLIMIT_CPU, 1, [&] {
+    return reads() && run_isolated(forever, limits).text == kEnded + "took longer than 1 s";
+  }));
 }
 
 }  // namespace
