@@ -53,23 +53,23 @@ std::vector<std::string> class_order(const Counts& counts) {
 
 void Scale::add(const std::string& place, const Numbers& numbers) {
   const std::size_t size = by_place_ ? numbers.values.size() : numbers.features;
-  if (count_.empty()) count_ = mean_ = squares_ = std::vector<double>(size, 0);
+  if (count_.empty()) count_ = mean_ = squares_ = std::vector<long double>(size, 0);
   check<DataError>(size == count_.size(), place, ": has ", size, " numbers, the rows before have ",
                    count_.size());
   for (std::size_t i = 0; i < numbers.values.size(); ++i) {
     const std::size_t s = i % size;
-    const double step = numbers.values[i] - mean_[s];
+    const long double x = numbers.values[i], step = x - mean_[s];
     count_[s] += 1;
     mean_[s] += step / count_[s];
-    squares_[s] += step * (numbers.values[i] - mean_[s]);
+    squares_[s] += step * (x - mean_[s]);
   }
 }
 
 void Scale::write(std::vector<double>& mean, std::vector<double>& deviation) const {
-  mean = mean_;
+  mean.assign(mean_.begin(), mean_.end());
   for (std::size_t s = 0; s < count_.size(); ++s) {
-    const double variance = squares_[s] / count_[s];
-    deviation.push_back(variance > 0 ? std::sqrt(variance) : 1);
+    const auto own = double(std::sqrt(squares_[s] / count_[s]));
+    deviation.push_back(own > 0 ? own : 1);
   }
 }
 

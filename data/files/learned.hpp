@@ -42,7 +42,8 @@ class Scale {
 
  private:
   bool by_place_;
-  std::vector<double> count_ = {}, mean_ = {}, squares_ = {};  // Welford 1962
+  // Welford 1962; a square of any double fits into a long double.
+  std::vector<long double> count_ = {}, mean_ = {}, squares_ = {};
 };
 
 /// Counts of texts.

@@ -1,6 +1,7 @@
 #include <xgrad/data/files/row_coder.hpp>
 
 #include <algorithm>
+#include <cmath>
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/batch.hpp>
@@ -25,6 +26,16 @@ std::unordered_map<std::string, std::int32_t> index_of(const std::vector<std::st
   std::unordered_map<std::string, std::int32_t> index;
   for (const std::string& name : names) index.emplace(name, std::int32_t(index.size()));
   return index;
+}
+
+/// A number in deviations of the training rows; `place()` says where it stands.
+template <class Place>
+float scaled(double number, double mean, double deviation, const Place& place) {
+  const auto result = float((number - mean) / deviation);
+  if (std::isfinite(result)) return result;
+  detail::fail<DataError>(place(), ": ", number, " is too large: less the training rows' mean, ",
+                          mean, ", and divided by their deviation, ", deviation,
+                          ", it does not fit into float");
 }
 
 }  // namespace
@@ -187,17 +198,16 @@ void RowCoder::add_tokens(const std::string& place, const std::vector<std::strin
   }
 }
 
-void RowCoder::add_vectors(const std::string& place, const Numbers& numbers,
-                           Example& example) const {
+void RowCoder::add_vectors(const Places& place, const Numbers& numbers, Example& example) const {
   const std::size_t features = learned_->features, scales = learned_->mean.size();
-  check<DataError>(numbers.features == features, place, ": its vectors have ", numbers.features,
+  check<DataError>(numbers.features == features, place(0), ": its vectors have ", numbers.features,
                    " numbers, those of the training rows have ", features);
-  check_length(place, numbers.tokens);
+  check_length(place(0), numbers.tokens);
   const std::size_t count = std::min(numbers.tokens, learned_->max_length) * features;
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t s = i % scales;
-    example.features.push_back(
-        float((numbers.values[i] - learned_->mean[s]) / learned_->deviation[s]));
+    example.features.push_back(scaled(numbers.values[i], learned_->mean[s], learned_->deviation[s],
+                                      [&] { return place(i); }));
   }
 }
 
@@ -233,8 +243,8 @@ void RowCoder::add_target(const Table& table, std::size_t row, std::size_t token
     check<DataError>(values.values.size() == expected, place, ": has ", values.values.size(),
                      " numbers, the training rows have ", expected);
     for (std::size_t i = 0; i < expected; ++i) {
-      example.values.push_back(
-          float((values.values[i] - learned_->target_mean[i]) / learned_->target_deviation[i]));
+      example.values.push_back(scaled(values.values[i], learned_->target_mean[i],
+                                      learned_->target_deviation[i], [&] { return place; }));
     }
     return;
   }
@@ -260,7 +270,9 @@ void RowCoder::add_edges(const Table& table, std::size_t row, Example& example) 
 Example RowCoder::encode_input(const Table& table, std::size_t row) const {
   Example example;
   if (vectors()) {
-    add_vectors(table.place(row, 0), numbers(table, row), example);
+    const bool columns = options_.inputs.size() > 1;
+    add_vectors([&](std::size_t i) { return table.place(row, columns ? i : 0); },
+                numbers(table, row), example);
   } else {
     const auto texts = tokens(table.place(row, 0), table.rows[row][0]);
     add_tokens(table.place(row, 0), texts, example);
@@ -302,7 +314,8 @@ Example RowCoder::parse_nodes(const std::string& line) const {
     const std::size_t features = learned_->features;
     std::vector<double> values = parse_vectors<double>(task_, line, features);
     const std::size_t count = values.size() / features;
-    add_vectors(task_, {count, features, std::move(values), false}, example);
+    add_vectors([&](std::size_t) { return task_; }, {count, features, std::move(values), false},
+                example);
     return example;
   }
   add_tokens(task_, masked() ? with_masks(line) : tokens(task_, line), example);

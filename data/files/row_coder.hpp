@@ -76,6 +76,7 @@ class RowCoder {
 
  private:
   using Index = std::unordered_map<std::string, std::int32_t>;
+  using Places = std::function<std::string(std::size_t number)>;  // where a number of a row stands
 
   bool masked() const { return options_.labels == Labels::masked; }
   std::size_t least_classes() const;
@@ -89,7 +90,7 @@ class RowCoder {
   void check_length(const std::string& place, std::size_t count) const;
   void add_tokens(const std::string& place, const std::vector<std::string>& texts,
                   Example& example) const;
-  void add_vectors(const std::string& place, const Numbers& numbers, Example& example) const;
+  void add_vectors(const Places& place, const Numbers& numbers, Example& example) const;
   void add_target(const Table& table, std::size_t row, std::size_t tokens, Example& example) const;
   std::int32_t class_of(const std::string& place, const std::string& name) const;
   void add_answers(const std::string& place, const Field& field, Example& example) const;

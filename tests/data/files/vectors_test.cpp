@@ -270,6 +270,64 @@ TEST(FilesOfNumbers, WrongNumbersAreErrors) {
   EXPECT_EQ(error_with("1,1,1 2\n"), "\"y\": has 2 numbers, the rows before have 1");
 }
 
+// Numbers whose squares no double holds.
+TEST(FilesOfNumbers, LargeAndSmallColumnsHaveTheirScales) {
+  const test::TemporaryDirectory folder;
+  const Options options = {{"train", folder.write("a.csv",
+                                                  "a,b,c,y\n1e200,1e-200,-1.7e308,2e160\n"
+                                                  "3e200,3e-200,1.7e308,4e160\n")},
+                           {"input", "a, b, c"},
+                           {"target", "y"},
+                           {"tokens", "numbers"},
+                           {"labels", "numbers"}};
+  const auto of = task(options);
+  const auto rows = examples(*of);
+  EXPECT_EQ(rows[0].features, (std::vector<float>{-1, -1, -1}));
+  EXPECT_EQ(rows[1].features, (std::vector<float>{1, 1, 1}));
+  EXPECT_EQ(rows[1].values, (std::vector<float>{1}));
+  EXPECT_EQ(of->shape().value_deviation, (std::vector<double>{1e160}));
+  const auto other = task(options);
+  other->adopt(of->learned());
+  EXPECT_EQ(other->shape().value_mean, of->shape().value_mean);
+  EXPECT_EQ(other->parse("3e200 1e-200 0").features, (std::vector<float>{1, -1, 0}));
+}
+
+TEST(FilesOfNumbers, LinesAreReadAsPreciselyAsFiles) {
+  const test::TemporaryDirectory folder;
+  const auto of = task({{"train", folder.write("a.csv", "a,y\n1700000001,p\n1700000003,q\n")},
+                        {"input", "a"},
+                        {"target", "y"},
+                        {"tokens", "numbers"}});
+  EXPECT_EQ(of->parse("1700000003").features, (std::vector<float>{1}));
+}
+
+TEST(FilesOfNumbers, NumbersTooLargeForFloatAreErrors) {
+  const test::TemporaryDirectory folder;
+  Options options = {{"train", folder.write("a.csv", kColumns)},
+                     {"input", "a, b"},
+                     {"target", "y"},
+                     {"tokens", "numbers"},
+                     {"labels", "numbers"}};
+  const auto error_with = [&](const std::string& row) {
+    options["test"] = folder.write("test.csv", "b,y,a\n10,20,1\n" + row);
+    try {
+      task(options)->dataset(Split::test);
+    } catch (const DataError& error) {
+      return std::string(error.what());
+    }
+    return std::string("none");
+  };
+  const std::string place = folder / "test.csv" + ": row 2 (line 3), column ";
+  EXPECT_EQ(error_with("10,20,1e60\n"),
+            place +
+                "\"a\": 1e+60 is too large: less the training rows' mean, 2, and divided by "
+                "their deviation, 1, it does not fit into float");
+  EXPECT_TRUE(error_with("-1e60,20,1\n").starts_with(place + "\"b\": -1e+60 is too large: "));
+  EXPECT_TRUE(error_with("10,1e60,1\n").starts_with(place + "\"y\": 1e+60 is too large: "));
+  EXPECT_EQ(error_with("10,20,1e20\n"), "none");
+  EXPECT_THROW(task(options)->parse("1 1e60"), DataError);
+}
+
 TEST(FilesOfNumbers, OptionsThatDoNotFitAreErrors) {
   EXPECT_EQ(error_of({{"train", "a.csv"}, {"input", "a,b"}}),
             "task.input: several columns are for task.tokens = \"numbers\"");
