@@ -64,15 +64,16 @@ class Task {
   virtual ~Task() = default;
   /// Sizes of inputs and outputs.
   virtual TaskShape shape() const = 0;
-  /// Throws DataError when files are missing or damaged.
+  /// Throws DataError when files are missing or damaged, or are not those of what was adopted.
   virtual std::unique_ptr<Dataset> dataset(Split split) const = 0;
   /// An input line as `xgrad predict` reads it (tokens separated by spaces, say), with the right
   /// answer as targets where the task knows it. Throws DataError.
   virtual Example parse(const std::string& line) const = 0;
   /// Rules of this task's own; measuring them may take seconds. Throws DataError.
   virtual std::vector<Rule> rules() const { return {}; }
-  /// What was taken from the training data and belongs to a trained model, as vocabulary and class
-  /// names do; a checkpoint keeps it. Empty where there is nothing. Throws DataError.
+  /// What was taken from the data and belongs to a trained model, as vocabulary and class names do,
+  /// and fingerprints of the files that were read; a checkpoint keeps it. Empty where there is
+  /// nothing. Throws DataError.
   virtual std::string learned() const { return ""; }
   /// Takes that over, so that shape() and parse() need no data. Throws CheckpointError when it is
   /// not what learned() gives.

@@ -67,6 +67,7 @@ int check(const CheckArguments& arguments);
 
 struct EvalArguments {
   std::string run;
+  std::vector<std::string> overrides;  ///< other data, as task.test=FILE
   std::string split = "test";
   bool json = false;
 };

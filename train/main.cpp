@@ -231,6 +231,8 @@ void define_manual(CLI::App& app, Arguments& a, int& code) {
 void define_use(CLI::App& app, Arguments& a, int& code) {
   CLI::App* eval = app.add_subcommand("eval", "Loss and accuracy of a trained model");
   eval->add_option("run", a.eval.run, kRun)->required();
+  eval->add_option("overrides", a.eval.overrides,
+                   "KEY=VALUE in the config's own grammar, as task.test=other.csv for other data");
   eval->add_option("--split", a.eval.split, "of the data")
       ->check(CLI::IsMember({"train", "validation", "test"}))
       ->capture_default_str();

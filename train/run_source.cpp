@@ -8,7 +8,7 @@ namespace xgrad {
 
 namespace fs = std::filesystem;
 
-RunSource find_run(const std::string& path) {
+RunSource find_run(const std::string& path, const std::vector<std::string>& overrides) {
   RunSource source;
   if (fs::is_directory(path)) {
     check<IoError>(fs::exists(path + "/config.toml"), path,
@@ -24,8 +24,8 @@ RunSource find_run(const std::string& path) {
     }
   }
   source.checkpoint = load_checkpoint(source.file);
-  source.config =
-      parse_config(source.checkpoint.config, source.file + ":config", {}, ConfigWriter::xgrad);
+  source.config = parse_config(source.checkpoint.config, source.file + ":config", overrides,
+                               ConfigWriter::xgrad);
   return source;
 }
 

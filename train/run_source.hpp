@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include <xgrad/train/checkpoint.hpp>
 #include <xgrad/train/config.hpp>
@@ -16,7 +17,8 @@ struct RunSource {
   Config config;          ///< that of the checkpoint
 };
 
-/// Throws IoError, CheckpointError.
-RunSource find_run(const std::string& path);
+/// The config is that of the checkpoint with the overrides. Throws IoError, CheckpointError,
+/// ConfigError.
+RunSource find_run(const std::string& path, const std::vector<std::string>& overrides = {});
 
 }  // namespace xgrad

@@ -73,17 +73,24 @@ void Scale::write(std::vector<double>& mean, std::vector<double>& deviation) con
   }
 }
 
+void recognise(std::map<std::string, std::uint64_t>& files, const std::string& path,
+               std::uint64_t fingerprint) {
+  const auto [known, is_new] = files.emplace(path, fingerprint);
+  check<DataError>(is_new || known->second == fingerprint, path, kChanged);
+}
+
 std::string to_json(const Learned& learned) {
-  return Json{{"fingerprint", learned.fingerprint},
-              {"max_length", learned.max_length},
-              {"tokens", learned.tokens},
-              {"classes", learned.classes},
-              {"features", learned.features},
-              {"mean", learned.mean},
-              {"deviation", learned.deviation},
-              {"target_mean", learned.target_mean},
-              {"target_deviation", learned.target_deviation}}
-      .dump();
+  Json json = {{"fingerprint", learned.fingerprint},
+               {"max_length", learned.max_length},
+               {"tokens", learned.tokens},
+               {"classes", learned.classes},
+               {"features", learned.features},
+               {"mean", learned.mean},
+               {"deviation", learned.deviation},
+               {"target_mean", learned.target_mean},
+               {"target_deviation", learned.target_deviation}};
+  if (!learned.files.empty()) json["files"] = learned.files;
+  return json.dump();
 }
 
 Learned learned_from_json(const std::string& text) try {
@@ -98,12 +105,14 @@ Learned learned_from_json(const std::string& text) try {
   json.at("deviation").get_to(learned.deviation);
   json.at("target_mean").get_to(learned.target_mean);
   json.at("target_deviation").get_to(learned.target_deviation);
+  const bool has_files = json.contains("files");  // older checkpoints have none
+  if (has_files) json.at("files").get_to(learned.files);
   check<CheckpointError>(learned.mean.size() == learned.deviation.size() &&
                              learned.target_mean.size() == learned.target_deviation.size() &&
                              (learned.features == 0) == learned.mean.empty(),
                          "what was learned from files: the scales do not fit");
-  check<CheckpointError>(json.size() == 9, "what was learned from files: has ", json.size(),
-                         " members");
+  check<CheckpointError>(json.size() == 9u + has_files, "what was learned from files: has ",
+                         json.size(), " members");
   return learned;
 } catch (const Json::exception& error) {
   detail::fail<CheckpointError>("what was learned from files: ", error.what());

@@ -13,6 +13,9 @@ namespace xgrad {
 /// What stands for tokens that no training row has.
 inline constexpr const char* kUnknown = "<unk>";
 
+/// What is said of a file with another fingerprint than before.
+inline constexpr const char* kChanged = ": has changed since this run began";
+
 /// What the training rows say of all rows, as a checkpoint keeps it.
 struct Learned {
   std::uint64_t fingerprint = 0;          ///< of the training file
@@ -24,6 +27,8 @@ struct Learned {
   std::vector<double> deviation = {};     ///< the same
   std::vector<double> target_mean = {};   ///< of a target number each
   std::vector<double> target_deviation = {};  ///< the same
+  /// Fingerprints of other files that the run has read, by their paths.
+  std::map<std::string, std::uint64_t> files = {};
   /// Whether they are equal.
   friend bool operator==(const Learned&, const Learned&) = default;
 };
@@ -55,6 +60,11 @@ std::vector<std::string> vocabulary(const Counts& counts, std::size_t most, std:
 
 /// Class names in the order of their bytes; of their values where all are whole numbers.
 std::vector<std::string> class_order(const Counts& counts);
+
+/// Notes the fingerprint of a file. Throws DataError when the run knows the file with another: its
+/// scores would be of two sets of data.
+void recognise(std::map<std::string, std::uint64_t>& files, const std::string& path,
+               std::uint64_t fingerprint);
 
 /// As JSON, for a checkpoint.
 std::string to_json(const Learned& learned);

@@ -73,6 +73,7 @@ class RowTask final : public Task {
     Examples& examples = examples_[std::size_t(split)];
     if (!examples && source_.has_own(split) && split != Split::train) {
       const Table table = source_.read(split);
+      recognise(files_, table.file, table.fingerprint);
       std::vector<std::size_t> rows(table.rows.size());
       for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = i;
       examples = encode(table, rows);
@@ -91,12 +92,16 @@ class RowTask final : public Task {
   std::string learned() const override {
     const std::lock_guard lock(mutex_);
     learn();
-    return to_json(coder_.learned());
+    Learned all = coder_.learned();
+    all.files = files_;
+    return to_json(all);
   }
 
   void adopt(const std::string& learned) override {
     const std::lock_guard lock(mutex_);
-    coder_.adopt(learned_from_json(learned));
+    Learned all = learned_from_json(learned);
+    files_ = all.files;
+    coder_.adopt(std::move(all));
   }
 
   std::vector<Rule> rules() const override {
@@ -129,8 +134,7 @@ class RowTask final : public Task {
   }
 
   void encode_training_rows(const Table& table) const {
-    check<DataError>(table.fingerprint == coder_.learned().fingerprint, table.file,
-                     ": has changed since this run began");
+    check<DataError>(table.fingerprint == coder_.learned().fingerprint, table.file, kChanged);
     std::array<std::vector<std::size_t>, 3> rows;
     for (std::size_t row = 0; row < table.rows.size(); ++row) {
       rows[std::size_t(owner(table, row))].push_back(row);
@@ -155,6 +159,7 @@ class RowTask final : public Task {
   std::uint64_t seed_;
   mutable std::mutex mutex_;
   mutable std::array<Examples, 3> examples_;
+  mutable std::map<std::string, std::uint64_t> files_;  // those of splits with their own
 };
 
 }  // namespace

@@ -8,6 +8,8 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/random.hpp>
 #include <xgrad/data/augment.hpp>
+#include <xgrad/data/files/learned.hpp>
+#include <xgrad/data/files/text.hpp>
 #include <xgrad/data/idx.hpp>
 #include <xgrad/data/numbers.hpp>
 #include <xgrad/data/tasks/entries.hpp>
@@ -31,24 +33,35 @@ const std::vector<OptionSpec>& option_table() {
   return table;
 }
 
+using Fingerprints = std::map<std::string, std::uint64_t>;  // of files, by their paths
+
 struct Images {
   std::vector<std::uint8_t> pixels;  // (count, 28, 28)
   std::vector<std::uint8_t> labels;  // (count)
 };
 
-IdxArray read(const std::string& folder, const std::string& file, std::size_t rank) {
+std::uint64_t fingerprint(const std::vector<std::uint8_t>& bytes) {
+  return stable_hash({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+}
+
+IdxArray read(const std::string& folder, const std::string& file, std::size_t rank,
+              Fingerprints& known) {
   const std::string path = (std::filesystem::path(folder) / file).string();
   check<DataError>(
       std::filesystem::exists(path), path,
       ": there is no such file; install it with: apt-get install dataset-fashion-mnist");
-  return read_idx(path, rank);
+  IdxArray array = read_idx(path, rank);
+  recognise(known, path, fingerprint(array.values));
+  return array;
 }
 
 /// `part` is train or t10k.
-std::shared_ptr<const Images> read_images(const std::string& folder, const std::string& part) {
+std::shared_ptr<const Images> read_images(const std::string& folder, const std::string& part,
+                                          Fingerprints& known) {
   const std::string image_file = part + "-images-idx3-ubyte.gz";
   const std::string label_file = part + "-labels-idx1-ubyte.gz";
-  IdxArray pixels = read(folder, image_file, 3), labels = read(folder, label_file, 1);
+  IdxArray pixels = read(folder, image_file, 3, known);
+  IdxArray labels = read(folder, label_file, 1, known);
   const auto& extents = pixels.extents;
   check<DataError>(extents[1] == kSide && extents[2] == kSide, folder, "/", image_file,
                    ": images are ", extents[1], " x ", extents[2], ", expected 28 x 28");
@@ -117,6 +130,17 @@ class FashionMnist final : public Task {
                             "Shirt", "Sneaker", "Bag", "Ankle boot"}};
   }
 
+  // Of its files it needs to know only whether they are still the same.
+  std::string learned() const override {
+    const std::lock_guard lock(mutex_);
+    return files_.empty() ? "" : to_json({.files = files_});
+  }
+
+  void adopt(const std::string& learned) override {
+    const std::lock_guard lock(mutex_);
+    files_ = learned_from_json(learned).files;
+  }
+
   std::unique_ptr<Dataset> dataset(Split split) const override {
     const auto images = load(split == Split::test);
     std::vector<std::size_t> chosen(images->labels.size());
@@ -142,7 +166,9 @@ class FashionMnist final : public Task {
   std::shared_ptr<const Images> load(bool test) const {
     const std::lock_guard lock(mutex_);
     auto& images = test ? test_ : train_;
-    if (!images) images = read_images(get_string(options_, "path"), test ? "t10k" : "train");
+    if (!images) {
+      images = read_images(get_string(options_, "path"), test ? "t10k" : "train", files_);
+    }
     return images;
   }
 
@@ -168,6 +194,7 @@ class FashionMnist final : public Task {
   std::uint64_t seed_;
   mutable std::mutex mutex_;
   mutable std::shared_ptr<const Images> train_, test_;
+  mutable Fingerprints files_;
 };
 
 }  // namespace

@@ -76,7 +76,7 @@ void print_classes(const Scores& scores) {
 }  // namespace
 
 int eval(const EvalArguments& arguments) {
-  const RunSource source = find_run(arguments.run);
+  const RunSource source = find_run(arguments.run, arguments.overrides);
   const Split split = arguments.split == "train"        ? Split::train
                       : arguments.split == "validation" ? Split::validation
                                                         : Split::test;

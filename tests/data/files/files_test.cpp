@@ -216,6 +216,41 @@ TEST(Files, ATrainingFileThatChangedIsNotTrainedOn) {
   }
 }
 
+std::string error_of(const Task& task, Split split) {
+  try {
+    task.dataset(split);
+  } catch (const DataError& error) {
+    return error.what();
+  }
+  return "none";
+}
+
+TEST(Files, FilesOfTheOtherSplitsThatChangedAreNotScored) {
+  const Small folder;
+  const auto first = task(folder.options());
+  const std::string before = first->learned();
+  for (Split split : {Split::validation, Split::test}) first->dataset(split);
+  const std::string learned = first->learned();
+  const auto later = [&](const std::string& adopted, const Options& more = {}) {
+    auto of = task(folder.options(more));
+    of->adopt(adopted);
+    return of;
+  };
+  EXPECT_EQ(error_of(*later(learned), Split::validation), "none");
+  for (Split split : {Split::validation, Split::test}) {
+    const std::string name = to_string(split);
+    folder.write(name + ".csv", "label,text\nno,b\nno,a b\n");
+    EXPECT_EQ(error_of(*later(learned), split),
+              folder / name + ".csv: has changed since this run began");
+    const std::string other = folder.write("other.csv", "label,text\nno,b\n");
+    EXPECT_EQ(error_of(*later(learned, {{name, other}}), split), "none")
+        << "a file of another name is meant to be another";
+    EXPECT_EQ(error_of(*later(before), split), "none") << "an older checkpoint knows none";
+  }
+  EXPECT_EQ(later(learned)->learned(), learned);
+  EXPECT_THROW(later(before.substr(0, before.size() - 1) + R"(,"files":[1]})"), CheckpointError);
+}
+
 TEST(Files, ALabelOfAnotherSplitMustBeKnown) {
   const Small folder;
   folder.write("test.csv", "text,label\na,yes\nb,maybe\n");

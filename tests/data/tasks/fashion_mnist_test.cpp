@@ -192,6 +192,37 @@ TEST(FashionMnist, FilesThatDoNotFitAreErrors) {
   EXPECT_EQ(error_with(label_file, gzip(bad)), ": label 59 is 10, must be below 10");
 }
 
+TEST(FashionMnist, FilesThatChangedAreErrors) {
+  const Folder folder;
+  const auto first = folder.task();
+  EXPECT_EQ(first->learned(), "") << "nothing was read";
+  for (Split split : {Split::train, Split::test}) first->dataset(split);
+  const std::string learned = first->learned();
+  const auto error_of = [&](Split split) -> std::string {
+    const auto later = folder.task();
+    later->adopt(learned);
+    try {
+      later->dataset(split);
+    } catch (const DataError& error) {
+      return error.what();
+    }
+    EXPECT_EQ(later->learned(), learned);
+    return "none";
+  };
+  for (Split split : {Split::train, Split::validation, Split::test}) {
+    EXPECT_EQ(error_of(split), "none");
+  }
+  std::string values = labels(20);
+  values.back() = 0;
+  folder.write("t10k-labels-idx1-ubyte.gz", gzip(values));
+  folder.write("train-images-idx3-ubyte.gz",
+               gzip(idx_bytes({60, 28, 28}, std::string(60 * kPixels, 'x'))));
+  const std::string changed = ": has changed since this run began";
+  EXPECT_EQ(error_of(Split::test), folder / "t10k-labels-idx1-ubyte.gz" + changed);
+  EXPECT_EQ(error_of(Split::validation), folder / "train-images-idx3-ubyte.gz" + changed);
+  EXPECT_THROW(folder.task()->adopt("{}"), CheckpointError);
+}
+
 TEST(FashionMnist, OptionsThatCannotBeAreErrors) {
   const Folder folder;
   EXPECT_EQ(folder.error(Split::train, {{"validation", 60}}),
