@@ -9,7 +9,8 @@
 An absolute time means little on a shared machine, a ratio taken in turn does: A B C A B C ..., at least nine rounds after
 the warm-up (five where a step takes seconds); shown are the median of the rounds' ratios and its quartiles. Before anything is
 timed, both sides must agree: in loss and gradients, or in logits. The peers are installed into build/bench-venv; one that fails is
-shown as failed. The machine has to be idle: threads that wait for each other while other programs run take hundreds of times as long.
+shown as failed, the goals it might have kept from being reached are not judged, and the exit status is 1. The machine has to be
+idle: threads that wait for each other while other programs run take hundreds of times as long.
 """
 import argparse
 import functools
@@ -132,10 +133,20 @@ def place(result):
     return result["threads"], list(workloads.WORKLOADS).index(name) if name else 0, result.get("batch", 0)
 
 
+def begun(before, measured_on):
+    """What results are added to: none, or those of before, of the same machine and peers."""
+    if before is None:
+        return {kind: [] for kind in KINDS} | measured_on
+    both = machine.joined(before["machine"], measured_on["machine"])
+    if both is None or before["versions"] != measured_on["versions"]:
+        sys.exit("--add: the results are of another machine or of other versions of the peers; measure all of them again")
+    return before | {"machine": both}
+
+
 def main():
     a = parsed()
-    results = json.loads(a.out.read_text()) if a.add and a.out.exists() else {kind: [] for kind in KINDS}
-    results |= {"machine": machine.described(), "versions": versions(a.python)}
+    measured_on = {"machine": machine.described(), "versions": versions(a.python)}
+    results = begun(json.loads(a.out.read_text()) if a.add and a.out.exists() else None, measured_on)
     if results["machine"]["others"] > 0.5:
         log("other programs run here: ratios will spread, and those of several threads mean little")
     for kind, result in everything(a):
@@ -149,6 +160,7 @@ def main():
     if a.write:
         show.renew(a.write, "bench/compare.py", show.tables(results))
         shutil.move(picture, a.write.parent / "pictures" / "performance.svg")
+    sys.exit(1 if show.failures(results) else 0)
 
 
 if __name__ == "__main__":

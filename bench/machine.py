@@ -26,5 +26,13 @@ def described():
             "others": others()}
 
 
+def joined(before, now):
+    """What both measurements were taken on, or None where that was not one machine."""
+    if any(before[key] != now[key] for key in ("processor", "cores")):
+        return None
+    dates = before["date"] if now["date"] in before["date"] else f"{before['date']} and {now['date']}"
+    return now | {"date": dates, "others": max(before["others"], now["others"])}
+
+
 def words(m):
     return f"{m['date']}, {m['processor']}, {m['cores']} cores, other programs that ran when it began: {m['others']:.1f}"

@@ -2,6 +2,7 @@
 """Measures everything again and renews the tables of docs/performance.md but that of data, on a machine that does nothing else: half an hour."""
 
 import subprocess
+import sys
 
 from installed import ROOT
 
@@ -12,8 +13,9 @@ MEASURES = ("compare.py", "scaling.py", "where.py", "limits.py")
 def main():
     subprocess.run(["cmake", "--preset", "release"], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
     subprocess.run(["ninja", "-C", ROOT / "build" / "release", *PROGRAMS], check=True)
-    for name in MEASURES:
-        subprocess.run([ROOT / "bench" / name, "--write", ROOT / "docs" / "performance.md"], check=True)
+    failed = [name for name in MEASURES
+              if subprocess.run([ROOT / "bench" / name, "--write", ROOT / "docs" / "performance.md"]).returncode != 0]
+    sys.exit(f"failed: {', '.join(failed)}" if failed else 0)
 
 
 if __name__ == "__main__":

@@ -8,10 +8,17 @@ import machine
 import workloads
 from installed import ROOT
 
+EAGER = ("torch explicit", "torch fused")
+
 
 def best(result):
     """The peer that comes closest, of those that ran."""
     return min(result["peers"], key=lambda peer: peer["ratio"]["median"], default=None)
+
+
+def missing(result, wanted):
+    """Those of the wanted peers that did not run: one of them may be the one to beat."""
+    return [name for name in wanted if of(result, name) is None]
 
 
 def of(result, name):
@@ -26,10 +33,13 @@ def ratio(quartiles):
     return f"{quartiles['median']:.2f} [{quartiles['low']:.2f}, {quartiles['high']:.2f}]"
 
 
-def judged(value, goal, at_most=False):
-    """The goal, and whether it is reached."""
+def judged(value, goal, at_most=False, without=()):
+    """The goal, and whether it is reached, which nobody knows without the peers that are missing."""
+    said = f"{'≤' if at_most else '≥'} {goal:.3g}"
+    if without:
+        return f"{said}, not judged: without {', '.join(without)}"
     reached = value <= goal if at_most else value >= goal
-    return f"{'≤' if at_most else '≥'} {goal:.3g}{'' if reached else ', **missed**'}"
+    return said if reached else f"{said}, **missed**"
 
 
 def table(head, rows):
@@ -60,7 +70,8 @@ def training(results):
         closest = best(result)
         rows.append([result["workload"], result["threads"], milliseconds(result["xgrad"]["ms"]),
                      *(cell(result, name) for name in peers),
-                     ratio(closest["ratio"]) if closest else "", judged(closest["ratio"]["median"], result["goal"]) if closest else ""])
+                     ratio(closest["ratio"]) if closest else "",
+                     judged(closest and closest["ratio"]["median"], result["goal"], without=missing(result, peers))])
     return table(["step", "threads", "xgrad", *peers, "best peer ÷ xgrad [quartiles]", "goal"], rows)
 
 
@@ -72,14 +83,14 @@ def memory(results):
     """The parts are of PyTorch's eager form that needs less, which the goal means, and of its compiled one, without CUDA's libraries."""
     peers, rows = names(results), []
     for result in with_fewest_threads(results):
-        eager = [peer for peer in result["peers"] if peer["name"] in ("torch explicit", "torch fused")]
+        eager = [peer for peer in result["peers"] if peer["name"] in EAGER]
         cells = [f"{side['mib']:.0f} ({side['mib_of_model']:.0f})" if side else ""
                  for side in (result["xgrad"], *(of(result, name) for name in peers))]
         if eager:
             part = share(result, min(peer["mib"] for peer in eager))
             compiled = of(result, "torch.compile")
             cells += [f"{share(result, compiled['mib']):.2f}" if compiled else "", f"{part:.2f}",
-                      judged(part, result["memory_goal"], at_most=True)]
+                      judged(part, result["memory_goal"], at_most=True, without=missing(result, [name for name in EAGER if name in peers]))]
         rows.append([result["workload"], *cells])
     return table(["peak MiB (without libraries)", "xgrad", *peers, "xgrad ÷ (torch.compile - CUDA)", "xgrad ÷ (PyTorch eager - CUDA)", "goal"],
                  rows)
@@ -100,7 +111,8 @@ def inference(results):
         onnx = of(result, "onnxruntime")
         rows.append([result["workload"], result["batch"], result["threads"], milliseconds(result["xgrad"]["ms"]),
                      *(cell(result, name) for name in peers),
-                     ratio(onnx["ratio"]) if onnx else "", judged(onnx["ratio"]["median"], result["goal"]) if onnx else ""])
+                     ratio(onnx["ratio"]) if onnx else "",
+                     judged(onnx and onnx["ratio"]["median"], result["goal"], without=missing(result, ["onnxruntime"]))])
     return table(["forward pass", "batch", "threads", "xgrad", *peers, "onnxruntime ÷ xgrad [quartiles]", "goal"], rows)
 
 
@@ -110,14 +122,21 @@ def accuracy(results):
     return table(["threads", "xgrad", "steps", "PyTorch", "steps", "PyTorch ÷ xgrad [quartiles]", "goal"], rows)
 
 
+def compared(results):
+    return results["training"] + results["inference"]
+
+
+def failures(results):
+    """Which peers failed or computed something else, in words."""
+    return [f"{failed['name']} failed in {result['workload']}, threads: {result['threads']}: {failed['why']}"
+            for result in compared(results) for failed in result["failed"]]
+
+
 def notes(results):
     """How well the sides agreed, and what failed."""
-    compared = results["training"] + results["inference"]
-    differences = [peer["difference"] for result in compared for peer in result["peers"]]
+    differences = [peer["difference"] for result in compared(results) for peer in result["peers"]]
     said = [f"The largest difference of losses, gradients and logits was {max(differences):.1g}."] if differences else []
-    said += [f"{failed['name']} failed in {result['workload']}, threads: {result['threads']}: {failed['why']}"
-             for result in compared for failed in result["failed"]]
-    return "".join(line + "\n" for line in said)
+    return "".join(line + "\n" for line in said + failures(results))
 
 
 def tables(results):

@@ -1,0 +1,66 @@
+"""What bench/compare.py says where a peer is missing, and which results it does not add to."""
+
+import pathlib
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench"))
+
+import compare  # noqa: E402
+import show  # noqa: E402
+
+MACHINE = {"date": "2026-01-02", "processor": "one", "cores": 2, "others": 0.0}
+
+
+def side(name, ratio=20.0):
+    quartiles = {"low": ratio, "median": ratio, "high": ratio, "rounds": 9}
+    return {"name": name, "ms": 1.0, "mib": 1000.0, "mib_of_model": 1.0, "start_s": 1.0, "difference": 1e-6, "ratio": quartiles}
+
+
+def result(*peers, failed=(), **more):
+    return {"workload": "micro", "threads": 1, "goal": 10, "memory_goal": 0.3, "xgrad": side("xgrad") | {"mib": 10.0},
+            "peers": [side(name) for name in peers], "failed": [{"name": name, "why": "no such module"} for name in failed]} | more
+
+
+def results(training=(), inference=()):
+    return {"training": list(training), "inference": list(inference), "accuracy": [], "machine": MACHINE, "versions": ["jax 1"]}
+
+
+class MissingPeer(unittest.TestCase):
+    def test_all_that_ran_are_judged(self):
+        text = show.training([result("torch fused", "jax")])
+        self.assertIn("| ≥ 10 |", text)
+        self.assertIn("≥ 10, **missed**", show.training([result("jax", goal=10) | {"peers": [side("jax", 5.0)]}]))
+
+    def test_no_goal_is_reached_without_a_peer(self):
+        for without in (result("torch fused", failed=["jax"]), result(failed=["torch fused", "jax"])):
+            text = show.training([result("torch fused", "jax"), without | {"threads": 2}])
+            self.assertIn("jax", text.strip().splitlines()[-1].split("not judged: without ")[1])
+        # A row that was measured with fewer peers than the others of its table.
+        self.assertIn("not judged: without jax", show.training([result("torch fused", "jax"), result("torch fused")]))
+
+    def test_memory_and_forward_passes(self):
+        self.assertIn("not judged: without torch explicit", show.memory([result("torch fused", failed=["torch explicit"])]))
+        self.assertNotIn("not judged", show.memory([result("torch fused", "torch explicit", failed=["jax"])]))
+        self.assertIn("not judged: without onnxruntime", show.inference([result("torch fused", failed=["onnxruntime"], batch=1)]))
+
+    def test_a_failure_is_one(self):
+        self.assertEqual(show.failures(results([result("jax")], [result("onnxruntime", batch=1)])), [])
+        self.assertEqual(len(show.failures(results([result(failed=["jax"])], [result(failed=["onnxruntime"], batch=1)]))), 2)
+
+
+class Adding(unittest.TestCase):
+    def test_only_to_results_of_the_same_machine_and_peers(self):
+        before = results([result("jax")])
+        today = {"machine": MACHINE | {"date": "2026-01-03", "others": 0.2}, "versions": ["jax 1"]}
+        added = compare.begun(before, today)
+        self.assertEqual((added["training"], added["machine"]["date"]), (before["training"], "2026-01-02 and 2026-01-03"))
+        self.assertEqual(compare.begun(added, today)["machine"], added["machine"])
+        for other in ({"versions": ["jax 2"]}, {"machine": MACHINE | {"processor": "another"}}, {"machine": MACHINE | {"cores": 4}}):
+            with self.assertRaises(SystemExit):
+                compare.begun(before, today | other)
+        self.assertEqual(compare.begun(None, today)["training"], [])
+
+
+if __name__ == "__main__":
+    unittest.main()
