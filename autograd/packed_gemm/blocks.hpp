@@ -60,16 +60,6 @@ void with_vectors(std::size_t vectors, const Visit& visit) {
   visit(std::integral_constant<int, Most>());
 }
 
-constexpr std::size_t divide_up(std::size_t n, std::size_t by) {
-  return unsigned(n + by - 1) / unsigned(by);  // 32 bits divide faster, and gemm's sizes fit
-}
-
-/// Equal parts of n of at most `most`, their size rounded up to a multiple of `unit`.
-constexpr std::size_t part_of(std::size_t n, std::size_t most, std::size_t unit) {
-  if (n <= most) return n;
-  return divide_up(divide_up(n, divide_up(n, most)), unit) * unit;
-}
-
 /// The part of a product that one block of B contributes to: columns [j, j + n), terms [p, p + k).
 struct Block {
   std::size_t j, n, p, k;
@@ -103,6 +93,16 @@ class BlockedProduct {
   static constexpr std::size_t kInPlaceRows = 96;  // below, packing B costs more than it gains
 
   static constexpr std::size_t least(std::size_t a, std::size_t b) { return a < b ? a : b; }
+
+  static constexpr std::size_t divide_up(std::size_t n, std::size_t by) {
+    return unsigned(n + by - 1) / unsigned(by);  // 32 bits divide faster, and gemm's sizes fit
+  }
+
+  /// Equal parts of n of at most `most`, their size rounded up to a multiple of `unit`.
+  static constexpr std::size_t part_of(std::size_t n, std::size_t most, std::size_t unit) {
+    if (n <= most) return n;
+    return divide_up(divide_up(n, divide_up(n, most)), unit) * unit;
+  }
 
   /// The columns of a block in panels of equal width, at most a tile's; calls body(first vector,
   /// vectors).
@@ -138,8 +138,8 @@ class BlockedProduct {
       for (std::size_t i = 0; i < x_.m; i += group) {
         const std::size_t rows = least(group, x_.m - i);
         if (pack_a_) {
-          pack_tiles<kRows>(x_.a.data + block.p * x_.a.stride + i, x_.a.stride, block.k, rows,
-                            packed_a_);
+          pack_tiles<Isa, kRows>(x_.a.data + block.p * x_.a.stride + i, x_.a.stride, block.k, rows,
+                                 packed_a_);
         }
         for (std::size_t r = 0; r < rows; r += kRows) {
           multiply_row_of_tiles<width>(block, i + r, least(kRows, rows - r),

@@ -134,7 +134,7 @@ void pack_transposed(const T* b, std::size_t stride, std::size_t k, std::size_t 
 
 /// Copies `rows` rows of a transposed A, tile after tile of R rows, each tile k times its R
 /// elements.
-template <int R, class T>
+template <class Isa, int R, class T>
 void pack_tiles(const T* a, std::size_t stride, std::size_t k, std::size_t rows, T* out) {
   const std::size_t full = rows / R, rest = rows % R;
   for (std::size_t p = 0; p < k; ++p, a += stride) {

@@ -1,8 +1,8 @@
 // Vectors of one instruction set, by GCC's vector extensions. Not installed.
 //
-// Everything here is a template on the instruction set, so that the same text compiled with the
-// flags of AVX2 and with those of AVX-512 gives functions of different names, never merged by the
-// linker.
+// Every function here, in pack.hpp, tile.hpp and blocks.hpp is a template on the instruction set,
+// so that the same text compiled with the flags of AVX2 and with those of AVX-512 gives functions
+// of different names, never merged by the linker.
 #pragma once
 
 #include <immintrin.h>
