@@ -15,18 +15,19 @@ import sys
 
 from installed import ROOT
 
-# Benchmark: least share of its limit, least factor over the plain loop.
+# Benchmark: least share of its limit, least factor over the plain loop. The compiler makes adam's plain loop nearly as fast as ours, so
+# what tells there is the copy: a loop that is no longer vectorised reaches 0.4 of it.
 FLOORS = {
-    "forward/2048/128/128": (0.5, 5.0),
-    "dx/2048/128/128": (0.5, 5.0),
-    "dw/2048/128/128": (0.5, 5.0),
-    "layer_norm": (0.25, 0.6),
-    "softmax": (0.15, 0.8),
-    "cross_entropy": (0.15, 1.0),
-    "gelu": (0.2, 1.5),
-    "dropout_add": (0.1, 2.0),
-    "adam": (0.3, 0.5),
-    "attention/32/64/128/4/0": (0.25, 3.0),
+    "forward/2048/128/128": (0.5, 10.0),
+    "dx/2048/128/128": (0.5, 20.0),
+    "dw/2048/128/128": (0.5, 20.0),
+    "layer_norm": (0.3, 1.1),
+    "softmax": (0.3, 2.0),
+    "cross_entropy": (0.25, 2.5),
+    "gelu": (0.3, 3.5),
+    "dropout_add": (0.3, 5.0),
+    "adam": (0.8, 0.7),
+    "attention/32/64/128/4/0": (0.3, 6.0),
 }
 
 
