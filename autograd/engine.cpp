@@ -190,7 +190,10 @@ static Variable<T> apply(std::unique_ptr<Op<T>> op, const Variable<T>* inputs, s
       std::any_of(inputs, inputs + count, [](const Variable<T>& x) { return x.requires_grad(); });
   std::shared_ptr<Node<T>> node;
   if (wanted && recording) node = record(std::move(op), inputs, count, value->shape());
-  if (observer) observer->end(describe(name, inputs, count, value, node.get()));
+  if (observer) {
+    observer->done();
+    observer->end(describe(name, inputs, count, value, node.get()));
+  }
   return Variable<T>(std::move(value), std::move(node));
 }
 
@@ -250,7 +253,10 @@ static void step_back(Node<T>& node, bool retain_graph) {
   OpObserver* const observer = op_observer();
   if (observer) observer->begin(node.name);
   node.op->backward(std::move(node.grad), dx);
-  if (observer) observer->end(describe_backward(node));
+  if (observer) {
+    observer->done();
+    observer->end(describe_backward(node));
+  }
   if (retain_graph) return;
   node.op.reset();  // with what it saved: memory falls during the walk
   node.inputs.clear();

@@ -35,6 +35,8 @@ class OpObserver {
   virtual ~OpObserver() = default;
   /// Before a call, with its name.
   virtual void begin(const char* /*name*/) {}
+  /// Right after it, before what it was is put together for end(), which takes a while.
+  virtual void done() {}
   /// After it.
   virtual void end(const OpCall& call) = 0;
 };
@@ -64,7 +66,9 @@ class Region {
     if (observer_) observer_->begin(name_);
   }
   ~Region() {
-    if (observer_) observer_->end({name_});
+    if (!observer_) return;
+    observer_->done();
+    observer_->end({name_});
   }
   Region(const Region&) = delete;
   Region& operator=(const Region&) = delete;

@@ -21,7 +21,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kWarmUp = 3;
-const std::string kOther = "other";
+const std::string kOther = "other", kBetween = "between ops: ";
 
 double seconds_between(Clock::time_point from, Clock::time_point to) {
   return std::chrono::duration<double>(to - from).count();
@@ -37,29 +37,19 @@ std::uint64_t bytes_of(const OpCall& call) {
   return call.kind == OpCall::Kind::region ? 0 : elements * call.scalar;
 }
 
-// Adds up calls by name; the time and products of what runs inside a call are not its own.
+// Adds up calls by name; the time and products of what runs inside a call are not its own. The
+// clock stands still while calls are described and added up.
 class Profiler final : public OpObserver {
  public:
   explicit Profiler(const Counters& counters) : counters_(counters) {}
 
-  void begin(const char*) override { open_.push_back({Clock::now(), 0, counters_.flops(), 0}); }
+  void begin(const char*) override { open_.push_back({now(), 0, counters_.flops(), 0}); }
+
+  void done() override { done_ = now(); }
 
   void end(const OpCall& call) override {
-    const Clock::time_point now = Clock::now();
-    const Open done = open_.back();
-    open_.pop_back();
-    const double seconds = seconds_between(done.start, now);
-    const std::uint64_t flops = counters_.flops() - done.flops;
-    if (!open_.empty()) {
-      open_.back().inside += seconds;
-      open_.back().flops_inside += flops;
-    }
-    ProfileRow& row = row_of(call);
-    ++row.calls;
-    row.seconds += seconds - done.inside;
-    row.flops += flops - done.flops_inside;
-    row.bytes += bytes_of(call);
-    if (tracing) add_event(call, done.start, seconds);
+    add_up(call);
+    stood_still_ += now() - done_;
   }
 
   std::vector<ProfileRow> rows;
@@ -73,12 +63,31 @@ class Profiler final : public OpObserver {
     std::uint64_t flops, flops_inside;
   };
 
+  Clock::time_point now() const { return Clock::now() - stood_still_; }
+
+  void add_up(const OpCall& call) {
+    const Open done = open_.back();
+    open_.pop_back();
+    const double seconds = seconds_between(done.start, done_);
+    const std::uint64_t flops = counters_.flops() - done.flops;
+    if (!open_.empty()) {
+      open_.back().inside += seconds;
+      open_.back().flops_inside += flops;
+    }
+    ProfileRow& row = row_of(call);
+    ++row.calls;
+    row.seconds += seconds - done.inside;
+    row.flops += flops - done.flops_inside;
+    row.bytes += bytes_of(call);
+    if (tracing) add_event(call, done.start, seconds);
+  }
+
   static std::string name_of(const OpCall& call) {
     const std::string name = call.name;
     if (call.kind == OpCall::Kind::backward) return name + " backward";
     if (call.kind == OpCall::Kind::forward) return name;
     if (name == "step") return kOther;
-    return name == "model" || name == "loss" || name == "backward" ? "between ops: " + name : name;
+    return name == "model" || name == "loss" || name == "backward" ? kBetween + name : name;
   }
 
   ProfileRow& row_of(const OpCall& call) {
@@ -106,7 +115,8 @@ class Profiler final : public OpObserver {
 
   const Counters& counters_;
   std::vector<Open> open_;
-  Clock::time_point epoch_;
+  Clock::time_point epoch_, done_;
+  Clock::duration stood_still_{};
 };
 
 // The best of some repetitions, in seconds.
@@ -142,14 +152,29 @@ double copy_rate() {
          });
 }
 
-// Of all rows, and of the one that names nothing.
+bool names_work(const ProfileRow& row) {
+  return row.name != kOther && !row.name.starts_with(kBetween);
+}
+
+// Of all rows, and of those that name no work.
 std::pair<double, double> seconds_of(const std::vector<ProfileRow>& rows) {
-  double all = 0, other = 0;
+  double all = 0, unnamed = 0;
   for (const ProfileRow& row : rows) {
     all += row.seconds;
-    if (row.name == kOther) other += row.seconds;
+    if (!names_work(row)) unnamed += row.seconds;
   }
-  return {all, other};
+  return {all, unnamed};
+}
+
+// Of one update: the norm and the optimizer read the gradients, which alone reads and writes values
+// and state.
+template <class T>
+std::uint64_t update_bytes(const Trainer<T>& trainer) {
+  std::size_t elements = 2 * count(trainer.capture().optimizer);
+  for (const auto& p : trainer.parameters()) {
+    if (p.variable.requires_grad()) elements += 4 * p.variable.value().size();
+  }
+  return elements * sizeof(T);
 }
 
 // Of at least one value; the upper one of the middle two.
@@ -168,7 +193,7 @@ Profile measure(const Config& config, std::size_t steps) {
   Profiler profiler(counters);
   const Observing observing(profiler);
   std::vector<double> explained;
-  double other = 0;
+  double before = 0;
   for (std::size_t i = 0; i < steps; ++i) {
     profiler.tracing = i + 1 == steps;
     {
@@ -176,12 +201,15 @@ Profile measure(const Config& config, std::size_t steps) {
       trainer.train_step();
     }
     const auto [all, unnamed] = seconds_of(profiler.rows);
-    explained.push_back(1 - (unnamed - other) / (all - result.seconds));
+    explained.push_back(1 - (unnamed - before) / (all - result.seconds));
     result.seconds = all;
-    other = unnamed;
+    before = unnamed;
   }
   result.explained = median(std::move(explained));
   result.rows = std::move(profiler.rows);
+  for (ProfileRow& row : result.rows) {
+    if (row.name == "update") row.bytes = steps * update_bytes(trainer);
+  }
   std::sort(result.rows.begin(), result.rows.end(),
             [](const ProfileRow& a, const ProfileRow& b) { return a.seconds > b.seconds; });
   result.trace = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n" + profiler.events + "\n]}\n";
@@ -214,8 +242,9 @@ std::string to_text(const Profile& p) {
   }
   return text_table(rows) +
          fmt::format(
-             "\na step: {:.3f} ms, {:.1f} % of it explained (mean and median of {} steps, {} "
-             "thread{})\n"
+             "\na step: {:.3f} ms, {:.1f} % of it explained by rows that name work (mean and "
+             "median "
+             "of {} steps, {} thread{})\n"
              "this machine: {:.1f} GFLOP/s in a large matrix product, {:.1f} GB/s in a large "
              "copy\n",
              1e3 * p.seconds / n, 100 * p.explained, p.steps, threads(), threads() == 1 ? "" : "s",

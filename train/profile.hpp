@@ -24,8 +24,10 @@ struct ProfileRow {
 struct Profile {
   std::size_t steps = 0;  ///< that were measured
   double seconds = 0;     ///< of all steps
-  double explained = 0;  ///< the part of a step that rows name; median, as a pause falls on "other"
-  std::vector<ProfileRow> rows = {};  ///< the longest first; what no row explains is "other"
+  /// The part of a step that is spent in ops, loader and update, and so neither in "other" nor
+  /// "between ops"; median, as a pause falls on these.
+  double explained = 0;
+  std::vector<ProfileRow> rows = {};  ///< the longest first
   double gemm_rate = 0;               ///< FLOP/s of a large matrix product on this machine
   double copy_rate = 0;               ///< bytes/s read and written by a large copy
   std::string trace = {};             ///< one step in Chrome's trace event format

@@ -26,6 +26,11 @@ void Trace<T>::begin(const char* name) {
 }
 
 template <class T>
+void Trace<T>::done() {
+  if (before_ != nullptr) before_->done();
+}
+
+template <class T>
 void Trace<T>::end(const OpCall& call) {
   if (before_ != nullptr) before_->end(call);
   if (call.scalar != sizeof(T)) return;

@@ -33,6 +33,7 @@ class Trace final : public OpObserver {
   Trace(const Parameters<T>& parameters, See see);
 
   void begin(const char* name) override;
+  void done() override;
   void end(const OpCall& call) override;
 
  private:

@@ -15,6 +15,7 @@ namespace {
 
 struct Notes final : OpObserver {
   void begin(const char* name) override { text += std::string("<") + name; }
+  void done() override { text += "."; }
   void end(const OpCall& call) override {
     text += std::string(call.kind == OpCall::Kind::backward ? " back" : "") + ">";
     calls.push_back(call);
@@ -35,7 +36,7 @@ TEST(Observer, SeesForwardAndBackwardInTheirOrder) {
     const Region region("step");
     sum(relu(linear(x, w))).backward();
   }
-  EXPECT_EQ(notes.text, "<step<linear><relu><sum><sum back><relu back><linear back>>");
+  EXPECT_EQ(notes.text, "<step<linear.><relu.><sum.><sum. back><relu. back><linear. back>.>");
   const OpCall& product = notes.calls.front();
   EXPECT_EQ(product.inputs[0].value, x.shared_value().get());
   EXPECT_EQ(product.inputs[1].shape, (Shape{4, 3}));
@@ -54,8 +55,8 @@ TEST(Observer, IsToldNothingOnceItIsGone) {
     relu(leaf({2}));
   }
   relu(leaf({2}));
-  EXPECT_EQ(outer.text, "<relu>");
-  EXPECT_EQ(inner.text, "<relu>");
+  EXPECT_EQ(outer.text, "<relu.>");
+  EXPECT_EQ(inner.text, "<relu.>");
 }
 
 TEST(Counters, CountMatrixProductsForwardAndBackward) {

@@ -193,10 +193,21 @@ class Sweep(CommandTest):
 
 
 class Profile(CommandTest):
+    def explained(self, out):
+        return float(re.search(r"ms, ([\d.]+) % of it explained", out).group(1))
+
+    def test_what_lies_between_ops_is_not_explained(self):
+        words = ("profile", "small.toml", "train.threads=1", "model.width=4", "train.batch=1", "--steps", 200)
+        self.assertLess(self.explained(self.xgrad(*words).stdout), 90)
+
     def test_explains_a_step(self):
-        out = self.xgrad("profile", "small.toml", "train.threads=1", "--steps", 10, "--trace", "trace.json").stdout
+        words = ("profile", "small.toml", "train.threads=1", "model.width=64", "--steps", 10, "--trace", "trace.json")
+        out = self.xgrad(*words).stdout
         rows = {re.split("  +", line)[0]: re.split("  +", line)[1:] for line in out.splitlines()[1:] if line}
-        self.assertGreaterEqual(float(re.search(r"ms, ([\d.]+) % of it explained", out).group(1)), 95)
+        self.assertGreaterEqual(self.explained(out), 95)
+        # The norm and the update read 51,336 gradients; it reads and writes as many values and twice as many moments.
+        _, milliseconds, _, rate, _ = map(float, rows["update"])
+        self.assertAlmostEqual(1e6 * milliseconds * rate / (51336 * 4), 8, delta=1)
         for op in ("linear", "linear backward", "self_attention", "loader", "update", "cross_entropy backward"):
             self.assertGreater(float(rows[op][1]), 0, op)
         self.assertEqual(rows["self_attention"][0], "1")
