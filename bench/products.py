@@ -1,48 +1,47 @@
 #!/usr/bin/env python3
 """How many times as long a training step takes as its matrix products alone, in turn, on one thread.
 
-    cmake --build --preset release --target train_step
-    bench/products.py small vit
+    ninja -C build/release train_step
+    bench/products.py --write docs/performance.md
 
 The products are those of the linear layers and of attention, forward and backward, by xgrad's own kernels, which bench/limits.py
 sets beside OpenBLAS; 1 is what no step can reach.
 """
-import argparse
 import statistics
 
+import machine
 import measure
 import show
-from installed import ROOT
 from side import Side
-from workloads import WORKLOADS
+from workloads import PRODUCTS_GOALS, WORKLOADS
 
 ROUNDS = 9
 
 
-def ratios(xgrad, workload, threads):
-    """Of each round."""
-    side = Side("xgrad", [xgrad, *workload.options()], threads)
+def measured(xgrad, workload):
+    """Seconds of a step and of its products, in each round."""
+    side = Side("xgrad", [xgrad, *workload.options()], 1)
     side.ask("products", 1)
     slowest = max(side.ask("step", 2)["seconds"])  # warm from here on
     count = max(1, min(50, round(0.3 / slowest)))
-    found = []
-    for _ in range(ROUNDS):
-        step, products = (statistics.median(side.ask(what, count)["seconds"]) for what in ("step", "products"))
-        found.append(step / products)
+    rounds = [[statistics.median(side.ask(what, count)["seconds"]) for what in ("step", "products")] for _ in range(ROUNDS)]
     side.close()
-    return found
+    return zip(*rounds)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("workloads", nargs="*", default=["small", "vit"], help=f"of {', '.join(WORKLOADS)}; default: small vit")
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--xgrad", default=str(ROOT / "build" / "release" / "bench" / "train_step"))
-    arguments = parser.parse_args()
-    for name in arguments.workloads:
-        found = measure.quartiles(ratios(arguments.xgrad, WORKLOADS[name], arguments.threads))
-        print(f"{name:8} step ÷ its products {show.ratio(found)}", flush=True)
+def row(xgrad, name, goal):
+    steps, products = measured(xgrad, WORKLOADS[name])
+    ratio = measure.quartiles([step / alone for step, alone in zip(steps, products)])
+    return [name, *(show.milliseconds(1e3 * statistics.median(times)) for times in (steps, products)), show.ratio(ratio),
+            show.judged(ratio["median"], goal, at_most=True)]
+
+
+def text(build):
+    m = machine.described()
+    rows = [row(str(build / "bench" / "train_step"), name, goal) for name, goal in PRODUCTS_GOALS.items()]
+    return (f"{machine.words(m)}; one thread.\n\n"
+            + show.table(["", "step", "its products alone", "step ÷ products [quartiles]", "goal"], rows))
 
 
 if __name__ == "__main__":
-    main()
+    show.measured_page("bench/products.py", __doc__, text)

@@ -7,7 +7,7 @@ import sys
 from installed import ROOT
 
 PROGRAMS = ("train_step", "kernels", "xgrad_tool")
-MEASURES = ("compare.py", "scaling.py", "where.py", "limits.py")
+MEASURES = ("compare.py", "scaling.py", "where.py", "products.py", "limits.py")
 
 
 def main():

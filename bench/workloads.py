@@ -44,6 +44,8 @@ MEMORY_GOAL = 1 / 3  # elsewhere
 CUDA_MIB = 281
 # Seconds from the start of the process to the end of its first step.
 START_GOALS = {"tiny": 0.3}
+# How many times as long as its matrix products a step should take at most.
+PRODUCTS_GOALS = {"small": 1.25, "vit": 1.25}
 # How many times as long PyTorch should take to learn to reverse, from the start of the process.
 ACCURACY_GOAL = 5
 
