@@ -28,7 +28,7 @@ Run run(const F& f, std::size_t n, std::size_t m) {
 void expect_explicit(std::size_t n, std::size_t m, double p) {
   SCOPED_TRACE(testing::Message() << n << " queries, " << m << " keys, dropout " << p);
   auto mask = std::make_shared<Mask>(random_mask({1, m}, Rng(5), 0.8));
-  (*mask)(0, 0) = 1;
+  (*mask)(0, 0) = (*mask)(0, m - 1) = 1;  // keys behind the last one would not be looked at
   const Attention options{.key_mask = mask, .dropout = {.p = p, .rng = Rng(6)}};
   const Run fused =
       run([&](const auto& q, const auto& k, const auto& v) { return attention(q, k, v, options); },
@@ -51,10 +51,14 @@ double peak_megabytes() {
 }  // namespace
 
 TEST(AttentionBlocks, EdgesDoNotShow) {
-  for (const std::size_t n : {64u, 65u, 66u, 129u, 130u, 131u, 196u}) expect_explicit(n, 1000, 0.1);
-  for (const std::size_t n : {84u, 85u, 86u, 171u}) expect_explicit(n, 40, 0.3);
-  for (const std::size_t m : {2u, 7u, 8u, 9u, 15u, 16u, 17u, 511u, 512u, 513u})
+  // A block has 96 rows of so many keys, and of 40 keys 65536 / 40.
+  for (const std::size_t n : {95u, 96u, 97u, 191u, 192u, 193u}) expect_explicit(n, 1000, 0.1);
+  for (const std::size_t n : {1637u, 1638u, 1639u}) expect_explicit(n, 40, 0.3);
+  // A piece has 240 keys, which are transposed where more than one block of rows reads them.
+  for (const std::size_t m : {239u, 240u, 241u, 479u, 480u, 481u}) expect_explicit(300, m, 0.1);
+  for (const std::size_t m : {2u, 7u, 8u, 9u, 15u, 16u, 17u, 239u, 240u, 241u, 479u, 480u, 481u})
     expect_explicit(70, m, 0);
+  expect_explicit(193, 720, 0.1);
   expect_explicit(257, 1023, 0.3);
   expect_explicit(1, 3000, 0.3);
   expect_explicit(3000, 1, 0.3);
@@ -62,10 +66,11 @@ TEST(AttentionBlocks, EdgesDoNotShow) {
 
 TEST(AttentionBlocks, SameBitsForAnyNumberOfThreads) {
   const int before = threads();
-  const auto qkv = random_tensor<float>({3, 150, 48}, Rng(1)),
-             dy = random_tensor<float>({3, 150, 16}, Rng(2));
+  const std::size_t n = 500;  // four blocks of rows, three pieces of keys
+  const auto qkv = random_tensor<float>({3, n, 48}, Rng(1)),
+             dy = random_tensor<float>({3, n, 16}, Rng(2));
   const Attention options{.heads = 4,
-                          .key_mask = std::make_shared<Mask>(random_mask({3, 150}, Rng(3))),
+                          .key_mask = std::make_shared<Mask>(random_mask({3, n}, Rng(3))),
                           .dropout = {.p = 0.1, .rng = Rng(4)}};
   std::vector<Tensor<float>> values, gradients;
   for (const int count : {1, 2, 5}) {
