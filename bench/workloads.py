@@ -46,6 +46,8 @@ CUDA_MIB = 281
 START_GOALS = {"tiny": 0.3}
 # How many times as long as its matrix products a step should take at most.
 PRODUCTS_GOALS = {"small": 1.25, "vit": 1.25}
+# Per cent by which a step takes longer with batches from its data, at most.
+DATA_GOAL = 2
 # How many times as long PyTorch should take to learn to reverse, from the start of the process.
 ACCURACY_GOAL = 5
 

@@ -1,4 +1,4 @@
-"""What bench/compare.py says where a peer is missing, and which results it does not add to."""
+"""What bench/compare.py says where a peer is missing, and which results it does not add to; what bench/data_path.py says of configs."""
 
 import pathlib
 import sys
@@ -7,6 +7,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench"))
 
 import compare  # noqa: E402
+import data_path  # noqa: E402
 import show  # noqa: E402
 
 MACHINE = {"date": "2026-01-02", "processor": "one", "cores": 2, "others": 0.0}
@@ -60,6 +61,20 @@ class Adding(unittest.TestCase):
             with self.assertRaises(SystemExit):
                 compare.begun(before, today | other)
         self.assertEqual(compare.begun(None, today)["training"], [])
+
+
+class Data(unittest.TestCase):
+    def found(self, *medians):
+        return [{"config": f"configs/c{i}.toml", "draw_ms": 0.1, "longer": [
+            {"threads": 1, "step_ms": 2.0, "low": 0.0, "median": median, "high": 9.0}]} for i, median in enumerate(medians)]
+
+    def test_a_row_for_each_config_that_waits_and_one_for_the_others(self):
+        rows = data_path.tables(self.found(0.5, 2.5, -1, 3)).strip().splitlines()[2:]
+        self.assertEqual([row.split(" | ")[0] for row in rows], ["| c1", "| c3", "| 2 others"])
+        self.assertEqual([row.count("missed") for row in rows], [1, 1, 0])
+        self.assertIn("at most 0.5 %", rows[2])
+        self.assertIn("| all 1 | 1 |", data_path.tables(self.found(1)))
+        self.assertEqual(data_path.tables(self.found(5)).count("missed"), 1)
 
 
 if __name__ == "__main__":
