@@ -10,6 +10,7 @@ import tomllib
 import types
 
 import torch
+from torch.nn import functional as F
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "peers"))
 from torch_model import Model, loss  # noqa: E402
@@ -44,8 +45,9 @@ def batches(data, size):
 @torch.inference_mode()
 def evaluated(model, data):
     model.eval()
-    value = loss(model, *data).item()
-    accuracy = (model(data[0]).argmax(-1) == data[1]).float().mean().item()
+    logits = model(data[0])
+    value = F.cross_entropy(logits.flatten(0, 1), data[1].flatten()).item()
+    accuracy = (logits.argmax(-1) == data[1]).float().mean().item()
     model.train()
     return value, accuracy, math.sqrt(accuracy * (1 - accuracy) / data[1].numel())
 
