@@ -36,6 +36,17 @@ Cpu cpu() {
   return value;
 }
 
+Cpu compiled_cpu() {
+#if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512CD__) && \
+    defined(__AVX512DQ__) && defined(__AVX512VL__)
+  return Cpu::avx512;
+#elif defined(__AVX2__) && defined(__FMA__)
+  return Cpu::avx2;
+#else
+  return Cpu::baseline;
+#endif
+}
+
 const char* cpu_name(Cpu cpu) {
   switch (cpu) {
     case Cpu::baseline:

@@ -1,4 +1,5 @@
-// Which vector instructions the kernels may use, found out once when the program starts to need it.
+// Which vector instructions matrix products use, found out once when the program starts to need it,
+// and which ones all else was compiled for.
 #pragma once
 
 namespace xgrad {
@@ -7,10 +8,14 @@ namespace xgrad {
 /// classes.
 enum class Cpu { baseline, avx2, avx512 };
 
-/// The class of this processor: avx2 with AVX2 and FMA (x86-64-v3), avx512 with AVX-512 F, BW, CD,
-/// DQ and VL (x86-64-v4), else baseline. The environment variable XGRAD_CPU (baseline, avx2,
-/// avx512) lowers it, so that tests can run every class that the processor has.
+/// The class that matrix products run on, that of this processor: avx2 with AVX2 and FMA
+/// (x86-64-v3), avx512 with AVX-512 F, BW, CD, DQ and VL (x86-64-v4), else baseline. The
+/// environment variable XGRAD_CPU (baseline, avx2, avx512) lowers it, so that tests can run every
+/// class that the processor has.
 Cpu cpu();
+
+/// The class whose instructions the other kernels were compiled for; nothing lowers it.
+Cpu compiled_cpu();
 
 /// baseline, avx2 or avx512.
 const char* cpu_name(Cpu cpu);

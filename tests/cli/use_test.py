@@ -90,7 +90,10 @@ class Use(CommandTest):
             self.assertEqual(given, wanted)
         self.assertIn("reverse", self.xgrad("tasks", "revers", exit_code=2).stderr)
         self.assertIn("weight_decay", self.xgrad("config", "optim").stdout)
-        self.assertIn("BLAS", self.xgrad("info").stdout)
+        info = self.xgrad("info", env=os.environ | {"XGRAD_CPU": "baseline"}).stdout
+        self.assertRegex(info, r"(?m)^processor +baseline$")
+        compiled, = re.findall(r"(?m)^compiled +(baseline|avx2|avx512)$", info)
+        self.assertIn(compiled, self.xgrad("info").stdout)
         self.assertRegex(self.xgrad("--version").stdout, r"^\d+\.\d+\.\d+$")
 
     def test_words_that_are_no_commands(self):

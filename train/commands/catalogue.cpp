@@ -120,8 +120,9 @@ int tasks(const std::string& name) {
 }
 
 int info() {
-  fmt::print("xgrad      {}\nmachine    {}\nprocessor  {}\nBLAS core  {}\nthreads    {}\n",
-             kVersion, machine(), cpu_name(cpu()), blas_core(), threads());
+  fmt::print(
+      "xgrad      {}\nmachine    {}\nprocessor  {}\ncompiled   {}\nBLAS core  {}\nthreads    {}\n",
+      kVersion, machine(), cpu_name(cpu()), cpu_name(compiled_cpu()), blas_core(), threads());
   return 0;
 }
 
