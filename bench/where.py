@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Where the time of a training step goes, by `xgrad profile` of each workload, on one thread.
+"""Where the time of a training step goes, by `xgrad profile` of each workload, on one thread and on two.
 
     ninja -C build/release xgrad_tool
     bench/where.py --write docs/performance.md
@@ -12,6 +12,7 @@ import tempfile
 import as_config
 import machine
 import show
+from side import cores
 from workloads import WORKLOADS
 
 SECONDS = 3  # that are measured of each workload, about
@@ -34,19 +35,19 @@ def part_of(name):
     return next((part for part, starts in PARTS.items() if name.startswith(starts)), "other")
 
 
-def profile(xgrad, w, steps):
+def profile(xgrad, w, threads, steps):
     with tempfile.TemporaryDirectory() as folder:
         config = os.path.join(folder, "config.toml")
         with open(config, "w") as file:
             file.write(as_config.text(w, steps=1000, examples=16 * w.batch))
-        return subprocess.run([xgrad, "profile", config, "--steps", str(steps)], capture_output=True, text=True,
+        return subprocess.run([xgrad, "profile", config, f"train.threads={threads}", "--steps", str(steps)], capture_output=True, text=True,
                               check=True).stdout
 
 
-def measured(xgrad, w):
+def measured(xgrad, w, threads):
     """A row of the table: a few steps tell how many give a good mean."""
-    text = profile(xgrad, w, 2)
-    text = profile(xgrad, w, max(5, min(2000, int(SECONDS / (1e-3 * float(STEP.search(text)[1]))))))
+    text = profile(xgrad, w, threads, 2)
+    text = profile(xgrad, w, threads, max(5, min(2000, int(SECONDS / (1e-3 * float(STEP.search(text)[1]))))))
     step, explained = map(float, STEP.search(text).groups())
     times, gigaflops = dict.fromkeys([*PARTS, "other"], 0.0), 0.0
     for name, numbers in ROW.findall(text):
@@ -60,9 +61,10 @@ def measured(xgrad, w):
 
 def text(build):
     m = machine.described()
-    rows = [[name, *measured(str(build / "xgrad"), w)] for name, w in WORKLOADS.items()]
-    return (f"{machine.words(m)}; one thread; per cent of a step.\n\n"
-            + show.table(["", "step", *PARTS, "other", "explained", "GFLOP of products", "step ÷ products at the speed of a large one"],
+    rows = [[name, threads, *measured(str(build / "xgrad"), w, threads)]
+            for threads in (1, 2) if len(cores(threads)) == threads for name, w in WORKLOADS.items()]
+    return (f"{machine.words(m)}; per cent of a step.\n\n"
+            + show.table(["", "threads", "step", *PARTS, "other", "explained", "GFLOP of products", "step ÷ products at the speed of a large one"],
                          rows))
 
 
