@@ -98,13 +98,10 @@ std::optional<std::uint64_t> parse_checkpoint_name(std::string_view name) {
 
 std::vector<CheckpointFile> list_checkpoints(const std::string& directory) {
   std::vector<CheckpointFile> files;
-  std::error_code error;
-  fs::directory_iterator entry(directory, error);
-  for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
-    const auto step = parse_checkpoint_name(entry->path().filename().string());
-    if (step) files.push_back({entry->path().string(), *step});
+  for (const std::string& name : names_in(directory)) {
+    const auto step = parse_checkpoint_name(name);
+    if (step) files.push_back({(fs::path(directory) / name).string(), *step});
   }
-  check<IoError>(!error, directory, ": cannot list the directory: ", error.message());
   std::sort(files.begin(), files.end(),
             [](const CheckpointFile& a, const CheckpointFile& b) { return a.step < b.step; });
   return files;

@@ -10,6 +10,21 @@ using Row = nlohmann::ordered_json;
 
 namespace {
 
+/// Empties a row before it goes: the destructor of one with members asks for memory, and may not
+/// throw where there is none. For that reason rows are not made of lists in braces either.
+class Emptied {
+ public:
+  explicit Emptied(Row& row) : row_(row) {}
+  ~Emptied() {
+    if (auto* members = row_.get_ptr<Row::object_t*>()) members->clear();
+  }
+  Emptied(const Emptied&) = delete;
+  Emptied& operator=(const Emptied&) = delete;
+
+ private:
+  Row& row_;
+};
+
 void put(Row& row, const std::string& name, double value, double standard_error) {
   row[name] = value;
   row[name + "_se"] = standard_error;
@@ -19,12 +34,12 @@ void put(Row& row, const std::string& name, const RatioMean& mean) {
   put(row, name, mean.mean(), mean.standard_error());
 }
 
-Row metrics_of(std::uint64_t step, const std::string& split, const Metrics& metrics) {
-  Row row = {{"step", step}, {"split", split}};
+void put(Row& row, std::uint64_t step, const std::string& split, const Metrics& metrics) {
+  row["step"] = step;
+  row["split"] = split;
   for (const Figure& figure : metrics.figures()) {
     put(row, figure.name, figure.value, figure.standard_error);
   }
-  return row;
 }
 
 }  // namespace
@@ -32,7 +47,9 @@ Row metrics_of(std::uint64_t step, const std::string& split, const Metrics& metr
 std::string metrics_row(std::uint64_t step, const std::string& split, const Metrics& metrics,
                         std::optional<double> lr, std::optional<double> grad_norm,
                         std::optional<double> head_diversity) {
-  Row row = metrics_of(step, split, metrics);
+  Row row;
+  const Emptied later(row);
+  put(row, step, split, metrics);
   if (lr) row["lr"] = *lr;
   if (grad_norm) row["grad_norm"] = *grad_norm;
   if (head_diversity) row["head_diversity"] = *head_diversity;
@@ -41,7 +58,9 @@ std::string metrics_row(std::uint64_t step, const std::string& split, const Metr
 
 std::string report_row(std::uint64_t step, const std::string& split, const Metrics& metrics,
                        const ClassReport& report, const std::vector<std::string>& names) {
-  Row row = metrics_of(step, split, metrics);
+  Row row;
+  const Emptied later(row);
+  put(row, step, split, metrics);
   const Figure f1 = report.macro_f1();
   put(row, f1.name, f1.value, f1.standard_error);
   for (std::size_t c = 0; c < report.classes(); ++c) {
@@ -59,7 +78,12 @@ std::string report_row(std::uint64_t step, const std::string& split, const Metri
 }
 
 std::string timing_row(std::uint64_t step, double seconds, double tokens_per_second) {
-  return Row{{"step", step}, {"seconds", seconds}, {"tokens_per_second", tokens_per_second}}.dump();
+  Row row;
+  const Emptied later(row);
+  row["step"] = step;
+  row["seconds"] = seconds;
+  row["tokens_per_second"] = tokens_per_second;
+  return row.dump();
 }
 
 std::optional<double> MetricsRow::number(const std::string& name) const {
@@ -73,7 +97,8 @@ std::vector<MetricsRow> read_metrics(const std::string& text) {
   std::vector<MetricsRow> rows;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
-    const Row row = Row::parse(line, nullptr, /*allow_exceptions=*/false);
+    Row row = Row::parse(line, nullptr, /*allow_exceptions=*/false);
+    const Emptied later(row);
     if (!row.is_object() || !row.contains("step") || !row["step"].is_number_unsigned()) continue;
     MetricsRow read{row["step"].get<std::uint64_t>(), "", {}};
     for (const auto& [name, value] : row.items()) {
@@ -86,14 +111,16 @@ std::vector<MetricsRow> read_metrics(const std::string& text) {
 }
 
 std::uint64_t row_step(const std::string& line) {
-  const Row row = Row::parse(line, nullptr, /*allow_exceptions=*/false);
+  Row row = Row::parse(line, nullptr, /*allow_exceptions=*/false);
+  const Emptied later(row);
   const bool whole = row.is_object() && row.contains("step") && row["step"].is_number_unsigned() &&
                      row.value("split", "") != "test";
   return whole ? row["step"].get<std::uint64_t>() : std::numeric_limits<std::uint64_t>::max();
 }
 
 std::string row_split(const std::string& line) {
-  const Row row = Row::parse(line, nullptr, /*allow_exceptions=*/false);
+  Row row = Row::parse(line, nullptr, /*allow_exceptions=*/false);
+  const Emptied later(row);
   return row.is_object() ? row.value("split", "") : "";
 }
 

@@ -1,5 +1,6 @@
 #include <xgrad/train/publish.hpp>
 
+#include <dirent.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
@@ -218,15 +219,27 @@ void sync(const std::string& path) {
   sync_descriptor(file, path);
 }
 
+// std::filesystem's iterator ends the process where it gets no memory.
+std::vector<std::string> names_in(const std::string& directory) {
+  struct Close {
+    void operator()(DIR* open) const { ::closedir(open); }
+  };
+  const std::unique_ptr<DIR, Close> open(::opendir(directory.c_str()));
+  if (!open) fail_io(directory, "cannot list the directory");
+  std::vector<std::string> names;
+  const dirent* entry = nullptr;
+  while (errno = 0, (entry = ::readdir(open.get())) != nullptr) names.push_back(entry->d_name);
+  if (errno != 0) fail_io(directory, "cannot list the directory");
+  return names;
+}
+
 std::vector<std::string> sweep_temporaries(const std::string& directory) {
   std::vector<std::string> left;
-  std::error_code error;
-  fs::directory_iterator entry(directory, error);
-  for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
-    if (is_temporary(entry->path().filename().string())) left.push_back(entry->path().string());
+  for (const std::string& name : names_in(directory)) {
+    if (is_temporary(name)) left.push_back((fs::path(directory) / name).string());
   }
-  check<IoError>(!error, directory, ": cannot list the directory: ", error.message());
   for (const std::string& path : left) {
+    std::error_code error;
     fs::remove(path, error);
     check<IoError>(!error, path, ": cannot remove: ", error.message());
   }

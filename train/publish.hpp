@@ -24,6 +24,9 @@ void publish_over(const std::string& directory, const std::string& name, std::st
 /// What a file holds, or the names in a directory, are on disk when it returns. Throws IoError.
 void sync(const std::string& path);
 
+/// What stands in a directory, in no order. Throws IoError.
+std::vector<std::string> names_in(const std::string& directory);
+
 /// Removes what publish() left in a directory when it was killed, and returns the paths. Only for
 /// who holds the directory's lock: it would take the ground from under a publish() at work. Throws
 /// IoError.
