@@ -5,11 +5,13 @@ import math
 import os
 import pathlib
 import re
+import shutil
 import struct
+import tempfile
 import time
 import unittest.mock
 
-from command import CommandTest, signal, unittest
+from command import CommandTest, signal, subprocess, unittest
 
 DIVERGES = ("optim.name=sgd", "optim.lr=1e30", "optim.weight_decay=0", "train.clip=0", "schedule.name=constant")
 
@@ -22,12 +24,46 @@ def sealed(image, seal):
 
 class Proofs(CommandTest):
     def test_verify_resume(self):
-        for words in ((), ("--at", 31, "train.ema=0.9", "schedule.name=plateau", "train.patience=9", "optim.name=lion", "train.head_diversity=1")):
+        for at, words in ((30, ()), (31, ("--at", 31, "train.ema=0.9", "schedule.name=plateau", "train.patience=9", "optim.name=lion", "train.head_diversity=1"))):
             done = self.xgrad("verify-resume", "small.toml", "--quiet", *words)
+            self.assertIn(f"60 steps, and {at} steps, killed and resumed from step 28\n", done.stdout)
             self.assertIn("resumed to the bit", done.stdout)
             self.assertEqual(done.stdout.count("the same"), 2)
         self.assertEqual([path.name for path in self.folder.iterdir()], ["small.toml"])
         self.assertIn("--at 60 of a run of 60", self.xgrad("verify-resume", "small.toml", "--at", 60, exit_code=2).stderr)
+
+    @unittest.skipUnless(shutil.which("strace"), "needs strace")
+    def test_verify_resume_kills_and_resumes(self):
+        """As strace sees it: one process is killed behind the save of step 28, another reads that and goes on."""
+        log = self.folder / "log"
+        subprocess.run(["strace", "-f", "-y", "-o", log, "-e", "trace=openat,renameat2", os.environ["XGRAD"], "verify-resume", "small.toml"],
+                       cwd=self.folder, check=True, capture_output=True)  # fmt: skip
+        before, *killed, after = re.split(r"(?m)^(\d+) +\+\+\+ killed by SIGKILL \+\+\+\n", log.read_text())  # its threads, too
+        saved = r'(?m)^(\d+) +renameat2\(\d+<\S+/killed/checkpoints>.*"step-0*(\d+)\.h5".* = 0$'
+        one, other = re.findall(saved, before), re.findall(saved, after)
+        self.assertEqual([step for _, step in one], ["7", "14", "21", "25", "28"])
+        self.assertLessEqual({process for process, _ in one}, {*killed})
+        self.assertEqual([step for _, step in other][:1] + [step for _, step in other][-1:], ["35", "60"])
+        self.assertFalse({process for process, _ in other} & {*killed})
+        self.assertRegex(after[:after.index(other[0][1])], rf'(?m)^{other[0][0]} +openat\(.*/killed/checkpoints/step-0000000028\.h5')
+
+    def test_verify_resume_finds_a_difference(self):
+        """The negative control: somebody changes the config of the second run before it is killed, and so that of its other half."""
+        for key, old, new, same in (("optim.lr", "lr = 0.001", "lr = 0.002", 0), ("log.every", "every = 10", "every = 20", 1)):
+            with self.subTest(key), tempfile.TemporaryDirectory() as scratch, unittest.mock.patch.dict(os.environ, TMPDIR=scratch):
+                process = self.start("verify-resume", "small.toml", "--quiet", "train.steps=600")
+                while not (found := list(pathlib.Path(scratch).glob("xgrad-*/killed/config.toml"))):
+                    self.assertIsNone(process.poll())
+                    time.sleep(0.001)
+                text = found[0].read_text()
+                self.assertIn(old, text)
+                found[0].write_text(text.replace(old, new))
+                said, _ = process.communicate()
+                self.assertEqual(process.returncode, 1, said)
+                self.assertIn("600 steps, and 300 steps, killed and resumed from step 294\n", said)
+                self.assertIn("the resumed run differs\n", said)
+                self.assertEqual((said.count("the same"), said.count("DIFFERENT")), (same, 2 - same), said)
+                self.assertEqual("parameter head.weight: " in said, key == "optim.lr", said)
 
     def test_verify_resume_that_is_stopped_leaves_nothing(self):
         scratch = self.folder / "scratch"
