@@ -11,7 +11,8 @@ using Row = nlohmann::ordered_json;
 namespace {
 
 /// Empties a row before it goes: the destructor of one with members asks for memory, and may not
-/// throw where there is none. For that reason rows are not made of lists in braces either.
+/// throw where there is none. So rows are not made of lists in braces, and are objects from the
+/// start: one that fails to become an object cannot be destroyed.
 class Emptied {
  public:
   explicit Emptied(Row& row) : row_(row) {}
@@ -47,7 +48,7 @@ void put(Row& row, std::uint64_t step, const std::string& split, const Metrics& 
 std::string metrics_row(std::uint64_t step, const std::string& split, const Metrics& metrics,
                         std::optional<double> lr, std::optional<double> grad_norm,
                         std::optional<double> head_diversity) {
-  Row row;
+  Row row(Row::value_t::object);
   const Emptied later(row);
   put(row, step, split, metrics);
   if (lr) row["lr"] = *lr;
@@ -58,7 +59,7 @@ std::string metrics_row(std::uint64_t step, const std::string& split, const Metr
 
 std::string report_row(std::uint64_t step, const std::string& split, const Metrics& metrics,
                        const ClassReport& report, const std::vector<std::string>& names) {
-  Row row;
+  Row row(Row::value_t::object);
   const Emptied later(row);
   put(row, step, split, metrics);
   const Figure f1 = report.macro_f1();
@@ -78,7 +79,7 @@ std::string report_row(std::uint64_t step, const std::string& split, const Metri
 }
 
 std::string timing_row(std::uint64_t step, double seconds, double tokens_per_second) {
-  Row row;
+  Row row(Row::value_t::object);
   const Emptied later(row);
   row["step"] = step;
   row["seconds"] = seconds;
