@@ -19,7 +19,8 @@ def run(name):
     """Shows what the harness says as it comes; its exit code and its counts."""
     words = [sys.executable, "-B", HERE / f"{name}_test.py", *ARGUMENTS.get(name, ())]
     environment = {**os.environ, "XGRAD": str(BUILD / "xgrad"), "XGRAD_TIER": "full",
-                   "SHIFTED_BLOCKS": str(BUILD / "tests/faults/libshifted_blocks.so")}
+                   "SHIFTED_BLOCKS": str(BUILD / "tests/faults/libshifted_blocks.so"),
+                   "FAILING_BLOCKS": str(BUILD / "tests/faults/libfailing_blocks.so")}
     counts = []
     with subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, text=True) as process:
         for line in process.stdout:

@@ -1,0 +1,92 @@
+"""I6: memory that ends. One allocation of a run's own code fails (failing_blocks.cpp, whose path is in FAILING_BLOCKS), or the system
+allows the run few addresses. It then ends with exit code 8, or it does without and all results are right; never by a signal. In
+either case every checkpoint verifies, no completed save is lost, and the run goes on to the bits of one that had enough."""
+
+import os
+import resource
+import shutil
+
+from runs import ENVIRONMENT, XGRAD, RunTest, count, final, main, tier
+
+SHORT = ("train.steps=14",)
+# What says it, where the exit code is another than 8: of a file, of what comes after the results, and of a number of a config, which
+# toml++ reads by a stream that only tells that it failed.
+SAID = r"""(?x)^xgrad:\ (out\ of\ memory | .*:\ does\ not\ fit\ into\ memory | .*:\ Cannot\ allocate\ memory
+    | no\ report\.html:\ std::bad_alloc | .*\.toml:\d+:\d+:\ Error\ while\ parsing\ .*)$"""
+
+
+class Memory(RunTest):
+    def setUp(self):
+        super().setUp()
+        self.whole(*SHORT)
+        self.results = self.execute(self.words(self.new_run(), *SHORT)).stdout
+
+    def judge(self, run, done, why):
+        """Whether the run did without."""
+        self.assertIn(done.returncode, (0, 2, 6, 8), f"{why}: {done.stderr}")
+        if done.returncode == 0:
+            self.assertEqual(done.stdout, self.results, why)
+            self.assertEqual(final(run), self.whole(*SHORT), why)
+        else:
+            self.assertRegex(done.stderr.splitlines()[-1], SAID, why)
+        self.check(run, why, *SHORT)
+        self.finish(run, why, *SHORT)
+        return done.returncode == 0
+
+    def with_failing(self, words, **variables):
+        environment = {**ENVIRONMENT, "LD_PRELOAD": os.environ["FAILING_BLOCKS"]}
+        return self.execute(words, env=environment | {key: str(value) for key, value in variables.items()})
+
+    def sweep(self, name, begin):
+        """Fails the first allocation of each chain of callers, and others at random."""
+        run, places, told = begin(), self.folder / "places", self.folder / "told"
+        self.assertEqual(self.with_failing(self.words(run, *SHORT), XGRAD_FAIL_PLACES=places).returncode, 0)
+        firsts = sorted(map(int, places.read_text().split()))
+        self.assertGreater(len(firsts), 1000)
+        chosen = self.random.sample(firsts, tier(15, 500)) + [self.random.randrange(1, firsts[-1]) for _ in range(tier(5, 100))]
+        failed, without = 0, 0
+        for number in chosen:
+            run, why = begin(), f"{name}: allocation {number}, {self.seed}"
+            done = self.with_failing(self.words(run, *SHORT), XGRAD_FAIL_AT=number, XGRAD_FAIL_TOLD=told)
+            without += self.judge(run, done, why) and told.exists()
+            failed += told.exists()
+            told.unlink(missing_ok=True)
+            shutil.rmtree(run)
+        self.assertGreater(failed, 0.9 * len(chosen), "threads change the order, but not by much")
+        count(failed, f"allocations of {name} that fail, {without} of which it could do without")
+
+    def test_an_allocation_of_a_run(self):
+        self.sweep("a run", self.new_run)
+
+    def test_an_allocation_of_a_resume(self):
+        killed = self.killed_at(12, *SHORT)
+        self.assertEqual(self.latest(killed), 9)
+        self.sweep("a resume", lambda: shutil.copytree(killed, self.new_run()))
+
+    def least(self, few, *words):
+        """The fewest kilobytes of addresses, to 64, with which this command ends well; `few` are too few."""
+        enough = 1 << 20
+        while enough - few > 64:
+            middle = (few + enough) // 2
+            shutil.rmtree(self.folder / "run-0", ignore_errors=True)
+            few, enough = (few, middle) if self.limited(middle, *words).returncode == 0 else (middle, enough)
+        return enough
+
+    def limited(self, kilobytes, *words):
+        return self.execute(words, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, 2 * (kilobytes << 10,)))
+
+    def test_limits(self):
+        """Between what is enough to begin and what is enough to end."""
+        begins = self.least(1 << 14, XGRAD, "--version") + 512  # with less its libraries do not load, or now and then
+        ends = self.least(begins, *self.words(self.folder / "run-0", *SHORT))
+        limits = [*range(begins, ends, (ends - begins) // tier(10, 200) + 1), *range(ends - 2048, ends, tier(400, 20))]
+        without = 0
+        for limit in limits:
+            run = self.new_run()
+            without += self.judge(run, self.limited(limit, *self.words(run, *SHORT)), f"{limit} KiB")
+            shutil.rmtree(run)
+        count(len(limits), f"limits of memory, {without} of which it could do with")
+
+
+if __name__ == "__main__":
+    main()
