@@ -38,6 +38,7 @@ install(DIRECTORY autograd layers optim data train
   PATTERN "formats" EXCLUDE
   PATTERN "report" EXCLUDE
   PATTERN "onnx" EXCLUDE
+  PATTERN "recorder.hpp" EXCLUDE
   PATTERN "tensorboard.hpp" EXCLUDE
   PATTERN "attention_picture.hpp" EXCLUDE
   PATTERN "commands" EXCLUDE
