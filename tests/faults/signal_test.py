@@ -15,6 +15,8 @@ import time
 from runs import ENVIRONMENT, FULL, OF_MEMORY, RunTest, count, main, owes_validation, strace, tier, trained
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
+# A job that a shell puts into the background ignores SIGINT, and so would what it starts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 SHORT = ("train.steps=14",)
 # An evaluation of a quarter of a second, or in the full tier of more than the two seconds in which a signal is answered.
 EXAMPLES = tier(40_000, 400_000)
