@@ -21,7 +21,7 @@ THREADED = {
     "train_test": "Predictor*",
 }
 REPORT = 66
-ENVIRONMENT = {**os.environ, "TSAN_OPTIONS": f"exitcode={REPORT} ignore_noninstrumented_modules=1", "OPENBLAS_NUM_THREADS": "1"}
+ENVIRONMENT = {**os.environ, "TSAN_OPTIONS": f"exitcode={REPORT} ignore_noninstrumented_modules=1 allocator_may_return_null=1", "OPENBLAS_NUM_THREADS": "1"}
 
 
 class Threads(unittest.TestCase):
