@@ -16,18 +16,19 @@ import sys
 from installed import ROOT
 
 # Benchmark: least share of its limit, least factor over the plain loop. The compiler makes adam's plain loop nearly as fast as ours, so
-# what tells there is the copy: a loop that is no longer vectorised reaches 0.4 of it.
+# what tells there is the copy: a loop that is no longer vectorised reaches 0.4 of it. Products without AVX2 are OpenBLAS's, a quarter as
+# fast beside the plain loop, which is compiled for this machine.
 FLOORS = {
-    "forward/2048/128/128": (0.5, 10.0),
-    "dx/2048/128/128": (0.5, 20.0),
-    "dw/2048/128/128": (0.5, 20.0),
+    "forward/2048/128/128": (0.5, 5.0),
+    "dx/2048/128/128": (0.5, 10.0),
+    "dw/2048/128/128": (0.5, 10.0),
     "layer_norm": (0.3, 1.1),
     "softmax": (0.3, 2.0),
     "cross_entropy": (0.25, 2.5),
     "gelu": (0.3, 3.5),
     "dropout_add": (0.3, 5.0),
     "adam": (0.8, 0.7),
-    "attention/32/64/128/4/0": (0.3, 6.0),
+    "attention/32/64/128/4/0": (0.3, 3.0),
 }
 
 
