@@ -8,6 +8,7 @@
 #include <optional>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/autograd/cpu.hpp>
 #include <xgrad/autograd/gemm.hpp>
 #include <xgrad/autograd/parallel.hpp>
 #include <xgrad/optim/clip.hpp>
@@ -176,6 +177,9 @@ Outcome work(const Config& config, Trainer<T>& trainer, const RunDirectory& run,
   run.sync_log("metrics.jsonl");
   board.row(row);
   board.finish();
+  if (!is_finite_bits(test->loss.mean())) {
+    console.line("the loss of the test split is not finite");
+  }
   outcome.verdicts = judge(config.expect, outcome.result);
   signals.let_stop();  // the page can be made again
   if (signals.stop() != 0) return stopped();
@@ -196,7 +200,8 @@ void tell_class(const Checkpoint& checkpoint, Console& console) {
   const auto saved = checkpoint.state.find("cpu");
   if (saved == checkpoint.state.end()) return;
   const std::string* before = std::get_if<std::string>(&saved->second);
-  if (before == nullptr || *before == cpu_class()) return;
+  // Earlier versions noted no more than the name.
+  if (before == nullptr || *before == cpu_class() || *before == cpu_name(cpu())) return;
   console.line(
       fmt::format("saved on a processor of class {}, goes on with {}: the last bits differ",
                   *before, cpu_class()));
@@ -212,6 +217,10 @@ Outcome start(const Config& config, const std::string& stem, const Checkpoint* c
   need_room(config.run_dir.empty() ? "runs" : config.run_dir, trainer);
   const RunDirectory run = RunDirectory::create(config.run_dir, stem);
   publish(run.path(), "config.toml", to_toml(config));
+  if (checkpoint != nullptr) {
+    Console console(options.quiet, "");
+    tell_class(*checkpoint, console);
+  }
   return work(config, trainer, run, options);
 }
 

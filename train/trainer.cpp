@@ -171,7 +171,9 @@ bool Trainer<T>::is_sound(TrainerHooks& hooks) {
 
 template <class T>
 bool Trainer<T>::end_step(TrainerHooks& hooks, bool stop, bool save_due) {
+  const std::uint64_t step = step_;
   const bool best = owes_validation_ && validate(hooks);
+  if (step_ < step) return stop;  // gone back to what is saved already
   stop = stop || owes_validation_;
   if (finished() || stop || best || save_due) save(hooks);
   return stop;
@@ -255,6 +257,10 @@ bool Trainer<T>::validate(TrainerHooks& hooks) {
   owes_validation_ = !metrics;
   if (!metrics) return false;
   const double loss = metrics->loss.mean();
+  if (!is_finite_bits(loss)) {
+    go_back(hooks);
+    return false;
+  }
   const bool best = loss < best_loss_;
   if (best) {
     best_loss_ = loss;
@@ -276,10 +282,7 @@ std::optional<Metrics> Trainer<T>::evaluate(Split split, TrainerHooks& hooks) co
       *model_, *task_->dataset(split), shape_, config_.train.batch,
       [&](const Tensor<T>& outputs, const Batch& b) { metrics.add(outputs, b, objective_); }, {},
       [&hooks] { return hooks.break_off(); });
-  if (!whole) return std::nullopt;
-  check<NumericError>(is_finite_bits(metrics.loss.mean()), "step ", step_, ": the loss of the ",
-                      to_string(split), " split is not finite");
-  return metrics;
+  return whole ? std::optional(metrics) : std::nullopt;
 }
 
 template <class T>

@@ -100,7 +100,7 @@ class Trainer {
   /// Throws NumericError when a parameter, the loss or a gradient is not finite, unless
   /// [train] on_spike says otherwise; the parameters are then those of the step before, and the
   /// message names the first op whose output or gradient is not finite, found by a second run. Also
-  /// when the loss of a validation is not finite.
+  /// when the loss of a validation is not finite and on_spike is not "rollback".
   void run(TrainerHooks& hooks);
 
   /// One step, at `lr` instead of the schedule's when given. Throws NumericError as run() does.
@@ -158,6 +158,8 @@ class Trainer {
   [[noreturn]] void fail(const StepReport& report, TrainerHooks& hooks);
   // Whether the run goes on, one step later or at the last save.
   bool get_over(const StepReport& report, TrainerHooks& hooks);
+  // From a validation whose loss is not finite to the last save, or not at all.
+  void go_back(TrainerHooks& hooks);
 
   Config config_;
   std::unique_ptr<Task> task_;

@@ -110,13 +110,25 @@ bool Trainer<T>::get_over(const StepReport& report, TrainerHooks& hooks) {
   return true;
 }
 
-#define XGRAD_INSTANTIATE(T)                                          \
-  template std::string Trainer<T>::fault_of_parameters() const;       \
-  template std::string Trainer<T>::fault_of_state() const;            \
-  template std::string Trainer<T>::fault_of(const StepReport&) const; \
-  template std::string Trainer<T>::locate();                          \
-  template void Trainer<T>::fail(const StepReport&, TrainerHooks&);   \
-  template bool Trainer<T>::get_over(const StepReport&, TrainerHooks&);
+template <class T>
+void Trainer<T>::go_back(TrainerHooks& hooks) {
+  StepReport report;
+  report.step = step_;
+  report.fault = "the loss of the validation split is not finite";
+  const bool earlier = saved_ && saved_->step < step_;  // where it owed this validation, it is not
+  if (!earlier || !get_over(report, hooks)) {
+    throw NumericError(fmt::format("step {}: {}", report.step, report.fault));
+  }
+}
+
+#define XGRAD_INSTANTIATE(T)                                            \
+  template std::string Trainer<T>::fault_of_parameters() const;         \
+  template std::string Trainer<T>::fault_of_state() const;              \
+  template std::string Trainer<T>::fault_of(const StepReport&) const;   \
+  template std::string Trainer<T>::locate();                            \
+  template void Trainer<T>::fail(const StepReport&, TrainerHooks&);     \
+  template bool Trainer<T>::get_over(const StepReport&, TrainerHooks&); \
+  template void Trainer<T>::go_back(TrainerHooks&);
 XGRAD_FOR_EACH_TRAINING_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

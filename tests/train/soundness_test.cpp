@@ -87,19 +87,33 @@ TEST(Soundness, NorWhenASaveIsAskedFor) {
   }
 }
 
-// A weight that is finite, with outputs that are not.
+// Weights that are finite, with outputs that are not.
+void spoil_what_is_seen(Trainer<float>& trainer) {
+  for (const Parameter<float>& p : trainer.parameters()) {
+    if (p.name == "head.weight") p.variable.mutable_value().fill(3e38f);
+  }
+}
+
 TEST(Soundness, AValidationWhoseLossIsNotFiniteEndsTheRun) {
-  Trainer<float> trainer(config_with("stop"));
-  Poison hooks(trainer, [](Trainer<float>& spoilt) {
-    for (const Parameter<float>& p : spoilt.parameters()) {
-      if (p.name.ends_with("head.weight") || p.name.ends_with("output.weight")) {
-        p.variable.mutable_value().fill(3e38f);
-      }
-    }
-  });
-  EXPECT_EQ(test::message_of<NumericError>([&] { trainer.run(hooks); }),
-            "step 8: the loss of the validation split is not finite");
-  EXPECT_EQ(hooks.saved, (Steps{4}));
+  for (const std::string what : {"skip", "stop"}) {
+    Trainer<float> trainer(config_with(what));
+    Poison hooks(trainer, spoil_what_is_seen);
+    EXPECT_EQ(test::message_of<NumericError>([&] { trainer.run(hooks); }),
+              "step 8: the loss of the validation split is not finite");
+    EXPECT_EQ(hooks.saved, (Steps{4}));
+  }
+}
+
+TEST(Soundness, OrIsGoneBackFrom) {
+  for (const std::uint64_t stop_at : {0, 8}) {
+    Trainer<float> trainer(config_with("rollback"));
+    Poison hooks(trainer, spoil_what_is_seen);
+    hooks.stop_at = stop_at;
+    trainer.run(hooks);
+    EXPECT_EQ(hooks.spikes, (std::vector<std::pair<std::uint64_t, std::uint64_t>>{{8, 4}}));
+    EXPECT_EQ(hooks.saved, stop_at == 0 ? (Steps{4, 8, 12}) : (Steps{4}));
+    EXPECT_EQ(trainer.step(), stop_at == 0 ? 12u : 4u);
+  }
 }
 
 }  // namespace
