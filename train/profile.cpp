@@ -242,9 +242,8 @@ std::string to_text(const Profile& p) {
   }
   return text_table(rows) +
          fmt::format(
-             "\na step: {:.3f} ms, {:.1f} % of it explained by rows that name work (mean and "
-             "median "
-             "of {} steps, {} thread{})\n"
+             "\na step: {:.3f} ms, {:.1f} % of it explained by rows that name work "
+             "(mean and median of {} steps, {} thread{})\n"
              "this machine: {:.1f} GFLOP/s in a large matrix product, {:.1f} GB/s in a large "
              "copy\n",
              1e3 * p.seconds / n, 100 * p.explained, p.steps, threads(), threads() == 1 ? "" : "s",

@@ -30,6 +30,11 @@ Checkpoint saved_run(const Config& config) {
   return from_hdf5(to_hdf5(trainer.capture()), "memory");
 }
 
+// The same rows for each split.
+void write_splits(const TemporaryDirectory& folder, const std::string& rows) {
+  for (const char* name : {"train.csv", "validation.csv", "test.csv"}) folder.write(name, rows);
+}
+
 template <class F>
 std::string error_of(const F& work) {
   try {
@@ -42,9 +47,7 @@ std::string error_of(const F& work) {
 
 TEST(DataFiles, ARunDoesNotGoOnWithOthers) {
   const TemporaryDirectory folder;
-  for (const char* name : {"train.csv", "validation.csv", "test.csv"}) {
-    folder.write(name, "text,label\na b,x\nb c,y\n");
-  }
+  write_splits(folder, "text,label\na b,x\nb c,y\n");
   const Config config = config_of(folder, "");
   const Checkpoint saved = saved_run(config);
   for (const Split split : {Split::validation, Split::test}) {
@@ -58,9 +61,7 @@ TEST(DataFiles, ARunDoesNotGoOnWithOthers) {
 
 TEST(DataFiles, ATrainedModelIsScoredOnOthers) {
   const TemporaryDirectory folder;
-  for (const char* name : {"train.csv", "validation.csv", "test.csv"}) {
-    folder.write(name, "text,label\na b,x\nb c,y\n");
-  }
+  write_splits(folder, "text,label\na b,x\nb c,y\n");
   const std::string run = folder.write("run.h5", to_hdf5(saved_run(config_of(folder, ""))));
   const std::string other = folder.write("other.csv", "text,label\na,x\nb,x\nc,y\n");
   const auto size = [&](const std::vector<std::string>& overrides) {
@@ -72,9 +73,7 @@ TEST(DataFiles, ATrainedModelIsScoredOnOthers) {
 
 TEST(DataFiles, ARunOnLargeNumbersGoesOn) {
   const TemporaryDirectory folder;
-  for (const char* name : {"train.csv", "validation.csv", "test.csv"}) {
-    folder.write(name, "text,label\n1e200,1e170\n3e200,2e170\n");
-  }
+  write_splits(folder, "text,label\n1e200,1e170\n3e200,2e170\n");
   const Config config = config_of(folder, "tokens = 'numbers'\nlabels = 'numbers'\n");
   const Checkpoint saved = saved_run(config);
   EXPECT_EQ(error_of([&] { Trainer<float>(config, &saved).train_step(); }), "none");
