@@ -39,6 +39,10 @@ std::string index_text(const Shape& shape, std::size_t flat) {
   return "[" + text + "]";
 }
 
+bool is_finite_bits(double x) {
+  return !is_special(x);
+}
+
 template <class T>
 std::optional<std::size_t> first_not_finite(const Tensor<T>& x) {
   if (!any_special(x.data(), x.size())) return std::nullopt;

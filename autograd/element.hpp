@@ -11,6 +11,9 @@ namespace xgrad {
 /// "[3, 5]" of the element at this place of a tensor of this shape.
 std::string index_text(const Shape& shape, std::size_t flat);
 
+/// Whether x is neither infinite nor NaN. Reads the bits, so no compiler flag can remove it.
+bool is_finite_bits(double x);
+
 /// The place of the first element that is infinite or NaN; nothing when all are finite. Reads the
 /// bits, so no compiler flag can remove it.
 template <class T>

@@ -44,6 +44,10 @@ install(DIRECTORY autograd layers optim data train
   PATTERN "commands" EXCLUDE
   PATTERN "commands.hpp" EXCLUDE)
 
+# ... but for the tensors that a checkpoint is made of.
+install(FILES train/formats/tensors.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/xgrad/train/formats
+  COMPONENT development)
+
 set(cmake_directory ${CMAKE_INSTALL_LIBDIR}/cmake/xgrad)
 install(EXPORT xgradTargets NAMESPACE xgrad:: DESTINATION ${cmake_directory} COMPONENT development)
 configure_package_config_file(cmake/xgradConfig.cmake.in ${PROJECT_BINARY_DIR}/xgradConfig.cmake

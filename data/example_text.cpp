@@ -8,7 +8,7 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/nearest.hpp>
 #include <xgrad/data/batch.hpp>
-#include <xgrad/data/graph.hpp>
+#include <xgrad/data/edges.hpp>
 #include <xgrad/data/numbers.hpp>
 
 namespace xgrad {
@@ -88,6 +88,34 @@ std::vector<T> parse_vectors(const std::string& task, const std::string& line,
 
 template std::vector<float> parse_vectors(const std::string&, const std::string&, std::size_t);
 template std::vector<double> parse_vectors(const std::string&, const std::string&, std::size_t);
+
+Example parse_graph(const std::string& task, const std::string& line, const TaskShape& shape) {
+  Example graph;
+  std::string tokens;
+  std::size_t count = 0;
+  std::istringstream words(line);
+  for (std::string word; words >> word;) {
+    if (const auto edge = parse_edge(word)) {
+      graph.edges.push_back(*edge);
+      continue;
+    }
+    ++count;
+    check<DataError>(graph.edges.empty(), task, ": token ", count, " stands behind an edge");
+    tokens += word + " ";
+  }
+  graph.ids = parse_tokens(task, tokens, shape);
+  const auto is_bad = [&](const auto& edge) {
+    const auto [least, most] = std::minmax(edge.first, edge.second);
+    return least < 0 || least == most || std::size_t(most) >= graph.ids.size();
+  };
+  const auto bad = std::find_if(graph.edges.begin(), graph.edges.end(), is_bad);
+  if (bad != graph.edges.end()) {
+    detail::fail<DataError>(task, ": edge ", bad - graph.edges.begin() + 1, " is \"",
+                            edges_text({*bad}), "\", must join two of the ", graph.ids.size(),
+                            " tokens");
+  }
+  return graph;
+}
 
 std::string input_text(const Example& example, const TaskShape& shape) {
   if (shape.input == InputKind::image) {

@@ -19,6 +19,10 @@ template <class T>
 std::vector<T> parse_vectors(const std::string& task, const std::string& line,
                              std::size_t features);
 
+/// Tokens as parse_tokens() reads them, then edges as edges_text() writes them. Throws DataError
+/// that starts with the task's name and says which is wrong.
+Example parse_graph(const std::string& task, const std::string& line, const TaskShape& shape);
+
 /// The tokens or vectors as they are read, or what kind of image it is.
 std::string input_text(const Example& example, const TaskShape& shape);
 

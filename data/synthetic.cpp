@@ -5,7 +5,6 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/example_text.hpp>
-#include <xgrad/data/graph.hpp>
 #include <xgrad/data/rules.hpp>
 
 namespace xgrad {

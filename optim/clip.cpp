@@ -1,9 +1,7 @@
 #include <xgrad/optim/clip.hpp>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <cstdint>
 
 #include <xgrad/autograd/element.hpp>
 #include <xgrad/autograd/parallel.hpp>
@@ -51,11 +49,6 @@ const Parameter<T>* first_not_finite(const Parameters<T>& parameters) {
 
 double clip_factor(double norm, double max_norm) {
   return max_norm == 0 ? 1.0 : std::min(1.0, max_norm / (norm + 1e-6));
-}
-
-bool is_finite_bits(double x) {
-  constexpr std::uint64_t kExponent = 0x7ff0000000000000;
-  return (std::bit_cast<std::uint64_t>(x) & kExponent) != kExponent;
 }
 
 #define XGRAD_INSTANTIATE(T)                         \

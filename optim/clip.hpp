@@ -21,7 +21,4 @@ double clip_factor(double norm, double max_norm);
 template <class T>
 const Parameter<T>* first_not_finite(const Parameters<T>& parameters);
 
-/// Whether x is neither infinite nor NaN. Reads the bits, so no compiler flag can remove it.
-bool is_finite_bits(double x);
-
 }  // namespace xgrad

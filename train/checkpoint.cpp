@@ -42,14 +42,6 @@ bool is_listed(const std::map<std::string, std::string>& manifest, const std::st
 
 }  // namespace
 
-std::size_t count(const std::vector<NamedTensor>& tensors) {
-  std::size_t numbers = 0;
-  for (const NamedTensor& t : tensors) {
-    numbers += std::visit([](const auto& x) { return x.size(); }, t.tensor);
-  }
-  return numbers;
-}
-
 CheckpointKind kind_of(const Checkpoint& checkpoint) {
   return checkpoint.state.contains("fault") ? CheckpointKind::failed_step
                                             : CheckpointKind::checkpoint;

@@ -7,23 +7,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
-#include <xgrad/autograd/tensor.hpp>
+#include <xgrad/train/formats/tensors.hpp>
 
 namespace xgrad {
-
-/// A tensor of either precision that a run may have.
-using AnyTensor = std::variant<Tensor<float>, Tensor<double>>;
-/// An entry of a run's state.
-using StateValue = std::variant<std::int64_t, double, std::string>;
-
-/// A tensor of a checkpoint.
-struct NamedTensor {
-  std::string name;  ///< its path in the model
-  AnyTensor tensor;  ///< float or double
-};
 
 /// The state of a run, or of a model.
 struct Checkpoint {
@@ -41,9 +29,6 @@ inline constexpr const char* kLearned = "task";
 /// The entry of the state of a run that was stopped inside the validation of its last step, which
 /// is then still to be done; missing in any other.
 inline constexpr const char* kOwesValidation = "owes_validation";
-
-/// How many numbers are in all of them.
-std::size_t count(const std::vector<NamedTensor>& tensors);
 
 /// An entry of the state. Throws CheckpointError when it is missing or of another type.
 template <class Value>

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include <xgrad/train/amounts.hpp>
+
 namespace xgrad {
 
 namespace {
@@ -71,18 +73,6 @@ void Console::line(const std::string& text) {
 void Console::clear_progress() {
   if (drawn_) write("\r\033[K");
   drawn_ = false;
-}
-
-std::string clock(double seconds) {
-  const auto s = std::uint64_t(std::clamp(seconds, 0.0, 3.6e8));
-  if (s >= 3600) return fmt::format("{}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60);
-  return fmt::format("{}:{:02}", s / 60, s % 60);
-}
-
-std::string grouped(std::uint64_t number) {
-  std::string digits = std::to_string(number);
-  for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, ",");
-  return digits;
 }
 
 }  // namespace xgrad

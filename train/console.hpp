@@ -48,9 +48,4 @@ class Console {
   std::chrono::steady_clock::time_point last_drawn_{};
 };
 
-/// "1:02:03", "4:05"
-std::string clock(double seconds);
-/// "1,773,312"
-std::string grouped(std::uint64_t number);
-
 }  // namespace xgrad

@@ -5,7 +5,6 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/files/hdf5.hpp>
 #include <xgrad/data/isolated.hpp>
-#include <xgrad/train/formats/finite.hpp>
 #include <xgrad/train/formats/npz.hpp>
 #include <xgrad/train/formats/safetensors.hpp>
 
@@ -22,8 +21,8 @@ AnyTensor tensor(const Array& array) {
   return result;
 }
 
-Checkpoint from_foreign_hdf5(std::string_view bytes, const std::string&) {
-  Checkpoint weights;
+WeightFile from_foreign_hdf5(std::string_view bytes, const std::string&) {
+  WeightFile weights;
   for (const std::string& path : list_hdf5_datasets(bytes)) {
     if (path.starts_with("trainer/") || path.starts_with("optimizer/")) continue;
     const Array array = parse_hdf5_dataset(bytes, path);
@@ -33,14 +32,14 @@ Checkpoint from_foreign_hdf5(std::string_view bytes, const std::string&) {
     std::replace(name.begin(), name.end(), '/', '.');
     NamedTensor named{name, array.single ? tensor<float>(array) : tensor<double>(array)};
     check_finite<CheckpointError>(name, named.tensor);
-    weights.parameters.push_back(std::move(named));
+    weights.tensors.push_back(std::move(named));
   }
   return weights;
 }
 
 struct Format {
   const char* name;
-  Checkpoint (*read)(std::string_view bytes, const std::string& origin);
+  WeightFile (*read)(std::string_view bytes, const std::string& origin);
 };
 const Format kFormats[] = {
     {"safetensors", from_safetensors}, {"npz", from_npz}, {"hdf5", from_foreign_hdf5}};
@@ -59,15 +58,14 @@ std::vector<NamedTensor> read_foreign(const std::string& bytes, const std::strin
                                   [&](const Format& f) { return format == f.name; });
   check<ConfigError>(known != std::end(kFormats), "there is no format ", format, " to import");
   const auto read = [&] {
-    Checkpoint weights;
-    weights.parameters = known->read(bytes, path).parameters;
-    return to_safetensors(weights);  // whatever came: its reader trusts nobody
+    // Whatever came: its reader trusts nobody.
+    return to_safetensors({known->read(bytes, path).tensors});
   };
   const std::size_t most = 4 * (expected * sizeof(double) + bytes.size());
   const Isolated answer = run_isolated(read, {.memory = kMemory + most, .result = kMemory + most});
   const std::string origin = answer.text.starts_with(path) ? "" : path + ": ";
   check<CheckpointError>(answer.done, origin, answer.text);
-  return from_safetensors(answer.text, path).parameters;
+  return from_safetensors(answer.text, path).tensors;
 }
 
 }  // namespace xgrad

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include <xgrad/train/console.hpp>
+#include <xgrad/train/amounts.hpp>
 #include <xgrad/train/formats/hdf5_writer.hpp>
 #include <xgrad/train/microscope.hpp>
 

@@ -6,7 +6,7 @@
 #include <array>
 #include <cmath>
 
-#include <xgrad/train/console.hpp>
+#include <xgrad/train/amounts.hpp>
 
 namespace xgrad {
 

@@ -9,9 +9,10 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/cpu.hpp>
+#include <xgrad/autograd/element.hpp>
 #include <xgrad/autograd/gemm.hpp>
 #include <xgrad/autograd/parallel.hpp>
-#include <xgrad/optim/clip.hpp>
+#include <xgrad/train/amounts.hpp>
 #include <xgrad/train/console.hpp>
 #include <xgrad/train/disk_space.hpp>
 #include <xgrad/train/metrics_log.hpp>

@@ -8,7 +8,7 @@
 #include <xgrad/autograd/counters.hpp>
 #include <xgrad/autograd/observer.hpp>
 #include <xgrad/autograd/parallel.hpp>
-#include <xgrad/train/console.hpp>
+#include <xgrad/train/amounts.hpp>
 #include <xgrad/train/trainer.hpp>
 
 namespace xgrad {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include <xgrad/autograd/element.hpp>
 #include <xgrad/autograd/gemm.hpp>
 #include <xgrad/autograd/observer.hpp>
 #include <xgrad/autograd/scalar.hpp>

@@ -4,6 +4,8 @@
 #include <filesystem>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/data/files/hdf5.hpp>
+#include <xgrad/data/files/npy.hpp>
 #include <xgrad/data/files/text.hpp>
 
 namespace xgrad {

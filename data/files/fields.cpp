@@ -3,8 +3,8 @@
 #include <set>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/data/edges.hpp>
 #include <xgrad/data/files/text.hpp>
-#include <xgrad/data/graph.hpp>
 
 namespace xgrad {
 

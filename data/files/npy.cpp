@@ -1,13 +1,14 @@
 // NumPy's file format, as numpy.lib.format documents it: a magic number, a version, the length of a
 // header that is a Python literal, {'descr': '<f4', 'fortran_order': False, 'shape': (3, 2), }, and
 // the values.
+#include <xgrad/data/files/npy.hpp>
+
 #include <bit>
 #include <charconv>
 #include <cstring>
 #include <set>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/data/files/arrays.hpp>
 
 namespace xgrad {
 

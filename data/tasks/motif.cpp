@@ -1,4 +1,4 @@
-#include <xgrad/data/graph.hpp>
+#include <xgrad/data/random_graph.hpp>
 #include <xgrad/data/tasks/entries.hpp>
 #include <xgrad/data/uniform_tokens.hpp>
 

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include <xgrad/data/graph.hpp>
+#include <xgrad/data/random_graph.hpp>
 #include <xgrad/data/tasks/entries.hpp>
 #include <xgrad/data/uniform_tokens.hpp>
 

@@ -23,6 +23,17 @@ TEST(Element, TheFirstThatIsNotFinite) {
   EXPECT_FALSE(first_not_finite(empty<double>({0})));
 }
 
+TEST(Element, IsFiniteBitsSeesInfinityAndNan) {
+  using Limits = std::numeric_limits<double>;
+  for (const double x : {0.0, -0.0, 1.0, Limits::max(), Limits::lowest(), Limits::denorm_min()}) {
+    EXPECT_TRUE(is_finite_bits(x)) << x;
+  }
+  for (const double x : {Limits::infinity(), -Limits::infinity(), Limits::quiet_NaN(),
+                         -Limits::quiet_NaN(), Limits::signaling_NaN()}) {
+    EXPECT_FALSE(is_finite_bits(x)) << x;
+  }
+}
+
 TEST(Element, IndicesInRowMajorOrder) {
   EXPECT_EQ(index_text({3, 50}, 70), "[1, 20]");
   EXPECT_EQ(index_text({}, 0), "[]");

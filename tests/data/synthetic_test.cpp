@@ -9,8 +9,8 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/batch.hpp>
+#include <xgrad/data/edges.hpp>
 #include <xgrad/data/example_text.hpp>
-#include <xgrad/data/graph.hpp>
 #include <xgrad/data/task.hpp>
 
 #include "data/oracles.hpp"

@@ -7,7 +7,8 @@
 #include <cstdlib>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/data/files/arrays.hpp>
+#include <xgrad/data/files/hdf5.hpp>
+#include <xgrad/data/files/table.hpp>
 #include <xgrad/data/idx.hpp>
 
 namespace {

@@ -6,7 +6,7 @@
 #include <xgrad/train/formats/safetensors.hpp>
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  xgrad::Checkpoint weights;
+  xgrad::WeightFile weights;
   try {
     weights = xgrad::from_safetensors({reinterpret_cast<const char*>(data), size}, "a");
   } catch (const xgrad::CheckpointError&) {

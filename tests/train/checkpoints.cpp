@@ -51,6 +51,14 @@ Checkpoint small_checkpoint() {
   return c;
 }
 
+WeightFile weight_file(const Checkpoint& checkpoint) {
+  return {checkpoint.parameters, checkpoint.config};
+}
+
+std::string difference(const WeightFile& a, const WeightFile& b) {
+  return a.text == b.text ? difference(a.tensors, b.tensors) : "text";
+}
+
 std::string difference(const Checkpoint& a, const Checkpoint& b) {
   if (a.step != b.step) return "step";
   if (a.config != b.config) return "config";

@@ -10,8 +10,12 @@ namespace xgrad::test {
 /// Two modules, one slot, every kind of state; a few kilobytes.
 Checkpoint small_checkpoint();
 
-/// Whether two checkpoints are the same to the bit, and what differs first.
+/// What a file of weights keeps of a checkpoint: its parameters and its config.
+WeightFile weight_file(const Checkpoint& checkpoint);
+
+/// What differs first between two of them; empty where they are the same to the bit.
 std::string difference(const Checkpoint& a, const Checkpoint& b);
+std::string difference(const WeightFile& a, const WeightFile& b);
 
 /// How many random edits to try: `quick`, or what the environment's XGRAD_RANDOM_EDITS says.
 int random_edits(int quick);

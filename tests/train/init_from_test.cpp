@@ -41,7 +41,7 @@ TEST(InitFrom, BothFormatsGiveEveryBit) {
   const TemporaryDirectory directory;
   const Checkpoint saved = other_weights();
   ASSERT_NE(difference(weights(Trainer<float>(config_of("")).capture()), weights(saved)), "");
-  for (const std::string& bytes : {to_safetensors(saved), to_hdf5(saved)}) {
+  for (const std::string& bytes : {to_safetensors(test::weight_file(saved)), to_hdf5(saved)}) {
     const std::string file = directory.write("any name", bytes);
     const Trainer<float> trainer(config_of(file));
     EXPECT_EQ(difference(weights(trainer.capture()), weights(saved)), "");
@@ -58,13 +58,14 @@ TEST(InitFrom, BothFormatsGiveEveryBit) {
 TEST(InitFrom, AnotherPrecisionIsConverted) {
   const TemporaryDirectory directory;
   const Checkpoint saved = other_weights();
-  const std::string single = directory.write("single", to_safetensors(saved));
+  const std::string single = directory.write("single", to_safetensors(test::weight_file(saved)));
   Config config = config_of(single);
   config.train.precision = "double";
   const Trainer<double> wide(config);
   EXPECT_TRUE(wide.initialization()->converted);
 
-  const std::string twice = directory.write("double", to_safetensors(wide.capture()));
+  const std::string twice =
+      directory.write("double", to_safetensors(test::weight_file(wide.capture())));
   const Trainer<float> narrow(config_of(twice));
   EXPECT_TRUE(narrow.initialization()->converted);
   EXPECT_EQ(difference(weights(narrow.capture()), weights(saved)), "");
@@ -78,7 +79,7 @@ TEST(InitFrom, EveryMisfitIsListed) {
   c.parameters.back().name = "head.scale";
   c.parameters[1].tensor =
       full<double>(std::get<Tensor<float>>(c.parameters[1].tensor).shape(), 1e39);
-  const std::string file = directory.write("w.safetensors", to_safetensors(c));
+  const std::string file = directory.write("w.safetensors", to_safetensors(test::weight_file(c)));
   EXPECT_EQ(message_of<CheckpointError>([&] { Trainer<float> trainer(config_of(file)); }),
             file +
                 " does not fit the model:"
@@ -111,7 +112,7 @@ TEST(InitFrom, WhatIsNoWeights) {
 
 TEST(InitFrom, ARunThatGoesOnDoesNotReadItAgain) {
   const TemporaryDirectory directory;
-  const std::string file = directory.write("w", to_safetensors(other_weights()));
+  const std::string file = directory.write("w", to_safetensors(test::weight_file(other_weights())));
   TrainerHooks quiet;
   Trainer<float> whole(config_of(file));
   whole.run(quiet);
@@ -134,7 +135,7 @@ TEST(InitFrom, IsWhatGradcheckLooksAt) {
   Config config = config_of(directory / "none");
   EXPECT_NE(message_of<IoError>([&] { check_model(config); }).find("cannot open"),
             std::string::npos);
-  config.model.init_from = directory.write("w", to_safetensors(other_weights()));
+  config.model.init_from = directory.write("w", to_safetensors(test::weight_file(other_weights())));
   EXPECT_TRUE(check_model(config).ok());
 }
 

@@ -17,11 +17,8 @@ using test::difference;
 using test::message_of;
 using test::small_checkpoint;
 
-/// Only what the file holds.
-Checkpoint weights() {
-  Checkpoint c;
-  c.parameters = small_checkpoint().parameters;
-  return c;
+WeightFile small_weights() {
+  return test::weight_file(small_checkpoint());
 }
 
 std::string npy(const std::string& header, const std::string& data, char version = 1) {
@@ -48,13 +45,13 @@ std::string refusal(const std::string& bytes) {
 }
 
 TEST(Npz, ComesBackToTheBit) {
-  const std::string file = to_npz(small_checkpoint());
-  EXPECT_EQ(difference(from_npz(file, "memory"), weights()), "");
-  EXPECT_EQ(to_npz(small_checkpoint()), file);
+  const std::string file = to_npz(small_weights());
+  EXPECT_EQ(difference(from_npz(file, "memory"), {small_weights().tensors}), "");
+  EXPECT_EQ(to_npz(small_weights()), file);
   EXPECT_EQ(from_zip(file).comment, small_checkpoint().config);
   EXPECT_EQ(difference(from_npz(to_npz({}), "memory"), {}), "");
-  Checkpoint odd;
-  odd.parameters = {{"a/b ü", zeros<float>({2, 0, 3})}, {"b", full<double>({}, -0.0)}};
+  WeightFile odd;
+  odd.tensors = {{"a/b ü", zeros<float>({2, 0, 3})}, {"b", full<double>({}, -0.0)}};
   EXPECT_EQ(difference(from_npz(to_npz(odd), "memory"), odd), "");
 }
 
@@ -84,14 +81,14 @@ TEST(Npz, ColumnsFirstAndEveryVersion) {
 }
 
 TEST(Npz, WhatWouldNotLoadIsNotWritten) {
-  Checkpoint c = small_checkpoint();
-  c.parameters.push_back(c.parameters.front());
+  WeightFile c = small_weights();
+  c.tensors.push_back(c.tensors.front());
   EXPECT_NE(message_of<CheckpointError>([&] { to_npz(c); }).find("already exists"),
             std::string::npos);
-  c.parameters = {{"a", full<double>({2}, std::nan(""))}};
+  c.tensors = {{"a", full<double>({2}, std::nan(""))}};
   EXPECT_EQ(message_of<NumericError>([&] { to_npz(c); }), "a: entry 0 of shape (2) is not finite");
-  c.parameters = {};
-  c.config = std::string(65536, '#');
+  c.tensors = {};
+  c.text = std::string(65536, '#');
   EXPECT_EQ(message_of<CheckpointError>([&] { to_npz(c); }),
             "a comment of 65536 bytes; an archive holds 65535");
 }
@@ -125,15 +122,15 @@ TEST(NpzHostile, C6_ArraysThatAreNone) {
 TEST(NpzHostile, C6_ArchivesThatAreNone) {
   EXPECT_TRUE(refusal("").starts_with("is no zip archive: "));
   EXPECT_TRUE(refusal("PK\3\4 and nothing more").starts_with("is no zip archive: "));
-  const std::string good = to_npz(small_checkpoint());
+  const std::string good = to_npz(small_weights());
   EXPECT_TRUE(refusal(good.substr(0, good.size() / 2)).starts_with("is no zip archive: "));
 }
 
 TEST(NpzHostile, C6_ChangedBytesAreSeenOrHarmless) {
-  Checkpoint small = small_checkpoint();
-  small.config.clear();
+  WeightFile small = small_weights();
+  small.text.clear();
   const std::string good = to_npz(small);
-  const Checkpoint before = from_npz(good, "memory");
+  const WeightFile before = from_npz(good, "memory");
   std::size_t seen = 0;
   for (std::size_t at = 0; at < good.size(); ++at) {
     std::string bad = good;
@@ -150,7 +147,7 @@ TEST(NpzHostile, C6_ChangedBytesAreSeenOrHarmless) {
 }
 
 TEST(NpzHostile, C6_NoiseNeverCrashes) {
-  const std::string good = to_npz(small_checkpoint());
+  const std::string good = to_npz(small_weights());
   for (std::uint64_t round = 0; round < 2000; ++round) {
     const Rng rng = Rng(7) / round;
     std::string bad = good;

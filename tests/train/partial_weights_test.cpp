@@ -14,6 +14,7 @@
 
 #include "support/gradients.hpp"
 #include "support/temporary_directory.hpp"
+#include "train/checkpoints.hpp"
 #include "train/small_run.hpp"
 
 namespace xgrad {
@@ -51,7 +52,8 @@ TEST(PartialWeights, WhatFitsIsTakenAndTheRestStaysAsItBegan) {
   other.state.clear();
   get(other, "embedding.position.weight").tensor = zeros<float>({5, 8});
   get(other, "head.bias").name = "head.scale";
-  for (const std::string& bytes : {to_safetensors(other), to_npz(other), to_hdf5(other)}) {
+  for (const std::string& bytes : {to_safetensors(test::weight_file(other)),
+                                   to_npz(test::weight_file(other)), to_hdf5(other)}) {
     const Trainer<float> trainer(config_of(2, directory.write("w", bytes)));
     const Initialization& found = *trainer.initialization();
     const PartialFit& fit = found.partial.value();
@@ -84,7 +86,7 @@ TEST(PartialWeights, NothingToTakeIsAnError) {
   const TemporaryDirectory directory;
   Checkpoint other;
   other.parameters = {{"head.bias", zeros<float>({3})}, {"x", zeros<float>({1})}};
-  const std::string file = directory.write("w", to_safetensors(other));
+  const std::string file = directory.write("w", to_safetensors(test::weight_file(other)));
   EXPECT_TRUE(test::throws_with<CheckpointError>(
       [&] { Trainer<float> trainer(config_of(2, file)); },
       file + " does not fit the model:\n  taken from the file: 0\n  missing in the file: "));
@@ -92,10 +94,14 @@ TEST(PartialWeights, NothingToTakeIsAnError) {
   Checkpoint large = weights_of(1);
   get(large, "head.bias").tensor = full<double>({10}, 1e39);
   EXPECT_TRUE(test::throws_with<CheckpointError>(
-      [&] { Trainer<float> trainer(config_of(2, directory.write("l", to_safetensors(large)))); },
+      [&] {
+        Trainer<float> trainer(
+            config_of(2, directory.write("l", to_safetensors(test::weight_file(large)))));
+      },
       "too large for float32: parameter head.bias"));
   get(large, "head.bias").tensor = full<double>({11}, 1e39);
-  const Trainer<float> trainer(config_of(2, directory.write("m", to_safetensors(large))));
+  const Trainer<float> trainer(
+      config_of(2, directory.write("m", to_safetensors(test::weight_file(large)))));
   EXPECT_EQ(trainer.initialization()->partial->misfits.size(), 1u);
 }
 
@@ -103,7 +109,7 @@ TEST(PartialWeights, ARunThatGoesOnHasTheSameBitsWithoutTheFile) {
   const TemporaryDirectory directory;
   Checkpoint other = weights_of(1);
   other.parameters.pop_back();
-  const std::string file = directory.write("w", to_safetensors(other));
+  const std::string file = directory.write("w", to_safetensors(test::weight_file(other)));
   const Config config = config_of(2, file);
   EXPECT_TRUE(check_model(config).ok());
   test::expect_the_same_bits_after_a_stop(config, [&] { std::filesystem::remove(file); });

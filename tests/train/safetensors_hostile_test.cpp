@@ -44,8 +44,8 @@ std::string header(const std::string& json) {
 constexpr const char* kGood = R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})";
 
 TEST(SafetensorsHostile, TheseWouldLoad) {
-  Checkpoint c;
-  c.parameters = {{"a", zeros<float>({2})}};
+  WeightFile c;
+  c.tensors = {{"a", zeros<float>({2})}};
   const std::string any_order =
       R"( "x" : { "data_offsets": [ 0, 8 ], "shape":[2], "dtype" : "F32" } } )";
   for (const std::string& json :
@@ -54,7 +54,7 @@ TEST(SafetensorsHostile, TheseWouldLoad) {
             std::string()}) {
     EXPECT_EQ(difference(from_safetensors(header(json), "memory"), c), "") << json;
   }
-  c.parameters[0].name = "x";
+  c.tensors[0].name = "x";
   EXPECT_EQ(difference(from_safetensors(header("{" + any_order), "memory"), c), "");
 }
 
@@ -186,15 +186,15 @@ TEST(SafetensorsHostile, C6_NumbersThatAreNotFinite) {
 }
 
 TEST(SafetensorsHostile, C6_AnyChangedByteOfOursIsSeen) {
-  const std::string good = to_safetensors(small_checkpoint());
-  const Checkpoint before = from_safetensors(good, "memory");
+  const std::string good = to_safetensors(test::weight_file(small_checkpoint()));
+  const WeightFile before = from_safetensors(good, "memory");
   const std::size_t data = good.size() - 84;
   for (std::size_t at = 0; at < good.size(); ++at) {
     std::string bad = good;
     bad[at] ^= 0x10;
     try {
       // A name or a shape may become another one: that is for the model to refuse.
-      const Checkpoint after = from_safetensors(bad, "memory");
+      const WeightFile after = from_safetensors(bad, "memory");
       EXPECT_LT(at, data) << "a byte of the data";
     } catch (const CheckpointError&) {
     }
@@ -204,7 +204,7 @@ TEST(SafetensorsHostile, C6_AnyChangedByteOfOursIsSeen) {
 }
 
 TEST(SafetensorsHostile, C6_NoiseNeverCrashes) {
-  const std::string good = to_safetensors(small_checkpoint());
+  const std::string good = to_safetensors(test::weight_file(small_checkpoint()));
   const std::string alphabet = "{}[],:\"0129-.eEatdF3\\ \n";
   for (std::uint64_t round = 0; round < 3000; ++round) {
     const Rng rng = Rng(7) / round;

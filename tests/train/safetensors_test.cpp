@@ -18,13 +18,16 @@ using test::difference;
 using test::message_of;
 using test::small_checkpoint;
 
-/// Only what the file holds, in its order: F64 first, then by name.
-Checkpoint expected() {
-  const Checkpoint small = small_checkpoint();
-  Checkpoint c;
-  c.config = small.config;
-  for (const std::size_t i : {3, 4, 2, 0, 1}) c.parameters.push_back(small.parameters[i]);
-  return c;
+WeightFile small_weights() {
+  return test::weight_file(small_checkpoint());
+}
+
+/// In the order of the file: F64 first, then by name.
+WeightFile expected() {
+  const WeightFile small = small_weights();
+  WeightFile sorted{.text = small.text};
+  for (const std::size_t i : {3, 4, 2, 0, 1}) sorted.tensors.push_back(small.tensors[i]);
+  return sorted;
 }
 
 std::size_t header_size(const std::string& file) {
@@ -34,13 +37,13 @@ std::size_t header_size(const std::string& file) {
 }
 
 TEST(Safetensors, ComesBackToTheBit) {
-  const std::string file = to_safetensors(small_checkpoint());
+  const std::string file = to_safetensors(small_weights());
   EXPECT_EQ(difference(from_safetensors(file, "memory"), expected()), "");
   EXPECT_EQ(to_safetensors(from_safetensors(file, "memory")), file);
 }
 
 TEST(Safetensors, IsTheFormatToTheByte) {
-  const std::string file = to_safetensors(small_checkpoint());
+  const std::string file = to_safetensors(small_weights());
   const std::size_t size = header_size(file);
   const std::string data = file.substr(8 + size);
   EXPECT_EQ(size % 8, 0u);
@@ -65,8 +68,8 @@ TEST(Safetensors, IsTheFormatToTheByte) {
 
 TEST(Safetensors, EveryLengthOfHeaderIsAligned) {
   for (std::size_t length = 1; length < 20; ++length) {
-    Checkpoint c;
-    c.parameters = {{std::string(length, 'a'), zeros<float>({1})}};
+    WeightFile c;
+    c.tensors = {{std::string(length, 'a'), zeros<float>({1})}};
     const std::string file = to_safetensors(c);
     EXPECT_EQ(header_size(file) % 8, 0u);
     EXPECT_EQ(file.size(), 8 + header_size(file) + 4);
@@ -76,34 +79,34 @@ TEST(Safetensors, EveryLengthOfHeaderIsAligned) {
 
 TEST(Safetensors, NothingAndEmptyTensorsAndStrangeNames) {
   EXPECT_EQ(difference(from_safetensors(to_safetensors({}), "memory"), {}), "");
-  Checkpoint c;
-  c.config = "\"quoted\" \\ \t ü";
-  c.parameters = {{"a \"b\" \\ ü", zeros<float>({2, 0, 3})},
-                  {"b", full<float>({}, -0.0f)},
-                  {"c", zeros<float>({0})},
-                  {"d", full<float>({3}, std::numeric_limits<float>::denorm_min())}};
+  WeightFile c;
+  c.text = "\"quoted\" \\ \t ü";
+  c.tensors = {{"a \"b\" \\ ü", zeros<float>({2, 0, 3})},
+               {"b", full<float>({}, -0.0f)},
+               {"c", zeros<float>({0})},
+               {"d", full<float>({3}, std::numeric_limits<float>::denorm_min())}};
   EXPECT_EQ(difference(from_safetensors(to_safetensors(c), "memory"), c), "");
 }
 
 TEST(Safetensors, WhatWouldNotLoadIsNotWritten) {
-  Checkpoint c = small_checkpoint();
-  c.parameters.push_back(c.parameters.front());
+  WeightFile c = small_weights();
+  c.tensors.push_back(c.tensors.front());
   EXPECT_EQ(message_of<CheckpointError>([&] { to_safetensors(c); }),
-            "checkpoint of step 1200: 'encoder.layers.0.attention.in_proj_weight' comes twice");
-  c.parameters = {{"__metadata__", zeros<float>({1})}};
+            "'encoder.layers.0.attention.in_proj_weight' comes twice");
+  c.tensors = {{"__metadata__", zeros<float>({1})}};
   EXPECT_EQ(message_of<CheckpointError>([&] { to_safetensors(c); }),
-            "checkpoint of step 1200: '__metadata__' is no name for a tensor");
-  c.parameters = {{"\xff", zeros<float>({1})}};
+            "'__metadata__' is no name for a tensor");
+  c.tensors = {{"\xff", zeros<float>({1})}};
   EXPECT_NE(message_of<CheckpointError>([&] { to_safetensors(c); }).find("UTF-8"),
             std::string::npos);
-  c.parameters = {{"a\nb", zeros<float>({1})}};
+  c.tensors = {{"a\nb", zeros<float>({1})}};
   EXPECT_NE(message_of<CheckpointError>([&] { to_safetensors(c); }).find("does not print"),
             std::string::npos);
   for (const double bad : {double(INFINITY), -double(INFINITY), std::nan("")}) {
-    c.parameters = {{"a", full<double>({2, 2}, 1)}};
-    std::get<Tensor<double>>(c.parameters[0].tensor).data()[2] = bad;
+    c.tensors = {{"a", full<double>({2, 2}, 1)}};
+    std::get<Tensor<double>>(c.tensors[0].tensor).data()[2] = bad;
     EXPECT_EQ(message_of<NumericError>([&] { to_safetensors(c); }),
-              "checkpoint of step 1200: a: entry 2 of shape (2, 2) is not finite");
+              "a: entry 2 of shape (2, 2) is not finite");
   }
 }
 

@@ -4,8 +4,8 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/check_npz.hpp>
+#include <xgrad/train/amounts.hpp>
 #include <xgrad/train/commands.hpp>
-#include <xgrad/train/console.hpp>
 #include <xgrad/train/formats/npz.hpp>
 #include <xgrad/train/formats/safetensors.hpp>
 #include <xgrad/train/known_model.hpp>
@@ -33,6 +33,10 @@ struct Files {
   std::string note = {};
 };
 
+WeightFile file_of(const Checkpoint& weights) {
+  return {weights.parameters, weights.config};
+}
+
 // Adds what the model makes of some examples, in T whatever it was trained in.
 template <class T>
 void add_reference(const RunSource& source, const Checkpoint& weights, const Task& task,
@@ -51,7 +55,7 @@ void add_reference(const RunSource& source, const Checkpoint& weights, const Tas
 Files npz(const RunSource& source, const Checkpoint& weights) {
   const std::unique_ptr<Task> task = make_task(source.config, &source.checkpoint);
   const TaskShape shape = task->shape();
-  Files result{{{"", to_npz(weights)}}};
+  Files result{{{"", to_npz(file_of(weights))}}};
   add_reference<double>(source, weights, *task, result);
   if (!result.note.empty()) return result;
   std::vector<std::string> unknown = unknown_settings(source.config, plain_encoder());
@@ -89,16 +93,15 @@ Files hdf5(const RunSource& source, const Checkpoint& weights) {
 }
 
 Files safetensors(const RunSource& source, const Checkpoint& weights) {
-  return alone(source, weights, to_safetensors(weights), ".safetensors.reference.npz");
+  return alone(source, weights, to_safetensors(file_of(weights)), ".safetensors.reference.npz");
 }
 
 // With what makes the model there, which no weight tells.
 Files named_as(const std::string& library, const RunSource& source, const Checkpoint& weights) {
   const TaskShape shape = make_task(source.config, &source.checkpoint)->shape();
   const LibraryModel model = to_library(library, source.config, shape, weights.parameters);
-  Checkpoint renamed = weights;
-  renamed.parameters = model.parameters;
-  Files result = alone(source, weights, to_safetensors(renamed), ".safetensors.reference.npz");
+  const std::string bytes = to_safetensors({model.parameters, weights.config});
+  Files result = alone(source, weights, bytes, ".safetensors.reference.npz");
   result.note = model.constructor + (result.note.empty() ? "" : "\n# " + result.note);
   return result;
 }

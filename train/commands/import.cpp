@@ -2,8 +2,8 @@
 
 #include <filesystem>
 
+#include <xgrad/train/amounts.hpp>
 #include <xgrad/train/commands.hpp>
-#include <xgrad/train/console.hpp>
 #include <xgrad/train/foreign_weights.hpp>
 #include <xgrad/train/loaded_model.hpp>
 #include <xgrad/train/publish.hpp>

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include <xgrad/train/amounts.hpp>
 #include <xgrad/train/commands.hpp>
-#include <xgrad/train/console.hpp>
 #include <xgrad/train/formats/sha256.hpp>
 #include <xgrad/train/report/record.hpp>
 #include <xgrad/train/run_source.hpp>

@@ -10,9 +10,9 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/parallel.hpp>
+#include <xgrad/train/amounts.hpp>
 #include <xgrad/train/commands.hpp>
 #include <xgrad/train/commands/outcome.hpp>
-#include <xgrad/train/console.hpp>
 #include <xgrad/train/loaded_model.hpp>
 #include <xgrad/train/publish.hpp>
 #include <xgrad/train/trainer.hpp>

@@ -5,9 +5,8 @@
 #include <optional>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/optim/clip.hpp>
+#include <xgrad/autograd/element.hpp>
 #include <xgrad/train/checkpoint.hpp>
-#include <xgrad/train/formats/finite.hpp>
 #include <xgrad/train/formats/hdf5_reader.hpp>
 #include <xgrad/train/formats/hdf5_writer.hpp>
 #include <xgrad/train/formats/layout.hpp>

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include <xgrad/train/checkpoint.hpp>
+#include <xgrad/train/formats/tensors.hpp>
 
 namespace xgrad {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include <xgrad/train/checkpoint.hpp>
+#include <xgrad/train/formats/tensors.hpp>
 
 namespace xgrad {
 

@@ -1,7 +1,6 @@
 #include <xgrad/train/formats/npz.hpp>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/train/formats/finite.hpp>
 #include <xgrad/train/formats/npy.hpp>
 #include <xgrad/train/formats/zip.hpp>
 
@@ -23,9 +22,9 @@ NamedTensor read(const ZipMember& member) try {
 
 }  // namespace
 
-std::string to_npz(const Checkpoint& checkpoint) {
-  ZipArchive archive{.members = {}, .comment = checkpoint.config};
-  for (const NamedTensor& named : checkpoint.parameters) {
+std::string to_npz(const WeightFile& weights) {
+  ZipArchive archive{.members = {}, .comment = weights.text};
+  for (const NamedTensor& named : weights.tensors) {
     check_finite<NumericError>(named.name, named.tensor);
     archive.members.push_back({named.name + std::string(kSuffix),
                                std::visit([](const auto& t) { return to_npy(t); }, named.tensor)});
@@ -33,12 +32,10 @@ std::string to_npz(const Checkpoint& checkpoint) {
   return to_zip(archive);
 }
 
-Checkpoint from_npz(std::string_view bytes, const std::string& origin) try {
-  Checkpoint checkpoint;
-  for (const ZipMember& member : from_zip(bytes).members) {
-    checkpoint.parameters.push_back(read(member));
-  }
-  return checkpoint;
+WeightFile from_npz(std::string_view bytes, const std::string& origin) try {
+  WeightFile weights;
+  for (const ZipMember& member : from_zip(bytes).members) weights.tensors.push_back(read(member));
+  return weights;
 } catch (const CheckpointError& error) {
   detail::fail<CheckpointError>(origin, ": ", error.what());
 }

@@ -10,7 +10,6 @@
 #include <map>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/train/formats/finite.hpp>
 #include <xgrad/version.hpp>
 
 namespace xgrad {

@@ -7,7 +7,6 @@
 #include <tuple>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/train/formats/finite.hpp>
 #include <xgrad/train/formats/safetensors_header.hpp>
 #include <xgrad/train/formats/sha256.hpp>
 #include <xgrad/version.hpp>
@@ -69,33 +68,6 @@ void check_names(const SafetensorsHeader& header) {
 /// Where the header ends: behind the prefix, and padded so that the data are aligned.
 std::size_t padded(std::size_t header) {
   return (header + kPrefix - 1) / kPrefix * kPrefix;
-}
-
-std::string write(const Checkpoint& checkpoint) {
-  SafetensorsHeader header;
-  std::string data;
-  for (const NamedTensor* named : sorted(checkpoint.parameters)) {
-    check_finite<NumericError>(named->name, named->tensor);
-    header.entries.push_back(describe(*named));
-    header.entries.back().begin = data.size();
-    data += bytes_of(named->tensor);
-    header.entries.back().end = data.size();
-  }
-  check_names(header);
-  header.metadata = {{"format", "pt"},
-                     {kVersionKey, kVersion},
-                     {kConfig, checkpoint.config},
-                     {kDigest, to_hex(sha256(data))}};
-  std::string json = print_header(header);
-  json.resize(padded(json.size()), ' ');
-  check<CheckpointError>(json.size() <= kLimit, "needs a header of ", json.size(),
-                         " bytes; readers take ", kLimit);
-  const std::uint64_t size = json.size();
-  std::string file(reinterpret_cast<const char*>(&size), sizeof size);
-  file.reserve(kPrefix + json.size() + data.size());
-  file += json;
-  file += data;
-  return file;
 }
 
 struct Parts {
@@ -165,7 +137,7 @@ void check_digest(const SafetensorsHeader& header, std::string_view data) {
                          "not the one in the metadata");
 }
 
-Checkpoint read(std::string_view file) {
+WeightFile read(std::string_view file) {
   const Parts parts = split(file);
   SafetensorsHeader header = parse_header(parts.header);
   std::stable_sort(header.entries.begin(), header.entries.end(),
@@ -175,28 +147,46 @@ Checkpoint read(std::string_view file) {
   check_cover(header.entries, parts.data.size());
   check_digest(header, parts.data);
 
-  Checkpoint checkpoint;
+  WeightFile weights;
   for (const Entry& entry : header.entries) {
-    checkpoint.parameters.push_back({entry.name, entry.dtype == "F32"
-                                                     ? copy<float>(entry, parts.data)
-                                                     : copy<double>(entry, parts.data)});
-    check_finite<CheckpointError>(entry.name, checkpoint.parameters.back().tensor);
+    weights.tensors.push_back({entry.name, entry.dtype == "F32" ? copy<float>(entry, parts.data)
+                                                                : copy<double>(entry, parts.data)});
+    check_finite<CheckpointError>(entry.name, weights.tensors.back().tensor);
   }
-  if (header.metadata.contains(kVersionKey)) checkpoint.config = header.metadata[kConfig];
-  return checkpoint;
+  if (header.metadata.contains(kVersionKey)) weights.text = header.metadata[kConfig];
+  return weights;
 }
 
 }  // namespace
 
-std::string to_safetensors(const Checkpoint& checkpoint) try {
-  return write(checkpoint);
-} catch (const CheckpointError& error) {
-  detail::fail<CheckpointError>("checkpoint of step ", checkpoint.step, ": ", error.what());
-} catch (const NumericError& error) {
-  detail::fail<NumericError>("checkpoint of step ", checkpoint.step, ": ", error.what());
+std::string to_safetensors(const WeightFile& weights) {
+  SafetensorsHeader header;
+  std::string data;
+  for (const NamedTensor* named : sorted(weights.tensors)) {
+    check_finite<NumericError>(named->name, named->tensor);
+    header.entries.push_back(describe(*named));
+    header.entries.back().begin = data.size();
+    data += bytes_of(named->tensor);
+    header.entries.back().end = data.size();
+  }
+  check_names(header);
+  header.metadata = {{"format", "pt"},
+                     {kVersionKey, kVersion},
+                     {kConfig, weights.text},
+                     {kDigest, to_hex(sha256(data))}};
+  std::string json = print_header(header);
+  json.resize(padded(json.size()), ' ');
+  check<CheckpointError>(json.size() <= kLimit, "needs a header of ", json.size(),
+                         " bytes; readers take ", kLimit);
+  const std::uint64_t size = json.size();
+  std::string file(reinterpret_cast<const char*>(&size), sizeof size);
+  file.reserve(kPrefix + json.size() + data.size());
+  file += json;
+  file += data;
+  return file;
 }
 
-Checkpoint from_safetensors(std::string_view bytes, const std::string& origin) try {
+WeightFile from_safetensors(std::string_view bytes, const std::string& origin) try {
   return read(bytes);
 } catch (const CheckpointError& error) {
   detail::fail<CheckpointError>(origin, ": ", error.what());

@@ -11,24 +11,24 @@
 #include <string>
 #include <string_view>
 
-#include <xgrad/train/checkpoint.hpp>
+#include <xgrad/train/formats/tensors.hpp>
 
 namespace xgrad {
 
-/// A checkpoint's parameters; as metadata the config, xgrad's version and the SHA-256 of the data.
-/// Identical parameters and configs give identical bytes.
+/// The metadata hold the text as "config", xgrad's version and the SHA-256 of the data. Identical
+/// weights give identical bytes.
 ///
 /// Throws CheckpointError on a name that comes twice or is not UTF-8, NumericError on a tensor that
 /// is not finite.
-std::string to_safetensors(const Checkpoint& checkpoint);
+std::string to_safetensors(const WeightFile& weights);
 
-/// The parameters in the order of the data, and from xgrad's own metadata the config; no
-/// optimizer, state and step. Other writers' metadata are left alone.
+/// The tensors in the order of the data, and the text from xgrad's own metadata; those of other
+/// writers are ignored.
 ///
 /// Throws CheckpointError, with `origin` and the tensor in the message, on whatever is malformed:
 /// holes, overlaps, bytes left over, names that come twice, sizes that do not fit, types other than
 /// F32 and F64, numbers that are not finite, data of another SHA-256 than xgrad's metadata say.
 /// Nothing is allocated for a tensor before its size is known to be in the file.
-Checkpoint from_safetensors(std::string_view bytes, const std::string& origin);
+WeightFile from_safetensors(std::string_view bytes, const std::string& origin);
 
 }  // namespace xgrad

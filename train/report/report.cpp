@@ -8,7 +8,7 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/cpu.hpp>
-#include <xgrad/train/console.hpp>
+#include <xgrad/train/amounts.hpp>
 #include <xgrad/train/publish.hpp>
 #include <xgrad/train/report/chart.hpp>
 #include <xgrad/train/report/html.hpp>

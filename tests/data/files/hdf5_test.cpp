@@ -6,6 +6,7 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/files/arrays.hpp>
+#include <xgrad/data/files/hdf5.hpp>
 
 #include <support/temporary_directory.hpp>
 

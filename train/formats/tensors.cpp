@@ -1,9 +1,17 @@
-#include <xgrad/train/formats/finite.hpp>
+#include <xgrad/train/formats/tensors.hpp>
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/element.hpp>
 
 namespace xgrad {
+
+std::size_t count(const std::vector<NamedTensor>& tensors) {
+  std::size_t numbers = 0;
+  for (const NamedTensor& t : tensors) {
+    numbers += std::visit([](const auto& x) { return x.size(); }, t.tensor);
+  }
+  return numbers;
+}
 
 template <class Exception>
 void check_finite(const std::string& name, const AnyTensor& tensor) {
