@@ -9,6 +9,7 @@
 #include <xgrad/autograd/observer.hpp>
 #include <xgrad/autograd/parallel.hpp>
 #include <xgrad/train/amounts.hpp>
+#include <xgrad/train/text_table.hpp>
 #include <xgrad/train/trainer.hpp>
 
 namespace xgrad {
@@ -44,11 +45,14 @@ class Tracer final : public OpObserver {
         module_ = module_of(found->second);
       }
     }
-    calls_.push_back({module_, call.name, call.result.shape, counters_.flops() - flops_before_});
+    Call kept{module_, call.name, {}, call.result.shape, counters_.flops() - flops_before_};
+    for (const Operand& x : call.inputs) kept.inputs.push_back(x.shape);
+    calls_.push_back(std::move(kept));
   }
 
   struct Call {
     std::string module, op;
+    std::vector<Shape> inputs;
     Shape output;
     std::uint64_t flops;
   };
@@ -115,6 +119,50 @@ void assign(const std::vector<Tracer::Call>& calls, std::vector<ModuleSummary>& 
   }
 }
 
+// (B, N, H d) -> (B, H, N, d); a shape that is split already stays as it is.
+Shape split(const Shape& x, std::size_t heads) {
+  return x.size() == 4 ? x : Shape{x[0], heads, x[1], x[2] / heads};
+}
+
+Shape transposed(const Shape& x) {
+  return {x[0], x[1], x[3], x[2]};
+}
+
+// Of queries (B, H, N, d), keys (B, H, M, d) and values (B, H, M, d_v).
+AttentionSummary attention_of(const std::string& path, const Shape& q, const Shape& k,
+                              const Shape& v) {
+  return {path, q, transposed(k), {q[0], q[1], q[2], k[2]}, v, {q[0], q[2], q[1] * v[3]}};
+}
+
+// An attention is one op, or an op for the scores and a product with the values.
+// train.head_diversity forms the scores of a module a second time, which is not another attention.
+std::vector<AttentionSummary> attentions_of(const std::vector<Tracer::Call>& calls,
+                                            std::size_t heads) {
+  std::vector<AttentionSummary> found;
+  const Tracer::Call* scores = nullptr;  // whose values are still to come
+  for (const Tracer::Call& call : calls) {
+    const std::vector<Shape>& in = call.inputs;
+    const bool known = !found.empty() && found.back().path == call.module;
+    const bool product = call.op == "matmul" && in[0].size() == 4;
+    if (call.op == "self_attention") {
+      const Shape one = split({in[0][0], in[0][1], in[0][2] / 3}, heads);
+      found.push_back(attention_of(call.module, one, one, one));
+    } else if (call.op == "attention") {
+      found.push_back(
+          attention_of(call.module, split(in[0], heads), split(in[1], heads), split(in[2], heads)));
+    } else if (known || !(product || call.op == "additive_scores")) {
+      continue;
+    } else if (scores == nullptr) {
+      scores = &call;
+    } else {
+      found.push_back(attention_of(call.module, split(scores->inputs[0], heads),
+                                   split(scores->inputs[1], heads), in[1]));
+      scores = nullptr;
+    }
+  }
+  return found;
+}
+
 // A step forgets large gradients with their memory, and would seem to keep so much less. Returns
 // how much that is.
 template <class T>
@@ -157,6 +205,7 @@ ModelSummary trace(Config config) {
   }
   summary.modules = modules_of(trainer.parameters(), tracer.calls());
   assign(tracer.calls(), summary.modules);
+  summary.attentions = attentions_of(tracer.calls(), config.model.heads);
   summary.step_flops = counters.flops();
   summary.kept_bytes = tracer.kept();
   summary.peak_bytes = std::max(summary.kept_bytes, counters.peak_bytes() - freed);
@@ -196,6 +245,18 @@ std::string totals(const ModelSummary& s) {
       bytes(std::size_t(s.kept_bytes)), bytes(std::size_t(s.peak_bytes)));
 }
 
+// Empty where there is no attention.
+std::string attention_table(const std::vector<AttentionSummary>& attentions) {
+  if (attentions.empty()) return "";
+  std::vector<std::vector<std::string>> rows{
+      {"attention", "queries", "keys, transposed", "scores", "values", "joined"}};
+  for (const AttentionSummary& a : attentions) {
+    rows.push_back({a.path, to_string(a.queries), to_string(a.keys), to_string(a.scores),
+                    to_string(a.values), to_string(a.joined)});
+  }
+  return "\n" + text_table(rows);
+}
+
 }  // namespace
 
 ModelSummary summarize(const Config& config) {
@@ -228,7 +289,7 @@ std::string to_text(const ModelSummary& summary) {
                         r.parameters, parameters, r.flops, flops, r.ops);
     while (text[text.size() - 2] == ' ') text.erase(text.size() - 2, 1);
   }
-  return text + "\n" + totals(summary);
+  return text + attention_table(summary.attentions) + "\n" + totals(summary);
 }
 
 }  // namespace xgrad

@@ -16,6 +16,8 @@ PAGE = ROOT / "docs" / "spec.md"
 EXAMPLES = ROOT / "tests" / "golden" / "worked_examples.txt"
 PROGRAMS = ["autograd", "layers", "optim", "data", "train"]
 ROWS = [f"S{text}.{row}" for text, rows in enumerate([18, 13, 16, 9, 20]) for row in range(1, rows + 1)]
+# "Hendrycks & Gimpel 2016", "Ba et al. 2016", "Huber 1964".
+PAPER = re.compile(r"\b([A-Z][\w-]+(?: & [A-Z][\w-]+| et al\.)? (?:19|20)\d\d)\b")
 LINE = re.compile(r"\| (S\d\.\d+) \| (.*) \| `([^`]*)` \| (.*) \|")
 
 
@@ -48,6 +50,13 @@ def tests_by_row(build):
             for row in rows_of(test):
                 found.setdefault(row, []).append((None, f"{path.stem}.{test}"))
     return found
+
+
+def cited():
+    """The papers that headers of ops and layers cite."""
+    headers = [ROOT / "autograd" / "ops.hpp", *(ROOT / "layers").glob("*.hpp")]
+    lines = re.compile(r"\s*\n\s*//[/!<]*\s*")  # a citation may be broken by the end of a line
+    return {paper for path in headers for paper in PAPER.findall(lines.sub(" ", path.read_text()))}
 
 
 def page_rows(text):
@@ -115,8 +124,13 @@ class Spec(unittest.TestCase):
         return False
 
     def test_S0_18_the_page_states_its_sources(self):
-        for source in ["2010.11929", "2101.01169", "1706.03762"]:
-            self.assertIn(source, PAGE.read_text())
+        """Those of the texts as the texts name them; then what the headers cite, all of it and nothing else."""
+        texts, headers = PAGE.read_text().split("\n## Sources\n")[1].split("\n\nThe headers ")
+        for source in ["github.com/ghmagazine/vit_book", "Attention is all you need, arXiv:1706.03762",
+                       "An image is worth 16x16 words, arXiv:2010.11929", "Transformers in vision: a survey, arXiv:2101.01169"]:
+            self.assertRegex(texts, rf"(?m)^- .*{re.escape(source)}$")
+        listed = re.findall(r"(?m)^- (.*?), \w", headers)
+        self.assertEqual(listed, sorted(cited() - set(PAPER.findall(texts))))
 
 
 if __name__ == "__main__":

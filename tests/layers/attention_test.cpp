@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 
 #include "support/golden.hpp"
 #include "support/gradients.hpp"
@@ -14,29 +15,42 @@ using test::random_tensor;
 
 const Rng kRng = Rng(11) / "attention layer";
 
-// One head by hand from the packed weights: softmax(x Wq (x Wk)^T scale) x Wv, for consecutive
-// slices of features.
-Variable<double> one_head(const Variable<double>& x, const MultiHeadAttention<double>& layer,
-                          std::size_t head, std::size_t head_dim) {
-  const auto rows = [&](const Tensor<double>& packed) {
-    return slice(Variable<double>(packed), 0, head * head_dim, (head + 1) * head_dim);
+// The layer "a" by hand: softmax(q k^T / sqrt(d_h)) v of each head, with q, k and v made by
+// consecutive rows of the packed weight and bias, joined and projected.
+Variable<double> head_by_head(const Variable<double>& x, const Parameters<double>& parameters,
+                              std::size_t heads, std::size_t head_dim) {
+  const auto parameter = [&](const std::string& name) {
+    for (const Parameter<double>& p : parameters) {
+      if (p.name == "a." + name) return p.variable;
+    }
+    return Variable<double>();
   };
-  const Variable<double> q = linear(x, rows(layer.w_q()));
-  const Variable<double> k = linear(x, rows(layer.w_k()));
-  const Variable<double> v = linear(x, rows(layer.w_v()));
-  const Variable<double> scores = scale(matmul(q, k, false, true), 1 / std::sqrt(double(head_dim)));
-  return matmul(softmax(scores), v);
+  const Variable<double> weight = parameter("in_proj_weight"), bias = parameter("in_proj_bias");
+  std::vector<Variable<double>> joined;
+  for (std::size_t head = 0; head < heads; ++head) {
+    const auto project = [&](std::size_t part) {
+      const std::size_t begin = (part * heads + head) * head_dim, end = begin + head_dim;
+      return linear(x, slice(weight, 0, begin, end),
+                    bias.defined() ? slice(bias, 0, begin, end) : bias);
+    };
+    const Variable<double> scores = matmul(project(0), project(1), false, true);
+    joined.push_back(matmul(softmax(scale(scores, 1 / std::sqrt(double(head_dim)))), project(2)));
+  }
+  return linear(concat(joined, 2), parameter("out_proj.weight"), parameter("out_proj.bias"));
+}
+
+// Makes every parameter random, biases too, which start at 0.
+void randomize(const Parameters<double>& parameters) {
+  for (const Parameter<double>& p : parameters) {
+    p.variable.mutable_value() = random_tensor(p.variable.shape(), kRng / p.name);
+  }
 }
 
 TEST(MultiHeadAttention, S0_5_PackedEqualsHeadByHead) {
   Parameters<double> parameters(1);
   const MultiHeadAttention<double> layer(parameters.root() / "a", {.width = 12, .heads = 3});
   const Variable<double> x(random_tensor({2, 5, 12}, kRng));
-  std::vector<Variable<double>> heads;
-  for (std::size_t head = 0; head < 3; ++head) heads.push_back(one_head(x, layer, head, 4));
-  const Variable<double> expected = linear(concat(heads, 2), parameters.at("a.out_proj.weight"),
-                                           parameters.at("a.out_proj.bias"));
-  EXPECT_TENSOR_NEAR(layer(x, {}, {}).value(), expected.value(), 1e-12);
+  EXPECT_TENSOR_NEAR(layer(x, {}, {}).value(), head_by_head(x, parameters, 3, 4).value(), 1e-12);
 }
 
 TEST(MultiHeadAttention, S0_4_QueriesAndKeysAreNotInterchangeable) {
@@ -64,20 +78,111 @@ TEST(MultiHeadAttention, S0_10_PermutingHeadsWithTheOutputProjectionChangesNothi
   EXPECT_TENSOR_NEAR(layer(x, {}, {}).value(), before, 1e-14);
 }
 
+// Two heads of 3 features in a width of 5: the value by hand, and every gradient by central
+// differences.
 TEST(MultiHeadAttention, S0_11_HeadDimNeedNotDivideTheWidth) {
   Parameters<double> parameters(1);
   const MultiHeadAttention<double> layer(parameters.root() / "a",
                                          {.width = 5, .heads = 2, .head_dim = 3});
-  const Variable<double> x(random_tensor({2, 4, 5}, kRng));
-  EXPECT_EQ(layer(x, {}, {}).shape(), (Shape{2, 4, 5}));
-  EXPECT_EQ(parameters.at("a.in_proj_weight").shape(), (Shape{18, 5}));
-  EXPECT_EQ(parameters.at("a.out_proj.weight").shape(), (Shape{5, 6}));
+  randomize(parameters);
+  const Variable<double> x(random_tensor({2, 4, 5}, kRng), true);
+  EXPECT_TENSOR_NEAR(layer(x, {}, {}).value(), head_by_head(x, parameters, 2, 3).value(), 1e-14);
+
+  const Variable<double> weights(random_tensor({2, 4, 5}, kRng / "weights"));
+  const auto loss = [&] { return sum(mul(layer(x, {}, {}), weights)); };
+  loss().backward();
+  EXPECT_EQ(parameters.count(), 3u * 6 * 5 + 5 * 6 + 5);
+  std::vector<Variable<double>> leaves{x};
+  for (const Parameter<double>& p : parameters) leaves.push_back(p.variable);
+  for (const Variable<double>& leaf : leaves) {
+    const Tensor<double> gradient = leaf.grad();
+    for (std::size_t i = 0; i < gradient.size(); ++i) {
+      constexpr double h = 1e-5;
+      const double at = leaf.value().data()[i];
+      const auto loss_at = [&](double value) {
+        leaf.mutable_value().data()[i] = value;
+        return *loss().value().data();
+      };
+      const double difference = (loss_at(at + h) - loss_at(at - h)) / (2 * h);
+      leaf.mutable_value().data()[i] = at;
+      EXPECT_NEAR(gradient.data()[i], difference, 1e-8) << to_string(leaf.shape()) << " " << i;
+    }
+  }
 }
 
-TEST(MultiHeadAttention, S0_12_S0_13_ParametersOfTheBook) {
-  Parameters<float> parameters(1);
-  const MultiHeadAttention<float> layer(parameters.root() / "a", {.width = 384, .heads = 3});
+// The count does not depend on the number of heads; the scores do: three heads of 128 features
+// each, divided by sqrt(128).
+TEST(MultiHeadAttention, S0_12_WidthAndHeadsOfTheBook) {
+  Parameters<double> parameters(1);
+  const MultiHeadAttention<double> layer(parameters.root() / "a", {.width = 384, .heads = 3});
   EXPECT_EQ(parameters.count(), test::worked_example("S0.12.parameters")());
+  const Variable<double> x(random_tensor({1, 4, 384}, kRng, -3, 3));
+  const Tensor<double> q = linear(x, Variable<double>(layer.w_q())).value(),
+                       k = linear(x, Variable<double>(layer.w_k())).value(),
+                       p = layer.weights(x, {}).value();
+  ASSERT_EQ(p.shape(), (Shape{1, 3, 4, 4}));
+  for (std::size_t h = 0; h < 3; ++h) {
+    for (std::size_t i = 0; i < 4; ++i) {
+      std::vector<double> e;
+      for (std::size_t j = 0; j < 4; ++j) {
+        double score = 0;
+        for (std::size_t c = 128 * h; c < 128 * (h + 1); ++c) score += q(0, i, c) * k(0, j, c);
+        e.push_back(std::exp(score / test::worked_example("S0.12.scale")()));
+      }
+      const double sum = e[0] + e[1] + e[2] + e[3];
+      for (std::size_t j = 0; j < 4; ++j) EXPECT_NEAR(p(0, h, i, j), e[j] / sum, 1e-8);
+    }
+  }
+}
+
+// Every combination of the two has its own parameters and adds its biases.
+TEST(MultiHeadAttention, S0_13_BiasesAreTwoOptions) {
+  EXPECT_FALSE(AttentionOptions().qkv_bias);
+  EXPECT_TRUE(AttentionOptions().out_bias);
+  for (const bool qkv_bias : {false, true}) {
+    for (const bool out_bias : {false, true}) {
+      Parameters<double> parameters(1);
+      const MultiHeadAttention<double> layer(
+          parameters.root() / "a",
+          {.width = 6, .heads = 2, .qkv_bias = qkv_bias, .out_bias = out_bias});
+      std::map<std::string, Shape> expected = {{"a.in_proj_weight", {18, 6}},
+                                               {"a.out_proj.weight", {6, 6}}};
+      if (qkv_bias) expected["a.in_proj_bias"] = {18};
+      if (out_bias) expected["a.out_proj.bias"] = {6};
+      std::map<std::string, Shape> found;
+      for (const Parameter<double>& p : parameters) found[p.name] = p.variable.shape();
+      EXPECT_EQ(found, expected);
+      randomize(parameters);
+      const Variable<double> x(random_tensor({2, 4, 6}, kRng));
+      EXPECT_TENSOR_NEAR(layer(x, {}, {}).value(), head_by_head(x, parameters, 2, 3).value(),
+                         1e-14);
+    }
+  }
+}
+
+// w_q has one shape for any number of heads; what the heads compute differs.
+TEST(MultiHeadAttention, S1_12_TheNumberOfHeadsIsAnOption) {
+  const Variable<double> x(random_tensor({1, 4, 24}, kRng));
+  for (const std::size_t heads : {1, 3, 8}) {
+    Parameters<double> parameters(1);
+    const MultiHeadAttention<double> layer(parameters.root() / "a", {.width = 24, .heads = heads});
+    EXPECT_EQ(layer.w_q().shape(), (Shape{24, 24}));
+    EXPECT_EQ(layer.weights(x, {}).shape(), (Shape{1, heads, 4, 4}));
+    EXPECT_TENSOR_NEAR(layer(x, {}, {}).value(),
+                       head_by_head(x, parameters, heads, 24 / heads).value(), 1e-14);
+  }
+}
+
+// All parameters of the layer are those of its projections; between them there are none.
+TEST(MultiHeadAttention, S2_1_OnlyTheProjectionsHaveParameters) {
+  for (const std::size_t heads : {1, 2, 6}) {
+    Parameters<double> parameters(1);
+    const MultiHeadAttention<double> layer(parameters.root() / "a",
+                                           {.width = 6, .heads = heads, .out_proj = false});
+    ASSERT_EQ(parameters.size(), 1u);
+    EXPECT_EQ(parameters.begin()->name, "a.in_proj_weight");
+    EXPECT_EQ(parameters.count(), 3u * 6 * 6);
+  }
 }
 
 TEST(MultiHeadAttention, S0_16_HeadsMustDivideTheWidth) {

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include <xgrad/layers/attention_observer.hpp>
+
 #include "support/golden.hpp"
 #include "support/gradients.hpp"
 
@@ -25,11 +27,14 @@ EncoderOptions options(NormOrder norm, std::size_t layers = 1) {
   return o;
 }
 
-// The parameters of block 0 of an encoder named "e".
+// The parameters of a block of an encoder named "e".
 struct Block {
   const Parameters<double>& p;
   Normalization kind = Normalization::layer;
-  Variable<double> at(const std::string& name) const { return p.at("e.layers.0." + name); }
+  int layer = 0;
+  Variable<double> at(const std::string& name) const {
+    return p.at("e.layers." + std::to_string(layer) + "." + name);
+  }
   Variable<double> norm(const std::string& name, const Variable<double>& x) const {
     if (kind == Normalization::rms) return rms_norm(x, at(name + ".weight"));
     if (kind == Normalization::batch) {
@@ -47,6 +52,13 @@ struct Block {
   }
 };
 
+// Norms start as if they had no parameters, and biases at 0.
+void randomize(const Parameters<double>& parameters) {
+  for (const Parameter<double>& p : parameters) {
+    p.variable.mutable_value() += random_tensor(p.variable.shape(), kRng / p.name, -0.3, 0.3);
+  }
+}
+
 // What one block with random parameters makes of z, against `formula` of ops alone; all kinds of
 // norm.
 template <class Formula>
@@ -56,20 +68,20 @@ void expect_block(NormOrder norm, const Formula& formula) {
     o.normalization = kind;
     Parameters<double> parameters(1);
     const Encoder<double> encoder(parameters.root() / "e", o);
-    for (const Parameter<double>& p : parameters) {  // norms start as if they had no parameters
-      p.variable.mutable_value() += random_tensor(p.variable.shape(), kRng / p.name, -0.3, 0.3);
-    }
+    randomize(parameters);
     const Variable<double> z(random_tensor({2, 5, 6}, kRng));
     EXPECT_TENSOR_NEAR(encoder(z, {}, {}).value(), formula(Block{parameters, kind}, z).value(),
                        1e-13);
   }
 }
 
+Variable<double> pre_norm(const Block& block, const Variable<double>& z) {
+  const Variable<double> y = add(block.attention(block.norm("norm1", z)), z);
+  return add(block.mlp(block.norm("norm2", y)), y);
+}
+
 TEST(Encoder, S1_3_PreNorm) {
-  expect_block(NormOrder::pre, [](const Block& block, const Variable<double>& z) {
-    const Variable<double> y = add(block.attention(block.norm("norm1", z)), z);
-    return add(block.mlp(block.norm("norm2", y)), y);
-  });
+  expect_block(NormOrder::pre, pre_norm);
 }
 
 TEST(Encoder, S1_3_PostNorm) {
@@ -91,27 +103,6 @@ TEST(Encoder, S1_3_NoNorm) {
     const Variable<double> y = add(block.attention(z), z);
     return add(block.mlp(y), y);
   });
-}
-
-// In sandwich order the dropout acts between the second norm and the sum.
-TEST(Encoder, DropoutActsOnWhatIsAdded) {
-  for (const NormOrder norm : {NormOrder::pre, NormOrder::sandwich, NormOrder::none}) {
-    Parameters<double> parameters(1);
-    const Residual<double> residual(parameters.root() / "b", 1, {6, norm, {}, 0.5});
-    const Variable<double> x(random_tensor({2, 5, 6}, kRng));
-    const auto square = [](const Variable<double>& v) { return mul(v, v); };
-    const Tensor<double> plain = residual(x, nullptr, {}, square).value();
-    const Tensor<double> dropped = residual(x, nullptr, {true, kRng, 0}, square).value();
-    int zeros = 0;
-    for (std::size_t i = 0; i < plain.size(); ++i) {
-      const double kept = dropped.data()[i] - x.value().data()[i];
-      zeros += kept == 0;
-      if (kept == 0) continue;
-      EXPECT_NEAR(kept, (plain.data()[i] - x.value().data()[i]) * 2, 1e-14);
-    }
-    EXPECT_GT(zeros, 15);
-    EXPECT_LT(zeros, 45);
-  }
 }
 
 TEST(Encoder, NormsAreNamedAfterTheirSublayer) {
@@ -152,6 +143,46 @@ TEST(Encoder, S1_1_DepthZeroIsTheIdentityAndDepthComposes) {
   const EncoderBlock<double> block0(first.root() / "e" / "layers" / "0", options(NormOrder::pre));
   const EncoderBlock<double> block1(first.root() / "e" / "layers" / "1", options(NormOrder::pre));
   EXPECT_TRUE(test::same_bits(both(z, {}, {}).value(), block1(block0(z, {}, {}), {}, {}).value()));
+}
+
+// The maps of all attentions of a forward pass.
+struct Maps final : AttentionObserver {
+  bool wants_probabilities() const override { return true; }
+  void on_probabilities(std::uint64_t, const Tensor<double>& p, const Mask*) override {
+    seen.push_back(p);
+  }
+  std::vector<Tensor<double>> seen;
+};
+
+// The second block is a function of what the first one gives, and so are its maps.
+TEST(Encoder, S4_11_AttentionReadsAHiddenLayer) {
+  Parameters<double> parameters(1);
+  const Encoder<double> encoder(parameters.root() / "e", options(NormOrder::pre, 2));
+  randomize(parameters);
+  const Variable<double> z(random_tensor({2, 4, 6}, kRng));
+  const Block first{parameters}, second{parameters, Normalization::layer, 1};
+  const Variable<double> hidden = pre_norm(first, z);
+  Maps maps;
+  Context context;
+  context.attention = &maps;
+  EXPECT_TENSOR_NEAR(encoder(z, {}, context).value(), pre_norm(second, hidden).value(), 1e-13);
+
+  const auto map_of = [](const Block& block, const Variable<double>& input) {
+    const Variable<double> qkv =
+        linear(block.norm("norm1", input), block.at("self_attn.in_proj_weight"));
+    return attention_probabilities(slice(qkv, 2, 0, 6).value(), slice(qkv, 2, 6, 12).value(),
+                                   {.heads = 2});
+  };
+  ASSERT_EQ(maps.seen.size(), 2u);
+  EXPECT_TENSOR_NEAR(maps.seen[0], map_of(first, z), 1e-14);
+  EXPECT_TENSOR_NEAR(maps.seen[1], map_of(second, hidden), 1e-14);
+  EXPECT_FALSE(test::tensors_near(maps.seen[1], map_of(second, z), 1e-3));
+
+  const Variable<double> a(z.value(), true), b(z.value(), true);
+  const Tensor<double> dy = random_tensor({2, 4, 6}, kRng / "dy");
+  encoder(a, {}, {}).backward(dy);
+  pre_norm(second, pre_norm(first, b)).backward(dy);
+  EXPECT_TENSOR_NEAR(a.grad(), b.grad(), 1e-13);
 }
 
 TEST(Encoder, S1_2_WithZeroedBranchesTheGradientPassesUnchanged) {
@@ -239,25 +270,6 @@ TEST(Encoder, S1_5_WithBatchNormSamplesSeeEachOtherButNoPadding) {
   std::fill_n(x.data() + 24, 6, 7.0);  // a token of the second sample
   const Tensor<double> after = run();
   for (std::size_t i = 0; i < 24; ++i) EXPECT_NE(after.data()[i], before.data()[i]) << i;
-}
-
-TEST(Encoder, S0_14_WithoutDropoutTrainingEqualsEvaluation) {
-  Parameters<double> parameters(1);
-  const Encoder<double> encoder(parameters.root() / "e", options(NormOrder::pre, 2));
-  const Variable<double> z(random_tensor({2, 4, 6}, kRng));
-  EXPECT_TRUE(test::same_bits(encoder(z, {}, {true, kRng, 0}).value(), encoder(z, {}, {}).value()));
-}
-
-TEST(Encoder, EverySampleKeepsItsDropoutWhenTheBatchIsCut) {
-  EncoderOptions o = options(NormOrder::pre, 2);
-  o.dropout = 0.3;
-  o.attention.dropout = 0.2;
-  Parameters<double> parameters(1);
-  const Encoder<double> encoder(parameters.root() / "e", o);
-  const Variable<double> z(random_tensor({4, 3, 6}, kRng));
-  const Tensor<double> whole = encoder(z, {}, {true, kRng, 0}).value();
-  const Tensor<double> part = encoder(slice(z, 0, 2, 4), {}, {true, kRng, 2}).value();
-  EXPECT_TENSOR_NEAR(slice(Variable<double>(whole), 0, 2, 4).value(), part, 1e-14);
 }
 
 }  // namespace

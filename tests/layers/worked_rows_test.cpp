@@ -1,7 +1,12 @@
 // Statements about attention and blocks that hold across layers, one test a row.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <numeric>
+
+#include <xgrad/autograd/observer.hpp>
 #include <xgrad/layers/attention.hpp>
+#include <xgrad/layers/attention_observer.hpp>
 #include <xgrad/layers/embedding.hpp>
 #include <xgrad/layers/encoder.hpp>
 
@@ -33,6 +38,21 @@ std::vector<double> attend(const Tensor<double>& q, const Tensor<double>& k,
   return output;
 }
 
+// The name and the shape of what each op gives.
+struct Results final : OpObserver {
+  using List = std::vector<std::pair<std::string, Shape>>;
+  void end(const OpCall& call) override { list.emplace_back(call.name, call.result.shape); }
+  List list;
+};
+
+struct Looking final : AttentionObserver {
+  bool wants_probabilities() const override { return true; }
+  void on_probabilities(std::uint64_t, const Tensor<double>& p, const Mask*) override {
+    map = p.shape();
+  }
+  Shape map;
+};
+
 }  // namespace
 
 // All rows at once equal one row after the other, with the exponential of the score as its weight.
@@ -56,19 +76,39 @@ TEST(WorkedRows, S4_16_AScoreFarAboveTheOthersPicksItsValue) {
   EXPECT_TENSOR_NEAR(y.value(), slice(v, 1, 2, 3).value(), 1e-15);
 }
 
-// (B,N,D) -> (B,N,3 H d) -> scores (B,H,N,N) -> (B,N,H d) -> (B,N,D)
+// (B,N,D) -> (B,N,3 H d) -> (B,N,H d) -> (B,N,D); where somebody looks at the maps, queries and
+// keys (B,N,H d) -> (B,N,H,d) -> (B,H,N,d) -> scores (B,H,N,N). All are what the layer itself
+// computes.
 TEST(WorkedRows, S0_15_ShapesOnTheWayThroughAttention) {
-  constexpr std::size_t B = 2, N = 5, D = 12, H = 3, d = 4;
+  constexpr std::size_t B = 2, N = 5, D = 12, H = 3, d = 2;
   Parameters<double> parameters(1);
-  const MultiHeadAttention<double> layer(parameters.root() / "a", {.width = D, .heads = H});
+  const MultiHeadAttention<double> layer(parameters.root() / "a",
+                                         {.width = D, .heads = H, .head_dim = d});
   const Variable<double> x(random_tensor({B, N, D}, kRng));
-  const auto qkv = linear(x, Variable<double>(parameters.at("a.in_proj_weight").value()));
-  EXPECT_EQ(qkv.shape(), (Shape{B, N, 3 * H * d}));
-  const auto q = slice(qkv, 2, 0, H * d), k = slice(qkv, 2, H * d, 2 * H * d);
-  EXPECT_EQ(attention_scores(q.value(), k.value(), {.heads = H}).shape(), (Shape{B, H, N, N}));
-  const auto y = self_attention(qkv, {.heads = H});
-  EXPECT_EQ(y.shape(), (Shape{B, N, H * d}));
-  EXPECT_EQ(layer(x, {}, {}).shape(), (Shape{B, N, D}));
+  Results results;
+  Looking looking;
+  Context context;
+  const Observing observing(results);
+  layer(x, {}, context);
+  const Results::List projected = {{"linear", {B, N, 3 * H * d}},
+                                   {"self_attention", {B, N, H * d}}};
+  Results::List expected = projected;
+  expected.push_back({"linear", {B, N, D}});
+  EXPECT_EQ(results.list, expected);
+
+  results.list.clear();
+  context.attention = &looking;
+  layer(x, {}, context);
+  expected = projected;
+  for (int part = 0; part < 2; ++part) expected.push_back({"slice", {B, N, H * d}});
+  for (int part = 0; part < 2; ++part) {
+    expected.push_back({"reshape", {B, N, H, d}});
+    expected.push_back({"transpose", {B, H, N, d}});
+  }
+  for (const char* op : {"matmul", "scale", "softmax"}) expected.push_back({op, {B, H, N, N}});
+  expected.push_back({"linear", {B, N, D}});
+  EXPECT_EQ(results.list, expected);
+  EXPECT_EQ(looking.map, (Shape{B, H, N, N}));
 }
 
 // Concat(head_1 ... head_H) W_O, each head with affine maps of its own rows.
@@ -95,37 +135,22 @@ TEST(WorkedRows, S2_11_S3_9_HeadsAreJoinedAndProjected) {
   EXPECT_TENSOR_NEAR(layer(x, {}, {}).value(), joined.value(), 1e-14);
 }
 
-// Tokens become vectors by one function for all places.
-TEST(WorkedRows, S3_1_TheInputEmbeddingIsTheSameAtEveryPlace) {
+// The two tokens of the example become a_1 = (1, 1) and a_2 = (1, 0): token i becomes row i of the
+// weight, wherever it stands, and no other row.
+TEST(WorkedRows, S3_1_ATokenBecomesItsRowOfTheEmbedding) {
   Parameters<double> parameters(1);
-  const Embedding<double> embed(parameters.root() / "e", 5, 4);
-  Ids ids = empty<std::int32_t>({1, 3});
-  ids(0, 0) = 2, ids(0, 1) = 4, ids(0, 2) = 2;
-  const Tensor<double> x = embed(ids).value();
-  for (std::size_t c = 0; c < 4; ++c) EXPECT_EQ(x(0, 0, c), x(0, 2, c));
-}
-
-// Blocks take hidden layers as they take inputs, so they stack to any depth.
-TEST(WorkedRows, S4_11_AttentionReadsAHiddenLayer) {
-  Parameters<double> parameters(1);
-  EncoderOptions options;
-  options.attention = {.width = 6, .heads = 2};
-  const EncoderBlock<double> first(parameters.root() / "1", options),
-      second(parameters.root() / "2", options);
-  const Variable<double> x(random_tensor({2, 4, 6}, kRng), true);
-  const auto y = second(first(x, {}, {}), {}, {});
-  EXPECT_EQ(y.shape(), x.shape());
-  sum(mul(y, y)).backward();
-  EXPECT_TRUE(x.has_grad());
-}
-
-// Blocks of 3 and of 8 heads are both written down somewhere; the config says which.
-TEST(WorkedRows, S1_12_HeadsAreAnOption) {
-  for (const std::size_t heads : {3, 8}) {
-    Parameters<float> parameters(1);
-    const MultiHeadAttention<float> layer(parameters.root() / "a", {.width = 384, .heads = heads});
-    EXPECT_EQ(layer.w_q().shape(), (Shape{384, 384}));
+  const Embedding<double> embed(parameters.root() / "e", 3, 2);
+  const Tensor<double> start = parameters.at("e.weight").value();
+  for (std::size_t i = 0; i < start.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) EXPECT_NE(start.data()[i], start.data()[j]);
   }
+  parameters.at("e.weight").mutable_value() = test::tensor({3, 2}, {1, 1, 1, 0, 7, 9});
+  Ids ids = empty<std::int32_t>({2, 3});
+  std::iota(ids.data(), ids.data() + 3, 0);
+  std::iota(ids.data() + 3, ids.data() + 6, 0);
+  std::reverse(ids.data() + 3, ids.data() + 6);
+  EXPECT_TENSOR_NEAR(embed(ids).value(),
+                     test::tensor({2, 3, 2}, {1, 1, 1, 0, 7, 9, 7, 9, 1, 0, 1, 1}), 0);
 }
 
 // A block's call has a value: its output.

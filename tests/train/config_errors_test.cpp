@@ -216,8 +216,7 @@ const std::vector<Bad> kBad = {
      "3:19: task.min_length: 9 is more than task.length, which is 8"},
 };
 
-// Among them sizes that do not fit, before anything is allocated.
-TEST(ConfigErrors, S2_16_EachIsSaidWithItsPlace) {
+TEST(ConfigErrors, EachIsSaidWithItsPlace) {
   ASSERT_GE(kBad.size(), 50u);
   for (const Bad& bad : kBad) {
     const std::string message = message_of(bad.text);

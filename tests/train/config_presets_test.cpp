@@ -32,17 +32,21 @@ TEST(ConfigPresets, EachValueIsOneThatItsKeyMayHave) {
 }
 
 TEST(ConfigPresets, S0_12_S1_10_S1_12_ModelsOfTheBook) {
-  const auto parameters = [](const std::string& preset, const std::string& module) {
-    const Config config = with({"model.preset=" + preset, "model.layers=1", "train.batch=1"});
-    for (const ModuleSummary& m : summarize(config).modules) {
+  const auto summary_of = [](const std::string& preset) {
+    return summarize(with({"model.preset=" + preset, "model.layers=1", "train.batch=1"}));
+  };
+  const auto parameters = [](const ModelSummary& summary, const std::string& module) {
+    for (const ModuleSummary& m : summary.modules) {
       if (m.path == "encoder.layers.0" + module) return m.parameters;
     }
     return std::size_t(0);
   };
-  EXPECT_EQ(parameters("vit_book_mhsa", ".self_attn"), 590208u);
-  EXPECT_EQ(parameters("vit_book_block", ""), 1773312u);
-  EXPECT_EQ(with({"model.preset=vit_book_mhsa"}).model.heads, 3u);
-  EXPECT_EQ(with({"model.preset=vit_book_block"}).model.heads, 8u);
+  const ModelSummary mhsa = summary_of("vit_book_mhsa"), block = summary_of("vit_book_block");
+  EXPECT_EQ(parameters(mhsa, ".self_attn"), 590208u);
+  EXPECT_EQ(parameters(block, ""), 1773312u);
+  const std::size_t n = mhsa.attentions.at(0).queries.at(2);
+  EXPECT_EQ(mhsa.attentions.at(0).queries, (Shape{1, 3, n, 128}));
+  EXPECT_EQ(block.attentions.at(0).queries, (Shape{1, 8, n, 48}));
 }
 
 TEST(ConfigPresets, WhatAConfigSetsItselfStays) {

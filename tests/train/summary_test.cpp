@@ -5,17 +5,20 @@
 #include <algorithm>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/train/microscope.hpp>
+#include <xgrad/train/trainer.hpp>
 
 namespace xgrad {
 namespace {
 
-Config config_of(std::size_t layers, std::size_t width, std::size_t heads) {
+Config config_of(std::size_t layers, std::size_t width, std::size_t heads,
+                 const std::vector<std::string>& overrides = {}) {
   return parse_config(
       "[task]\nname = \"reverse\"\nlength = 10\nsymbols = 12\n[train]\nsteps = 2\nbatch = 2\n"
       "[model]\nwidth = " +
           std::to_string(width) + "\nheads = " + std::to_string(heads) +
           "\nlayers = " + std::to_string(layers) + "\n",
-      "test", {});
+      "test", overrides);
 }
 
 const ModuleSummary& at(const ModelSummary& summary, const std::string& path) {
@@ -33,6 +36,60 @@ TEST(Summary, S1_10_CountsTheParametersOfTheBookBlock) {
   EXPECT_EQ(at(summary, "encoder.layers.0.self_attn").parameters, 4u * 384 * 384 + 384);
   EXPECT_EQ(at(summary, "embedding").parameters, (12u + 10) * 384);
   EXPECT_EQ(at(summary, "").parameters, 1773312u + (12 + 10) * 384 + 2 * 384 + 12 * 384 + 12);
+}
+
+// B = 2, N = 10, H = 3, d = 4; the same whether attention is one op or several, and the scores are
+// those of the layer's own map.
+TEST(Summary, S0_15_ShapesInsideOfAttention) {
+  const std::vector<std::vector<std::string>> kinds = {
+      {"model.score=dot"},
+      {"model.score=additive"},
+      {"model.score=cosine", "model.positions=relative_bias"},
+      {"model.attention_activation=relu", "model.positions=rotary"},
+      {"train.head_diversity=0.1"},
+      {"train.head_diversity=0.1", "model.attention_activation=sigmoid"},
+      {"train.recompute=true", "train.accumulate=2"}};
+  for (const std::vector<std::string>& overrides : kinds) {
+    const Config config = config_of(2, 12, 3, overrides);
+    const ModelSummary summary = summarize(config);
+    ASSERT_EQ(summary.attentions.size(), 2u) << overrides.back();
+    Trainer<float> trainer(config);
+    const auto maps =
+        attention_maps(trainer.model(), trainer.parameters(), trainer.hold_batch().front());
+    for (std::size_t i = 0; i < 2; ++i) {
+      const AttentionSummary& a = summary.attentions[i];
+      EXPECT_EQ(a.path, "encoder.layers." + std::to_string(i) + ".self_attn");
+      EXPECT_EQ(a.queries, (Shape{2, 3, 10, 4}));
+      EXPECT_EQ(a.keys, (Shape{2, 3, 4, 10}));
+      EXPECT_EQ(a.scores, (Shape{2, 3, 10, 10}));
+      EXPECT_EQ(a.values, (Shape{2, 3, 10, 4}));
+      EXPECT_EQ(a.joined, (Shape{2, 10, 12}));
+      EXPECT_EQ(maps[i].path, a.path);
+      EXPECT_EQ(maps[i].probabilities.shape(), a.scores);
+    }
+  }
+}
+
+// Outputs attend to inputs: as many queries as outputs, as many keys as inputs.
+TEST(Summary, S0_15_ShapesInsideOfCrossAttention) {
+  const Config config = parse_config(
+      "task.name = 'distinct'\ntrain = {steps = 2, batch = 4}\nmodel = {kind = 'encoder_decoder', "
+      "width = 12, heads = 3, layers = 1}\n",
+      "test", {});
+  Trainer<float> trainer(config);
+  const Batch& batch = trainer.hold_batch().front();
+  const std::size_t n = batch.ids.shape()[1], m = batch.targets.shape()[1];
+  ASSERT_NE(n, m);
+  const ModelSummary summary = summarize(config);
+  ASSERT_EQ(summary.attentions.size(), 3u);
+  EXPECT_EQ(summary.attentions[1].path, "decoder.layers.0.self_attn");
+  EXPECT_EQ(summary.attentions[1].scores, (Shape{4, 3, m, m}));
+  const AttentionSummary& cross = summary.attentions[2];
+  EXPECT_EQ(cross.path, "decoder.layers.0.multihead_attn");
+  EXPECT_EQ(cross.queries, (Shape{4, 3, m, 4}));
+  EXPECT_EQ(cross.keys, (Shape{4, 3, 4, n}));
+  EXPECT_EQ(cross.scores, (Shape{4, 3, m, n}));
+  EXPECT_EQ(cross.joined, (Shape{4, m, 12}));
 }
 
 // By hand for B = 2 rows of N = 10: 2 B N in out for each linear map, and 2 * 2 B N^2 D for scores

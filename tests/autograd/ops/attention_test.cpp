@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include <xgrad/autograd/observer.hpp>
 #include <xgrad/autograd/ops.hpp>
 
 #include "autograd/ops/attention_reference.hpp"
@@ -25,6 +26,16 @@ V head(const V& x, std::size_t heads, std::size_t h) {
   const std::size_t d = x.shape()[2] / heads;
   return slice(x, 2, h * d, (h + 1) * d);
 }
+
+// Where the operands of all ops lie, those that were left out left out.
+struct Operands final : OpObserver {
+  void end(const OpCall& call) override {
+    for (const Operand& operand : call.inputs) {
+      if (operand.value != nullptr) read.push_back(operand.value);
+    }
+  }
+  std::vector<const void*> read;
+};
 
 }  // namespace
 
@@ -152,7 +163,33 @@ TEST(Attention, S0_17_EveryOutputSeesEveryInput) {
   }
 }
 
-TEST(Attention, S2_1_S2_12_PackedIsSeparate) {
+// One op, which reads its three arguments and nothing else: with plain loops the same of them.
+TEST(Attention, S2_1_ReadsItsArgumentsAndHasNoParameters) {
+  const V q(random_tensor({1, 2, 3}, Rng(1)), true), k(random_tensor({1, 4, 3}, Rng(2)), true),
+      v(random_tensor({1, 4, 5}, Rng(3)), true);
+  Operands operands;
+  Tensor<double> y;
+  {
+    const Observing observing(operands);
+    y = attention(q, k, v, {}).value();
+  }
+  const auto at = [](const V& x) { return static_cast<const void*>(x.shared_value().get()); };
+  EXPECT_EQ(operands.read, (std::vector{at(q), at(k), at(v)}));
+  for (std::size_t i = 0; i < 2; ++i) {
+    std::vector<double> sums(5);
+    double total = 0;
+    for (std::size_t j = 0; j < 4; ++j) {
+      double score = 0;
+      for (std::size_t c = 0; c < 3; ++c) score += q.value()(0, i, c) * k.value()(0, j, c);
+      const double weight = std::exp(score / std::sqrt(3.0));
+      total += weight;
+      for (std::size_t c = 0; c < 5; ++c) sums[c] += weight * v.value()(0, j, c);
+    }
+    for (std::size_t c = 0; c < 5; ++c) EXPECT_NEAR(y(0, i, c), sums[c] / total, 1e-15);
+  }
+}
+
+TEST(Attention, S2_12_PackedIsSeparate) {
   const auto qkv = random_tensor({2, 7, 12}, Rng(1));
   const Attention options{.heads = 2,
                           .key_mask = std::make_shared<Mask>(random_mask({2, 7}, Rng(2))),
