@@ -74,6 +74,13 @@ void outputs_see_only_those_before(const Config& config, Broken& broken) {
                     "batch would let an output of an encoder_decoder know those after it"});
 }
 
+void outputs_read_the_input_in_layers(const Config& config, Broken& broken) {
+  if (config.model.kind != "encoder_decoder" || config.model.layers > 0) return;
+  broken.push_back({{"model.layers", "model.kind"},
+                    "is 0, and an encoder_decoder reads its input in the layers of its decoder; "
+                    "choose 1 or more"});
+}
+
 void only_encoders_recompute(const Config& config, Broken& broken) {
   if (!config.train.recompute || has_attention(config.model)) return;
   broken.push_back({{"train.recompute", "model.kind"},
@@ -202,6 +209,7 @@ std::vector<RuleBroken> broken_rules(const Config& config) {
   max_distance_of_relative_bias(config, broken);
   outputs_have_no_known_length(config, broken);
   outputs_see_only_those_before(config, broken);
+  outputs_read_the_input_in_layers(config, broken);
   only_encoders_recompute(config, broken);
   steps_or_epochs(config, broken);
   window_of_window_mlp(config, broken);

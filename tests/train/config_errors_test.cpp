@@ -143,6 +143,9 @@ const std::vector<Bad> kBad = {
     {kStart + "model.normalization = 'batch'\nmodel.kind = 'encoder_decoder'\n",
      "3:23: model.normalization: batch would let an output of an encoder_decoder know those after "
      "it"},
+    {kStart + "model.layers = 0\nmodel.kind = 'encoder_decoder'\n",
+     "3:16: model.layers: is 0, and an encoder_decoder reads its input in the layers of its "
+     "decoder; choose 1 or more"},
     {kStart + "model.init_strict = false\n",
      "3:21: model.init_strict: false has a use only with weights to start from, model.init_from"},
     {kStart + "model.max_distance = 3\n",
