@@ -151,6 +151,8 @@ def embed(model, reference):
         def back(dx):
             G[token] = np.zeros_like(W[token])
             np.add.at(G[token], ids, dx)
+    elif "vectors" in reference:
+        x, back = linear("embedding.vector")(reference["vectors"].astype(float))
     else:
         image, side = reference["image"], model["patch"]
         b, h, w, c = image.shape
@@ -216,7 +218,21 @@ def cross_entropy(logits, targets):
     return loss, (gradient / len(rows)).reshape(logits.shape)
 
 
-def recompute(model, reference):
+def distance(train, outputs, targets, valid):
+    """The mean of train.loss over the numbers that count, and its gradient."""
+    d = outputs - targets
+    if train["loss"] == "mae":
+        loss, slope = np.abs(d), np.sign(d)
+    elif train["loss"] == "huber":
+        delta = train["huber_delta"]
+        loss = np.where(np.abs(d) <= delta, d**2 / 2, delta * (np.abs(d) - delta / 2))
+        slope = np.clip(d, -delta, delta)
+    else:
+        loss, slope = d**2, 2 * d
+    return (loss * valid).sum() / valid.sum(), slope * valid / valid.sum()
+
+
+def recompute(model, train, reference):
     """Logits and loss; fills G."""
     x, embedding_back = embed(model, reference)
     mask = reference.get("mask", np.ones(x.shape[:2], bool))
@@ -230,20 +246,24 @@ def recompute(model, reference):
     if reference["logits"].ndim == 2:
         layers.append(pool(model["pool"], mask))
     logits, back = chain(x, *layers, linear("head"))
-    loss, dlogits = cross_entropy(logits, reference["targets"])
+    targets = reference["targets"]
+    if "valid" in reference:
+        loss, dlogits = distance(train, logits, targets, reference["valid"])
+    else:
+        loss, dlogits = cross_entropy(logits, targets)
     embedding_back(back(dlogits))
     return logits, loss
 
 
 def main():
     path = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else __file__.removesuffix(".check.py") + ".npz")
-    model = tomllib.loads(zipfile.ZipFile(path).comment.decode())["model"]
+    config = tomllib.loads(zipfile.ZipFile(path).comment.decode())
     with np.load(path) as weights:
         single = all(weights[name].dtype == np.float32 for name in weights)
         W.update({name: weights[name].astype(float) for name in weights})
     with np.load(path.with_suffix(".reference.npz")) as file:
         reference = {name: file[name] for name in file}
-    logits, loss = recompute(model, reference)
+    logits, loss = recompute(config["model"], config["train"], reference)
 
     largest = max(np.abs(reference["gradient." + name]).max() for name in W)
     worst = {"logits": (np.abs(logits - reference["logits"]).max() / np.abs(logits).max(), "logits"),

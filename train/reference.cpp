@@ -7,7 +7,6 @@
 #include <xgrad/train/build.hpp>
 #include <xgrad/train/formats/npy.hpp>
 #include <xgrad/train/formats/zip.hpp>
-#include <xgrad/train/objective.hpp>
 
 namespace xgrad {
 
@@ -41,11 +40,12 @@ void add_input(ZipArchive& archive, const Batch& batch) {
 
 template <class T>
 std::string reference_npz(const SequenceModel<T>& model, const Parameters<T>& parameters,
-                          const Task& task, std::size_t count) {
+                          const Task& task, Objective objective, std::size_t count) {
   const Batch batch = first_examples(task, count);
   const BatchInput<T> input(batch);
   const Variable<T> logits = model(input.input(), Context{});
-  const Variable<T> loss = mean_loss(make_objective({}, task.shape()), logits, batch);
+  objective.label_smoothing = 0;
+  const Variable<T> loss = mean_loss(objective, logits, batch);
   parameters.zero_grad();
   loss.backward();
 
@@ -68,7 +68,7 @@ std::string reference_npz(const SequenceModel<T>& model, const Parameters<T>& pa
 
 #define XGRAD_INSTANTIATE(T)                                                                     \
   template std::string reference_npz(const SequenceModel<T>&, const Parameters<T>&, const Task&, \
-                                     std::size_t);
+                                     Objective, std::size_t);
 XGRAD_FOR_EACH_TRAINING_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

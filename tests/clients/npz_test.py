@@ -11,7 +11,7 @@ import sys  # noqa: E402
 import numpy  # noqa: E402
 from command import CommandTest, subprocess, unittest  # noqa: E402
 
-# Together they have every order and kind of norm, activation, positions, pool, bias and precision.
+# Together they have every order and kind of norm, activation, positions, pool, bias, precision and loss of numbers.
 MODELS = (
     (),
     ("model.norm=post", "model.normalization=rms", "model.activation=relu", "model.layers=2"),
@@ -20,15 +20,20 @@ MODELS = (
      "model.final_norm=false", "train.precision=double"),
     ("task=majority", "model.pool=mean"),
     ("task=majority", "model.pool=cls", "model.normalization=rms", "train.precision=double"),
+    ("task=mean_of_marked", "model.pool=mean"),
+    ("task=mean_of_marked", "train.loss=mae", "train.head_diversity=0.1"),
+    ("task=mean_of_marked", "train.loss=huber", "train.huber_delta=0.3", "train.precision=double"),
 )
 MAJORITY = '[task]\nname = "majority"\nlength = 9\nmin_length = 2\n[model]\nwidth = 16\nheads = 2\n[train]\nsteps = 20\n'
 
 
 class Npz(CommandTest):
     def train(self, run, *words):
-        self.write("majority.toml", MAJORITY)
-        config = "majority.toml" if "task=majority" in words else "small.toml"
-        words = [word for word in words if not word.startswith("task=")]
+        config = "small.toml"
+        if words and words[0].startswith("task="):
+            config = "other.toml"
+            self.write(config, MAJORITY.replace("majority", words[0].removeprefix("task=")))
+            words = words[1:]
         self.xgrad("train", config, f"run.dir={run}", "--quiet", *words)
 
     def check(self, script, exit_code=0):
@@ -42,6 +47,21 @@ class Npz(CommandTest):
                 self.train(f"run-{number}", *words)
                 self.xgrad("export", f"run-{number}", "--to", "npz", "--out", f"{number}.npz")
                 self.assertRegex(self.check(f"{number}.check.py"), r"\d+ gradients of 100 examples: all within \S+\n$")
+
+    def test_answers_have_a_reference_and_no_checker(self):
+        """Targets that are yes or no: the loss and the gradient of its last bias, from the logits that are there."""
+        self.write("rows.csv", "text,label\n" + "".join(f"a b c{i % 5},{'x ' * (i % 2)}{'y' * (i % 3 == 0)}\n" for i in range(60)))
+        self.write("rows.toml", '[task]\nname = "files"\ntrain = "rows.csv"\nvalidation = "rows.csv"\ntest = "rows.csv"\n'
+                   'labels = "multi_label"\n[model]\nwidth = 8\nheads = 1\nlayers = 1\n[train]\nsteps = 2\n')
+        self.xgrad("train", "rows.toml", "run.dir=run", "--quiet")
+        said = self.xgrad("export", "run", "--to", "npz", "--out", "w.npz").stdout
+        self.assertIn("no checker, which does not know targets that are yes or no\n", said)
+        with numpy.load(self.folder / "w.reference.npz") as file:
+            z, t, valid = (file[name].astype(float) for name in ("logits", "targets", "valid"))
+            p = 1 / (1 + numpy.exp(-z))
+            loss = -(valid * (t * numpy.log(p) + (1 - t) * numpy.log(1 - p))).sum() / valid.sum()
+            self.assertAlmostEqual(float(file["loss"]), loss, 12)
+            self.assertLess(numpy.abs(file["gradient.head.bias"] - (valid * (p - t)).sum(0) / valid.sum()).max(), 1e-13)
 
     def test_gradients_that_are_differences_of_nearly_equal_numbers(self):
         """As those of a model that has learned: float32 has few digits left of them, the reference has them all."""

@@ -45,7 +45,8 @@ void add_reference(const RunSource& source, const Checkpoint& weights, const Tas
     Parameters<T> parameters(source.config.train.seed);
     const auto model = make_model<T>(source.config.model, task.shape(), parameters);
     restore_weights(weights.parameters, source.file, parameters);
-    result.files.push_back({extension, reference_npz(*model, parameters, task)});
+    const Objective objective = make_objective(source.config.train, task.shape());
+    result.files.push_back({extension, reference_npz(*model, parameters, task, objective)});
   } catch (const DataError& error) {
     result.note = fmt::format("no reference: {}", error.what());
   }
@@ -59,9 +60,8 @@ Files npz(const RunSource& source, const Checkpoint& weights) {
   add_reference<double>(source, weights, *task, result);
   if (!result.note.empty()) return result;
   std::vector<std::string> unknown = unknown_settings(source.config, plain_encoder());
-  if (shape.input == InputKind::vectors) unknown.push_back("vectors as input");
   if (shape.graph) unknown.push_back("graphs");
-  if (shape.target != TargetKind::classes) unknown.push_back("targets that are no classes");
+  if (shape.target == TargetKind::binary) unknown.push_back("targets that are yes or no");
   if (unknown.empty()) {
     result.files.push_back({".check.py", kCheckNpz});
   } else {
