@@ -144,11 +144,13 @@ Outcome work(const Config& config, Trainer<T>& trainer, const RunDirectory& run,
   Console console(options.quiet, images ? "images" : "tokens");
   show_plan(console, config, trainer, run);
   TensorBoard board(config, run.path(), trainer.step());
-  Recorder recorder(config, run, trainer.total_steps(), console, signals, options.kill_at, board,
-                    [&](std::uint64_t step) {
-                      board.histograms(step, trainer.parameters());
-                      board.attention(step, trainer.model(), trainer.parameters(), trainer.task());
-                    });
+  Recorder recorder(
+      config, run, trainer.total_steps(), console, signals, options.kill_at, board,
+      [&](std::uint64_t step) {
+        board.histograms(step, trainer.parameters());
+        trainer.with_evaluated_weights(
+            [&] { board.attention(step, trainer.model(), trainer.parameters(), trainer.task()); });
+      });
   const Clock::time_point before = Clock::now();
   train(trainer, recorder, run, console);
 

@@ -19,11 +19,12 @@ class TensorBoard {
 
   /// The numbers of a row of metrics.jsonl or timing.jsonl as NAME/SPLIT, standard errors left out.
   void row(const std::string& row);
-  /// Every parameter as weights/NAME, and its gradient as gradients/NAME.
+  /// Every parameter as weights/NAME, and its gradient as gradients/NAME: those that are trained.
   template <class T>
   void histograms(std::uint64_t step, const Parameters<T>& parameters);
   /// What each head attends to in the first example of the validation split, as
-  /// attention/MODULE; nothing where that example has more than kMostMapped tokens.
+  /// attention/MODULE; nothing where that example has more than kMostMapped tokens. `parameters`
+  /// are those that validation scored.
   template <class T>
   void attention(std::uint64_t step, const SequenceModel<T>& model, const Parameters<T>& parameters,
                  const Task& task);

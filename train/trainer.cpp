@@ -293,6 +293,12 @@ Metrics Trainer<T>::evaluate(Split split) const {
 }
 
 template <class T>
+void Trainer<T>::with_evaluated_weights(const std::function<void()>& f) const {
+  const Averaged<T> averaged(ema_.get());
+  f();
+}
+
+template <class T>
 Checkpoint Trainer<T>::capture() const {
   Checkpoint checkpoint;
   checkpoint.step = step_;

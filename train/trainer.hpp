@@ -110,6 +110,9 @@ class Trainer {
 
   /// Of the weights' means, where the config keeps them.
   Metrics evaluate(Split split) const;
+  /// Calls f while the parameters have the values that evaluate() scores: their means, where the
+  /// config keeps them.
+  void with_evaluated_weights(const std::function<void()>& f) const;
   /// The same; nothing when hooks.break_off() ended it.
   std::optional<Metrics> evaluate(Split split, TrainerHooks& hooks) const;
 

@@ -1,5 +1,7 @@
 """A mean of the weights, patience and a limit of time, as a user meets them."""
 
+import re
+
 from command import CommandTest, unittest
 
 
@@ -17,6 +19,23 @@ class Averaging(CommandTest):
         self.assertNotEqual(loss["mean"], loss["mean--raw.h5"])
         logged = [row["loss"] for row in self.rows("mean") if row["split"] == "validation"]
         self.assertIn(f'"loss":{logged[-1]!r},', loss["mean"])
+
+    def pictures(self, run):
+        """The PNG files in a run's event file, in their order."""
+        [path] = (self.folder / run).glob("events.out.tfevents.*")
+        return re.findall(rb"\x89PNG\r\n\x1a\n.*?IEND....", path.read_bytes(), re.DOTALL)
+
+    def test_pictures_are_of_the_weights_that_are_scored(self):
+        words = ("small.toml", "log.tensorboard=true")
+        self.xgrad("train", *words, "train.ema=0.9", "optim.lr=1e-2", "run.dir=run")
+        for name, raw in (("mean", ()), ("last", ("--raw",))):
+            self.xgrad("export", "run", "--to", "hdf5", "--out", f"{name}.h5", *raw)
+            # A step this small changes no weight.
+            still = (f"model.init_from={name}.h5", "train.steps=1", "optim.lr=1e-300")
+            self.xgrad("train", *words, *still, f"run.dir={name}")
+        drawn = self.pictures("run")[-1]
+        self.assertEqual(drawn, self.pictures("mean")[-1])
+        self.assertNotEqual(drawn, self.pictures("last")[-1])
 
     def test_patience_ends_the_run_as_its_last_step_does(self):
         words = ("optim.lr=1", "train.evaluate_every=5", "train.patience=2", "run.dir=run", "train.steps=400")
