@@ -233,29 +233,6 @@ TEST(Model, S0_2_EveryPatchReachesTheLogits) {
   }
 }
 
-TEST(Model, S0_3_PatchesAndBack) {
-  const Tensor<double> x = random_tensor({2, 6, 4, 3}, kRng);
-  const Tensor<double> patches = patchify(x, 2);
-  EXPECT_EQ(patches.shape(), (Shape{2, 6, 12}));
-  EXPECT_EQ(patches(0, 1, 0), x(0, 0, 2, 0));  // the second patch starts at column 2
-  EXPECT_EQ(patches(0, 2, 3), x(0, 2, 1, 0));  // the third one row of patches further down
-  EXPECT_TRUE(test::same_bits(unpatchify(patches, 2, 6, 4), x));
-  EXPECT_TRUE(test::throws_with<ShapeError>([&] { patchify(x, 4); },
-                                            "patch (4) does not divide the image's 6 x 4"));
-}
-
-TEST(Model, SinusoidalPositions) {
-  const Tensor<double> table = sinusoidal_positions<double>(3, 4);
-  EXPECT_TENSOR_NEAR(
-      table,
-      test::tensor<double>({3, 4}, {0, 1, 0, 1,  //
-                                    0.8414709848078965, 0.5403023058681398, 0.009999833334166664,
-                                    0.9999500004166653,  //
-                                    0.9092974268256817, -0.4161468365471424, 0.01999866669333308,
-                                    0.9998000066665778}),
-      1e-15);
-}
-
 TEST(Model, TooManyTokensAreRefused) {
   Parameters<float> parameters(3);
   const EncoderModel<float> model(parameters.root(), token_options(Pool::none));

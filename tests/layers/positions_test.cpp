@@ -42,6 +42,18 @@ void expect_golden(const std::string& name, const Parameters<double>& parameters
   }
 }
 
+TEST(Positions, SinusoidalByHand) {
+  const Tensor<double> table = sinusoidal_positions<double>(3, 4);
+  EXPECT_TENSOR_NEAR(
+      table,
+      test::tensor<double>({3, 4}, {0, 1, 0, 1,  //
+                                    0.8414709848078965, 0.5403023058681398, 0.009999833334166664,
+                                    0.9999500004166653,  //
+                                    0.9092974268256817, -0.4161468365471424, 0.01999866669333308,
+                                    0.9998000066665778}),
+      1e-15);
+}
+
 TEST(Positions, Learned2dAsTorch) {
   Parameters<double> parameters(1);
   const Positions<double> positions(parameters.root() / "position",

@@ -1,7 +1,6 @@
 #include <gtest/gtest.h>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/optim/plateau.hpp>
 #include <xgrad/optim/schedule.hpp>
 
 #include "golden.hpp"
@@ -29,22 +28,6 @@ TEST(Schedule, AsTorch) {
     for (std::size_t s = 0; s < 40; ++s) {
       EXPECT_NEAR(schedule(s), expected[s], 1e-12 * expected[s]) << name << " " << s;
     }
-  }
-}
-
-TEST(Plateau, AsTorch) {
-  Plateau plateau(0.3, 3, 0.04);
-  const auto& expected = test::golden().at("plateau");
-  ASSERT_EQ(expected.size(), 40u);
-  EXPECT_NE(expected.front(), expected.back());
-  for (int e = 0; e < 40; ++e) {
-    plateau.observe(5.0 / (1 + std::min(e, 16) / 4) +
-                    (e % 2 ? 0.0001 * (e % 3) : -0.00005 * (e % 5)));
-    const auto at = std::size_t(e);
-    EXPECT_NEAR(0.002 * plateau.factor(), expected[at], 1e-15) << e;
-    Plateau resumed(0.3, 3, 0.04);
-    resumed.restore(plateau.state());
-    plateau = resumed;
   }
 }
 
