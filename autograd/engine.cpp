@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <xgrad/autograd/axes.hpp>
+#include <xgrad/autograd/captures.hpp>
 #include <xgrad/autograd/elementwise.hpp>
 #include <xgrad/autograd/large_blocks.hpp>
 #include <xgrad/autograd/observer.hpp>
@@ -66,33 +67,50 @@ bool broadcasts_to(const Shape& shape, const Shape& to) {
   return true;
 }
 
-// Everything that `root` depends on, in the order of creation.
+// Everything that `root` depends on, in the order of creation; not what lies behind nodes that are
+// older than `first`.
 template <class T>
-std::vector<std::shared_ptr<Node<T>>> reachable(const std::shared_ptr<Node<T>>& root) {
+std::vector<std::shared_ptr<Node<T>>> reachable(const std::shared_ptr<Node<T>>& root,
+                                                std::uint64_t first) {
   const std::uint64_t mark = next_id++;
   std::vector<std::shared_ptr<Node<T>>> nodes{root};
   root->mark = mark;
-  for (std::size_t at = 0; at < nodes.size(); ++at) {
-    for (std::size_t i = 0; i < nodes[at]->inputs.size(); ++i) {
-      const std::shared_ptr<Node<T>> input = nodes[at]->inputs[i];
+  const auto visit = [&](const std::vector<std::shared_ptr<Node<T>>>& inputs) {
+    for (const std::shared_ptr<Node<T>>& input : inputs) {
       if (!input || input->mark == mark) continue;
       input->mark = mark;
       nodes.push_back(input);
     }
+  };
+  for (std::size_t at = 0; at < nodes.size(); ++at) {
+    const Node<T>& node = *nodes[at];  // `nodes` may move, what it points to does not
+    if (node.id < first) continue;
+    visit(node.inputs);
+    visit(node.captured);
   }
   std::sort(nodes.begin(), nodes.end(), [](const auto& a, const auto& b) { return a->id < b->id; });
   return nodes;
 }
 
+// Throws GradientError unless backward finds all that the node needs.
+template <class T>
+void check_whole(const Node<T>& node) {
+  check<GradientError>(!node.lost, "backward: the graph of '", node.name, "' ", node.lost);
+  for (const Unchanged<T>& saved : node.saved) {
+    check<GradientError>(saved.holds(), "backward: a value that '", node.name,
+                         "' needs was changed by mutable_value() after its forward");
+  }
+}
+
 template <class T>
 OpCall describe(const char* name, const Variable<T>* inputs, std::size_t count,
                 const Value<T>& result, const Node<T>* node) {
-  OpCall call{name, OpCall::Kind::forward, sizeof(T), {}, {result.get(), result->shape(), false}};
+  const Tensor<T>& tensor = *result;
+  OpCall call{name, OpCall::Kind::forward, sizeof(T), {}, {&tensor, tensor.shape(), false}};
   if (node) call.node = node->id;
   for (const Variable<T>* x = inputs; x != inputs + count; ++x) {
-    call.inputs.push_back(x->defined()
-                              ? Operand{x->shared_value().get(), x->shape(), x->requires_grad()}
-                              : Operand{});
+    call.inputs.push_back(x->defined() ? Operand{&x->value(), x->shape(), x->requires_grad()}
+                                       : Operand{});
   }
   return call;
 }
@@ -125,18 +143,34 @@ Node<T>::Node(const char* name, const Shape& shape) : id(next_id++), name(name),
 template <class T>
 Node<T>::~Node() {
   std::vector<std::shared_ptr<Node>> doomed = std::move(inputs);
+  const auto take = [&doomed](std::vector<std::shared_ptr<Node>>& nodes) {
+    std::move(nodes.begin(), nodes.end(), std::back_inserter(doomed));
+    nodes.clear();
+  };
+  take(captured);
   while (!doomed.empty()) {
     const std::shared_ptr<Node> node = std::move(doomed.back());
     doomed.pop_back();
     if (!node || node.use_count() > 1) continue;
-    std::move(node->inputs.begin(), node->inputs.end(), std::back_inserter(doomed));
-    node->inputs.clear();
+    take(node->inputs);
+    take(node->captured);
   }
 }
 
 template <class T>
 void Op<T>::backward(Tensor<T>, Grads<T>&) const {
   detail::fail<GradientError>(name(), ": this op has no backward");
+}
+
+template <class T>
+Saved<T> Inputs<T>::save(std::size_t i) const {
+  const Value<T>& value = begin_[i].shared_value();
+  // The result of a recorded op cannot change.
+  if (saved_ && value && !value->recorded) {
+    if (saved_->empty()) saved_->reserve(size_);
+    saved_->emplace_back(value);
+  }
+  return value;
 }
 
 template <class T>
@@ -185,14 +219,24 @@ static Variable<T> apply(std::unique_ptr<Op<T>> op, const Variable<T>* inputs, s
   OpObserver* const observer = op_observer();
   const char* const name = op->name();
   if (observer) observer->begin(name);
-  Value<T> value = op->forward(Inputs<T>(inputs, count));
   const bool wanted =
       std::any_of(inputs, inputs + count, [](const Variable<T>& x) { return x.requires_grad(); });
+  const bool records = wanted && recording;
+  std::vector<Unchanged<T>> saved;
+  Value<T> value = op->forward(Inputs<T>(inputs, count, records ? &saved : nullptr));
   std::shared_ptr<Node<T>> node;
-  if (wanted && recording) node = record(std::move(op), inputs, count, value->shape());
+  if (records) {
+    node = record(std::move(op), inputs, count, value->shape());
+    node->saved = std::move(saved);
+    value->recorded = true;
+  }
   if (observer) {
     observer->done();
     observer->end(describe(name, inputs, count, value, node.get()));
+  }
+  if (detail::Captures<T>* const captures = detail::Captures<T>::current(); captures && !records) {
+    std::for_each(inputs, inputs + count, [&](const Variable<T>& x) { captures->note(x); });
+    if (wanted) node = captures->inside();
   }
   return Variable<T>(std::move(value), std::move(node));
 }
@@ -209,8 +253,17 @@ Variable<T> apply(std::unique_ptr<Op<T>> op, const std::vector<Variable<T>>& inp
 
 template <class T>
 Variable<T>::Variable(Tensor<T> value, bool requires_grad)
-    : value_(std::make_shared<Tensor<T>>(std::move(value))) {
+    : value_(std::make_shared<Versioned<T>>(std::move(value))) {
   if (requires_grad) node_ = std::make_shared<Node<T>>("leaf", value_->shape());
+}
+
+template <class T>
+Tensor<T>& Variable<T>::mutable_value() const {
+  check<GradientError>(!value_->recorded, "mutable_value: of the result of ",
+                       node_ ? node_->name : "a recorded op",
+                       ", which backward may need; make a Variable of a copy");
+  ++value_->version;
+  return *value_;
 }
 
 template <class T>
@@ -260,7 +313,33 @@ static void step_back(Node<T>& node, bool retain_graph) {
   if (retain_graph) return;
   node.op.reset();  // with what it saved: memory falls during the walk
   node.inputs.clear();
-  node.released = true;
+  node.captured.clear();
+  node.saved.clear();
+  node.lost = "was released by an earlier backward; pass retain_graph to keep it";
+}
+
+// From the newest of `nodes` to the oldest, those that are older than `first` excepted: what
+// arrives there stays.
+template <class T>
+static void walk(std::vector<std::shared_ptr<Node<T>>> nodes, Node<T>& root, Tensor<T> dy,
+                 std::uint64_t first, bool retain_graph) {
+  const auto ends = [first](const auto& node) { return !node->op || node->id < first; };
+  // Ends that wait for their first gradient stay in front: they are wanted if the walk throws.
+  const auto waits = [&](const auto& node) { return ends(node) && !node->has_grad; };
+  const auto walked = std::stable_partition(nodes.begin(), nodes.end(), waits);
+  const auto waiting = std::size_t(walked - nodes.begin());
+  try {
+    accumulate(root, std::move(dy));
+    for (; nodes.size() > waiting; nodes.pop_back()) {
+      if (!ends(nodes.back())) step_back(*nodes.back(), retain_graph);
+    }
+  } catch (...) {
+    // A part of a gradient must not add to those of a later walk, nor be taken for a whole one.
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      if (i < waiting || !ends(nodes[i])) nodes[i]->has_grad = false;
+    }
+    throw;
+  }
 }
 
 template <class T>
@@ -268,26 +347,28 @@ void Variable<T>::backward(Tensor<T> dy, bool retain_graph) const {
   check<GradientError>(requires_grad(), "backward: nothing here requires a gradient");
   check_shape(dy.shape() == shape(), "backward: dy has shape ", dy.shape(), ", the output ",
               shape());
-  std::vector<std::shared_ptr<Node<T>>> nodes = reachable(node_);
+  std::vector<std::shared_ptr<Node<T>>> nodes = reachable(node_, 0);
+  for (const auto& node : nodes) check_whole(*node);
+  walk(std::move(nodes), *node_, std::move(dy), 0, retain_graph);
+}
+
+template <class T>
+void detail::backward_within(const Variable<T>& y, Tensor<T> dy, const Node<T>& recompute,
+                             std::uint64_t first) {
+  check<GradientError>(dy.shape() == y.shape(), "recompute: its function gave shape ", dy.shape(),
+                       " at first, and ", y.shape(), " when it ran again");
+  std::vector<std::shared_ptr<Node<T>>> nodes = reachable(y.node(), first);
+  const auto& captured = recompute.captured;
   for (const auto& node : nodes) {
-    check<GradientError>(!node->released, "backward: the graph of '", node->name,
-                         "' was released by an earlier backward; pass retain_graph to keep it");
-  }
-  // Leaves that wait for their first gradient stay in front: they are wanted if the walk throws.
-  const auto waits = [](const auto& node) { return !node->op && !node->has_grad; };
-  const auto walked = std::stable_partition(nodes.begin(), nodes.end(), waits);
-  const auto waiting = std::size_t(walked - nodes.begin());
-  try {
-    accumulate(*node_, std::move(dy));
-    // From the newest to the oldest.
-    for (; nodes.size() > waiting; nodes.pop_back()) step_back(*nodes.back(), retain_graph);
-  } catch (...) {
-    // A part of a gradient must not add to those of a later walk, nor be taken for a whole one.
-    for (std::size_t i = 0; i < nodes.size(); ++i) {
-      if (i < waiting || nodes[i]->op) nodes[i]->has_grad = false;
+    if (node->id >= first) {
+      check_whole(*node);
+      continue;
     }
-    throw;
+    check<GradientError>(std::binary_search(captured.begin(), captured.end(), node),
+                         "recompute: when its function ran again it used a ", node->name,
+                         " from outside that it had not used at first");
   }
+  walk(std::move(nodes), *y.node(), std::move(dy), first, /*retain_graph=*/false);
 }
 
 template <class T>
@@ -300,10 +381,13 @@ void Variable<T>::backward(bool retain_graph) const {
 #define XGRAD_INSTANTIATE(T)                                                              \
   template struct Node<T>;                                                                \
   template class Op<T>;                                                                   \
+  template class Inputs<T>;                                                               \
   template class Grads<T>;                                                                \
   template class Variable<T>;                                                             \
   template Variable<T> apply(std::unique_ptr<Op<T>>, std::initializer_list<Variable<T>>); \
-  template Variable<T> apply(std::unique_ptr<Op<T>>, const std::vector<Variable<T>>&);
+  template Variable<T> apply(std::unique_ptr<Op<T>>, const std::vector<Variable<T>>&);    \
+  template void detail::backward_within(const Variable<T>&, Tensor<T>, const Node<T>&,    \
+                                        std::uint64_t);
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

@@ -4,6 +4,7 @@
 // What backward needs is kept in members that forward sets. See docs/adding-an-op.md.
 #pragma once
 
+#include <cstdint>
 #include <initializer_list>
 #include <memory>
 #include <vector>
@@ -14,7 +15,7 @@ namespace xgrad {
 
 /// The result of a forward; a Saved pointer to it, or to an input, keeps the value for backward.
 template <class T>
-using Value = std::shared_ptr<Tensor<T>>;
+using Value = std::shared_ptr<Versioned<T>>;
 /// A value that an op keeps for backward; null where an optional input was left out.
 template <class T>
 using Saved = std::shared_ptr<const Tensor<T>>;
@@ -22,15 +23,31 @@ using Saved = std::shared_ptr<const Tensor<T>>;
 /// An uninitialised result for forward() to fill.
 template <class T>
 Value<T> make_value(const Shape& shape) {
-  return std::make_shared<Tensor<T>>(empty<T>(shape));
+  return std::make_shared<Versioned<T>>(empty<T>(shape));
 }
+
+/// A value that backward needs as it was in forward. Internal to the engine.
+template <class T>
+struct Unchanged {
+  /// As it is now.
+  explicit Unchanged(const Value<T>& value) : value(value), version(value->version) {}
+  /// Whether it still is; true when nothing holds it any more.
+  bool holds() const {
+    const auto now = value.lock();
+    return !now || now->version == version;
+  }
+
+  std::weak_ptr<const Versioned<T>> value;
+  std::uint64_t version;
+};
 
 /// What forward reads.
 template <class T>
 class Inputs {
  public:
-  /// Those of an op, in the order of apply().
-  Inputs(const Variable<T>* begin, std::size_t size) : begin_(begin), size_(size) {}
+  /// Those of an op, in the order of apply(); `saved`, unless null, takes what save() keeps.
+  Inputs(const Variable<T>* begin, std::size_t size, std::vector<Unchanged<T>>* saved = nullptr)
+      : begin_(begin), size_(size), saved_(saved) {}
 
   /// How many there are, those that were left out included.
   std::size_t size() const { return size_; }
@@ -38,12 +55,14 @@ class Inputs {
   bool has(std::size_t i) const { return begin_[i].defined(); }
   /// Requires: has(i).
   const Tensor<T>& operator[](std::size_t i) const { return begin_[i].value(); }
-  /// Keeps input i for backward; nothing when it is absent.
-  Saved<T> save(std::size_t i) const { return begin_[i].shared_value(); }
+  /// Keeps input i for backward; nothing when it is absent. backward() throws GradientError when
+  /// mutable_value() has changed it in between.
+  Saved<T> save(std::size_t i) const;
 
  private:
   const Variable<T>* begin_;
   std::size_t size_;
+  std::vector<Unchanged<T>>* saved_;
 };
 
 /// Where backward puts the gradients of the inputs. Contributions add up; those that nobody wants
@@ -70,6 +89,9 @@ class Grads {
   };
   /// Requires: wants(i).
   Target target(std::size_t i);
+
+  /// For the engine: whose inputs they are.
+  const Node<T>& node() const { return node_; }
 
  private:
   Node<T>& node_;
@@ -101,11 +123,13 @@ struct Node {
   const char* name;           ///< of the op
   Shape shape;                ///< of its result
   std::unique_ptr<Op<T>> op;  ///< null of a leaf
-  std::vector<std::shared_ptr<Node>> inputs;  ///< null where no gradient is wanted
-  std::vector<Shape> input_shapes;            ///< those that the gradients have
-  Tensor<T> grad;                             ///< that has come so far
-  bool has_grad = false;                      ///< whether one has come
-  bool released = false;  ///< whether backward has been here and took what was saved
+  std::vector<std::shared_ptr<Node>> inputs;    ///< null where no gradient is wanted
+  std::vector<Shape> input_shapes;              ///< those that the gradients have
+  std::vector<std::shared_ptr<Node>> captured;  ///< what a recompute() reads beside its input
+  std::vector<Unchanged<T>> saved;              ///< values that backward needs
+  Tensor<T> grad;                               ///< that has come so far
+  bool has_grad = false;                        ///< whether one has come
+  const char* lost = nullptr;                   ///< why there is no graph behind it; null: there is
 };
 
 /// Runs op on the inputs and, if any of them requires a gradient and grad_enabled(), records it.

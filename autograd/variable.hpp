@@ -1,7 +1,9 @@
 // Variable<T>: a value that remembers how it was made.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <utility>
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/tensor.hpp>
@@ -10,6 +12,15 @@ namespace xgrad {
 
 template <class T>
 struct Node;
+
+/// A tensor that Variables share, and what backward() has to know of changes to it.
+template <class T>
+struct Versioned : Tensor<T> {
+  explicit Versioned(Tensor<T> tensor) : Tensor<T>(std::move(tensor)) {}
+
+  std::uint64_t version = 0;  ///< calls of mutable_value() so far
+  bool recorded = false;      ///< the result of a recorded op, whose backward may read it
+};
 
 /// A handle on a value and, where a gradient is wanted, on the op that made it. Copies share both.
 ///
@@ -33,9 +44,10 @@ class Variable {
   /// Whether backward() leaves a gradient in it, or passes one on.
   bool requires_grad() const { return node_ != nullptr; }
 
-  /// The one way to change a value, for optimizers and loaders: it must not run between a forward
-  /// that read this Variable and its backward.
-  Tensor<T>& mutable_value() const { return *value_; }
+  /// The one way to change a value, for optimizers and loaders. Every call counts as a change: a
+  /// backward() that needs the value from before throws GradientError. So write through the
+  /// reference at once, and do not keep it. Throws GradientError for the result of a recorded op.
+  Tensor<T>& mutable_value() const;
 
   /// Whether a gradient has arrived. Of a leaf.
   bool has_grad() const;
@@ -54,24 +66,24 @@ class Variable {
   /// on.
   ///
   /// The graph is released on the way, so a second call throws GradientError, unless
-  /// `retain_graph`. Throws GradientError when nothing requires a gradient, ShapeError when dy has
-  /// another shape. Whatever is thrown, a leaf of the graph that had no gradient has none then; one
-  /// that had may hold a part of the sum.
+  /// `retain_graph`. Throws GradientError when nothing requires a gradient or mutable_value() has
+  /// changed a value that an op needs, ShapeError when dy has another shape. Whatever is thrown, a
+  /// leaf of the graph that had no gradient has none then; one that had may hold a part of the sum.
   void backward(Tensor<T> dy, bool retain_graph = false) const;
   /// The same for a Variable of one element, with dy = 1.
   void backward(bool retain_graph = false) const;
 
   /// For ops: the value, which they may keep.
-  const std::shared_ptr<Tensor<T>>& shared_value() const { return value_; }
+  const std::shared_ptr<Versioned<T>>& shared_value() const { return value_; }
   /// For the engine: what made it; null where no gradient is wanted.
   const std::shared_ptr<Node<T>>& node() const { return node_; }
 
   /// For the engine: a value and what made it.
-  Variable(std::shared_ptr<Tensor<T>> value, std::shared_ptr<Node<T>> node)
+  Variable(std::shared_ptr<Versioned<T>> value, std::shared_ptr<Node<T>> node)
       : value_(std::move(value)), node_(std::move(node)) {}
 
  private:
-  std::shared_ptr<Tensor<T>> value_;
+  std::shared_ptr<Versioned<T>> value_;
   std::shared_ptr<Node<T>> node_;
 };
 

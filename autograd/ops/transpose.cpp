@@ -59,7 +59,7 @@ struct Transposed final : Op<T> {
       seen[axes[i]] = true;
       inverse[axes[i]] = i;
     }
-    return std::make_shared<Tensor<T>>(permute(x[0], axes));
+    return std::make_shared<Versioned<T>>(permute(x[0], axes));
   }
 
   // dx is dy with the axes back in their places.
