@@ -13,7 +13,8 @@ namespace {
 
 // The loss of a row z with target y is sum_c t_c (lse(z) - z_c), with t_c = w_c (smoothing / V + [c
 // = y] (1 - smoothing)) and the class weights w; their mean divides by the sum of w_y over the
-// targets that count.
+// targets that count. lse(z) = m + log sum_c exp(z_c - m), with m the largest logit, is kept as its
+// two terms: rounded to one number it would lose what large logits leave of the second.
 template <class T>
 struct CrossEntropyOp final : Op<T> {
   using Sum = detail::Sum<T>;
@@ -26,7 +27,8 @@ struct CrossEntropyOp final : Op<T> {
     rows = detail::rows_of("cross_entropy", in[0].shape());
     check_inputs(in[0].shape());
     logits = in.save(0);
-    lse = empty<T>({rows.count});
+    largest = empty<T>({rows.count});
+    log_sum = empty<T>({rows.count});
     spread_smoothing();
     const std::size_t grain = rows.grain();
     std::vector<Sum> blocks((rows.count + grain - 1) / grain);
@@ -46,18 +48,16 @@ struct CrossEntropyOp final : Op<T> {
     return loss;
   }
 
-  // The maximum is subtracted from logits and lse alike, so large logits do not cancel.
   T forward_row(std::size_t row) {
     const T* z = logits->data() + row * rows.width;
-    const T largest = detail::row_max(z, rows.width);
-    const T log_sum = std::log(detail::exp_sum(z, rows.width, largest));
-    lse(row) = largest + log_sum;
+    const T m = largest(row) = detail::row_max(z, rows.width);
+    const T log = log_sum(row) = std::log(detail::exp_sum(z, rows.width, m));
     const auto y = std::size_t(targets.data()[row]);
-    T loss = T(1 - options.label_smoothing) * class_weight(y) * (log_sum - (z[y] - largest));
+    T loss = T(1 - options.label_smoothing) * class_weight(y) * (log - (z[y] - m));
     if (options.label_smoothing > 0) {
       const T* rest = even.data();
-      loss += detail::sum_terms<T>(
-          rows.width, [=](std::size_t c) { return rest[c] * (log_sum - (z[c] - largest)); });
+      loss += detail::sum_terms<T>(rows.width,
+                                   [=](std::size_t c) { return rest[c] * (log - (z[c] - m)); });
     }
     return loss;
   }
@@ -82,16 +82,16 @@ struct CrossEntropyOp final : Op<T> {
     const std::size_t n = rows.width;
     const auto y = std::size_t(targets.data()[row]);
     const T own = T(1 - options.label_smoothing) * class_weight(y);
-    const T all = own + even_sum, shift = lse.data()[row];
+    const T all = own + even_sum, m = largest.data()[row], log = log_sum.data()[row];
     const T *z = logits->data() + row * n, *rest = even.data();
     if (fresh) {
 #pragma omp simd
       for (std::size_t c = 0; c < n; ++c)
-        d[c] = scale * (all * detail::exp(z[c] - shift) - rest[c]);
+        d[c] = scale * (all * detail::exp((z[c] - m) - log) - rest[c]);
     } else {
 #pragma omp simd
       for (std::size_t c = 0; c < n; ++c)
-        d[c] += scale * (all * detail::exp(z[c] - shift) - rest[c]);
+        d[c] += scale * (all * detail::exp((z[c] - m) - log) - rest[c]);
     }
     d[y] -= scale * own;
   }
@@ -138,8 +138,8 @@ struct CrossEntropyOp final : Op<T> {
   CrossEntropy options;
   detail::Rows rows{};
   Saved<T> logits;
-  Tensor<T> lse;   // a row each
-  Tensor<T> even;  // what every class has of t, whatever the target
+  Tensor<T> largest, log_sum;  // a row each
+  Tensor<T> even;              // what every class has of t, whatever the target
   T even_sum = 0;
   Sum inverse = 0;  // of the divisor; 0 when no target counts
 };
