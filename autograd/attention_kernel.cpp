@@ -247,7 +247,7 @@ const T* AttentionKernel<T>::dropout_row(const Block& at, const Piece& piece, st
   const std::size_t width = padded<T>(piece.keys);
   const std::size_t chunk = std::max<std::size_t>(1, kChunkElements / width);
   if (row % chunk == 0) {
-    dropout_factors(dropout.rng, dropout.p, dropout.first_sample + std::uint32_t(at.b),
+    dropout_factors(*dropout.rng, dropout.p, dropout.first_sample + std::uint32_t(at.b),
                     std::uint32_t(at.h), std::uint32_t(at.begin + row),
                     std::min(chunk, at.rows - row), width, buffer, width, piece.first);
   }

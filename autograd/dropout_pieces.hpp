@@ -8,9 +8,11 @@
 
 namespace xgrad::detail {
 
-/// Throws ShapeError unless 0 <= p < 1.
-inline void check_dropout(const char* op, double p) {
-  check_shape(p >= 0 && p < 1, op, ": expected 0 <= p < 1, got ", p);
+/// Throws ShapeError unless 0 <= p < 1 and, where p > 0, there is a stream of random numbers.
+inline void check_dropout(const char* op, const Dropout& dropout) {
+  check_shape(dropout.p >= 0 && dropout.p < 1, op, ": expected 0 <= p < 1, got ", dropout.p);
+  check_shape(dropout.p == 0 || dropout.rng, op, ": dropout with p = ", dropout.p,
+              " needs rng, a stream of random numbers");
 }
 
 /// Calls body(offset, factors, n) for pieces of whole rows that cover a tensor of this shape, on
@@ -29,7 +31,7 @@ void for_each_dropout_piece(const char* op, const Shape& shape, const Dropout& o
     for (std::size_t row = begin; row < end;) {
       const std::size_t sample = row / tokens, token = row % tokens;
       const std::size_t count = std::min({most, tokens - token, end - row});
-      dropout_factors(options.rng, options.p, options.first_sample + std::uint32_t(sample), 0,
+      dropout_factors(*options.rng, options.p, options.first_sample + std::uint32_t(sample), 0,
                       std::uint32_t(token), count, rows.width, factors.data(), rows.width);
       body(row * rows.width, factors.data(), count * rows.width);
       row += count;

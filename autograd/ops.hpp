@@ -137,10 +137,12 @@ Variable<T> batch_norm(const Variable<T>& x, const Variable<T>& weight, const Va
 // `first_sample` is the place of x's first sample in the logical batch. p in [0, 1). Srivastava et
 // al. 2014.
 
-/// What is dropped, and by which random numbers.
+/// What is dropped, and by which random numbers. Ops throw ShapeError when p > 0 and rng is absent.
 struct Dropout {
-  double p = 0;                    ///< probability of a 0
-  Rng rng = Rng(0);                ///< whose path names the place and the step
+  double p = 0;  ///< probability of a 0
+  /// Its path names the place and the step, so that each has its own mask. Nothing else may draw
+  /// from this stream; dropout_factors() says why.
+  std::optional<Rng> rng = std::nullopt;
   std::uint32_t first_sample = 0;  ///< the place of x's first sample in the logical batch
 };
 /// x times the factors; x itself when p is 0

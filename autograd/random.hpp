@@ -54,6 +54,11 @@ class Rng {
 /// The n elements from `first`, a multiple of 8, of `rows` rows (sample, head, token), (sample,
 /// head, token + 1), ... of the stream `rng`; those of a row begin `stride` after those of the row
 /// before. The mask of an element does not depend on what else is asked for.
+///
+/// A stream given to dropout_factors() must be drawn from by nothing else, not even by `/`. The
+/// last word of its counters is the sample; in those of every other draw it is a tag that tells
+/// kinds of draws apart. So the mask of sample 0 holds the bits of uniform(), and that of sample 1
+/// the bits of below().
 template <class T>
 void dropout_factors(const Rng& rng, double p, std::uint32_t sample, std::uint32_t head,
                      std::uint32_t token, std::size_t rows, std::size_t n, T* factors,

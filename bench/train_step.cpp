@@ -149,9 +149,7 @@ class Bench {
  private:
   ModelInput<float> input() const { return {&ids_, nullptr, nullptr}; }
 
-  Context training() const {
-    return {.training = true, .rng = Rng(1) / "dropout" / optimizer_.steps()};
-  }
+  Context training() const { return Context::train(/*seed=*/1, optimizer_.steps()); }
 
   Variable<float> forward(const Context& context) const {
     return cross_entropy(model_(input(), context), targets_);

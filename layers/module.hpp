@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include <xgrad/autograd/ops.hpp>
 #include <xgrad/autograd/parameters.hpp>
@@ -13,18 +14,29 @@ namespace xgrad {
 
 class AttentionObserver;  // layers/attention_observer.hpp
 
-/// How a forward runs.
+/// How a forward runs: by default as in evaluation, without dropout.
 struct Context {
-  bool training = false;           ///< dropout is on
-  Rng rng = Rng(0);                ///< of this step; a layer derives its own stream from it
+  bool training = false;                  ///< dropout is on
+  std::optional<Rng> rng = std::nullopt;  ///< of this step; each layer derives its own stream
   std::uint32_t first_sample = 0;  ///< place of the batch's first sample in the logical batch
   AttentionObserver* attention = nullptr;  ///< looks into every attention; null: nobody
   bool recompute =
       false;  ///< an Encoder keeps of each block its input, and runs it again in backward
 
-  /// The dropout of rate p at a place in the model; rate 0 outside training.
+  /// A training step, with the dropout masks of the trainer: `seed` as in train.seed, `step` the
+  /// number of steps taken before, as Optimizer::steps() gives it. Each step has masks of its own.
+  static Context train(std::uint64_t seed, std::uint64_t step) {
+    return {.training = true, .rng = Rng(seed) / "dropout" / step};
+  }
+
+  /// The dropout of rate p at a place in the model; rate 0 outside training. Throws Error when p >
+  /// 0 in training and rng is absent.
   Dropout dropout(double p, std::uint64_t site) const {
-    return {training ? p : 0.0, rng / site, first_sample};
+    if (!training || p == 0) return {};
+    check<Error>(rng.has_value(),
+                 "Context: training with dropout needs rng, a stream of random numbers for each "
+                 "step; use Context::train(seed, step)");
+    return {p, *rng / site, first_sample};
   }
 };
 

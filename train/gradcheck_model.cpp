@@ -22,7 +22,7 @@ struct ModelProblem {
     if (!config.model.init_from.empty()) initialize(config.model, shape, parameters);
     problem.leaves.assign(parameters.begin(), parameters.end());
     problem.f = [this, &config, &batch] {
-      const Context context{true, Rng(config.train.seed) / "dropout", 0};
+      const Context context = Context::train(config.train.seed, /*step=*/0);
       return training_loss(*model, objective, input.input(), batch, context, whole).minimised;
     };
   }

@@ -54,7 +54,7 @@ std::vector<Seen<T>> run(const Checkpoint& failed, const Config& config) {
   const std::vector<Batch> batches = batches_of(failed);
   const Objective objective = make_objective(config.train, shape);
   const LogicalBatch whole = together(batches);
-  Context context{true, Rng(config.train.seed) / "dropout" / failed.step, 0};
+  Context context = Context::train(config.train.seed, failed.step);
   for (const Batch& batch : batches) {
     const BatchInput<T> input(batch);
     training_loss(*model, objective, input.input(), batch, context, whole).minimised.backward();

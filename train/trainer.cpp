@@ -233,9 +233,8 @@ void Trainer<T>::run_batches(StepReport& report) {
   const LogicalBatch whole = together(batches_);
   const bool log = report.step % config_.log_every == 0;
   parameters_.zero_grad();
-  Context context{.training = true,
-                  .rng = Rng(config_.train.seed) / "dropout" / step_,
-                  .recompute = config_.train.recompute};
+  Context context = Context::train(config_.train.seed, step_);
+  context.recompute = config_.train.recompute;
   for (const Batch& batch : batches_) {
     const BatchInput<T> input(batch);
     const TrainingLoss<T> loss =

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include <xgrad/autograd/axes.hpp>
+#include <xgrad/autograd/dropout_pieces.hpp>
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/ops.hpp>
 #include <xgrad/autograd/scalar.hpp>
@@ -32,8 +33,7 @@ void check_mask(const char* op, const char* name, const std::shared_ptr<const Ma
 void check_options(const char* op, const Attention& options, std::size_t batch, std::size_t queries,
                    std::size_t keys) {
   check_shape(options.heads > 0, op, ": expected at least one head, got 0");
-  check_shape(options.dropout.p >= 0 && options.dropout.p < 1, op,
-              ": expected 0 <= dropout.p < 1, got ", options.dropout.p);
+  detail::check_dropout(op, options.dropout);
   check_mask(op, "key_mask", options.key_mask, {batch, keys});
   check_mask(op, "mask", options.mask, {batch, queries, keys});
 }

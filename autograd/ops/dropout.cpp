@@ -77,14 +77,14 @@ struct DropoutAdd final : Op<T> {
 
 template <class T>
 Variable<T> dropout(const Variable<T>& x, const Dropout& options) {
-  check_dropout("dropout", options.p);
+  check_dropout("dropout", options);
   if (options.p == 0) return x;
   return apply<T>(std::make_unique<DropoutOp<T>>(options), {x});
 }
 
 template <class T>
 Variable<T> dropout_add(const Variable<T>& x, const Variable<T>& residual, const Dropout& options) {
-  check_dropout("dropout_add", options.p);
+  check_dropout("dropout_add", options);
   check_shape(x.shape() == residual.shape(), "dropout_add: x has shape ", x.shape(), ", residual ",
               residual.shape());
   if (options.p == 0) return add(residual, x);

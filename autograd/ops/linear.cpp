@@ -206,7 +206,7 @@ Variable<T> linear(const Variable<T>& x, const Variable<T>& weight, const Variab
 template <class T>
 Variable<T> linear_gelu(const Variable<T>& x, const Variable<T>& weight, const Variable<T>& bias,
                         Gelu kind, const Dropout& dropout) {
-  detail::check_dropout("linear_gelu", dropout.p);
+  detail::check_dropout("linear_gelu", dropout);
   std::unique_ptr<Op<T>> op;
   if (kind == Gelu::exact) {
     op = std::make_unique<LinearGelu<T, detail::GeluExact<T>>>(dropout);

@@ -34,7 +34,8 @@ int main() {
   float first = 0, last = 0;
   for (int step = 0; step < 100; ++step) {
     parameters.zero_grad();
-    const Variable<float> loss = cross_entropy(model(input, Context{.training = true}), targets);
+    const auto context = Context::train(/*seed=*/1, adam->steps());
+    const Variable<float> loss = cross_entropy(model(input, context), targets);
     loss.backward();
     adam->step(0.01);
     last = loss.value()();

@@ -56,7 +56,7 @@ double steps(const EncoderOptions& encoder, const std::string& optimizer_name) {
   double sum = 0;
   for (std::uint64_t step = 0; step < 3; ++step) {
     const Batch batch = loader.next();
-    const Context context{true, Rng(1) / "dropout" / step, 0};
+    const Context context = Context::train(/*seed=*/1, step);
     const auto logits = model({.ids = &batch.ids, .mask = batch.mask}, context);
     const auto loss = cross_entropy(logits, batch.targets);
     parameters.zero_grad();

@@ -59,7 +59,7 @@ Attention random_options(const Kind& kind, const Rng& rng, std::size_t batch, st
   options.dropout = {.p = kind.dropout, .rng = rng / "mask", .first_sample = 3};
   for (double factor = 0; kind.dropout > 0 && factor == 0;) {  // the first key has to pass
     ++options.dropout.first_sample;
-    dropout_factors(options.dropout.rng, kind.dropout, options.dropout.first_sample, 0, 0, 1,
+    dropout_factors(*options.dropout.rng, kind.dropout, options.dropout.first_sample, 0, 0, 1,
                     &factor);
   }
   return options;

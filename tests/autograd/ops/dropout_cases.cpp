@@ -31,7 +31,7 @@ std::vector<OpCase> dropout_cases() {
             std::vector<double> first(n);
             do {
               ++options.first_sample;
-              dropout_factors(options.rng, options.p, options.first_sample, 0, 0, n, first.data());
+              dropout_factors(*options.rng, options.p, options.first_sample, 0, 0, n, first.data());
             } while (first[0] == 0);
             return Sample([options](const auto& x) { return dropout(x[0], options); },
                           {random_tensor(shape, rng / "x", -2, 2)});

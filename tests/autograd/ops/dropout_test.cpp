@@ -58,7 +58,7 @@ TEST(Dropout, MaskBelongsToSampleTokenFeature) {
   const auto split = factors({4, 3, 1, 20}, 0);
   for (std::size_t i = 0; i < split.size(); ++i) ASSERT_EQ(split.data()[i], whole.data()[i]);
   std::vector<double> row(20);
-  dropout_factors(kHalf.rng, kHalf.p, 3, 0, 2, 20, row.data());
+  dropout_factors(*kHalf.rng, kHalf.p, 3, 0, 2, 20, row.data());
   for (std::size_t i = 0; i < 20; ++i) ASSERT_EQ(row[i], whole(3, 2, i));
 }
 
@@ -87,6 +87,20 @@ TEST(Dropout, NamesTheRateAndTheShapes) {
         dropout_add(v({2, 3}), v({3, 2}), kHalf);
       },
       "dropout_add: x has shape (2, 3), residual (3, 2)"));
+}
+
+// Without a stream every call would have the same mask.
+TEST(Dropout, NeedsAStream) {
+  const Variable<double> x(full({2, 3, 4}, 1.0), true), w(full({4, 4}, 1.0));
+  const Dropout half{.p = 0.5};
+  const auto refused = [](const std::string& op, const auto& call) {
+    EXPECT_TRUE(throws_with<ShapeError>(call, op + ": dropout with p = 0.5 needs rng"));
+  };
+  refused("dropout", [&] { dropout(x, half); });
+  refused("dropout_add", [&] { dropout_add(x, x, half); });
+  refused("linear_gelu", [&] { linear_gelu(x, w, {}, Gelu::exact, half); });
+  refused("attention", [&] { attention(x, x, x, {.dropout = half}); });
+  EXPECT_TRUE(same_bits(dropout(x, {.p = 0}).value(), x.value()));
 }
 
 }  // namespace xgrad::test
