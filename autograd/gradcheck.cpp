@@ -49,8 +49,9 @@ void check_twins(const GradientProblem<double>& problem, const GradientProblem<R
               "check_gradients: ", problem.leaves.size(), " leaves, in the reference ",
               reference.leaves.size());
   for (std::size_t i = 0; i < problem.leaves.size(); ++i) {
-    const auto& [name, leaf] = problem.leaves[i];
-    const auto& [other, twin] = reference.leaves[i];
+    const std::string &name = problem.leaves[i].name, &other = reference.leaves[i].name;
+    const Variable<double>& leaf = problem.leaves[i].variable;
+    const Variable<Real>& twin = reference.leaves[i].variable;
     check_shape(name == other && leaf.shape() == twin.shape(), "check_gradients: leaf '", name,
                 "' ", leaf.shape(), ", in the reference '", other, "' ", twin.shape());
     const double* values = leaf.value().data();
@@ -102,10 +103,11 @@ class Check {
   // Zero where none arrived.
   std::vector<Tensor<double>> gradients() const {
     std::vector<Tensor<double>> result;
-    for (const auto& [name, x] : problem_.leaves) {
+    for (const Parameter<double>& leaf : problem_.leaves) {
+      const Variable<double>& x = leaf.variable;
       result.push_back(x.has_grad() ? x.grad() : zeros<double>(x.shape()));
-      check_shape(result.back().shape() == x.shape(), "check_gradients: the gradient of '", name,
-                  "' has shape ", result.back().shape(), ", the leaf ", x.shape());
+      check_shape(result.back().shape() == x.shape(), "check_gradients: the gradient of '",
+                  leaf.name, "' has shape ", result.back().shape(), ", the leaf ", x.shape());
     }
     return result;
   }

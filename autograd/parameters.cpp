@@ -43,7 +43,7 @@ void Parameters<T>::zero_grad() const {
 
 template <class T>
 Variable<T> Parameters<T>::make(const std::string& name, const Shape& shape,
-                                const Initializer& init) {
+                                const Initializer& init, WeightDecay weight_decay) {
   check<Error>(std::none_of(list_.begin(), list_.end(),
                             [&](const Parameter<T>& p) { return p.name == name; }),
                "parameter '", name, "' is made twice");
@@ -52,7 +52,7 @@ Variable<T> Parameters<T>::make(const std::string& name, const Shape& shape,
   Tensor<T> tensor = empty<T>(shape);
   std::transform(values.begin(), values.end(), tensor.data(), [](double v) { return T(v); });
   const bool trains = !frozen_ || !frozen_(name);
-  return list_.emplace_back(name, Variable<T>(std::move(tensor), trains)).variable;
+  return list_.emplace_back(name, Variable<T>(std::move(tensor), trains), weight_decay).variable;
 }
 
 template <class T>
@@ -61,11 +61,11 @@ Scope<T> Scope<T>::operator/(std::string_view name) const {
 }
 
 template <class T>
-Variable<T> Scope<T>::parameter(std::string_view name, const Shape& shape,
-                                const Initializer& init) const {
+Variable<T> Scope<T>::parameter(std::string_view name, const Shape& shape, const Initializer& init,
+                                WeightDecay weight_decay) const {
   check<Error>(!path_.empty(), "parameter '", std::string(name),
                "' stands at the root; give it a module");
-  return parameters_->make(join(path_, name), shape, init);
+  return parameters_->make(join(path_, name), shape, init, weight_decay);
 }
 
 #define XGRAD_INSTANTIATE(T)    \

@@ -13,11 +13,17 @@
 
 namespace xgrad {
 
+/// Whether optimizers apply their weight decay to a parameter. Layers keep it from biases, norms,
+/// embeddings, positions and class tokens: decay pulls towards 0, which is no simpler value of
+/// these.
+enum class WeightDecay { on, off };
+
 /// A trainable tensor and its name.
 template <class T>
 struct Parameter {
   std::string name;      ///< the full path, as PyTorch writes it: "encoder.layers.0.norm1.weight"
   Variable<T> variable;  ///< a leaf
+  WeightDecay weight_decay = WeightDecay::on;  ///< unless a ParameterGroup says otherwise
 };
 
 /// Fills a parameter's initial values. Drawn in double, so that a float and a double model start
@@ -58,7 +64,8 @@ class Parameters {
 
  private:
   friend class Scope<T>;
-  Variable<T> make(const std::string& name, const Shape& shape, const Initializer& init);
+  Variable<T> make(const std::string& name, const Shape& shape, const Initializer& init,
+                   WeightDecay weight_decay);
 
   Rng rng_;
   std::function<bool(const std::string&)> frozen_;
@@ -76,7 +83,8 @@ class Scope {
 
   /// Makes the trainable leaf `name` of this shape. Throws Error on an empty or dotted name, on a
   /// name that is taken, and on a parameter at the root.
-  Variable<T> parameter(std::string_view name, const Shape& shape, const Initializer& init) const;
+  Variable<T> parameter(std::string_view name, const Shape& shape, const Initializer& init,
+                        WeightDecay weight_decay = WeightDecay::on) const;
 
   /// "encoder.layers.0"; empty at the root.
   const std::string& path() const { return path_; }

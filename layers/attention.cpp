@@ -50,7 +50,8 @@ MultiHeadAttention<T>::MultiHeadAttention(const Scope<T>& scope, const Attention
           scope.parameter(names[i], {rows[i + 1] - rows[i], widths[i]}, init::xavier_uniform());
     }
   }
-  if (o.qkv_bias) in_bias_ = scope.parameter("in_proj_bias", {rows[3]}, init::zeros());
+  if (o.qkv_bias)
+    in_bias_ = scope.parameter("in_proj_bias", {rows[3]}, init::zeros(), WeightDecay::off);
   if (o.weights.score == Score::additive) {
     score_weight_ = scope.parameter("score_weight", {o.heads, o.head_dim},
                                     init::uniform(1 / std::sqrt(double(o.head_dim))));

@@ -7,8 +7,8 @@ namespace xgrad {
 
 template <class T>
 BatchNorm<T>::BatchNorm(const Scope<T>& scope, std::size_t width, double eps)
-    : weight_(scope.parameter("weight", {width}, init::ones())),
-      bias_(scope.parameter("bias", {width}, init::zeros())),
+    : weight_(scope.parameter("weight", {width}, init::ones(), WeightDecay::off)),
+      bias_(scope.parameter("bias", {width}, init::zeros(), WeightDecay::off)),
       eps_(eps) {}
 
 #define XGRAD_INSTANTIATE(T) template class BatchNorm<T>;

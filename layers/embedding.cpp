@@ -38,7 +38,8 @@ std::pair<const char*, std::size_t> linear_input(const InputOptions& options) {
 
 template <class T>
 Embedding<T>::Embedding(const Scope<T>& scope, std::size_t vocabulary, std::size_t width)
-    : weight_(scope.parameter("weight", {vocabulary, width}, init::normal(0.02))) {}
+    : weight_(
+          scope.parameter("weight", {vocabulary, width}, init::normal(0.02), WeightDecay::off)) {}
 
 template <class T>
 Tensor<T> one_hot(const Ids& ids, std::size_t vocabulary) {
@@ -63,7 +64,8 @@ InputEmbedding<T>::InputEmbedding(const Scope<T>& scope, const InputOptions& opt
     token_.emplace(scope / "token", options.vocabulary, options.features);
   }
   if (options.class_token) {
-    class_token_ = scope.parameter("class_token", {options.features}, init::normal(0.02));
+    class_token_ =
+        scope.parameter("class_token", {options.features}, init::normal(0.02), WeightDecay::off);
   }
   if (options.norm) norm_.emplace(scope / "norm", options.features, *options.norm);
 }

@@ -10,7 +10,9 @@ namespace xgrad {
 template <class T>
 Linear<T>::Linear(const Scope<T>& scope, std::size_t in, std::size_t out, bool bias)
     : weight_(scope.parameter("weight", {out, in}, init::uniform(1 / std::sqrt(double(in))))) {
-  if (bias) bias_ = scope.parameter("bias", {out}, init::uniform(1 / std::sqrt(double(in))));
+  if (bias)
+    bias_ =
+        scope.parameter("bias", {out}, init::uniform(1 / std::sqrt(double(in))), WeightDecay::off);
 }
 
 #define XGRAD_INSTANTIATE(T) template class Linear<T>;

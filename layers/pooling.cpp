@@ -7,7 +7,8 @@ namespace xgrad {
 
 template <class T>
 Pooling<T>::Pooling(const Scope<T>& scope, Pool kind, std::size_t width) : kind_(kind) {
-  if (kind == Pool::attention) query_ = scope.parameter("query", {width}, init::normal(0.02));
+  if (kind == Pool::attention)
+    query_ = scope.parameter("query", {width}, init::normal(0.02), WeightDecay::off);
 }
 
 template <class T>

@@ -42,7 +42,7 @@ PositionBias<T>::PositionBias(const Scope<T>& scope, PositionKind kind, std::siz
     : kind_(kind), heads_(heads), max_distance_(max_distance) {
   if (kind != PositionKind::relative_bias) return;
   table_ = scope.parameter("relative_position_bias_table", {2 * max_distance + 1, heads},
-                           init::normal(0.02));
+                           init::normal(0.02), WeightDecay::off);
 }
 
 template <class T>

@@ -41,17 +41,21 @@ Positions<T>::Positions(const Scope<T>& scope, const PositionOptions& options) :
   const std::size_t width = options.width;
   switch (options.kind) {
     case PositionKind::learned:
-      weight_ = scope.parameter("weight", {options.max_length, width}, init::normal(0.02));
+      weight_ = scope.parameter("weight", {options.max_length, width}, init::normal(0.02),
+                                WeightDecay::off);
       break;
     case PositionKind::sinusoidal:
       weight_ = Variable<T>(sinusoidal_positions<T>(options.max_length, width));
       break;
     case PositionKind::learned_2d:
-      weight_ = scope.parameter("row_weight", {options.rows, width}, init::normal(0.02));
-      columns_ = scope.parameter("column_weight", {options.columns, width}, init::normal(0.02));
+      weight_ = scope.parameter("row_weight", {options.rows, width}, init::normal(0.02),
+                                WeightDecay::off);
+      columns_ = scope.parameter("column_weight", {options.columns, width}, init::normal(0.02),
+                                 WeightDecay::off);
       break;
     case PositionKind::relative_index:
-      weight_ = scope.parameter("weight", {width, 2}, init::uniform(1 / std::sqrt(2.0)));
+      weight_ = scope.parameter("weight", {width, 2}, init::uniform(1 / std::sqrt(2.0)),
+                                WeightDecay::off);
       break;
     case PositionKind::none:
     case PositionKind::rotary:

@@ -11,21 +11,20 @@ Adagrad<T>::Adagrad(const Parameters<T>& parameters, const OptimizerSettings& se
     : Optimizer<T>(parameters, settings, {"sum"}) {}
 
 template <class T>
-void Adagrad<T>::prepare(double lr, double grad_scale, std::uint64_t) {
+void Adagrad<T>::prepare(double lr, std::uint64_t) {
   lr_ = T(lr);
-  grad_scale_ = T(grad_scale);
 }
 
 template <class T>
 void Adagrad<T>::update(const ParameterRun<T>& run) const {
   const T eps = T(this->settings().eps), decay = T(run.weight_decay);
-  const T lr = lr_ * T(run.lr), grad_scale = grad_scale_;
+  const T lr = lr_ * T(run.lr_scale);
   T* x = run.value;
-  const T* g = run.grad;
+  const ScaledGradient<T> g = run.grad;
   T* sum = run.slots[0];
 #pragma omp simd
   for (std::size_t i = 0; i < run.size; ++i) {
-    const T gi = grad_scale * g[i] + decay * x[i];
+    const T gi = g[i] + decay * x[i];
     sum[i] += gi * gi;
     x[i] -= lr * gi / (std::sqrt(sum[i]) + eps);
   }

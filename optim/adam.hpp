@@ -22,13 +22,13 @@ class Adam final : public Optimizer<T> {
   Adam(const Parameters<T>& parameters, const OptimizerSettings& settings, Decay decay);
 
  private:
-  void prepare(double lr, double grad_scale, std::uint64_t step) override;
+  void prepare(double lr, std::uint64_t step) override;
   void update(const ParameterRun<T>& run) const override;
 
   Decay decay_;
   // Of the current step.
   double lr_;
-  T grad_scale_, step_size_, root_scale_;
+  T step_size_, root_scale_;
 };
 
 }  // namespace xgrad

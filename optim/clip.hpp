@@ -13,7 +13,7 @@ template <class T>
 double global_norm(const Parameters<T>& parameters);
 
 /// min(1, max_norm / (norm + 1e-6)), as torch.nn.utils.clip_grad_norm_; 1 when max_norm is 0, which
-/// means no clipping.
+/// means no clipping. Throws NumericError when one of them is negative or NaN.
 double clip_factor(double norm, double max_norm);
 
 /// The first parameter with a value that is infinite or NaN; nullptr when there is none. Reads the

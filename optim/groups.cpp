@@ -3,6 +3,7 @@
 #include <fnmatch.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/nearest.hpp>
@@ -20,10 +21,18 @@ const ParameterGroup* group_of(const std::vector<ParameterGroup>& groups, const 
   return found == groups.end() ? nullptr : &*found;
 }
 
+// Fails for NaN too.
+static void check_at_least_0(const char* name, std::size_t group, double value) {
+  check<ConfigError>(value >= 0 && std::isfinite(value), "optim.groups[", group, "].", name,
+                     ": is ", value, ", must be a finite number of at least 0");
+}
+
 void check_groups(const std::vector<ParameterGroup>& groups,
                   const std::vector<std::string>& names) {
   for (std::size_t i = 0; i < groups.size(); ++i) {
     const std::string& pattern = groups[i].match;
+    check_at_least_0("lr_scale", i, groups[i].lr_scale);
+    check_at_least_0("weight_decay", i, groups[i].weight_decay.value_or(0));
     const auto fits = [&](const std::string& name) { return matches(pattern, name); };
     if (std::any_of(names.begin(), names.end(), fits)) continue;
     const std::string near = names.empty() ? "none" : nearest_first(pattern, names)[0];

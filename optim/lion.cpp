@@ -10,23 +10,21 @@ Lion<T>::Lion(const Parameters<T>& parameters, const OptimizerSettings& settings
     : Optimizer<T>(parameters, settings, {"exp_avg"}) {}
 
 template <class T>
-void Lion<T>::prepare(double lr, double grad_scale, std::uint64_t) {
+void Lion<T>::prepare(double lr, std::uint64_t) {
   lr_ = lr;
-  grad_scale_ = T(grad_scale);
 }
 
 template <class T>
 void Lion<T>::update(const ParameterRun<T>& run) const {
   const OptimizerSettings& s = this->settings();
   const T beta1 = T(s.beta1), rest1 = T(1 - s.beta1), beta2 = T(s.beta2), rest2 = T(1 - s.beta2);
-  const T keep = T(1 - lr_ * run.lr * run.weight_decay), lr = T(lr_ * run.lr);
-  const T grad_scale = grad_scale_;
+  const T keep = T(1 - lr_ * run.lr_scale * run.weight_decay), lr = T(lr_ * run.lr_scale);
   T* x = run.value;
-  const T* g = run.grad;
+  const ScaledGradient<T> g = run.grad;
   T* m = run.slots[0];
 #pragma omp simd
   for (std::size_t i = 0; i < run.size; ++i) {
-    const T gi = grad_scale * g[i];
+    const T gi = g[i];
     const T mean = beta1 * m[i] + rest1 * gi;
     const T sign = T(mean > 0) - T(mean < 0);
     x[i] = keep * x[i] - lr * sign;

@@ -17,12 +17,11 @@ class Lion final : public Optimizer<T> {
   Lion(const Parameters<T>& parameters, const OptimizerSettings& settings);
 
  private:
-  void prepare(double lr, double grad_scale, std::uint64_t step) override;
+  void prepare(double lr, std::uint64_t step) override;
   void update(const ParameterRun<T>& run) const override;
 
   // Of the current step.
   double lr_;
-  T grad_scale_;
 };
 
 }  // namespace xgrad

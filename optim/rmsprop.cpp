@@ -12,22 +12,21 @@ RmsProp<T>::RmsProp(const Parameters<T>& parameters, const OptimizerSettings& se
     : Optimizer<T>(parameters, settings, {"square_avg"}) {}
 
 template <class T>
-void RmsProp<T>::prepare(double lr, double grad_scale, std::uint64_t) {
+void RmsProp<T>::prepare(double lr, std::uint64_t) {
   lr_ = T(lr);
-  grad_scale_ = T(grad_scale);
 }
 
 template <class T>
 void RmsProp<T>::update(const ParameterRun<T>& run) const {
   const OptimizerSettings& s = this->settings();
   const T alpha = T(s.alpha), rest = T(1 - s.alpha), eps = T(s.eps), decay = T(run.weight_decay);
-  const T lr = lr_ * T(run.lr), grad_scale = grad_scale_;
+  const T lr = lr_ * T(run.lr_scale);
   T* x = run.value;
-  const T* g = run.grad;
+  const ScaledGradient<T> g = run.grad;
   T* v = run.slots[0];
 #pragma omp simd
   for (std::size_t i = 0; i < run.size; ++i) {
-    const T gi = grad_scale * g[i] + decay * x[i];
+    const T gi = g[i] + decay * x[i];
     v[i] = detail::without_subnormals(alpha * v[i] + rest * gi * gi);
     x[i] -= lr * gi / (std::sqrt(v[i]) + eps);
   }

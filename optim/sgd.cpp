@@ -9,22 +9,21 @@ Sgd<T>::Sgd(const Parameters<T>& parameters, const OptimizerSettings& settings)
     : Optimizer<T>(parameters, settings, {"momentum_buffer"}) {}
 
 template <class T>
-void Sgd<T>::prepare(double lr, double grad_scale, std::uint64_t) {
+void Sgd<T>::prepare(double lr, std::uint64_t) {
   lr_ = T(lr);
-  grad_scale_ = T(grad_scale);
 }
 
 template <class T>
 void Sgd<T>::update(const ParameterRun<T>& run) const {
   const T momentum = T(this->settings().momentum), decay = T(run.weight_decay);
-  const T lr = lr_ * T(run.lr), grad_scale = grad_scale_;
+  const T lr = lr_ * T(run.lr_scale);
   T* x = run.value;
-  const T* g = run.grad;
+  const ScaledGradient<T> g = run.grad;
   T* b = run.slots[0];
   if (this->settings().nesterov) {
 #pragma omp simd
     for (std::size_t i = 0; i < run.size; ++i) {
-      const T gi = grad_scale * g[i] + decay * x[i];
+      const T gi = g[i] + decay * x[i];
       b[i] = momentum * b[i] + gi;
       x[i] -= lr * (gi + momentum * b[i]);
     }
@@ -32,7 +31,7 @@ void Sgd<T>::update(const ParameterRun<T>& run) const {
   }
 #pragma omp simd
   for (std::size_t i = 0; i < run.size; ++i) {
-    b[i] = momentum * b[i] + grad_scale * g[i] + decay * x[i];
+    b[i] = momentum * b[i] + g[i] + decay * x[i];
     x[i] -= lr * b[i];
   }
 }

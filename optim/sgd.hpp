@@ -17,11 +17,11 @@ class Sgd final : public Optimizer<T> {
   Sgd(const Parameters<T>& parameters, const OptimizerSettings& settings);
 
  private:
-  void prepare(double lr, double grad_scale, std::uint64_t step) override;
+  void prepare(double lr, std::uint64_t step) override;
   void update(const ParameterRun<T>& run) const override;
 
   // Of the current step.
-  T lr_, grad_scale_;
+  T lr_;
 };
 
 }  // namespace xgrad

@@ -171,7 +171,7 @@ void step_falls(const Config& config, Broken& broken) {
 void frozen_groups_have_no_settings(const Config& config, Broken& broken) {
   for (std::size_t i = 0; i < config.optim.groups.size(); ++i) {
     const ParameterGroup& group = config.optim.groups[i];
-    if (!group.freeze || (group.lr == 1.0 && !group.weight_decay)) continue;
+    if (!group.freeze || (group.lr_scale == 1.0 && !group.weight_decay)) continue;
     const std::string name = "optim.groups[" + std::to_string(i) + "]";
     broken.push_back({{"optim.groups"},
                       name + ".freeze leaves nothing to do for its lr and "

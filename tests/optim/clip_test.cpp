@@ -33,6 +33,14 @@ TEST(Clip, Factor) {
   EXPECT_EQ(clip_factor(3.0, 1.5), 1.5 / (3.0 + 1e-6));
 }
 
+// A factor below 0 would turn the step around.
+TEST(Clip, RefusesANormThatIsNone) {
+  for (const auto& [norm, max_norm] :
+       {std::pair{-1.0, 1.0}, {-1.0, 0.0}, {std::nan(""), 1.0}, {1.0, -1.0}, {1.0, std::nan("")}}) {
+    EXPECT_THROW(clip_factor(norm, max_norm), NumericError) << norm << " " << max_norm;
+  }
+}
+
 // 3, 4 and a gradient that never came; float squares that overflow float do not overflow here.
 TEST(GlobalNorm, SumsInDoubleWhatIsThere) {
   Parameters<float> parameters(0);

@@ -39,13 +39,13 @@ inline Initializer constant(double value) {
 
 template <class T>
 Variable<T> make_parameter(Parameters<T>& parameters, const std::string& name, const Shape& shape,
-                           const Initializer& init) {
+                           const Initializer& init, WeightDecay decay = WeightDecay::on) {
   Scope<T> scope = parameters.root();
   std::istringstream path(name);
   std::string part;
   std::getline(path, part, '.');
   for (std::string next; std::getline(path, next, '.'); part = next) scope = scope / part;
-  return scope.parameter(part, shape, init);
+  return scope.parameter(part, shape, init, decay);
 }
 
 /// Adds to the gradient of a parameter.
@@ -56,21 +56,26 @@ void add_gradient(const Variable<T>& parameter, Tensor<T> gradient) {
 
 template <class T>
 void make_golden_parameters(Parameters<T>& parameters) {
-  const std::vector<std::pair<std::string, Shape>> list = {
-      {"embedding.token.weight", {3, 2}},
-      {"embedding.position.weight", {4, 2}},
-      {"encoder.layers.0.norm1.weight", {2}},
-      {"encoder.layers.0.attention.in_proj_weight", {6, 2}},
-      {"encoder.layers.0.attention.in_proj_bias", {6}},
-      {"head.weight", {3, 2}},
+  struct Row {
+    std::string name;
+    Shape shape;
+    WeightDecay decay;
+  };
+  const std::vector<Row> list = {
+      {"embedding.token.weight", {3, 2}, WeightDecay::off},
+      {"embedding.position.weight", {4, 2}, WeightDecay::off},
+      {"encoder.layers.0.norm1.weight", {2}, WeightDecay::off},
+      {"encoder.layers.0.attention.in_proj_weight", {6, 2}, WeightDecay::on},
+      {"encoder.layers.0.attention.in_proj_bias", {6}, WeightDecay::off},
+      {"head.weight", {3, 2}, WeightDecay::on},
   };
   for (std::size_t p = 0; p < list.size(); ++p) {
-    make_parameter(parameters, list[p].first, list[p].second,
-                   [p](std::span<double> values, const Shape&, const Rng&) {
-                     for (std::size_t e = 0; e < values.size(); ++e) {
-                       values[e] = (double((5 * e + 2 * p) % 13) - 6) / 8;
-                     }
-                   });
+    const auto fill = [p](std::span<double> values, const Shape&, const Rng&) {
+      for (std::size_t e = 0; e < values.size(); ++e) {
+        values[e] = (double((5 * e + 2 * p) % 13) - 6) / 8;
+      }
+    };
+    make_parameter(parameters, list[p].name, list[p].shape, fill, list[p].decay);
   }
 }
 

@@ -10,10 +10,10 @@ namespace xgrad {
 namespace {
 
 const std::vector<ParameterGroup> kGroups = {
-    {.match = "embedding.*", .lr = 0.1, .weight_decay = 0.0},
+    {.match = "embedding.*", .lr_scale = 0.1, .weight_decay = 0.0},
     {.match = "*.norm?.weight", .weight_decay = 0.3},
     {.match = "head.*", .freeze = true},
-    {.match = "embedding.token.*", .lr = 7},  // comes too late to count
+    {.match = "embedding.token.*", .lr_scale = 7},  // comes too late to count
 };
 
 template <class T>
@@ -71,7 +71,7 @@ TEST(Groups, EveryOptimizerTakesTheFactorOfTheLearningRate) {
     test::make_golden_parameters(b);
     OptimizerSettings settings{.weight_decay = 0.1};
     const auto plain = make_optimizer(name, a, settings);
-    settings.groups = {{.match = "*", .lr = 0.25}};
+    settings.groups = {{.match = "*", .lr_scale = 0.25}};
     const auto grouped = make_optimizer(name, b, settings);
     for (std::size_t s = 0; s < 3; ++s) {
       test::set_golden_gradients(a, s);
@@ -80,6 +80,58 @@ TEST(Groups, EveryOptimizerTakesTheFactorOfTheLearningRate) {
       grouped->step(0.04);
     }
     for (const auto& p : a) EXPECT_EQ(p.variable.value(), b.at(p.name).value()) << name << p.name;
+  }
+}
+
+// Of parameters that do require a gradient, and get one.
+TEST(Groups, FreezeMeansNoUpdateAndNoState) {
+  for (const std::string& name : optimizer_names()) {
+    Parameters<double> parameters(0), fresh(0);
+    test::make_golden_parameters(parameters);
+    test::make_golden_parameters(fresh);
+    const auto optimizer = make_optimizer(
+        name, parameters, {.weight_decay = 0.1, .groups = {{.match = "e*token*", .freeze = true}}});
+    for (const auto& s : optimizer->state()) {
+      EXPECT_EQ(s.name.find("token"), std::string::npos) << name << s.name;
+    }
+    for (std::size_t s = 0; s < 3; ++s) {
+      test::set_golden_gradients(parameters, s);
+      if (s == 0) parameters.at("embedding.token.weight").zero_grad();  // it needs none
+      optimizer->step(0.01);
+    }
+    for (const auto& p : parameters) {
+      const bool same = p.variable.value() == fresh.at(p.name).value();
+      EXPECT_EQ(same, p.name == "embedding.token.weight") << name << p.name;
+    }
+  }
+}
+
+TEST(Groups, FreezeLeavesTheOthersTheirState) {
+  const OptimizerSettings all{.weight_decay = 0.1};
+  OptimizerSettings some = all;
+  some.groups = {{.match = "encoder.*norm1*", .freeze = true}};
+  for (const std::string& name : optimizer_names()) {
+    Parameters<double> a(0), b(0);
+    test::make_golden_parameters(a);
+    test::make_golden_parameters(b);
+    const auto whole = make_optimizer(name, a, all), part = make_optimizer(name, b, some);
+    for (std::size_t s = 0; s < 3; ++s) {
+      test::set_golden_gradients(a, s);
+      test::set_golden_gradients(b, s);
+      for (const auto& p : b) p.variable.mutable_grad() = a.at(p.name).grad();
+      whole->step(0.01);
+      part->step(0.01);
+    }
+    for (const OptimizerState<double>& s : part->state()) {
+      const auto twin = std::find_if(whole->state().begin(), whole->state().end(),
+                                     [&](const auto& other) { return other.name == s.name; });
+      ASSERT_NE(twin, whole->state().end());
+      EXPECT_EQ(s.tensor, twin->tensor) << name << s.name;
+    }
+    for (const auto& p : b) {
+      if (p.name.find("norm1") != std::string::npos) continue;
+      EXPECT_EQ(p.variable.value(), a.at(p.name).value()) << name << p.name;
+    }
   }
 }
 

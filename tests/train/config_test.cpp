@@ -176,7 +176,7 @@ std::vector<ParameterGroup> random_groups(const Rng& rng) {
       groups[i].freeze = true;
       continue;
     }
-    groups[i].lr = own.uniform(2) * double(own.below(3, 3));
+    groups[i].lr_scale = own.uniform(2) * double(own.below(3, 3));
     if (own.below(2, 4) == 1) groups[i].weight_decay = own.uniform(5);
   }
   return groups;
@@ -235,15 +235,15 @@ TEST(Config, GroupsInTheirOrder) {
     const auto groups = parse_config(start + text, "c.toml", {}).optim.groups;
     ASSERT_EQ(groups.size(), 2u);
     EXPECT_EQ(groups[0].match, "embedding.*");
-    EXPECT_EQ(groups[0].lr, 0.1);
+    EXPECT_EQ(groups[0].lr_scale, 0.1);
     EXPECT_EQ(groups[0].weight_decay, 0.0);
     EXPECT_FALSE(groups[0].freeze);
-    EXPECT_EQ(groups[1].lr, 1.0);
+    EXPECT_EQ(groups[1].lr_scale, 1.0);
     EXPECT_FALSE(groups[1].weight_decay);
     EXPECT_TRUE(groups[1].freeze);
   }
   const Config config = with({"optim.groups=[{match='*', lr=0.5}]"});
-  EXPECT_EQ(config.optim.groups.at(0).lr, 0.5);
+  EXPECT_EQ(config.optim.groups.at(0).lr_scale, 0.5);
   EXPECT_EQ(differences(with({}), config),
             std::vector<std::string>{"optim.groups: nothing -> [  {match = \"*\", lr = 0.5},]"});
   EXPECT_TRUE(parse_config(start + inline_form, "", {"optim.groups=[]"}).optim.groups.empty());
