@@ -1,6 +1,7 @@
 #include <xgrad/data/dataset.hpp>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/data/batch.hpp>
 
 namespace xgrad {
 
@@ -14,6 +15,10 @@ const char* to_string(Split split) {
       return "test";
   }
   detail::fail<ShapeError>("Split: no split has the number ", int(split));
+}
+
+std::size_t Dataset::length(std::size_t index, const TaskShape& shape) const {
+  return length_of(get(0, index), shape);
 }
 
 }  // namespace xgrad

@@ -25,6 +25,8 @@ struct Example {
   std::vector<std::pair<std::int32_t, std::int32_t>> edges = {};
 };
 
+struct TaskShape;
+
 /// Numbered examples.
 class Dataset {
  public:
@@ -34,6 +36,9 @@ class Dataset {
   /// Thread-safe. `epoch` matters only where training examples are augmented. Requires: index <
   /// size().
   virtual Example get(std::uint64_t epoch, std::size_t index) const = 0;
+  /// Tokens or vectors of an example, 0 of an image; the same in every epoch. Thread-safe. Makes
+  /// the example, unless a data set knows better. Requires: index < size(), and the task's shape.
+  virtual std::size_t length(std::size_t index, const TaskShape& shape) const;
 };
 
 }  // namespace xgrad

@@ -63,18 +63,19 @@ void Loader::order_epoch() {
   ordered_ = state_.epoch;
 }
 
-void Loader::sort_by_length(std::vector<std::size_t>& order) const {
-  std::vector<std::size_t> length(order.size());  // by example
-  parallel_for(length.size(), kGrain, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) {
-      length[i] = length_of(dataset_->get(state_.epoch, i), shape_);
-    }
-  });
+void Loader::sort_by_length(std::vector<std::size_t>& order) {
+  if (lengths_.empty()) {
+    std::vector<std::size_t> lengths(order.size());
+    parallel_for(lengths.size(), kGrain, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) lengths[i] = dataset_->length(i, shape_);
+    });
+    lengths_ = std::move(lengths);
+  }
   const std::size_t window = options_.bucket * options_.batch;
   for (std::size_t begin = 0; begin < order.size(); begin += window) {
     const std::size_t end = std::min(begin + window, order.size());
     std::stable_sort(order.begin() + std::ptrdiff_t(begin), order.begin() + std::ptrdiff_t(end),
-                     [&](std::size_t a, std::size_t b) { return length[a] < length[b]; });
+                     [&](std::size_t a, std::size_t b) { return lengths_[a] < lengths_[b]; });
   }
   // Only full batches change places: the smaller one stays the last.
   const std::vector<std::size_t> sorted = order;

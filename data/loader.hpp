@@ -47,7 +47,7 @@ class Loader {
  private:
   std::size_t example_at(std::uint64_t position) const;
   void order_epoch();
-  void sort_by_length(std::vector<std::size_t>& order) const;
+  void sort_by_length(std::vector<std::size_t>& order);
 
   const Dataset* dataset_;
   TaskShape shape_;
@@ -55,6 +55,7 @@ class Loader {
   LoaderState state_;
   std::vector<std::size_t> order_;  // of the epoch that ordered_ names, when shuffled
   std::uint64_t ordered_ = 0;
+  std::vector<std::size_t> lengths_;  // by example, once they are asked for
   std::vector<Example> examples_;
 };
 

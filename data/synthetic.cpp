@@ -4,6 +4,7 @@
 #include <memory>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/data/batch.hpp>
 #include <xgrad/data/example_text.hpp>
 #include <xgrad/data/rules.hpp>
 
@@ -37,19 +38,30 @@ class DrawnDataset final : public Dataset {
   std::size_t size() const override { return of_->sizes[std::size_t(split_)]; }
 
   Example get(std::uint64_t, std::size_t index) const override {
+    Example example = input(index);
+    if (of_->task.solve && !of_->task.is_continuous) {
+      example.targets = of_->task.solve(example.ids);
+    }
+    return example;
+  }
+
+  std::size_t length(std::size_t index, const TaskShape& shape) const override {
+    return length_of(input(index), shape);
+  }
+
+ private:
+  // Without the targets that `solve` finds.
+  Example input(std::size_t index) const {
     const Rng own = rng_ / index;
     if (of_->task.is_continuous) return draw_(own);
     for (std::uint32_t draw = 0; draw < kMostDraws; ++draw) {
       Example example = draw_(own / draw);
-      if (split_of(example) != split_) continue;
-      if (of_->task.solve) example.targets = of_->task.solve(example.ids);
-      return example;
+      if (split_of(example) == split_) return example;
     }
     detail::fail<ConfigError>(of_->name, ": none of ", kMostDraws, " inputs belonged to the ",
                               to_string(split_), " split: there are too few different inputs");
   }
 
- private:
   Shared of_;
   std::function<Example(const Rng& rng)> draw_;
   Split split_;
@@ -77,6 +89,10 @@ class ListedDataset final : public Dataset {
     example.ids = of_->task.inputs[chosen_[index]];
     example.targets = of_->task.solve(example.ids);
     return example;
+  }
+
+  std::size_t length(std::size_t index, const TaskShape&) const override {
+    return of_->task.inputs[chosen_[index]].size();
   }
 
  private:

@@ -20,6 +20,9 @@ class RowDataset final : public Dataset {
   explicit RowDataset(Examples examples) : examples_(std::move(examples)) {}
   std::size_t size() const override { return examples_->size(); }
   Example get(std::uint64_t, std::size_t index) const override { return (*examples_)[index]; }
+  std::size_t length(std::size_t index, const TaskShape& shape) const override {
+    return length_of((*examples_)[index], shape);
+  }
 
  private:
   Examples examples_;
@@ -47,6 +50,10 @@ class MaskedDataset final : public Dataset {
       example.ids[i] = kMaskId;
     }
     return example;
+  }
+
+  std::size_t length(std::size_t index, const TaskShape& shape) const override {
+    return length_of((*examples_)[index], shape);
   }
 
  private:

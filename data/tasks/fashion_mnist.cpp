@@ -95,6 +95,7 @@ class ImageDataset final : public Dataset {
       : images_(std::move(images)), chosen_(std::move(chosen)), seed_(seed), shift_(shift) {}
 
   std::size_t size() const override { return chosen_.size(); }
+  std::size_t length(std::size_t, const TaskShape&) const override { return 0; }
 
   Example get(std::uint64_t epoch, std::size_t index) const override {
     const std::size_t at = chosen_[index];

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <numeric>
 
 #include <xgrad/autograd/check.hpp>
@@ -110,6 +111,26 @@ TEST(Loader, BucketsGiveEveryExampleOnceWithLittlePadding) {
   EXPECT_FALSE(std::is_sorted(longest.begin(), longest.begin() + 20)) << "batches are shuffled";
   EXPECT_LT(5 * padding(dataset, options),
             padding(dataset, {.batch = 10, .seed = 3, .shuffle = true}));
+}
+
+// Bucketing makes no example for its length, and asks for each length once.
+TEST(Loader, BucketsByLengthsThatTheDataSetKnows) {
+  struct Counted final : Dataset {
+    std::size_t size() const override { return 60; }
+    Example get(std::uint64_t, std::size_t index) const override {
+      ++made;
+      return {.ids = std::vector<std::int32_t>(1 + index % 5, 0), .targets = {0}};
+    }
+    std::size_t length(std::size_t index, const TaskShape&) const override {
+      ++asked;
+      return 1 + index % 5;
+    }
+    mutable std::atomic<std::size_t> made = 0, asked = 0;
+  } dataset;
+  Loader loader(dataset, kShape, {.batch = 10, .seed = 3, .shuffle = true, .bucket = 6});
+  for (int batch = 0; batch < 18; ++batch) loader.next();
+  EXPECT_EQ(dataset.made, 180u) << "three epochs";
+  EXPECT_EQ(dataset.asked, 60u);
 }
 
 class LoaderStates : public testing::TestWithParam<std::size_t> {};
