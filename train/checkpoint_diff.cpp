@@ -105,8 +105,8 @@ void add_configs(const Checkpoint& a, const Checkpoint& b, Lines& lines) {
   const auto read = [](const Checkpoint& c) {
     return parse_config(c.config, "config", {}, ConfigWriter::xgrad);
   };
-  const Lines keys = differences(read(a), read(b));
-  for (const std::string& key : keys) lines.push_back("config " + key);
+  const std::vector<ConfigDifference> keys = differences(read(a), read(b));
+  for (const ConfigDifference& key : keys) lines.push_back("config " + to_string(key));
   if (keys.empty()) lines.push_back("config: the same keys, written differently");
 }
 

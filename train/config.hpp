@@ -152,8 +152,19 @@ Config parse_config(const std::string& text, const std::string& origin,
 /// the result.
 std::string to_toml(const Config& config, bool with_execution_keys = true);
 
-/// Keys whose values differ, as "optim.lr: 0.001 -> 0.0003", execution keys left out.
-std::vector<std::string> differences(const Config& a, const Config& b);
+/// A key whose value differs between two configs, with both values as TOML on one line.
+struct ConfigDifference {
+  std::string key;     ///< "optim.lr"
+  std::string before;  ///< "0.001"; "nothing" where the key is not given
+  std::string after;   ///< "0.0003"; "nothing" where the key is not given
+  /// Whether they are equal.
+  friend bool operator==(const ConfigDifference&, const ConfigDifference&) = default;
+};
+/// "optim.lr: 0.001 -> 0.0003"
+std::string to_string(const ConfigDifference& difference);
+
+/// The keys whose values differ, execution keys left out.
+std::vector<ConfigDifference> differences(const Config& a, const Config& b);
 
 /// What `xgrad config` prints: every key with its default and help; or one key or section.
 std::string describe_config(const std::string& key_or_section = "");

@@ -70,29 +70,31 @@ std::string to_toml(const Config& config, bool with_execution_keys) {
   return text;
 }
 
-std::vector<std::string> differences(const Config& a, const Config& b) {
+std::string to_string(const ConfigDifference& difference) {
+  return difference.key + ": " + difference.before + " -> " + difference.after;
+}
+
+std::vector<ConfigDifference> differences(const Config& a, const Config& b) {
   const std::vector<Line> before = lines_of(a, false), after = lines_of(b, false);
-  const auto literal = [](const std::vector<Line>& lines, const Line& like) {
-    for (const Line& line : lines) {
-      if (line.section == like.section && line.key == like.key) return line.literal;
-    }
-    return std::string();
+  const auto find = [](const std::vector<Line>& lines, const Line& like) {
+    return std::find_if(lines.begin(), lines.end(), [&](const Line& line) {
+      return line.section == like.section && line.key == like.key;
+    });
   };
   const auto shown = [](std::string text) {
     std::erase(text, '\n');
     return text.empty() ? "nothing" : text;
   };
-  std::vector<std::string> result;
+  std::vector<ConfigDifference> result;
   for (const Line& line : before) {
-    const std::string other = literal(after, line);
-    if (other == line.literal) continue;
-    result.push_back(line.section + "." + line.key + ": " + shown(line.literal) + " -> " +
-                     shown(other));
+    const auto other = find(after, line);
+    const std::string literal = other == after.end() ? "" : other->literal;
+    if (literal == line.literal) continue;
+    result.push_back({line.section + "." + line.key, shown(line.literal), shown(literal)});
   }
   for (const Line& line : after) {  // keys that only b's task or optimizer has
-    const auto same = [&](const Line& l) { return l.section == line.section && l.key == line.key; };
-    if (line.literal.empty() || std::any_of(before.begin(), before.end(), same)) continue;
-    result.push_back(line.section + "." + line.key + ": nothing -> " + shown(line.literal));
+    if (line.literal.empty() || find(before, line) != before.end()) continue;
+    result.push_back({line.section + "." + line.key, "nothing", shown(line.literal)});
   }
   return result;
 }

@@ -67,6 +67,15 @@ class Compare(CommandTest):
         self.assertEqual(table["test accuracy"][1], f"{test['accuracy']:.4f} ± {test['accuracy_se']:.4f}")
         self.assertNotIn("model.width", table)
 
+    def test_a_value_that_holds_an_arrow(self):
+        self.xgrad("train", "small.toml", "run.dir=one", "-q")
+        for name in ("a -> b: c.h5", "c.h5"):
+            (self.folder / name).write_bytes(self.checkpoints("one")[-1].read_bytes())
+        self.xgrad("train", "small.toml", "run.dir=two", "model.init_from=a -> b: c.h5", "-q")
+        self.xgrad("train", "small.toml", "run.dir=three", "model.init_from=c.h5", "-q")
+        row, = (line for line in self.xgrad("compare", "two", "three").stdout.splitlines() if "init_from" in line)
+        self.assertEqual(re.split("  +", row)[:3], ["model.init_from", '"a -> b: c.h5"', '"c.h5"'])
+
 
 class Sweep(CommandTest):
     def runs(self, folder="runs/sweep-small"):

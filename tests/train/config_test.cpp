@@ -14,6 +14,8 @@ namespace {
 
 const std::string kShort = "[task]\nname = 'reverse'\n[train]\nsteps = 10\n";
 
+using Differences = std::vector<ConfigDifference>;
+
 Config with(const std::vector<std::string>& overrides) {
   return parse_config(kShort, "c.toml", overrides);
 }
@@ -27,7 +29,7 @@ TEST(Config, TakesTheDefaultsOfTheStructAndOfTheTask) {
   expected.task = config.task;
   expected.task_options = config.task_options;
   expected.train.steps = 10;
-  EXPECT_EQ(differences(config, expected), std::vector<std::string>());
+  EXPECT_TRUE(differences(config, expected).empty());
   EXPECT_EQ(to_toml(config), to_toml(expected));
 }
 
@@ -117,7 +119,7 @@ TEST(Config, PrintsSectionsInAFixedOrderAndLeavesExecutionOut) {
   for (const char* absent : {"\nthreads = ", "[log]", "[run]"}) {
     EXPECT_EQ(stored.find(absent), std::string::npos) << absent;
   }
-  EXPECT_EQ(differences(config, parse_config(stored, "stored", {})), std::vector<std::string>());
+  EXPECT_TRUE(differences(config, parse_config(stored, "stored", {})).empty());
 }
 
 // A value that the spec allows; strings also with what TOML must escape.
@@ -245,7 +247,7 @@ TEST(Config, GroupsInTheirOrder) {
   const Config config = with({"optim.groups=[{match='*', lr=0.5}]"});
   EXPECT_EQ(config.optim.groups.at(0).lr_scale, 0.5);
   EXPECT_EQ(differences(with({}), config),
-            std::vector<std::string>{"optim.groups: nothing -> [  {match = \"*\", lr = 0.5},]"});
+            Differences({{"optim.groups", "nothing", "[  {match = \"*\", lr = 0.5},]"}}));
   EXPECT_TRUE(parse_config(start + inline_form, "", {"optim.groups=[]"}).optim.groups.empty());
 }
 
@@ -270,13 +272,15 @@ TEST(Config, AStoredConfigMayHoldDefaultsOfOthers) {
 
 TEST(Config, NamesWhatDiffers) {
   const Config a = with({"run.dir=a", "train.threads=1"});
-  EXPECT_EQ(
-      differences(a, with({"optim.lr=3e-4", "model.norm=post", "expect.accuracy=0.9",
-                           "task.length=4", "run.dir=b", "log.every=3"})),
-      (std::vector<std::string>{"task.length: 16 -> 4", "model.norm: \"pre\" -> \"post\"",
-                                "optim.lr: 0.001 -> 0.0003", "expect.accuracy: nothing -> 0.9"}));
+  EXPECT_EQ(differences(a, with({"optim.lr=3e-4", "model.norm=post", "expect.accuracy=0.9",
+                                 "task.length=4", "run.dir=b", "log.every=3"})),
+            (Differences{{"task.length", "16", "4"},
+                         {"model.norm", "\"pre\"", "\"post\""},
+                         {"optim.lr", "0.001", "0.0003"},
+                         {"expect.accuracy", "nothing", "0.9"}}));
   EXPECT_EQ(differences(with({"expect.accuracy=0.9"}), a),
-            std::vector<std::string>{"expect.accuracy: 0.9 -> nothing"});
+            (Differences{{"expect.accuracy", "0.9", "nothing"}}));
+  EXPECT_EQ(to_string({"optim.lr", "0.001", "0.0003"}), "optim.lr: 0.001 -> 0.0003");
 }
 
 TEST(Config, NamesTheKeysOfAnotherTask) {
@@ -284,8 +288,8 @@ TEST(Config, NamesTheKeysOfAnotherTask) {
   b.task = "other";
   b.task_options = {{"pages", std::int64_t(3)}};
   const auto said = differences(a, b);
-  EXPECT_EQ(said.front(), "task.name: \"reverse\" -> \"other\"");
-  EXPECT_EQ(said.back(), "task.pages: nothing -> 3");
+  EXPECT_EQ(said.front(), (ConfigDifference{"task.name", "\"reverse\"", "\"other\""}));
+  EXPECT_EQ(said.back(), (ConfigDifference{"task.pages", "nothing", "3"}));
   EXPECT_EQ(said.size(), 2 + a.task_options.size());
 }
 

@@ -17,16 +17,15 @@ using Row = std::vector<std::string>;
 std::vector<Row> configs(const std::vector<RunRecord>& runs) {
   std::vector<Row> rows;
   for (std::size_t i = 1; i < runs.size(); ++i) {
-    for (const std::string& line : differences(runs[0].config, runs[i].config)) {
-      const std::size_t colon = line.find(": "), arrow = line.find(" -> ", colon);
-      const std::string key = line.substr(0, colon);
-      auto at = std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return r[0] == key; });
+    for (const ConfigDifference& difference : differences(runs[0].config, runs[i].config)) {
+      auto at = std::find_if(rows.begin(), rows.end(),
+                             [&](const Row& row) { return row[0] == difference.key; });
       if (at == rows.end()) {
-        rows.emplace_back(runs.size() + 1, line.substr(colon + 2, arrow - colon - 2));
+        rows.emplace_back(runs.size() + 1, difference.before);
         at = rows.end() - 1;
-        at->front() = key;
+        at->front() = difference.key;
       }
-      (*at)[i + 1] = line.substr(arrow + 4);
+      (*at)[i + 1] = difference.after;
     }
   }
   return rows;

@@ -14,17 +14,12 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// "optim.lr" of "optim.lr: 0.001 -> 0.0003"
-std::string key_of(const std::string& difference) {
-  return difference.substr(0, difference.find(':'));
-}
-
 void check_changes(const Config& before, const std::string& file, const Config& config,
                    const std::vector<std::string>& allowed) {
   std::string refused;
-  for (const std::string& difference : differences(before, config)) {
-    if (std::find(allowed.begin(), allowed.end(), key_of(difference)) != allowed.end()) continue;
-    refused += "\n  " + difference + "   (--allow-change " + key_of(difference) + ")";
+  for (const ConfigDifference& difference : differences(before, config)) {
+    if (std::find(allowed.begin(), allowed.end(), difference.key) != allowed.end()) continue;
+    refused += "\n  " + to_string(difference) + "   (--allow-change " + difference.key + ")";
   }
   xgrad::check<ConfigError>(refused.empty(), "the config differs from that of ", file, ":",
                             refused);

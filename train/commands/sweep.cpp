@@ -183,9 +183,9 @@ class Sweep {
       return child;
     }
     const RunRecord record = read_run(job.directory);
-    const std::vector<std::string> other = differences(record.config, wanted);
+    const std::vector<ConfigDifference> other = differences(record.config, wanted);
     xgrad::check<ConfigError>(other.empty(), job.directory, " is a run of another config (",
-                              other.empty() ? "" : other[0], "); choose another --out");
+                              other.empty() ? "" : to_string(other[0]), "); choose another --out");
     if (record.state == RunRecord::State::finished) return std::nullopt;
     return Child{{"resume", job.directory, "--quiet"}, log};
   }

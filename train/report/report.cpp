@@ -220,8 +220,8 @@ std::string configuration(const Runs& runs) {
   std::string text;
   for (std::size_t i = 1; i < runs.size(); ++i) {
     text += "<h2>From " + escape(runs[0].name) + " to " + escape(runs[i].name) + "</h2>\n<pre>";
-    for (const std::string& line : differences(runs[0].record.config, runs[i].record.config)) {
-      text += escape(line) + "\n";
+    for (const ConfigDifference& d : differences(runs[0].record.config, runs[i].record.config)) {
+      text += escape(to_string(d)) + "\n";
     }
     text += "</pre>\n";
   }
