@@ -36,14 +36,14 @@ std::vector<double> timed(int runs, const std::function<void()>& work) {
 }
 
 /// Here, and not on what may be a file system in memory.
-struct Folder {
-  Folder() {
+struct Scratch {
+  Scratch() {
     char name[] = "./reliability-XXXXXX";
     check<IoError>(::mkdtemp(name) != nullptr, "cannot make a directory here");
     path = name;
   }
-  ~Folder() { fs::remove_all(path); }
-  Folder(const Folder&) = delete;
+  ~Scratch() { fs::remove_all(path); }
+  Scratch(const Scratch&) = delete;
   std::string path;
 };
 
@@ -54,20 +54,13 @@ std::uint64_t interval(const TrainConfig& train, std::uint64_t total) {
   return std::max<std::uint64_t>(1, total / 10);
 }
 
-void append(const std::string& path, const std::string& line) {
-  std::FILE* file = std::fopen(path.c_str(), "ae");
-  check<IoError>(file != nullptr, path, ": cannot open");
-  std::fprintf(file, "%s\n", line.c_str());
-  std::fclose(file);
-}
-
 /// What a run does at a checkpoint, rows of the log since the last one included.
-void save(const std::string& folder, Checkpoint checkpoint, std::uint64_t step, std::size_t keep) {
+void save(const Folder& folder, Checkpoint checkpoint, std::uint64_t step, std::size_t keep) {
   checkpoint.step = step;
-  append(folder + "/metrics.jsonl", metrics_row(step, "train", {}));
-  sync(folder + "/metrics.jsonl");
+  folder.append("metrics.jsonl", metrics_row(step, "train", {}));
+  folder.sync("metrics.jsonl");
   const std::string name = checkpoint_name(step), bytes = to_hdf5(checkpoint);
-  append(folder + "/" + kManifest, manifest_line(name, bytes));
+  folder.append(kManifest, manifest_line(name, bytes));
   publish(folder, name, bytes);
   prune(folder, keep, 0);
 }
@@ -82,10 +75,10 @@ void measure(const std::string& path) {
     check<NumericError>(first_not_finite(trainer.parameters()) == nullptr, "a fault");
     if (config.train.clip == 0) check<NumericError>(global_norm(trainer.parameters()) >= 0, "");
   });
-  const Folder folder;
+  const Scratch scratch;
   std::uint64_t saved = 0;
   const auto saves =
-      timed(15, [&] { save(folder.path, trainer.capture(), ++saved, config.train.keep); });
+      timed(15, [&] { save(scratch.path, trainer.capture(), ++saved, config.train.keep); });
   // Of steps the shortest, of saves the middle: how long they take depends on the disk.
   const double guard = guards[guards.size() / 2], saving = saves[saves.size() / 2];
   const std::uint64_t every = interval(config.train, trainer.total_steps());

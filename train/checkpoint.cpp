@@ -4,13 +4,11 @@
 #include <charconv>
 #include <cstdio>
 #include <filesystem>
-#include <system_error>
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/train/formats/seal.hpp>
 #include <xgrad/train/formats/sha256.hpp>
 #include <xgrad/train/manifest.hpp>
-#include <xgrad/train/publish.hpp>
 
 namespace xgrad {
 
@@ -31,13 +29,60 @@ template <>
 constexpr const char* kTypeName<double> = "a double";
 
 /// Whether the run has published a file of this name and, where one is to be sure, this very file.
-bool is_listed(const std::map<std::string, std::string>& manifest, const std::string& path,
-               bool be_sure) try {
-  const auto listed = manifest.find(fs::path(path).filename().string());
+bool is_listed(const std::map<std::string, std::string>& manifest, const Folder& directory,
+               const std::string& name, bool be_sure) try {
+  const auto listed = manifest.find(name);
   return listed != manifest.end() &&
-         (!be_sure || to_hex(sha256(read_file(path))) == listed->second);
+         (!be_sure || to_hex(sha256(directory.read(name))) == listed->second);
 } catch (const IoError&) {
   return false;  // nothing that cannot be read is removed
+}
+
+/// The bytes of a sealed file. What has no seal is refused before room is made for it.
+std::string read_sealed(const std::string& path) {
+  const FileEnds ends = read_ends(path, kSealSize);
+  try {
+    check_seal(ends.start, ends.end, ends.size);
+  } catch (const CheckpointError& error) {
+    detail::fail<CheckpointError>(path, ": ", error.what());
+  }
+  return read_file(path);
+}
+
+std::string name_of(const std::string& path) {
+  return fs::path(path).filename().string();
+}
+
+/// A run that owes a validation overwrites its checkpoint after it, and lists only the second one.
+void check_listed(const std::string& path, const std::string& bytes, const Checkpoint& checkpoint) {
+  const fs::path beside = fs::path(path).parent_path();
+  const auto manifest = read_manifest(beside.empty() ? "." : beside.string());
+  if (!manifest || checkpoint.state.contains(kOwesValidation)) return;
+  const auto listed = manifest->find(name_of(path));
+  if (listed == manifest->end() || listed->second == to_hex(sha256(bytes))) return;
+  detail::fail<CheckpointError>(
+      path, ": is not the file that the run saved: its SHA-256 is not the one that ", kManifest,
+      " lists; put the saved file back, or move this one out of the directory to go on from an "
+      "earlier checkpoint. If you changed it on purpose, remove its line from ",
+      kManifest);
+}
+
+Checkpoint load_any(const std::string& path, bool listed) {
+  const auto named = parse_checkpoint_name(name_of(path));
+  const std::string bytes = read_sealed(path);
+  const Checkpoint checkpoint =
+      from_hdf5(bytes, path, named ? CheckpointKind::checkpoint : CheckpointKind::any);
+  check<CheckpointError>(!named || *named == checkpoint.step, path, ": holds step ",
+                         checkpoint.step);
+  if (listed) check_listed(path, bytes, checkpoint);
+  return checkpoint;
+}
+
+std::string damage(const std::string& path, bool listed) try {
+  load_any(path, listed);
+  return "";
+} catch (const CheckpointError& error) {
+  return error.what();
 }
 
 }  // namespace
@@ -63,13 +108,14 @@ template const double& state_value(const Checkpoint&, const std::string&);
 template const std::string& state_value(const Checkpoint&, const std::string&);
 
 Checkpoint load_checkpoint(const std::string& path, CheckpointKind kind) {
-  const FileEnds ends = read_ends(path, kSealSize);
-  try {
-    check_seal(ends.start, ends.end, ends.size);
-  } catch (const CheckpointError& error) {
-    detail::fail<CheckpointError>(path, ": ", error.what());
-  }
-  return from_hdf5(read_file(path), path, kind);
+  return from_hdf5(read_sealed(path), path, kind);
+}
+
+Checkpoint load_listed(const std::string& path) {
+  const std::string bytes = read_sealed(path);
+  Checkpoint checkpoint = from_hdf5(bytes, path);
+  check_listed(path, bytes, checkpoint);
+  return checkpoint;
 }
 
 std::string checkpoint_name(std::uint64_t step) {
@@ -88,66 +134,58 @@ std::optional<std::uint64_t> parse_checkpoint_name(std::string_view name) {
   return step;
 }
 
-std::vector<CheckpointFile> list_checkpoints(const std::string& directory) {
+std::vector<CheckpointFile> list_checkpoints(const Folder& directory) {
   std::vector<CheckpointFile> files;
-  for (const std::string& name : names_in(directory)) {
+  for (const std::string& name : directory.names()) {
     const auto step = parse_checkpoint_name(name);
-    if (step) files.push_back({(fs::path(directory) / name).string(), *step});
+    if (step) files.push_back({directory.path_of(name), *step});
   }
   std::sort(files.begin(), files.end(),
             [](const CheckpointFile& a, const CheckpointFile& b) { return a.step < b.step; });
   return files;
 }
 
-std::string damage(const std::string& path) try {
-  const auto named = parse_checkpoint_name(fs::path(path).filename().string());
-  const Checkpoint checkpoint =
-      load_checkpoint(path, named ? CheckpointKind::checkpoint : CheckpointKind::any);
-  if (named && *named != checkpoint.step)
-    return path + ": holds step " + std::to_string(checkpoint.step);
-  return "";
-} catch (const CheckpointError& error) {
-  return error.what();
+std::string damage(const std::string& path) {
+  return damage(path, /*listed=*/true);
 }
 
 bool verify(const std::string& path) {
   try {
-    return damage(path).empty();
+    return damage(path, /*listed=*/false).empty();
   } catch (const IoError&) {
     return false;
   }
 }
 
-std::string latest_checkpoint(const std::string& directory, std::vector<std::string>* damaged) {
+std::string latest_checkpoint(const Folder& directory, std::vector<std::string>* damaged) {
   const std::vector<CheckpointFile> files = list_checkpoints(directory);
   std::string skipped;
   for (auto file = files.rbegin(); file != files.rend(); ++file) {
-    const std::string why = damage(file->path);
+    directory.holds(checkpoint_name(file->step));  // a run has no links
+    const std::string why = damage(file->path, /*listed=*/false);
     if (why.empty()) return file->path;
     skipped += "\n  " + why;
     if (damaged != nullptr) damaged->push_back(why);
   }
-  check<CheckpointError>(!files.empty(), directory, ": there is no checkpoint");
-  detail::fail<CheckpointError>(directory, ": no checkpoint verifies:", skipped);
+  check<CheckpointError>(!files.empty(), directory.path(), ": there is no checkpoint");
+  detail::fail<CheckpointError>(directory.path(), ": no checkpoint verifies:", skipped);
 }
 
-std::vector<std::string> prune(const std::string& directory, std::size_t keep,
-                               std::uint64_t best_step) {
+std::vector<std::string> prune(const Folder& directory, std::size_t keep, std::uint64_t best_step) {
   const std::vector<CheckpointFile> files = list_checkpoints(directory);
   const std::size_t most = std::max(keep, kFewest);
   std::size_t kept = 0;
   const auto manifest = read_manifest(directory);
   std::vector<std::string> removed;
   for (auto file = files.rbegin(); file != files.rend(); ++file) {
-    // Of the many that may stay, a few that are whole will do: each is read for it.
+    const std::string name = checkpoint_name(file->step);
+    // Hashing reads the whole file, so only those that must be whole are hashed.
     const bool be_sure = kept < kFewest || kept == most;
-    if (manifest ? !is_listed(*manifest, file->path, be_sure) : !verify(file->path)) continue;
+    if (manifest ? !is_listed(*manifest, directory, name, be_sure) : !verify(file->path)) continue;
     if (kept < most) {
       ++kept;
     } else if (file->step != best_step) {
-      std::error_code error;
-      fs::remove(file->path, error);
-      check<IoError>(!error, file->path, ": cannot remove: ", error.message());
+      directory.remove(name);
       removed.push_back(file->path);
     }
   }

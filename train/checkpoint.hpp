@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include <xgrad/train/folder.hpp>
 #include <xgrad/train/formats/tensors.hpp>
 
 namespace xgrad {
@@ -57,6 +58,11 @@ Checkpoint from_hdf5(std::string_view bytes, const std::string& origin,
 Checkpoint load_checkpoint(const std::string& path,
                            CheckpointKind kind = CheckpointKind::checkpoint);
 
+/// Reads a checkpoint of a run: as load_checkpoint(), and its SHA-256 must be the one that the
+/// manifest beside it lists. A name that is not listed is accepted, and so is any file where there
+/// is no manifest. Throws IoError or CheckpointError, which says what to do.
+Checkpoint load_listed(const std::string& path);
+
 /// "step-0000001200.h5"
 std::string checkpoint_name(std::uint64_t step);
 /// The step of such a name, and nothing for any other name.
@@ -70,25 +76,25 @@ struct CheckpointFile {
 
 /// The files of a directory that are named like checkpoints, by ascending step; none are opened.
 /// Throws IoError.
-std::vector<CheckpointFile> list_checkpoints(const std::string& directory);
+std::vector<CheckpointFile> list_checkpoints(const Folder& directory);
 
 /// What is wrong with a file, beginning with its path; empty when it is one that loads: a
-/// checkpoint, under a name that is not that of another step, or else a step that failed. Throws
-/// IoError where it cannot be read, which says nothing about it.
+/// checkpoint, under a name that is not that of another step, or else a step that failed; and whose
+/// digest is the one that the manifest beside it lists, if it does. Throws IoError where it cannot
+/// be read, which says nothing about it.
 std::string damage(const std::string& path);
 
-/// Whether a file can be read and has no damage().
+/// Whether a file can be read and loads.
 bool verify(const std::string& path);
 
-/// The path of the highest step that verifies. What is wrong with those skipped goes to `damaged`,
-/// when given. Throws CheckpointError, listing them, when none verifies; IoError.
-std::string latest_checkpoint(const std::string& directory,
-                              std::vector<std::string>* damaged = nullptr);
+/// The path of the highest step that loads; the manifest is not looked at. What is wrong with those
+/// skipped goes to `damaged`, when given. Throws CheckpointError, listing them, when none loads;
+/// IoError.
+std::string latest_checkpoint(const Folder& directory, std::vector<std::string>* damaged = nullptr);
 
 /// Removes older checkpoints of a run's own directory, and returns their paths: of the files that
 /// its manifest vouches for (without one, that verify) all but the newest `keep`, at least 2, and
 /// that of `best_step`. Call it after a new one is published, under the lock. Throws IoError.
-std::vector<std::string> prune(const std::string& directory, std::size_t keep,
-                               std::uint64_t best_step);
+std::vector<std::string> prune(const Folder& directory, std::size_t keep, std::uint64_t best_step);
 
 }  // namespace xgrad

@@ -38,8 +38,8 @@ class Descriptor {
   ~Descriptor() {
     if (fd_ != -1) ::close(fd_);
   }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
+  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Descriptor& operator=(Descriptor&&) = delete;
 
   operator int() const { return fd_; }
 

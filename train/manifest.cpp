@@ -1,9 +1,6 @@
 #include <xgrad/train/manifest.hpp>
 
-#include <filesystem>
-
 #include <xgrad/train/formats/sha256.hpp>
-#include <xgrad/train/publish.hpp>
 
 namespace xgrad {
 
@@ -18,10 +15,9 @@ std::string manifest_line(const std::string& name, std::string_view bytes) {
   return to_hex(sha256(bytes)) + std::string(kBetween) + name;
 }
 
-std::optional<std::map<std::string, std::string>> read_manifest(const std::string& directory) {
-  const std::string path = directory + "/" + kManifest;
-  if (!std::filesystem::exists(path)) return std::nullopt;
-  const std::string text = read_file(path);
+std::optional<std::map<std::string, std::string>> read_manifest(const Folder& directory) {
+  if (!directory.holds(kManifest)) return std::nullopt;
+  const std::string text = directory.read(kManifest);
   std::map<std::string, std::string> digests;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
@@ -29,6 +25,7 @@ std::optional<std::map<std::string, std::string>> read_manifest(const std::strin
     at = end + 1;
     if (line.size() <= kDigest + kBetween.size()) continue;
     if (line.compare(kDigest, kBetween.size(), kBetween) != 0) continue;
+    if (line.find_first_not_of("0123456789abcdef") != kDigest) continue;
     digests[line.substr(kDigest + kBetween.size())] = line.substr(0, kDigest);
   }
   return digests;

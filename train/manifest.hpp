@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include <xgrad/train/folder.hpp>
+
 namespace xgrad {
 
 /// Its name in the directory of the checkpoints.
@@ -17,7 +19,7 @@ inline constexpr const char* kManifest = "manifest.sha256";
 std::string manifest_line(const std::string& name, std::string_view bytes);
 
 /// Names and digests. Nothing where there is no manifest, as earlier versions left a run; lines
-/// that are none are passed over. Throws IoError.
-std::optional<std::map<std::string, std::string>> read_manifest(const std::string& directory);
+/// that are none are passed over, as a line in which a power failure left zeros. Throws IoError.
+std::optional<std::map<std::string, std::string>> read_manifest(const Folder& directory);
 
 }  // namespace xgrad

@@ -1,6 +1,5 @@
 #include <xgrad/train/publish.hpp>
 
-#include <dirent.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
@@ -8,18 +7,11 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
 #include <memory>
-#include <new>
 #include <random>
-#include <system_error>
 #include <utility>
 
-#include <xgrad/train/descriptor.hpp>
-
 namespace xgrad {
-
-namespace fs = std::filesystem;
 
 namespace {
 
@@ -81,15 +73,6 @@ void reserve(int fd, std::size_t size, const std::string& path) {
   if (error != 0 && !unsupported) fail_io(path, "cannot reserve space", error);
 }
 
-void write_all(int fd, std::string_view bytes, const std::string& path) {
-  while (!bytes.empty()) {
-    const ssize_t n = uninterrupted([&] { return ::write(fd, bytes.data(), bytes.size()); });
-    if (n == -1) fail_io(path, "cannot write");
-    if (n == 0) fail_io(path, "cannot write", EIO);
-    bytes.remove_prefix(static_cast<std::size_t>(n));
-  }
-}
-
 void compare(int fd, std::string_view bytes, const std::string& path) {
   constexpr std::size_t kBlock = 1 << 20;
   const auto buffer = std::make_unique<char[]>(kBlock);
@@ -130,135 +113,57 @@ int rename_new(int directory, const char* from, const char* to) {
   return rename_by_link(directory, from, to);
 }
 
-/// Some filesystems cannot sync a directory, and say so by EINVAL.
-void sync_descriptor(int descriptor, const std::string& path) {
-  const int result = uninterrupted([&] { return ::fsync(descriptor); });
-  if (result == -1 && errno != EINVAL) fail_io(path, "cannot sync");
-}
-
-/// A regular file that is read.
-class Source {
- public:
-  // O_NONBLOCK: opening a FIFO that nobody writes must not wait.
-  explicit Source(const std::string& path)
-      : path_(path), file_(AT_FDCWD, path, O_RDONLY | O_NONBLOCK, path, "cannot open") {
-    struct stat status;
-    if (::fstat(file_, &status) == -1) fail_io(path, "cannot stat");
-    check<IoError>(!S_ISDIR(status.st_mode), path, ": is a directory, not a file");
-    check<IoError>(S_ISREG(status.st_mode), path, ": is not a regular file");
-    size_ = static_cast<std::size_t>(status.st_size);
-  }
-
-  std::size_t size() const { return size_; }
-
-  std::string read(std::size_t from, std::size_t size) const {
-    std::string bytes(size, '\0');
-    for (std::size_t done = 0; done < size;) {
-      const ssize_t n = uninterrupted([&] {
-        return ::pread(file_, bytes.data() + done, size - done, static_cast<off_t>(from + done));
-      });
-      if (n == -1) fail_io(path_, "cannot read");
-      check<IoError>(n > 0, path_, ": became shorter while it was read");
-      done += static_cast<std::size_t>(n);
-    }
-    return bytes;
-  }
-
- private:
-  std::string path_;
-  Descriptor file_;
-  std::size_t size_ = 0;
-};
-
 using Rename = int (*)(int directory, const char* from, const char* to);
 
 int rename_over(int directory, const char* from, const char* to) {
   return ::renameat(directory, from, directory, to);
 }
 
-void publish(const std::string& directory, const std::string& name, std::string_view bytes,
-             Rename rename) {
-  const std::string path = directory + "/" + name;
+void publish(const Folder& folder, const std::string& name, std::string_view bytes, Rename rename) {
+  const std::string path = folder.path_of(name);
+  const Descriptor& directory = folder.descriptor();
   check<IoError>(!name.empty() && name.find('/') == std::string::npos, path,
                  ": not the name of a file in a directory");
-  const Descriptor folder(AT_FDCWD, directory, O_RDONLY | O_DIRECTORY, directory,
-                          "cannot open the directory");
   const std::string temporary = temporary_name(name);
 
-  Descriptor file(folder, temporary, O_WRONLY | O_CREAT | O_EXCL, path, "cannot create");
-  Temporary guard(folder, temporary);
+  Descriptor file(directory, temporary, O_WRONLY | O_CREAT | O_EXCL, path, "cannot create");
+  Temporary guard(directory, temporary);
   reserve(file, bytes.size(), path);
-  write_all(file, bytes, path);
+  detail::write_all(file, bytes, path);
   // Once fsync failed, the same descriptor may report success for lost data: give up, never retry.
   if (uninterrupted([&] { return ::fsync(file); }) == -1) fail_io(path, "cannot sync");
   file.close(path);
   {
-    const Descriptor again(folder, temporary, O_RDONLY | O_NOFOLLOW, path, "cannot read back");
+    const Descriptor again(directory, temporary, O_RDONLY | O_NOFOLLOW, path, "cannot read back");
     compare(again, bytes, path);
   }
 
-  if (rename(folder, temporary.c_str(), name.c_str()) == -1) fail_io(path, "cannot publish");
+  if (rename(directory, temporary.c_str(), name.c_str()) == -1) fail_io(path, "cannot publish");
   guard.renamed();
-  Temporary unsynced(folder, rename == rename_new ? name : "");
-  sync_descriptor(folder, path);
+  Temporary unsynced(directory, rename == rename_new ? name : "");
+  folder.sync();
   unsynced.renamed();
 }
 
 }  // namespace
 
-void publish(const std::string& directory, const std::string& name, std::string_view bytes) {
-  publish(directory, name, bytes, rename_new);
+void publish(const Folder& folder, const std::string& name, std::string_view bytes) {
+  publish(folder, name, bytes, rename_new);
 }
 
-void publish_over(const std::string& directory, const std::string& name, std::string_view bytes) {
-  publish(directory, name, bytes, rename_over);
+void publish_over(const Folder& folder, const std::string& name, std::string_view bytes) {
+  folder.holds(name);  // only a file gives way
+  publish(folder, name, bytes, rename_over);
 }
 
-void sync(const std::string& path) {
-  const Descriptor file(AT_FDCWD, path, O_RDONLY, path, "cannot open");
-  sync_descriptor(file, path);
-}
-
-// std::filesystem's iterator ends the process where it gets no memory.
-std::vector<std::string> names_in(const std::string& directory) {
-  struct Close {
-    void operator()(DIR* open) const { ::closedir(open); }
-  };
-  const std::unique_ptr<DIR, Close> open(::opendir(directory.c_str()));
-  if (!open) fail_io(directory, "cannot list the directory");
-  std::vector<std::string> names;
-  const dirent* entry = nullptr;
-  while (errno = 0, (entry = ::readdir(open.get())) != nullptr) names.push_back(entry->d_name);
-  if (errno != 0) fail_io(directory, "cannot list the directory");
-  return names;
-}
-
-std::vector<std::string> sweep_temporaries(const std::string& directory) {
+std::vector<std::string> sweep_temporaries(const Folder& folder) {
   std::vector<std::string> left;
-  for (const std::string& name : names_in(directory)) {
-    if (is_temporary(name)) left.push_back((fs::path(directory) / name).string());
-  }
-  for (const std::string& path : left) {
-    std::error_code error;
-    fs::remove(path, error);
-    check<IoError>(!error, path, ": cannot remove: ", error.message());
+  for (const std::string& name : folder.names()) {
+    if (!is_temporary(name)) continue;
+    folder.remove(name);
+    left.push_back(folder.path_of(name));
   }
   return left;
-}
-
-std::string read_file(const std::string& path) try {
-  const Source file(path);
-  return file.read(0, file.size());
-} catch (const std::bad_alloc&) {
-  detail::fail<IoError>(path, ": does not fit into memory");
-} catch (const std::length_error&) {
-  detail::fail<IoError>(path, ": does not fit into memory");
-}
-
-FileEnds read_ends(const std::string& path, std::size_t most) {
-  const Source file(path);
-  const std::size_t size = std::min(file.size(), most);
-  return {file.read(0, size), file.read(file.size() - size, size), file.size()};
 }
 
 }  // namespace xgrad

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <csignal>
-#include <filesystem>
 #include <optional>
 #include <vector>
 
@@ -16,9 +15,9 @@ namespace xgrad {
 
 namespace {
 
-double seconds_in(const std::string& log) {
-  if (!std::filesystem::exists(log)) return 0;
-  const std::vector<MetricsRow> rows = read_metrics(read_file(log));
+double seconds_in(const Folder& run) {
+  if (!run.holds("timing.jsonl")) return 0;
+  const std::vector<MetricsRow> rows = read_metrics(run.read("timing.jsonl"));
   return rows.empty() ? 0 : rows.back().number("seconds").value_or(0);
 }
 
@@ -39,7 +38,7 @@ Recorder::Recorder(const Config& config, const RunDirectory& run, std::uint64_t 
       kill_at_(kill_at),
       board_(board),
       look_(std::move(look)),
-      earlier_(seconds_in(run.path() + "/timing.jsonl")) {}
+      earlier_(seconds_in(run.folder())) {}
 
 void Recorder::on_step(const StepReport& report) {
   tokens_ += report.tokens;
@@ -70,15 +69,16 @@ void Recorder::on_evaluation(std::uint64_t step, const Metrics& metrics) {
 // run writes again. One that owes its validation gives way to the one after it, which alone is
 // listed.
 void Recorder::on_checkpoint(const Checkpoint& checkpoint) {
-  run_.sync_log("metrics.jsonl");
+  run_.folder().sync("metrics.jsonl");
+  const Folder& folder = run_.checkpoints();
   const std::string name = checkpoint_name(checkpoint.step), bytes = to_hdf5(checkpoint);
   if (!owes_validation(checkpoint)) {
-    run_.append(std::string("checkpoints/") + kManifest, manifest_line(name, bytes));
+    folder.append(kManifest, manifest_line(name, bytes));
   }
-  const std::string older = run_.checkpoints() + "/" + name;
-  const bool owed = std::filesystem::exists(older) && owes_validation(load_checkpoint(older));
-  (owed ? publish_over : publish)(run_.checkpoints(), name, bytes);
-  prune(run_.checkpoints(), config_.train.keep,
+  const bool owed =
+      folder.holds(name) && owes_validation(from_hdf5(folder.read(name), folder.path_of(name)));
+  (owed ? publish_over : publish)(folder, name, bytes);
+  prune(folder, config_.train.keep,
         std::uint64_t(state_value<std::int64_t>(checkpoint, "best_step")));
 }
 
@@ -96,10 +96,11 @@ void Recorder::on_spike(const StepReport& report, std::uint64_t step) {
 
 // The fault is what counts, even where its file cannot be written.
 void Recorder::on_fault(const Checkpoint& failed) {
-  const std::string name = failed_step_name(failed.step), path = run_.path() + "/" + name;
+  const std::string name = failed_step_name(failed.step);
   try {
-    publish_over(run_.path(), name, to_hdf5(failed));
-    fault_ = fmt::format("\n  kept as {}; `xgrad replay` runs it op by op", path);
+    publish_over(run_.folder(), name, to_hdf5(failed));
+    fault_ =
+        fmt::format("\n  kept as {}; `xgrad replay` runs it op by op", run_.folder().path_of(name));
   } catch (const Error& error) {
     fault_ = fmt::format("\n  and could not be kept: {}", error.what());
   }

@@ -2,9 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
-#include <xgrad/train/descriptor.hpp>
+#include <xgrad/train/folder.hpp>
 
 namespace xgrad {
 
@@ -12,47 +13,48 @@ namespace xgrad {
 class RunDirectory {
  public:
   /// Makes the directory of a new run: `chosen` if not empty, else runs/STEM, or the next free
-  /// runs/STEM-2, -3, ... Throws IoError when `chosen` holds a run, or a file of a name that a run
-  /// writes; LockError when it is in use.
+  /// runs/STEM-2, -3, ... Throws IoError when `chosen` holds a run, or anything of a name that a
+  /// run writes; LockError when it is in use. A directory that is refused is left as it is.
   static RunDirectory create(const std::string& chosen, const std::string& stem);
 
-  /// Opens an existing run. Throws IoError when it is none, LockError when it is in use.
+  /// Opens an existing run. Throws IoError when it is none, or when what has the name of one of its
+  /// files is no regular file; LockError when it is in use.
   static RunDirectory open(const std::string& path);
 
-  /// Takes the lock over.
-  RunDirectory(RunDirectory&& other) noexcept;
-  ~RunDirectory();
+  /// The path by which it was opened.
+  const std::string& path() const { return folder_.path(); }
+  /// The directory, in which all of the run is read and written.
+  const Folder& folder() const { return folder_; }
+  /// The directory of the checkpoints in it.
+  const Folder& checkpoints() const { return *checkpoints_; }
 
-  /// Of the directory.
-  const std::string& path() const { return path_; }
-  /// Of the resolved config in it.
-  std::string config_path() const { return path_ + "/config.toml"; }
-  /// Of the directory of checkpoints in it.
-  std::string checkpoints() const { return path_ + "/checkpoints"; }
-
-  /// Puts another config in the place of that in it, at once, and notes its digest. Throws IoError.
+  /// Replaces the run's config and notes its digest. Throws IoError.
   void replace_config(const std::string& text) const;
-  /// Whether the config in it is the one of the last replace_config(), untouched since.
+  /// Whether the run's config is that of the last replace_config(), unchanged since.
   bool config_was_replaced() const;
 
   /// Appends one whole line and hands it to the system. Throws IoError.
-  void append(const std::string& file, const std::string& line) const;
-  /// The lines of a log are on disk when it returns. Throws IoError.
-  void sync_log(const std::string& file) const;
+  void append(const std::string& file, const std::string& line) const {
+    folder_.append(file, line);
+  }
   /// Keeps the lines of a log whose "step" is at most `step`, byte for byte: a run goes on from
   /// there. Where it is not `validated` yet, the row of that step's validation goes too.
   void cut_back(const std::string& file, std::uint64_t step, bool validated = true) const;
 
  private:
   explicit RunDirectory(std::string path);
+  /// Throws IoError unless what has the name of a file of a run is a regular file.
+  void check_files() const;
+  /// Throws IoError when the directory holds a run or what a run would take for its own.
+  void check_unused() const;
   void lock();
   /// Makes what is missing, removes what a killed run left, and syncs the names, so that a power
   /// failure takes neither the directory nor the log of a run whose checkpoint it spares.
-  void furnish() const;
-  detail::Descriptor open_log(const std::string& file) const;
+  void furnish();
 
-  std::string path_;
-  int lock_ = -1;
+  Folder folder_;
+  std::optional<Folder> checkpoints_;       // once it is furnished
+  std::optional<detail::Descriptor> lock_;  // once it is locked
 };
 
 }  // namespace xgrad

@@ -11,10 +11,11 @@ namespace fs = std::filesystem;
 RunSource find_run(const std::string& path, const std::vector<std::string>& overrides) {
   RunSource source;
   if (fs::is_directory(path)) {
-    check<IoError>(fs::exists(path + "/config.toml"), path,
+    const Folder folder(path);
+    check<IoError>(folder.holds("config.toml"), path,
                    " is not a run directory: it holds no config.toml");
     source.directory = path;
-    source.file = latest_checkpoint(path + "/checkpoints");
+    source.file = latest_checkpoint({folder, "checkpoints"});
   } else {
     check<IoError>(fs::exists(path), path, ": no such run directory or checkpoint");
     source.file = path;
@@ -23,7 +24,7 @@ RunSource find_run(const std::string& path, const std::vector<std::string>& over
       source.directory = fs::proximate(folder.parent_path()).string();
     }
   }
-  source.checkpoint = load_checkpoint(source.file);
+  source.checkpoint = load_listed(source.file);
   source.config = parse_config(source.checkpoint.config, source.file + ":config", overrides,
                                ConfigWriter::xgrad);
   return source;

@@ -17,8 +17,8 @@ struct RunSource {
   Config config;          ///< that of the checkpoint
 };
 
-/// The config is that of the checkpoint with the overrides. Throws IoError, CheckpointError,
-/// ConfigError.
+/// The config is that of the checkpoint with the overrides. A checkpoint that is not the one that
+/// the run's manifest lists is refused. Throws IoError, CheckpointError, ConfigError.
 RunSource find_run(const std::string& path, const std::vector<std::string>& overrides = {});
 
 }  // namespace xgrad

@@ -45,12 +45,12 @@ void need_room(const std::string& directory, const Trainer<T>& trainer) {
 void set_aside_damaged(const RunDirectory& run, std::uint64_t step, Console& console) {
   for (const CheckpointFile& file : list_checkpoints(run.checkpoints())) {
     if (file.step <= step) continue;
-    std::string kept = file.path + ".damaged";
-    for (int n = 2; std::filesystem::exists(kept); ++n) {
-      kept = fmt::format("{}.damaged-{}", file.path, n);
-    }
-    std::filesystem::rename(file.path, kept);
-    console.line(fmt::format("{} is damaged; kept as {}", file.path, kept));
+    const Folder& folder = run.checkpoints();
+    const std::string name = checkpoint_name(file.step);
+    std::string kept = name + ".damaged";
+    for (int n = 2; folder.holds(kept); ++n) kept = fmt::format("{}.damaged-{}", name, n);
+    folder.rename(name, kept);
+    console.line(fmt::format("{} is damaged; kept as {}", file.path, folder.path_of(kept)));
   }
 }
 
@@ -106,7 +106,8 @@ void show_plan(Console& console, const Config& config, const Trainer<T>& trainer
 // and first says how it ended.
 std::string leave_report(const RunDirectory& run) {
   try {
-    write_report(run.path(), "report.html", {run.path()});
+    check<IoError>(run.folder().is_at_path(), run.path(), " was moved or replaced during the run");
+    write_report(run.folder(), "report.html", {run.path()});
     return "";
   } catch (const std::exception& error) {
     return fmt::format("no report.html: {}", error.what());
@@ -143,7 +144,7 @@ Outcome work(const Config& config, Trainer<T>& trainer, const RunDirectory& run,
   const bool images = trainer.task().shape().input == InputKind::image;
   Console console(options.quiet, images ? "images" : "tokens");
   show_plan(console, config, trainer, run);
-  TensorBoard board(config, run.path(), trainer.step());
+  TensorBoard board(config, run.folder(), trainer.step());
   Recorder recorder(
       config, run, trainer.total_steps(), console, signals, options.kill_at, board,
       [&](std::uint64_t step) {
@@ -177,7 +178,7 @@ Outcome work(const Config& config, Trainer<T>& trainer, const RunDirectory& run,
                     trainer.task().token_ceiling()};
   const std::string row = metrics_row(trainer.step(), "test", outcome.result.test);
   run.append("metrics.jsonl", row);
-  run.sync_log("metrics.jsonl");
+  run.folder().sync("metrics.jsonl");
   board.row(row);
   board.finish();
   if (!is_finite_bits(test->loss.mean())) {
@@ -219,7 +220,7 @@ Outcome start(const Config& config, const std::string& stem, const Checkpoint* c
   check_splits(trainer);
   need_room(config.run_dir.empty() ? "runs" : config.run_dir, trainer);
   const RunDirectory run = RunDirectory::create(config.run_dir, stem);
-  publish(run.path(), "config.toml", to_toml(config));
+  publish(run.folder(), "config.toml", to_toml(config));
   if (checkpoint != nullptr) {
     Console console(options.quiet, "");
     tell_class(*checkpoint, console);
@@ -233,7 +234,7 @@ Outcome go_on(const Config& config, const RunDirectory& run, const Checkpoint* c
   Trainer<T> trainer(config, checkpoint);
   check_claims(config.expect, trainer.task());
   check_splits(trainer);
-  need_room(run.checkpoints(), trainer);
+  need_room(run.checkpoints().path(), trainer);
   if (options.keep_config) run.replace_config(to_toml(config));
   Console console(options.quiet, "");
   if (checkpoint == nullptr) {

@@ -38,7 +38,7 @@ std::string as_code(const std::string& text) {
 
 }  // namespace
 
-TensorBoard::TensorBoard(const Config& config, const std::string& directory, std::uint64_t step)
+TensorBoard::TensorBoard(const Config& config, const Folder& directory, std::uint64_t step)
     : patch_(config.model.patch) {
   if (!config.log_tensorboard) return;
   file_ = std::make_unique<EventFile>(directory);

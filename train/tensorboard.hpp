@@ -15,7 +15,7 @@ class TensorBoard {
  public:
   /// Begins a file in the run's directory with the config, as text and as hyperparameters; from
   /// `step` on, where a run is resumed.
-  TensorBoard(const Config& config, const std::string& directory, std::uint64_t step);
+  TensorBoard(const Config& config, const Folder& directory, std::uint64_t step);
 
   /// The numbers of a row of metrics.jsonl or timing.jsonl as NAME/SPLIT, standard errors left out.
   void row(const std::string& row);

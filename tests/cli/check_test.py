@@ -1,6 +1,6 @@
 """What `xgrad check` judges, shows and leaves."""
 
-from command import CommandTest, unittest
+from command import CommandTest, signal, unittest
 
 BROKEN = '[optim]\nname = "sgd"\nlr = 1e38\n[schedule]\nname = "constant"\n'
 
@@ -43,8 +43,22 @@ class Check(CommandTest):
 
     def test_a_table_that_cannot_be_written(self):
         done = self.xgrad("check", "modest.toml", "--table", "missing/results.md", exit_code=6)
-        self.assertIn("missing/results.md: cannot be written", done.stderr)
+        self.assertIn("missing: cannot open the directory: No such file or directory", done.stderr)
         self.assertFalse((self.folder / "runs").exists())
+
+    def test_the_table_before_stays_until_there_is_another(self):
+        table = self.write("results.md", "| what a week of training gave |\n")
+        self.write("long.toml", (self.folder / "small.toml").read_text().replace("steps = 60", "steps = 100000"))
+        process = self.start("check", "long.toml", "--table", "results.md")
+        self.wait_for_checkpoint(process, "runs/long")
+        self.assertEqual(table.read_text(), "| what a week of training gave |\n")
+        process.send_signal(signal.SIGTERM)
+        process.wait()
+        self.assertEqual(table.read_text(), "| what a week of training gave |\n")
+        before = table.stat().st_ino
+        self.xgrad("check", "modest.toml", "--table", "results.md")
+        self.assertRegex(table.read_text().splitlines()[-1], r"^\| modest \|.*\| hold \|$")
+        self.assertNotEqual(table.stat().st_ino, before, "a reader sees one table or the other, whole")
 
     def test_a_claim_about_a_ceiling_that_is_not_known(self):
         self.write("odd.toml", (self.folder / "small.toml").read_text() + "\n[expect]\nbelow_ceiling = 0.1\n")

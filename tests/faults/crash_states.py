@@ -217,11 +217,6 @@ class Disk:
         self.change(opened.node, int(words[1]), None)
         return opened.folder
 
-    def do_truncate(self, words, strings, result):
-        folder, name = self.place("AT_FDCWD", strings[0].decode())
-        self.change(folder.names[name], int(words[1]), None)
-        return folder
-
     def do_fsync(self, words, strings, result):
         opened = self.open.get(int(words[0]))
         if opened and self.works(type(opened.node)):
@@ -239,12 +234,15 @@ class Disk:
     do_rename = do_renameat = do_renameat2
 
     def do_mkdir(self, words, strings, result):
-        folder, name = self.place("AT_FDCWD", strings[0].decode())
+        return self.do_mkdirat(["AT_FDCWD", *words], strings, result)
+
+    def do_mkdirat(self, words, strings, result):
+        folder, name = self.place(words[0], strings[0].decode())
         folder.change({name: Folder()})
         return folder
 
-    def do_unlink(self, words, strings, result):
-        folder, name = self.place("AT_FDCWD", strings[0].decode())
+    def do_unlinkat(self, words, strings, result):
+        folder, name = self.place(words[0], strings[0].decode())
         folder.change({name: None})
         return folder
 

@@ -150,7 +150,7 @@ class PowerFailure(RunTest):
         run = self.killed()
         before, published = on_disk(run), self.latest(run)
         lines = self.record(self.words(run))
-        self.assertGreaterEqual(sum(line.startswith("truncate(") for line in lines), 4)
+        self.assertGreaterEqual(sum(line.startswith("ftruncate(") for line in lines), 4)
         self.whole(*OVERRIDES)
         self.judge("what goes on with a killed run", run, self.states(run, lines, before=before, published=published), 8,
                    lambda test, state, why: test.finish(test.folder / run.name, why, *OVERRIDES))
@@ -180,7 +180,7 @@ class PowerFailure(RunTest):
         self.damaged = {damaged.read_bytes()}
         before, published = on_disk(run), sealed_step(older.name, older.read_bytes())
         lines = self.record(self.words(run))
-        self.assertTrue(any(line.startswith("rename(") for line in lines))
+        self.assertTrue(any(line.startswith("renameat(") for line in lines))
         self.whole(*OVERRIDES)
         self.judge("a resume that finds a damaged checkpoint", run, self.states(run, lines, before=before, published=published), 8,
                    lambda test, state, why: test.finish(test.folder / run.name, why, *OVERRIDES))

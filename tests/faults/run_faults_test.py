@@ -20,8 +20,7 @@ SHORT = ("train.steps=21", "train.keep=2")  # five saves, of which the first two
 CHANGE = ("--allow-change", "optim.lr", "optim.lr=0.003")
 ERRORS = ("ENOSPC", "EIO", "EDQUOT", "EFBIG", "EROFS", "EACCES", "EMFILE")
 # All that a run and a resume call with files, but for what begins a process; fcntl and lseek fail for wrong arguments only.
-CALLS = ("openat", "mkdir", "write", "fsync", "close", "fallocate", "renameat2", "renameat", "rename", "truncate", "ftruncate", "unlink",
-         "flock", "pread64", "read", "getdents64", "newfstatat", "access", "statfs")
+CALLS = ("openat", "mkdir", "mkdirat", "write", "fsync", "close", "fallocate", "renameat2", "renameat", "ftruncate", "unlinkat", "flock", "pread64", "read", "getdents64", "newfstatat", "access", "statfs")
 OTHERS = {"execve", "mmap", "fcntl", "getcwd", "lseek", "ioctl", "readlink", "uname"}
 # A directory that cannot rename without replacement gives a file a second name, and takes the first away.
 BY_LINK = ("linkat", "unlinkat", "renameat")
@@ -92,7 +91,7 @@ class RunFaults(RunTest):
 
     def test_a_run(self):
         command = self.command("a run", self.new_run, lambda run: self.words(run, *SHORT))
-        self.sweep(command, {"openat", "mkdir", "write", "fsync", "close", "renameat2", "unlink", "flock", "statfs"})
+        self.sweep(command, {"openat", "mkdir", "mkdirat", "write", "fsync", "close", "renameat2", "unlinkat", "flock", "statfs"})
 
     def test_a_run_where_renaming_replaces(self):
         command = self.command("a run where renaming replaces", self.new_run, lambda run: self.words(run, *SHORT))
@@ -101,7 +100,7 @@ class RunFaults(RunTest):
     def test_a_resume(self):
         killed = self.killed_at(17, *SHORT)
         self.assertEqual(self.latest(killed), 14)
-        self.sweep(self.command("a resume", lambda: shutil.copytree(killed, self.new_run())), {"truncate", "renameat2"})
+        self.sweep(self.command("a resume", lambda: shutil.copytree(killed, self.new_run())), {"ftruncate", "renameat2"})
 
     # The others differ from it until they are at work.
     AT_WORK = r'^write\(.*metrics.jsonl>, "\{\\"step\\":\d+,\\"split\\":\\"train'
@@ -118,7 +117,7 @@ class RunFaults(RunTest):
         self.damaged = {last.read_bytes()[:-1]}
         last.write_bytes(last.read_bytes()[:-1])
         command = self.command("a resume that finds a damaged checkpoint", lambda: shutil.copytree(whole, self.new_run()))
-        self.sweep(command, {"rename", "truncate"}, until=self.AT_WORK, few=8)
+        self.sweep(command, {"renameat", "ftruncate"}, until=self.AT_WORK, few=8)
 
     def test_a_resume_with_another_config(self):
         killed = self.killed_at(17, *SHORT)
@@ -135,7 +134,7 @@ class RunFaults(RunTest):
 
         command = Command("a resume with another config", lambda: shutil.copytree(killed, self.new_run()), words, (*SHORT, *CHANGE), results,
                           end, finish)
-        self.sweep(command, {"renameat", "truncate"}, until=self.AT_WORK, few=8)
+        self.sweep(command, {"renameat", "ftruncate"}, until=self.AT_WORK, few=8)
 
     def test_limits(self):
         """Sizes of files, and numbers of open ones, that the system does not allow."""

@@ -13,7 +13,7 @@ import tempfile
 import unittest
 
 SAVE_LOOP = sys.argv.pop()
-CALLS = ("openat", "fallocate", "write", "fsync", "close", "pread64", "renameat2", "unlink", "getdents64")
+CALLS = ("openat", "fallocate", "write", "fsync", "close", "pread64", "renameat2", "unlinkat", "getdents64")
 FAULTS = ("signal=SIGKILL", "error=ENOSPC", "error=EIO", "error=EDQUOT", "error=EACCES", "error=EMFILE", "error=EINTR")
 
 

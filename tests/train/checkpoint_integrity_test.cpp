@@ -201,7 +201,7 @@ TEST_F(CheckpointDirectory, ListsByStepAndNothingElse) {
   directory_.write("notes.txt", "");
   EXPECT_EQ(steps(), (Steps{3, 20, 100}));
   EXPECT_EQ(message_of<IoError>([&] { list_checkpoints(directory_ / "none"); }),
-            directory_ / "none" + ": cannot list the directory: No such file or directory");
+            directory_ / "none" + ": cannot open the directory: No such file or directory");
 }
 
 TEST_F(CheckpointDirectory, VerifiesWhatLoads) {
@@ -250,6 +250,47 @@ TEST_F(CheckpointDirectory, LatestSkipsNothingThatItCannotRead) {
   std::filesystem::create_directory(directory_ / checkpoint_name(2));
   EXPECT_EQ(message_of<IoError>([&] { latest_checkpoint(directory_.path()); }),
             directory_ / checkpoint_name(2) + ": is a directory, not a file");
+}
+
+// A run that owes a validation lists the checkpoint that will take the place of this one.
+TEST_F(CheckpointDirectory, WhatTheManifestListsMustBeWhatIsRead) {
+  const std::string path = save(1), bytes = read_file(path);
+  EXPECT_EQ(load_listed(path).step, 1u) << "there is no manifest";
+  const auto list = [&](const std::string& name, const std::string& content) {
+    directory_.write(kManifest, manifest_line(name, content) + "\n");
+  };
+  list(checkpoint_name(2), "other");
+  EXPECT_EQ(load_listed(path).step, 1u) << "the name is not listed";
+  list(checkpoint_name(1), bytes);
+  EXPECT_EQ(load_listed(path).step, 1u);
+  EXPECT_EQ(xgrad::damage(path), "");
+
+  list(checkpoint_name(1), "other");
+  const std::string said = message_of<CheckpointError>([&] { load_listed(path); });
+  EXPECT_TRUE(said.starts_with(path + ": is not the file that the run saved")) << said;
+  EXPECT_EQ(xgrad::damage(path), said);
+  EXPECT_EQ(load_checkpoint(path).step, 1u);
+  EXPECT_EQ(latest_checkpoint(directory_.path()), path) << "it is refused, not passed over";
+
+  std::string torn = manifest_line(checkpoint_name(1), bytes) + "\n";
+  std::fill_n(torn.begin(), torn.size() / 2, '\0');
+  directory_.write(kManifest, torn);
+  EXPECT_EQ(load_listed(path).step, 1u) << "a power failure left zeros in the line";
+
+  list(checkpoint_name(1), "other");
+  Checkpoint owing = load_checkpoint(path);
+  owing.state[kOwesValidation] = std::int64_t(1);
+  directory_.write(checkpoint_name(1), to_hdf5(owing));
+  EXPECT_EQ(load_listed(path).step, 1u);
+}
+
+TEST_F(CheckpointDirectory, ALinkIsNoCheckpointOfARun) {
+  const std::string path = save(1);
+  std::filesystem::rename(path, directory_ / "moved");
+  std::filesystem::create_symlink("moved", path);
+  EXPECT_EQ(message_of<IoError>([&] { latest_checkpoint(directory_.path()); }),
+            path + ": is a symbolic link, not a regular file");
+  EXPECT_EQ(load_checkpoint(path).step, 1u) << "named by itself, it means what it leads to";
 }
 
 TEST_F(CheckpointDirectory, PruneKeepsTheNewestAndTheBest) {

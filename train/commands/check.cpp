@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <exception>
 #include <filesystem>
-#include <fstream>
+#include <optional>
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/train/build.hpp>
 #include <xgrad/train/commands.hpp>
 #include <xgrad/train/commands/outcome.hpp>
+#include <xgrad/train/publish.hpp>
 #include <xgrad/train/results.hpp>
 
 namespace xgrad::commands {
@@ -50,13 +51,29 @@ int train_each(const Job& job, bool quiet, ConfigResult& result) {
   return 0;
 }
 
-// After each config, so that a long run that is stopped leaves what it has.
-void write_table(const std::string& path, const std::vector<ConfigResult>& results) {
-  if (path.empty()) return;
-  std::ofstream file(path);
-  file << results_markdown(results) << std::flush;
-  xgrad::check<IoError>(bool(file), path, ": cannot be written");
-}
+// The file of --table, which is replaced after each config, so that a check that is stopped leaves
+// what it has.
+class TableFile {
+ public:
+  // Writes what is there once more, so that a place that cannot be written shows before the first
+  // config is trained for hours.
+  explicit TableFile(const std::string& path) {
+    if (path.empty()) return;
+    const std::filesystem::path place(path);
+    folder_.emplace(place.parent_path().empty() ? "." : place.parent_path().string());
+    name_ = place.filename().string();
+    publish_over(*folder_, name_,
+                 folder_->holds(name_) ? folder_->read(name_) : results_markdown({}));
+  }
+
+  void write(const std::vector<ConfigResult>& results) const {
+    if (folder_) publish_over(*folder_, name_, results_markdown(results));
+  }
+
+ private:
+  std::optional<Folder> folder_;
+  std::string name_;
+};
 
 }  // namespace
 
@@ -64,7 +81,7 @@ int check(const CheckArguments& arguments) {
   const std::vector<Job> jobs = read_jobs(arguments);
   std::vector<ConfigResult> results;
   std::exception_ptr first_failure;
-  write_table(arguments.table, results);
+  const TableFile table(arguments.table);
   for (const Job& job : jobs) {
     results.push_back({.name = std::filesystem::path(job.path).stem().string()});
     try {
@@ -76,7 +93,7 @@ int check(const CheckArguments& arguments) {
       results.back().failure = message.substr(0, message.find('\n'));  // a row has one line
       if (!first_failure) first_failure = std::current_exception();
     }
-    write_table(arguments.table, results);
+    table.write(results);
   }
   fmt::print("\n{}", results_text(results));
   if (first_failure) std::rethrow_exception(first_failure);

@@ -29,7 +29,7 @@ void check_changes(const Config& before, const std::string& file, const Config& 
 void check_not_lost(const RunDirectory& run) {
   const auto listed = read_manifest(run.checkpoints());
   // The first one is listed before it is there.
-  xgrad::check<CheckpointError>(!listed || listed->size() < 2, run.checkpoints(),
+  xgrad::check<CheckpointError>(!listed || listed->size() < 2, run.checkpoints().path(),
                                 ": there is no checkpoint, but ", kManifest, " lists ",
                                 listed ? listed->size() : 0, "; put one back, or begin a new run");
 }
@@ -58,11 +58,12 @@ int resume(const ResumeArguments& arguments) {
     }
   }
 
-  const std::string file = (source ? source->directory : run->path()) + "/config.toml";
-  const Config config = load_config(file, arguments.overrides, ConfigWriter::xgrad);
+  const Folder folder(source ? source->directory : run->path());
+  const std::string file = folder.path_of("config.toml"), text = folder.read("config.toml");
+  const Config config = parse_config(text, file, arguments.overrides, ConfigWriter::xgrad);
   // What was allowed once is the run's own from then on, in a checkpoint or not yet in one.
   const bool own = !source || (run && run->config_was_replaced());
-  const Config before = own ? load_config(file, {}, ConfigWriter::xgrad) : source->config;
+  const Config before = own ? parse_config(text, file, {}, ConfigWriter::xgrad) : source->config;
   check_changes(before, own ? file : source->file, config, arguments.allow_change);
   options.keep_config = !differences(before, config).empty();
   return report(run ? continue_run(config, *run, source ? &source->checkpoint : nullptr, options)

@@ -99,10 +99,10 @@ std::optional<int> train_apart(const Config& config, const VerifyResumeArguments
 // From the files of the killed run alone. Tells from which step, 0 where there was no save.
 Outcome go_on(const std::string& directory, bool quiet, std::uint64_t& from) {
   const RunDirectory run = RunDirectory::open(directory);
-  const Config config = load_config(run.config_path(), {}, ConfigWriter::xgrad);
+  const Config config = load_config(run.folder().path_of("config.toml"), {}, ConfigWriter::xgrad);
   if (list_checkpoints(run.checkpoints()).empty())
     return continue_run(config, run, nullptr, {quiet});
-  const Checkpoint checkpoint = load_checkpoint(latest_checkpoint(run.checkpoints()));
+  const Checkpoint checkpoint = load_listed(latest_checkpoint(run.checkpoints()));
   from = checkpoint.step;
   return continue_run(config, run, &checkpoint, {quiet});
 }

@@ -91,17 +91,15 @@ std::uint32_t masked_crc32c(const std::string& bytes) {
   return ((crc >> 15) | (crc << 17)) + 0xa282ead8u;
 }
 
-EventFile::EventFile(const std::string& directory) : path_(directory + "/" + file_name()) {
-  file_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
-  check<IoError>(file_ >= 0, path_, ": cannot create: ", std::strerror(errno));
+EventFile::EventFile(const Folder& directory) : EventFile(directory, file_name()) {}
+
+EventFile::EventFile(const Folder& directory, const std::string& name)
+    : path_(directory.path_of(name)),
+      file_(directory.open(name, O_WRONLY | O_CREAT | O_EXCL | O_APPEND)) {
   events::Event event = make(0);
   event.set_file_version("brain.Event:2");
   event.mutable_source_metadata()->set_writer("xgrad");
   append(event.SerializeAsString());
-}
-
-EventFile::~EventFile() {
-  if (file_ >= 0) ::close(file_);
 }
 
 void EventFile::append(const std::string& event) {

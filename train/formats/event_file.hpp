@@ -13,6 +13,7 @@
 #include <variant>
 #include <vector>
 
+#include <xgrad/train/folder.hpp>
 #include <xgrad/train/formats/histogram.hpp>
 #include <xgrad/train/formats/png.hpp>
 
@@ -24,10 +25,7 @@ class EventFile {
 
   /// A new file in the directory, under a name that TensorBoard knows. Throws IoError, as every
   /// function here does.
-  explicit EventFile(const std::string& directory);
-  ~EventFile();
-  EventFile(const EventFile&) = delete;
-  EventFile& operator=(const EventFile&) = delete;
+  explicit EventFile(const Folder& directory);
 
   /// A run goes on from this step: what older files in the directory have of it and of later ones
   /// is not shown.
@@ -47,8 +45,10 @@ class EventFile {
   /// A serialized Event.
   void append(const std::string& event);
 
+  EventFile(const Folder& directory, const std::string& name);
+
   std::string path_;
-  int file_ = -1;
+  detail::Descriptor file_;
 };
 
 /// CRC-32C (Castagnoli), masked as above.

@@ -161,7 +161,7 @@ class Examiner {
 }  // namespace
 
 Examination examine(const std::string& directory, const Config& config, bool heads) {
-  const Checkpoint checkpoint = load_checkpoint(latest_checkpoint(directory + "/checkpoints"));
+  const Checkpoint checkpoint = load_listed(latest_checkpoint(directory + "/checkpoints"));
   Examination result = config.train.precision == "double"
                            ? Examiner<double>(config, checkpoint).examine(heads)
                            : Examiner<float>(config, checkpoint).examine(heads);

@@ -1,21 +1,18 @@
 #include <xgrad/train/report/record.hpp>
 
 #include <algorithm>
-#include <filesystem>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/train/publish.hpp>
+#include <xgrad/train/folder.hpp>
 
 namespace xgrad {
-
-namespace fs = std::filesystem;
 
 namespace {
 
 constexpr std::string_view kFailed = "failed: ";
 
-std::string text_of(const std::string& path) {
-  return fs::exists(path) ? read_file(path) : "";
+std::string text_of(const Folder& folder, const std::string& name) {
+  return folder.holds(name) ? folder.read(name) : "";
 }
 
 std::string last_line(const std::string& text) {
@@ -43,18 +40,20 @@ RunRecord read_run(const std::string& directory) {
   RunRecord run;
   run.path = directory;
   while (run.path.size() > 1 && run.path.back() == '/') run.path.pop_back();
-  const std::string config = run.path + "/config.toml";
-  check<IoError>(fs::exists(config), directory, " is not a run directory: it holds no config.toml");
-  run.config_text = read_file(config);
-  run.config = parse_config(run.config_text, config, {}, ConfigWriter::xgrad);
-  run.rows = read_metrics(text_of(run.path + "/metrics.jsonl"));
+  const Folder folder(run.path);
+  check<IoError>(folder.holds("config.toml"), directory,
+                 " is not a run directory: it holds no config.toml");
+  run.config_text = folder.read("config.toml");
+  run.config =
+      parse_config(run.config_text, folder.path_of("config.toml"), {}, ConfigWriter::xgrad);
+  run.rows = read_metrics(text_of(folder, "metrics.jsonl"));
   for (const MetricsRow& row : run.rows) run.last_step = std::max(run.last_step, row.step);
-  const std::vector<MetricsRow> times = read_metrics(text_of(run.path + "/timing.jsonl"));
+  const std::vector<MetricsRow> times = read_metrics(text_of(folder, "timing.jsonl"));
   if (!times.empty()) {
     run.seconds = times.back().number("seconds").value_or(0);
     run.rate = times.back().number("tokens_per_second").value_or(0);
   }
-  const std::string end = last_line(text_of(run.path + "/log.txt"));
+  const std::string end = last_line(text_of(folder, "log.txt"));
   if (run.last("test") != nullptr) {
     run.state = RunRecord::State::finished;
   } else if (end.starts_with(kFailed)) {

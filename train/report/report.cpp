@@ -259,7 +259,7 @@ std::string report_html(const std::vector<std::string>& paths, bool heads) {
          "</body>\n</html>\n";
 }
 
-void write_report(const std::string& directory, const std::string& name,
+void write_report(const Folder& directory, const std::string& name,
                   const std::vector<std::string>& runs, bool heads) {
   publish_over(directory, name, report_html(runs, heads));
 }

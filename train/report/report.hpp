@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include <xgrad/train/folder.hpp>
+
 namespace xgrad {
 
 /// The page: no script, nothing from outside. Says what cannot be shown, and why, where a run has
@@ -11,7 +13,7 @@ namespace xgrad {
 std::string report_html(const std::vector<std::string>& runs, bool heads = false);
 
 /// Writes `directory`/`name` in place of an older one. Throws IoError.
-void write_report(const std::string& directory, const std::string& name,
+void write_report(const Folder& directory, const std::string& name,
                   const std::vector<std::string>& runs, bool heads = false);
 
 }  // namespace xgrad
