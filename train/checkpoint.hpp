@@ -48,6 +48,9 @@ CheckpointKind kind_of(const Checkpoint& checkpoint);
 /// not finite (but for a failed step) and on a NaN in the state: what would not load is not
 /// written.
 std::string to_hdf5(const Checkpoint& checkpoint);
+/// An upper bound of the size of that image: of tensors of so many bytes in all, of how many, and
+/// with so much text in its state and config.
+std::size_t most_hdf5_bytes(std::size_t bytes, std::size_t tensors, std::size_t text);
 /// Throws CheckpointError, with `origin` in the message, unless seal, structure and values are what
 /// to_hdf5 writes, and of this kind.
 Checkpoint from_hdf5(std::string_view bytes, const std::string& origin,

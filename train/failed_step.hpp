@@ -19,7 +19,7 @@ Checkpoint failed_step(Checkpoint before, const std::vector<Batch>& batches,
 /// read, and on an id, a target or a mask that is none.
 std::vector<Batch> batches_of(const Checkpoint& failed);
 
-/// "fault-0000001200.h5", of the steps taken before
+/// The name of the file of the step that failed: "fault-0000001200.h5" of step 1200.
 std::string failed_step_name(std::uint64_t step);
 
 /// Reads such a file. Throws IoError, CheckpointError.

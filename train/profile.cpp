@@ -170,7 +170,7 @@ std::pair<double, double> seconds_of(const std::vector<ProfileRow>& rows) {
 // and state.
 template <class T>
 std::uint64_t update_bytes(const Trainer<T>& trainer) {
-  std::size_t elements = 2 * count(trainer.capture().optimizer);
+  std::size_t elements = 2 * trainer.state_numbers();
   for (const auto& p : trainer.parameters()) {
     if (p.variable.requires_grad()) elements += 4 * p.variable.value().size();
   }

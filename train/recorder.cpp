@@ -96,7 +96,7 @@ void Recorder::on_spike(const StepReport& report, std::uint64_t step) {
 
 // The fault is what counts, even where its file cannot be written.
 void Recorder::on_fault(const Checkpoint& failed) {
-  const std::string name = failed_step_name(failed.step);
+  const std::string name = failed_step_name(failed.step + 1);
   try {
     publish_over(run_.folder(), name, to_hdf5(failed));
     fault_ =

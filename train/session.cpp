@@ -37,7 +37,7 @@ double seconds_since(Clock::time_point start) {
 // The newest checkpoint stays until the next one is whole.
 template <class T>
 void need_room(const std::string& directory, const Trainer<T>& trainer) {
-  check_room(directory, 2 * to_hdf5(trainer.capture()).size(), "two checkpoints");
+  check_room(directory, 2 * trainer.checkpoint_bytes(), "two checkpoints");
 }
 
 // A run goes on from its newest checkpoint that verifies. What is newer is damaged: it is kept
@@ -74,7 +74,7 @@ std::string detail_of(const ModelConfig& m) {
 template <class T>
 void show_plan(Console& console, const Config& config, const Trainer<T>& trainer,
                const RunDirectory& run) {
-  const auto size = [&](Split split) { return grouped(trainer.task().dataset(split)->size()); };
+  const auto size = [&](Split split) { return grouped(trainer.examples(split)); };
   const ModelConfig& m = config.model;
   std::vector<std::pair<std::string, std::string>> rows = {
       {"task", fmt::format("{}: {} examples to train on, {} to validate, {} to test", config.task,
@@ -191,14 +191,6 @@ Outcome work(const Config& config, Trainer<T>& trainer, const RunDirectory& run,
   return outcome;
 }
 
-// Before anything is made or changed: what is wrong with any of the data is said now.
-template <class T>
-void check_splits(const Trainer<T>& trainer) {
-  for (const Split split : {Split::train, Split::validation, Split::test}) {
-    trainer.task().dataset(split);
-  }
-}
-
 // Another class computes other last bits; nobody should have to guess why.
 void tell_class(const Checkpoint& checkpoint, Console& console) {
   const auto saved = checkpoint.state.find("cpu");
@@ -217,7 +209,6 @@ Outcome start(const Config& config, const std::string& stem, const Checkpoint* c
               const SessionOptions& options) {
   Trainer<T> trainer(config, checkpoint);
   check_claims(config.expect, trainer.task());
-  check_splits(trainer);
   need_room(config.run_dir.empty() ? "runs" : config.run_dir, trainer);
   const RunDirectory run = RunDirectory::create(config.run_dir, stem);
   publish(run.folder(), "config.toml", to_toml(config));
@@ -233,7 +224,6 @@ Outcome go_on(const Config& config, const RunDirectory& run, const Checkpoint* c
               const SessionOptions& options) {
   Trainer<T> trainer(config, checkpoint);
   check_claims(config.expect, trainer.task());
-  check_splits(trainer);
   need_room(run.checkpoints().path(), trainer);
   if (options.keep_config) run.replace_config(to_toml(config));
   Console console(options.quiet, "");

@@ -1,5 +1,7 @@
 #include <xgrad/train/trace.hpp>
 
+#include <algorithm>
+
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/scalar.hpp>
 
@@ -16,7 +18,7 @@ Trace<T>::Trace(const Parameters<T>& parameters, See see)
   for (const Parameter<T>& p : parameters) {
     names_[p.variable.shared_value().get()] = p.name;
     if (p.variable.requires_grad()) names_[&p.variable.node()->grad] = p.name;
-    modules_[p.variable.shared_value().get()] = p.name.substr(0, p.name.rfind('.'));
+    made_[p.variable.shared_value().get()] = {0, p.name.substr(0, p.name.rfind('.'))};
   }
 }
 
@@ -41,15 +43,19 @@ void Trace<T>::end(const OpCall& call) {
 template <class T>
 void Trace<T>::forward(const OpCall& call) {
   OpPlace place{++count_, call.name, "", "output"};
+  std::size_t latest = 0;
   for (const Operand& x : call.inputs) {
-    const auto module = modules_.find(x.value);
-    if (x.value == nullptr || module == modules_.end()) continue;
+    const auto made = made_.find(x.value);
+    if (x.value == nullptr || made == made_.end()) continue;
+    const auto& [number, module] = made->second;
     const bool own = names_.contains(x.value);
-    if (own || place.module.empty()) place.module = module->second;
+    if (own || number > latest) place.module = module;
     if (own) break;
+    latest = std::max(latest, number);
   }
   see_(place, *static_cast<const Tensor<T>*>(call.result.value));
-  modules_[call.result.value] = place.module;  // an address that is used again is set again
+  made_[call.result.value] = {place.number,
+                              place.module};  // an address that is used again is set again
   if (call.node != 0) places_[call.node] = std::move(place);
 }
 

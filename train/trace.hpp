@@ -14,7 +14,9 @@ namespace xgrad {
 struct OpPlace {
   std::size_t number = 0;  ///< of the op, from 1, in the order in which forward ran them
   std::string op;          ///< its name
-  std::string module;  ///< whose parameters the op reads; else those that its inputs came through
+  /// The module whose parameters the op reads; of an op without parameters that of the input that
+  /// was computed last, so that the sum of a residual belongs to the sublayer that it adds.
+  std::string module;
   std::string tensor;  ///< "output", "gradient of input 0", "gradient of head.weight"
 };
 
@@ -37,14 +39,20 @@ class Trace final : public OpObserver {
   void end(const OpCall& call) override;
 
  private:
+  // Where a value comes from: the op's number, 0 of a parameter, and its module.
+  struct Made {
+    std::size_t number;
+    std::string module;
+  };
+
   void forward(const OpCall& call);
   void backward(const OpCall& call);
 
   See see_;
   std::size_t count_ = 0;
-  std::unordered_map<const void*, std::string> names_;    // of parameters, by value and gradient
-  std::unordered_map<const void*, std::string> modules_;  // by value
-  std::unordered_map<std::uint64_t, OpPlace> places_;     // by node
+  std::unordered_map<const void*, std::string> names_;  // of parameters, by value and gradient
+  std::unordered_map<const void*, Made> made_;          // by value
+  std::unordered_map<std::uint64_t, OpPlace> places_;   // by node
   OpObserver* before_;
   Observing observing_;
 };

@@ -4,12 +4,10 @@
 #include <limits>
 
 #include <xgrad/autograd/element.hpp>
-#include <xgrad/autograd/gemm.hpp>
 #include <xgrad/autograd/observer.hpp>
 #include <xgrad/autograd/scalar.hpp>
 #include <xgrad/optim/clip.hpp>
 #include <xgrad/optim/table.hpp>
-#include <xgrad/train/state_dict.hpp>
 #include <xgrad/train/training_loss.hpp>
 
 namespace xgrad {
@@ -124,6 +122,13 @@ Trainer<T>::Trainer(const Config& config, const Checkpoint* checkpoint)
   }
   if (config.train.ema > 0) ema_ = std::make_unique<Ema<T>>(parameters_, config.train.ema);
   if (checkpoint != nullptr) restore(*checkpoint);
+  validation_ = task_->dataset(Split::validation);
+  test_ = task_->dataset(Split::test);
+}
+
+template <class T>
+const Dataset& Trainer<T>::data(Split split) const {
+  return split == Split::train ? *train_ : split == Split::validation ? *validation_ : *test_;
 }
 
 template <class T>
@@ -166,8 +171,9 @@ bool Trainer<T>::is_sound(TrainerHooks& hooks) {
   if (next.fault.empty()) next.fault = fault_of_state();
   if (next.fault.empty()) return true;
   owes_validation_ = false;
-  if (!get_over(next, hooks)) fail(next, hooks);
-  return false;
+  if (get_over(next, hooks)) return false;
+  begin_step();
+  fail(next, hooks);
 }
 
 template <class T>
@@ -197,6 +203,12 @@ std::vector<Batch> Trainer<T>::next_batches() {
 }
 
 template <class T>
+void Trainer<T>::begin_step() {
+  before_ = loader_.state();
+  batches_ = held_.empty() ? next_batches() : held_;  // one logical batch
+}
+
+template <class T>
 StepReport Trainer<T>::train_step(std::optional<double> lr) {
   const StepReport report = try_step(lr);
   TrainerHooks nobody;
@@ -206,8 +218,7 @@ StepReport Trainer<T>::train_step(std::optional<double> lr) {
 
 template <class T>
 StepReport Trainer<T>::try_step(std::optional<double> lr) {
-  before_ = loader_.state();
-  batches_ = held_.empty() ? next_batches() : held_;  // one logical batch
+  begin_step();
   StepReport report;
   report.step = step_ + 1;
   report.lr = lr ? *lr : schedule_(step_) * (plateau_ ? plateau_->factor() : 1.0);
@@ -279,7 +290,7 @@ std::optional<Metrics> Trainer<T>::evaluate(Split split, TrainerHooks& hooks) co
   const Averaged<T> averaged(ema_.get());
   Metrics metrics;
   const bool whole = for_each_output(
-      *model_, *task_->dataset(split), shape_, config_.train.batch,
+      *model_, data(split), shape_, config_.train.batch,
       [&](const Tensor<T>& outputs, const Batch& b) { metrics.add(outputs, b, objective_); }, {},
       [&hooks] { return hooks.break_off(); });
   return whole ? std::optional(metrics) : std::nullopt;
@@ -295,87 +306,6 @@ template <class T>
 void Trainer<T>::with_evaluated_weights(const std::function<void()>& f) const {
   const Averaged<T> averaged(ema_.get());
   f();
-}
-
-template <class T>
-Checkpoint Trainer<T>::capture() const {
-  Checkpoint checkpoint;
-  checkpoint.step = step_;
-  checkpoint.parameters = xgrad::capture(parameters_);
-  checkpoint.optimizer = xgrad::capture(*optimizer_);
-  const LoaderState loader = loader_.state();
-  checkpoint.state = {{"epoch", std::int64_t(loader.epoch)},
-                      {"position", std::int64_t(loader.position)},
-                      {"optimizer_steps", std::int64_t(optimizer_->steps())},
-                      {"best_step", std::int64_t(best_step_)},
-                      {"best_loss", best_loss_},
-                      {"cpu", cpu_class()}};
-  if (ema_) {
-    for (const OptimizerState<T>& s : ema_->state()) {
-      checkpoint.optimizer.push_back({s.name, s.tensor});
-    }
-  }
-  if (spikes_.watches()) {
-    checkpoint.state["spike_mean"] = spikes_.state().mean;
-    checkpoint.state["spike_count"] = std::int64_t(spikes_.state().count);
-  }
-  if (config_.train.on_spike == "skip") {
-    checkpoint.state["spikes_in_a_row"] = std::int64_t(spikes_in_a_row_);
-  }
-  if (config_.train.patience > 0) {
-    checkpoint.state["bad_evaluations"] = std::int64_t(bad_evaluations_);
-  }
-  if (owes_validation_) checkpoint.state[kOwesValidation] = std::int64_t(1);
-  if (plateau_) {
-    const Plateau::State& plateau = plateau_->state();
-    checkpoint.state["plateau_factor"] = plateau.factor;
-    checkpoint.state["plateau_best"] = plateau.best;
-    checkpoint.state["plateau_bad"] = std::int64_t(plateau.bad);
-  }
-  if (const std::string learned = task_->learned(); !learned.empty()) {
-    checkpoint.state[kLearned] = learned;
-  }
-  checkpoint.config = to_toml(config_, /*with_execution_keys=*/false);
-  return checkpoint;
-}
-
-template <class T>
-void Trainer<T>::restore(const Checkpoint& checkpoint) {
-  const auto integer = [&](const std::string& name) {
-    const std::int64_t value = state_value<std::int64_t>(checkpoint, name);
-    check<CheckpointError>(value >= 0, "the checkpoint's ", name, " is ", value);
-    return std::uint64_t(value);
-  };
-  const LoaderState loader{integer("epoch"), integer("position")};
-  const std::uint64_t optimizer_steps = integer("optimizer_steps"),
-                      best_step = integer("best_step");
-  const double best_loss = state_value<double>(checkpoint, "best_loss");
-  // A run that is resumed with these allowed to change has none of them yet.
-  const auto has = [&](const char* name) { return checkpoint.state.contains(name); };
-  const std::uint64_t bad_evaluations = has("bad_evaluations") ? integer("bad_evaluations") : 0;
-  const std::uint64_t in_a_row = has("spikes_in_a_row") ? integer("spikes_in_a_row") : 0;
-  SpikeGuard::State spikes;
-  if (has("spike_mean")) {
-    spikes = {state_value<double>(checkpoint, "spike_mean"), integer("spike_count")};
-  }
-  Plateau::State plateau;
-  if (has("plateau_factor")) {
-    plateau = {state_value<double>(checkpoint, "plateau_factor"),
-               state_value<double>(checkpoint, "plateau_best"), integer("plateau_bad")};
-  }
-  check<CheckpointError>(loader.position < train_->size(), "the checkpoint's position is ",
-                         loader.position, ", but there are ", train_->size(), " examples");
-  xgrad::restore(checkpoint, parameters_, *optimizer_, ema_.get());  // all or nothing
-  if (plateau_) plateau_->restore(plateau);
-  bad_evaluations_ = bad_evaluations;
-  owes_validation_ = has(kOwesValidation);
-  spikes_.restore(spikes);
-  spikes_in_a_row_ = in_a_row;
-  optimizer_->set_steps(optimizer_steps);
-  loader_.restore(loader);
-  best_step_ = best_step;
-  best_loss_ = best_loss;
-  step_ = checkpoint.step;
 }
 
 #define XGRAD_INSTANTIATE(T)                                                           \

@@ -84,8 +84,9 @@ template <class T>
 class Trainer {
  public:
   /// Begins, from the weights of [model] init_from if it names a file; or goes on from a
-  /// checkpoint, which has read that file long ago. Throws ConfigError, DataError, IoError,
-  /// CheckpointError.
+  /// checkpoint, which has read that file long ago. Reads the data of all three splits: foreign
+  /// HDF5 is read by a forked process, which is safe only before the first step starts a thread.
+  /// Throws ConfigError, DataError, IoError, CheckpointError.
   explicit Trainer(const Config& config, const Checkpoint* checkpoint = nullptr);
 
   /// Goes on from a checkpoint. Throws CheckpointError, with nothing changed, when it does not fit.
@@ -137,13 +138,22 @@ class Trainer {
   const SequenceModel<T>& model() const { return *model_; }
   /// What it is trained for.
   const Task& task() const { return *task_; }
+  /// The examples of a split.
+  std::size_t examples(Split split) const { return data(split).size(); }
+  /// An upper bound of the bytes of a checkpoint of this run.
+  std::size_t checkpoint_bytes() const;
+  /// How many numbers the optimizer's state and the weights' means hold.
+  std::size_t state_numbers() const;
   /// What [model] init_from gave, when this trainer has read it.
   const std::optional<Initialization>& initialization() const { return initialization_; }
   /// The step whose validation loss was the least.
   std::uint64_t best_step() const { return best_step_; }
 
  private:
+  const Dataset& data(Split split) const;
   std::vector<Batch> next_batches();
+  // Reads the batches of the step at hand.
+  void begin_step();
   StepReport try_step(std::optional<double> lr = {});
   void run_batches(StepReport& report);
   // Whether an interval in steps ends; one of 0 does with each epoch.
@@ -168,7 +178,7 @@ class Trainer {
   std::unique_ptr<Task> task_;
   TaskShape shape_;
   Objective objective_;
-  std::unique_ptr<Dataset> train_;
+  std::unique_ptr<Dataset> train_, validation_, test_;
   Parameters<T> parameters_;
   std::unique_ptr<SequenceModel<T>> model_;
   std::unique_ptr<Optimizer<T>> optimizer_;

@@ -45,7 +45,7 @@ class Proofs(CommandTest):
         self.assertLessEqual({process for process, _ in one}, {*killed})
         self.assertEqual([step for _, step in other][:1] + [step for _, step in other][-1:], ["35", "60"])
         self.assertFalse({process for process, _ in other} & {*killed})
-        self.assertRegex(after[:after.index(other[0][1])], rf'(?m)^{other[0][0]} +openat\(.*/killed/checkpoints/step-0000000028\.h5')
+        self.assertRegex(after[:after.index(f'step-{int(other[0][1]):010}.h5')], rf'(?m)^{other[0][0]} +openat\(.*/killed/checkpoints/step-0000000028\.h5')
 
     def test_verify_resume_finds_a_difference(self):
         """The negative control: somebody changes the config of the second run before it is killed, and so that of its other half."""
@@ -103,7 +103,7 @@ class Proofs(CommandTest):
         done = self.xgrad("train", "small.toml", *DIVERGES, "run.dir=run", exit_code=5)
         step = int(re.search(r"step (\d+): ", done.stderr).group(1))
         self.assertRegex(done.stderr, r"first not finite: op \d+ \w+ in \S+: .*\[[\d, ]+\] of \([\d, ]+\) is -?(nan|inf)")
-        kept = self.folder / "run" / f"fault-{step - 1:010}.h5"
+        kept = self.folder / "run" / f"fault-{step:010}.h5"
         self.assertIn(f"kept as run/{kept.name}", done.stderr)
         self.xgrad("verify", kept)
         said = self.xgrad("replay", kept, exit_code=1).stdout

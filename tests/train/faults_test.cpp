@@ -241,33 +241,6 @@ TEST(Faults, TheFailedStepIsKeptAndReplayed) {
       << said << to_string(infinite->place);
 }
 
-TEST(Faults, AHealthyStepStaysInItsBand) {
-  for (const char* precision : {"float", "double"}) {
-    const Config config = config_with(
-        {std::string("train.precision=") + precision, "task.min_length=2", "model.dropout=0.2"});
-    Checkpoint before;
-    std::vector<Batch> batches;
-    const auto take = [&]<class T>(Trainer<T>&& trainer) {
-      before = trainer.capture();
-      batches = trainer.hold_batch();
-    };
-    if (config.train.precision == "double") {
-      take(Trainer<double>(config));
-    } else {
-      take(Trainer<float>(config));
-    }
-    const auto rows = replay(failed_step(before, batches, "none"));
-    EXPECT_GE(rows.size(), 40u);
-    double worst = 0;
-    for (const ReplayRow& row : rows) {
-      EXPECT_FALSE(row.leaves_band()) << to_string(row.place) << " " << row.difference;
-      worst = std::max(worst, row.difference);
-    }
-    EXPECT_GT(worst, 0);
-    EXPECT_LT(worst, precision[0] == 'f' ? 1e-4 : 1e-12);
-  }
-}
-
 // The step is passed over: no update, no entry, and the next batch next.
 TEST(Spikes, Skip) {
   Planter planter;

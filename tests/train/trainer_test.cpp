@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <thread>
+
 #include <xgrad/train/state_dict.hpp>
 
 #include "support/gradients.hpp"
@@ -256,6 +259,69 @@ TEST(Trainer, LearnsInDoubleToo) {
   Diary diary;
   trainer.run(diary);
   EXPECT_LT(diary.steps.back().loss, diary.steps.front().loss);
+}
+
+// Foreign HDF5 is read by a forked process, and a fork copies the locks that another thread holds.
+TEST(Trainer, AllDataAreReadBeforeAThreadIsStarted) {
+  static std::vector<Split> read;
+  static std::atomic<std::size_t> late = 0, elsewhere = 0;
+  static const std::thread::id home = std::this_thread::get_id();
+  struct Same final : Dataset {
+    std::size_t size() const override { return 20; }
+    Example get(std::uint64_t, std::size_t index) const override {
+      elsewhere += std::this_thread::get_id() != home;
+      return {.ids = {std::int32_t(index % 3)}, .targets = {std::int32_t(index % 2)}};
+    }
+  };
+  struct Reads final : Task {
+    TaskShape shape() const override {
+      return {.output = OutputKind::sequence, .vocabulary = 3, .max_length = 1, .classes = 2};
+    }
+    std::unique_ptr<Dataset> dataset(Split split) const override {
+      read.push_back(split);
+      late += elsewhere > 0;
+      return std::make_unique<Same>();
+    }
+    Example parse(const std::string&) const override { return {}; }
+  };
+  static const bool added = [] {
+    add_task({"reads", "Notes when data are read.", {}, {}, [](const Options&, std::uint64_t) {
+                return std::make_unique<Reads>();
+              }});
+    return true;
+  }();
+  EXPECT_TRUE(added);
+
+  Trainer<float> trainer(parse_config(R"(
+    task.name = "reads"
+    model = {width = 8, heads = 2, layers = 1, pool = "mean"}
+    train = {steps = 12, batch = 4}
+  )",
+                                      "reads.toml", {}));
+  EXPECT_EQ(read, (std::vector{Split::train, Split::validation, Split::test}));
+  for (int step = 0; step < 6; ++step) trainer.train_step();
+  for (const Split split : {Split::train, Split::validation, Split::test}) trainer.evaluate(split);
+  EXPECT_GT(elsewhere, 0u) << "batches are made ahead on another thread";
+  EXPECT_EQ(late, 0u);
+}
+
+TEST(Trainer, KnowsTheRoomOfACheckpointWithoutMakingOne) {
+  for (const std::vector<std::string>& overrides :
+       {std::vector<std::string>{},
+        {"train.ema=0.9", "model.layers=12"},
+        {"optim.name=sgd"},
+        {"train.precision=double", "model.width=256", "optim.name=adagrad"}}) {
+    const Config config = small_config(overrides);
+    const auto check = [&]<class T>(const Trainer<T>& trainer) {
+      const std::size_t size = to_hdf5(trainer.capture()).size(), most = trainer.checkpoint_bytes();
+      const std::size_t tensors =
+          trainer.capture().parameters.size() + trainer.capture().optimizer.size();
+      EXPECT_GE(most, size);
+      EXPECT_LE(most, size + 4096 * tensors + (1 << 17));
+    };
+    config.train.precision == "double" ? check(Trainer<double>(config))
+                                       : check(Trainer<float>(config));
+  }
 }
 
 }  // namespace

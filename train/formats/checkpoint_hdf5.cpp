@@ -216,6 +216,12 @@ std::string to_hdf5(const Checkpoint& checkpoint) try {
   detail::fail<NumericError>("checkpoint of step ", checkpoint.step, ": ", error.what());
 }
 
+// A tensor's module, header and names take less than kTensor, all else but the text kFixed.
+std::size_t most_hdf5_bytes(std::size_t bytes, std::size_t tensors, std::size_t text) {
+  constexpr std::size_t kTensor = 4096, kFixed = 1 << 16;
+  return bytes + kTensor * tensors + text + kFixed + kSealSize;
+}
+
 Checkpoint from_hdf5(std::string_view bytes, const std::string& origin, CheckpointKind kind) try {
   return read_image(open_seal(bytes), kind);
 } catch (const CheckpointError& error) {
