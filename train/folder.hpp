@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <xgrad/train/descriptor.hpp>
@@ -17,6 +18,7 @@ class Folder {
   /// Opens a directory. Links in `path` are followed: whoever names a path means what it leads to.
   /// Implicit, so that a function that needs a folder can be called with a path. Throws IoError.
   Folder(std::string path);
+  Folder(const char* path) : Folder(std::string(path)) {}  ///< the same
   /// Opens the directory `name` of another folder. Throws IoError, also when it is a link.
   Folder(const Folder& above, const std::string& name);
 
