@@ -61,15 +61,15 @@ template <class T>
 Tensor<T> attention_probabilities(const Tensor<T>& q, const Tensor<T>& k, const Attention& options,
                                   const Variable<T>& bias) {
   Tensor<T> p = attention_scores(q, k, options);
-  const Shape shape = p.shape();
-  const std::size_t heads = shape[1], n = shape[2], m = shape[3];
-  check_mask("key_mask", options.key_mask, {shape[0], m});
-  check_mask("mask", options.mask, {shape[0], n, m});
+  const std::size_t heads = options.heads, batch = q.shape()[0], n = q.shape()[1], m = k.shape()[1];
+  const Shape shape = {batch, heads, n, m};
+  check_mask("key_mask", options.key_mask, {batch, m});
+  check_mask("mask", options.mask, {batch, n, m});
   if (bias.defined()) p = add(Variable<T>(p), bias.detach()).value();
   check_shape(p.shape() == shape,
               "attention_probabilities: bias: expected a shape that broadcasts to ", shape,
               ", got ", bias.defined() ? bias.shape() : Shape{});
-  const Mask mask = attention_mask(options, shape[0], n, m);
+  const Mask mask = attention_mask(options, batch, n, m);
   for (std::size_t row = 0; row < p.size() / std::max<std::size_t>(1, m); ++row) {
     T* x = p.data() + row * m;
     const std::uint8_t* keep = mask.data() + (row / (heads * n) * n + row % n) * m;

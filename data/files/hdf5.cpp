@@ -1,5 +1,6 @@
 #include <xgrad/data/files/hdf5.hpp>
 
+#define H5_USE_110_API  // The types of HDF5 1.10, which 1.12 and later offer beside their own.
 #include <hdf5.h>
 
 #include <algorithm>

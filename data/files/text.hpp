@@ -1,6 +1,7 @@
 // Text of a user: UTF-8 and its characters, words, numbers.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>

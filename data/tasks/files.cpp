@@ -112,7 +112,7 @@ std::unique_ptr<Task> make(const Options& given, std::uint64_t seed) {
   RowSource source;
   source.task = "files";
   source.read = [options, columns = row.columns()](Split split) {
-    const std::string& path = get_string(options, to_string(split));
+    const std::string path = get_string(options, to_string(split));
     check<ConfigError>(!path.empty(),
                        "task.train: is empty, must name the file of the training rows");
     return read_table(path, get_string(options, "format"), columns);

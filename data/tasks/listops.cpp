@@ -49,7 +49,7 @@ Tokens solve(const Tokens& ids) {
   check<DataError>(waiting.size() == 1, "a ] is missing");
   check<DataError>(waiting[0].values.size() == 1, "expected one value, got ",
                    waiting[0].values.size());
-  return waiting[0].values;
+  return {waiting[0].values[0]};
 }
 
 struct Sizes {

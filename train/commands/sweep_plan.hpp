@@ -1,6 +1,7 @@
 // Which runs a sweep is made of.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
