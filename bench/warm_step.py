@@ -11,7 +11,6 @@ import argparse
 import collections
 import os
 import re
-import shutil
 import sys
 import tempfile
 
@@ -65,9 +64,6 @@ def main():
     parser.add_argument("--steps", type=int, default=100)
     parser.add_argument("--xgrad", default=str(ROOT / "build" / "release" / "bench" / "train_step"))
     arguments = parser.parse_args()
-    if shutil.which("strace") is None:
-        print("Skipped: strace is not installed (apt-get install strace)")
-        return
     failed = False
     for name in arguments.workloads or WORKLOADS:
         for threads in arguments.threads:

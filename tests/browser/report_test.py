@@ -82,6 +82,6 @@ def brightness(colour):
 
 if __name__ == "__main__":
     if chromium.PROGRAM is None:
-        print("Skipped: Chromium is not installed (apt-get install chromium)")
-        sys.exit(0)
+        print("Chromium is not installed (apt-get install chromium)")
+        sys.exit(77)
     unittest.main()

@@ -1,6 +1,5 @@
 """Training on a user's own files, and docs/your-data.md as its reader would follow it."""
 
-import importlib.util
 import json
 import math
 import pathlib
@@ -168,7 +167,6 @@ class Guide(CommandTest):
             name = re.search(r"`([\w.]+)`:$", block.group(1) or "")
             yield name and name.group(1), block.group(2), block.group(3)
 
-    @unittest.skipUnless(importlib.util.find_spec("h5py"), "the Debian package python3-h5py is not installed")
     def test_follows_the_page(self):
         commands = 0
         for name, language, text in self.blocks():

@@ -5,7 +5,6 @@ import math
 import os
 import pathlib
 import re
-import shutil
 import struct
 import tempfile
 import time
@@ -32,7 +31,6 @@ class Proofs(CommandTest):
         self.assertEqual([path.name for path in self.folder.iterdir()], ["small.toml"])
         self.assertIn("--at 60 of a run of 60", self.xgrad("verify-resume", "small.toml", "--at", 60, exit_code=2).stderr)
 
-    @unittest.skipUnless(shutil.which("strace"), "needs strace")
     def test_verify_resume_kills_and_resumes(self):
         """As strace sees it: one process is killed behind the save of step 28, another reads that and goes on."""
         log = self.folder / "log"

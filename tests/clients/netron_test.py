@@ -25,7 +25,7 @@ class Netron(CommandTest):
         if not folder.exists():
             shutil.copytree(READERS, folder)
             (folder / "package.json").write_text('{"type": "module"}')  # else node does not take them for modules
-        done = subprocess.run([NODE, SHOW, folder, *paths], capture_output=True, text=True, timeout=120)
+        done = subprocess.run(["node", SHOW, folder, *paths], capture_output=True, text=True, timeout=120)
         self.assertEqual(done.returncode, 0, done.stderr)
         return json.loads(done.stdout)
 
@@ -56,8 +56,4 @@ class Netron(CommandTest):
 
 
 if __name__ == "__main__":
-    NODE = shutil.which("node")
-    if NODE is None:
-        print("Skipped: node is not installed (apt-get install nodejs)")
-        raise SystemExit(0)
     unittest.main()

@@ -235,8 +235,6 @@ class Onnx(CommandTest):
                 self.assertLess(float(numpy.abs(found - expected)[real].max()), TOLERANCE, task)
 
     def test_images(self):
-        if not IMAGES.exists():
-            self.skipTest("dataset-fashion-mnist is not installed")
         for pool, positions in (("cls", "learned_2d"), ("mean", "learned_2d"), ("max", "relative_index"),
                                 ("attention", "rotary"), ("cls", "learned")):
             path, reference = self.export(f"{pool}-{positions}", "fashion_mnist", f"model.pool={pool}", "model.patch=7",

@@ -1,5 +1,5 @@
-"""Hostile HDF5 with digests that hold, as a checkpoint, as weights and as data: refused by name, within 256 MiB and 2 s
-of processor time, and no other file is opened: hdf5_test.py XGRAD."""
+"""Hostile HDF5 with digests that hold, as a checkpoint, as weights and as data: refused by name, within 256 MiB, and
+no other file is opened: hdf5_test.py XGRAD."""
 
 import os
 import pathlib
@@ -9,6 +9,10 @@ import subprocess
 import sys
 import tempfile
 import unittest
+
+import h5py
+import numpy
+from hdf5_files import HOSTILE, NO_MEMORY, sealed
 
 CONFIG = """
 [task]
@@ -42,7 +46,7 @@ MEASURE = """
 import resource, subprocess, sys
 code = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL).returncode
 used = resource.getrusage(resource.RUSAGE_CHILDREN)
-print(code, used.ru_maxrss / 1024, used.ru_utime + used.ru_stime)
+print(code, used.ru_maxrss / 1024)
 """
 READERS = {  # the command, its exit code when it refuses
     "checkpoint": (["inspect", "checkpoint.h5"], 4),
@@ -70,7 +74,7 @@ class Hostile(unittest.TestCase):
             file["y"] = numpy.arange(200) % 3
 
     def read(self, reader, edit):
-        """Makes a file, gives it to the reader, and returns (exit code, message, MiB, seconds, opened files)."""
+        """Makes a file, gives it to the reader, and returns (exit code, message, MiB, opened files)."""
         path = self.folder / f"{reader}.h5"
         shutil.copy(self.folder / f"good-{path.name}", path)
         with h5py.File(path, "r+") as file:
@@ -84,10 +88,10 @@ class Hostile(unittest.TestCase):
                                 env=os.environ | plugins, capture_output=True)
         (self.folder / "out.h5").unlink(missing_ok=True)
         measured = subprocess.run([sys.executable, "-S", "-c", MEASURE, *words], cwd=self.folder, env=os.environ | plugins,
-                                  capture_output=True, text=True, check=True)
-        code, mebibytes, seconds = measured.stdout.split()
+                                  capture_output=True, text=True, check=True, timeout=60)
+        code, mebibytes = measured.stdout.split()
         self.assertEqual(int(code), traced.returncode)
-        return int(code), measured.stderr, float(mebibytes), float(seconds), self.touched()
+        return int(code), measured.stderr, float(mebibytes), self.touched()
 
     def touched(self):
         """Paths in the calls that take one, without numbers of processes and random names."""
@@ -96,10 +100,10 @@ class Hostile(unittest.TestCase):
         return {re.sub(r"\.[0-9]+\.[0-9a-f]{16}\.tmp|/proc/\d+|-[A-Za-z0-9]{6}\b", "#", path) for path in paths}
 
     def check(self, reader, place):
-        _, _, _, _, known = self.read(reader, lambda file, path: None)
+        _, _, _, known = self.read(reader, lambda file, path: None)
         for edit, reasons in HOSTILE.items():
             with self.subTest(edit.__name__):
-                code, message, mebibytes, seconds, touched = self.read(reader, edit)
+                code, message, mebibytes, touched = self.read(reader, edit)
                 self.assertEqual(code, READERS[reader][1] if reasons[place] else 0, message)
                 if not (SANITIZED and reasons[place] == NO_MEMORY):
                     self.assertIn(reasons[place] or "", message)
@@ -107,7 +111,6 @@ class Hostile(unittest.TestCase):
                     self.assertIn(f"{reader}.h5", message)
                     self.assertFalse((self.folder / "out.h5").exists())
                 self.assertLess(mebibytes, 2048 if SANITIZED else 256)
-                self.assertLess(seconds, 60 if SANITIZED else 2)
                 self.assertEqual(touched - known, set())
 
     def test_good_files_are_read(self):
@@ -128,14 +131,4 @@ if __name__ == "__main__":
     XGRAD = str(pathlib.Path(sys.argv.pop()).resolve())
     # AddressSanitizer takes memory and time of its own, and ends the process that reads where there is no more memory.
     SANITIZED = b"__asan_init" in pathlib.Path(XGRAD).read_bytes()
-    try:
-        import h5py
-        import numpy
-    except ImportError as error:
-        print(f"Skipped: {error}")
-        sys.exit(0)
-    if shutil.which("strace") is None:
-        print("Skipped: strace is not installed")
-        sys.exit(0)
-    from hdf5_files import HOSTILE, NO_MEMORY, sealed
     unittest.main()

@@ -38,8 +38,6 @@ def defined(command):
 class Instructions(unittest.TestCase):
     def test_every_function_names_them(self):
         found = commands()
-        if not found:
-            self.skipTest("this processor has no packed products")
         self.assertEqual(set(found), {"avx2", "avx512"})
         for name, command in found.items():
             functions = defined(command)

@@ -8,7 +8,7 @@ import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-TOOLS = "bash cat chmod comm dirname env flock grep mkdir rm sed sort tail true nproc".split()
+TOOLS = "bash cat chmod cmp comm cp dirname env flock grep mkdir rm sed sort tail tr true nproc".split()
 
 # Each writes its name and words to $CALLS. dpkg-query knows the packages in $INSTALLED.
 STANDINS = {
@@ -22,7 +22,7 @@ STANDINS = {
              '{ echo "FAILED: a.cpp"; echo "a.cpp:1: error: no"; exit 1; }; echo "[2/2] Linking"; '
              'cp_xgrad "$BUILD/xgrad"',
     "cp_xgrad": 'printf \'#!/bin/bash\\necho xgrad "$PWD" "$@"\\nexit 3\\n\' >"$1"; chmod +x "$1"',
-    "ctest": 'echo ctest "$@"',
+    "ctest": '[[ " $* " != *" --show-only "* ]] || { echo "  Test   #7: clients.onnx"; exit; }; echo ctest "$@"; exit 8',
 }
 
 
@@ -34,8 +34,11 @@ class Launcher(unittest.TestCase):
         self.bin = self.root.parent / "bin"
         self.root.mkdir()
         self.bin.mkdir()
-        for name in ("run", "packages.txt"):
-            shutil.copy(ROOT / name, self.root)
+        (self.root / "build/venv").mkdir(parents=True)
+        (self.root / "tests").mkdir()
+        for name in ("run", "packages.txt", "tests/requirements.txt"):
+            shutil.copy(ROOT / name, self.root / name)
+        shutil.copy(ROOT / "tests/requirements.txt", self.root / "build/venv")  # it is complete
         for tool in TOOLS:
             (self.bin / tool).symlink_to(shutil.which(tool))
         for name, body in STANDINS.items():
@@ -159,10 +162,29 @@ class Launcher(unittest.TestCase):
         self.assertNotIn("Building", result.stderr)
         self.assertEqual(result.stdout, "")
 
+    def test_another_debian_is_known(self):
+        (self.root.parent / "os-release").write_text('ID=debian\nVERSION_ID="13"\n')
+        result = self.run_it("info", INSTALLED=self.packages(without=("cmake",)))
+        self.assertIn("installing Debian packages: cmake\n", result.stderr)
+        self.assertEqual(result.returncode, 3)
+
     def test_runs_the_tests(self):
-        result = self.run_it("test", "-R", "softmax", INSTALLED=self.packages(without=("hdf5-tools",)))
+        result = self.run_it("test", "-R", "softmax", INSTALLED=self.packages(without=("hdf5-tools", "python3-torch")))
         self.assertRegex(result.stdout, "^ctest --test-dir .*build/release .*-R softmax\n$")
-        self.assertIn("hdf5-tools", result.stderr)
+        self.assertEqual(result.returncode, 8)
+        self.assertIn("installing Debian packages: hdf5-tools python3-torch\n", result.stderr)
+        self.assertNotIn("left out", result.stderr)
+
+    def test_runs_the_rest_without_an_index_of_python(self):
+        (self.root / "build/venv/requirements.txt").write_text("of another time\n")
+        result = self.run_it("test", "-R", "softmax", PIP_INDEX_URL="http://127.0.0.1:9/", PIP_CONFIG_FILE=os.devnull)
+        self.assertRegex(result.stdout, "^ctest .*-R softmax --label-exclude \\^package-index\\$\n$")
+        self.assertEqual(result.returncode, 8)
+        self.assertEqual(result.stderr.count("cannot be had"), 1)
+        self.assertEqual(result.stderr.count("left out, as they need Python packages: clients.onnx\n"), 2)
+        self.assertTrue(result.stderr.endswith("clients.onnx\n"), "said at the end, too")
+        install = self.run_it("install", "test", PIP_INDEX_URL="http://127.0.0.1:9/", PIP_CONFIG_FILE=os.devnull)
+        self.assertNotEqual(install.returncode, 0)
 
     def test_helps(self):
         for words in ((), ("help",)):

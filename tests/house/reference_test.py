@@ -1,9 +1,7 @@
 """Every public name of the installed headers is documented: doxygen finds nothing to warn of."""
 
 import pathlib
-import shutil
 import subprocess
-import sys
 import tempfile
 import unittest
 
@@ -40,7 +38,4 @@ class Reference(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if shutil.which("doxygen") is None:
-        print("Skipped: doxygen is not installed")
-        sys.exit(0)
     unittest.main()

@@ -1,4 +1,4 @@
-"""The benchmark runs, its sides agree or are shown as failed, and a small step is not slower than PyTorch's: bench_test.py BUILD."""
+"""The benchmark runs, and its sides agree or are shown as failed: bench_test.py BUILD."""
 
 import dataclasses
 import json
@@ -32,8 +32,6 @@ class Bench(unittest.TestCase):
             result, = json.loads(out.read_text())["training"]
         peer, = result["peers"]
         self.assertLess(peer["difference"], 1e-4)
-        # A third of what it is, with other work on the machine or without.
-        self.assertGreater(peer["ratio"]["median"], 4)
         self.assertLess(result["xgrad"]["mib"], peer["mib"])
         # Debian has no JAX.
         self.assertEqual([(failed["name"], failed["why"]) for failed in result["failed"]],
@@ -70,9 +68,4 @@ class Bench(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    try:
-        import torch  # noqa: F401
-    except ImportError:
-        print("Skipped: python3-torch is not installed")
-        sys.exit(0)
     unittest.main()

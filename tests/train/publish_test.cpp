@@ -131,10 +131,8 @@ TEST(Publish, C4_MissingOrForeignDirectory) {
             directory / "file" + ": cannot open the directory: Not a directory");
 }
 
+#ifndef __SANITIZE_ADDRESS__  // UndefinedBehaviorSanitizer opens a pipe of its own
 TEST(Publish, C4_TooManyOpenFiles) {
-#ifdef __SANITIZE_ADDRESS__
-  GTEST_SKIP() << "UndefinedBehaviorSanitizer opens a pipe of its own";
-#endif
   const TemporaryDirectory directory;
   rlimit before;
   ::getrlimit(RLIMIT_NOFILE, &before);
@@ -144,6 +142,7 @@ TEST(Publish, C4_TooManyOpenFiles) {
   ::setrlimit(RLIMIT_NOFILE, &before);
   EXPECT_EQ(message, directory.path() + ": cannot open the directory: Too many open files");
 }
+#endif
 
 TEST(Publish, NameMustBeOne) {
   const TemporaryDirectory directory;

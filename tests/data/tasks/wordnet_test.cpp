@@ -138,16 +138,7 @@ TEST(Rules, AWindowBacksOffToWhatIsKnown) {
   EXPECT_EQ(window_rule("", train, fresh, 1).exact, 1) << "5 2 is not known, 2 is mostly 9";
 }
 
-class RealWordNet : public testing::Test {
- protected:
-  void SetUp() override {
-    if (!std::filesystem::exists("/usr/share/wordnet/data.noun")) {
-      GTEST_SKIP() << "the Debian package wordnet-base is not installed";
-    }
-  }
-};
-
-TEST_F(RealWordNet, HasItsSensesAndClasses) {
+TEST(RealWordNet, HasItsSensesAndClasses) {
   const auto of = find_task("wordnet").make({}, 1);
   const TaskShape shape = of->shape();
   EXPECT_EQ(shape.classes, 26);

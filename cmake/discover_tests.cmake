@@ -1,0 +1,22 @@
+# Run by CTest: adds the tests of the GoogleTest program `program` as tests `name`.Suite.Test.
+#
+# gtest_discover_tests() of CMake is not used: with it a test that prints "[  SKIPPED ]" counts as skipped though it failed.
+execute_process(COMMAND ${program} --gtest_list_tests OUTPUT_VARIABLE listed RESULT_VARIABLE failed ERROR_QUIET)
+if(failed)  # it is not built, say; this test fails and shows why
+  add_test(${name}.list ${program} --gtest_list_tests)
+  set_tests_properties(${name}.list PROPERTIES TIMEOUT 300)
+  return()
+endif()
+
+string(REGEX REPLACE " +#[^\n]*" "" listed "${listed}")  # types and values of parameters
+string(REPLACE "\n" ";" listed "${listed}")
+foreach(line IN LISTS listed)
+  if(line MATCHES "^([^ ]+)\\.$")
+    set(suite ${CMAKE_MATCH_1})
+  elseif(line MATCHES "^  ([^ ]+)$")
+    set(test ${suite}.${CMAKE_MATCH_1})
+    add_test(${name}.${test} ${program} --gtest_filter=${test} --gtest_also_run_disabled_tests)
+    set_tests_properties(${name}.${test} PROPERTIES TIMEOUT 300
+      FAIL_REGULAR_EXPRESSION "\\[  SKIPPED \\];\\] Running 0 tests")
+  endif()
+endforeach()
