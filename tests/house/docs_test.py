@@ -14,12 +14,18 @@ NAMED = re.compile(rf"`((?:{FOLDERS})/[\w./{{}},-]*)`")
 
 def missing(root):
     """(page, path) of every path that a page names in backticks and that does not exist."""
-    pages = [*root.glob("*.md"), *root.glob("docs/*.md")]
+    pages = [*root.glob("*.md"), *root.glob("docs/*.md"), *root.glob("tests/*.md")]
     for page in sorted(pages):
         for path in NAMED.findall(page.read_text()):
             first = re.sub(r"\{([^,}]*)[^}]*\}", r"\1", path)
             if "foo" not in first and not (root / first).exists():
                 yield page.name, path
+
+
+def not_told_of(root):
+    """Folders and programs of tests/ without a row in its README.md, and rows without one."""
+    there = {f"{path.name}/" for path in root.glob("tests/*/") if not path.name.startswith("_")} | {path.name for path in root.glob("tests/*.py")}
+    return there ^ set(re.findall(r"(?m)^\| `([^`]*)` \|", (root / "tests/README.md").read_text()))
 
 
 def without_results(root):
@@ -45,6 +51,18 @@ class Docs(unittest.TestCase):
             (root / "README.md").write_text("`train/gone.cpp` and `layers/foo.{hpp,cpp}` and `train/`")
             (root / "train").mkdir()
             self.assertEqual(list(missing(root)), [("README.md", "train/gone.cpp")])
+
+    def test_every_folder_of_tests_is_told_of(self):
+        self.assertEqual(not_told_of(ROOT), set())
+
+    def test_finds_a_folder_that_is_not_told_of(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            for name, text in (("tests/a/a.cpp", ""), ("tests/b/b.py", ""), ("tests/c.py", ""), ("tests/d.py", ""),
+                               ("tests/README.md", "| folder | |\n|---|---|\n| `a/` | `b/` |\n| `c.py` | |\n| `gone/` | |\n")):
+                (root / name).parent.mkdir(parents=True, exist_ok=True)
+                (root / name).write_text(text)
+            self.assertEqual(not_told_of(root), {"b/", "d.py", "gone/"})
 
     def test_every_config_has_its_results(self):
         self.assertEqual(without_results(ROOT), set())
