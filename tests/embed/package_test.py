@@ -1,9 +1,11 @@
 """The Debian packages: built, installed in a fresh Debian, and used there. `./run package` calls it; it takes minutes and a network.
 
 The library is built for every x86-64 processor, and once more for those of the levels v3 and v4, which the loader prefers where it can. The rows that
-it prints at the end are those of a table in README.md; tests/readme/claims_test.py holds that to FIGURES.
+it prints at the end are those of a table in README.md; tests/readme/claims_test.py holds that to FIGURES. Sizes above their limits fail the
+test; times are measured only, and `bench/package.py` judges them.
 """
 
+import json
 import os
 import pathlib
 import re
@@ -108,10 +110,12 @@ class Package(unittest.TestCase):
         for what, (most, unit) in FIGURES.items():
             if what in cls.measured:
                 print(f"| {what} | {cls.measured[what]:.3g} {unit} | {most} {unit} |")
+        (BUILD / "figures.json").write_text(json.dumps(cls.measured))
 
     def figure(self, what, value):
         self.measured[what] = value
-        self.assertLess(value, FIGURES[what][0], what)
+        if FIGURES[what][1] == "MB":
+            self.assertLess(value, FIGURES[what][0], what)
 
     def test_1_the_command(self):
         self.assertRegex(self.system.run("xgrad", "--version"), r"^\d+\.\d+\.\d+\n$")

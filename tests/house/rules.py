@@ -64,7 +64,16 @@ FORBIDDEN_IN_LIBRARY = [
      r"(?<![\w.:>])(?:exit|abort|_exit)\s*\(|\bassert\s*\(", "the library never prints, exits or aborts"),
 ]
 # Text that nothing which builds may hold, comments aside.
-FORBIDDEN_FLAGS = [(r"-ffast-math\b|-Ofast\b|-funsafe-math\S*|-ffinite-math\S*", "deletes the tests for NaN")]
+FORBIDDEN_FLAGS = [
+    (r"-ffast-math\b|-Ofast\b|-funsafe-math\S*|-ffinite-math\S*", "deletes the tests for NaN"),
+    (r"\bSKIP_REGULAR_EXPRESSION\b|\bgtest_discover_tests\b", "lets a failure count as skipped"),
+]
+# Text that no test may hold; those of tests/house plant it.
+FORBIDDEN_IN_TESTS = [
+    (r"\bGTEST_SKIP\b|\bskip(?:Test|If|Unless)\b|\bSkipTest\b|@unittest\.skip\b", "a test runs, or is not there to be run"),
+    (r"\b(?:assert(?:Less|Greater)\w*|(?:EXPECT|ASSERT)_[LG][TE])\([^\n]*(?:monotonic|perf_counter|_clock\b|elapsed|seconds|per_second|\bratio\b)",
+     "no test judges a time or a ratio of times: bench/ does"),
+]
 # Text that no file may hold. Cut in two here, since this file is one of them.
 FORBIDDEN_ANYWHERE = [
     (r"/wo" r"rk/|/ro" r"ot/|/ho" r"me/", "a path of one machine"),
@@ -150,6 +159,8 @@ def text(files):
     """No forbidden construct and no forbidden word."""
     for path, content in files.items():
         checks = [(content, FORBIDDEN_ANYWHERE)]
+        if path.startswith("tests/") and not path.startswith("tests/house/"):
+            checks.append((content, FORBIDDEN_IN_TESTS))
         if is_cpp(path):
             checks.append((sources.bare(content), FORBIDDEN_CODE))
             if folder(path) in sources.PRODUCT:

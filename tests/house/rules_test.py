@@ -153,6 +153,14 @@ class Rules(unittest.TestCase):
         self.assert_finds(rules.text, "NaN", **{"CMakePresets.json": '"-Ofast"'})
         self.assert_passes(rules.text, **{"cmake/a.cmake": "# never -ffast-math\nadd(-fno-math-errno)"})
 
+    def test_forbidden_in_tests(self):
+        for bad in ('GTEST_SKIP() << "no data";', "self.skipTest('no')", '@unittest.skipUnless(shutil.which("strace"), "no")',
+                    "self.assertLess(time.monotonic() - start, 2)", "EXPECT_LT(seconds.count(), 2.0);", 'assertGreater(a["ratio"]["median"], 4)'):
+            self.assert_finds(rules.text, "tests/cli/a:1: ", **{"tests/cli/a": bad})
+            self.assert_passes(rules.text, **{"tests/house/a": bad, "docs/a": bad})
+        self.assert_passes(rules.text, **{"tests/cli/a": "deadline = time.monotonic() + 60\nself.assertEqual(self.seconds, 3)\n"})
+        self.assert_finds(rules.text, "skipped", **{"tests/CMakeLists.txt": "gtest_discover_tests(a)"})
+
     def test_forbidden_words(self):
         for bad in ("cd /wo" + "rk/main", "see sha" + "red/x.md", "https://pypi.o" + "rg/simple"):
             self.assert_finds(rules.text, "docs/x:1: ", docs__x=bad)
