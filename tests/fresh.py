@@ -14,6 +14,7 @@ import os
 import pathlib
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -59,6 +60,7 @@ class System:
         call("mmdebstrap", "--quiet", "--variant=minbase", "--skip=cleanup/apt", *more, *settings,
              RELEASES[number], folder, "-", input=f"deb {mirror()} {RELEASES[number]} main\n")
         shutil.copy("/etc/resolv.conf", folder / "etc/resolv.conf")
+        (folder / "etc/hosts").write_text(f"127.0.0.1 localhost {socket.gethostname()}\n")
         certificates = pathlib.Path(os.environ.get("PIP_CERT", "/etc/ssl/certs/ca-certificates.crt"))
         if certificates.exists():
             (folder / CERTIFICATES).parent.mkdir(parents=True, exist_ok=True)

@@ -2,7 +2,9 @@
 
 import pathlib
 
-from harness import TorchTest, h5py, main, torch
+import h5py
+import torch
+from harness import TorchTest, main
 from model import Model
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]

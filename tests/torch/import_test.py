@@ -2,7 +2,10 @@
 
 import json
 
-from harness import TorchTest, h5py, main, numpy, torch
+import h5py
+import numpy
+import torch
+from harness import TorchTest, main
 from model import Model
 
 CONFIG = """

@@ -1,6 +1,8 @@
 """A model that xgrad trained is the same model in PyTorch: live_test.py XGRAD."""
 
-from harness import TorchTest, h5py, main, torch
+import h5py
+import torch
+from harness import TorchTest, main
 from model import Model
 
 CONFIG = """

@@ -1,5 +1,6 @@
 // What other programs find in a checkpoint, asked of libhdf5 itself.
 #include <gtest/gtest.h>
+#define H5_USE_110_API  // as in data/files/hdf5.cpp
 #include <hdf5.h>
 #include <train/checkpoints.hpp>
 
