@@ -27,6 +27,7 @@ Json parse_object(const std::string& place, std::string_view line) {
     }
     return true;
   };
+  check<DataError>(line.find_first_not_of(" \t\r") != line.npos, place, ": is blank");
   Json object;
   try {
     object = Json::parse(line, watch);
