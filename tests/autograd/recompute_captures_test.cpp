@@ -23,6 +23,11 @@ struct Pattern {
   std::function<V(const Run&, const V& x, const V& w, const V& u)> y;
 };
 
+// The pattern's name in a failure.
+void PrintTo(const Pattern& pattern, std::ostream* out) {
+  *out << pattern.name;
+}
+
 // A layer that holds a leaf and a result of an op.
 struct Module {
   explicit Module(const V& w, const V& u) : weight(w), scaled(scale(u, 3)) {}

@@ -3,6 +3,7 @@
 
 #include <xgrad/data/loader.hpp>
 #include <xgrad/optim/clip.hpp>
+#include <xgrad/optim/table.hpp>
 #include <xgrad/train/build.hpp>
 #include <xgrad/train/trainer.hpp>
 
