@@ -37,8 +37,8 @@ struct Unchanged {
     return !now || now->version == version;
   }
 
-  std::weak_ptr<const Versioned<T>> value;
-  std::uint64_t version;
+  std::weak_ptr<const Versioned<T>> value;  ///< which one
+  std::uint64_t version;                    ///< that of forward
 };
 
 /// What forward reads.

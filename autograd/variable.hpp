@@ -16,6 +16,7 @@ struct Node;
 /// A tensor that Variables share, and what backward() has to know of changes to it.
 template <class T>
 struct Versioned : Tensor<T> {
+  /// A tensor that has not changed.
   explicit Versioned(Tensor<T> tensor) : Tensor<T>(std::move(tensor)) {}
 
   std::uint64_t version = 0;  ///< calls of mutable_value() so far
