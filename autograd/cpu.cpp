@@ -1,8 +1,10 @@
 #include <xgrad/autograd/cpu.hpp>
 
-#include <algorithm>
 #include <cstdlib>
-#include <cstring>
+#include <string>
+#include <string_view>
+
+#include <xgrad/autograd/check.hpp>
 
 namespace xgrad {
 
@@ -20,19 +22,23 @@ Cpu detect() {
   return Cpu::baseline;
 }
 
-Cpu allowed() {
-  const char* name = std::getenv("XGRAD_CPU");
-  if (name == nullptr) return Cpu::avx512;
-  for (const Cpu cpu : {Cpu::baseline, Cpu::avx2}) {
-    if (std::strcmp(name, cpu_name(cpu)) == 0) return cpu;
-  }
-  return Cpu::avx512;
-}
-
 }  // namespace
 
+Cpu detail::choose_cpu(const char* name, Cpu best) {
+  const std::string_view wanted = name == nullptr ? "" : name;
+  if (wanted.empty()) return best;
+  std::string valid;
+  const char* lacks = "";
+  for (const Cpu cpu : {Cpu::baseline, Cpu::avx2, Cpu::avx512}) {
+    if (cpu <= best && wanted == cpu_name(cpu)) return cpu;
+    if (cpu <= best) valid += (valid.empty() ? "" : ", ") + std::string(cpu_name(cpu));
+    if (cpu > best && wanted == cpu_name(cpu)) lacks = ", which this processor lacks";
+  }
+  fail<ConfigError>("XGRAD_CPU is '", wanted, "'", lacks, "; it must be one of ", valid);
+}
+
 Cpu cpu() {
-  static const Cpu value = std::min(detect(), allowed());
+  static const Cpu value = detail::choose_cpu(std::getenv("XGRAD_CPU"), detect());
   return value;
 }
 

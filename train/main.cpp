@@ -12,6 +12,7 @@
 #include <system_error>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/autograd/cpu.hpp>
 #include <xgrad/autograd/nearest.hpp>
 #include <xgrad/train/commands.hpp>
 #include <xgrad/train/commands/manual.hpp>
@@ -337,6 +338,7 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", xgrad::kVersion);
   app.require_subcommand(1);
   Arguments arguments;
+  app.parse_complete_callback([] { xgrad::cpu(); });  // refuses a wrong XGRAD_CPU before all work
   int code = 0;
   define_training(app, arguments, code);
   define_study(app, arguments, code);

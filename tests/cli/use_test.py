@@ -96,6 +96,13 @@ class Use(CommandTest):
         self.assertIn(compiled, self.xgrad("info").stdout)
         self.assertRegex(self.xgrad("--version").stdout, r"^\d+\.\d+\.\d+$")
 
+    def test_a_class_of_processors_that_is_none_is_refused(self):
+        for words in (("info",), ("train", "small.toml", "run.dir=new")):
+            refused = self.xgrad(*words, env=os.environ | {"XGRAD_CPU": "sse9"}, exit_code=2)
+            self.assertEqual(refused.stdout, "")
+            self.assertRegex(refused.stderr, r"^xgrad: XGRAD_CPU is 'sse9'; it must be one of baseline(, avx2(, avx512)?)?\n$")
+        self.assertFalse((self.folder / "new").exists())
+
     def test_words_that_are_no_commands(self):
         self.assertIn("trian", self.xgrad("trian", "small.toml", exit_code=2).stderr)
         self.assertIn("--colour", self.xgrad("train", "small.toml", "--colour", exit_code=2).stderr)
