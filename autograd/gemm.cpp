@@ -1,75 +1,18 @@
 #include <xgrad/autograd/gemm.hpp>
 
-#include <sys/mman.h>
-
 #include <algorithm>
-#include <complex>
 #include <memory>
-#include <mutex>
-#include <new>
 #include <type_traits>
 
-// The BLAS layer alone: xtensor-blas/xlinalg.hpp would cost 100,000 lines more. Its configuration
-// first, without which cxxblas takes loops of its own for a BLAS.
-#include <xtensor-blas/xblas_config.hpp>
-
-#include <xflens/cxxblas/cxxblas.cxx>
-#ifndef HAVE_CBLAS
-#error "cxxblas without a BLAS"
-#endif
-
 #include <xgrad/autograd/counters.hpp>
-#include <xgrad/autograd/cpu.hpp>
 #include <xgrad/autograd/memory.hpp>
 #include <xgrad/autograd/packed_gemm/packed_gemm.hpp>
 #include <xgrad/autograd/parallel.hpp>
 #include <xgrad/autograd/scalar.hpp>
 
-extern "C" {
-int openblas_get_num_threads();
-void openblas_set_num_threads(int);
-char* openblas_get_corename();
-}
-
 namespace xgrad {
 
 namespace {
-
-// OpenBLAS's own threads stay off while we are in it: its bits depend on their number, and they
-// fight with TBB's. The host program's setting comes back when the last of our threads leaves.
-class OneBlasThread {
- public:
-  OneBlasThread() {
-    const std::lock_guard lock(mutex);
-    if (users++ > 0) return;
-    host_setting = openblas_get_num_threads();
-    if (host_setting != 1) openblas_set_num_threads(1);
-  }
-  ~OneBlasThread() {
-    const std::lock_guard lock(mutex);
-    if (--users == 0 && host_setting != 1) openblas_set_num_threads(host_setting);
-  }
-  OneBlasThread(const OneBlasThread&) = delete;
-  OneBlasThread& operator=(const OneBlasThread&) = delete;
-
- private:
-  static inline std::mutex mutex;
-  static inline int users = 0;
-  static inline int host_setting = 1;
-};
-
-// OpenBLAS takes work space at a thread's first product and, where there is none, asks for it for
-// ever. Throws std::bad_alloc instead.
-void need_blas_space() {
-  thread_local const bool there = [] {
-    constexpr std::size_t kBlasSpace = 128 << 20;
-    void* space =
-        ::mmap(nullptr, kBlasSpace, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (space == MAP_FAILED) throw std::bad_alloc();
-    return ::munmap(space, kBlasSpace) == 0;
-  }();
-  static_cast<void>(there);
-}
 
 // Work space of this thread for packed products, kept between calls.
 void* scratch() {
@@ -83,11 +26,7 @@ void* scratch() {
   return space.get();
 }
 
-cxxblas::Transpose flag(Transpose t) {
-  return t == Transpose::yes ? cxxblas::Trans : cxxblas::NoTrans;
-}
-
-// The reference product, for long double, which no BLAS has.
+// The reference product, for long double, which has no vectors.
 template <class T>
 void naive_gemm(std::size_t m, std::size_t n, std::size_t k, T alpha, MatrixView<T> a,
                 MatrixView<T> b, T beta, T* c, std::size_t ldc) {
@@ -108,27 +47,19 @@ struct Tiles {
   std::size_t rows, columns;
 };
 
-// The bits of a BLAS product depend on its tiles, so those depend on the shape alone; few and large
-// ones, because BLAS packs B anew for each. Ours do not, so there the tiles follow the number of
-// threads: two for each, which evens out unequal ones, and columns before rows, since each tile
-// packs its columns of B.
-template <class T>
+// The bits do not depend on the tiles, so those follow the number of threads: two for each, which
+// evens out unequal ones, and columns before rows, since each tile packs its columns of B.
 Tiles tiles_for(std::size_t m, std::size_t n, std::size_t k) {
-  if constexpr (!std::is_same_v<T, long double>) {
-    if (detail::packed_gemm<T>() != nullptr) {
-      constexpr std::size_t kWorthwhile = std::size_t(1) << 20;  // some 10 us of work
-      const auto count = std::size_t(threads());
-      if (count == 1 || m * n * k < kWorthwhile) return {m, n};
-      const auto part = [](std::size_t size, std::size_t parts, std::size_t least) {
-        const std::size_t even = (size + parts - 1) / parts;
-        return std::max(least, (even + 63) / 64 * 64);
-      };
-      const std::size_t columns = part(n, 2 * count, 192);
-      const std::size_t across = (n + columns - 1) / columns;
-      return {part(m, (2 * count + across - 1) / across, 64), columns};
-    }
-  }
-  return {512, n};
+  constexpr std::size_t kWorthwhile = std::size_t(1) << 20;  // some 10 us of work
+  const auto count = std::size_t(threads());
+  if (count == 1 || m * n * k < kWorthwhile) return {m, n};
+  const auto part = [](std::size_t size, std::size_t parts, std::size_t least) {
+    const std::size_t even = (size + parts - 1) / parts;
+    return std::max(least, (even + 63) / 64 * 64);
+  };
+  const std::size_t columns = part(n, 2 * count, 192);
+  const std::size_t across = (n + columns - 1) / columns;
+  return {part(m, (2 * count + across - 1) / across, 64), columns};
 }
 
 }  // namespace
@@ -142,11 +73,7 @@ void gemm(std::size_t m, std::size_t n, std::size_t k, T alpha, MatrixView<T> a,
     naive_gemm(m, n, k, alpha, a, b, beta, c, ldc);
   } else {
     static const detail::PackedGemm<T> packed = detail::packed_gemm<T>();
-    if (packed != nullptr) return packed({m, n, k, alpha, a, b, beta, c, ldc}, scratch());
-    need_blas_space();
-    const OneBlasThread one;
-    cxxblas::gemm(cxxblas::RowMajor, flag(a.transpose), flag(b.transpose), int(m), int(n), int(k),
-                  alpha, a.data, int(a.stride), b.data, int(b.stride), beta, c, int(ldc));
+    packed({m, n, k, alpha, a, b, beta, c, ldc}, scratch());
   }
 }
 
@@ -154,7 +81,7 @@ template <class T>
 void parallel_gemm(std::size_t m, std::size_t n, std::size_t k, T alpha, MatrixView<T> a,
                    MatrixView<T> b, T beta, T* c, std::size_t ldc) {
   if (m == 0 || n == 0) return;
-  const Tiles tiles = tiles_for<T>(m, n, k);
+  const Tiles tiles = tiles_for(m, n, k);
   const std::size_t columns = (n + tiles.columns - 1) / tiles.columns;
   const std::size_t rows = (m + tiles.rows - 1) / tiles.rows;
   parallel_for(rows * columns, 1, [&](std::size_t begin, std::size_t end) {
@@ -167,15 +94,6 @@ void parallel_gemm(std::size_t m, std::size_t n, std::size_t k, T alpha, MatrixV
            beta, c + i * ldc + j, ldc);
     }
   });
-}
-
-const char* blas_core() {
-  return openblas_get_corename();
-}
-
-std::string cpu_class() {
-  const std::string name = cpu_name(cpu());
-  return cpu() == Cpu::baseline ? name + ", OpenBLAS " + blas_core() : name;
 }
 
 #define XGRAD_INSTANTIATE(T)                                                                    \

@@ -1,8 +1,7 @@
-// Matrix products: our own packed kernels on processors with AVX2 or AVX-512, else BLAS.
+// Matrix products, by packed kernels for each class of processors (cpu.hpp).
 #pragma once
 
 #include <cstddef>
-#include <string>
 
 namespace xgrad {
 
@@ -26,16 +25,9 @@ void gemm(std::size_t m, std::size_t n, std::size_t k, T alpha, MatrixView<T> a,
           T beta, T* c, std::size_t ldc);
 
 /// The same, with C cut into tiles that run in parallel. The bits are the same for any number of
-/// threads, and on processors with AVX2 also for any cut of C that a caller makes.
+/// threads, and for any cut of C that a caller makes.
 template <class T>
 void parallel_gemm(std::size_t m, std::size_t n, std::size_t k, T alpha, MatrixView<T> a,
                    MatrixView<T> b, T beta, T* c, std::size_t ldc);
-
-/// Core that the BLAS has chosen, for `xgrad info` and checkpoints.
-const char* blas_core();
-
-/// What checkpoints note of the processor: with another, the last bits differ. The name of cpu(),
-/// and that of blas_core() where it is OpenBLAS that multiplies.
-std::string cpu_class();
 
 }  // namespace xgrad

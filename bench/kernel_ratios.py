@@ -16,8 +16,7 @@ import sys
 from installed import ROOT
 
 # Benchmark: least share of its limit, least factor over the plain loop. The compiler makes adam's plain loop nearly as fast as ours, so
-# what tells there is the copy: a loop that is no longer vectorised reaches 0.4 of it. Products without AVX2 are OpenBLAS's, a quarter as
-# fast beside the plain loop, which is compiled for this machine.
+# what tells there is the copy: a loop that is no longer vectorised reaches 0.4 of it.
 FLOORS = {
     "forward/2048/128/128": (0.5, 5.0),
     "dx/2048/128/128": (0.5, 10.0),

@@ -59,7 +59,7 @@ install(FILES ${PROJECT_BINARY_DIR}/xgradConfig.cmake ${PROJECT_BINARY_DIR}/xgra
 # A shared library knows what it needs, and its users need not have the headers of that.
 if(library_type STREQUAL "STATIC_LIBRARY")
   string(CONCAT pc_private "Requires.private: tbb hdf5-serial libcrypto fmt zlib libzip protobuf libisal libpng\n"
-    "Libs.private: -ltbbmalloc -lopenblas -lonnx -lonnx_proto\n")
+    "Libs.private: -ltbbmalloc -lonnx -lonnx_proto\n")
 endif()
 file(RELATIVE_PATH pc_to_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 configure_file(cmake/xgrad.pc.in ${PROJECT_BINARY_DIR}/xgrad.pc @ONLY)

@@ -10,7 +10,6 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/cpu.hpp>
 #include <xgrad/autograd/element.hpp>
-#include <xgrad/autograd/gemm.hpp>
 #include <xgrad/autograd/parallel.hpp>
 #include <xgrad/train/amounts.hpp>
 #include <xgrad/train/console.hpp>
@@ -196,11 +195,10 @@ void tell_class(const Checkpoint& checkpoint, Console& console) {
   const auto saved = checkpoint.state.find("cpu");
   if (saved == checkpoint.state.end()) return;
   const std::string* before = std::get_if<std::string>(&saved->second);
-  // Earlier versions noted no more than the name.
-  if (before == nullptr || *before == cpu_class() || *before == cpu_name(cpu())) return;
+  if (before == nullptr || *before == cpu_name(cpu())) return;
   console.line(
       fmt::format("saved on a processor of class {}, goes on with {}: the last bits differ",
-                  *before, cpu_class()));
+                  *before, cpu_name(cpu())));
 }
 
 // Begins in a fresh directory, from a checkpoint if there is one.

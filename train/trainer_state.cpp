@@ -1,5 +1,5 @@
 // What a trainer saves of a run, and takes up again.
-#include <xgrad/autograd/gemm.hpp>
+#include <xgrad/autograd/cpu.hpp>
 #include <xgrad/autograd/scalar.hpp>
 #include <xgrad/train/state_dict.hpp>
 #include <xgrad/train/trainer.hpp>
@@ -37,7 +37,7 @@ Checkpoint Trainer<T>::capture() const {
                       {"optimizer_steps", std::int64_t(optimizer_->steps())},
                       {"best_step", std::int64_t(best_step_)},
                       {"best_loss", best_loss_},
-                      {"cpu", cpu_class()}};
+                      {"cpu", cpu_name(cpu())}};
   if (ema_) {
     for (const OptimizerState<T>& s : ema_->state()) {
       checkpoint.optimizer.push_back({s.name, s.tensor});

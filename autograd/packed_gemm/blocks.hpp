@@ -18,11 +18,9 @@ constexpr std::size_t kBlockColumns = 384 * sizeof(float) / sizeof(T);
 // rows.
 constexpr std::size_t kPackRows = 96;
 
-/// Tiles of the sizes that keep the registers full of sums: 16 of 32 bytes, 32 of 64 bytes.
+/// Tiles of the sizes that keep the registers full of sums: 16 registers, with AVX-512 32.
 template <class Isa>
-struct TileSizes;
-template <>
-struct TileSizes<Avx2> {
+struct TileSizes {
   static constexpr int kVectors = 2;
   static constexpr int rows(int vectors) { return vectors == 2 ? 6 : 12; }
 };

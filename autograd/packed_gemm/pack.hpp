@@ -68,13 +68,14 @@ template <class Isa, class T>
     }
   }
 #pragma GCC unroll 16
-  for (int i = 0; i < G; ++i) {  // then the groups themselves, as if they were elements
+  for (int i = 0; i < G;
+       ++i) {  // then the groups, where there are 2 or 4, as if they were elements
     Vec* r = rows + i;
     if constexpr (L / G == 2) {
       const Vec a = r[0], b = r[G];
       r[0] = S::every_other_group(a, b, false);
       r[G] = S::every_other_group(a, b, true);
-    } else {
+    } else if constexpr (L / G == 4) {
       const Vec a = S::every_other_group(r[0], r[G], false),
                 b = S::every_other_group(r[0], r[G], true);
       const Vec c = S::every_other_group(r[2 * G], r[3 * G], false);

@@ -7,16 +7,11 @@ namespace xgrad::detail {
 template <class T>
 PackedGemm<T> packed_gemm() {
 #if defined(__x86_64__)
-  switch (cpu()) {
-    case Cpu::avx512:
-      return packed_gemm_avx512<T>;
-    case Cpu::avx2:
-      return packed_gemm_avx2<T>;
-    case Cpu::baseline:
-      break;
-  }
+  if (cpu() == Cpu::avx512) return packed_gemm_avx512<T>;
+  if (cpu() == Cpu::avx2) return packed_gemm_avx2<T>;
+  if (__builtin_cpu_supports("avx")) return packed_gemm_avx<T>;
 #endif
-  return nullptr;
+  return packed_gemm_baseline<T>;
 }
 
 template PackedGemm<float> packed_gemm();

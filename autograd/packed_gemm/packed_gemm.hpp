@@ -1,10 +1,10 @@
-// Matrix products by our own packed kernels, for processors with AVX2 or AVX-512. Not installed.
+// Matrix products by packed kernels, one for each class of processors. Not installed.
 //
 // C is computed in blocks (Goto and van de Geijn 2008): a block of B is packed so that it stays in
 // the second cache, and tiles of C that fit the registers run over it, down the rows of A. Every
-// element of C is the sum, in the order of k, of a chain of fused multiply-adds for each block of
-// k; where these blocks begin depends on k alone. So the bits of C are the same however its rows
-// and columns are cut, unlike those of a BLAS.
+// element of C is the sum, in the order of k, of a chain of multiply-adds for each block of k,
+// fused where the class has such an instruction; where these blocks begin depends on k alone. So
+// the bits of C are the same however its rows and columns are cut, unlike those of a BLAS.
 #pragma once
 
 #include <cstddef>
@@ -30,11 +30,18 @@ inline constexpr std::size_t kPackedGemmScratch = 896 << 10;
 template <class T>
 using PackedGemm = void (*)(const Product<T>&, void* scratch);
 
-/// The kernel for this processor; null where there is none.
+/// The kernel for cpu().
 template <class T>
 PackedGemm<T> packed_gemm();
 
-/// Only for processors that have the instructions.
+/// For every processor.
+template <class T>
+void packed_gemm_baseline(const Product<T>& product, void* scratch);
+
+/// Only for processors that have the instructions. AVX alone has no fused multiply-add, so its bits
+/// are those of baseline, at up to twice the speed.
+template <class T>
+void packed_gemm_avx(const Product<T>& product, void* scratch);
 template <class T>
 void packed_gemm_avx2(const Product<T>& product, void* scratch);
 template <class T>

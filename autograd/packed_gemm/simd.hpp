@@ -1,16 +1,27 @@
 // Vectors of one instruction set, by GCC's vector extensions. Not installed.
 //
 // Every function here, in pack.hpp, tile.hpp and blocks.hpp is a template on the instruction set,
-// so that the same text compiled with the flags of AVX2 and with those of AVX-512 gives functions
-// of different names, never merged by the linker.
+// so that the same text compiled with the flags of several gives functions of different names,
+// never merged by the linker.
 #pragma once
 
+#if defined(__x86_64__)
 #include <immintrin.h>
+#endif
 
 #include <cstddef>
 #include <type_traits>
 
 namespace xgrad::detail {
+
+/// SSE2, which every x86-64 has, and the vectors of other families of processors.
+struct Baseline {
+  static constexpr std::size_t kBytes = 16;
+};
+
+struct Avx {
+  static constexpr std::size_t kBytes = 32;
+};
 
 struct Avx2 {
   static constexpr std::size_t kBytes = 32;
@@ -20,45 +31,48 @@ struct Avx512 {
   static constexpr std::size_t kBytes = 64;
 };
 
+/// The first `count` < kLanes elements of a vector, by themselves. load() makes the others 0;
+/// neither touches their memory.
 template <class Isa, class T>
-struct Simd {
+struct FirstElements {
   static constexpr std::size_t kLanes = Isa::kBytes / sizeof(T);
   typedef T Vec __attribute__((vector_size(Isa::kBytes)));
-  typedef T Unaligned __attribute__((vector_size(Isa::kBytes), aligned(alignof(T)), may_alias));
 
-  static Vec load(const T* from) { return *reinterpret_cast<const Unaligned*>(from); }
-  static void store(T* to, Vec v) { *reinterpret_cast<Unaligned*>(to) = v; }
+  static Vec load(const T* from, std::size_t count) {
+    Vec v = {};
+#pragma GCC unroll 8
+    for (std::size_t i = 0; i < kLanes; ++i) {
+      if (i < count) v[i] = from[i];
+    }
+    return v;
+  }
 
-  /// The first `count` < kLanes elements; the others are 0 and their memory is not touched.
-  static Vec load_part(const T* from, std::size_t count) {
-    if constexpr (std::is_same_v<Isa, Avx512>) {
-      if constexpr (std::is_same_v<T, float>) {
-        return _mm512_maskz_loadu_ps(__mmask16((1u << count) - 1), from);
-      } else {
-        return _mm512_maskz_loadu_pd(__mmask8((1u << count) - 1), from);
-      }
+  static void store(T* to, Vec v, std::size_t count) {
+#pragma GCC unroll 8
+    for (std::size_t i = 0; i < kLanes; ++i) {
+      if (i < count) to[i] = v[i];
+    }
+  }
+};
+
+#if defined(__x86_64__)
+template <class T>
+struct FirstElements<Avx2, T> {
+  typedef T Vec __attribute__((vector_size(Avx2::kBytes)));
+
+  static Vec load(const T* from, std::size_t count) {
+    if constexpr (std::is_same_v<T, float>) {
+      return _mm256_maskload_ps(from, mask(count));
     } else {
-      if constexpr (std::is_same_v<T, float>) {
-        return _mm256_maskload_ps(from, mask(count));
-      } else {
-        return _mm256_maskload_pd(from, mask(count));
-      }
+      return _mm256_maskload_pd(from, mask(count));
     }
   }
 
-  static void store_part(T* to, Vec v, std::size_t count) {
-    if constexpr (std::is_same_v<Isa, Avx512>) {
-      if constexpr (std::is_same_v<T, float>) {
-        _mm512_mask_storeu_ps(to, __mmask16((1u << count) - 1), v);
-      } else {
-        _mm512_mask_storeu_pd(to, __mmask8((1u << count) - 1), v);
-      }
+  static void store(T* to, Vec v, std::size_t count) {
+    if constexpr (std::is_same_v<T, float>) {
+      _mm256_maskstore_ps(to, mask(count), v);
     } else {
-      if constexpr (std::is_same_v<T, float>) {
-        _mm256_maskstore_ps(to, mask(count), v);
-      } else {
-        _mm256_maskstore_pd(to, mask(count), v);
-      }
+      _mm256_maskstore_pd(to, mask(count), v);
     }
   }
 
@@ -71,6 +85,45 @@ struct Simd {
     } else {
       return _mm256_cmpgt_epi64(_mm256_set1_epi64x(long(count)), _mm256_setr_epi64x(0, 1, 2, 3));
     }
+  }
+};
+
+template <class T>
+struct FirstElements<Avx512, T> {
+  typedef T Vec __attribute__((vector_size(Avx512::kBytes)));
+
+  static Vec load(const T* from, std::size_t count) {
+    if constexpr (std::is_same_v<T, float>) {
+      return _mm512_maskz_loadu_ps(__mmask16((1u << count) - 1), from);
+    } else {
+      return _mm512_maskz_loadu_pd(__mmask8((1u << count) - 1), from);
+    }
+  }
+
+  static void store(T* to, Vec v, std::size_t count) {
+    if constexpr (std::is_same_v<T, float>) {
+      _mm512_mask_storeu_ps(to, __mmask16((1u << count) - 1), v);
+    } else {
+      _mm512_mask_storeu_pd(to, __mmask8((1u << count) - 1), v);
+    }
+  }
+};
+#endif
+
+template <class Isa, class T>
+struct Simd {
+  static constexpr std::size_t kLanes = Isa::kBytes / sizeof(T);
+  typedef T Vec __attribute__((vector_size(Isa::kBytes)));
+  typedef T Unaligned __attribute__((vector_size(Isa::kBytes), aligned(alignof(T)), may_alias));
+
+  static Vec load(const T* from) { return *reinterpret_cast<const Unaligned*>(from); }
+  static void store(T* to, Vec v) { *reinterpret_cast<Unaligned*>(to) = v; }
+
+  static Vec load_part(const T* from, std::size_t count) {
+    return FirstElements<Isa, T>::load(from, count);
+  }
+  static void store_part(T* to, Vec v, std::size_t count) {
+    FirstElements<Isa, T>::store(to, v, count);
   }
 };
 

@@ -44,7 +44,7 @@ template <class Isa, class T, int R, int V>
 
 /// Runs a tile of R rows by V vectors.
 ///
-/// Every element is one chain of fused multiply-adds in the order of p, whatever R and V, so its
+/// Every element is one chain of multiply-adds in the order of p, whatever R and V, so its
 /// bits do not depend on the tile it falls in. B is prefetched eight rows ahead; the tile of C,
 /// which the loop needs last, line by line in its first steps, because a burst of prefetches would
 /// stall it.

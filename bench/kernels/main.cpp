@@ -7,14 +7,13 @@
 #include <cblas.h>
 
 #include <xgrad/autograd/cpu.hpp>
-#include <xgrad/autograd/gemm.hpp>
 
 #include "in_turn.hpp"
 
 int main(int argc, char** argv) {
   openblas_set_num_threads(1);
   benchmark::AddCustomContext("kernels", xgrad::cpu_name(xgrad::cpu()));
-  benchmark::AddCustomContext("BLAS core", xgrad::blas_core());
+  benchmark::AddCustomContext("BLAS core", openblas_get_corename());
   xgrad::bench::add_products();
   xgrad::bench::add_passes();
   xgrad::bench::add_updates();

@@ -24,8 +24,9 @@ struct Kernel {
 
 template <class T>
 std::vector<Kernel<T>> kernels() {
-  std::vector<Kernel<T>> all;
+  std::vector<Kernel<T>> all = {{"baseline", detail::packed_gemm_baseline<T>}};
 #if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx")) all.push_back({"avx", detail::packed_gemm_avx<T>});
   if (cpu() >= Cpu::avx2) all.push_back({"avx2", detail::packed_gemm_avx2<T>});
   if (cpu() >= Cpu::avx512) all.push_back({"avx512", detail::packed_gemm_avx512<T>});
 #endif
@@ -218,6 +219,29 @@ TYPED_TEST(PackedGemm, SameBitsForEveryCut) {
     }
   }
 }
+
+#if defined(__x86_64__)
+TYPED_TEST(PackedGemm, BaselineHasTheSameBitsWithAvx) {
+  if (!__builtin_cpu_supports("avx")) return;  // there is but one kernel
+  for (const int transposes : {0, 1, 2, 3}) {
+    for (const std::size_t n : {3, 64, 203}) {
+      Case<TypeParam> x{51,
+                        n,
+                        800,
+                        bool(transposes & 1),
+                        bool(transposes & 2),
+                        1,
+                        TypeParam(1.25),
+                        TypeParam(0.3)};
+      x.fill();
+      Case<TypeParam> y = x;
+      detail::packed_gemm_baseline<TypeParam>(x.product(), scratch());
+      detail::packed_gemm_avx<TypeParam>(y.product(), scratch());
+      ASSERT_EQ(x.c, y.c) << x.text();
+    }
+  }
+}
+#endif
 
 TYPED_TEST(PackedGemm, SameBitsForAnyNumberOfThreads) {
   const int before = threads();

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import time
 
-from runs import ENVIRONMENT, FULL, OF_MEMORY, RunTest, checkpoints, count, main, strace, temporaries, tier
+from runs import FULL, OF_MEMORY, RunTest, checkpoints, count, main, strace, temporaries, tier
 
 CHAIN = 12  # kills of one run before it may end
 SHORT = ("train.steps=14",)
@@ -26,7 +26,7 @@ def phase(run):
 
 class Kill(RunTest):
     def killed_after(self, run, seconds):
-        process = subprocess.Popen(self.words(run), cwd=self.folder, env=ENVIRONMENT, stdout=subprocess.DEVNULL,
+        process = subprocess.Popen(self.words(run), cwd=self.folder, stdout=subprocess.DEVNULL,
                                    stderr=subprocess.DEVNULL)
         time.sleep(seconds)
         process.kill()

@@ -9,7 +9,7 @@ import shutil
 import signal
 import subprocess
 
-from runs import ENVIRONMENT, RunTest, count, final, main, strace, tier
+from runs import RunTest, count, final, main, strace, tier
 
 THREADS = (1, 2, 3)
 STEPS = range(1, 61)
@@ -71,7 +71,7 @@ class Matrix(RunTest):
         whole = self.whole(*WIDE)
         for seed in range(seeds):
             run = self.stopped(self.random.choice(STEPS), self.random.choice(THREADS)) if seed % 2 else self.new_run()
-            environment = {**ENVIRONMENT, **options.get("environment", {}), "XGRAD_SHIFT_SEED": str(seed + 1)}
+            environment = {**os.environ, **options.get("environment", {}), "XGRAD_SHIFT_SEED": str(seed + 1)}
             overrides = () if seed % 2 else WIDE
             done = subprocess.run([*self.words(run, *overrides), f"train.threads={threads}"], cwd=self.folder, env=environment,
                                   capture_output=True, text=True, preexec_fn=options.get("before"))

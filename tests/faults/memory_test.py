@@ -6,7 +6,7 @@ import os
 import resource
 import shutil
 
-from runs import ENVIRONMENT, XGRAD, RunTest, count, final, main, tier
+from runs import XGRAD, RunTest, count, final, main, tier
 
 SHORT = ("train.steps=14",)
 # What says it, where the exit code is another than 8: of a file, of what comes after the results, and of a number of a config, which
@@ -34,7 +34,7 @@ class Memory(RunTest):
         return done.returncode == 0
 
     def with_failing(self, words, **variables):
-        environment = {**ENVIRONMENT, "LD_PRELOAD": os.environ["FAILING_BLOCKS"]}
+        environment = {**os.environ, "LD_PRELOAD": os.environ["FAILING_BLOCKS"]}
         return self.execute(words, env=environment | {key: str(value) for key, value in variables.items()})
 
     def sweep(self, name, begin):

@@ -14,7 +14,7 @@ import resource
 import shutil
 import subprocess
 
-from runs import ENVIRONMENT, FULL, RunTest, checkpoints, count, final, main, strace, tier
+from runs import FULL, RunTest, checkpoints, count, final, main, strace, tier
 
 SHORT = ("train.steps=21", "train.keep=2")  # five saves, of which the first two are removed
 CHANGE = ("--allow-change", "optim.lr", "optim.lr=0.003")
@@ -159,7 +159,7 @@ class RunFaults(RunTest):
                 for more in ("", "--json"):
                     run = self.new_run()
                     words = " ".join([*self.words(run, *SHORT), more])
-                    done = subprocess.run(["sh", "-c", f"exec {words} {redirection}"], cwd=self.folder, env=ENVIRONMENT, text=True,
+                    done = subprocess.run(["sh", "-c", f"exec {words} {redirection}"], cwd=self.folder, text=True,
                                           stdout=subprocess.PIPE if stdout is None else stdout, stderr=subprocess.PIPE)
                     self.assertEqual(done.returncode, code, f"{redirection}: {done.stderr}")
                     if code and "2>&-" not in redirection:

@@ -18,8 +18,6 @@ import unittest
 XGRAD = os.environ["XGRAD"]
 FULL = os.environ.get("XGRAD_TIER") == "full"
 SAVE_EVERY = 7
-# OpenBLAS would start a thread that only waits; with one thread the N-th system call is the same in every run.
-ENVIRONMENT = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
 # Calls that leave nothing that outlives the process, and whose number differs with the turns of threads; a kill at one is a kill at the
 # call before it.
 OF_MEMORY = {"brk", "mmap", "munmap", "mprotect", "madvise", "futex", "sched_yield", "mbind"}
@@ -152,8 +150,8 @@ class RunTest(unittest.TestCase):
             return [XGRAD, "resume", run.name, *overrides]
         return [XGRAD, "train", "tiny.toml", f"run.dir={run.name}", *overrides]
 
-    def execute(self, words, timeout=120, env=ENVIRONMENT, **options):
-        return subprocess.run([*map(str, words)], cwd=self.folder, env=env, capture_output=True, text=True, timeout=timeout, **options)
+    def execute(self, words, timeout=120, **options):
+        return subprocess.run([*map(str, words)], cwd=self.folder, capture_output=True, text=True, timeout=timeout, **options)
 
     def whole(self, *overrides):
         """What an uninterrupted run leaves."""

@@ -12,7 +12,7 @@ import signal
 import subprocess
 import time
 
-from runs import ENVIRONMENT, FULL, OF_MEMORY, RunTest, count, main, owes_validation, strace, tier, trained
+from runs import FULL, OF_MEMORY, RunTest, count, main, owes_validation, strace, tier, trained
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 # A job that a shell puts into the background ignores SIGINT, and so would what it starts.
@@ -45,7 +45,7 @@ class Stop(RunTest):
             run = self.new_run()
             for _ in range(10):
                 how = self.random.choice(SIGNALS)
-                process = subprocess.Popen(self.words(run), cwd=self.folder, env=ENVIRONMENT, text=True,
+                process = subprocess.Popen(self.words(run), cwd=self.folder, text=True,
                                            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
                 time.sleep(self.random.uniform(0, longest))
                 process.send_signal(how)
@@ -131,7 +131,7 @@ class Stop(RunTest):
         """A run that got the signal inside the evaluation that follows `has_begun` and these rows; begins, or goes on from a copy."""
         for _ in range(10):  # again where the evaluation was over first: the tester had to wait for a processor
             run = shutil.copytree(before, self.new_run()) if before else self.new_run()
-            process = subprocess.Popen(self.words(run, *(() if before else LONG)), cwd=self.folder, env=ENVIRONMENT, text=True,
+            process = subprocess.Popen(self.words(run, *(() if before else LONG)), cwd=self.folder, text=True,
                                        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
             said = "".join(itertools.takewhile(lambda line: line != "\n", process.stderr))  # the table ends in an empty line
             while process.poll() is None and not has_begun(run):

@@ -8,7 +8,7 @@ import statistics
 import subprocess
 import time
 
-from runs import ENVIRONMENT, RunTest, checkpoints, count, final, main, sealed_step, tier
+from runs import RunTest, checkpoints, count, final, main, sealed_step, tier
 
 STEPS, STOPS = tier((8_000, 5), (200_000, 100))
 EVERY = 50  # steps for a row of metrics.jsonl
@@ -32,7 +32,7 @@ def size(run):
 
 class Soak(RunTest):
     def start(self, run):
-        process = subprocess.Popen([*self.words(run, *(() if run.exists() else LONG)), "--quiet"], cwd=self.folder, env=ENVIRONMENT,
+        process = subprocess.Popen([*self.words(run, *(() if run.exists() else LONG)), "--quiet"], cwd=self.folder,
                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.addCleanup(lambda: (process.kill(), process.wait()))
         return process

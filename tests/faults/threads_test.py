@@ -2,7 +2,6 @@
 
 Builds the preset tsan. TBB is not compiled for ThreadSanitizer; autograd/parallel.cpp tells it what a parallel loop orders and
 what not, so that nothing needs to be suppressed, and a race between the blocks of a loop is found, as a planted one shows.
-OpenBLAS is not compiled for it either: what its products read and write is not seen, what our own do is.
 """
 
 import os
@@ -21,7 +20,7 @@ THREADED = {
     "train_test": "Predictor*",
 }
 REPORT = 66
-ENVIRONMENT = {**os.environ, "TSAN_OPTIONS": f"exitcode={REPORT} ignore_noninstrumented_modules=1 allocator_may_return_null=1", "OPENBLAS_NUM_THREADS": "1"}
+ENVIRONMENT = {**os.environ, "TSAN_OPTIONS": f"exitcode={REPORT} ignore_noninstrumented_modules=1 allocator_may_return_null=1"}
 
 
 class Threads(unittest.TestCase):

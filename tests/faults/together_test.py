@@ -4,7 +4,7 @@ had the directory, whose name the lock file still holds, and for several that go
 import os
 import subprocess
 
-from runs import ENVIRONMENT, SAVE_EVERY, RunTest, checkpoints, count, final, main, strace, tier, trained
+from runs import SAVE_EVERY, RunTest, checkpoints, count, final, main, strace, tier, trained
 
 LONG = "train.steps=100000000"
 STARTS = tier(20, 100)
@@ -14,7 +14,7 @@ class Together(RunTest):
     def start(self, *words):
         """One command so many times at once; each waits for a line of standard input before it begins."""
         gate, opened = os.pipe()
-        started = [subprocess.Popen(["sh", "-c", 'read go; exec "$0" "$@"', *map(str, words)], cwd=self.folder, env=ENVIRONMENT,
+        started = [subprocess.Popen(["sh", "-c", 'read go; exec "$0" "$@"', *map(str, words)], cwd=self.folder,
                                     stdin=gate, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
                    for _ in range(STARTS)]
         os.close(gate)
@@ -66,7 +66,7 @@ class Together(RunTest):
                       *self.words(run)])
         self.assertEqual(self.latest(run), 2 * SAVE_EVERY)
         waits = subprocess.Popen([*strace("/dev/null", "-e", "trace=flock", "-e", "inject=flock:delay_enter=4000000"),
-                                  *self.words(run)], cwd=self.folder, env=ENVIRONMENT, stdout=subprocess.DEVNULL,
+                                  *self.words(run)], cwd=self.folder, stdout=subprocess.DEVNULL,
                                  stderr=subprocess.DEVNULL)
         self.addCleanup(waits.kill)
         self.finish(run, "while another waits for the lock")

@@ -7,7 +7,6 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/cpu.hpp>
-#include <xgrad/autograd/gemm.hpp>
 #include <xgrad/autograd/parallel.hpp>
 #include <xgrad/data/baseline.hpp>
 #include <xgrad/data/example_text.hpp>
@@ -120,9 +119,8 @@ int tasks(const std::string& name) {
 }
 
 int info() {
-  fmt::print(
-      "xgrad      {}\nmachine    {}\nprocessor  {}\ncompiled   {}\nBLAS core  {}\nthreads    {}\n",
-      kVersion, machine(), cpu_name(cpu()), cpu_name(compiled_cpu()), blas_core(), threads());
+  fmt::print("xgrad      {}\nmachine    {}\nprocessor  {}\ncompiled   {}\nthreads    {}\n",
+             kVersion, machine(), cpu_name(cpu()), cpu_name(compiled_cpu()), threads());
   return 0;
 }
 
