@@ -6,8 +6,13 @@
 #include <tbb/task_arena.h>
 
 #include <algorithm>
+#include <latch>
 #include <mutex>
+#include <new>
+#include <system_error>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #ifdef XGRAD_TELLS_TSAN
 #include <sanitizer/tsan_interface.h>
@@ -21,6 +26,8 @@ namespace {
 struct Pool {
   std::mutex mutex;
   int count = std::max(1, tbb::this_task_arena::max_concurrency());
+  int proven = 1;  // so many the system has let this process start
+  std::string shortage;
   std::shared_ptr<tbb::task_arena> arena;
   std::unique_ptr<tbb::global_control> more;  // only where more threads than cores are asked for
 };
@@ -28,6 +35,37 @@ struct Pool {
 Pool& pool() {
   static Pool instance;
   return instance;
+}
+
+// Starts threads until there are `wanted` at once, and ends them. Returns how many there were, and
+// why there were no more.
+std::pair<int, std::string> start_threads(int wanted) {
+  std::vector<std::thread> started;
+  std::string reason;
+  std::latch end(1);
+  try {
+    started.reserve(std::size_t(wanted));
+    while (int(started.size()) < wanted) started.emplace_back([&end] { end.wait(); });
+  } catch (const std::system_error& error) {
+    reason = error.code().message();
+  } catch (const std::bad_alloc&) {
+    reason = "out of memory";
+  }
+  end.count_down();
+  for (std::thread& thread : started) thread.join();
+  return {int(started.size()), reason};
+}
+
+// TBB breaks where one of its threads cannot start, so it gets no more than what starts now. That
+// is one more than the loops of the caller need beside it: for the thread that makes batches ahead.
+void lower_to_what_starts(Pool& p) {
+  if (p.count <= p.proven) return;
+  const auto [started, reason] = start_threads(p.count);
+  const int asked = std::exchange(p.count, std::max(p.proven, started));
+  p.proven = p.count;
+  if (p.count == asked) return;
+  p.shortage = std::to_string(p.count) + (p.count == 1 ? " thread" : " threads") + " in place of " +
+               std::to_string(asked) + " (" + reason + ")";
 }
 
 // What a loop promises: it begins before its blocks and ends after them, and nothing between
@@ -56,6 +94,7 @@ std::shared_ptr<tbb::task_arena> current_arena() {
   if (is_serial) return nullptr;
   Pool& p = pool();
   const std::lock_guard lock(p.mutex);
+  lower_to_what_starts(p);
   if (p.count == 1) return nullptr;
   if (!p.arena) p.arena = std::make_shared<tbb::task_arena>(p.count);
   return p.arena;
@@ -66,6 +105,7 @@ std::shared_ptr<tbb::task_arena> current_arena() {
 int threads() {
   Pool& p = pool();
   const std::lock_guard lock(p.mutex);
+  lower_to_what_starts(p);
   return p.count;
 }
 
@@ -73,12 +113,20 @@ void set_threads(int count) {
   Pool& p = pool();
   const std::lock_guard lock(p.mutex);
   p.count = std::max(1, count);
+  p.shortage.clear();
+  lower_to_what_starts(p);
   p.arena.reset();
   p.more.reset();
   constexpr auto limit = tbb::global_control::max_allowed_parallelism;
   if (std::size_t(p.count) > tbb::global_control::active_value(limit)) {
     p.more = std::make_unique<tbb::global_control>(limit, std::size_t(p.count));
   }
+}
+
+std::string thread_shortage() {
+  Pool& p = pool();
+  const std::lock_guard lock(p.mutex);
+  return p.shortage;
 }
 
 SerialScope::SerialScope() : before_(std::exchange(is_serial, true)) {}

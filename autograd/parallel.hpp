@@ -3,15 +3,21 @@
 
 #include <cstddef>
 #include <memory>
+#include <string>
 #include <type_traits>
 
 namespace xgrad {
 
 /// Number of threads that parallel loops may use; at first, the cores this process may run on.
+/// Lower where the system lets the process start no more.
 int threads();
 
 /// Sets it. Results are the same bits for any number.
 void set_threads(int count);
+
+/// Why threads() is less than what was asked for, as "1 thread in place of 2 (Resource temporarily
+/// unavailable)"; empty where it is not, or where nothing has needed threads yet.
+std::string thread_shortage();
 
 /// While it lives, the loops of its thread run on that thread alone: for work that goes on beside
 /// the loops of another.

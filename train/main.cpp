@@ -14,6 +14,7 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/cpu.hpp>
 #include <xgrad/autograd/nearest.hpp>
+#include <xgrad/autograd/parallel.hpp>
 #include <xgrad/train/commands.hpp>
 #include <xgrad/train/commands/manual.hpp>
 #include <xgrad/train/results.hpp>
@@ -337,8 +338,8 @@ int run(int argc, char** argv) {
   CLI::App app("Trains transformer encoders on sequence tasks from one config file.", "xgrad");
   app.set_version_flag("--version", xgrad::kVersion);
   app.require_subcommand(1);
-  Arguments arguments;
   app.parse_complete_callback([] { xgrad::cpu(); });  // refuses a wrong XGRAD_CPU before all work
+  Arguments arguments;
   int code = 0;
   define_training(app, arguments, code);
   define_study(app, arguments, code);
@@ -352,6 +353,9 @@ int run(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
+  }
+  if (const std::string shortage = xgrad::thread_shortage(); !shortage.empty()) {
+    std::fprintf(stderr, "xgrad: warning: ran on %s\n", shortage.c_str());
   }
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
     throw xgrad::IoError(std::string("cannot write to standard output: ") + std::strerror(errno));

@@ -70,6 +70,12 @@ std::string detail_of(const ModelConfig& m) {
   return fmt::format(", {} head{}", m.heads, plural(m.heads));
 }
 
+std::string threads_text() {
+  const auto count = std::size_t(threads());
+  const std::string shortage = thread_shortage();
+  return shortage.empty() ? fmt::format("{} thread{}", count, plural(count)) : shortage;
+}
+
 template <class T>
 void show_plan(Console& console, const Config& config, const Trainer<T>& trainer,
                const RunDirectory& run) {
@@ -83,10 +89,9 @@ void show_plan(Console& console, const Config& config, const Trainer<T>& trainer
                    m.width, detail_of(m), grouped(trainer.parameters().count()))},
       {"optimizer", fmt::format("{}, lr {:g} {}, {} warm-up steps", config.optim.name,
                                 config.optim.lr, config.schedule.name, config.schedule.warmup)},
-      {"run",
-       fmt::format("{} steps of {} examples, {} thread{}, seed {}", grouped(trainer.total_steps()),
-                   config.train.batch * config.train.accumulate, threads(),
-                   plural(std::size_t(threads())), config.train.seed)}};
+      {"run", fmt::format("{} steps of {} examples, {}, seed {}", grouped(trainer.total_steps()),
+                          config.train.batch * config.train.accumulate, threads_text(),
+                          config.train.seed)}};
   if (trainer.initialization()) {
     rows.insert(rows.begin() + 2,
                 {"weights", what_fitted(*trainer.initialization(), config.train.precision)});

@@ -172,21 +172,10 @@ std::int64_t forget_gradients(const Parameters<T>& parameters) {
   return -counters.live_bytes();
 }
 
-// Each thread that computes has work space of its own, from whenever it first has work.
-class OneThread {
- public:
-  OneThread() { set_threads(1); }
-  ~OneThread() { set_threads(before_); }
-  OneThread(const OneThread&) = delete;
-  OneThread& operator=(const OneThread&) = delete;
-
- private:
-  int before_ = threads();
-};
-
 template <class T>
 ModelSummary trace(Config config) {
-  const OneThread one;
+  // Each thread that computes has work space of its own, from whenever it first has work.
+  const SerialScope one_thread;
   config.optim.lr = 1e-300;  // leaves the weights as they are, also where another makes them NaN
   Trainer<T> trainer(config);
   const Batch& batch = trainer.hold_batch().front();

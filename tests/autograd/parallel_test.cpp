@@ -7,6 +7,8 @@
 
 #include <xgrad/autograd/parallel.hpp>
 
+#include "support/no_threads.hpp"
+
 namespace xgrad::test {
 
 namespace {
@@ -130,6 +132,23 @@ TEST(Threads, AreAtLeastOne) {
   set_threads(5);
   EXPECT_EQ(threads(), 5);
   set_threads(before);
+}
+
+TEST(Threads, AreNoMoreThanTheSystemStarts) {
+  const int before = threads();
+  {
+    const NoThreads none;
+    set_threads(50);
+  }
+  EXPECT_LT(threads(), 50);
+  EXPECT_TRUE(thread_shortage().starts_with(std::to_string(threads()) + " thread"));
+  EXPECT_TRUE(thread_shortage().ends_with(" in place of 50 (Resource temporarily unavailable)"))
+      << thread_shortage();
+  std::vector<std::atomic<int>> visits(100);
+  parallel_for(100, 1, [&](std::size_t i, std::size_t) { ++visits[i]; });
+  for (const auto& count : visits) EXPECT_EQ(count, 1);
+  set_threads(before);
+  EXPECT_EQ(thread_shortage(), "");
 }
 
 }  // namespace xgrad::test

@@ -1,5 +1,4 @@
 #include <gtest/gtest.h>
-#include <pthread.h>
 
 #include <atomic>
 #include <chrono>
@@ -8,6 +7,8 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/prefetch_loader.hpp>
+
+#include "support/no_threads.hpp"
 
 namespace xgrad {
 namespace {
@@ -103,32 +104,12 @@ TEST(PrefetchLoader, MeetsAnErrorInItsTurnAndStaysBeforeIt) {
   EXPECT_EQ(prefetch.next().ids(0, 0), 0);
 }
 
-/// While it lives, no thread can begin: its stack would not fit into the address space.
-class NoThreads {
- public:
-  NoThreads() {
-    pthread_getattr_default_np(&before_);
-    pthread_attr_t huge;
-    pthread_getattr_default_np(&huge);
-    pthread_attr_setstacksize(&huge, std::size_t(1) << 60);
-    pthread_setattr_default_np(&huge);
-    pthread_attr_destroy(&huge);
-  }
-  ~NoThreads() {
-    pthread_setattr_default_np(&before_);
-    pthread_attr_destroy(&before_);
-  }
-
- private:
-  pthread_attr_t before_;
-};
-
 TEST(PrefetchLoader, DoesWithoutAThread) {
   const Numbered dataset(50);
   Loader loader(dataset, kShape, kShuffled);
   PrefetchLoader prefetch(Loader(dataset, kShape, kShuffled));
   for (int i = 0; i < 3; ++i) {
-    const NoThreads none;
+    const test::NoThreads none;
     ASSERT_THROW(std::thread([] {}).join(), std::system_error);
     ASSERT_EQ(prefetch.next().ids, loader.next().ids);
     ASSERT_EQ(prefetch.state(), loader.state());
