@@ -39,7 +39,7 @@ template <class T>
 void packed_gemm_baseline(const Product<T>& product, void* scratch);
 
 /// Only for processors that have the instructions. AVX alone has no fused multiply-add, so its bits
-/// are those of baseline, at up to twice the speed.
+/// are those of baseline; its speed is more than twice as high.
 template <class T>
 void packed_gemm_avx(const Product<T>& product, void* scratch);
 template <class T>
