@@ -45,6 +45,12 @@ class Threads(CommandTest):
             done = self.limited(1, *words, stdin="1 2 3\n")
             self.assertEqual((done.returncode, done.stdout), (0, expected), done.stderr)
 
+    def test_commands_that_need_processes_say_why_there_are_none(self):
+        for words in (("verify-resume", "small.toml"), ("sweep", "small.toml", "--over", "optim.lr=[1e-3, 3e-4]", "--out", "sweep")):
+            done = self.limited(1, *words)
+            self.assertEqual(done.returncode, 6, done.stderr)
+            self.assertRegex(done.stderr, r"cannot start a (process|run): Resource temporarily unavailable\n")
+
     def test_threads_that_start_are_not_spoken_of(self):
         done = subprocess.run([XGRAD, "train", "small.toml", f"train.threads={ASKED}"], cwd=self.folder, capture_output=True, text=True)
         self.assertEqual(done.returncode, 0)
