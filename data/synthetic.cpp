@@ -148,7 +148,7 @@ class SyntheticTask final : public Task {
                            shape.output == OutputKind::sequence &&
                            shape.target == TargetKind::classes;
     if (!one_class) return {};
-    return {naive_bayes(*dataset(Split::train), *dataset(Split::test), shape)};
+    return {naive_bayes(*this, 1)};
   }
 
   std::optional<Ceiling> ceiling(Split split) const override {

@@ -8,10 +8,14 @@
 #include <xgrad/data/batch.hpp>
 #include <xgrad/data/files/fields.hpp>
 #include <xgrad/data/files/text.hpp>
+#include <xgrad/data/rules.hpp>
 
 namespace xgrad {
 
 namespace {
+
+// Tokens of the longest n-grams that naive Bayes counts.
+constexpr std::size_t kMostCharacters = 4, kMostWords = 2;
 
 using Examples = std::shared_ptr<const std::vector<Example>>;
 
@@ -112,8 +116,13 @@ class RowTask final : public Task {
   }
 
   std::vector<Rule> rules() const override {
-    if (!source_.rules) return {};
-    return source_.rules(*dataset(Split::train), *dataset(Split::test), shape());
+    if (source_.rules) return source_.rules(*dataset(Split::train), *dataset(Split::test));
+    const TaskShape shape = this->shape();
+    const bool of_text = shape.input == InputKind::tokens && shape.output == OutputKind::sequence &&
+                         shape.target != TargetKind::numbers;
+    if (!of_text) return {};
+    return {naive_bayes(
+        *this, coder_.options().tokens == TokenKind::characters ? kMostCharacters : kMostWords)};
   }
 
  private:

@@ -20,10 +20,9 @@ struct RowSource {
   std::function<bool(Split split)> has_own = [](Split split) { return split == Split::train; };
   /// What decides which split a row belongs to: rows of one key are never in two. Empty: the input.
   std::function<std::string(const Table& table, std::size_t row)> key = {};
-  /// Rules that need no training; see Task::rules().
-  std::function<std::vector<Rule>(const Dataset& train, const Dataset& test,
-                                  const TaskShape& shape)>
-      rules = {};
+  /// Rules that need no training; see Task::rules(). Empty: naive Bayes, where a text has one label
+  /// or several.
+  std::function<std::vector<Rule>(const Dataset& train, const Dataset& test)> rules = {};
 };
 
 /// The split that a key belongs to, by a hash: a tenth of all keys each to test and validation.

@@ -160,7 +160,7 @@ std::unique_ptr<Task> make(const Options& given, std::uint64_t seed) {
   source.key = [](const Table& table, std::size_t row) {
     return stem(std::get<std::string>(table.rows[row][0]));
   };
-  source.rules = [](const Dataset& train, const Dataset& test, const TaskShape&) {
+  source.rules = [](const Dataset& train, const Dataset& test) {
     return std::vector{window_rule("a letter's most frequent phones", train, test, 0),
                        window_rule("those of three letters, or the letter's", train, test, 1),
                        window_rule("those of nine letters, or of fewer", train, test, 4)};

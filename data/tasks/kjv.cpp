@@ -79,11 +79,12 @@ std::unique_ptr<Task> make(const Options& given, std::uint64_t seed) {
   RowSource source;
   source.task = "kjv";
   source.read = [options, book](Split) { return read(get_string(options, "path"), book); };
-  source.rules = [book](const Dataset& train, const Dataset& test, const TaskShape& shape) {
-    if (book) return std::vector{naive_bayes(train, test, shape)};
-    return std::vector{window_rule("from a character to each side", train, test, 1),
-                       window_rule("from four to each side, or fewer", train, test, 4)};
-  };
+  if (!book) {
+    source.rules = [](const Dataset& train, const Dataset& test) {
+      return std::vector{window_rule("from a character to each side", train, test, 1),
+                         window_rule("from four to each side, or fewer", train, test, 4)};
+    };
+  }
   RowOptions row;
   row.inputs = {"verse"};
   row.target = "book";

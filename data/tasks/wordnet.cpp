@@ -8,7 +8,6 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/files/row_task.hpp>
 #include <xgrad/data/files/text.hpp>
-#include <xgrad/data/rules.hpp>
 #include <xgrad/data/tasks/entries.hpp>
 
 namespace xgrad {
@@ -89,9 +88,6 @@ std::unique_ptr<Task> make(const Options& given, std::uint64_t seed) {
   source.task = "wordnet";
   source.read = [options](Split) {
     return read(get_string(options, "path"), get_string(options, "senses") == "all");
-  };
-  source.rules = [](const Dataset& train, const Dataset& test, const TaskShape& shape) {
-    return std::vector{naive_bayes(train, test, shape)};
   };
   RowOptions row;
   row.inputs = {"definition"};

@@ -113,21 +113,6 @@ Example example(std::vector<std::int32_t> ids, std::vector<std::int32_t> targets
   return result;
 }
 
-// Worked by hand. Class 0 has tokens 0 0 1, class 1 has 1; priors 2/3 and 1/3. Of token 1: with 1
-// added 2/3 * 2/5 = 0.27 against 1/3 * 2/3 = 0.22, so class 0; with 0.01 added 2/3 * 0.335 = 0.22
-// against 1/3 * 0.99 = 0.33, so class 1.
-TEST(Rules, NaiveBayesWithTheBestSmoothing) {
-  const FewExamples train({example({0, 0}, {0}), example({1}, {0}), example({1}, {1})});
-  TaskShape shape;
-  shape.vocabulary = shape.classes = 2;
-  EXPECT_EQ(naive_bayes(train, FewExamples({example({1}, {0}), example({0}, {0})}), shape).accuracy,
-            1);
-  EXPECT_EQ(naive_bayes(train, FewExamples({example({1}, {1})}), shape).accuracy, 1);
-  const Rule wrong = naive_bayes(train, FewExamples({example({0}, {1})}), shape);
-  EXPECT_EQ(wrong.accuracy, 0);
-  EXPECT_EQ(wrong.name, "naive Bayes of the tokens");
-}
-
 TEST(Rules, AWindowBacksOffToWhatIsKnown) {
   const FewExamples train(
       {example({1, 2}, {7, 8}), example({3, 2}, {7, 9}), example({4, 2}, {7, 9})});
