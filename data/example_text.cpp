@@ -9,6 +9,7 @@
 #include <xgrad/autograd/nearest.hpp>
 #include <xgrad/data/batch.hpp>
 #include <xgrad/data/edges.hpp>
+#include <xgrad/data/files/row_coder.hpp>
 #include <xgrad/data/numbers.hpp>
 
 namespace xgrad {
@@ -133,6 +134,11 @@ std::string input_text(const Example& example, const TaskShape& shape) {
     return shape.token_names.empty() ? std::to_string(id) : shape.token_names[std::size_t(id)];
   });
   return example.edges.empty() ? tokens : tokens + " " + edges_text(example.edges);
+}
+
+std::size_t unknown_tokens(const Example& example, const TaskShape& shape) {
+  if (shape.token_names.empty() || shape.token_names[kUnknownId] != kUnknown) return 0;
+  return std::size_t(std::count(example.ids.begin(), example.ids.end(), kUnknownId));
 }
 
 std::string target_text(const Example& example, const TaskShape& shape) {

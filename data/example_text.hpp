@@ -26,6 +26,10 @@ Example parse_graph(const std::string& task, const std::string& line, const Task
 /// The tokens or vectors as they are read, or what kind of image it is.
 std::string input_text(const Example& example, const TaskShape& shape);
 
+/// Tokens of an example that stand for ones out of the vocabulary, `<unk>`; 0 where a task has
+/// none.
+std::size_t unknown_tokens(const Example& example, const TaskShape& shape);
+
 /// The classes, by name where they have one, the answers or the numbers; a dot where nothing
 /// counts.
 std::string target_text(const Example& example, const TaskShape& shape);

@@ -10,7 +10,6 @@ namespace xgrad {
 namespace {
 
 constexpr std::uint32_t kNone = ~std::uint32_t(0);  // no n-gram; also what all of one token extend
-constexpr std::int32_t kEnd = -1;                   // stands at both ends of a sequence
 
 std::uint64_t extended(std::uint32_t gram, std::int32_t token) {
   return std::uint64_t(gram) << 32 | std::uint32_t(token);
@@ -21,15 +20,13 @@ std::uint64_t extended(std::uint32_t gram, std::int32_t token) {
 // Calls visit(number) for each n-gram of an example; child(key) numbers it, or says kNone.
 template <class Child, class Visit>
 void NaiveBayes::visit(const Example& example, const Child& child, const Visit& visit) const {
-  const auto length = std::ptrdiff_t(example.ids.size());
-  for (std::ptrdiff_t begin = -1; begin < length; ++begin) {
+  for (std::size_t begin = 0; begin < example.ids.size(); ++begin) {
     std::uint32_t gram = kNone;
-    const std::ptrdiff_t end = std::min(begin + std::ptrdiff_t(longest_), length + 1);
-    for (std::ptrdiff_t at = begin; at < end; ++at) {
-      const bool inside = at >= 0 && at < length;
-      gram = child(extended(gram, inside ? example.ids[std::size_t(at)] : kEnd));
+    const std::size_t end = std::min(begin + longest_, example.ids.size());
+    for (std::size_t at = begin; at < end; ++at) {
+      gram = child(extended(gram, example.ids[at]));
       if (gram == kNone) break;
-      if (at > begin || inside) visit(gram);
+      visit(gram);
     }
   }
 }
@@ -74,13 +71,11 @@ void NaiveBayes::count(std::vector<std::uint64_t>& seen) {
   begins_.assign(trie_.size() + 1, 0);
   for (std::size_t i = 0; i < seen.size(); ++i) {
     const auto gram = std::uint32_t(seen[i] >> 32), slot = std::uint32_t(seen[i]);
-    const bool new_gram = i == 0 || gram != seen[i - 1] >> 32;
     if (i == 0 || seen[i] != seen[i - 1]) counts_.push_back({slot, 0});
     ++counts_.back().count;
-    grams_ += new_gram;
     begins_[gram + 1] = counts_.size();
   }
-  for (std::size_t gram = 1; gram < begins_.size(); ++gram) {  // an end by itself has no counts
+  for (std::size_t gram = 1; gram < begins_.size(); ++gram) {  // of rows without an answer: none
     begins_[gram] = std::max(begins_[gram], begins_[gram - 1]);
   }
 }
@@ -95,14 +90,13 @@ std::vector<std::int32_t> NaiveBayes::guess(const Example& example, double smoot
     return found == trie_.end() ? kNone : found->second;
   };
   visit(example, child, [&](std::uint32_t gram) {
-    if (begins_[gram] == begins_[gram + 1]) return;
     ++known;
     for (std::size_t i = begins_[gram]; i < begins_[gram + 1]; ++i) {
       scores[counts_[i].slot] += std::log1p(counts_[i].count / smoothing);
     }
   });
   for (std::size_t slot = 0; slot < scores.size(); ++slot) {
-    const double total = totals_[slot] + smoothing * grams_;
+    const double total = totals_[slot] + smoothing * double(trie_.size());
     scores[slot] += std::log(examples_[slot]) - double(known) * std::log(total);
   }
   std::vector<std::int32_t> best;

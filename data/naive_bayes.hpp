@@ -15,9 +15,8 @@ namespace xgrad {
 ///     P(g | class)      =  (count of g in the class + a) / (n-grams of the class + a V)
 ///
 /// where a is the smoothing and V the number of different n-grams in the training split; n-grams
-/// that it does not have are left out. The two ends of a sequence count as a token where an n-gram
-/// has two tokens or more. Where a target is any number of answers, each is told by itself, as one
-/// of two classes.
+/// that it does not have are left out. Where a target is any number of answers, each is told by
+/// itself, as one of two classes.
 class NaiveBayes {
  public:
   /// Counts the n-grams of 1 to `longest` tokens in the training examples, up to about `most` of
@@ -45,7 +44,6 @@ class NaiveBayes {
 
   std::size_t longest_, choices_;  // choices: slots of which one is right
   bool answers_;
-  std::uint32_t grams_ = 0;          // different ones, and the ends by themselves
   Trie trie_;                        // to the number of an n-gram
   std::vector<std::size_t> begins_;  // (grams + 1): where the counts of an n-gram begin
   std::vector<Count> counts_;

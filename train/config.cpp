@@ -31,6 +31,14 @@ using detail::Unusable;
 
 constexpr std::size_t kMostProblems = 100;  // that a message lists
 
+// Keys of [task] that stored configs of earlier versions lack, and what such a run did.
+struct YoungKey {
+  const char* task;
+  const char* name;
+  double before;
+};
+constexpr YoungKey kYoungKeys[] = {{"files", "unknown", 0}};
+
 std::string joined(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
@@ -180,6 +188,11 @@ class Reader {
     }
     if (task_ != nullptr) {
       config_.task_options = defaults(task_->options);
+      if (writer_ == ConfigWriter::xgrad) {
+        for (const YoungKey& key : kYoungKeys) {
+          if (task_->name == key.task) config_.task_options[key.name] = key.before;
+        }
+      }
     } else {
       problems_.push_back({given->second.value_place, "task.name",
                            "there is no task \"" + *name +

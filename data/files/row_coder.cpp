@@ -28,6 +28,14 @@ std::unordered_map<std::string, std::int32_t> index_of(const std::vector<std::st
   return index;
 }
 
+Field lowercased(Field field) {
+  if (auto* text = std::get_if<std::string>(&field)) *text = lowercase(*text);
+  if (auto* list = std::get_if<std::vector<std::string>>(&field)) {
+    for (std::string& text : *list) text = lowercase(text);
+  }
+  return field;
+}
+
 /// A number in deviations of the training rows; `place()` says where it stands.
 template <class Place>
 float scaled(double number, double mean, double deviation, const Place& place) {
@@ -51,7 +59,17 @@ RowCoder::RowCoder(std::string task, RowOptions options)
     : task_(std::move(task)), options_(std::move(options)) {}
 
 std::vector<std::string> RowCoder::tokens(const std::string& place, const Field& field) const {
-  return token_texts(place, field, options_.tokens);
+  return token_texts(place, options_.lowercase ? lowercased(field) : field, options_.tokens);
+}
+
+std::string RowCoder::key(const Table& table, std::size_t row) const {
+  std::string key;
+  for (std::size_t i = 0; i < options_.inputs.size(); ++i) {
+    const Field& field = table.rows[row][i];
+    key += key_of(options_.lowercase ? lowercased(field) : field);
+  }
+  if (!options_.edges.empty()) key += key_of(table.rows[row].back());
+  return key;
 }
 
 Numbers RowCoder::numbers(const Table& table, std::size_t row) const {
@@ -194,7 +212,7 @@ void RowCoder::add_tokens(const std::string& place, const std::vector<std::strin
   check_length(place, texts.size());
   for (std::size_t i = 0; i < std::min(texts.size(), learned_->max_length); ++i) {
     const auto found = token_ids_.find(texts[i]);
-    example.ids.push_back(found == token_ids_.end() ? 0 : found->second);
+    example.ids.push_back(found == token_ids_.end() ? kUnknownId : found->second);
   }
 }
 
@@ -332,7 +350,8 @@ std::vector<std::string> RowCoder::with_masks(const std::string& line) const {
   const std::string mask = kMask;
   for (std::size_t begin = 0; begin < line.size();) {
     const std::size_t end = std::min(line.find(mask, begin), line.size());
-    for (std::string& c : characters(line.substr(begin, end - begin))) {
+    const std::string text = line.substr(begin, end - begin);
+    for (std::string& c : characters(options_.lowercase ? lowercase(text) : text)) {
       texts.push_back(std::move(c));
     }
     if (end < line.size()) texts.push_back(mask);

@@ -37,14 +37,16 @@ struct RowOptions {
   std::size_t max_length = 0;  ///< tokens of the longest row; 0: of the longest one read
   bool cut = false;            ///< longer rows are cut; else they are an error
   std::string other = {};  ///< class of labels that no training row has; empty: they are an error
+  bool lowercase = false;  ///< capital letters of inputs are made small
+  double unknown = 0;      ///< least probability that a training token becomes kUnknown
   double masked = 0.15;    ///< part of the tokens that is hidden, where they are masked
 
   /// Of a table, in their order.
   std::vector<std::string> columns() const;
 };
 
-inline constexpr std::int32_t kMaskId =
-    1;  ///< stands for a hidden token; after that of unknown ones
+inline constexpr std::int32_t kUnknownId = 0;  ///< stands for tokens out of the vocabulary
+inline constexpr std::int32_t kMaskId = 1;     ///< stands for a hidden token
 
 /// Turns rows into examples, and lines of text into inputs.
 class RowCoder {
@@ -56,9 +58,13 @@ class RowCoder {
   const RowOptions& options() const { return options_; }
   /// Whether it has learned, or taken over what was.
   bool ready() const { return learned_ != nullptr; }
+  /// Whether tokens are vectors.
+  bool vectors() const { return options_.tokens == TokenKind::numbers; }
   /// Requires: ready().
   const Learned& learned() const { return *learned_; }
 
+  /// What tells the input of a row, with its edges, from another: equal inputs have equal keys.
+  std::string key(const Table& table, std::size_t row) const;
   /// Takes vocabulary, classes and scale from the training rows. All rows are looked at for what is
   /// wrong with them and for the longest. Throws DataError.
   void learn(const Table& table, const std::function<bool(std::size_t row)>& is_training);
@@ -80,7 +86,6 @@ class RowCoder {
 
   bool masked() const { return options_.labels == Labels::masked; }
   std::size_t least_classes() const;
-  bool vectors() const { return options_.tokens == TokenKind::numbers; }
   std::size_t target_column() const { return options_.inputs.size(); }
   std::vector<std::string> tokens(const std::string& place, const Field& field) const;
   Numbers numbers(const Table& table, std::size_t row) const;

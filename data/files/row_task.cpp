@@ -8,6 +8,7 @@
 #include <xgrad/data/batch.hpp>
 #include <xgrad/data/files/fields.hpp>
 #include <xgrad/data/files/text.hpp>
+#include <xgrad/data/files/unknown.hpp>
 #include <xgrad/data/rules.hpp>
 
 namespace xgrad {
@@ -90,8 +91,14 @@ class RowTask final : public Task {
       examples = encode(table, rows);
     }
     if (!examples) encode_training_rows(source_.read(Split::train));
-    if (coder_.options().labels != Labels::masked) return std::make_unique<RowDataset>(examples);
-    return std::make_unique<MaskedDataset>(examples, split, coder_.options().masked, seed_);
+    const RowOptions& options = coder_.options();
+    std::unique_ptr<Dataset> data = std::make_unique<RowDataset>(examples);
+    if (options.labels == Labels::masked) {
+      data = std::make_unique<MaskedDataset>(examples, split, options.masked, seed_);
+    }
+    if (split != Split::train || options.unknown == 0 || coder_.vectors()) return data;
+    return unknown_dataset(std::move(data), count_tokens(*examples), options.unknown, seed_,
+                           options.labels == Labels::masked);
   }
 
   Example parse(const std::string& line) const override {
@@ -127,16 +134,8 @@ class RowTask final : public Task {
 
  private:
   Split owner(const Table& table, std::size_t row) const {
-    std::string key;
-    if (source_.key) {
-      key = source_.key(table, row);
-    } else {
-      for (std::size_t i = 0; i < coder_.options().inputs.size(); ++i) {
-        key += key_of(table.rows[row][i]);
-      }
-      if (!coder_.options().edges.empty()) key += key_of(table.rows[row].back());
-    }
-    const Split split = split_of_key(key);
+    const Split split =
+        split_of_key(source_.key ? source_.key(table, row) : coder_.key(table, row));
     return source_.has_own(split) ? Split::train : split;
   }
 
@@ -147,6 +146,15 @@ class RowTask final : public Task {
     const Table table = source_.read(Split::train);
     coder_.learn(table, [&](std::size_t row) { return owner(table, row) == Split::train; });
     encode_training_rows(table);
+  }
+
+  // How often each token comes, by id.
+  std::vector<std::size_t> count_tokens(const std::vector<Example>& examples) const {
+    std::vector<std::size_t> counts(coder_.learned().tokens.size());
+    for (const Example& example : examples) {
+      for (const std::int32_t id : example.ids) ++counts[std::size_t(id)];
+    }
+    return counts;
   }
 
   void encode_training_rows(const Table& table) const {

@@ -36,6 +36,60 @@ std::size_t length_at(std::string_view text, std::size_t at) {
   return 0;
 }
 
+/// Capital letters from `first` to `last`, every one or every second, and how far on their small
+/// letters are.
+struct Capitals {
+  std::uint32_t first, last, step;
+  std::int32_t to_small;
+};
+// Unicode 15, the simple lowercase mappings of UnicodeData.txt.
+constexpr Capitals kCapitals[] = {
+    {'A', 'Z', 1, 32},     {0xC0, 0xD6, 1, 32},     {0xD8, 0xDE, 1, 32},
+    {0x100, 0x12E, 2, 1},  {0x130, 0x130, 1, -199}, {0x132, 0x136, 2, 1},
+    {0x139, 0x147, 2, 1},  {0x14A, 0x176, 2, 1},    {0x178, 0x178, 1, -121},
+    {0x179, 0x17D, 2, 1},  {0x200, 0x21E, 2, 1},    {0x222, 0x232, 2, 1},
+    {0x386, 0x386, 1, 38}, {0x388, 0x38A, 1, 37},   {0x38C, 0x38C, 1, 64},
+    {0x38E, 0x38F, 1, 63}, {0x391, 0x3A1, 1, 32},   {0x3A3, 0x3AB, 1, 32},
+    {0x400, 0x40F, 1, 80}, {0x410, 0x42F, 1, 32},   {0x460, 0x480, 2, 1},
+    {0x48A, 0x4BE, 2, 1},  {0x4C0, 0x4C0, 1, 15},   {0x4C1, 0x4CD, 2, 1},
+    {0x4D0, 0x52E, 2, 1},  {0x1E00, 0x1E94, 2, 1},  {0x1E9E, 0x1E9E, 1, -7615},
+    {0x1EA0, 0x1EFE, 2, 1}};
+
+std::uint32_t lowercase(std::uint32_t c) {
+  for (const Capitals& row : kCapitals) {
+    if (c >= row.first && c <= row.last && (c - row.first) % row.step == 0) {
+      return std::uint32_t(std::int32_t(c) + row.to_small);
+    }
+  }
+  return c;
+}
+
+std::uint32_t code_point(std::string_view character) {
+  if (character.size() == 1) return byte(character, 0);
+  std::uint32_t c = byte(character, 0) & (0xFFu >> (character.size() + 1));
+  for (std::size_t i = 1; i < character.size(); ++i) c = c << 6 | (byte(character, i) & 0x3F);
+  return c;
+}
+
+void append(std::uint32_t c, std::string& text) {
+  const auto tail = [&](int shift) { text += char(0x80 | (c >> shift & 0x3F)); };
+  if (c < 0x80) {
+    text += char(c);
+  } else if (c < 0x800) {
+    text += char(0xC0 | c >> 6);
+    tail(0);
+  } else if (c < 0x10000) {
+    text += char(0xE0 | c >> 12);
+    tail(6);
+    tail(0);
+  } else {
+    text += char(0xF0 | c >> 18);
+    tail(12);
+    tail(6);
+    tail(0);
+  }
+}
+
 }  // namespace
 
 std::size_t invalid_utf8(std::string_view text) {
@@ -81,6 +135,13 @@ std::vector<std::string> plain_words(std::string_view text) {
     }
   }
   return words(plain);
+}
+
+std::string lowercase(std::string_view text) {
+  std::string small;
+  for (const std::string& character : characters(text))
+    append(lowercase(code_point(character)), small);
+  return small;
 }
 
 std::optional<double> to_number(std::string_view text) {

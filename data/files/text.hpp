@@ -22,6 +22,10 @@ std::vector<std::string> words(std::string_view text);
 /// dont go.
 std::vector<std::string> plain_words(std::string_view text);
 
+/// The text with its capital letters of Latin, Greek and Cyrillic made small, where Unicode gives
+/// one small letter for one capital. Requires: the text is UTF-8.
+std::string lowercase(std::string_view text);
+
 /// The finite number that the whole text is, in decimal; nothing of any other text.
 std::optional<double> to_number(std::string_view text);
 

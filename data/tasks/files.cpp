@@ -4,6 +4,7 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/files/row_task.hpp>
+#include <xgrad/data/files/unknown.hpp>
 #include <xgrad/data/tasks/entries.hpp>
 
 namespace xgrad {
@@ -38,6 +39,8 @@ const std::vector<OptionSpec>& option_table() {
           {"sequence", "tokens", "multi_label", "numbers", "masked"}),
       {"vocabulary", 0, "Different tokens at most, the most frequent ones; 0: all.", 0, 1 << 24},
       {"min_count", 1, "Times that a token must come in the training rows to be known.", 1, 1e9},
+      unknown_option(),
+      {"lowercase", false, "Capital letters of the input are made small."},
       {"max_length", 0, "Tokens of the longest row; 0: of the longest in the training file.", 0,
        65536},
       choice("longer", "What becomes of rows that are longer: an error, or they are cut.",
@@ -73,6 +76,8 @@ void check_options(const RowOptions& row) {
   const bool numbers = row.tokens == TokenKind::numbers;
   check<ConfigError>(numbers || row.inputs.size() == 1,
                      "task.input: several columns are for task.tokens = \"numbers\"");
+  check<ConfigError>(!numbers || !row.lowercase,
+                     "task.lowercase: is for text, not for task.tokens = \"numbers\"");
   check<ConfigError>(row.labels != Labels::masked || row.tokens == TokenKind::words ||
                          row.tokens == TokenKind::characters,
                      "task.labels: \"masked\" is for task.tokens = \"words\" or \"characters\"");
@@ -100,6 +105,8 @@ RowOptions row_options(const Options& options) {
   row.vocabulary = size("vocabulary");
   row.min_count = size("min_count");
   row.max_length = size("max_length");
+  row.unknown = get_double(options, "unknown");
+  row.lowercase = get_bool(options, "lowercase");
   row.cut = get_string(options, "longer") == "cut";
   row.masked = get_double(options, "masked");
   check_options(row);

@@ -71,14 +71,10 @@ Examples drawn(const char* name, std::size_t count, std::size_t classes) {
 using Gram = std::vector<std::int32_t>;
 
 std::vector<Gram> grams(const Example& example, std::size_t longest) {
-  Gram padded = {-1};
-  padded.insert(padded.end(), example.ids.begin(), example.ids.end());
-  padded.push_back(-1);
   std::vector<Gram> all;
-  for (std::size_t i = 0; i < padded.size(); ++i) {
-    for (std::size_t n = 1; n <= longest && i + n <= padded.size(); ++n) {
-      all.emplace_back(padded.begin() + std::ptrdiff_t(i), padded.begin() + std::ptrdiff_t(i + n));
-      if (all.back() == Gram{-1}) all.pop_back();
+  for (auto begin = example.ids.begin(); begin != example.ids.end(); ++begin) {
+    for (auto end = begin; end != example.ids.end() && end < begin + std::ptrdiff_t(longest);) {
+      all.emplace_back(begin, ++end);
     }
   }
   return all;

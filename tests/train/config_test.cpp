@@ -122,6 +122,17 @@ TEST(Config, PrintsSectionsInAFixedOrderAndLeavesExecutionOut) {
   EXPECT_TRUE(differences(config, parse_config(stored, "stored", {})).empty());
 }
 
+// A run of a version that had no task.unknown replaced no token, and goes on so.
+TEST(Config, AStoredConfigWithoutAKeyMeansWhatItMeantThen) {
+  const std::string text = "[task]\nname = 'files'\ntrain = '/rows.csv'\n";
+  const auto unknown = [](const std::string& config, ConfigWriter writer) {
+    return get_double(parse_config(config, "c.toml", {}, writer).task_options, "unknown");
+  };
+  EXPECT_EQ(unknown(text, ConfigWriter::user), 0.01);
+  EXPECT_EQ(unknown(text, ConfigWriter::xgrad), 0);
+  EXPECT_EQ(unknown(text + "unknown = 0.25\n", ConfigWriter::xgrad), 0.25);
+}
+
 // A value that the spec allows; strings also with what TOML must escape.
 OptionValue random_value(const OptionSpec& spec, const Rng& rng) {
   if (std::holds_alternative<bool>(spec.fallback)) return rng.below(2, 0) == 1;

@@ -21,6 +21,7 @@ struct Scores {
   Metrics metrics;
   ClassReport classes;             // of no class, where there is no table of them
   std::vector<std::string> names;  // of the classes
+  std::size_t tokens = 0, unknown = 0;
 };
 
 template <class T>
@@ -30,10 +31,16 @@ Scores score(const RunSource& source, Split split) {
   const Objective objective = make_objective(source.config.train, shape);
   const bool tabled = shape.target != TargetKind::numbers && shape.classes <= kMostClasses;
   Scores scores{{}, ClassReport(tabled ? shape.classes : 0), {}};
+  const auto dataset = loaded.task->dataset(split);
+  for (std::size_t i = 0; i < dataset->size(); ++i) {
+    const Example example = dataset->get(0, i);
+    scores.tokens += example.ids.size();
+    scores.unknown += unknown_tokens(example, shape);
+  }
   for (std::size_t c = 0; tabled && c < shape.classes; ++c) {
     scores.names.push_back(class_text(std::int32_t(c), shape));
   }
-  for_each_output(*loaded.model, *loaded.task->dataset(split), shape, source.config.train.batch,
+  for_each_output(*loaded.model, *dataset, shape, source.config.train.batch,
                   [&](const Tensor<T>& outputs, const Batch& batch) {
                     scores.metrics.add(outputs, batch, objective);
                     if (!tabled) return;
@@ -85,12 +92,20 @@ int eval(const EvalArguments& arguments) {
   const bool tabled = scores.classes.classes() > 0;
   const std::uint64_t step = source.checkpoint.step;
   if (arguments.json) {
-    fmt::print("{}\n", tabled ? report_row(step, arguments.split, scores.metrics, scores.classes,
-                                           scores.names)
-                              : metrics_row(step, arguments.split, scores.metrics));
+    std::string row =
+        tabled ? report_row(step, arguments.split, scores.metrics, scores.classes, scores.names)
+               : metrics_row(step, arguments.split, scores.metrics);
+    if (scores.unknown > 0) {
+      row.pop_back();  // the closing brace
+      row += fmt::format(",\"tokens\":{},\"unknown_tokens\":{}}}", scores.tokens, scores.unknown);
+    }
+    fmt::print("{}\n", row);
   } else {
     fmt::print("{} (step {})\n{}  {}\n", source.file, step, arguments.split,
                summary(scores.metrics));
+    if (scores.unknown > 0) {
+      fmt::print("unknown  {}\n", unknown_text(scores.unknown, scores.tokens));
+    }
     if (tabled) print_classes(scores);
   }
   return 0;

@@ -21,6 +21,11 @@ std::string summary(const Metrics& metrics) {
   return text;
 }
 
+std::string unknown_text(std::size_t unknown, std::size_t tokens) {
+  return fmt::format("{} of {} tokens are not in the vocabulary and were read as <unk>", unknown,
+                     tokens);
+}
+
 namespace {
 
 void print(const Outcome& outcome) {

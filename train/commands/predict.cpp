@@ -7,7 +7,9 @@
 #include <optional>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/data/example_text.hpp>
 #include <xgrad/train/commands.hpp>
+#include <xgrad/train/commands/outcome.hpp>
 #include <xgrad/train/commands/ready_lines.hpp>
 #include <xgrad/train/prediction_text.hpp>
 
@@ -41,12 +43,17 @@ int predict(const PredictArguments& arguments) {
   ReadyLines input(STDIN_FILENO);
   std::size_t number = 0;
   std::optional<DataError> bad;
+  std::size_t tokens = 0, unknown = 0, lines_with_unknown = 0;
   for (auto lines = input.next(kMostLines); !lines.empty(); lines = input.next(kMostLines)) {
     std::vector<Example> examples;
     for (const std::string& line : lines) {
       ++number;
       try {
         examples.push_back(predictor.parse(line, number));
+        const std::size_t of_line = unknown_tokens(examples.back(), predictor.shape());
+        tokens += examples.back().ids.size();
+        unknown += of_line;
+        lines_with_unknown += of_line > 0;
       } catch (const Error& error) {
         bad.emplace(fmt::format("standard input, line {}: {}", number, error.what()));
         break;
@@ -54,8 +61,13 @@ int predict(const PredictArguments& arguments) {
     }
     for (const Prediction& answer : predictor(examples)) fmt::print("{}\n", write(answer));
     if (std::fflush(stdout) != 0) throw IoError("cannot write to standard output");
-    if (bad) throw *bad;
+    if (bad) break;
   }
+  if (unknown > 0) {
+    fmt::print(stderr, "{}, in {} of {} lines\n", unknown_text(unknown, tokens), lines_with_unknown,
+               number - bad.has_value());
+  }
+  if (bad) throw *bad;
   return 0;
 }
 

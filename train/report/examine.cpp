@@ -66,6 +66,7 @@ class Examiner {
     result_.ceiling = task_->ceiling(Split::test);
     const std::size_t seen = checkpoint_.step * config_.train.batch * config_.train.accumulate;
     result_.baseline = measure_baseline(*task_, std::max(kExamples, seen));
+    result_.rules = task_->rules();
     return std::move(result_);
   }
 

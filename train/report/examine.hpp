@@ -37,6 +37,7 @@ struct Examination {
   std::optional<AttentionStudy> heads;  ///< when asked for
   std::optional<Ceiling> ceiling;       ///< of the test split
   std::optional<Baseline> baseline;     ///< counting what the model saw, 1,000 examples at least
+  std::vector<Rule> rules;              ///< of the task's own, on the test split
 };
 
 /// Loads the newest checkpoint of a run and runs it on the first examples of the test split;

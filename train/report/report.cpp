@@ -115,6 +115,29 @@ std::vector<std::string> metrics_of(const Runs& runs, const std::string& split, 
   return names;
 }
 
+// A row a rule; runs of different tasks may have different ones.
+void add_rules(std::vector<Row>& rows, const Runs& runs) {
+  std::vector<std::string> names;
+  for (const Shown& run : runs) {
+    if (!run.examination) continue;
+    for (const Rule& rule : run.examination->rules) {
+      if (std::find(names.begin(), names.end(), rule.name) == names.end()) {
+        names.push_back(rule.name);
+      }
+    }
+  }
+  for (const std::string& name : names) {
+    add_row(rows, "accuracy of the rule \"" + name + "\", test", runs,
+            [&](const Shown& run) -> std::string {
+              if (!run.examination) return "";
+              for (const Rule& rule : run.examination->rules) {
+                if (rule.name == name) return fmt::format("{:.4f}", rule.accuracy);
+              }
+              return "";
+            });
+  }
+}
+
 void add_references(std::vector<Row>& rows, const Runs& runs) {
   const auto of = [](const auto& get) {
     return [get](const Shown& run) -> std::string {
@@ -136,6 +159,7 @@ void add_references(std::vector<Row>& rows, const Runs& runs) {
   add_row(rows,
           fmt::format("accuracy from windows of up to {} tokens, test", 2 * kBaselineRadius + 1),
           runs, of([](Found e) { return e.baseline ? e.baseline->window : std::nullopt; }));
+  add_rules(rows, runs);
 }
 
 std::string results(const Runs& runs) {
