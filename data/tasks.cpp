@@ -26,6 +26,7 @@ std::vector<TaskEntry>& table() {
       hmm_task(),               //
       induction_task(),         //
       kjv_task(),               //
+      languages_task(),         //
       listops_task(),           //
       majority_task(),          //
       markov_task(),            //

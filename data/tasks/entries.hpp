@@ -20,6 +20,7 @@ TaskEntry histogram_task();
 TaskEntry hmm_task();
 TaskEntry induction_task();
 TaskEntry kjv_task();
+TaskEntry languages_task();
 TaskEntry listops_task();
 TaskEntry majority_task();
 TaskEntry markov_task();

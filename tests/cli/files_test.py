@@ -10,6 +10,9 @@ from command import XGRAD, CommandTest, subprocess, unittest
 
 PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "your-data.md"
 
+# What blocks of the page hold that tests/readme/onnxruntime_test.py and tests/embed/install_test.py run.
+ELSEWHERE = ["onnxruntime", "cmake", "#include"]
+
 CONFIG = """
 [task]
 name = "files"
@@ -88,6 +91,40 @@ class Files(CommandTest):
             self.assertFalse((self.folder / "run").exists())
         self.xgrad("train", "data/rows.toml", "task.train=", "run.dir=run", exit_code=2)
         self.assertIn("nowhere.csv", self.xgrad("train", "data/rows.toml", "task.train=nowhere.csv", exit_code=3).stderr)
+
+    def test_unknown_tokens_are_counted(self):
+        self.xgrad("train", "data/rows.toml", "run.dir=run")
+        known = self.xgrad("predict", "run", stdin="up down\n")
+        self.assertEqual(known.stderr, "")
+        done = self.xgrad("predict", "run", stdin="up UP\nup\nnobody up\n")
+        self.assertEqual(done.stderr, "2 of 5 tokens are not in the vocabulary and were read as <unk>, in 2 of 3 lines\n")
+        self.assertEqual(len(done.stdout.splitlines()), 3)
+        bad = self.xgrad("predict", "run", stdin="nobody\n\xff\0\n", exit_code=3)
+        self.assertIn("1 of 1 tokens are not in the vocabulary and were read as <unk>, in 1 of 1 lines\n", bad.stderr)
+        test = json.loads(self.xgrad("eval", "run", "--json").stdout)
+        # Every row of the test split has a word of its own, and one that others have.
+        self.assertEqual(test["tokens"], 2 * test["unknown_tokens"])
+        self.assertIn(f"unknown  {test['unknown_tokens']} of {test['tokens']} tokens are not in the vocabulary", self.xgrad("eval", "run").stdout)
+        self.write("data/known.csv", "text,label\nup,u\ndown,d\n")
+        all_known = ("eval", "run", "task.test=data/known.csv")
+        self.assertNotIn("unknown", self.xgrad(*all_known).stdout + self.xgrad(*all_known, "--json").stdout)
+
+    def test_what_is_unknown_tells_nothing(self):
+        """Training teaches <unk>: a text of nothing else gets what is said of all rows, here two of three."""
+        letters = "".join(f"{'ab'[i % 3 == 0] * (1 + i % 5)},{'b' if i % 3 == 0 else 'a'}\n" for i in range(300))
+        self.write("data/rows.csv", "text,label\n" + letters)
+        for split in ("validation", "test"):
+            self.write(f"data/{split}.csv", "text,label\na,a\nb,b\n")
+        train = ("train", "data/rows.toml", "task.tokens=characters", "task.validation=data/validation.csv", "task.test=data/test.csv",
+                 "task.max_length=5", "model.pool=mean", "optim.lr=1e-2", "train.steps=200", "train.batch=32", "expect.accuracy=1")
+        self.xgrad(*train, "run.dir=run", "task.unknown=0.1")
+        row, = self.xgrad("predict", "run", "--format", "jsonl", stdin="Q\n").stdout.splitlines()
+        self.assertAlmostEqual(json.loads(row)["probabilities"][0], 2 / 3, delta=0.2)
+
+    def test_naive_bayes_stands_beside_the_model(self):
+        done = self.xgrad("train", "data/rows.toml", "run.dir=run")
+        self.assertRegex(done.stdout, r"\nrule +naive Bayes of 1- to 2-grams: accuracy 1.0000, exact match 1.0000\n")
+        self.assertIn("accuracy of the rule &quot;naive Bayes of 1- to 2-grams&quot;, test", (self.folder / "run/report.html").read_text())
 
     def test_any_number_of_labels(self):
         self.write("data/rows.csv", "text,label\n" + "".join(
@@ -170,6 +207,8 @@ class Guide(CommandTest):
     def test_follows_the_page(self):
         commands = 0
         for name, language, text in self.blocks():
+            if any(said in text for said in ELSEWHERE):
+                continue
             if language == "toml":
                 self.write(name, text)
             elif language == "python":
@@ -183,13 +222,16 @@ class Guide(CommandTest):
                     self.assertIn("\nyes\n", done.stdout)
                 if "the cat runs" in text:
                     self.assertIn("\nD N V\n", done.stdout)
+                if "Привет" in text:
+                    self.assertIn("6 of 27 tokens are not in the vocabulary and were read as <unk>, in 1 of 3 lines\n", done.stderr)
+                    self.assertRegex(done.stdout, r"rule +naive Bayes of 1- to 4-grams: accuracy 0\.8")
                 if "a song" in text:
                     self.assertIn("\nfood music\n", done.stdout)
                 if "from-letters" in text:
                     self.assertRegex(done.stderr, r"\nweights taken from the file: 26: .*embedding.token.weight \(the rows of \d+ words of \d+\)")
                 if "4 120 10" in text:
                     self.assertAlmostEqual(float(done.stdout.splitlines()[-1]), 310_000, delta=20_000)
-        self.assertEqual(commands, 20)
+        self.assertEqual(commands, 24)
 
 
 if __name__ == "__main__":

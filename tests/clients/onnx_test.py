@@ -87,7 +87,7 @@ MODELS = {
 IMAGES = pathlib.Path("/usr/share/datasets/fashion-mnist")
 CONFIGS = pathlib.Path(__file__).resolve().parents[2] / "configs"
 # What takes minutes to read or to train, of kinds that the rest has too; XGRAD_ALL_CONFIGS=1 has them as well.
-LARGE = {"cmu", "fashion_mnist", "kjv_book", "kjv_masked", "wordnet"}
+LARGE = {"cmu", "fashion_mnist", "kjv_book", "kjv_masked", "languages", "wordnet"}
 
 
 def check(path):

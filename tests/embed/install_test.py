@@ -48,6 +48,25 @@ class Install(unittest.TestCase):
         call("cmake", "--build", build)
         self.assert_learns(build / "embed")
 
+    def test_the_program_of_your_data(self):
+        page = (HERE.parents[1] / "docs" / "your-data.md").read_text(encoding="utf-8")
+
+        def block(language, holds):
+            found, = (text for text in re.findall(rf"(?ms)^```{language}\n(.*?)^```$", page) if holds in text)
+            return found
+
+        folder = self.directory / "languages"
+        folder.mkdir()
+        (folder / "CMakeLists.txt").write_text(block("cmake", "find_package"))
+        (folder / "languages.cpp").write_text(block("cpp", "Predictor"))
+        (folder / "languages.toml").write_text(block("toml", '"languages.tsv"'))
+        (folder / "languages.tsv").write_text("word\tlanguage\n" + "".join(
+            f"{letter * n}{n}\t{language}\n" for letter, language in (("ß", "german"), ("w", "english")) for n in range(1, 40)))
+        tool = self.prefix / "bin" / "xgrad"
+        call("env", "-C", folder, tool, "train", "languages.toml", "train.steps=60", "train.batch=8", "-q")
+        run = call("env", "-C", folder, f"CMAKE_PREFIX_PATH={self.prefix}", "sh", "-e", "-c", block("sh", "cmake -B"))
+        self.assertRegex(run.stdout, r"\nStraßenbahn (german|english) [01]\.\d{3}\n$")
+
     def test_pkg_config(self):
         flags = self.flags("--cflags", "--libs")
         program = self.directory / "by-pkg-config"

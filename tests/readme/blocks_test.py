@@ -22,7 +22,10 @@ ELSEWHERE = [
     ("docs/extending.md", "cpp", "#include", "tests/readme/CMakeLists.txt"),
     ("docs/serving.md", "cpp", "#include", "tests/readme/CMakeLists.txt"),
     ("docs/serving.md", "sh", "pkg-config", "tests/embed/package_test.py"),
-    ("docs/your-data.md", "", "", "tests/cli/files_test.py"),  # all of the page
+    ("docs/your-data.md", "", "", "tests/cli/files_test.py"),  # all of the page but these
+    ("docs/your-data.md", "python", "onnxruntime", "tests/readme/onnxruntime_test.py"),
+    ("docs/your-data.md", "", "cmake", "tests/embed/install_test.py"),
+    ("docs/your-data.md", "cpp", "#include", "tests/embed/install_test.py"),
     ("docs/checkpoint-format.md", "python", "h5py", "tests/torch/checkpoint_test.py"),
     ("docs/export.md", "python", "_safetensors(path", "tests/torch/export_test.py"),
     ("docs/export.md", "python", "def generate", "tests/clients/onnx_test.py"),

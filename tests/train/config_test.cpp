@@ -124,7 +124,7 @@ TEST(Config, PrintsSectionsInAFixedOrderAndLeavesExecutionOut) {
 
 // A run of a version that had no task.unknown replaced no token, and goes on so.
 TEST(Config, AStoredConfigWithoutAKeyMeansWhatItMeantThen) {
-  const std::string text = "[task]\nname = 'files'\ntrain = '/rows.csv'\n";
+  const std::string text = "[train]\nsteps = 1\n[task]\nname = 'files'\ntrain = '/rows.csv'\n";
   const auto unknown = [](const std::string& config, ConfigWriter writer) {
     return get_double(parse_config(config, "c.toml", {}, writer).task_options, "unknown");
   };
