@@ -9,7 +9,6 @@
 #include <xgrad/autograd/nearest.hpp>
 #include <xgrad/data/batch.hpp>
 #include <xgrad/data/edges.hpp>
-#include <xgrad/data/files/row_coder.hpp>
 #include <xgrad/data/numbers.hpp>
 
 namespace xgrad {

@@ -22,6 +22,10 @@ enum class TargetKind { classes, numbers, binary };
 /// classes, numbers or binary.
 const char* to_string(TargetKind kind);
 
+/// The token that stands for every token out of the vocabulary, where a task has one, and its id.
+inline constexpr const char* kUnknown = "<unk>";
+inline constexpr std::int32_t kUnknownId = 0;
+
 /// The sizes a model is built from.
 struct TaskShape {
   InputKind input = InputKind::tokens;        ///< what an input is

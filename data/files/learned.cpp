@@ -7,6 +7,7 @@
 #include <optional>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/data/task.hpp>
 
 namespace xgrad {
 

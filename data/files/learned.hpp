@@ -10,9 +10,6 @@
 
 namespace xgrad {
 
-/// What stands for tokens that no training row has.
-inline constexpr const char* kUnknown = "<unk>";
-
 /// What is said of a file with another fingerprint than before.
 inline constexpr const char* kChanged = ": has changed since this run began";
 

@@ -45,8 +45,7 @@ struct RowOptions {
   std::vector<std::string> columns() const;
 };
 
-inline constexpr std::int32_t kUnknownId = 0;  ///< stands for tokens out of the vocabulary
-inline constexpr std::int32_t kMaskId = 1;     ///< stands for a hidden token
+inline constexpr std::int32_t kMaskId = 1;  ///< stands for a hidden token
 
 /// Turns rows into examples, and lines of text into inputs.
 class RowCoder {
