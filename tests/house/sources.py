@@ -19,7 +19,7 @@ def tracked():
         names = [name for name in git.stdout.split("\0") if name and (ROOT / name).is_file()]
     else:  # an archive without its history
         names = [str(path.relative_to(ROOT)) for path in ROOT.rglob("*") if path.is_file()]
-        names = [name for name in names if not name.startswith(("build/", "runs/")) and "__pycache__" not in name]
+        names = [name for name in names if not name.startswith(("build/", "runs/", ".git/")) and "__pycache__" not in name]
     return sorted(names)
 
 
