@@ -34,7 +34,7 @@ CLAIMS = {
     "Configs may claim": ["tests/readme/claims_test.py test_every_claim_is_named", "tests/train/expect_test.cpp below_ceiling"],
     "CMake finds what": ["tests/embed/install_test.py test_find_package", "tests/embed/install_test.py test_add_subdirectory",
                          "tests/embed/install_test.py test_pkg_config", "tests/embed/package_test.py xgrad-dev"],
-    "The Debian packages run on every": ["tests/embed/package_test.py test_3_a_processor_without_avx", "tests/embed/package_test.py test_2_the_loader_takes"],
+    "The Debian packages run on every": ["tests/embed/package_test.py test_3_processors_without_avx", "tests/embed/package_test.py test_2_the_loader_takes"],
     "`./run package` builds them": ["tests/embed/package_test.py FIGURES", "tests/readme/claims_test.py test_figures"],
     "What each config claims": ["tests/cli/check_test.py check", ".ci/run ./run check"],
     "[docs/results.md]": ["tests/readme/claims_test.py test_results"],
