@@ -36,6 +36,10 @@ using Clock = std::chrono::steady_clock;
 // What the result begins with.
 constexpr char kDone = '+', kRefused = '-', kUnconfined = '?';
 
+// Why there is no result: what the process did is the file's fault, what was done to it is not.
+constexpr const char* kMalicious = "is damaged, or made to deceive: the process that read it ";
+constexpr const char* kUnread = "could not be read: the process that read it ";
+
 #if defined(__x86_64__)
 constexpr std::uint32_t kMachine = AUDIT_ARCH_X86_64;
 #elif defined(__aarch64__)
@@ -92,6 +96,15 @@ bool limit(int what, rlim_t most) {
   return ::setrlimit(what, &both) == 0;
 }
 
+/// SIGXCPU at the limit, so that a SIGKILL is somebody else's; it follows a second later.
+bool limit_time(rlim_t seconds) {
+  rlimit limits{};
+  if (::getrlimit(RLIMIT_CPU, &limits) != 0) return false;
+  limits.rlim_cur = std::min(seconds, limits.rlim_cur);
+  limits.rlim_max = std::min(limits.rlim_cur + 1, limits.rlim_max);
+  return ::setrlimit(RLIMIT_CPU, &limits) == 0;
+}
+
 /// Bytes of address space that the process has; 0 where the system does not tell.
 std::size_t address_space() {
   std::FILE* file = std::fopen("/proc/self/statm", "re");
@@ -103,8 +116,8 @@ std::size_t address_space() {
 }
 
 bool limit_all(const IsolatedLimits& limits, std::size_t present) {
-  return present > 0 && limit(RLIMIT_AS, present + limits.memory) &&
-         limit(RLIMIT_CPU, limits.seconds) && limit(RLIMIT_CORE, 0);
+  return present > 0 && limit(RLIMIT_AS, present + limits.memory) && limit_time(limits.seconds) &&
+         limit(RLIMIT_CORE, 0);
 }
 
 bool close_all_but(int fd) {
@@ -159,14 +172,20 @@ void answer(int pipe, char kind, std::string_view text) {
   detail::fail<IoError>("cannot ", doing, ": ", std::strerror(errno));
 }
 
+std::string took_longer(rlim_t seconds) {
+  return kUnread + ("took longer than " + std::to_string(seconds)) + " s";
+}
+
 /// What comes through the pipe until it is closed. Returns why that is not all, or nothing.
 std::string listen(int pipe, const IsolatedLimits& limits, std::string& text) {
   const auto late = Clock::now() + std::chrono::seconds(limits.seconds);
   std::vector<char> chunk(1 << 16);
   while (true) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(late - Clock::now()).count();
-    if (left <= 0) return "took longer than " + std::to_string(limits.seconds) + " s";
-    if (text.size() > limits.result + 1) return "gave more than the file can hold";
+    if (left <= 0) return took_longer(limits.seconds);
+    if (text.size() > limits.result + 1) {
+      return std::string(kMalicious) + "gave more than the file can hold";
+    }
     pollfd ready{pipe, POLLIN, 0};
     if (::poll(&ready, 1, int(left)) <= 0) continue;  // late, or a signal
     const ssize_t n = ::read(pipe, chunk.data(), chunk.size());
@@ -175,21 +194,44 @@ std::string listen(int pipe, const IsolatedLimits& limits, std::string& text) {
   }
 }
 
-std::string end_of(int status, const IsolatedLimits& limits) {
-  const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-  if (signal == SIGSYS) return "asked the system for what reading does not need";
-  if (signal == SIGXCPU || signal == SIGKILL) {
-    return "took longer than " + std::to_string(at_most(RLIMIT_CPU, limits.seconds)) + " s";
+/// How a child ended.
+struct End {
+  int status = 0;
+  rusage used{};
+
+  int signal() const { return WIFSIGNALED(status) ? WTERMSIG(status) : 0; }
+  double seconds() const {
+    const auto of = [](const timeval& time) { return double(time.tv_sec) + 1e-6 * time.tv_usec; };
+    return of(used.ru_utime) + of(used.ru_stime);
   }
-  return signal == 0 ? "gave no answer" : std::string("crashed: ") + ::strsignal(signal);
+};
+
+/// Why a child that ended gave no answer.
+std::string why(const End& end, const IsolatedLimits& limits) {
+  const int signal = end.signal();
+  if (signal == SIGSYS) {
+    return std::string(kMalicious) + "asked the system for what reading does not need";
+  }
+  // Where whoever started us allows no second more, the system's own limit kills at once.
+  const rlim_t seconds = at_most(RLIMIT_CPU, limits.seconds);
+  if (signal == SIGXCPU || (signal == SIGKILL && end.seconds() > 0.9 * double(seconds))) {
+    return took_longer(seconds);
+  }
+  if (signal == SIGKILL) {
+    return kUnread +
+           ("was killed (SIGKILL) while it held " + std::to_string(end.used.ru_maxrss / 1024)) +
+           " MiB; the system does so when memory runs out";
+  }
+  return kMalicious +
+         (signal == 0 ? "gave no answer" : std::string("crashed: ") + ::strsignal(signal));
 }
 
-/// Waits for the end of a child and returns its status.
-int reap(pid_t child) {
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+/// Waits for the end of a child.
+End reap(pid_t child) {
+  End end;
+  while (::wait4(child, &end.status, 0, &end.used) < 0 && errno == EINTR) {
   }
-  return status;
+  return end;
 }
 
 }  // namespace
@@ -208,14 +250,14 @@ Isolated run_isolated(const std::function<std::string()>& work, const IsolatedLi
   std::string fault = listen(ends[0], limits, text);
   ::close(ends[0]);
   if (!fault.empty()) ::kill(child, SIGKILL);
-  const int status = reap(child);
+  const End end = reap(child);
   const char kind = text.empty() ? '\0' : text.front();
   if (!text.empty()) text.erase(0, 1);
   check<IoError>(kind != kUnconfined, "cannot confine a process that reads a file: ", text);
-  const bool answered = fault.empty() && WIFEXITED(status) && (kind == kDone || kind == kRefused);
+  const bool answered =
+      fault.empty() && WIFEXITED(end.status) && (kind == kDone || kind == kRefused);
   if (answered) return {kind == kDone, std::move(text)};
-  if (fault.empty()) fault = end_of(status, limits);
-  return {false, "is damaged, or made to deceive: the process that read it " + fault};
+  return {false, fault.empty() ? why(end, limits) : std::move(fault)};
 }
 
 }  // namespace xgrad

@@ -25,6 +25,11 @@ struct Isolated {
 /// compute and take memory; it can open nothing, and whatever else it asks of the system ends it.
 /// So does a limit, and so does a crash, without harm to us. What `work` throws is its text.
 ///
+/// Where there is no result, the text says whether the work is to blame ("is damaged, or made to
+/// deceive": it crashed, or did what it may not) or not ("could not be read": it took too long, or
+/// was killed, as by a system that runs out of memory). What needs more memory than `limits.memory`
+/// says so.
+///
 /// Throws IoError when there can be no such process. Not while other threads are at work.
 Isolated run_isolated(const std::function<std::string()>& work, const IsolatedLimits& limits);
 

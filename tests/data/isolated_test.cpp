@@ -17,6 +17,7 @@ namespace {
 
 constexpr IsolatedLimits kLimits{.memory = 64 << 20, .result = 1 << 20, .seconds = 20};
 const std::string kEnded = "is damaged, or made to deceive: the process that read it ";
+const std::string kUnread = "could not be read: the process that read it ";
 
 std::string refusal(const std::function<std::string()>& work,
                     const IsolatedLimits& limits = kLimits) {
@@ -92,11 +93,37 @@ TEST(Isolated, Limits) {
   EXPECT_EQ(refusal([] { return std::string(std::size_t(3) << 20, 'x'); }),
             kEnded + "gave more than the file can hold");
   EXPECT_EQ(refusal(forever, {.memory = 64 << 20, .result = 1, .seconds = 1}),
-            kEnded + "took longer than 1 s");
+            kUnread + "took longer than 1 s");
   const std::string greedy =
       refusal([] { return std::to_string(std::string(std::size_t(1) << 33, 'x').size()); });
   // A sanitizer would print a report, and may not.
   EXPECT_TRUE(greedy == "needs more memory than reading it should" || greedy.starts_with(kEnded));
+}
+
+/// Sends a signal to the first process that its own parent starts besides it.
+pid_t signal_the_next_child(int signal) {
+  const pid_t killer = ::fork();
+  if (killer != 0) return killer;
+  const std::string parent = std::to_string(::getppid());
+  const std::string list = "/proc/" + parent + "/task/" + parent + "/children";
+  for (int tries = 0; tries < 20'000; ++tries, ::usleep(1000)) {
+    std::ifstream children(list);
+    for (pid_t child = 0; children >> child;) {
+      if (child != ::getpid()) ::_exit(::kill(child, signal) == 0 ? 0 : 1);
+    }
+  }
+  ::_exit(1);
+}
+
+// As the system does when memory runs out: the file is not to blame.
+TEST(Isolated, WhoIsKilledSaysSo) {
+  const pid_t killer = signal_the_next_child(SIGKILL);
+  const std::string text = refusal(forever);
+  int status = -1;
+  ::waitpid(killer, &status, 0);
+  ASSERT_EQ(status, 0);
+  EXPECT_TRUE(text.starts_with(kUnread + "was killed (SIGKILL) while it held ")) << text;
+  EXPECT_TRUE(text.ends_with(" MiB; the system does so when memory runs out")) << text;
 }
 
 /// Whether `holds` does in a process without rights whose own limit is lower.
@@ -138,7 +165,7 @@ TEST(Isolated, ALowerLimitStays) {
   }));
   EXPECT_TRUE(needs(1 << 30).done) << "as it is without";
   EXPECT_TRUE(holds_within(RLIMIT_CPU, 1, [&] {
-    return reads() && run_isolated(forever, limits).text == kEnded + "took longer than 1 s";
+    return reads() && run_isolated(forever, limits).text == kUnread + "took longer than 1 s";
   }));
 }
 
