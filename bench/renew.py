@@ -7,7 +7,7 @@ import sys
 from installed import ROOT
 
 PROGRAMS = ("train_step", "kernels", "data_path", "xgrad_tool")
-MEASURES = ("compare.py", "scaling.py", "where.py", "products.py", "limits.py", "data_path.py")
+MEASURES = ("compare.py", "scaling.py", "where.py", "products.py", "limits.py", "data_path.py", "reading.py")
 
 
 def main():

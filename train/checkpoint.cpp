@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/data/input_file.hpp>
 #include <xgrad/train/formats/seal.hpp>
 #include <xgrad/train/formats/sha256.hpp>
 #include <xgrad/train/manifest.hpp>
@@ -38,15 +39,8 @@ bool is_listed(const std::map<std::string, std::string>& manifest, const Folder&
   return false;  // nothing that cannot be read is removed
 }
 
-/// The bytes of a sealed file. What has no seal is refused before room is made for it.
 std::string read_sealed(const std::string& path) {
-  const FileEnds ends = read_ends(path, kSealSize);
-  try {
-    check_seal(ends.start, ends.end, ends.size);
-  } catch (const CheckpointError& error) {
-    detail::fail<CheckpointError>(path, ": ", error.what());
-  }
-  return read_file(path);
+  return read_checkpoint_file(InputFile(path));
 }
 
 std::string name_of(const std::string& path) {
@@ -106,6 +100,16 @@ const Value& state_value(const Checkpoint& checkpoint, const std::string& name) 
 template const std::int64_t& state_value(const Checkpoint&, const std::string&);
 template const double& state_value(const Checkpoint&, const std::string&);
 template const std::string& state_value(const Checkpoint&, const std::string&);
+
+std::string read_checkpoint_file(const InputFile& file) {
+  const FileEnds ends = read_ends(file, kSealSize);
+  try {
+    check_seal(ends.start, ends.end, ends.size);
+  } catch (const CheckpointError& error) {
+    detail::fail<CheckpointError>(file.path(), ": ", error.what());
+  }
+  return file.read(0, file.size());
+}
 
 Checkpoint load_checkpoint(const std::string& path, CheckpointKind kind) {
   return from_hdf5(read_sealed(path), path, kind);

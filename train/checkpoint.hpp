@@ -14,6 +14,8 @@
 
 namespace xgrad {
 
+class InputFile;
+
 /// The state of a run, or of a model.
 struct Checkpoint {
   std::uint64_t step = 0;               ///< steps taken
@@ -56,8 +58,10 @@ std::size_t most_hdf5_bytes(std::size_t bytes, std::size_t tensors, std::size_t 
 Checkpoint from_hdf5(std::string_view bytes, const std::string& origin,
                      CheckpointKind kind = CheckpointKind::checkpoint);
 
-/// Reads and checks a file: its seal first, so that a file of another kind is refused before room
-/// is made for it. Throws IoError or CheckpointError.
+/// Reads a whole file, once its seal holds: of a file of another kind no more is read. Throws
+/// IoError; CheckpointError, with the file's path.
+std::string read_checkpoint_file(const InputFile& file);
+/// Reads and checks such a file. Throws IoError or CheckpointError.
 Checkpoint load_checkpoint(const std::string& path,
                            CheckpointKind kind = CheckpointKind::checkpoint);
 

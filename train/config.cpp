@@ -8,6 +8,8 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/nearest.hpp>
+#include <xgrad/data/files/text.hpp>
+#include <xgrad/data/input_file.hpp>
 #include <xgrad/data/option_text.hpp>
 #include <xgrad/data/task.hpp>
 #include <xgrad/train/config_groups.hpp>
@@ -15,7 +17,6 @@
 #include <xgrad/train/config_parse.hpp>
 #include <xgrad/train/config_rules.hpp>
 #include <xgrad/train/config_suggest.hpp>
-#include <xgrad/train/publish.hpp>
 
 namespace xgrad {
 
@@ -30,6 +31,7 @@ using detail::Problem;
 using detail::Unusable;
 
 constexpr std::size_t kMostProblems = 100;  // that a message lists
+constexpr std::size_t kMostQuoted = 200;    // bytes of an override or a key
 
 // Keys of [task] that stored configs of earlier versions lack, and what such a run did.
 struct YoungKey {
@@ -195,8 +197,8 @@ class Reader {
       }
     } else {
       problems_.push_back({given->second.value_place, "task.name",
-                           "there is no task \"" + *name +
-                               "\"; the tasks are, the nearest first, " +
+                           "there is no task " + excerpt(*name) +
+                               "; the tasks are, the nearest first, " +
                                joined(nearest_first(*name, names))});
     }
   }
@@ -313,10 +315,10 @@ class Reader {
         break;
       }
       if (!text.empty()) text += '\n';
-      text += p.place.override ? "override '" + *p.place.override + "'"
+      text += p.place.override ? "override '" + clipped(*p.place.override, kMostQuoted) + "'"
                                : origin_ + ":" + std::to_string(p.place.line) + ":" +
                                      std::to_string(p.place.column);
-      text += ": " + escaped(p.key + (p.key.empty() ? "" : ": ") + p.text);
+      text += ": " + escaped(clipped(p.key, kMostQuoted) + (p.key.empty() ? "" : ": ") + p.text);
     }
     throw ConfigError(text);
   }
@@ -343,7 +345,7 @@ Config load_config(const std::string& path, const std::vector<std::string>& over
                    ConfigWriter writer) {
   const auto text = [&] {
     try {
-      return read_file(path);
+      return read_file(path, detail::kMostConfigBytes);
     } catch (const IoError& error) {
       if (writer == ConfigWriter::xgrad) throw;  // a run's own file, not a word of the user's
       throw ConfigError(error.what());

@@ -10,14 +10,13 @@
 #include <toml++/toml.h>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/data/files/text.hpp>
 #include <xgrad/data/option_text.hpp>
 #include <xgrad/train/config_scan.hpp>
 
 namespace xgrad::detail {
 
 namespace {
-
-constexpr std::size_t kMaxSize = 1 << 20;
 
 Place place_of(const toml::source_region& region) {
   return {region.begin.line, region.begin.column};
@@ -95,7 +94,7 @@ std::optional<ParsedValue> parse_value(const std::string& text) {
 }  // namespace
 
 Document parse_document(const std::string& text) {
-  if (text.size() > kMaxSize) {
+  if (text.size() > kMostConfigBytes) {
     const std::string size = std::to_string(text.size());
     return Document({Place(), "", "has " + size + " bytes; a config has at most 1 MiB"});
   }
@@ -141,7 +140,7 @@ void parse_override(const std::string& text, unsigned number, Document& document
 
 std::pair<std::string, std::vector<std::string>> parse_axis(const std::string& text) {
   const auto refuse = [&](const char* why) {
-    fail<ConfigError>("'", text, "': ", why, ", as in optim.lr=[1e-3, 3e-4]");
+    fail<ConfigError>("'", clipped(text, 200), "': ", why, ", as in optim.lr=[1e-3, 3e-4]");
   };
   const std::size_t equals = text.find('=');
   const std::string key = text.substr(0, equals);

@@ -1,6 +1,7 @@
 // From TOML to assignments with their places; knows nothing of the keys. Not installed.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <optional>
 #include <string>
@@ -11,6 +12,9 @@
 #include <xgrad/data/options.hpp>
 
 namespace xgrad::detail {
+
+/// Of a config, in bytes.
+inline constexpr std::size_t kMostConfigBytes = 1 << 20;
 
 /// Where something stands: in the file, or in an override.
 struct Place {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 
 #include <xgrad/train/amounts.hpp>
 
@@ -37,14 +38,32 @@ void Console::table(const std::vector<std::pair<std::string, std::string>>& rows
   line("");
 }
 
-void Console::progress(const Progress& p) {
+bool Console::is_time_to_draw() {
   const auto now = std::chrono::steady_clock::now();
-  if (!terminal_ || now - last_drawn_ < std::chrono::milliseconds(100)) return;
+  if (!terminal_ || now - last_drawn_ < std::chrono::milliseconds(100)) return false;
   last_drawn_ = now;
+  return true;
+}
+
+void Console::draw(const std::string& text) {
   drawn_ = true;
-  write(fmt::format("\r\033[K{} {}/{}  loss {:.4f}  {} {}/s  {} left",
-                    bar(double(p.step) / double(p.total)), grouped(p.step), grouped(p.total),
-                    p.loss, grouped(std::uint64_t(p.rate)), unit_, clock(p.seconds_left)));
+  write("\r\033[K" + text);
+}
+
+void Console::progress(const Progress& p) {
+  if (!is_time_to_draw()) return;
+  draw(fmt::format("{} {}/{}  loss {:.4f}  {} {}/s  {} left", bar(double(p.step) / double(p.total)),
+                   grouped(p.step), grouped(p.total), p.loss, grouped(std::uint64_t(p.rate)), unit_,
+                   clock(p.seconds_left)));
+}
+
+void Console::reading(const std::string& path, std::uint64_t read, std::uint64_t size) {
+  if (read == size) return clear_progress();
+  if (!is_time_to_draw()) return;
+  constexpr std::uint64_t kMiB = 1 << 20;
+  draw(fmt::format("{} reading {}: {} of {} MiB", bar(double(read) / double(size)),
+                   std::filesystem::path(path).filename().string(), grouped(read / kMiB),
+                   grouped(size / kMiB)));
 }
 
 std::string Console::evaluation(const Progress& p, const Metrics& validation) {

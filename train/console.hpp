@@ -32,12 +32,16 @@ class Console {
   };
   /// Draws the progress line, at most ten times a second; nothing without a terminal.
   void progress(const Progress& progress);
+  /// Draws how far a file has been read, as progress() does; nothing once all is.
+  void reading(const std::string& path, std::uint64_t read, std::uint64_t size);
   /// Appends the row of an evaluation, with the column heads above the first.
   std::string evaluation(const Progress& progress, const Metrics& validation);
   /// Appends a line.
   void line(const std::string& text);
 
  private:
+  void draw(const std::string& text);
+  bool is_time_to_draw();
   void clear_progress();
 
   bool quiet_;

@@ -5,7 +5,7 @@
 #include <cerrno>
 #include <filesystem>
 
-#include <xgrad/train/descriptor.hpp>
+#include <xgrad/data/descriptor.hpp>
 
 namespace xgrad {
 

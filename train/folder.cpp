@@ -11,6 +11,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include <xgrad/data/input_file.hpp>
+
 namespace xgrad {
 
 namespace {
@@ -40,45 +42,6 @@ std::optional<mode_t> mode_of(const Folder& folder, const std::string& name) {
   if (errno != ENOENT) fail_io(folder.path_of(name), "cannot stat");
   return std::nullopt;
 }
-
-/// A regular file that is read.
-class Source {
- public:
-  Source(Descriptor file, const std::string& path) : path_(path), file_(std::move(file)) {
-    const struct stat status = status_of(file_, path);
-    check_regular(status.st_mode, path);
-    size_ = static_cast<std::size_t>(status.st_size);
-  }
-  // O_NONBLOCK: opening a FIFO that nobody writes must not wait.
-  explicit Source(const std::string& path)
-      : Source({AT_FDCWD, path, O_RDONLY | O_NONBLOCK, path, "cannot open"}, path) {}
-
-  std::size_t size() const { return size_; }
-
-  std::string read(std::size_t from, std::size_t size) const {
-    std::string bytes(size, '\0');
-    for (std::size_t done = 0; done < size;) {
-      const ssize_t n = uninterrupted([&] {
-        return ::pread(file_, bytes.data() + done, size - done, static_cast<off_t>(from + done));
-      });
-      if (n == -1) fail_io(path_, "cannot read");
-      check<IoError>(n > 0, path_, ": became shorter while it was read");
-      done += static_cast<std::size_t>(n);
-    }
-    return bytes;
-  }
-
-  std::string read_all() const try { return read(0, size_); } catch (const std::bad_alloc&) {
-    detail::fail<IoError>(path_, ": does not fit into memory");
-  } catch (const std::length_error&) {
-    detail::fail<IoError>(path_, ": does not fit into memory");
-  }
-
- private:
-  std::string path_;
-  Descriptor file_;
-  std::size_t size_ = 0;
-};
 
 /// Some filesystems cannot sync a directory, and say so by EINVAL.
 void sync_descriptor(const Descriptor& descriptor, const std::string& path) {
@@ -160,7 +123,8 @@ Descriptor Folder::open(const std::string& name, int flags) const {
 }
 
 std::string Folder::read(const std::string& name) const {
-  return Source(open(name, O_RDONLY), path_of(name)).read_all();
+  const InputFile file(open(name, O_RDONLY), path_of(name));
+  return file.read(0, file.size());
 }
 
 void Folder::append(const std::string& name, const std::string& line) const {
@@ -200,16 +164,6 @@ void Folder::rename(const std::string& from, const std::string& to) const {
   if (::renameat(descriptor_, from.c_str(), descriptor_, to.c_str()) == -1) {
     fail_io(path_of(from), "cannot rename");
   }
-}
-
-std::string read_file(const std::string& path) {
-  return Source(path).read_all();
-}
-
-FileEnds read_ends(const std::string& path, std::size_t most) {
-  const Source file(path);
-  const std::size_t size = std::min(file.size(), most);
-  return {file.read(0, size), file.read(file.size() - size, size), file.size()};
 }
 
 }  // namespace xgrad

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include <xgrad/train/descriptor.hpp>
+#include <xgrad/data/descriptor.hpp>
 
 namespace xgrad {
 
@@ -64,20 +64,6 @@ class Folder {
   std::string path_;
   detail::Descriptor descriptor_;
 };
-
-/// Reads a whole regular file, through links; never waits on a FIFO. Throws IoError with path and
-/// reason.
-std::string read_file(const std::string& path);
-
-/// The two ends of a file.
-struct FileEnds {
-  std::string start;       ///< its first bytes
-  std::string end;         ///< its last bytes, which may be the same
-  std::uint64_t size = 0;  ///< of the whole file
-};
-
-/// Reads `most` bytes at either end of a regular file, or all where it is shorter; as read_file().
-FileEnds read_ends(const std::string& path, std::size_t most);
 
 namespace detail {
 

@@ -4,15 +4,19 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/files/hdf5.hpp>
+#include <xgrad/data/input_file.hpp>
 #include <xgrad/data/isolated.hpp>
 #include <xgrad/train/formats/npz.hpp>
 #include <xgrad/train/formats/safetensors.hpp>
+#include <xgrad/train/formats/zip.hpp>
 
 namespace xgrad {
 
 namespace {
 
 constexpr std::size_t kMemory = std::size_t(96) << 20;  // for the readers themselves
+constexpr std::size_t kMostPerByte = 64;                // of a header
+constexpr std::size_t kMostMessage = std::size_t(1) << 16;
 
 template <class T>
 AnyTensor tensor(const Array& array) {
@@ -37,12 +41,43 @@ WeightFile from_foreign_hdf5(std::string_view bytes, const std::string&) {
   return weights;
 }
 
+// Whether a file is of a format, as far as a small part of it tells.
+void check_safetensors_file(const InputFile& file) {
+  const auto first = std::size_t(std::min<std::uint64_t>(file.size(), 9));
+  const std::string start = file.read(0, safetensors_start(file.read(0, first), file.size()));
+  const auto check_start = [&] {
+    check_safetensors(start, file.size());
+    return std::string();
+  };
+  const Isolated answer = run_isolated(
+      check_start, {.memory = kMemory + kMostPerByte * start.size(), .result = kMostMessage});
+  check<CheckpointError>(answer.done, answer.text);
+}
+
+void check_npz_file(const InputFile& file) {
+  const FileEnds ends = read_ends(file, kZipEnd);
+  check_zip_ends(ends.start, ends.end);
+}
+
+void check_hdf5_file(const InputFile& file) {
+  check<CheckpointError>(read_ends(file, kHdf5Signature.size()).start == kHdf5Signature, kNoHdf5);
+}
+
 struct Format {
   const char* name;
+  void (*check)(const InputFile& file);
   WeightFile (*read)(std::string_view bytes, const std::string& origin);
 };
-const Format kFormats[] = {
-    {"safetensors", from_safetensors}, {"npz", from_npz}, {"hdf5", from_foreign_hdf5}};
+const Format kFormats[] = {{"safetensors", check_safetensors_file, from_safetensors},
+                           {"npz", check_npz_file, from_npz},
+                           {"hdf5", check_hdf5_file, from_foreign_hdf5}};
+
+const Format& find_format(const std::string& name) {
+  for (const Format& format : kFormats) {
+    if (format.name == name) return format;
+  }
+  detail::fail<ConfigError>("there is no format ", name, " to import");
+}
 
 }  // namespace
 
@@ -52,14 +87,22 @@ std::vector<std::string> foreign_formats() {
   return names;
 }
 
+std::string read_foreign_file(const InputFile& file, const std::string& format) {
+  const Format& known = find_format(format);
+  try {
+    known.check(file);
+  } catch (const CheckpointError& error) {
+    detail::fail<CheckpointError>(file.path(), ": ", error.what());
+  }
+  return file.read(0, file.size());
+}
+
 std::vector<NamedTensor> read_foreign(const std::string& bytes, const std::string& path,
                                       const std::string& format, std::size_t expected) {
-  const auto known = std::find_if(std::begin(kFormats), std::end(kFormats),
-                                  [&](const Format& f) { return format == f.name; });
-  check<ConfigError>(known != std::end(kFormats), "there is no format ", format, " to import");
+  const Format& known = find_format(format);
   const auto read = [&] {
     // Whatever came: its reader trusts nobody.
-    return to_safetensors({known->read(bytes, path).tensors});
+    return to_safetensors({known.read(bytes, path).tensors});
   };
   const std::size_t most = 4 * (expected * sizeof(double) + bytes.size());
   const Isolated answer = run_isolated(read, {.memory = kMemory + most, .result = kMemory + most});

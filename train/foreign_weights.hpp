@@ -9,8 +9,15 @@
 
 namespace xgrad {
 
+class InputFile;
+
 /// "safetensors", "npz" and "hdf5".
 std::vector<std::string> foreign_formats();
+
+/// Reads a whole file of one of these formats, once its header, or what it begins and ends with,
+/// shows that it may be one: nothing else is read of a file that is not. Throws IoError;
+/// CheckpointError, with the file's path.
+std::string read_foreign_file(const InputFile& file, const std::string& format);
 
 /// Reads the tensors in the bytes of a file in one of these formats, in a process of its own that
 /// can open nothing and takes little more memory than the file and `expected` numbers need.

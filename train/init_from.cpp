@@ -3,22 +3,35 @@
 #include <algorithm>
 
 #include <xgrad/autograd/scalar.hpp>
+#include <xgrad/data/files/hdf5.hpp>
+#include <xgrad/data/input_file.hpp>
 #include <xgrad/train/build.hpp>
 #include <xgrad/train/checkpoint.hpp>
 #include <xgrad/train/foreign_weights.hpp>
 #include <xgrad/train/formats/sha256.hpp>
-#include <xgrad/train/publish.hpp>
 #include <xgrad/train/state_dict.hpp>
 
 namespace xgrad {
 
 namespace {
 
-Checkpoint read_weights(const std::string& bytes, const std::string& path, std::size_t expected) {
-  if (bytes.starts_with("\x89HDF")) return weights_of(from_hdf5(bytes, path));
-  Checkpoint weights;
-  weights.parameters =
-      read_foreign(bytes, path, bytes.starts_with("PK") ? "npz" : "safetensors", expected);
+// What a file holds, and its digest.
+struct Weights {
+  Checkpoint checkpoint;
+  Sha256 sha256;
+};
+
+Weights read_weights(const std::string& path, std::size_t expected) {
+  const InputFile file(path);
+  const std::string start = read_ends(file, kHdf5Signature.size()).start;
+  if (start == kHdf5Signature) {
+    const std::string bytes = read_checkpoint_file(file);
+    return {weights_of(from_hdf5(bytes, path)), sha256(bytes)};
+  }
+  const std::string format = start.starts_with("PK") ? "npz" : "safetensors";
+  const std::string bytes = read_foreign_file(file, format);
+  Weights weights{.checkpoint = {}, .sha256 = sha256(bytes)};
+  weights.checkpoint.parameters = read_foreign(bytes, path, format, expected);
   return weights;
 }
 
@@ -38,10 +51,10 @@ IdNames names_of(const Checkpoint& weights, const std::string& path) {
 template <class T>
 Initialization initialize(const ModelConfig& config, const TaskShape& shape,
                           const Parameters<T>& parameters) {
-  const std::string path = config.init_from, bytes = read_file(path);
-  const Checkpoint file = read_weights(bytes, path, parameters.count());
+  const std::string path = config.init_from;
+  const auto [file, digest] = read_weights(path, parameters.count());
   const std::vector<NamedTensor>& weights = file.parameters;
-  Initialization found{path, to_hex(sha256(bytes)), weights.size(), parameters.count()};
+  Initialization found{path, to_hex(digest), weights.size(), parameters.count()};
   if (config.init_strict) {
     restore_weights(weights, path, parameters);
   } else {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include <xgrad/data/input_file.hpp>
 #include <xgrad/train/failed_step.hpp>
 #include <xgrad/train/manifest.hpp>
 #include <xgrad/train/metrics_log.hpp>

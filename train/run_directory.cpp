@@ -13,6 +13,8 @@
 #include <utility>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/data/descriptor.hpp>
+#include <xgrad/data/input_file.hpp>
 #include <xgrad/train/checkpoint.hpp>
 #include <xgrad/train/manifest.hpp>
 #include <xgrad/train/metrics_log.hpp>

@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <memory>
 #include <optional>
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/cpu.hpp>
 #include <xgrad/autograd/element.hpp>
 #include <xgrad/autograd/parallel.hpp>
+#include <xgrad/data/files/byte_stream.hpp>
 #include <xgrad/train/amounts.hpp>
 #include <xgrad/train/console.hpp>
 #include <xgrad/train/disk_space.hpp>
@@ -195,6 +197,19 @@ Outcome work(const Config& config, Trainer<T>& trainer, const RunDirectory& run,
   return outcome;
 }
 
+// The trainer of a run, whose data have been read under the eyes of whoever waits for them.
+template <class T>
+std::unique_ptr<Trainer<T>> prepared(const Config& config, const Checkpoint* checkpoint,
+                                     const SessionOptions& options) {
+  Console console(options.quiet, "");
+  const WatchReading watch([&](const std::string& path, std::uint64_t read, std::uint64_t size) {
+    console.reading(path, read, size);
+  });
+  auto trainer = std::make_unique<Trainer<T>>(config, checkpoint);
+  check_claims(config.expect, trainer->task());
+  return trainer;
+}
+
 // Another class computes other last bits; nobody should have to guess why.
 void tell_class(const Checkpoint& checkpoint, Console& console) {
   const auto saved = checkpoint.state.find("cpu");
@@ -210,8 +225,8 @@ void tell_class(const Checkpoint& checkpoint, Console& console) {
 template <class T>
 Outcome start(const Config& config, const std::string& stem, const Checkpoint* checkpoint,
               const SessionOptions& options) {
-  Trainer<T> trainer(config, checkpoint);
-  check_claims(config.expect, trainer.task());
+  const auto prepared_trainer = prepared<T>(config, checkpoint, options);
+  Trainer<T>& trainer = *prepared_trainer;
   need_room(config.run_dir.empty() ? "runs" : config.run_dir, trainer);
   const RunDirectory run = RunDirectory::create(config.run_dir, stem);
   publish(run.folder(), "config.toml", to_toml(config));
@@ -225,8 +240,8 @@ Outcome start(const Config& config, const std::string& stem, const Checkpoint* c
 template <class T>
 Outcome go_on(const Config& config, const RunDirectory& run, const Checkpoint* checkpoint,
               const SessionOptions& options) {
-  Trainer<T> trainer(config, checkpoint);
-  check_claims(config.expect, trainer.task());
+  const auto prepared_trainer = prepared<T>(config, checkpoint, options);
+  Trainer<T>& trainer = *prepared_trainer;
   need_room(run.checkpoints().path(), trainer);
   if (options.keep_config) run.replace_config(to_toml(config));
   Console console(options.quiet, "");

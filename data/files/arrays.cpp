@@ -62,7 +62,7 @@ Column read_npy_column(const std::string& path, const std::string& name,
                        std::uint64_t& fingerprint) {
   const bool folder = fs::is_directory(path);
   const std::string file = folder ? (fs::path(path) / (name + ".npy")).string() : path;
-  const std::string bytes = read_bytes(file);
+  const std::string bytes = read_bytes(file, "\x93NUMPY");
   fingerprint = stable_hash(bytes, fingerprint);
   return {name, file, read_npy(file, bytes)};
 }
@@ -75,7 +75,7 @@ Table read_arrays(const std::string& path, const std::string& format,
                    ": one npy file holds one column; name a folder with ", columns[0], ".npy and ",
                    columns.back(), ".npy");
   Table table{.file = path, .columns = columns};
-  const std::string bytes = format == "hdf5" ? read_bytes(path) : "";
+  const std::string bytes = format == "hdf5" ? read_bytes(path, kHdf5Signature) : "";
   if (format == "hdf5") table.fingerprint = stable_hash(bytes);
   std::vector<Column> read;
   for (const std::string& name : columns) {

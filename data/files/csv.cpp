@@ -1,5 +1,7 @@
 #include <xgrad/data/files/csv.hpp>
 
+#include <algorithm>
+#include <array>
 #include <set>
 
 #include <xgrad/autograd/check.hpp>
@@ -13,123 +15,138 @@ constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 class CsvReader {
  public:
-  CsvReader(const std::string& file, std::string_view bytes, CsvKind kind)
-      : file_(file),
-        bytes_(bytes),
+  CsvReader(ByteStream& bytes, CsvKind kind)
+      : bytes_(bytes),
         separator_(kind == CsvKind::csv ? ',' : '\t'),
         quotes_(kind == CsvKind::csv) {
-    if (bytes_.starts_with(kByteOrderMark)) bytes_.remove_prefix(kByteOrderMark.size());
-    check<DataError>(!bytes_.empty(), file_, ": is empty");
+    for (const char c : {separator_, '\n', '\r'}) ends_[static_cast<unsigned char>(c)] = true;
+    if (quotes_) ends_['"'] = true;
+    if (bytes_.ahead().starts_with(kByteOrderMark)) bytes_.skip(kByteOrderMark.size());
+    check<DataError>(!bytes_.at_end(), bytes_.name(), ": is empty");
     header_ = record();
     check_header();
   }
 
   const std::vector<std::string>& header() const { return header_; }
-  bool at_end() const { return at_ == bytes_.size(); }
   std::size_t line() const { return line_; }
 
-  std::vector<std::string> record() {
+  // The fields of the next record, until the next call.
+  const std::vector<std::string>& record() {
     record_line_ = line_;
-    fields_.clear();
+    fields_.resize(header_.size());  // of which record() keeps the memory
+    count_ = 0;
     do {
-      fields_.push_back(field());
-      check_text(place(fields_.size() - 1), fields_.back());
-    } while (take(separator_));
-    if (!at_end() && !take('\n')) {
-      if (!take('\r') || !take('\n')) fail("a carriage return without a line feed");
+      if (count_ == fields_.size()) fields_.emplace_back();
+      read_field(fields_[count_]);
+      if (!is_text(fields_[count_])) check_text(place(count_), fields_[count_]);
+      ++count_;
+    } while (bytes_.take(separator_));
+    if (!bytes_.at_end() && !bytes_.take('\n')) {
+      if (!bytes_.take('\r') || !bytes_.take('\n')) {
+        fail(count_ - 1, "a carriage return without a line feed");
+      }
     }
     ++line_;
     if (!header_.empty()) {
       ++row_;
-      check<DataError>(fields_.size() == header_.size(), file_, ": row ", row_, " (line ",
-                       record_line_, "): has ", fields_.size(), " fields, the header has ",
-                       header_.size());
+      check<DataError>(count_ == header_.size(), bytes_.name(), ": row ", row_, " (line ",
+                       record_line_, "): has ", count_, " fields, the header has ", header_.size());
     }
     return fields_;
   }
 
  private:
-  bool take(char c) {
-    if (at_end() || bytes_[at_] != c) return false;
-    ++at_;
-    return true;
-  }
-
-  std::string field() {
-    if (quotes_ && take('"')) return quoted();
-    std::string text;
-    for (; !at_end(); ++at_) {
-      const char c = bytes_[at_];
-      if (c == separator_ || c == '\n' || c == '\r') break;
-      if (quotes_ && c == '"') fail_here("a quote inside a field that does not begin with one");
-      text += c;
-    }
-    return text;
-  }
-
-  std::string quoted() {
-    std::string text;
-    while (!at_end()) {
-      const char c = bytes_[at_++];
-      if (c == '"' && !take('"')) {
-        const bool ends =
-            at_end() || bytes_[at_] == separator_ || bytes_[at_] == '\n' || bytes_[at_] == '\r';
-        if (!ends) fail_here("text behind the closing quote");
-        return text;
+  void read_field(std::string& text) {
+    text.clear();
+    if (quotes_ && bytes_.take('"')) return read_quoted(text);
+    while (!bytes_.at_end()) {
+      const std::string_view ahead = bytes_.ahead();
+      std::size_t size = 0;
+      while (size < ahead.size() && !ends_[static_cast<unsigned char>(ahead[size])]) ++size;
+      append(text, ahead.substr(0, size));
+      if (size == ahead.size()) continue;
+      if (quotes_ && bytes_.ahead().front() == '"') {
+        fail(count_, "a quote inside a field that does not begin with one");
       }
-      if (c == '\n') ++line_;
-      text += c;
+      return;
     }
-    fail_here("the quotes are never closed");
+  }
+
+  void read_quoted(std::string& text) {
+    while (!bytes_.at_end()) {
+      const std::string_view ahead = bytes_.ahead();
+      append(text, ahead.substr(0, std::min(ahead.find_first_of("\"\n"), ahead.size())));
+      if (bytes_.take('\n')) {
+        ++line_;
+        text += '\n';
+      } else if (bytes_.take('"')) {
+        if (bytes_.take('"')) {
+          text += '"';
+          continue;
+        }
+        if (!bytes_.at_end() && !ends_[static_cast<unsigned char>(bytes_.ahead().front())]) {
+          fail(count_, "text behind the closing quote");
+        }
+        return;
+      }
+    }
+    fail(count_, "the quotes are never closed");
+  }
+
+  // Passes over what it appends, unless the field grows too long: its end need not be looked for.
+  void append(std::string& text, std::string_view part) {
+    if (text.size() + part.size() > kMostText) {
+      detail::fail<DataError>(place(count_), ": has more than ", kMostText,
+                              " bytes, the most of a field");
+    }
+    text += part;
+    bytes_.skip(part.size());
   }
 
   std::string place(std::size_t column) const {
-    if (header_.empty()) return file_ + ": header, column " + std::to_string(column + 1);
-    std::string text = file_ + ": row " + std::to_string(row_ + 1) + " (line " +
+    if (header_.empty()) return bytes_.name() + ": header, column " + std::to_string(column + 1);
+    std::string text = bytes_.name() + ": row " + std::to_string(row_ + 1) + " (line " +
                        std::to_string(record_line_) + "), column ";
-    return text +
-           (column < header_.size() ? "\"" + header_[column] + "\"" : std::to_string(column + 1));
+    return text + (column < header_.size() ? excerpt(header_[column]) : std::to_string(column + 1));
   }
 
-  [[noreturn]] void fail_here(const char* what) const {
-    detail::fail<DataError>(place(fields_.size()), ": ", what);
-  }
-  [[noreturn]] void fail(const char* what) const {
-    detail::fail<DataError>(place(fields_.size() - 1), ": ", what);
+  [[noreturn]] void fail(std::size_t column, const char* what) const {
+    detail::fail<DataError>(place(column), ": ", what);
   }
 
   void check_header() const {
     std::set<std::string> seen;
     for (std::size_t i = 0; i < header_.size(); ++i) {
-      check<DataError>(!header_[i].empty(), file_, ": header, column ", i + 1, ": has no name");
-      check<DataError>(seen.insert(header_[i]).second, file_, ": header, column ", i + 1,
+      check<DataError>(!header_[i].empty(), bytes_.name(), ": header, column ", i + 1,
+                       ": has no name");
+      check<DataError>(seen.insert(header_[i]).second, bytes_.name(), ": header, column ", i + 1,
                        ": there is a column ", excerpt(header_[i]), " already");
     }
   }
 
-  std::string file_;
-  std::string_view bytes_;
+  ByteStream& bytes_;
   char separator_;
   bool quotes_;
-  std::size_t at_ = 0, line_ = 1, record_line_ = 1, row_ = 0;
+  std::array<bool, 256> ends_{};  // whether a byte ends a field without quotes
+  std::size_t line_ = 1, record_line_ = 1, row_ = 0;
   std::vector<std::string> header_, fields_;
+  std::size_t count_ = 0;  // fields of this record so far
 };
 
 }  // namespace
 
-Table read_csv(const std::string& file, std::string_view bytes,
-               const std::vector<std::string>& columns, CsvKind kind) {
-  CsvReader reader(file, bytes, kind);
-  const std::vector<std::size_t> wanted = find_columns(file, columns, reader.header());
-  Table table{.file = file, .columns = columns, .fingerprint = stable_hash(bytes)};
-  while (!reader.at_end()) {
-    table.lines.push_back(reader.line());
-    std::vector<std::string> fields = reader.record();
-    std::vector<Field> row;
-    for (std::size_t column : wanted) row.emplace_back(fields[column]);
-    table.rows.push_back(std::move(row));
+void read_csv(ByteStream& bytes, const std::vector<std::string>& columns, CsvKind kind,
+              const VisitBlock& visit) {
+  CsvReader reader(bytes, kind);
+  const std::vector<std::size_t> wanted = find_columns(bytes.name(), columns, reader.header());
+  Blocks blocks(bytes, columns, visit);
+  while (!bytes.at_end()) {
+    const std::size_t line = reader.line();
+    const std::vector<std::string>& fields = reader.record();
+    std::vector<Field>& row = blocks.add(line);
+    for (const std::size_t column : wanted) row.emplace_back(fields[column]);
   }
-  return table;
+  blocks.finish();
 }
 
 }  // namespace xgrad

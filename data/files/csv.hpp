@@ -1,8 +1,7 @@
 // Comma- and tab-separated values with a header.
 #pragma once
 
-#include <string_view>
-
+#include <xgrad/data/files/byte_stream.hpp>
 #include <xgrad/data/files/table.hpp>
 
 namespace xgrad {
@@ -11,9 +10,10 @@ namespace xgrad {
 /// no tabs inside a field.
 enum class CsvKind { csv, tsv };
 
-/// Throws DataError that names the file, the row and the column: fields too many or too few, quotes
-/// that do not match, a column that is missing, nameless or there twice, text that is no UTF-8.
-Table read_csv(const std::string& file, std::string_view bytes,
-               const std::vector<std::string>& columns, CsvKind kind);
+/// Passes over the rows of a file once, in blocks. Throws DataError that names the file, the row
+/// and the column: fields too many or too few, quotes that do not match, a column that is missing,
+/// nameless or there twice, text that is no UTF-8.
+void read_csv(ByteStream& bytes, const std::vector<std::string>& columns, CsvKind kind,
+              const VisitBlock& visit);
 
 }  // namespace xgrad

@@ -14,30 +14,26 @@ std::string whole_text(double x) {
   return std::to_string(static_cast<long long>(x));
 }
 
-/// A list of words that stand for themselves: none is empty or holds white space.
-const std::vector<std::string>& checked(const std::string& place, const char* what,
-                                        const std::vector<std::string>& list) {
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    check<DataError>(words(list[i]) == std::vector{list[i]}, place, ": ", what, " ", i + 1, " is ",
-                     excerpt(list[i]), ", must be a word without white space");
-  }
-  return list;
-}
-
-/// The words of a field, however it holds them.
-std::vector<std::string> word_texts(const std::string& place, const char* what,
-                                    const Field& field) {
+/// The words of a field, however it holds them; `made` takes the text that had to be made of it.
+std::vector<std::string_view> word_texts(const std::string& place, const char* what,
+                                         const Field& field, std::string& made) {
   if (const auto* text = std::get_if<std::string>(&field)) return words(*text);
+  std::vector<std::string_view> texts;
   if (const auto* list = std::get_if<std::vector<std::string>>(&field)) {
-    return checked(place, what, *list);
+    for (const std::string& word : *list) {
+      texts.emplace_back(word);
+      check<DataError>(words(word) == std::vector{texts.back()}, place, ": ", what, " ",
+                       texts.size(), " is ", excerpt(word), ", must be a word without white space");
+    }
+    return texts;
   }
   const Numbers& numbers = std::get<Numbers>(field);
   check<DataError>(numbers.whole && numbers.features == 1, place, ": holds ",
                    numbers.whole ? "lists of numbers" : "numbers that are not whole",
                    ", must be words or whole numbers");
-  std::vector<std::string> texts;
-  for (const double x : numbers.values) texts.push_back(whole_text(x));
-  return texts;
+  made.clear();
+  for (const double x : numbers.values) made += whole_text(x) + ' ';
+  return words(made);
 }
 
 /// Pairs of whole numbers, however a field holds them.
@@ -50,8 +46,8 @@ Numbers pairs(const std::string& place, const Field& field) {
   const auto* text = std::get_if<std::string>(&field);
   check<DataError>(text != nullptr, place, ": is a list of texts, must be a list of pairs or text");
   Numbers result{0, 2, {}, true};
-  for (const std::string& word : words(*text)) {
-    const auto edge = parse_edge(word);
+  for (const std::string_view word : words(*text)) {
+    const auto edge = parse_edge(std::string(word));
     ++result.tokens;
     check<DataError>(edge.has_value(), place, ": edge ", result.tokens, " is ", excerpt(word),
                      ", must be two nodes with \"-\" between them, as 0-1");
@@ -62,9 +58,10 @@ Numbers pairs(const std::string& place, const Field& field) {
 
 }  // namespace
 
-std::vector<std::string> token_texts(const std::string& place, const Field& field, TokenKind kind) {
+std::vector<std::string_view> token_texts(const std::string& place, const Field& field,
+                                          TokenKind kind, std::string& made) {
   if (kind == TokenKind::words) {
-    std::vector<std::string> texts = word_texts(place, "word", field);
+    std::vector<std::string_view> texts = word_texts(place, "word", field, made);
     check<DataError>(!texts.empty(), place, ": has no words");
     return texts;
   }
@@ -72,7 +69,8 @@ std::vector<std::string> token_texts(const std::string& place, const Field& fiel
   check<DataError>(text != nullptr, place, ": must be text, since task.tokens is \"",
                    kind == TokenKind::characters ? "characters" : "plain_words", "\"");
   if (kind == TokenKind::plain_words) {
-    std::vector<std::string> texts = plain_words(*text);
+    made = plain_text(*text);
+    std::vector<std::string_view> texts = words(made);
     check<DataError>(!texts.empty(), place, ": has no words");
     return texts;
   }
@@ -99,10 +97,11 @@ std::string sequence_label(const std::string& place, const Field& field) {
 
 std::vector<std::string> token_labels(const std::string& place, const Field& field,
                                       std::size_t count) {
-  std::vector<std::string> labels = word_texts(place, "label", field);
+  std::string made;
+  const std::vector<std::string_view> labels = word_texts(place, "label", field, made);
   check<DataError>(labels.size() == count, place, ": has ", labels.size(), " labels for ", count,
                    " tokens");
-  return labels;
+  return {labels.begin(), labels.end()};
 }
 
 std::vector<Answer> field_answers(const std::string& place, const Field& field) {
@@ -116,11 +115,12 @@ std::vector<Answer> field_answers(const std::string& place, const Field& field) 
     }
     return answers;
   }
-  std::set<std::string> seen;
-  for (const std::string& name : word_texts(place, "label", field)) {
+  std::set<std::string_view> seen;
+  std::string made;
+  for (const std::string_view name : word_texts(place, "label", field, made)) {
     check<DataError>(seen.insert(name).second, place, ": the label ", excerpt(name),
                      " comes twice");
-    answers.push_back({name, true});
+    answers.push_back({std::string(name), true});
   }
   return answers;
 }
@@ -133,7 +133,7 @@ Numbers field_numbers(const std::string& place, const Field& field) {
   const auto* text = std::get_if<std::string>(&field);
   check<DataError>(text != nullptr, place, ": is a list of texts, must be numbers");
   Numbers numbers{0, 1, {}, false};
-  for (const std::string& word : words(*text)) {
+  for (const std::string_view word : words(*text)) {
     const auto value = to_number(word);
     check<DataError>(value.has_value(), place, ": ", excerpt(word), " is not a finite number");
     numbers.values.push_back(*value);

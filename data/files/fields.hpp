@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18,9 +19,11 @@ enum class TokenKind {
   numbers  ///< vectors, or single numbers
 };
 
-/// The tokens of an input that are not numbers. Throws DataError, starting with `place`, when there
-/// are none, a word of a list holds white space, or the field is something else.
-std::vector<std::string> token_texts(const std::string& place, const Field& field, TokenKind kind);
+/// The tokens of an input that are not numbers, as parts of the field or of `made`, which takes the
+/// text that had to be made of it. Throws DataError, starting with `place`, when there are none, a
+/// word of a list holds white space, or the field is something else.
+std::vector<std::string_view> token_texts(const std::string& place, const Field& field,
+                                          TokenKind kind, std::string& made);
 
 /// The one label of a sequence: text, or a whole number. Throws DataError, starting with `place`,
 /// when it is empty, has space at an end, or is something else.

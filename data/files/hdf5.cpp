@@ -13,7 +13,6 @@ namespace xgrad {
 
 namespace {
 
-constexpr std::string_view kSignature = "\x89HDF\r\n\x1a\n";
 constexpr std::size_t kMostObjects = 10'000;
 constexpr std::ptrdiff_t kDeepest = 16;
 constexpr hsize_t kMostPerByte = 1100;  // what deflate can make of a byte, at most, is 1032
@@ -73,7 +72,7 @@ herr_t unshare(void*) {
 
 /// A file in memory. libhdf5 opens no other.
 Handle open_image(std::string_view image) {
-  check<DataError>(image.starts_with(kSignature), "is not an HDF5 file, or damaged");
+  check<DataError>(image.starts_with(kHdf5Signature), kNoHdf5);
   const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
   // Read only: nobody writes to what is lent.
   void* bytes = const_cast<char*>(image.data());
@@ -82,7 +81,7 @@ Handle open_image(std::string_view image) {
                      H5Pset_file_image_callbacks(access, &callbacks) >= 0 &&
                      H5Pset_file_image(access, bytes, image.size()) >= 0;
   Handle file(ready ? H5Fopen("/image", H5F_ACC_RDONLY, access) : -1, H5Fclose);
-  check<DataError>(file >= 0, "is not an HDF5 file, or damaged");
+  check<DataError>(file >= 0, kNoHdf5);
   return file;
 }
 
@@ -267,7 +266,7 @@ Array parse_hdf5_dataset(std::string_view image, const std::string& dataset) {
 std::vector<std::string> list_hdf5_datasets(std::string_view image) {
   const Quiet quiet;
   const Handle file = open_image(image), root(H5Gopen2(file, "/", H5P_DEFAULT), H5Gclose);
-  check<DataError>(root >= 0, "is not an HDF5 file, or damaged");
+  check<DataError>(root >= 0, kNoHdf5);
   Lister lister;
   lister.visit(root, "");
   return lister.take();

@@ -10,6 +10,11 @@
 
 namespace xgrad {
 
+/// What an HDF5 file begins with, where nothing stands before its data.
+inline constexpr std::string_view kHdf5Signature = "\x89HDF\r\n\x1a\n";
+/// What is said of a file that does not.
+inline constexpr const char* kNoHdf5 = "is not an HDF5 file, or damaged";
+
 /// Numbers and strings, plain or compressed by HDF5's own filters; no plug-ins, no links but hard
 /// ones, no virtual datasets, no external storage. Throws DataError that names the dataset.
 Array parse_hdf5_dataset(std::string_view image, const std::string& dataset);

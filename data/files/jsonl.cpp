@@ -15,6 +15,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::size_t kMostBytes = std::size_t(1) << 24;  // of a line
+constexpr std::size_t kMostOfParser = 300;                // bytes of its messages, which quote
 
 /// Parses one object; the parser itself keeps the last of two members of one name.
 Json parse_object(const std::string& place, std::string_view line) {
@@ -34,7 +35,8 @@ Json parse_object(const std::string& place, std::string_view line) {
   } catch (const Json::exception& error) {
     const std::string text = error.what();  // "[json.exception.parse_error.101] parse error at ..."
     detail::fail<DataError>(
-        place, ": is not JSON: ", text.substr(std::min(text.find(' ') + 1, text.size())));
+        place, ": is not JSON: ",
+        clipped(text.substr(std::min(text.find(' ') + 1, text.size())), kMostOfParser));
   }
   check<DataError>(object.is_object(), place, ": is not an object, as {\"text\": \"...\"} is");
   check<DataError>(twice.empty(), place, ": has two members ", excerpt(twice));
@@ -90,10 +92,23 @@ Field field(const std::string& place, const Json& value) {
   return list;
 }
 
+/// Passes over a line and its end. That of one that is too long is not looked for.
+void read_line(const std::string& place, ByteStream& bytes, std::string& line) {
+  line.clear();
+  while (!bytes.at_end()) {
+    const std::string_view ahead = bytes.ahead();
+    const std::size_t size = std::min(ahead.find('\n'), ahead.size());
+    check<DataError>(line.size() + size <= kMostBytes, place, ": has more than ", kMostBytes,
+                     " bytes, the most of a line");
+    line += ahead.substr(0, size);
+    bytes.skip(size);
+    if (bytes.take('\n')) break;
+  }
+  if (line.ends_with('\r')) line.pop_back();
+}
+
 std::vector<Field> read_row(const std::string& place, std::string_view line,
                             const std::vector<std::string>& columns) {
-  check<DataError>(line.size() <= kMostBytes, place, ": has ", line.size(),
-                   " bytes; a line has at most ", kMostBytes);
   const std::size_t bad = invalid_utf8(line);
   check<DataError>(bad == std::string_view::npos, place, ": byte ", bad + 1, " is not UTF-8");
   const Json object = parse_object(place, line);
@@ -113,20 +128,18 @@ std::vector<Field> read_json_row(const std::string& file, std::string_view line,
   return read_row(file, line, columns);
 }
 
-Table read_jsonl(const std::string& file, std::string_view bytes,
-                 const std::vector<std::string>& columns) {
-  Table table{.file = file, .columns = columns, .fingerprint = stable_hash(bytes)};
-  for (std::size_t begin = 0; begin < bytes.size();) {
-    const std::size_t end = std::min(bytes.find('\n', begin), bytes.size());
-    std::string_view line = bytes.substr(begin, end - begin);
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    table.lines.push_back(table.rows.size() + 1);
-    const std::string number = std::to_string(table.rows.size() + 1);
-    table.rows.push_back(
-        read_row(file + ": row " + number + " (line " + number + ")", line, columns));
-    begin = end + 1;
+void read_jsonl(ByteStream& bytes, const std::vector<std::string>& columns,
+                const VisitBlock& visit) {
+  Blocks blocks(bytes, columns, visit);
+  std::string line;
+  for (std::size_t number = 1; !bytes.at_end(); ++number) {
+    const std::string shown = std::to_string(number);
+    const std::string place = bytes.name() + ": row " + shown + " (line " + shown + ")";
+    std::vector<Field>& row = blocks.add(number);
+    read_line(place, bytes, line);
+    row = read_row(place, line, columns);
   }
-  return table;
+  blocks.finish();
 }
 
 }  // namespace xgrad

@@ -3,19 +3,21 @@
 
 #include <string_view>
 
+#include <xgrad/data/files/byte_stream.hpp>
 #include <xgrad/data/files/table.hpp>
 
 namespace xgrad {
 
-/// Reads the named members of each line's object. A member is text, a number, a boolean (as text),
-/// a list of texts, a list of numbers or a list of equally long lists of numbers.
+/// Passes over the rows of a file once, in blocks: the named members of each line's object. A
+/// member is text, a number, a boolean (as text), a list of texts, a list of numbers or a list of
+/// equally long lists of numbers.
 ///
 /// Throws DataError that names the file, the row and the column: what is no JSON, no object, has a
 /// name twice, lacks a member, or holds anything else in one.
-Table read_jsonl(const std::string& file, std::string_view bytes,
-                 const std::vector<std::string>& columns);
+void read_jsonl(ByteStream& bytes, const std::vector<std::string>& columns,
+                const VisitBlock& visit);
 
-/// The same of a single line; `file` stands before messages.
+/// The row of a single line; `file` stands before messages.
 std::vector<Field> read_json_row(const std::string& file, std::string_view line,
                                  const std::vector<std::string>& columns);
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
+#include <exception>
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/batch.hpp>
@@ -22,9 +24,9 @@ std::string token_name(const std::string& token) {
   return token;
 }
 
-std::unordered_map<std::string, std::int32_t> index_of(const std::vector<std::string>& names) {
-  std::unordered_map<std::string, std::int32_t> index;
-  for (const std::string& name : names) index.emplace(name, std::int32_t(index.size()));
+TextIndex index_of(const std::vector<std::string>& names) {
+  TextIndex index;
+  for (const std::string& name : names) index.add(name);
   return index;
 }
 
@@ -58,15 +60,18 @@ std::vector<std::string> RowOptions::columns() const {
 RowCoder::RowCoder(std::string task, RowOptions options)
     : task_(std::move(task)), options_(std::move(options)) {}
 
-std::vector<std::string> RowCoder::tokens(const std::string& place, const Field& field) const {
-  return token_texts(place, options_.lowercase ? lowercased(field) : field, options_.tokens);
+std::vector<std::string_view> RowCoder::tokens(const std::string& place, const Field& field,
+                                               Made& made) const {
+  if (!options_.lowercase) return token_texts(place, field, options_.tokens, made.text);
+  made.field = lowercased(field);
+  return token_texts(place, made.field, options_.tokens, made.text);
 }
 
 std::string RowCoder::key(const Table& table, std::size_t row) const {
   std::string key;
   for (std::size_t i = 0; i < options_.inputs.size(); ++i) {
     const Field& field = table.rows[row][i];
-    key += key_of(options_.lowercase ? lowercased(field) : field);
+    key += options_.lowercase ? key_of(lowercased(field)) : key_of(field);
   }
   if (!options_.edges.empty()) key += key_of(table.rows[row].back());
   return key;
@@ -109,58 +114,99 @@ void RowCoder::count_labels(const Table& table, std::size_t row, std::size_t tok
   }
 }
 
-void RowCoder::learn(const Table& table, const std::function<bool(std::size_t)>& is_training) {
-  Learned learned{.fingerprint = table.fingerprint};
-  Counts token_counts, class_counts, others;
-  Scale input(options_.inputs.size() > 1), target(true);
-  std::size_t training_rows = 0;
-  for (std::size_t row = 0; row < table.rows.size(); ++row) {
-    const bool training = is_training(row);
-    training_rows += training;
-    std::size_t count = 0;
-    if (vectors()) {
-      const Numbers values = numbers(table, row);
-      count = values.tokens;
-      check<DataError>(row == 0 || values.features == learned.features, table.place(row, 0),
-                       ": its vectors have ", values.features, " numbers, those of row 1 have ",
-                       learned.features);
-      learned.features = values.features;
-      if (training) input.add(table.place(row, 0), values);
-    } else {
-      const auto texts = tokens(table.place(row, 0), table.rows[row][0]);
-      count = texts.size();
-      if (training)
-        for (const std::string& text : texts) ++token_counts[text];
-    }
-    learned.max_length = std::max(learned.max_length, count);
-    count_labels(table, row, count, training ? class_counts : others);
-    if (options_.labels == Labels::numbers && training) {
-      const std::string place = table.place(row, target_column());
-      target.add(place, field_numbers(place, table.rows[row][target_column()]));
-    }
+/// What a pass over the rows gathers.
+struct RowCoder::Learning {
+  explicit Learning(bool by_place) : input(by_place) {}
+
+  void count(std::string_view token) {
+    const std::size_t number = tokens.add(token);
+    if (number == token_counts.size()) token_counts.push_back(0);
+    ++token_counts[number];
   }
-  check<DataError>(training_rows > 0, table.file, ": of its ", table.rows.size(),
+  Counts counts_of_tokens() const {
+    Counts counts;
+    for (std::size_t i = 0; i < tokens.size(); ++i) counts.emplace(tokens.text(i), token_counts[i]);
+    return counts;
+  }
+
+  Learned learned = {};
+  std::string file = {};  // of the rows
+  std::size_t rows = 0, training_rows = 0;
+  TextIndex tokens = {};
+  std::vector<std::size_t> token_counts = {};  // by their number in tokens
+  Counts class_counts = {}, others = {};       // of training rows, and of others
+  Scale input, target{true};
+  Made made = {};  // text of tokens, whose memory is kept
+};
+
+void RowCoder::learn_row(const Table& block, std::size_t row, bool training,
+                         Learning& learning) const {
+  Learned& learned = learning.learned;
+  std::size_t count = 0;
+  if (vectors()) {
+    const Numbers values = numbers(block, row);
+    count = values.tokens;
+    check<DataError>(learning.rows == 0 || values.features == learned.features, block.place(row, 0),
+                     ": its vectors have ", values.features, " numbers, those of row 1 have ",
+                     learned.features);
+    learned.features = values.features;
+    if (training) learning.input.add(block.place(row, 0), values);
+  } else {
+    const auto texts = tokens(block.place(row, 0), block.rows[row][0], learning.made);
+    count = texts.size();
+    if (training)
+      for (const std::string_view text : texts) learning.count(text);
+  }
+  learned.max_length = std::max(learned.max_length, count);
+  count_labels(block, row, count, training ? learning.class_counts : learning.others);
+  if (options_.labels == Labels::numbers && training) {
+    const std::string place = block.place(row, target_column());
+    learning.target.add(place, field_numbers(place, block.rows[row][target_column()]));
+  }
+  ++learning.rows;
+  learning.training_rows += training;
+}
+
+void RowCoder::learn(const Rows& rows,
+                     const std::function<bool(const Table&, std::size_t)>& is_training) {
+  Learning learning(options_.inputs.size() > 1);
+  std::exception_ptr wrong;  // what is wrong with the file itself, in any row, is said first
+  const std::uint64_t fingerprint = rows([&](const Table& block) {
+    learning.file = block.file;
+    try {
+      for (std::size_t row = 0; !wrong && row < block.rows.size(); ++row) {
+        learn_row(block, row, is_training(block, row), learning);
+      }
+    } catch (const DataError&) {
+      wrong = std::current_exception();
+    }
+  });
+  if (wrong) std::rethrow_exception(wrong);
+  check<DataError>(learning.training_rows > 0, learning.file, ": of its ", learning.rows,
                    " rows none fell to the train split; give more rows, or files as "
                    "task.validation and task.test");
+  Learned& learned = learning.learned;
+  learned.fingerprint = fingerprint;
   if (options_.max_length > 0) learned.max_length = options_.max_length;
   if (!vectors()) {
-    learned.tokens = vocabulary(token_counts, options_.vocabulary, options_.min_count);
+    learned.tokens =
+        vocabulary(learning.counts_of_tokens(), options_.vocabulary, options_.min_count);
   }
-  input.write(learned.mean, learned.deviation);
-  target.write(learned.target_mean, learned.target_deviation);
-  learned.classes = class_order(class_counts);
+  learning.input.write(learned.mean, learned.deviation);
+  learning.target.write(learned.target_mean, learned.target_deviation);
+  learned.classes = class_order(learning.class_counts);
   if (masked()) {
     std::erase(learned.tokens, kMask);
     learned.tokens.insert(learned.tokens.begin() + kMaskId, kMask);
   } else if (least_classes() > 0) {
-    check_classes(table, learned.classes);
+    check_classes(learning.file, learned.classes);
   }
   adopt(std::move(learned));
 }
 
-void RowCoder::check_classes(const Table& table, std::vector<std::string>& classes) const {
+void RowCoder::check_classes(const std::string& file, std::vector<std::string>& classes) const {
   const std::size_t least = least_classes();
-  check<DataError>(classes.size() >= least, table.file, ": column \"", options_.target, "\" has ",
+  check<DataError>(classes.size() >= least, file, ": column \"", options_.target, "\" has ",
                    classes.empty() ? "no label" : "only the label ",
                    classes.empty() ? "" : excerpt(classes[0]),
                    " in the training rows; there must be ", least == 1 ? "one" : "two");
@@ -207,12 +253,14 @@ void RowCoder::check_length(const std::string& place, std::size_t count) const {
                    "; set task.max_length, or task.longer to \"cut\"");
 }
 
-void RowCoder::add_tokens(const std::string& place, const std::vector<std::string>& texts,
+void RowCoder::add_tokens(const std::string& place, const std::vector<std::string_view>& texts,
                           Example& example) const {
   check_length(place, texts.size());
-  for (std::size_t i = 0; i < std::min(texts.size(), learned_->max_length); ++i) {
-    const auto found = token_ids_.find(texts[i]);
-    example.ids.push_back(found == token_ids_.end() ? kUnknownId : found->second);
+  const std::size_t count = std::min(texts.size(), learned_->max_length);
+  example.ids.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t found = token_ids_.find(texts[i]);
+    example.ids.push_back(found == TextIndex::kNone ? kUnknownId : std::int32_t(found));
   }
 }
 
@@ -230,11 +278,11 @@ void RowCoder::add_vectors(const Places& place, const Numbers& numbers, Example&
 }
 
 std::int32_t RowCoder::class_of(const std::string& place, const std::string& name) const {
-  auto found = class_ids_.find(name);
-  if (found == class_ids_.end()) found = class_ids_.find(options_.other);
-  check<DataError>(found != class_ids_.end(), place, ": the label ", excerpt(name),
+  std::size_t found = class_ids_.find(name);
+  if (found == TextIndex::kNone) found = class_ids_.find(options_.other);
+  check<DataError>(found != TextIndex::kNone, place, ": the label ", excerpt(name),
                    " does not come in the training rows");
-  return found->second;
+  return std::int32_t(found);
 }
 
 void RowCoder::add_answers(const std::string& place, const Field& field, Example& example) const {
@@ -285,24 +333,28 @@ void RowCoder::add_edges(const Table& table, std::size_t row, Example& example) 
   example.edges = field_edges(table.place(row, column), table.rows[row][column], nodes(example));
 }
 
-Example RowCoder::encode_input(const Table& table, std::size_t row) const {
-  Example example;
+/// Returns how many tokens the row has, of which a long one's last may be cut.
+std::size_t RowCoder::add_input(const Table& table, std::size_t row, Example& example) const {
+  std::size_t count = 0;
   if (vectors()) {
     const bool columns = options_.inputs.size() > 1;
-    add_vectors([&](std::size_t i) { return table.place(row, columns ? i : 0); },
-                numbers(table, row), example);
+    const Numbers values = numbers(table, row);
+    count = values.tokens;
+    add_vectors([&](std::size_t i) { return table.place(row, columns ? i : 0); }, values, example);
   } else {
-    const auto texts = tokens(table.place(row, 0), table.rows[row][0]);
-    add_tokens(table.place(row, 0), texts, example);
+    const std::string place = table.place(row, 0);
+    Made made;
+    const auto texts = tokens(place, table.rows[row][0], made);
+    count = texts.size();
+    add_tokens(place, texts, example);
   }
   add_edges(table, row, example);
-  return example;
+  return count;
 }
 
 Example RowCoder::encode(const Table& table, std::size_t row) const {
-  Example example = encode_input(table, row);
-  const std::size_t count = vectors() ? numbers(table, row).tokens
-                                      : tokens(table.place(row, 0), table.rows[row][0]).size();
+  Example example;
+  const std::size_t count = add_input(table, row, example);
   add_target(table, row, count, example);
   return example;
 }
@@ -315,7 +367,9 @@ Example RowCoder::parse(const std::string& line) const {
     Table table{.file = task_, .columns = options_.inputs};
     table.columns.push_back(options_.edges);
     table.rows.push_back(read_json_row(task_, line, table.columns));
-    return encode_input(table, 0);
+    Example example;
+    add_input(table, 0, example);
+    return example;
   }
   const std::size_t tab = line.find('\t');
   check<DataError>(tab != line.npos, task_,
@@ -336,7 +390,11 @@ Example RowCoder::parse_nodes(const std::string& line) const {
                 example);
     return example;
   }
-  add_tokens(task_, masked() ? with_masks(line) : tokens(task_, line), example);
+  const Field field(line);
+  Made made;
+  std::deque<std::string> parts;
+  const bool letters = masked() && options_.tokens == TokenKind::characters;
+  add_tokens(task_, letters ? with_masks(line, parts) : tokens(task_, field, made), example);
   if (!masked()) return example;
   for (const std::int32_t id : example.ids) {
     example.targets.push_back(id == kMaskId ? 0 : kIgnore);  // only the hidden ones are asked for
@@ -344,18 +402,19 @@ Example RowCoder::parse_nodes(const std::string& line) const {
   return example;
 }
 
-std::vector<std::string> RowCoder::with_masks(const std::string& line) const {
-  if (options_.tokens == TokenKind::words) return tokens(task_, line);
-  std::vector<std::string> texts;
-  const std::string mask = kMask;
+/// The characters of a line, among which a mask counts as one.
+std::vector<std::string_view> RowCoder::with_masks(std::string_view line,
+                                                   std::deque<std::string>& made) const {
+  constexpr std::string_view kMaskText = kMask;
+  std::vector<std::string_view> texts;
   for (std::size_t begin = 0; begin < line.size();) {
-    const std::size_t end = std::min(line.find(mask, begin), line.size());
-    const std::string text = line.substr(begin, end - begin);
-    for (std::string& c : characters(options_.lowercase ? lowercase(text) : text)) {
-      texts.push_back(std::move(c));
-    }
-    if (end < line.size()) texts.push_back(mask);
-    begin = end + (end < line.size() ? mask.size() : 0);
+    const std::size_t end = std::min(line.find(kMaskText, begin), line.size());
+    std::string_view plain = line.substr(begin, end - begin);
+    if (options_.lowercase) plain = made.emplace_back(lowercase(plain));
+    const auto letters = characters(plain);
+    texts.insert(texts.end(), letters.begin(), letters.end());
+    if (end < line.size()) texts.push_back(kMaskText);
+    begin = end + (end < line.size() ? kMaskText.size() : 0);
   }
   check<DataError>(!texts.empty(), task_, ": has no characters");
   return texts;

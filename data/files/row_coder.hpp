@@ -2,15 +2,17 @@
 // it.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
-#include <unordered_map>
+#include <string_view>
 #include <vector>
 
 #include <xgrad/data/files/fields.hpp>
 #include <xgrad/data/files/learned.hpp>
 #include <xgrad/data/files/table.hpp>
+#include <xgrad/data/files/text_index.hpp>
 #include <xgrad/data/task.hpp>
 
 namespace xgrad {
@@ -64,9 +66,10 @@ class RowCoder {
 
   /// What tells the input of a row, with its edges, from another: equal inputs have equal keys.
   std::string key(const Table& table, std::size_t row) const;
-  /// Takes vocabulary, classes and scale from the training rows. All rows are looked at for what is
-  /// wrong with them and for the longest. Throws DataError.
-  void learn(const Table& table, const std::function<bool(std::size_t row)>& is_training);
+  /// Takes vocabulary, classes and scale from the training rows, in one pass. All rows are looked
+  /// at for what is wrong with them and for the longest. Throws DataError.
+  void learn(const Rows& rows,
+             const std::function<bool(const Table& block, std::size_t row)>& is_training);
   /// Takes over what was learned. Throws CheckpointError when it does not suit the options.
   void adopt(Learned learned);
 
@@ -80,19 +83,27 @@ class RowCoder {
   Example parse(const std::string& line) const;
 
  private:
-  using Index = std::unordered_map<std::string, std::int32_t>;
+  // What the tokens of a field may be parts of beside the field itself.
+  struct Made {
+    Field field = {};
+    std::string text = {};
+  };
+  struct Learning;
   using Places = std::function<std::string(std::size_t number)>;  // where a number of a row stands
 
   bool masked() const { return options_.labels == Labels::masked; }
   std::size_t least_classes() const;
   std::size_t target_column() const { return options_.inputs.size(); }
-  std::vector<std::string> tokens(const std::string& place, const Field& field) const;
   Numbers numbers(const Table& table, std::size_t row) const;
   std::vector<std::string> labels(const Table& table, std::size_t row, std::size_t tokens) const;
   void count_labels(const Table& table, std::size_t row, std::size_t tokens, Counts& counts) const;
-  std::vector<std::string> with_masks(const std::string& line) const;
+  void learn_row(const Table& block, std::size_t row, bool training, Learning& learning) const;
+  std::vector<std::string_view> with_masks(std::string_view line,
+                                           std::deque<std::string>& made) const;
+  std::vector<std::string_view> tokens(const std::string& place, const Field& field,
+                                       Made& made) const;
   void check_length(const std::string& place, std::size_t count) const;
-  void add_tokens(const std::string& place, const std::vector<std::string>& texts,
+  void add_tokens(const std::string& place, const std::vector<std::string_view>& texts,
                   Example& example) const;
   void add_vectors(const Places& place, const Numbers& numbers, Example& example) const;
   void add_target(const Table& table, std::size_t row, std::size_t tokens, Example& example) const;
@@ -100,14 +111,14 @@ class RowCoder {
   void add_answers(const std::string& place, const Field& field, Example& example) const;
   std::int32_t nodes(const Example& example) const;
   void add_edges(const Table& table, std::size_t row, Example& example) const;
-  Example encode_input(const Table& table, std::size_t row) const;
+  std::size_t add_input(const Table& table, std::size_t row, Example& example) const;
   Example parse_nodes(const std::string& line) const;
-  void check_classes(const Table& table, std::vector<std::string>& classes) const;
+  void check_classes(const std::string& file, std::vector<std::string>& classes) const;
 
   std::string task_;
   RowOptions options_;
   std::unique_ptr<const Learned> learned_;
-  Index token_ids_, class_ids_;
+  TextIndex token_ids_, class_ids_;
 };
 
 }  // namespace xgrad

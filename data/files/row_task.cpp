@@ -1,12 +1,15 @@
 #include <xgrad/data/files/row_task.hpp>
 
 #include <array>
+#include <exception>
+#include <functional>
 #include <mutex>
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/random.hpp>
 #include <xgrad/data/batch.hpp>
 #include <xgrad/data/files/fields.hpp>
+#include <xgrad/data/files/packed_examples.hpp>
 #include <xgrad/data/files/text.hpp>
 #include <xgrad/data/files/unknown.hpp>
 #include <xgrad/data/rules.hpp>
@@ -18,15 +21,15 @@ namespace {
 // Tokens of the longest n-grams that naive Bayes counts.
 constexpr std::size_t kMostCharacters = 4, kMostWords = 2;
 
-using Examples = std::shared_ptr<const std::vector<Example>>;
+using Examples = std::shared_ptr<const PackedExamples>;
 
 class RowDataset final : public Dataset {
  public:
   explicit RowDataset(Examples examples) : examples_(std::move(examples)) {}
   std::size_t size() const override { return examples_->size(); }
-  Example get(std::uint64_t, std::size_t index) const override { return (*examples_)[index]; }
+  Example get(std::uint64_t, std::size_t index) const override { return examples_->get(index); }
   std::size_t length(std::size_t index, const TaskShape& shape) const override {
-    return length_of((*examples_)[index], shape);
+    return length_of(examples_->get(index), shape);
   }
 
  private:
@@ -45,7 +48,7 @@ class MaskedDataset final : public Dataset {
   std::size_t size() const override { return examples_->size(); }
 
   Example get(std::uint64_t epoch, std::size_t index) const override {
-    Example example = (*examples_)[index];
+    Example example = examples_->get(index);
     const Rng own = rng_ / (fresh_ ? epoch : 0) / index;
     example.targets.assign(example.ids.size(), kIgnore);
     const std::size_t one = own.below(example.ids.size(), 0);  // so that no row is without any
@@ -84,11 +87,11 @@ class RowTask final : public Task {
     learn();
     Examples& examples = examples_[std::size_t(split)];
     if (!examples && source_.has_own(split) && split != Split::train) {
-      const Table table = source_.read(split);
-      recognise(files_, table.file, table.fingerprint);
-      std::vector<std::size_t> rows(table.rows.size());
-      for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = i;
-      examples = encode(table, rows);
+      std::array<Encoding, 3> encodings;
+      const Encoded of = encode(
+          source_.read(split), [&](const Table&, std::size_t) { return split; }, encodings);
+      recognise(files_, of.file, of.fingerprint);
+      examples = encodings[std::size_t(split)].finish();
     }
     if (!examples) encode_training_rows(source_.read(Split::train));
     const RowOptions& options = coder_.options();
@@ -134,48 +137,87 @@ class RowTask final : public Task {
 
  private:
   Split owner(const Table& table, std::size_t row) const {
+    if (source_.has_own(Split::validation) && source_.has_own(Split::test)) return Split::train;
     const Split split =
         split_of_key(source_.key ? source_.key(table, row) : coder_.key(table, row));
     return source_.has_own(split) ? Split::train : split;
   }
 
   // Rows are read when first needed: a program that goes on from a checkpoint to predict needs
-  // none.
+  // none. They are read twice, so that neither their texts nor their tokens stay in memory until
+  // the vocabulary is known.
   void learn() const {
     if (coder_.ready()) return;
-    const Table table = source_.read(Split::train);
-    coder_.learn(table, [&](std::size_t row) { return owner(table, row) == Split::train; });
-    encode_training_rows(table);
+    const Rows rows = source_.read(Split::train);
+    coder_.learn(rows, [&](const Table& block, std::size_t row) {
+      return owner(block, row) == Split::train;
+    });
+    encode_training_rows(rows);
   }
 
   // How often each token comes, by id.
-  std::vector<std::size_t> count_tokens(const std::vector<Example>& examples) const {
+  std::vector<std::size_t> count_tokens(const PackedExamples& examples) const {
     std::vector<std::size_t> counts(coder_.learned().tokens.size());
-    for (const Example& example : examples) {
-      for (const std::int32_t id : example.ids) ++counts[std::size_t(id)];
+    for (std::size_t i = 0; i < examples.size(); ++i) {
+      for (const std::int32_t id : examples.get(i).ids) ++counts[std::size_t(id)];
     }
     return counts;
   }
 
-  void encode_training_rows(const Table& table) const {
-    check<DataError>(table.fingerprint == coder_.learned().fingerprint, table.file, kChanged);
-    std::array<std::vector<std::size_t>, 3> rows;
-    for (std::size_t row = 0; row < table.rows.size(); ++row) {
-      rows[std::size_t(owner(table, row))].push_back(row);
-    }
+  void encode_training_rows(const Rows& rows) const {
+    std::array<Encoding, 3> encodings;
+    const Encoded of = encode(
+        rows, [&](const Table& block, std::size_t row) { return owner(block, row); }, encodings);
+    check<DataError>(of.fingerprint == coder_.learned().fingerprint, of.file, kChanged);
     for (const Split split : {Split::train, Split::validation, Split::test}) {
       if (split != Split::train && source_.has_own(split)) continue;
-      check<DataError>(!rows[std::size_t(split)].empty(), table.file, ": of its ",
-                       table.rows.size(), " rows none fell to the ", to_string(split),
-                       " split; give more rows, or a file as task.", to_string(split));
-      examples_[std::size_t(split)] = encode(table, rows[std::size_t(split)]);
+      Encoding& own = encodings[std::size_t(split)];
+      check<DataError>(own.rows > 0, of.file, ": of its ", of.rows, " rows none fell to the ",
+                       to_string(split), " split; give more rows, or a file as task.",
+                       to_string(split));
+      examples_[std::size_t(split)] = own.finish();
     }
   }
 
-  Examples encode(const Table& table, const std::vector<std::size_t>& rows) const {
-    auto examples = std::make_shared<std::vector<Example>>();
-    for (const std::size_t row : rows) examples->push_back(coder_.encode(table, row));
-    return examples;
+  /// The rows of a split as examples.
+  struct Encoding {
+    std::shared_ptr<PackedExamples> examples = std::make_shared<PackedExamples>();
+    std::size_t rows = 0;
+    std::exception_ptr wrong = {};  // with the first row that no example can be made of
+
+    Examples finish() const {
+      if (wrong) std::rethrow_exception(wrong);
+      return examples;
+    }
+  };
+  /// What a pass tells of its source.
+  struct Encoded {
+    std::string file;
+    std::uint64_t fingerprint = 0;
+    std::size_t rows = 0;
+  };
+
+  /// Adds each row to the examples of its split. What is wrong with a row waits: the file itself
+  /// may be wrong, or not the one that is meant.
+  Encoded encode(const Rows& rows,
+                 const std::function<Split(const Table& block, std::size_t row)>& split_of,
+                 std::array<Encoding, 3>& encodings) const {
+    Encoded of;
+    of.fingerprint = rows([&](const Table& block) {
+      of.file = block.file;
+      of.rows += block.rows.size();
+      for (std::size_t row = 0; row < block.rows.size(); ++row) {
+        Encoding& own = encodings[std::size_t(split_of(block, row))];
+        ++own.rows;
+        if (own.wrong) continue;
+        try {
+          own.examples->add(coder_.encode(block, row));
+        } catch (const DataError&) {
+          own.wrong = std::current_exception();
+        }
+      }
+    });
+    return of;
   }
 
   RowSource source_;

@@ -15,7 +15,7 @@ namespace xgrad {
 struct RowSource {
   std::string task;  ///< its name
   /// The rows of a split. Called once for each split that has its own, and for the training split.
-  std::function<Table(Split split)> read;
+  std::function<Rows(Split split)> read;
   /// Whether a split has rows of its own; those without get a tenth of the training rows each.
   std::function<bool(Split split)> has_own = [](Split split) { return split == Split::train; };
   /// What decides which split a row belongs to: rows of one key are never in two. Empty: the input.

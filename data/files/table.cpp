@@ -1,10 +1,8 @@
 #include <xgrad/data/files/table.hpp>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
+#include <memory>
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/nearest.hpp>
@@ -19,7 +17,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::size_t kMostText = std::size_t(1) << 20;  // bytes of a field
+constexpr std::size_t kBlock = std::size_t(1) << 20;  // bytes of the rows of a block
+constexpr std::size_t kMostListed = 1000;             // bytes of the names of columns
 
 std::string format_of(const std::string& path) {
   if (fs::is_directory(path)) return "npy";
@@ -45,7 +44,7 @@ std::string joined(const std::vector<std::string>& words) {
 }  // namespace
 
 std::string Table::place(std::size_t row, std::size_t column) const {
-  std::string text = file + ": row " + std::to_string(row + 1);
+  std::string text = file + ": row " + std::to_string(first + row + 1);
   if (row < lines.size()) text += " (line " + std::to_string(lines[row]) + ")";
   return text + ", column \"" + columns[column] + "\"";
 }
@@ -55,21 +54,6 @@ bool file_exists(const std::string& path) {
   return fs::exists(path, ignored);
 }
 
-std::string read_bytes(const std::string& path) {
-  std::error_code error;
-  const auto status = fs::status(path, error);
-  check<DataError>(fs::exists(status), path, ": there is no such file");
-  check<DataError>(fs::is_regular_file(status), path, ": is not a regular file");
-  errno = 0;
-  std::ifstream file(path, std::ios::binary);
-  std::string bytes(fs::file_size(path, error), '\0');
-  check<DataError>(file && !error, path, ": cannot be read: ", std::strerror(errno));
-  file.read(bytes.data(), std::streamsize(bytes.size()));
-  check<DataError>(std::size_t(file.gcount()) == bytes.size(), path,
-                   ": became shorter while it was read");
-  return bytes;
-}
-
 std::vector<std::size_t> find_columns(const std::string& file,
                                       const std::vector<std::string>& wanted,
                                       const std::vector<std::string>& columns) {
@@ -77,12 +61,17 @@ std::vector<std::size_t> find_columns(const std::string& file,
   for (const std::string& name : wanted) {
     const auto found = std::find(columns.begin(), columns.end(), name);
     if (found == columns.end()) {
-      detail::fail<DataError>(file, ": has no column \"", name, "\"; it has ",
-                              joined(nearest_first(name, columns)));
+      detail::fail<DataError>(file, ": has no column ", excerpt(name), "; it has ",
+                              clipped(joined(nearest_first(name, columns)), kMostListed));
     }
     places.push_back(std::size_t(found - columns.begin()));
   }
   return places;
+}
+
+bool is_text(std::string_view text) {
+  return text.size() <= kMostText && text.find('\0') == text.npos &&
+         invalid_utf8(text) == text.npos;
 }
 
 void check_text(const std::string& place, std::string_view text) {
@@ -94,20 +83,56 @@ void check_text(const std::string& place, std::string_view text) {
   check<DataError>(bad == std::string_view::npos, place, ": byte ", bad + 1, " is not UTF-8");
 }
 
-Table read_table(const std::string& path, const std::string& format,
-                 const std::vector<std::string>& columns) {
+Blocks::Blocks(const ByteStream& bytes, const std::vector<std::string>& columns,
+               const VisitBlock& visit)
+    : bytes_(bytes), visit_(visit), block_{.file = bytes.name(), .columns = columns} {}
+
+std::vector<Field>& Blocks::add(std::size_t line) {
+  if (bytes_.position() >= begin_ + kBlock) finish();
+  block_.lines.push_back(line);
+  return block_.rows.emplace_back();
+}
+
+void Blocks::finish() {
+  if (block_.rows.empty()) return;
+  const std::size_t next = block_.first + block_.rows.size();
+  visit_(block_);
+  block_.first = next;
+  block_.rows.clear();
+  block_.lines.clear();
+  begin_ = bytes_.position();
+}
+
+Rows::Rows(Table table)
+    : pass_([all = std::make_shared<const Table>(std::move(table))](const VisitBlock& visit) {
+        visit(*all);
+        return all->fingerprint;
+      }) {}
+
+Rows open_table(const std::string& path, const std::string& format,
+                const std::vector<std::string>& columns) {
   check<DataError>(fs::exists(path), path, ": there is no such file");
   const std::string how = format == "auto" ? format_of(path) : format;
-  Table table;
-  if (how == "csv" || how == "tsv") {
-    table = read_csv(path, read_bytes(path), columns, how == "csv" ? CsvKind::csv : CsvKind::tsv);
-  } else if (how == "jsonl") {
-    table = read_jsonl(path, read_bytes(path), columns);
-  } else {
-    table = read_arrays(path, how, columns);
+  if (how == "hdf5" || how == "npy") {
+    Table table = read_arrays(path, how, columns);
+    check<DataError>(!table.rows.empty(), path, ": has no rows");
+    return table;
   }
-  check<DataError>(!table.rows.empty(), path, ": has no rows");
-  return table;
+  return Rows([path, how, columns](const VisitBlock& visit) {
+    ByteStream bytes(path);
+    bool any = false;
+    const auto watched = [&](const Table& block) {
+      any = true;
+      visit(block);
+    };
+    if (how == "jsonl") {
+      read_jsonl(bytes, columns, watched);
+    } else {
+      read_csv(bytes, columns, how == "csv" ? CsvKind::csv : CsvKind::tsv, watched);
+    }
+    check<DataError>(any, path, ": has no rows");
+    return bytes.fingerprint();
+  });
 }
 
 }  // namespace xgrad

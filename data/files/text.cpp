@@ -1,8 +1,11 @@
 #include <xgrad/data/files/text.hpp>
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <charconv>
 #include <cmath>
+#include <cstring>
 
 #include <xgrad/autograd/random.hpp>
 
@@ -10,8 +13,19 @@ namespace xgrad {
 
 namespace {
 
-constexpr std::string_view kSpace = " \t\r\n\f\v";
-constexpr std::size_t kExcerpt = 40;
+constexpr bool is_space(char c) {
+  return c == ' ' || (c >= '\t' && c <= '\r');  // \t \n \v \f \r
+}
+
+/// How many of eight bytes at a time are ASCII.
+std::size_t ascii_prefix(std::string_view text) {
+  std::size_t at = 0;
+  for (std::uint64_t eight = 0; at + sizeof eight <= text.size(); at += sizeof eight) {
+    std::memcpy(&eight, text.data() + at, sizeof eight);
+    if ((eight & 0x8080808080808080u) != 0) break;
+  }
+  return at;
+}
 
 unsigned byte(std::string_view text, std::size_t at) {
   return at < text.size() ? static_cast<unsigned char>(text[at]) : 0;
@@ -94,6 +108,10 @@ void append(std::uint32_t c, std::string& text) {
 
 std::size_t invalid_utf8(std::string_view text) {
   for (std::size_t at = 0; at < text.size();) {
+    if (const std::size_t plain = ascii_prefix(text.substr(at)); plain > 0) {
+      at += plain;
+      continue;
+    }
     const std::size_t length = length_at(text, at);
     if (length == 0) return at;
     at += length;
@@ -101,27 +119,28 @@ std::size_t invalid_utf8(std::string_view text) {
   return std::string_view::npos;
 }
 
-std::vector<std::string> characters(std::string_view text) {
-  std::vector<std::string> result;
+std::vector<std::string_view> characters(std::string_view text) {
+  std::vector<std::string_view> result;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t length = length_at(text, at);
-    result.emplace_back(text.substr(at, length));
+    result.push_back(text.substr(at, length));
     at += length;
   }
   return result;
 }
 
-std::vector<std::string> words(std::string_view text) {
-  std::vector<std::string> result;
-  for (std::size_t begin = text.find_first_not_of(kSpace); begin != std::string_view::npos;) {
-    const std::size_t end = std::min(text.find_first_of(kSpace, begin), text.size());
-    result.emplace_back(text.substr(begin, end - begin));
-    begin = text.find_first_not_of(kSpace, end);
+std::vector<std::string_view> words(std::string_view text) {
+  std::vector<std::string_view> result;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t begin = at;
+    while (at < text.size() && !is_space(text[at])) ++at;
+    if (at > begin) result.push_back(text.substr(begin, at - begin));
+    while (at < text.size() && is_space(text[at])) ++at;
   }
   return result;
 }
 
-std::vector<std::string> plain_words(std::string_view text) {
+std::string plain_text(std::string_view text) {
   std::string plain;
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
@@ -134,7 +153,7 @@ std::vector<std::string> plain_words(std::string_view text) {
       plain += ' ';
     }
   }
-  return words(plain);
+  return plain;
 }
 
 std::string lowercase(std::string_view text) {
@@ -152,27 +171,38 @@ std::optional<double> to_number(std::string_view text) {
   return value;
 }
 
+std::string clipped(std::string_view text, std::size_t most) {
+  if (text.size() <= most) return std::string(text);
+  std::string_view shown = text.substr(0, most);
+  shown = shown.substr(0, invalid_utf8(shown));  // not in the middle of a character
+  return std::string(shown) + "...";
+}
+
 std::string excerpt(std::string_view text) {
-  std::string shown = "\"";
-  for (const char c : text.substr(0, kExcerpt)) {
-    shown += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+  std::string shown = clipped(text);
+  for (char& c : shown) c = static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+  return '"' + shown + '"';
+}
+
+StableHash::StableHash(std::uint64_t size, std::uint64_t key)
+    : key_(key + 0x6861736865640000u + size) {}  // "hashed"
+
+// Sixteen bytes a round, each round keyed by the one before, as split_of() hashes tokens.
+void StableHash::add(std::string_view bytes) {
+  static_assert(std::endian::native == std::endian::little);
+  std::array<std::uint32_t, 4> words;
+  for (std::size_t at = 0; at < bytes.size(); at += sizeof words) {
+    words = {};
+    std::memcpy(words.data(), bytes.data() + at, std::min(sizeof words, bytes.size() - at));
+    const auto out = Rng(key_).words(words[0], words[1], words[2], words[3]);
+    key_ = (std::uint64_t(out[1]) << 32) | out[0];
   }
-  shown.resize(std::min(shown.size(), invalid_utf8(shown)));  // not in the middle of a character
-  return shown + (text.size() > kExcerpt ? "...\"" : "\"");
 }
 
 std::uint64_t stable_hash(std::string_view bytes, std::uint64_t key) {
-  // Sixteen bytes a round, each round keyed by the one before, as split_of() hashes tokens.
-  key += 0x6861736865640000u + bytes.size();  // "hashed"
-  for (std::size_t at = 0; at < bytes.size(); at += 16) {
-    const auto word = [&](std::size_t i) {
-      return std::uint32_t(byte(bytes, at + i) | byte(bytes, at + i + 1) << 8 |
-                           byte(bytes, at + i + 2) << 16 | byte(bytes, at + i + 3) << 24);
-    };
-    const auto out = Rng(key).words(word(0), word(4), word(8), word(12));
-    key = (std::uint64_t(out[1]) << 32) | out[0];
-  }
-  return key;
+  StableHash hash(bytes.size(), key);
+  hash.add(bytes);
+  return hash.value();
 }
 
 }  // namespace xgrad

@@ -50,11 +50,11 @@ Word parse_entry(const std::string& place, const std::string& line) {
   std::string phones = line.substr(syllables);
   std::replace_if(
       phones.begin(), phones.end(), [](char c) { return c == '(' || c == ')'; }, ' ');
-  for (const std::string& each : words(phones)) {
+  for (const std::string_view each : words(phones)) {
     if (each.find_first_not_of("01") == std::string::npos) continue;  // stress
     check<DataError>(each.find_first_not_of("abcdefghijklmnopqrstuvwxyz") == std::string::npos,
                      place, ": ", excerpt(each), " is not a phone");
-    word.phones.push_back(each);
+    word.phones.emplace_back(each);
   }
   check<DataError>(!word.phones.empty(), place, ": has no phones");
   return word;

@@ -122,7 +122,7 @@ std::unique_ptr<Task> make(const Options& given, std::uint64_t seed) {
     const std::string path = get_string(options, to_string(split));
     check<ConfigError>(!path.empty(),
                        "task.train: is empty, must name the file of the training rows");
-    return read_table(path, get_string(options, "format"), columns);
+    return open_table(path, get_string(options, "format"), columns);
   };
   source.has_own = [options](Split split) {
     return split == Split::train || !get_string(options, to_string(split)).empty();

@@ -11,16 +11,17 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   const std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
+  xgrad::ByteStream stream("a", bytes);
   try {
     switch (data[0]) {
       case 'c':
-        xgrad::read_csv("a.csv", bytes, {"x", "y"}, xgrad::CsvKind::csv);
+        xgrad::read_csv(stream, {"x", "y"}, xgrad::CsvKind::csv, [](const xgrad::Table&) {});
         break;
       case 't':
-        xgrad::read_csv("a.tsv", bytes, {"x", "y"}, xgrad::CsvKind::tsv);
+        xgrad::read_csv(stream, {"x", "y"}, xgrad::CsvKind::tsv, [](const xgrad::Table&) {});
         break;
       case 'j':
-        xgrad::read_jsonl("a.jsonl", bytes, {"x", "y"});
+        xgrad::read_jsonl(stream, {"x", "y"}, [](const xgrad::Table&) {});
         break;
       case 'n':
         xgrad::read_npy("a.npy", bytes);

@@ -10,6 +10,7 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/random.hpp>
+#include <xgrad/data/input_file.hpp>
 #include <xgrad/train/checkpoint.hpp>
 #include <xgrad/train/formats/seal.hpp>
 #include <xgrad/train/manifest.hpp>
@@ -134,7 +135,7 @@ TEST(CheckpointIntegrity, C5_WhatDoesNotFitIntoMemoryIsRefused) {
   directory.write("enormous", "");
   std::filesystem::resize_file(directory / "enormous", std::uintmax_t{1} << 43);
   EXPECT_EQ(message_of<IoError>([&] { read_file(directory / "enormous"); }),
-            directory / "enormous" + ": does not fit into memory");
+            directory / "enormous" + ": does not fit into memory: 8796093022208 bytes");
 }
 #endif
 

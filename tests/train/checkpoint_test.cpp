@@ -7,6 +7,7 @@
 #include <limits>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/data/input_file.hpp>
 #include <xgrad/train/checkpoint.hpp>
 #include <xgrad/train/publish.hpp>
 

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <filesystem>
 
+#include <xgrad/data/input_file.hpp>
 #include <xgrad/train/config_keys.hpp>
 #include <xgrad/train/config_parse.hpp>
-#include <xgrad/train/publish.hpp>
 
 namespace xgrad {
 namespace {

@@ -6,8 +6,8 @@
 #include <numeric>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/data/input_file.hpp>
 #include <xgrad/train/formats/event_file.hpp>
-#include <xgrad/train/publish.hpp>
 
 namespace xgrad {
 namespace {

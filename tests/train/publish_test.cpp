@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/data/input_file.hpp>
 #include <xgrad/train/publish.hpp>
 
 namespace xgrad {

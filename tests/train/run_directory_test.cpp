@@ -1,3 +1,4 @@
+#include <xgrad/data/input_file.hpp>
 #include <xgrad/train/run_directory.hpp>
 
 #include <gtest/gtest.h>

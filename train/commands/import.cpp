@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include <xgrad/data/input_file.hpp>
 #include <xgrad/train/amounts.hpp>
 #include <xgrad/train/commands.hpp>
 #include <xgrad/train/foreign_weights.hpp>
@@ -17,8 +18,8 @@ Checkpoint import_into(const Config& config, const ImportArguments& arguments) {
   const std::unique_ptr<Task> task = make_task(config);
   Parameters<T> parameters(config.train.seed);
   const auto model = make_model<T>(config.model, task->shape(), parameters);
-  const auto weights =
-      read_foreign(read_file(arguments.file), arguments.file, arguments.from, parameters.count());
+  const auto weights = read_foreign(read_foreign_file(InputFile(arguments.file), arguments.from),
+                                    arguments.file, arguments.from, parameters.count());
   restore_weights(weights, arguments.file, parameters);
   Checkpoint checkpoint;
   checkpoint.parameters = capture(parameters);

@@ -14,9 +14,9 @@
 #include <thread>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/data/input_file.hpp>
 #include <xgrad/train/checkpoint_diff.hpp>
 #include <xgrad/train/commands.hpp>
-#include <xgrad/train/publish.hpp>
 #include <xgrad/train/session.hpp>
 #include <xgrad/train/signals.hpp>
 

@@ -75,15 +75,8 @@ struct Parts {
 };
 
 Parts split(std::string_view file) {
-  check<CheckpointError>(file.size() > kPrefix && file[kPrefix] == '{',
-                         "is no safetensors file: there is no header at byte ", kPrefix);
-  std::uint64_t size = 0;
-  std::memcpy(&size, file.data(), sizeof size);
-  check<CheckpointError>(size <= kLimit, "its header should have ", size, " bytes; the limit is ",
-                         kLimit);
-  check<CheckpointError>(size <= file.size() - kPrefix, "ends inside of its header: ", file.size(),
-                         " bytes, of which the header should be ", size);
-  return {file.substr(kPrefix, size), file.substr(kPrefix + size)};
+  const std::size_t start = safetensors_start(file, file.size());
+  return {file.substr(kPrefix, start - kPrefix), file.substr(start)};
 }
 
 /// The bytes that dtype and shape need. Extents of empty tensors must be sane too.
@@ -102,7 +95,7 @@ std::uint64_t needed_bytes(const Entry& entry) {
 }
 
 /// Every byte of the data belongs to exactly one tensor, of exactly the size that it needs.
-void check_cover(const std::vector<Entry>& entries, std::size_t size) {
+void check_cover(const std::vector<Entry>& entries, std::uint64_t size) {
   std::uint64_t position = 0;
   for (const Entry& entry : entries) {
     check<CheckpointError>(entry.begin == position, entry.name, ": begins at byte ", entry.begin,
@@ -137,14 +130,20 @@ void check_digest(const SafetensorsHeader& header, std::string_view data) {
                          "not the one in the metadata");
 }
 
-WeightFile read(std::string_view file) {
-  const Parts parts = split(file);
-  SafetensorsHeader header = parse_header(parts.header);
+/// The header of a file with so many bytes of data, its tensors in the order of these.
+SafetensorsHeader read_header(std::string_view json, std::uint64_t data) {
+  SafetensorsHeader header = parse_header(json);
   std::stable_sort(header.entries.begin(), header.entries.end(),
                    [](const Entry& a, const Entry& b) {
                      return std::tie(a.begin, a.end) < std::tie(b.begin, b.end);
                    });
-  check_cover(header.entries, parts.data.size());
+  check_cover(header.entries, data);
+  return header;
+}
+
+WeightFile read(std::string_view file) {
+  const Parts parts = split(file);
+  SafetensorsHeader header = read_header(parts.header, parts.data.size());
   check_digest(header, parts.data);
 
   WeightFile weights;
@@ -184,6 +183,22 @@ std::string to_safetensors(const WeightFile& weights) {
   file += json;
   file += data;
   return file;
+}
+
+std::size_t safetensors_start(std::string_view first, std::uint64_t size) {
+  check<CheckpointError>(first.size() > kPrefix && first[kPrefix] == '{',
+                         "is no safetensors file: there is no header at byte ", kPrefix);
+  std::uint64_t header = 0;
+  std::memcpy(&header, first.data(), sizeof header);
+  check<CheckpointError>(header <= kLimit, "its header should have ", header,
+                         " bytes; the limit is ", kLimit);
+  check<CheckpointError>(header <= size - kPrefix, "ends inside of its header: ", size,
+                         " bytes, of which the header should be ", header);
+  return kPrefix + header;
+}
+
+void check_safetensors(std::string_view start, std::uint64_t size) {
+  read_header(start.substr(kPrefix), size - start.size());
 }
 
 WeightFile from_safetensors(std::string_view bytes, const std::string& origin) try {

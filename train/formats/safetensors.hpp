@@ -8,6 +8,7 @@
 // F32 and then go by name, as the format's own library writes them.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -21,6 +22,15 @@ namespace xgrad {
 /// Throws CheckpointError on a name that comes twice or is not UTF-8, NumericError on a tensor that
 /// is not finite.
 std::string to_safetensors(const WeightFile& weights);
+
+/// How much of a file of `size` bytes stands before the data, by its `first` nine bytes. Throws
+/// CheckpointError, which does not name the file, where they are no safetensors' or a header would
+/// be too long.
+std::size_t safetensors_start(std::string_view first, std::uint64_t size);
+/// Throws CheckpointError, which does not name the file, unless the tensors of the header in
+/// `start`, all that stands before the data, take every other byte of a file of `size` bytes. What
+/// this refuses need not be read.
+void check_safetensors(std::string_view start, std::uint64_t size);
 
 /// The tensors in the order of the data, and the text from xgrad's own metadata; those of other
 /// writers are ignored.

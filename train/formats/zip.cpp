@@ -2,6 +2,7 @@
 
 #include <zip.h>
 
+#include <algorithm>
 #include <memory>
 #include <set>
 
@@ -116,9 +117,24 @@ std::string to_zip(const ZipArchive& archive) {
   return archive.members.empty() ? std::string("PK\5\6") + std::string(18, '\0') : content(source);
 }
 
-ZipArchive from_zip(std::string_view bytes) {
+void check_zip_ends(std::string_view start, std::string_view end) {
   // libzip takes no bytes at all for an empty archive.
-  check<CheckpointError>(bytes.starts_with("PK"), "is no zip archive: it does not begin as one");
+  check<CheckpointError>(start.starts_with("PK"), "is no zip archive: it does not begin as one");
+  constexpr std::string_view kRecord = "PK\5\6";
+  constexpr std::size_t kFixed = 22;  // of the record; the last two tell the comment's length
+  for (std::size_t at = end.rfind(kRecord); at != end.npos;
+       at = at == 0 ? end.npos : end.rfind(kRecord, at - 1)) {
+    if (end.size() - at < kFixed) continue;
+    const auto byte = [&](std::size_t i) {
+      return std::size_t(static_cast<unsigned char>(end[i]));
+    };
+    if (at + kFixed + byte(at + 20) + 256 * byte(at + 21) == end.size()) return;
+  }
+  detail::fail<CheckpointError>("is no zip archive: it does not end as one");
+}
+
+ZipArchive from_zip(std::string_view bytes) {
+  check_zip_ends(bytes.substr(0, 2), bytes.substr(bytes.size() - std::min(bytes.size(), kZipEnd)));
   const Source source = memory(bytes);
   const Archive zip = open(source, ZIP_RDONLY | ZIP_CHECKCONS);
   ZipArchive archive;

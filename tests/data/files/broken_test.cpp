@@ -120,7 +120,7 @@ const std::vector<Broken> kBrokenText = {
      "a.csv",
      rows_and(std::string((1 << 20) + 1, 'a') + ",x\n"),
      {},
-     "FILE: row 61 (line 62), column \"text\": has 1048577 bytes; a field has at most 1048576"},
+     "FILE: row 61 (line 62), column \"text\": has more than 1048576 bytes, the most of a field"},
     {"empty label",
      "a.csv",
      rows_and("a b,\n"),
@@ -339,7 +339,7 @@ TEST(BrokenFiles, AFileThatIsNone) {
   EXPECT_EQ(error_of({}), "task.train: is empty, must name the file of the training rows");
   EXPECT_EQ(error_of({{"train", folder / "a.csv"}}), folder / "a.csv" + ": there is no such file");
   EXPECT_EQ(error_of({{"train", folder.path()}, {"format", "csv"}}),
-            folder.path() + ": is not a regular file");
+            folder.path() + ": is a directory, not a file");
   EXPECT_EQ(error_of({{"train", folder.path()}}), folder / "text.npy" + ": there is no such file");
 }
 

@@ -10,12 +10,14 @@
 #include <xgrad/data/files/text.hpp>
 #include <xgrad/data/task.hpp>
 
+#include <data/files/whole_table.hpp>
 #include <support/temporary_directory.hpp>
 
 namespace xgrad {
 namespace {
 
 using Texts = std::vector<std::string>;
+using Parts = std::vector<std::string_view>;
 using Tokens = std::vector<std::int32_t>;
 
 /// Training rows as they stand in the file; what becomes unknown is in unknown_test.cpp.
@@ -269,9 +271,9 @@ TEST(Files, ALabelOfAnotherSplitMustBeKnown) {
 
 TEST(Csv, QuotesHoldCommasLinesAndQuotes) {
   const test::TemporaryDirectory folder;
-  const Table table =
-      read_table(folder.write("a.csv", "\xEF\xBB\xBFtext,label\r\n\"a, \"\"b\"\"\nc\",x\r\n\"\",y"),
-                 "auto", {"label", "text"});
+  const Table table = test::read_table(
+      folder.write("a.csv", "\xEF\xBB\xBFtext,label\r\n\"a, \"\"b\"\"\nc\",x\r\n\"\",y"),
+      {"label", "text"});
   ASSERT_EQ(table.rows.size(), 2);
   EXPECT_EQ(std::get<std::string>(table.rows[0][1]), "a, \"b\"\nc");
   EXPECT_EQ(std::get<std::string>(table.rows[1][1]), "");
@@ -281,7 +283,7 @@ TEST(Csv, QuotesHoldCommasLinesAndQuotes) {
 TEST(Csv, TabsNeedNoQuotes) {
   const test::TemporaryDirectory folder;
   const Table table =
-      read_table(folder.write("a.tsv", "text\tlabel\n\"a\" b\tx\n"), "auto", {"text", "label"});
+      test::read_table(folder.write("a.tsv", "text\tlabel\n\"a\" b\tx\n"), {"text", "label"});
   EXPECT_EQ(std::get<std::string>(table.rows[0][0]), "\"a\" b");
 }
 
@@ -300,8 +302,9 @@ TEST(Text, Utf8) {
 }
 
 TEST(Text, PlainWords) {
-  EXPECT_EQ(plain_words("Don't go, É2 -- IN 5.7s!"), (Texts{"dont", "go", "É2", "in", "5", "7s"}));
-  EXPECT_EQ(plain_words(" .;"), Texts());
+  const std::string plain = plain_text("Don't go, É2 -- IN 5.7s!");
+  EXPECT_EQ(words(plain), (Parts{"dont", "go", "É2", "in", "5", "7s"}));
+  EXPECT_EQ(words(plain_text(" .;")), Parts());
 }
 
 TEST(Text, Numbers) {

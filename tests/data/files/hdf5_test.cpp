@@ -8,6 +8,7 @@
 #include <xgrad/data/files/arrays.hpp>
 #include <xgrad/data/files/hdf5.hpp>
 
+#include <data/files/whole_table.hpp>
 #include <support/temporary_directory.hpp>
 
 namespace xgrad {
@@ -146,13 +147,13 @@ TEST(Hdf5Data, ColumnsMustHaveTheSameRows) {
   });
   const std::string path = file / "a.h5";
   try {
-    read_table(path, "auto", {"text", "label"});
+    test::read_table(path, {"text", "label"});
     FAIL();
   } catch (const DataError& error) {
     EXPECT_EQ(std::string(error.what()),
               path + ": dataset \"label\": has 6 rows, the first column has 3");
   }
-  const Table table = read_table(path, "auto", {"text", "text"});
+  const Table table = test::read_table(path, {"text", "text"});
   ASSERT_EQ(table.rows.size(), 3);
   EXPECT_EQ(std::get<Numbers>(table.rows[1][0]).values, (std::vector<double>{3, 4}));
 }
@@ -165,10 +166,10 @@ TEST(Hdf5Data, WholeNumbersThatDoubleRoundsAreRefused) {
       write(h, "signed", H5T_STD_I64BE, H5T_NATIVE_INT64, {2}, ids.data());
       write(h, "real", H5T_IEEE_F64LE, H5T_NATIVE_UINT64, {2}, ids.data());
     });
-    EXPECT_EQ(read_table(file / "a.h5", "auto", {"real"}).rows.size(), 2u);
+    EXPECT_EQ(test::read_table(file / "a.h5", {"real"}).rows.size(), 2u);
     const auto refused = [&](const std::string& column) {
       try {
-        read_table(file / "a.h5", "auto", {column});
+        test::read_table(file / "a.h5", {column});
       } catch (const DataError& error) {
         EXPECT_EQ(std::string(error.what()),
                   file / "a.h5" + ": dataset \"" + column +
