@@ -7,12 +7,14 @@
 
 #include <xgrad/autograd/counters.hpp>
 #include <xgrad/autograd/large_blocks.hpp>
+#include <xgrad/autograd/out_of_memory.hpp>
 
 namespace xgrad::detail {
 
 namespace {
 constexpr std::size_t kAlignment = 64;  // a cache line, and the widest vector register
-}
+constexpr const char* kPurpose = "a tensor";
+}  // namespace
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(XGRAD_SYSTEM_ALLOCATOR)
 
@@ -21,7 +23,7 @@ constexpr std::size_t kAlignment = 64;  // a cache line, and the widest vector r
 void* allocate(std::size_t bytes) {
   count_memory(std::int64_t(bytes));
   void* pointer = nullptr;
-  if (::posix_memalign(&pointer, kAlignment, bytes) != 0) throw std::bad_alloc();
+  if (::posix_memalign(&pointer, kAlignment, bytes) != 0) throw OutOfMemory(bytes, kPurpose);
   return pointer;
 }
 
@@ -42,9 +44,13 @@ LargeBlocks& large_blocks() {
 
 void* allocate(std::size_t bytes) {
   count_memory(std::int64_t(bytes));
-  if (bytes >= LargeBlocks::kSmallest) return large_blocks().allocate(bytes);
+  if (bytes >= LargeBlocks::kSmallest) try {
+      return large_blocks().allocate(bytes);
+    } catch (const std::bad_alloc&) {
+      throw OutOfMemory(bytes, kPurpose);
+    }
   void* pointer = scalable_aligned_malloc(bytes == 0 ? kAlignment : bytes, kAlignment);
-  if (pointer == nullptr) throw std::bad_alloc();
+  if (pointer == nullptr) throw OutOfMemory(bytes, kPurpose);
   return pointer;
 }
 

@@ -9,6 +9,7 @@
 #include <xgrad/autograd/nearest.hpp>
 #include <xgrad/data/batch.hpp>
 #include <xgrad/data/edges.hpp>
+#include <xgrad/data/files/text.hpp>
 #include <xgrad/data/numbers.hpp>
 
 namespace xgrad {
@@ -29,8 +30,8 @@ std::vector<std::int32_t> parse_names(const std::string& task, const std::string
       if (!all) known.resize(kMostSuggested);
       std::string list;
       for (const std::string& name : known) list += (list.empty() ? "" : " ") + name;
-      detail::fail<DataError>(task, ": token ", ids.size() + 1, " is \"", word,
-                              "\", must be one of: ", list, all ? "" : " ...");
+      detail::fail<DataError>(task, ": token ", ids.size() + 1, " is ", excerpt(word),
+                              ", must be one of: ", list, all ? "" : " ...");
     }
     ids.push_back(std::int32_t(found - names.begin()));
   }
@@ -75,7 +76,7 @@ std::vector<T> parse_vectors(const std::string& task, const std::string& line,
     const char* const end = word.data() + word.size();
     const auto [stop, error] = std::from_chars(word.data(), end, number);
     check<DataError>(error == std::errc() && stop == end && std::isfinite(number), task,
-                     ": number ", numbers.size() + 1, " is \"", word, "\"");
+                     ": number ", numbers.size() + 1, " is ", excerpt(word));
     numbers.push_back(number);
     check<DataError>(!comma || numbers.size() % features == 0, task, ": a comma after number ",
                      numbers.size(), ", but a vector has ", features);

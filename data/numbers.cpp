@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/data/files/text.hpp>
 
 namespace xgrad {
 
@@ -18,8 +19,8 @@ std::vector<std::int32_t> parse_numbers(const std::string& what, std::string_vie
     const auto [stop, error] = std::from_chars(word.data(), word.data() + word.size(), number);
     check<DataError>(error == std::errc() && stop == word.data() + word.size() && number >= 0 &&
                          number <= largest,
-                     what, " ", numbers.size() + 1, " is \"", word,
-                     "\", must be a whole number from 0 to ", largest);
+                     what, " ", numbers.size() + 1, " is ", excerpt(word),
+                     ", must be a whole number from 0 to ", largest);
     numbers.push_back(number);
     begin = line.find_first_not_of(kSpace, end);
   }

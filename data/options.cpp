@@ -6,6 +6,7 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/nearest.hpp>
+#include <xgrad/data/files/text.hpp>
 #include <xgrad/data/option_text.hpp>
 
 namespace xgrad {
@@ -93,21 +94,20 @@ double below(double x) {
 }
 
 std::string problem(const OptionSpec& spec, const OptionValue& value) {
+  const auto* word = std::get_if<std::string>(&value);
+  const std::string shown = to_literal(word ? OptionValue(clipped(*word)) : value);
   const bool integer_for_real =
       std::holds_alternative<double>(spec.fallback) && std::holds_alternative<std::int64_t>(value);
   if (value.index() != spec.fallback.index() && !integer_for_real) {
-    return text("is ", type_name(value), ", ", to_literal(value), ", must be ",
-                type_name(spec.fallback));
+    return text("is ", type_name(value), ", ", shown, ", must be ", type_name(spec.fallback));
   }
   if (const std::optional<double> x = number(value)) {
-    if (!std::isfinite(*x)) return text("is ", to_literal(value), ", must be finite");
-    if (*x < spec.min || *x > spec.max)
-      return text("is ", to_literal(value), ", must be ", range(spec));
+    if (!std::isfinite(*x)) return text("is ", shown, ", must be finite");
+    if (*x < spec.min || *x > spec.max) return text("is ", shown, ", must be ", range(spec));
   }
-  const auto* word = std::get_if<std::string>(&value);
   // As a path it would end there.
   if (word && word->find('\0') != word->npos) {
-    return text("is ", to_literal(value), ", must have no zero byte");
+    return text("is ", shown, ", must have no zero byte");
   }
   const auto& choices = spec.choices;
   if (!word || choices.empty() ||
@@ -116,8 +116,7 @@ std::string problem(const OptionSpec& spec, const OptionValue& value) {
   }
   const std::string meant = nearest(*word, choices);
   const std::string question = meant.empty() ? "" : text("; did you mean \"", meant, "\"?");
-  return text("is ", to_literal(value), ", must be one of ", join(nearest_first(*word, choices)),
-              question);
+  return text("is ", shown, ", must be one of ", join(nearest_first(*word, choices)), question);
 }
 
 Options complete(const std::vector<OptionSpec>& table, const Options& given) {

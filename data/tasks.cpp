@@ -2,6 +2,7 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/nearest.hpp>
+#include <xgrad/data/files/text.hpp>
 #include <xgrad/data/task.hpp>
 #include <xgrad/data/tasks/entries.hpp>
 
@@ -85,7 +86,7 @@ const TaskEntry& find_task(const std::string& name) {
   std::string known;
   for (const std::string& each : nearest_first(name, names))
     known += (known.empty() ? "" : ", ") + each;
-  detail::fail<ConfigError>("there is no task \"", name, "\"; there are ", known);
+  detail::fail<ConfigError>("there is no task ", excerpt(name), "; there are ", known);
 }
 
 void add_task(TaskEntry entry) {

@@ -75,6 +75,8 @@ Checkpoint load_any(const std::string& path, bool listed) {
 std::string damage(const std::string& path, bool listed) try {
   load_any(path, listed);
   return "";
+} catch (const NewerFormatError&) {
+  throw;
 } catch (const CheckpointError& error) {
   return error.what();
 }
@@ -105,6 +107,8 @@ std::string read_checkpoint_file(const InputFile& file) {
   const FileEnds ends = read_ends(file, kSealSize);
   try {
     check_seal(ends.start, ends.end, ends.size);
+  } catch (const NewerFormatError& error) {
+    detail::fail<NewerFormatError>(file.path(), ": ", error.what());
   } catch (const CheckpointError& error) {
     detail::fail<CheckpointError>(file.path(), ": ", error.what());
   }
@@ -157,6 +161,8 @@ bool verify(const std::string& path) {
   try {
     return damage(path, /*listed=*/false).empty();
   } catch (const IoError&) {
+    return false;
+  } catch (const NewerFormatError&) {
     return false;
   }
 }

@@ -70,6 +70,11 @@ class Reader {
     apply_preset();
     for (const auto& [name, assignment] : assignments_) set(assignment);
     for (const detail::RuleBroken& broken : detail::broken_rules(config_)) report(broken);
+    if (writer_ == ConfigWriter::user) {
+      for (const detail::RuleBroken& broken : detail::broken_rules_of_new_runs(config_)) {
+        report(broken);
+      }
+    }
     if (!problems_.empty()) fail(problems_);
     return config_;
   }

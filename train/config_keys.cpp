@@ -330,7 +330,7 @@ Keys other_keys() {
       execution(row("log", "tensorboard", [](Config& c) -> bool& { return c.log_tensorboard; },
                     "Also write what TensorBoard reads.", {}, {})),
       execution(row("run", "dir", [](Config& c) -> std::string& { return c.run_dir; },
-                    "Directory of the run; empty: runs/NAME for NAME.toml.", {}, {})),
+                    "Directory of the run; empty: runs/NAME for NAME.toml. ~ is refused.", {}, {})),
       claim("accuracy", &ExpectConfig::accuracy, "Accuracy on the test split, at least.",
             between(0, 1)),
       claim("below_ceiling", &ExpectConfig::below_ceiling,

@@ -1,5 +1,9 @@
 #include <xgrad/train/config_rules.hpp>
 
+#include <algorithm>
+
+#include <xgrad/data/option_text.hpp>
+
 namespace xgrad::detail {
 
 namespace {
@@ -221,6 +225,24 @@ std::vector<RuleBroken> broken_rules(const Config& config) {
   step_falls(config, broken);
   frozen_groups_have_no_settings(config, broken);
   minima_of_the_task(config, broken);
+  return broken;
+}
+
+// Only a shell knows whose directory ~ is, and a control character has no place in a terminal, a
+// log or a list of runs.
+std::vector<RuleBroken> broken_rules_of_new_runs(const Config& config) {
+  Broken broken;
+  const std::string& name = config.run_dir;
+  if (name.starts_with('~')) {
+    broken.push_back(
+        {{"run.dir"},
+         "begins with \"~\", which a shell alone expands; write the whole path, or ./" +
+             name.substr(0, name.find('/')) + " for a directory of that name"});
+  }
+  const auto control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
+  if (std::any_of(name.begin(), name.end(), control)) {
+    broken.push_back({{"run.dir"}, "is " + to_literal(name) + ", must have no control characters"});
+  }
   return broken;
 }
 

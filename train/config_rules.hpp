@@ -15,4 +15,7 @@ struct RuleBroken {
 
 std::vector<RuleBroken> broken_rules(const Config& config);
 
+/// What must hold besides for a run that begins; the config of one that goes on need not keep it.
+std::vector<RuleBroken> broken_rules_of_new_runs(const Config& config);
+
 }  // namespace xgrad::detail

@@ -14,7 +14,9 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/cpu.hpp>
 #include <xgrad/autograd/nearest.hpp>
+#include <xgrad/autograd/out_of_memory.hpp>
 #include <xgrad/autograd/parallel.hpp>
+#include <xgrad/data/files/text.hpp>
 #include <xgrad/train/commands.hpp>
 #include <xgrad/train/commands/manual.hpp>
 #include <xgrad/train/results.hpp>
@@ -329,7 +331,7 @@ void require_known_command(const CLI::App& app, int argc, char** argv) {
   for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
   if (std::find(names.begin(), names.end(), argv[1]) != names.end()) return;
   const std::string meant = xgrad::nearest(argv[1], names);
-  xgrad::detail::fail<xgrad::ConfigError>("there is no command '", argv[1], "'",
+  xgrad::detail::fail<xgrad::ConfigError>("there is no command '", xgrad::clipped(argv[1]), "'",
                                           meant.empty() ? "" : "; did you mean '" + meant + "'?",
                                           " (`xgrad --help` lists them)");
 }
@@ -379,6 +381,9 @@ int main(int argc, char** argv) {
   for (const int signal : {SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_IGN);
   try {
     return run(argc, argv);
+  } catch (const xgrad::OutOfMemory& error) {
+    std::fprintf(stderr, "xgrad: out of memory: %s\n", error.what());
+    return 8;
   } catch (const std::bad_alloc&) {
     std::fputs("xgrad: out of memory\n", stderr);
     return 8;

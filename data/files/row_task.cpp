@@ -61,7 +61,7 @@ class MaskedDataset final : public Dataset {
   }
 
   std::size_t length(std::size_t index, const TaskShape& shape) const override {
-    return length_of((*examples_)[index], shape);
+    return length_of(examples_->get(index), shape);
   }
 
  private:

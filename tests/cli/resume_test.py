@@ -201,6 +201,20 @@ class Resume(CommandTest):
             self.assertIn(f"kept as whole/checkpoints/{name}\n", self.xgrad("resume", "whole").stderr)
             self.assertEqual(newest.with_name(name).read_text(), text)
 
+    def test_a_checkpoint_of_a_later_format_is_left_alone(self):
+        newest = self.checkpoints("whole")[-1]
+        content = newest.read_bytes()
+        seal = bytearray(content[-512:])
+        seal[8:12] = (2).to_bytes(4, "little")
+        seal[480:] = hashlib.sha256(seal[:480]).digest()
+        newest.write_bytes(content[:-512] + seal)
+        before = sorted((self.folder / "whole/checkpoints").iterdir()), newest.read_bytes()
+        for words in (("resume", "whole"), ("predict", "whole"), ("inspect", newest)):
+            said = self.xgrad(*words, exit_code=4).stderr
+            self.assertIn("needs a newer xgrad: written by format 2.0; this one reads format 1.x", said)
+        self.assertIn("needs a newer xgrad", self.xgrad("verify", newest, exit_code=4).stdout)
+        self.assertEqual((sorted((self.folder / "whole/checkpoints").iterdir()), newest.read_bytes()), before)
+
     def test_a_branch_made_inside_of_a_run(self):
         older = self.checkpoints("whole")[2]
         for folder in ("whole", "whole/checkpoints"):

@@ -67,7 +67,21 @@ class Serve(CommandTest):
         self.assertEqual(done.stdout.count("\n"), 100)
         self.assertIn("standard input, line 101: reverse: ", done.stderr)
         self.assertEqual(self.predict([]), [])
-        self.assertIn("line 1", self.xgrad("predict", "run", stdin="\n", exit_code=3).stderr)
+
+    def test_an_empty_line_is_answered_by_one(self):
+        for words, nothing in (((), ""), (("--format", "tsv"), ""), (("--format", "jsonl"), "{}"), (("--logits",), "")):
+            self.assertEqual(self.predict(["", ""], *words), [nothing, nothing])
+            first, second = self.predict(["1 2 3", "4 5"], *words)
+            self.assertEqual(self.predict(["", "1 2 3", "", "", "4 5", ""], *words),
+                             [nothing, first, nothing, nothing, second, nothing])
+        done = subprocess.run([XGRAD, "predict", "run"], cwd=self.folder, input="\n1\n\n \n1\n", text=True, capture_output=True)
+        self.assertEqual((done.returncode, done.stdout.count("\n")), (3, 3))
+        self.assertIn("line 4", done.stderr, "white space is not nothing")
+
+    def test_a_message_cuts_what_it_quotes(self):
+        done = self.xgrad("predict", "run", stdin="1 " + "x" * 10_000_000 + "\n", exit_code=3)
+        self.assertEqual(done.stderr.count("x" * 40), 1)
+        self.assertLess(len(done.stderr), 300)
 
     def test_who_does_not_listen(self):
         with open("/dev/full", "w") as full:

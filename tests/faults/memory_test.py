@@ -11,8 +11,9 @@ from runs import XGRAD, RunTest, count, final, main, tier
 SHORT = ("train.steps=14",)
 # What says it, where the exit code is another than 8: of a file, of what comes after the results, and of a number of a config, which
 # toml++ reads by a stream that only tells that it failed.
-SAID = r"""(?x)^xgrad:\ (out\ of\ memory | .*:\ does\ not\ fit\ into\ memory | .*:\ Cannot\ allocate\ memory
-    | no\ report\.html:\ std::bad_alloc | .*\.toml:\d+:\d+:\ Error\ while\ parsing\ .*)$"""
+SAID = r"""(?x)^xgrad:\ (out\ of\ memory(:\ no\ room\ for\ \d+\ bytes,\ .*)? | .*:\ does\ not\ fit\ into\ memory:\ \d+\ bytes
+    | .*:\ Cannot\ allocate\ memory
+    | no\ report\.html:\ (std::bad_alloc | no\ room\ for\ \d+\ bytes,\ .*) | .*\.toml:\d+:\d+:\ Error\ while\ parsing\ .*)$"""
 
 
 class Memory(RunTest):

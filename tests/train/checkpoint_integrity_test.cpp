@@ -163,12 +163,12 @@ TEST(CheckpointIntegrity, C5_WhatHasNoSealIsRefusedUnread) {
 
 TEST(CheckpointIntegrity, C5_AnotherMajorIsRefusedByItsVersion) {
   const std::string payload = to_hdf5(small_checkpoint());
-  for (const std::uint32_t major : {0u, 2u}) {
-    const std::string bytes =
-        payload + make_seal({.payload = payload, .major = major, .minor = 7, .step = 1200});
-    EXPECT_EQ(refusal(bytes), "a.h5: written by format " + std::to_string(major) +
-                                  ".7; this xgrad reads format 1.x");
-  }
+  const auto of = [&](std::uint32_t major) {
+    return payload + make_seal({.payload = payload, .major = major, .minor = 7, .step = 1200});
+  };
+  EXPECT_EQ(refusal(of(0)), "a.h5: written by format 0.7; this xgrad reads format 1.x");
+  EXPECT_EQ(refusal(of(2)),
+            "a.h5: needs a newer xgrad: written by format 2.7; this one reads format 1.x");
 }
 
 class CheckpointDirectory : public testing::Test {
@@ -243,6 +243,23 @@ TEST_F(CheckpointDirectory, LatestSkipsTheDamagedAndReportsThem) {
   for (const std::string& path : {older, newer, newest}) {
     EXPECT_NE(message.find(path), std::string::npos) << message;
   }
+}
+
+// What only a newer xgrad can read is not damaged: an older checkpoint is not the latest then.
+TEST_F(CheckpointDirectory, LatestSkipsNothingOfALaterFormat) {
+  save(1);
+  const std::string payload = to_hdf5(small_checkpoint());
+  const std::string later = directory_.write(
+      checkpoint_name(2), payload + make_seal({.payload = payload, .major = 2, .step = 2}));
+  const std::string expected =
+      later + ": needs a newer xgrad: written by format 2.0; this one reads format 1.x";
+  EXPECT_EQ(message_of<NewerFormatError>([&] { latest_checkpoint(directory_.path()); }), expected);
+  EXPECT_EQ(message_of<NewerFormatError>([&] { xgrad::damage(later); }), expected);
+  EXPECT_EQ(message_of<NewerFormatError>([&] { load_checkpoint(later); }), expected);
+  EXPECT_FALSE(verify(later));
+  for (const std::uint64_t step : {3, 4, 5}) save(step);
+  prune(directory_.path(), 2, 0);
+  EXPECT_EQ(steps(), (Steps{2, 4, 5})) << "it is not removed either";
 }
 
 TEST_F(CheckpointDirectory, LatestSkipsNothingThatItCannotRead) {

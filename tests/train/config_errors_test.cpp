@@ -283,6 +283,44 @@ TEST(ConfigErrors, ControlCharactersHideNothing) {
       "override 'run.dir=\"r\\u0000un\"': run.dir: is \"r\\u0000un\", must have no zero byte");
 }
 
+TEST(ConfigErrors, TheDirectoryOfARun) {
+  const auto said = [](const std::string& name) {
+    return message_of(kStart, {"run.dir=\"" + name + "\""});
+  };
+  const auto tilde = [](const std::string& name, const std::string& own) {
+    return "override 'run.dir=\"" + name +
+           "\"': run.dir: begins with \"~\", which a shell alone expands; write the whole path, "
+           "or " +
+           own + " for a directory of that name";
+  };
+  EXPECT_EQ(said("~/x"), tilde("~/x", "./~"));
+  EXPECT_EQ(said("~"), tilde("~", "./~"));
+  EXPECT_EQ(said("~me/x"), tilde("~me/x", "./~me"));
+  for (const std::string code : {"\\n", "\\u001B", "\\u007F"}) {
+    EXPECT_NE(said("a" + code + "b").find("must have no control characters"), std::string::npos);
+  }
+  for (const std::string good : {"./~", "a/~b", "a b", "ü"}) {
+    EXPECT_EQ(parse_config(kStart + "[run]\ndir = \"" + good + "\"\n", "c.toml", {}).run_dir, good);
+  }
+  // A run that has such a name goes on.
+  Config old = parse_config(kStart, "c.toml", {});
+  old.run_dir = "~/x\n";
+  EXPECT_EQ(parse_config(to_toml(old), "c.toml", {}, ConfigWriter::xgrad).run_dir, old.run_dir);
+}
+
+// A value may have a MiB; a message shows its beginning.
+TEST(ConfigErrors, MessagesCutWhatTheyQuote) {
+  const std::string huge(500'000, 'x');
+  for (const std::string& text :
+       {"[task]\nname = \"" + huge + "\"\n", kStart + "[optim]\nname = \"" + huge + "\"\n",
+        kStart + "[optim]\n" + huge + " = 1\n", "[" + huge + "]\n"}) {
+    const std::string said = message_of(text);
+    EXPECT_LT(said.size(), 4000u) << said.substr(0, 4000);
+    EXPECT_NE(said.find("xxx..."), std::string::npos) << said.substr(0, 1000);
+  }
+  EXPECT_LT(message_of(kStart, {"optim.name=" + huge}).size(), 4000u);
+}
+
 TEST(ConfigErrors, Overrides) {
   const auto said = [](const std::string& override) { return message_of(kStart, {override}); };
   const std::string grammar = "expected SECTION.KEY=VALUE, as in optim.lr=3e-4";

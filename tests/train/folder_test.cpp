@@ -1,4 +1,5 @@
 // A folder stays the directory that was opened, and opens nothing but regular files.
+#include <xgrad/data/input_file.hpp>
 #include <xgrad/train/folder.hpp>
 
 #include <gtest/gtest.h>

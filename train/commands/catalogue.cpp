@@ -131,6 +131,8 @@ int verify(const std::vector<std::string>& files) {
     int bad = 4;
     try {
       why = damage(file);
+    } catch (const CheckpointError& error) {  // not damaged: of a later format
+      why = error.what();
     } catch (const IoError& error) {
       why = error.what();
       bad = 6;

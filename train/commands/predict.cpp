@@ -20,9 +20,10 @@ namespace {
 struct Format {
   const char* name;
   std::string (*write)(const Prediction&);
+  const char* nothing;  // the answer to an empty line
 };
 const Format kFormats[] = {
-    {"text", prediction_text}, {"tsv", prediction_tsv}, {"jsonl", prediction_json}};
+    {"text", prediction_text, ""}, {"tsv", prediction_tsv, ""}, {"jsonl", prediction_json, "{}"}};
 
 }  // namespace
 
@@ -40,14 +41,18 @@ int predict(const PredictArguments& arguments) {
   xgrad::check<ConfigError>(format != std::end(kFormats), "there is no format ", arguments.format,
                             " of predictions");
   const auto write = arguments.logits ? logits_text : format->write;
+  const char* nothing = arguments.logits ? "" : format->nothing;
   ReadyLines input(STDIN_FILENO);
   std::size_t number = 0;
   std::optional<DataError> bad;
   std::size_t tokens = 0, unknown = 0, lines_with_unknown = 0;
   for (auto lines = input.next(kMostLines); !lines.empty(); lines = input.next(kMostLines)) {
     std::vector<Example> examples;
+    std::vector<bool> empty;  // of each line that is answered
     for (const std::string& line : lines) {
       ++number;
+      empty.push_back(line.empty());
+      if (line.empty()) continue;
       try {
         examples.push_back(predictor.parse(line, number));
         const std::size_t of_line = unknown_tokens(examples.back(), predictor.shape());
@@ -56,10 +61,13 @@ int predict(const PredictArguments& arguments) {
         lines_with_unknown += of_line > 0;
       } catch (const Error& error) {
         bad.emplace(fmt::format("standard input, line {}: {}", number, error.what()));
+        empty.pop_back();
         break;
       }
     }
-    for (const Prediction& answer : predictor(examples)) fmt::print("{}\n", write(answer));
+    const std::vector<Prediction> answers = predictor(examples);
+    auto answer = answers.begin();
+    for (const bool none : empty) fmt::print("{}\n", none ? nothing : write(*answer++));
     if (std::fflush(stdout) != 0) throw IoError("cannot write to standard output");
     if (bad) break;
   }

@@ -65,6 +65,8 @@ void check_seal(std::string_view start, std::string_view end, std::uint64_t size
   check<CheckpointError>(holds(end, kDigested, sha256(end.substr(0, kDigested))),
                          "damaged: the seal's own digest does not hold");
   const std::uint64_t major = get(end, 8, 4), payload = size - kSealSize;
+  check<NewerFormatError>(major <= kFormatMajor, "needs a newer xgrad: written by format ", major,
+                          ".", get(end, 12, 4), "; this one reads format ", kFormatMajor, ".x");
   check<CheckpointError>(major == kFormatMajor, "written by format ", major, ".", get(end, 12, 4),
                          "; this xgrad reads format ", kFormatMajor, ".x");
   check<CheckpointError>(get(end, 16, 8) == payload, "damaged: the seal stands behind ",

@@ -16,11 +16,18 @@
 #include <string>
 #include <string_view>
 
+#include <xgrad/autograd/check.hpp>
+
 namespace xgrad {
 
 constexpr std::size_t kSealSize = 512;
 constexpr std::uint32_t kFormatMajor = 1;
 constexpr std::uint32_t kFormatMinor = 0;
+
+/// A sealed file of a later major: not damaged, but for a newer xgrad to read.
+struct NewerFormatError : CheckpointError {
+  using CheckpointError::CheckpointError;
+};
 
 struct Sealed {
   std::string_view payload;
@@ -32,7 +39,8 @@ struct Sealed {
 /// The 512 bytes that belong behind the payload.
 std::string make_seal(const Sealed& content);
 
-/// Throws CheckpointError, which says what kind of file came instead, unless the seal's own digest
+/// Throws NewerFormatError where the seal's own digest holds and the major is a later one;
+/// CheckpointError, which says what kind of file came instead, unless the seal's own digest
 /// holds, the major is ours and the length is the file's. `start` and `end` are what a file of
 /// `size` bytes begins and ends with: kSealSize bytes each, or all where it is shorter. What this
 /// refuses need not be read.
