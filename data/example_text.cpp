@@ -9,6 +9,7 @@
 #include <xgrad/autograd/nearest.hpp>
 #include <xgrad/data/batch.hpp>
 #include <xgrad/data/edges.hpp>
+#include <xgrad/data/excerpt.hpp>
 #include <xgrad/data/files/text.hpp>
 #include <xgrad/data/numbers.hpp>
 

@@ -4,7 +4,7 @@
 #include <charconv>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/data/files/text.hpp>
+#include <xgrad/data/excerpt.hpp>
 
 namespace xgrad {
 

@@ -6,7 +6,7 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/nearest.hpp>
-#include <xgrad/data/files/text.hpp>
+#include <xgrad/data/excerpt.hpp>
 #include <xgrad/data/option_text.hpp>
 
 namespace xgrad {

@@ -2,7 +2,7 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/nearest.hpp>
-#include <xgrad/data/files/text.hpp>
+#include <xgrad/data/excerpt.hpp>
 #include <xgrad/data/task.hpp>
 #include <xgrad/data/tasks/entries.hpp>
 

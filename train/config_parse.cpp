@@ -10,7 +10,7 @@
 #include <toml++/toml.h>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/data/files/text.hpp>
+#include <xgrad/data/excerpt.hpp>
 #include <xgrad/data/option_text.hpp>
 #include <xgrad/train/config_scan.hpp>
 

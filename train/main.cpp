@@ -16,7 +16,7 @@
 #include <xgrad/autograd/nearest.hpp>
 #include <xgrad/autograd/out_of_memory.hpp>
 #include <xgrad/autograd/parallel.hpp>
-#include <xgrad/data/files/text.hpp>
+#include <xgrad/data/excerpt.hpp>
 #include <xgrad/train/commands.hpp>
 #include <xgrad/train/commands/manual.hpp>
 #include <xgrad/train/results.hpp>

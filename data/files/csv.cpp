@@ -5,7 +5,7 @@
 #include <set>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/data/files/text.hpp>
+#include <xgrad/data/excerpt.hpp>
 
 namespace xgrad {
 

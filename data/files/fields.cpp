@@ -4,6 +4,7 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/edges.hpp>
+#include <xgrad/data/excerpt.hpp>
 #include <xgrad/data/files/text.hpp>
 
 namespace xgrad {

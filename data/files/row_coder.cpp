@@ -8,6 +8,7 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/batch.hpp>
 #include <xgrad/data/example_text.hpp>
+#include <xgrad/data/excerpt.hpp>
 #include <xgrad/data/files/jsonl.hpp>
 #include <xgrad/data/files/text.hpp>
 

@@ -6,10 +6,10 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/nearest.hpp>
+#include <xgrad/data/excerpt.hpp>
 #include <xgrad/data/files/arrays.hpp>
 #include <xgrad/data/files/csv.hpp>
 #include <xgrad/data/files/jsonl.hpp>
-#include <xgrad/data/files/text.hpp>
 
 namespace xgrad {
 

@@ -171,19 +171,6 @@ std::optional<double> to_number(std::string_view text) {
   return value;
 }
 
-std::string clipped(std::string_view text, std::size_t most) {
-  if (text.size() <= most) return std::string(text);
-  std::string_view shown = text.substr(0, most);
-  shown = shown.substr(0, invalid_utf8(shown));  // not in the middle of a character
-  return std::string(shown) + "...";
-}
-
-std::string excerpt(std::string_view text) {
-  std::string shown = clipped(text);
-  for (char& c : shown) c = static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
-  return '"' + shown + '"';
-}
-
 StableHash::StableHash(std::uint64_t size, std::uint64_t key)
     : key_(key + 0x6861736865640000u + size) {}  // "hashed"
 

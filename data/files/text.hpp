@@ -29,13 +29,6 @@ std::string lowercase(std::string_view text);
 /// The finite number that the whole text is, in decimal; nothing of any other text.
 std::optional<double> to_number(std::string_view text);
 
-/// A text for a message: of one with more than `most` bytes its beginning, in whole characters, and
-/// an ellipsis. Whatever a user or a file gave goes into messages by this function.
-std::string clipped(std::string_view text, std::size_t most = 40);
-
-/// The same in quotes, with spaces for control characters.
-std::string excerpt(std::string_view text);
-
 /// A hash that is the same everywhere, of bytes that come in parts.
 class StableHash {
  public:

@@ -8,6 +8,7 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/alignment.hpp>
+#include <xgrad/data/excerpt.hpp>
 #include <xgrad/data/files/row_task.hpp>
 #include <xgrad/data/files/text.hpp>
 #include <xgrad/data/rules.hpp>

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/data/excerpt.hpp>
 #include <xgrad/data/files/row_task.hpp>
 #include <xgrad/data/files/text.hpp>
 #include <xgrad/data/rules.hpp>

@@ -5,6 +5,7 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/batch.hpp>
+#include <xgrad/data/excerpt.hpp>
 #include <xgrad/data/files/learned.hpp>
 #include <xgrad/data/files/table.hpp>
 #include <xgrad/data/files/text.hpp>
