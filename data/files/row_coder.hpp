@@ -47,7 +47,8 @@ struct RowOptions {
   std::vector<std::string> columns() const;
 };
 
-inline constexpr std::int32_t kMaskId = 1;  ///< stands for a hidden token
+inline constexpr const char* kMask = "<mask>";  ///< a hidden token in a line of text
+inline constexpr std::int32_t kMaskId = 1;      ///< stands for a hidden token
 
 /// Turns rows into examples, and lines of text into inputs.
 class RowCoder {
