@@ -3,6 +3,7 @@
 #include <exception>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/data/excerpt.hpp>
 #include <xgrad/data/files/row_coder.hpp>
 #include <xgrad/data/files/text.hpp>
 

@@ -158,7 +158,7 @@ std::string plain_text(std::string_view text) {
 
 std::string lowercase(std::string_view text) {
   std::string small;
-  for (const std::string& character : characters(text))
+  for (const std::string_view character : characters(text))
     append(lowercase(code_point(character)), small);
   return small;
 }
