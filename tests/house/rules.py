@@ -9,7 +9,7 @@ MAX_LINES, MAX_MEDIAN, MAX_FUNCTION = 400, 100, 60
 
 TOP_LEVEL = set("""
     autograd layers optim data train configs tests bench docs cmake .ci
-    CMakeLists.txt CMakePresets.json README.md CHANGELOG.md LICENSE xgrad.hpp run packages.txt
+    CMakeLists.txt CMakePresets.json README.md CHANGELOG.md CONTRIBUTING.md LICENSE xgrad.hpp run packages.txt
     .clang-format .clang-tidy .gitignore
 """.split())
 
