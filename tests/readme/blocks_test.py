@@ -94,6 +94,13 @@ class Blocks(unittest.TestCase):
                            or (block.language == "cpp" and QUOTED.match(block.text)))
                 self.assertTrue(handled)
 
+    def test_every_command_is_listed(self):
+        """docs/commands.md has a row for each command of `xgrad --help`, and no other."""
+        told = subprocess.run([XGRAD, "--help"], text=True, capture_output=True, check=True).stdout
+        listed = re.findall(r"(?m)^  ([\w-]+)  ", told.split("Subcommands:")[1])
+        table = re.search(r"(?m)^\| command \|.*\n.*\n((?:\|.*\n)+)", (ROOT / "docs/commands.md").read_text()).group(1)
+        self.assertEqual(sorted(re.findall(r"(?m)^\| `([\w-]+)", table)), sorted(listed))
+
     def test_the_other_tests_are_there(self):
         for page, language, holds, test in ELSEWHERE:
             self.assertTrue(any(test in elsewhere(block) for block in blocks()), (page, language, holds))

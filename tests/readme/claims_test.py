@@ -1,7 +1,7 @@
-"""Every sentence of README.md that can be checked is checked by a test: CLAIMS names it.
+"""Every sentence of README.md and docs/commands.md that can be checked is checked by a test: CLAIMS names it.
 
 A sentence that stands in no row, a row whose sentence is gone and a test that is gone fail. The tables of results are held to docs/results.md and to
-the configs here.
+the configs here, and the first table of README.md to docs/performance.md.
 """
 
 import pathlib
@@ -15,47 +15,96 @@ README = (ROOT / "README.md").read_text()
 
 # The beginning of a sentence, and the tests that hold it: a file, and what stands there. CI is the whole of .ci/run.
 CLAIMS = {
-    "xgrad trains transformer encoders": ["tests/train/configs_test.cpp TEST("],
-    "Every derivative is written by hand": ["tests/autograd/op_table_test.cpp TEST", "tests/cli/resume_test.py killed_again_and_again",
-                                            "tests/cli/train_test.py test_equal_runs_leave_equal_files"],
-    "It runs on x86-64 CPUs": [".ci/run packages of Debian", "tests/fresh.py trixie"],
-    "On two cores of": ["tests/fresh.py seconds"],
-    "[tests/README.md]": ["tests/house/docs_test.py test_every_folder_of_tests_is_told_of"],
-    "A run leaves a directory": ["tests/cli/train_test.py test_a_run_directory", "tests/cli/report_test.py http", "tests/torch/checkpoint_test.py h5py",
-                                 "tests/train/checkpoint_test.cpp h5dump"],
-    "Ctrl-C saves and stops": ["tests/cli/resume_test.py test_signals_save_and_say_so"],
-    "`./run` installs the Debian packages": ["tests/house/launcher_test.py packages.txt"],
-    "Ubuntu 24.04 and later": ["tests/house/launcher_test.py test_leaves_another_system_alone", "tests/house/launcher_test.py XGRAD_PACKAGES"],
-    "You need GCC 12": ["CMakeLists.txt cmake_minimum_required(VERSION 3.25)"],
-    "With `log.tensorboard=true`": ["tests/clients/tensorboard_test.py EventAccumulator"],
-    "[docs/looking-inside.md]": ["tests/cli/aids_test.py man", "tests/cli/aids_test.py completion"],
-    "What is measured follows": ["tests/cli/vectors_test.py rmse", "tests/train/metrics_test.cpp perplexity"],
-    "`eval` adds each class's precision": ["tests/cli/vectors_test.py confusion"],
-    "Configs may claim": ["tests/readme/claims_test.py test_every_claim_is_named", "tests/train/expect_test.cpp below_ceiling"],
-    "CMake finds what": ["tests/embed/install_test.py test_find_package", "tests/embed/install_test.py test_add_subdirectory",
-                         "tests/embed/install_test.py test_pkg_config", "tests/embed/package_test.py xgrad-dev"],
-    "The Debian packages run on every": ["tests/embed/package_test.py test_3_processors_without_avx", "tests/embed/package_test.py test_2_the_loader_takes"],
-    "`./run package` builds them": ["tests/embed/package_test.py FIGURES", "tests/readme/claims_test.py test_figures"],
-    "What each config claims": ["tests/cli/check_test.py check", ".ci/run ./run check"],
-    "[docs/results.md]": ["tests/readme/claims_test.py test_results"],
-    "`bench/compare.py` times": ["tests/torch/bench_test.py difference"],
-    "xgrad has no GPUs": [],
-    "What we have found in none": ["tests/cli/proofs_test.py verify-resume", "tests/cli/use_test.py gradcheck", "tests/cli/check_test.py check",
-                                   "tests/cli/train_test.py test_equal_runs_leave_equal_files", "tests/data/vector_tasks_test.cpp TheCeilingIsThat"],
-    "`autograd` depends on nothing": ["tests/house/layering_test.py test_only_the_allowed_directions_compile"],
-    "Nothing else compiles": ["tests/house/layering_test.py test_only_the_allowed_directions_compile"],
-    "[docs/design.md]": ["tests/house/docs_test.py test_every_named_file_exists"],
-    "`xgrad verify` of several files": ["tests/cli/use_test.py test_verify_tells_files_that_cannot_be_read_from_bad_ones"],
-    "0 ok": ["tests/cli/check_test.py exit_code=1", "tests/cli/use_test.py exit_code=2", "tests/cli/use_test.py exit_code=3",
-             "tests/cli/use_test.py exit_code=4", "tests/cli/proofs_test.py exit_code=5", "tests/cli/use_test.py exit_code=6",
-             "tests/cli/resume_test.py exit_code=7", "tests/cli/train_test.py RLIMIT_AS", "tests/cli/resume_test.py 128 + how"],
-    "BSD 3-Clause": ["LICENSE BSD 3-Clause License"],
+    "README.md": {
+        "xgrad trains transformer encoders": ["tests/train/configs_test.cpp TEST("],
+        "It is fast at small models": ["tests/readme/claims_test.py test_measured", "tests/autograd/op_table_test.cpp TEST",
+                                       "tests/cli/resume_test.py killed_again_and_again",
+                                       "tests/cli/train_test.py test_equal_runs_leave_equal_files"],
+        "The first two rows give": ["tests/readme/claims_test.py test_measured"],
+        "The machine was": ["docs/performance.md Intel(R) Xeon(R) Processor, 2 cores"],
+        "The commands need": ["tests/torch/bench_test.py compare.py", "bench/installed.py bench-venv"],
+        "[docs/performance.md]": ["tests/readme/claims_test.py test_measured"],
+        "On two cores of": ["tests/fresh.py seconds"],
+        "[tests/README.md]": ["tests/house/docs_test.py test_every_folder_of_tests_is_told_of"],
+        "xgrad runs on x86-64 CPUs": [".ci/run packages of Debian", "tests/fresh.py trixie",
+                                      "CMakeLists.txt cmake_minimum_required(VERSION 3.25)"],
+        "`./run` installs the Debian packages": ["tests/house/launcher_test.py packages.txt"],
+        "Ubuntu 24.04 and later": ["tests/house/launcher_test.py test_leaves_another_system_alone",
+                                   "tests/house/launcher_test.py XGRAD_PACKAGES"],
+        "A run writes a directory": ["tests/cli/train_test.py test_a_run_directory", "tests/cli/report_test.py http",
+                                     "tests/torch/checkpoint_test.py h5py",
+                                     "tests/train/checkpoint_test.cpp h5dump"],
+        "Ctrl-C saves and stops": ["tests/cli/resume_test.py test_signals_save_and_say_so"],
+        "[docs/commands.md]": ["tests/readme/blocks_test.py test_every_command_is_listed"],
+        "[docs/your-data.md]": ["tests/cli/files_test.py your-data.md"],
+        "CMake finds": ["tests/embed/install_test.py test_find_package"],
+        "Install with": ["tests/embed/install_test.py test_find_package", "tests/embed/package_test.py xgrad-dev"],
+        "`add_subdirectory` and pkg-config": ["tests/embed/install_test.py test_add_subdirectory",
+                                              "tests/embed/install_test.py test_pkg_config"],
+        "`./run check configs/*.toml` trains": ["tests/cli/check_test.py check", ".ci/run ./run check"],
+        "[docs/results.md]": ["tests/readme/claims_test.py test_results"],
+        "The Debian packages run on every": ["tests/embed/package_test.py test_3_processors_without_avx",
+                                             "tests/embed/package_test.py test_2_the_loader_takes"],
+        "`./run package` builds them": ["tests/embed/package_test.py FIGURES", "tests/readme/claims_test.py test_figures"],
+        "xgrad does not use GPUs": [],
+        "It has no half precision": [],
+        "We found none of the following": [],
+        "- commands that check": ["tests/cli/proofs_test.py verify-resume", "tests/cli/use_test.py gradcheck",
+                                  "tests/cli/check_test.py check",
+                                  "tests/cli/train_test.py test_equal_runs_leave_equal_files",
+                                  "tests/data/vector_tasks_test.cpp TheCeilingIsThat"],
+        "`autograd` depends on no other": ["tests/house/layering_test.py test_only_the_allowed_directions_compile"],
+        "Any other include": ["tests/house/layering_test.py test_only_the_allowed_directions_compile"],
+        "[docs/design.md]": ["tests/house/docs_test.py test_every_named_file_exists"],
+        "BSD 3-Clause": ["LICENSE BSD 3-Clause License"],
+    },
+    "docs/commands.md": {
+        "In the source tree": ["tests/house/launcher_test.py test_passes_words_on_from_any_directory"],
+        "Where xgrad is installed": ["tests/embed/package_test.py --version"],
+        "`xgrad COMMAND --help` lists": ["tests/cli/aids_test.py --help", "tests/cli/use_test.py test_catalogue"],
+        "CONFIG is a TOML file": ["tests/cli/use_test.py test_eval"],
+        "RUN is a run directory": ["tests/cli/use_test.py test_things_that_are_no_runs"],
+        "KEY=VALUE replaces": ["tests/cli/resume_test.py test_another_config_is_refused_by_name"],
+        "`train` makes the directory": ["tests/cli/train_test.py test_the_next_run_gets_a_directory_of_its_own"],
+        "With `log.tensorboard=true`": ["tests/clients/tensorboard_test.py EventAccumulator"],
+        "`--overfit-batch` trains": ["tests/cli/aids_test.py test_a_batch_is_learnt_by_heart",
+                                     "tests/cli/aids_test.py test_a_model_that_cannot_learn_it"],
+        "[looking-inside.md]": ["tests/cli/study_test.py test_tells_of_every_head"],
+        "`gradcheck` compares": ["tests/cli/use_test.py test_gradcheck"],
+        "In a tensor of more than 64": ["autograd/gradcheck.hpp entries = 64", "autograd/gradcheck.hpp directions = 4"],
+        "`verify-resume` kills": ["tests/cli/proofs_test.py test_verify_resume_kills_and_resumes",
+                                  "tests/cli/proofs_test.py test_verify_resume_finds_a_difference"],
+        "[reliability.md]": ["tests/house/docs_test.py test_every_named_file_exists"],
+        "[serving.md]": ["tests/readme/serving_test.py serving", "tests/cli/export_test.py test_safetensors"],
+        "Metrics depend on": ["tests/cli/vectors_test.py rmse", "tests/train/metrics_test.cpp perplexity"],
+        "Every metric has": ["tests/cli/vectors_test.py _se"],
+        "Exact match is": ["tests/train/metrics_test.cpp xact"],
+        "For up to 20 classes": ["tests/cli/vectors_test.py confusion", "train/commands/eval.cpp kMostClasses = 20"],
+        "The section `[expect]`": ["tests/readme/claims_test.py test_every_claim_is_named"],
+        "`train` shows which claims": ["tests/cli/train_test.py test_expectations_are_the_last_lines"],
+        "`below_ceiling`, `at_token_ceiling`": ["tests/train/expect_test.cpp below_ceiling"],
+        "`xgrad verify` with several": ["tests/cli/use_test.py test_verify_tells_files_that_cannot_be_read_from_bad_ones"],
+    },
+}
+
+# The tests of each exit code in docs/commands.md.
+EXIT_CODES = {
+    "0": ["tests/cli/check_test.py test_seeds"],
+    "1": ["tests/cli/check_test.py exit_code=1", "tests/cli/proofs_test.py test_diff"],
+    "2": ["tests/cli/use_test.py exit_code=2"],
+    "3": ["tests/cli/use_test.py exit_code=3"],
+    "4": ["tests/cli/use_test.py exit_code=4"],
+    "5": ["tests/cli/proofs_test.py exit_code=5"],
+    "6": ["tests/cli/use_test.py exit_code=6"],
+    "7": ["tests/cli/resume_test.py exit_code=7"],
+    "8": ["tests/cli/train_test.py exit_code=8"],
+    "128 + n": ["tests/cli/resume_test.py 128 + how", "tests/cli/averaging_test.py exit_code=142"],
 }
 
 
-def sentences():
+def sentences(page):
     """Those outside of code, tables and headings."""
-    text = re.sub(r"(?ms)^```.*?^```$", "\n", README)
+    text = re.sub(r"(?ms)^```.*?^```$", "\n", (ROOT / page).read_text())
     text = re.sub(r"(?m)^(\||#|!\[|<).*$", "", text)
     for paragraph in re.split(r"\n\s*\n", text):
         words = " ".join(paragraph.split())
@@ -64,20 +113,22 @@ def sentences():
 
 class Claims(unittest.TestCase):
     def test_every_sentence_has_its_test(self):
-        found = list(sentences())
-        self.assertGreater(len(found), 15)
-        for sentence in found:
-            rows = [start for start in CLAIMS if sentence.startswith(start)]
-            self.assertEqual(len(rows), 1, f"no row, or several, for: {sentence}")
-        for start in CLAIMS:
-            self.assertEqual(sum(sentence.startswith(start) for sentence in found), 1, f"README.md no longer says: {start}")
+        for page, claims in CLAIMS.items():
+            found = list(sentences(page))
+            self.assertGreater(len(found), 15)
+            for sentence in found:
+                rows = [start for start in claims if sentence.startswith(start)]
+                self.assertEqual(len(rows), 1, f"{page}: no row, or several, for: {sentence}")
+            for start in claims:
+                self.assertEqual(sum(sentence.startswith(start) for sentence in found), 1, f"{page} no longer says: {start}")
 
     def test_the_tests_are_there(self):
-        for start, tests in CLAIMS.items():
-            for test in tests:
-                path, _, name = test.partition(" ")
-                self.assertTrue((ROOT / path).exists(), f"{start}: {path}")
-                self.assertIn(name, (ROOT / path).read_text(), start)
+        for claims in (*CLAIMS.values(), EXIT_CODES):
+            for start, tests in claims.items():
+                for test in tests:
+                    path, _, name = test.partition(" ")
+                    self.assertTrue((ROOT / path).exists(), f"{start}: {path}")
+                    self.assertIn(name, (ROOT / path).read_text(), start)
 
     def rows(self, page, head):
         tables = re.findall(rf"(?m)^\| {head} \|.*\n\|[-| ]*\n((?:\|.*\n)+)", (ROOT / page).read_text())
@@ -112,10 +163,27 @@ class Claims(unittest.TestCase):
             self.assertEqual(shown_unit, unit, what)
             self.assertLess(float(value), most, what)
 
+    def test_measured(self):
+        """Ratios span those of all rows of docs/performance.md; times to accuracy are of one thread."""
+        page = "docs/performance.md"
+        steps = [float(row[7].split()[0]) for row in self.rows(page, "step")]
+        passes = [float(row[7].split()[0]) for row in self.rows(page, "forward pass")]
+        one_thread = next(row for row in self.rows(page, r"threads \| xgrad") if row[0] == "1")
+        self.assertEqual(README.count("`bench/compare.py --only "), 3)
+        results = {row[2].strip("`").split()[-1]: row[1] for row in self.rows("README.md", "what is measured")}
+        self.assertEqual(results["training"], f"{min(steps)} to {max(steps)} times as fast")
+        self.assertEqual(results["inference"], f"{min(passes)} to {max(passes)} times as fast")
+        self.assertEqual(re.findall(r"[\d.]+ s", results["accuracy"]), [one_thread[1], one_thread[3]])
+
     def test_every_claim_is_named(self):
         expect = re.search(r"struct ExpectConfig {(.*?)};", (ROOT / "train/config.hpp").read_text(), re.DOTALL).group(1)
-        claim, = (sentence for sentence in sentences() if sentence.startswith("Configs may claim"))
-        self.assertEqual(set(re.findall(r"> (\w+);", expect)), set(re.findall(r"`(\w+)`", claim)))
+        self.assertEqual(set(re.findall(r"> (\w+);", expect)), set(self.first_words("claim")))
+
+    def test_every_exit_code_is_tested(self):
+        self.assertEqual(self.first_words("code"), list(EXIT_CODES))
+
+    def first_words(self, head):
+        return [row[0].strip("`") for row in self.rows("docs/commands.md", head)]
 
     def test_every_page_is_linked(self):
         for page in (ROOT / "docs").glob("*.md"):
