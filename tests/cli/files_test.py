@@ -194,7 +194,9 @@ class Files(CommandTest):
         self.assertEqual(self.xgrad("predict", "run", "--logits", stdin="w1 up\r\nw2 down\r").stdout, plain)
 
     def test_the_keys_are_explained(self):
-        self.assertIn("min_count", self.xgrad("tasks", "files").stdout)
+        shown = re.findall(r"(?m)^  (\w+) +(\S+)  ", self.xgrad("tasks", "files").stdout)
+        self.assertIn(("min_count", "1"), shown)
+        self.assertEqual(re.findall(r"(?m)^\| `(\w+)` \| [^|]+ \| `([^`]*)` \|", PAGE.read_text()), shown)
 
 
 class Guide(CommandTest):
