@@ -72,7 +72,7 @@ struct Arguments {
   std::string key, task, first, second, failed;
 };
 
-constexpr const char* kOverrides = "KEY=VALUE in the config's own grammar, as optim.lr=3e-4";
+constexpr const char* kOverrides = "KEY=VALUE overrides the config, as in optim.lr=3e-4";
 constexpr const char* kRun = "a run directory or a checkpoint";
 
 void define_training(CLI::App& app, Arguments& a, int& code) {
@@ -80,11 +80,11 @@ void define_training(CLI::App& app, Arguments& a, int& code) {
       app.add_subcommand("train", "Train the model of a config in a new run directory");
   train->add_option("config", a.train.config, "a TOML file")->required();
   train->add_option("overrides", a.train.overrides, kOverrides);
-  train->add_flag("-q,--quiet", a.train.quiet, "show results only");
-  train->add_flag("--json", a.train.json, "results as one JSON object");
+  train->add_flag("-q,--quiet", a.train.quiet, "print only the results");
+  train->add_flag("--json", a.train.json, "print the results as one JSON object");
   CLI::Option* overfit = train->add_flag("--overfit-batch", a.overfit_batch,
-                                         "only learn one batch by heart; leaves nothing");
-  train->add_flag("--dry-run", a.dry_run, "only two steps, an evaluation, a save; leaves nothing")
+                                         "only memorise one batch as a check; leaves no files");
+  train->add_flag("--dry-run", a.dry_run, "only two steps, an evaluation, a save; no files left")
       ->excludes(overfit);
   train->callback([&] {
     code = a.overfit_batch ? commands::overfit_batch(a.train)
@@ -93,46 +93,47 @@ void define_training(CLI::App& app, Arguments& a, int& code) {
   });
 
   CLI::App* resume =
-      app.add_subcommand("resume", "Go on with a run, to the bit as if it had not stopped");
+      app.add_subcommand("resume", "Continue a run, bit for bit as if it had never stopped");
   resume->add_option("run", a.resume.run, kRun)->required();
   resume->add_option("overrides", a.resume.overrides, kOverrides);
   resume
-      ->add_option("--allow-change", a.resume.allow_change, "a key that may differ from the run's")
+      ->add_option("--allow-change", a.resume.allow_change,
+                   "a key that may change; may be repeated")
       ->type_name("KEY")
       ->allow_extra_args(false);
-  resume->add_flag("-q,--quiet", a.resume.quiet, "show results only");
-  resume->add_flag("--json", a.resume.json, "results as one JSON object");
+  resume->add_flag("-q,--quiet", a.resume.quiet, "print only the results");
+  resume->add_flag("--json", a.resume.json, "print the results as one JSON object");
   resume->callback([&] { code = commands::resume(a.resume); });
 
-  CLI::App* check = app.add_subcommand("check", "Train configs and judge each by its [expect]");
+  CLI::App* check = app.add_subcommand("check", "Train configs and check their [expect] claims");
   check->add_option("configs", a.check.configs, "TOML files")->required();
-  check->add_option("--seeds", a.check.seeds, "train each with so many seeds, and show the mean")
+  check->add_option("--seeds", a.check.seeds, "train each with this many seeds; show the means")
       ->check(CLI::Range(std::size_t(1), xgrad::kMostSeeds));
-  check->add_option("--table", a.check.table, "a file for the results, as a Markdown table");
-  check->add_flag("-q,--quiet", a.check.quiet, "show results only");
+  check->add_option("--table", a.check.table, "write results to this file, as a Markdown table");
+  check->add_flag("-q,--quiet", a.check.quiet, "print only the results");
   check->callback([&] { code = commands::check(a.check); });
 
-  CLI::App* gradcheck = app.add_subcommand("gradcheck", "Prove the gradients of a config's model");
+  CLI::App* gradcheck =
+      app.add_subcommand("gradcheck", "Check a model's gradients by finite differences");
   gradcheck->add_option("config", a.gradcheck.config, "a TOML file")->required();
   gradcheck->add_option("overrides", a.gradcheck.overrides, kOverrides);
   gradcheck->callback([&] { code = commands::gradcheck(a.gradcheck); });
 }
 
 void define_study(CLI::App& app, Arguments& a, int& code) {
-  CLI::App* summary = app.add_subcommand("summary", "What a config's model holds and costs");
+  CLI::App* summary = app.add_subcommand("summary", "Show a model's modules, shapes and cost");
   summary->add_option("config", a.summary.config, "a TOML file")->required();
   summary->add_option("overrides", a.summary.overrides, kOverrides);
   summary->callback([&] { code = commands::summary(a.summary); });
 
   CLI::App* attention =
-      app.add_subcommand("attention", "What each head attends to, and is good for");
+      app.add_subcommand("attention", "Show what each head attends to and how much it matters");
   attention->add_option("run", a.attention.run, kRun)->required();
-  attention->add_option("--examples", a.attention.examples, "of the test split, at most")
+  attention->add_option("--examples", a.attention.examples, "maximum number of test examples")
       ->check(positive())
       ->capture_default_str();
-  attention->add_option("--out", a.attention.out,
-                        "an HDF5 file for maps and figures, which must not exist");
-  attention->add_option("--maps", a.attention.maps, "examples whose maps go there")
+  attention->add_option("--out", a.attention.out, "new HDF5 file for attention maps and metrics");
+  attention->add_option("--maps", a.attention.maps, "number of examples with maps in --out")
       ->check(positive())
       ->capture_default_str()
       ->needs("--out");
@@ -140,35 +141,34 @@ void define_study(CLI::App& app, Arguments& a, int& code) {
       ->excludes("--examples", "--out");
   attention->callback([&] { code = commands::attention(a.attention); });
 
-  CLI::App* report = app.add_subcommand("report", "A page of a run, or of several side by side");
+  CLI::App* report = app.add_subcommand("report", "Write an HTML report of one or several runs");
   report->add_option("runs", a.report.runs, "run directories")->required();
-  report->add_option("--out", a.report.out, "the page; for one run, its report.html unless given");
+  report->add_option("--out", a.report.out, "the HTML file; default for one run: its report.html");
   report->add_flag("--heads", a.report.heads,
-                   "also what each head does, and what is lost without it");
+                   "also show what each head attends to and how much it matters");
   report->callback([&] { code = commands::write_report(a.report); });
 }
 
 void define_search(CLI::App& app, Arguments& a, int& code) {
-  CLI::App* profile = app.add_subcommand("profile", "Where the time of a training step goes");
+  CLI::App* profile = app.add_subcommand("profile", "Show where the time of a training step goes");
   profile->add_option("config", a.profile.config, "a TOML file")->required();
   profile->add_option("overrides", a.profile.overrides, kOverrides);
-  profile->add_option("--steps", a.profile.steps, "steps to measure")
+  profile->add_option("--steps", a.profile.steps, "number of steps to measure")
       ->check(positive())
       ->capture_default_str();
-  profile->add_option("--trace", a.profile.trace,
-                      "a file for one step as a Chrome trace, which must not exist");
+  profile->add_option("--trace", a.profile.trace, "new file for a Chrome trace of one step");
   profile->callback([&] { code = commands::profile(a.profile); });
 
-  CLI::App* lr_find = app.add_subcommand("lr-find", "Find a learning rate");
+  CLI::App* lr_find = app.add_subcommand("lr-find", "Try growing learning rates and suggest one");
   lr_find->add_option("config", a.lr_find.config, "a TOML file")->required();
   lr_find->add_option("overrides", a.lr_find.overrides, kOverrides);
-  lr_find->add_option("--from", a.lr_find.from, "the first learning rate")
+  lr_find->add_option("--from", a.lr_find.from, "the lowest learning rate")
       ->check(positive())
       ->capture_default_str();
-  lr_find->add_option("--to", a.lr_find.to, "the last one")
+  lr_find->add_option("--to", a.lr_find.to, "the highest learning rate")
       ->check(positive())
       ->capture_default_str();
-  lr_find->add_option("--steps", a.lr_find.steps, "steps from one to the other")
+  lr_find->add_option("--steps", a.lr_find.steps, "number of steps from --from to --to")
       ->check(CLI::Range(20, 1000000))
       ->capture_default_str();
   lr_find->callback([&] { code = commands::lr_find(a.lr_find); });
@@ -178,19 +178,19 @@ void define_search(CLI::App& app, Arguments& a, int& code) {
   sweep->add_option("overrides", a.sweep.overrides, kOverrides);
   sweep
       ->add_option("--over", a.sweep.over,
-                   "KEY=[VALUES], as optim.lr=[1e-3, 3e-4]; may be repeated")
+                   "KEY=[VALUES], as in optim.lr=[1e-3, 3e-4]; may be repeated")
       ->required()
       ->allow_extra_args(false);
-  sweep->add_option("--random", a.sweep.random, "only so many combinations, drawn at random")
+  sweep->add_option("--random", a.sweep.random, "train this many combinations, drawn at random")
       ->check(positive());
-  sweep->add_flag("--halving", a.sweep.halving, "short runs first; the better half goes on");
-  sweep->add_option("--jobs", a.sweep.jobs, "runs at once; as many as cores unless given")
+  sweep->add_flag("--halving", a.sweep.halving, "start with short runs; extend the better half");
+  sweep->add_option("--jobs", a.sweep.jobs, "number of parallel runs; default: one per core")
       ->check(positive());
   sweep->add_option("--out", a.sweep.out,
-                    "the directory of the runs; runs/sweep-NAME unless given");
+                    "directory of the runs; default: runs/sweep-NAME for NAME.toml");
   sweep->callback([&] { code = commands::sweep(a.sweep); });
 
-  CLI::App* compare = app.add_subcommand("compare", "Where runs differ, and how they ended");
+  CLI::App* compare = app.add_subcommand("compare", "Show how configs and results of runs differ");
   compare->add_option("runs", a.runs, "run directories")->required();
   compare->callback([&] { code = commands::compare(a.runs); });
 }
@@ -219,9 +219,8 @@ std::vector<commands::CommandHelp> manual_of(const CLI::App& app) {
 }
 
 void define_manual(CLI::App& app, Arguments& a, int& code) {
-  CLI::App* completion =
-      app.add_subcommand("completion", "Print what a shell needs to complete words");
-  completion->add_option("shell", a.key, "bash")->required()->check(CLI::IsMember({"bash"}));
+  CLI::App* completion = app.add_subcommand("completion", "Print the completion script of a shell");
+  completion->add_option("shell", a.key, "the shell")->required()->check(CLI::IsMember({"bash"}));
   completion->callback([&] {
     std::fputs(commands::bash_completion(manual_of(app)).c_str(), stdout);
     code = 0;
@@ -233,95 +232,98 @@ void define_manual(CLI::App& app, Arguments& a, int& code) {
 }
 
 void define_use(CLI::App& app, Arguments& a, int& code) {
-  CLI::App* eval = app.add_subcommand("eval", "Loss and accuracy of a trained model");
+  CLI::App* eval = app.add_subcommand("eval", "Evaluate a trained model on a data split");
   eval->add_option("run", a.eval.run, kRun)->required();
   eval->add_option("overrides", a.eval.overrides,
-                   "KEY=VALUE in the config's own grammar, as task.test=other.csv for other data");
-  eval->add_option("--split", a.eval.split, "of the data")
+                   "KEY=VALUE overrides the config, as in task.test=other.csv for other data");
+  eval->add_option("--split", a.eval.split, "the split to evaluate")
       ->check(CLI::IsMember({"train", "validation", "test"}))
       ->capture_default_str();
-  eval->add_flag("--json", a.eval.json, "results as one JSON object");
+  eval->add_flag("--json", a.eval.json, "print the results as one JSON object");
   eval->callback([&] { code = commands::eval(a.eval); });
 
-  CLI::App* predict = app.add_subcommand("predict", "Label each line of standard input");
+  CLI::App* predict = app.add_subcommand("predict", "Predict from each line of standard input");
   predict->add_option("run", a.predict.run, kRun)->required();
-  CLI::Option* format = predict->add_option("--format", a.predict.format, "of the answers")
+  CLI::Option* format = predict->add_option("--format", a.predict.format, "the output format")
                             ->check(CLI::IsMember(commands::prediction_formats()))
                             ->capture_default_str();
   predict->add_flag("--logits", a.predict.logits, "print logits instead of labels")
       ->excludes(format);
   predict->callback([&] { code = commands::predict(a.predict); });
 
-  CLI::App* inspect = app.add_subcommand("inspect", "What a checkpoint holds");
+  CLI::App* inspect = app.add_subcommand("inspect", "Show what a checkpoint holds");
   inspect->add_option("run", a.inspect.run, kRun)->required();
-  inspect->add_flag("--config", a.inspect.config, "print its config instead");
+  inspect->add_flag("--config", a.inspect.config, "print only its config");
   inspect->callback([&] { code = commands::inspect(a.inspect); });
 
   CLI::App* export_weights =
-      app.add_subcommand("export", "Write the weights for other programs, as a new file");
+      app.add_subcommand("export", "Export the weights to a new file for other programs");
   export_weights->add_option("run", a.export_weights.run, kRun)->required();
-  export_weights->add_option("--to", a.export_weights.to, "the format")
+  export_weights->add_option("--to", a.export_weights.to, "the file format")
       ->required()
       ->check(CLI::IsMember(commands::export_formats()));
-  export_weights->add_option("--out", a.export_weights.out, "the file, which must not exist")
-      ->required();
-  export_weights->add_option("--naming", a.export_weights.naming, "whose names the tensors have")
+  export_weights->add_option("--out", a.export_weights.out, "the new file")->required();
+  export_weights
+      ->add_option("--naming", a.export_weights.naming,
+                   "library whose tensor names to use; all but torch need --to safetensors")
       ->check(CLI::IsMember(commands::export_namings()))
       ->capture_default_str();
-  export_weights->add_flag("--raw", a.export_weights.raw,
-                           "the last step's weights, where the run keeps their mean (train.ema)");
+  export_weights->add_flag(
+      "--raw", a.export_weights.raw,
+      "with train.ema: the weights of the last step, not their moving average");
   export_weights->callback([&] { code = commands::export_weights(a.export_weights); });
 
   CLI::App* import_weights =
-      app.add_subcommand("import", "Make a checkpoint of the weights in a file of another program");
-  import_weights->add_option("file", a.import_weights.file, "what they are read from")->required();
+      app.add_subcommand("import", "Make a checkpoint from a weight file of another program");
+  import_weights->add_option("file", a.import_weights.file, "the weight file")->required();
   import_weights->add_option("overrides", a.import_weights.overrides, kOverrides);
-  import_weights->add_option("--from", a.import_weights.from, "the format")
+  import_weights->add_option("--from", a.import_weights.from, "the file format")
       ->required()
       ->check(CLI::IsMember(commands::import_formats()));
   import_weights
-      ->add_option("--config", a.import_weights.config, "a TOML file, whose model they fit")
+      ->add_option("--config", a.import_weights.config, "a TOML file whose model fits them")
       ->required();
-  import_weights->add_option("--out", a.import_weights.out, "the checkpoint, which must not exist")
-      ->required();
+  import_weights->add_option("--out", a.import_weights.out, "the new checkpoint")->required();
   import_weights->callback([&] { code = commands::import_weights(a.import_weights); });
 
-  CLI::App* verify = app.add_subcommand("verify", "Whether checkpoints are whole");
+  CLI::App* verify = app.add_subcommand("verify", "Check checkpoints for damage");
   verify->add_option("files", a.files, "checkpoints")->required();
   verify->callback([&] { code = commands::verify(a.files); });
 }
 
 void define_proofs(CLI::App& app, Arguments& a, int& code) {
-  CLI::App* resume = app.add_subcommand(
-      "verify-resume", "Prove that a config's run goes on to the bit after kill -9");
+  CLI::App* resume =
+      app.add_subcommand("verify-resume", "Prove that a run resumes bit for bit after kill -9");
   resume->add_option("config", a.verify_resume.config, "a TOML file")->required();
   resume->add_option("overrides", a.verify_resume.overrides, kOverrides);
   resume->add_option("--at", a.verify_resume.at,
-                     "the step to be killed after; else half of the run");
-  resume->add_flag("-q,--quiet", a.verify_resume.quiet, "show results only");
+                     "the step after which to kill the run; default: half of its steps");
+  resume->add_flag("-q,--quiet", a.verify_resume.quiet, "print only the results");
   resume->callback([&] { code = commands::verify_resume(a.verify_resume); });
 
-  CLI::App* diff = app.add_subcommand("diff", "What differs between two runs or checkpoints");
+  CLI::App* diff = app.add_subcommand("diff", "Show what differs in two runs or checkpoints");
   diff->add_option("first", a.first, kRun)->required();
   diff->add_option("second", a.second, kRun)->required();
   diff->callback([&] { code = commands::diff(a.first, a.second); });
 
-  CLI::App* replay =
-      app.add_subcommand("replay", "Run a failed step op by op, beside more precision");
-  replay->add_option("file", a.failed, "fault-*.h5 in a run directory")->required();
+  CLI::App* replay = app.add_subcommand(
+      "replay", "Rerun a failed step op by op and compare with higher precision");
+  replay->add_option("file", a.failed, "a failed step, fault-*.h5 in a run directory")->required();
   replay->callback([&] { code = commands::replay(a.failed); });
 }
 
 void define_catalogue(CLI::App& app, Arguments& a, int& code) {
   CLI::App* config = app.add_subcommand("config", "Explain the keys of a config");
-  config->add_option("key", a.key, "a key or a section");
+  config->add_option("key", a.key, "a key or section, such as optim.lr or train; default: all");
   config->callback([&] { code = commands::config(a.key); });
 
-  CLI::App* tasks = app.add_subcommand("tasks", "List the tasks, or explain one");
-  tasks->add_option("task", a.task, "its name");
+  CLI::App* tasks = app.add_subcommand("tasks", "List the tasks, or describe one");
+  tasks->add_option("task", a.task, "name of a task; default: list all");
   tasks->callback([&] { code = commands::tasks(a.task); });
 
-  app.add_subcommand("info", "Version and machine")->callback([&] { code = commands::info(); });
+  app.add_subcommand("info", "Show version and machine")->callback([&] {
+    code = commands::info();
+  });
 }
 
 // CLI11 would only say that a subcommand is required.
@@ -337,7 +339,7 @@ void require_known_command(const CLI::App& app, int argc, char** argv) {
 }
 
 int run(int argc, char** argv) {
-  CLI::App app("Trains transformer encoders on sequence tasks from one config file.", "xgrad");
+  CLI::App app("Trains transformer encoders from one config file.", "xgrad");
   app.set_version_flag("--version", xgrad::kVersion);
   app.require_subcommand(1);
   app.parse_complete_callback([] { xgrad::cpu(); });  // refuses a wrong XGRAD_CPU before all work

@@ -25,7 +25,7 @@ constexpr std::size_t kExamples = 3;
 
 void show_ceiling(const char* of, const std::optional<Ceiling>& best) {
   if (!best) return;
-  fmt::print("  {:<32} {:.3f}, at a loss of {:.3f}\n", of, best->accuracy, best->loss);
+  fmt::print("  {:<32} {:.3f}, loss {:.3f}\n", of, best->accuracy, best->loss);
 }
 
 void show_accuracies(const Task& task) {
@@ -39,15 +39,15 @@ void show_accuracies(const Task& task) {
                fmt::format("from windows of up to {} tokens", 2 * kBaselineRadius + 1),
                *baseline.window);
   }
-  show_ceiling("the best from each token alone", task.token_ceiling());
-  show_ceiling("the best there can be", task.ceiling(Split::test));
+  show_ceiling("best possible, each token alone", task.token_ceiling());
+  show_ceiling("best possible", task.ceiling(Split::test));
 }
 
 void show_errors(const Task& task) {
-  fmt::print("\nmean square error on the test split\n");
+  fmt::print("\nmean squared error on the test split\n");
   fmt::print("  {:<32} {:.4g}\n", "always the mean", measure_variance(task));
   if (const auto best = task.ceiling(Split::test)) {
-    fmt::print("  {:<32} {:.4g}\n", "the best there can be", best->loss);
+    fmt::print("  {:<32} {:.4g}\n", "best possible", best->loss);
   }
 }
 

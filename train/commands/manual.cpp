@@ -92,8 +92,8 @@ std::string bash_completion(const std::vector<CommandHelp>& commands) {
 
 std::string man_page(const std::vector<CommandHelp>& commands) {
   std::string text = std::string(".TH XGRAD 1 \"\" \"xgrad ") + kVersion +
-                     "\" \"User Commands\"\n.SH NAME\nxgrad \\- train transformer encoders on "
-                     "sequence tasks from one config file\n.SH SYNOPSIS\n";
+                     "\" \"User Commands\"\n.SH NAME\nxgrad \\- train transformer encoders from "
+                     "one config file\n.SH SYNOPSIS\n";
   for (const CommandHelp& command : commands) text += synopsis(command) + ".br\n";
   text += ".SH COMMANDS\n";
   for (const CommandHelp& command : commands) {
@@ -101,9 +101,10 @@ std::string man_page(const std::vector<CommandHelp>& commands) {
     for (const OptionHelp& option : command.options) text += described(option);
   }
   return text +
-         ".SH EXIT STATUS\n0 ok; 1 a claim or check failed; 2 config or usage; 3 data; 4 "
-         "checkpoint; 5 a number is not finite; 6 input or output; 7 directory in use; 8 out "
-         "of memory; 128 + n stopped by signal n, after saving.\n";
+         ".SH EXIT STATUS\n0: success; 1: a claim or check failed; 2: wrong config or usage; 3: "
+         "wrong or missing data; 4: wrong or damaged checkpoint; 5: a loss, gradient or weight is "
+         "NaN or infinite; 6: a file cannot be read or written; 7: another process uses the run "
+         "directory; 8: out of memory; 128 + n: stopped by signal n, after saving.\n";
 }
 
 }  // namespace xgrad::commands
