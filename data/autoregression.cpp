@@ -52,11 +52,12 @@ std::vector<double> posterior(const std::vector<Ar2>& processes, const std::vect
 
 std::vector<OptionSpec> signal_options() {
   return {
-      {"length", 8, "Frames of the longest signal.", 1, 65536},
-      {"min_length", 0, "Frames of the shortest signal; 0: all are of full length.", 0, 65536},
-      {"frame", 8, "Samples of a frame, which is one vector.", 1, 4096},
-      {"processes", 4, "Processes that may have made a signal.", 2, 64},
-      {"radius", 0.8, "Of their poles: the nearer to 1, the purer their tones.", 0.1, 0.99},
+      {"length", 8, "Frames in the longest signal.", 1, 65536},
+      {"min_length", 0, "Frames in the shortest signal; 0: as length.", 0, 65536},
+      {"frame", 8, "Samples in a frame; each frame is one vector.", 1, 4096},
+      {"processes", 4, "Number of processes; one of them generates each signal.", 2, 64},
+      {"radius", 0.8, "Radius of the poles of the processes; nearer to 1, tones are purer.", 0.1,
+       0.99},
   };
 }
 

@@ -246,16 +246,17 @@ Split split_of(const Example& input) {
 
 TaskEntry synthetic_task(std::string name, std::string summary, std::string needs,
                          std::vector<OptionSpec> options, Describe describe) {
-  options.push_back({"examples", 50000, "Training examples.", 1, 1e9});
-  options.push_back({"validation", 1000, "Validation examples.", 1, 1e9});
-  options.push_back({"test", 1000, "Test examples.", 1, 1e9});
+  options.push_back({"examples", 50000, "Number of training examples.", 1, 1e9});
+  options.push_back({"validation", 1000, "Number of validation examples.", 1, 1e9});
+  options.push_back({"test", 1000, "Number of test examples.", 1, 1e9});
   return entry(std::move(name), std::move(summary), std::move(needs), std::move(options),
                std::move(describe));
 }
 
 TaskEntry listed_task(std::string name, std::string summary, std::string needs,
                       std::vector<OptionSpec> options, Describe describe) {
-  options.push_back({"examples", 0, "Training examples; 0: all of the split.", 0, 1e9});
+  options.push_back(
+      {"examples", 0, "Number of training examples; 0: the whole training split.", 0, 1e9});
   return entry(std::move(name), std::move(summary), std::move(needs), std::move(options),
                std::move(describe));
 }

@@ -58,18 +58,18 @@ std::size_t Lengths::draw(const Rng& rng) const {
 
 std::vector<OptionSpec> length_options(std::int64_t length) {
   return {
-      {"length", length, "Tokens of the longest sequence.", 1, 65536},
-      {"min_length", 0, "Tokens of the shortest sequence; 0: all are of full length.", 0, 65536},
+      {"length", length, "Tokens in the longest sequence.", 1, 65536},
+      {"min_length", 0, "Tokens in the shortest sequence; 0: as length.", 0, 65536},
       {"test_length", 0,
-       "Tokens of the longest test sequence, where all of them are longer than any other; 0: as "
-       "length.",
+       "Tokens in the longest test sequence; test sequences are then longer than length. 0: as in "
+       "training.",
        0, 65536},
   };
 }
 
 std::vector<OptionSpec> uniform_options(std::int64_t length) {
   auto table = length_options(length);
-  table.push_back({"symbols", 10, "Different tokens.", 1, 1 << 24});
+  table.push_back({"symbols", 10, "Number of different tokens.", 1, 1 << 24});
   return table;
 }
 

@@ -51,9 +51,9 @@ OptionSpec unknown_option() {
   return {.name = "unknown",
           .fallback = 0.01,
           .help =
-              "Least probability that a training token becomes <unk>, so that the model learns "
-              "what to make of tokens it does not know; a token that comes n times has 1/(2n) "
-              "where that is more. 0: none does.",
+              "Minimum probability of replacing a training token by <unk>, so that <unk> is "
+              "trained. A token that occurs n times has probability 1/(2n) if that is higher. 0: "
+              "no token is replaced.",
           .min = 0,
           .max = 0.5};
 }

@@ -58,8 +58,8 @@ Synthetic describe(const Options& options) {
 
 TaskEntry addition_task() {
   return synthetic_task("addition", "Add two numbers, digit by digit.",
-                        "Positions, and two layers; more layers for carries over many digits.",
-                        {{"digits", 2, "Of each number.", 2, 1024}}, describe);
+                        "Positions and two layers; more layers for carries over many digits.",
+                        {{"digits", 2, "Digits of each number.", 2, 1024}}, describe);
 }
 
 }  // namespace xgrad

@@ -89,11 +89,14 @@ Synthetic describe(const Options& options) {
 // stands.
 TaskEntry anomaly_task() {
   return synthetic_task(
-      "anomaly", "Find the one vector of a set that comes from elsewhere than the others.",
-      "No positions, and one layer: each vector is compared with all others.",
-      {{"vectors", 10, "Of a set, the odd one among them.", 3, 4096},
-       {"features", 4, "Numbers of a vector.", 1, 4096},
-       {"spread", 2.0, "How far apart centres are, in deviations of a vector.", above(0), 1000}},
+      "anomaly",
+      "Find the odd vector in a set: the others are drawn around one centre, it around another.",
+      "No positions and one layer, which compares each vector with all others.",
+      {{"vectors", 10, "Vectors in a set, the odd one included.", 3, 4096},
+       {"features", 4, "Numbers in a vector.", 1, 4096},
+       {"spread", 2.0,
+        "Standard deviation of the centres, relative to that of vectors around a centre.", above(0),
+        1000}},
       describe);
 }
 

@@ -7,8 +7,9 @@ namespace xgrad {
 
 TaskEntry ar2_task() {
   return synthetic_task(
-      "ar2", "Which of several known processes made a signal, given in frames of samples.",
-      "No positions, and one layer: products of samples side by side, averaged over all frames.",
+      "ar2",
+      "Say which of several known AR(2) processes generated a signal, given in frames of samples.",
+      "No positions and one layer: products of adjacent samples, averaged over all frames.",
       signal_options(), [](const Options& options) {
         const SignalTask about(options);
         Synthetic task;

@@ -27,7 +27,7 @@ constexpr const char* kOther = "?";
 
 const std::vector<OptionSpec>& option_table() {
   static const std::vector<OptionSpec> table = {[] {
-    OptionSpec spec = file_option("path", "The dictionary.");
+    OptionSpec spec = file_option("path", "The dictionary file.");
     spec.fallback = std::string(kFolder) + "/cmudict-0.4.out";
     return spec;
   }()};
@@ -162,9 +162,9 @@ std::unique_ptr<Task> make(const Options& given, std::uint64_t seed) {
     return stem(std::get<std::string>(table.rows[row][0]));
   };
   source.rules = [](const Dataset& train, const Dataset& test) {
-    return std::vector{window_rule("a letter's most frequent phones", train, test, 0),
-                       window_rule("those of three letters, or the letter's", train, test, 1),
-                       window_rule("those of nine letters, or of fewer", train, test, 4)};
+    return std::vector{window_rule("counts of single letters", train, test, 0),
+                       window_rule("counts in windows of up to 3 letters", train, test, 1),
+                       window_rule("counts in windows of up to 9 letters", train, test, 4)};
   };
   RowOptions options;
   options.inputs = {"word"};
@@ -178,14 +178,14 @@ std::unique_ptr<Task> make(const Options& given, std::uint64_t seed) {
 }  // namespace
 
 TaskEntry cmu_task() {
-  return {"cmu",
-          "Pronounce English words: for each letter the phones it stands for, none to two.",
-          option_table(),
-          {"festlex-cmu"},
-          make,
-          "Positions, and four layers or so to read letters on both sides. Forms of one stem are "
-          "in one split; a word counts as "
-          "right when all of its letters are."};
+  return {
+      "cmu",
+      "Pronounce English words: for each letter, name the zero to two phones that it stands for.",
+      option_table(),
+      {"festlex-cmu"},
+      make,
+      "Positions and about four layers, to read the letters on both sides. All forms of one stem "
+      "are in the same split; a word is right if all of its letters are."};
 }
 
 }  // namespace xgrad

@@ -9,8 +9,8 @@ TaskEntry copy_task() {
     task.solve = [](const Tokens& ids) { return ids; };
     return task;
   };
-  return synthetic_task("copy", "Give each token back.",
-                        "Neither positions nor layers: the residual path carries it.",
+  return synthetic_task("copy", "Output each token unchanged.",
+                        "Neither positions nor layers: the residual path is enough.",
                         uniform_options(), describe);
 }
 

@@ -26,10 +26,10 @@ TaskEntry distinct_task() {
     };
     return task;
   };
-  return synthetic_task("distinct", "Give each different token once, in the order of appearance.",
-                        "Positions, and an encoder and a decoder of one layer each, since the "
-                        "length of the output is part of the "
-                        "answer.",
+  return synthetic_task("distinct",
+                        "Output each different token once, in order of first appearance.",
+                        "Positions, and an encoder and a decoder of one layer each, because the "
+                        "length of the output is part of the answer.",
                         uniform_options(), describe);
 }
 

@@ -31,9 +31,8 @@ TaskEntry double_histogram_task() {
     return task;
   };
   return synthetic_task(
-      "double_histogram",
-      "Say of each token how many symbols occur as often as it does in the sequence.",
-      "No positions: two layers, the first to count tokens, the second to count counts.",
+      "double_histogram", "For each token, count the symbols that occur as often as it does.",
+      "No positions and two layers: the first counts tokens, the second counts counts.",
       uniform_options(), describe);
 }
 

@@ -67,10 +67,10 @@ Synthetic describe(const Options& options) {
 // Prefixes of Dyck-k, as in RASP (Weiss et al. 2021).
 TaskEntry dyck_task() {
   auto options = length_options();
-  options.push_back({"kinds", 2, "Kinds of brackets.", 1, 4});
+  options.push_back({"kinds", 2, "Number of kinds of brackets.", 1, 4});
   return synthetic_task(
-      "dyck", "Say of each bracket whether those up to it are all closed, still open, or wrong.",
-      "Positions, and two layers for one kind, more for several; hard where they nest deeply.",
+      "dyck", "For each bracket, say whether the sequence up to it is closed, open or wrong.",
+      "Positions and two layers for one kind of brackets, more for several; deep nesting is hard.",
       options, describe);
 }
 

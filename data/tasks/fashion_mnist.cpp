@@ -25,10 +25,11 @@ constexpr double kMean = 0.286040596988796, kDeviation = 0.353024244514923;
 const std::vector<OptionSpec>& option_table() {
   static const std::vector<OptionSpec> table = {
       {"path", "/usr/share/datasets/fashion-mnist", "Folder of the four IDX files."},
-      {"examples", 0, "Training images used; 0: all that are not for validation.", 0, 1e9},
-      {"validation", 5000, "Training images kept for validation, the same for any seed.", 1, 1e9},
-      {"augment", true, "Whether training images are mirrored and shifted at random."},
-      {"shift", 1, "Pixels that an augmented image is shifted by at most, each way.", 0, 27},
+      {"examples", 0, "Number of training images; 0: all that are not for validation.", 0, 1e9},
+      {"validation", 5000, "Training images held out for validation, the same for every seed.", 1,
+       1e9},
+      {"augment", true, "Mirrors and shifts training images at random."},
+      {"shift", 1, "Maximum shift of an augmented image in each direction, in pixels.", 0, 27},
   };
   return table;
 }
@@ -202,13 +203,13 @@ class FashionMnist final : public Task {
 
 TaskEntry fashion_mnist_task() {
   return {"fashion_mnist",
-          "Name the piece of clothing in an image of 28 by 28 pixels.",
+          "Name the piece of clothing in an image of 28 x 28 pixels.",
           option_table(),
           {"dataset-fashion-mnist"},
           [](const Options& options, std::uint64_t seed) {
             return std::make_unique<FashionMnist>(options, seed);
           },
-          "Patches with positions, and four layers or so."};
+          "Patches with positions, and about four layers."};
 }
 
 }  // namespace xgrad

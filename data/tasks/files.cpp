@@ -21,32 +21,36 @@ const std::vector<OptionSpec>& option_table() {
   static const std::vector<OptionSpec> table = {
       file_option("train", "File of the training rows, or folder of npy files."),
       file_option("validation",
-                  "The same of the validation rows; empty: a tenth of the training file, chosen by "
-                  "a hash of the input."),
-      file_option("test", "The same of the test rows."),
-      choice("format", "Of all files; auto: as the ending of a name says.",
+                  "The same for validation rows; empty: a tenth of the training file, chosen by a "
+                  "hash of the input."),
+      file_option("test", "The same for test rows; empty: another tenth of the training file."),
+      choice("format", "File format; auto goes by the extension.",
              {"auto", "csv", "tsv", "jsonl", "hdf5", "npy"}),
-      {"input", "text", "Column of the inputs; several of numbers, with commas between them."},
-      {"target", "label", "Column of the labels or of the numbers to predict."},
+      {"input", "text",
+       "Input column; with tokens = numbers also several columns, separated by commas."},
+      {"target", "label", "Column of the labels, or of the numbers to predict."},
       {"edges", "",
-       "Column of the edges, as 0-1 1-2, where inputs are graphs; empty: they are none."},
-      choice("tokens", "What the tokens of an input are.",
+       "Column of the edges of graphs, such as 0-1 1-2; empty: inputs are not graphs."},
+      choice("tokens",
+             "What a token is. words: a word, by white space or from a list; plain_words: a word "
+             "in lower case, without punctuation; characters: a character; numbers: a number or a "
+             "vector of numbers.",
              {"words", "plain_words", "characters", "numbers"}),
-      choice(
-          "labels",
-          "One for a row, one for each of its tokens, any number for a row (multi_label: each is "
-          "an answer, yes or no), numbers for a row, or none: hidden tokens are to be found.",
-          {"sequence", "tokens", "multi_label", "numbers", "masked"}),
-      {"vocabulary", 0, "Different tokens at most, the most frequent ones; 0: all.", 0, 1 << 24},
-      {"min_count", 1, "Times that a token must come in the training rows to be known.", 1, 1e9},
+      choice("labels",
+             "What the model predicts. sequence: one label for each row; tokens: one label for "
+             "each token; multi_label: any number of labels for each row, yes or no for each; "
+             "numbers: numbers for each row; masked: hidden tokens, without labels.",
+             {"sequence", "tokens", "multi_label", "numbers", "masked"}),
+      {"vocabulary", 0, "Maximum vocabulary size; the most frequent tokens are kept. 0: no limit.",
+       0, 1 << 24},
+      {"min_count", 1, "Minimum count in the training rows: rarer tokens become <unk>.", 1, 1e9},
       unknown_option(),
-      {"lowercase", false, "Capital letters of the input are made small."},
-      {"max_length", 0, "Tokens of the longest row; 0: of the longest in the training file.", 0,
-       65536},
-      choice("longer", "What becomes of rows that are longer: an error, or they are cut.",
+      {"lowercase", false, "Converts the input to lower case."},
+      {"max_length", 0,
+       "Maximum tokens in a row; 0: those of the longest row in the training file.", 0, 65536},
+      choice("longer", "What to do with rows above max_length: stop with an error, or cut them.",
              {"error", "cut"}),
-      {"masked", 0.15, "Part of the tokens that is hidden, where labels is masked.", above(0),
-       below(1)},
+      {"masked", 0.15, "With labels = masked: fraction of the tokens to hide.", above(0), below(1)},
   };
   return table;
 }
@@ -135,7 +139,7 @@ std::unique_ptr<Task> make(const Options& given, std::uint64_t seed) {
 TaskEntry files_task() {
   return {"files",        "Learn from your own CSV, TSV, JSON Lines, HDF5 or NumPy files.",
           option_table(), {},
-          make,           "What the data needs; docs/your-data.md explains the keys."};
+          make,           "A model that suits your data; docs/your-data.md explains the keys."};
 }
 
 }  // namespace xgrad

@@ -11,8 +11,8 @@ TaskEntry first_task() {
     task.solve = [](const Tokens& ids) { return Tokens{ids.front()}; };
     return task;
   };
-  return synthetic_task("first", "Name the first token of a sequence.",
-                        "Positions, and one layer with one head.", uniform_options(), describe);
+  return synthetic_task("first", "Output the first token of the sequence.",
+                        "Positions and one layer with one head.", uniform_options(), describe);
 }
 
 }  // namespace xgrad

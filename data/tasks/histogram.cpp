@@ -22,8 +22,8 @@ TaskEntry histogram_task() {
     };
     return task;
   };
-  return synthetic_task("histogram", "Say of each token how often it occurs in the sequence.",
-                        "No positions: one layer, and a width of at least the number of symbols.",
+  return synthetic_task("histogram", "For each token, say how often it occurs in the sequence.",
+                        "No positions, one layer, and a width of at least the number of symbols.",
                         uniform_options(), describe);
 }
 

@@ -117,14 +117,13 @@ Synthetic describe(const Options& options) {
 // which forward-backward computes.
 TaskEntry hmm_task() {
   auto options = length_options(32);
-  options.push_back({"states", 4, "Hidden states: the classes.", 2, 256});
-  options.push_back({"symbols", 8, "Different tokens.", 2, 4096});
-  options.push_back({"instance", 1, "Chooses the probabilities.", 0});
-  return synthetic_task(
-      "hmm", "Name the hidden state behind each token of a hidden Markov model.",
-      "Positions, and two layers: what a token means depends on its neighbours, and "
-      "they on theirs.",
-      options, describe);
+  options.push_back({"states", 4, "Number of hidden states, which are the classes.", 2, 256});
+  options.push_back({"symbols", 8, "Number of different tokens.", 2, 4096});
+  options.push_back({"instance", 1, "Seed of the transition and emission probabilities.", 0});
+  return synthetic_task("hmm", "Name the hidden state behind each token of a hidden Markov model.",
+                        "Positions and two layers: the state of a token depends on its neighbours, "
+                        "and theirs on their neighbours.",
+                        options, describe);
 }
 
 }  // namespace xgrad

@@ -38,8 +38,9 @@ TaskEntry induction_task() {
   auto options = uniform_options();
   options.back().min = 3;
   return synthetic_task(
-      "induction", "Find where the last token stood before; name what followed it.",
-      "Positions, and two layers: look one back, then find the match.", options, describe);
+      "induction", "Find the earlier occurrence of the last token; output the token after it.",
+      "Positions and two layers: the first looks one token back, the second finds the match.",
+      options, describe);
 }
 
 }  // namespace xgrad

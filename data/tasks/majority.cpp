@@ -14,9 +14,10 @@ TaskEntry majority_task() {
     };
     return task;
   };
-  return synthetic_task("majority", "Say whether there are more 1s than 0s.",
-                        "No positions: one layer with one head that looks at all tokens alike.",
-                        length_options(), describe);
+  return synthetic_task(
+      "majority", "Say whether there are more 1s than 0s.",
+      "No positions, and one layer with one head that attends to all tokens equally.",
+      length_options(), describe);
 }
 
 }  // namespace xgrad

@@ -71,12 +71,12 @@ Synthetic describe(const Options& options) {
 // nearest visible ones.
 TaskEntry markov_task() {
   auto options = length_options(32);
-  options.push_back({"states", 8, "Different tokens.", 2, 256});
-  options.push_back({"masked", 0.25, "Part of the tokens that is hidden.", above(0), below(1)});
-  options.push_back({"instance", 1, "Chooses the probabilities.", 0});
+  options.push_back({"states", 8, "Number of different tokens.", 2, 256});
+  options.push_back({"masked", 0.25, "Fraction of the tokens to hide.", above(0), below(1)});
+  options.push_back({"instance", 1, "Seed of the transition probabilities.", 0});
   return synthetic_task(
       "markov", "Fill in the hidden tokens of a Markov chain.",
-      "Positions, and one layer: a hidden token depends on the nearest visible ones.", options,
+      "Positions and one layer: a hidden token depends on the nearest visible ones.", options,
       describe);
 }
 

@@ -7,10 +7,10 @@ namespace {
 
 std::vector<OptionSpec> options() {
   return {
-      {"length", 16, "Vectors of the longest sequence.", 1, 65536},
-      {"min_length", 0, "Vectors of the shortest sequence; 0: all are of full length.", 0, 65536},
-      {"marks", 0.25, "Part of the vectors that is marked; one always is.", 0.01, 1.0},
-      {"noise", 0.1, "Deviation of what is added to the mean.", 0.0, 100.0},
+      {"length", 16, "Vectors in the longest sequence.", 1, 65536},
+      {"min_length", 0, "Vectors in the shortest sequence; 0: as length.", 0, 65536},
+      {"marks", 0.25, "Probability that a vector is marked; one always is.", 0.01, 1.0},
+      {"noise", 0.1, "Standard deviation of the noise added to the mean.", 0.0, 100.0},
   };
 }
 
@@ -37,8 +37,9 @@ Example draw(const Rng& rng, std::size_t length, double marks, double noise) {
 
 TaskEntry mean_of_marked_task() {
   return synthetic_task(
-      "mean_of_marked", "The mean of the values whose vectors are marked, and some noise.",
-      "No positions: one layer with one head that attends to marks and to nothing else.", options(),
+      "mean_of_marked",
+      "Predict the mean of the values of the marked vectors; the target has added noise.",
+      "No positions, and one layer with one head that attends only to marked vectors.", options(),
       [](const Options& given) {
         const Lengths lengths(given);
         const double marks = get_double(given, "marks"), noise = get_double(given, "noise");

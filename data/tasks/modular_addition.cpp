@@ -31,10 +31,10 @@ Synthetic describe(const Options& options) {
 // Known for grokking: with a third of all pairs, weight decay and time, the accuracy on the rest
 // jumps long after that on the training pairs (Power et al. 2022; Nanda et al. 2023).
 TaskEntry modular_addition_task() {
-  return listed_task("modular_addition", "Add two numbers, modulo a prime.",
-                     "Positions, one layer and weight decay; the fewer examples, the more steps.",
-                     {{"modulus", 97, "Numbers are below it; need not be a prime.", 32, 512}},
-                     describe);
+  return listed_task(
+      "modular_addition", "Add two numbers modulo a third.",
+      "Positions, one layer and weight decay; fewer examples need more steps.",
+      {{"modulus", 97, "The modulus, prime or not; all numbers are below it.", 32, 512}}, describe);
 }
 
 }  // namespace xgrad

@@ -17,11 +17,10 @@ TaskEntry most_frequent_task() {
     };
     return task;
   };
-  return synthetic_task("most_frequent",
-                        "Name the token that occurs most often; of equals the smallest.",
-                        "No positions: two layers, the second to compare counts; hard where "
-                        "counts are close.",
-                        uniform_options(), describe);
+  return synthetic_task(
+      "most_frequent", "Find the most frequent token; of several, the smallest.",
+      "No positions and two layers, the second to compare counts; close counts are hard.",
+      uniform_options(), describe);
 }
 
 }  // namespace xgrad

@@ -58,10 +58,9 @@ Synthetic describe(const Options& options) {
 
 // S4.4: like a molecule's toxicity, which a group of its atoms decides.
 TaskEntry motif_task() {
-  return synthetic_task("motif",
-                        "Say whether a graph of atoms has an N that is bound to two Os or more.",
-                        "The edges, as a mask of its attention, and one layer, better two; no "
-                        "positions, and a pooling that sees one node among many.",
+  return synthetic_task("motif", "Say whether a graph of atoms has an N bound to at least two Os.",
+                        "The edges as an attention mask, one layer or better two, no positions, "
+                        "and pooling that can pick out a single node.",
                         length_options(12), describe);
 }
 

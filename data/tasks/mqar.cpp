@@ -76,13 +76,14 @@ Synthetic describe(const Options& options) {
 
 // Multi-query associative recall (Arora et al. 2023, "Zoology"), with the queries at the end.
 TaskEntry mqar_task() {
-  return synthetic_task("mqar", "Given keys with values, say the value of each key asked for.",
-                        "Positions, and two layers: bind a value to the key before it, then look "
-                        "the key up.",
-                        {{"pairs", 4, "Keys with a value.", 1, 4096},
-                         {"queries", 4, "Keys asked for at the end.", 1, 4096},
-                         {"keys", 16, "Different keys.", 2, 4096},
-                         {"values", 16, "Different values.", 2, 4096}},
+  return synthetic_task("mqar",
+                        "Given pairs of a key and a value, output the value of each key asked for.",
+                        "Positions and two layers: the first binds a value to the key before it, "
+                        "the second looks the key up.",
+                        {{"pairs", 4, "Number of pairs of a key and a value.", 1, 4096},
+                         {"queries", 4, "Number of keys asked for at the end.", 1, 4096},
+                         {"keys", 16, "Number of different keys.", 2, 4096},
+                         {"values", 16, "Number of different values.", 2, 4096}},
                         describe);
 }
 

@@ -37,9 +37,10 @@ Synthetic describe(const Options& options) {
 TaskEntry needle_task() {
   auto options = uniform_options(32);
   options.back().max = 65536;  // each has a name
-  return synthetic_task("needle", "Find the only marker and name the token behind it.",
-                        "Positions, and two layers: look one back, then find the marker.", options,
-                        describe);
+  return synthetic_task(
+      "needle", "Find the only marker and output the token after it.",
+      "Positions and two layers: the first looks one token back, the second finds the marker.",
+      options, describe);
 }
 
 }  // namespace xgrad

@@ -67,9 +67,9 @@ Synthetic describe(const Options& options) {
 
 TaskEntry negation_task() {
   return synthetic_task(
-      "negation", "Weigh good words against bad ones, where \"not\" turns the word behind it.",
-      "Positions, and two layers: find what is negated, then sum up.", length_options(10),
-      describe);
+      "negation", "Weigh good words against bad ones, where \"not\" reverses the next word.",
+      "Positions and two layers: the first finds negated words, the second sums up.",
+      length_options(10), describe);
 }
 
 }  // namespace xgrad

@@ -45,12 +45,13 @@ Synthetic describe(const Options& options) {
 // S4.4: what a node is depends on those around it.
 TaskEntry neighbours_task() {
   auto options = uniform_options(12);
-  options.push_back({"hops", 1, "Edges that may lie between a node and those it looks at.", 1, 64});
-  return synthetic_task("neighbours",
-                        "Say of each node of a graph the smallest number on it or next to it.",
-                        "The edges, as a mask of its attention, and as many layers as hops; no "
-                        "positions.",
-                        options, describe);
+  options.push_back(
+      {"hops", 1, "Maximum number of edges between a node and those whose numbers count.", 1, 64});
+  return synthetic_task(
+      "neighbours",
+      "For each node of a graph, find the smallest number on it and on nodes within `hops` edges.",
+      "The edges as an attention mask, one layer for each hop, and no positions.", options,
+      describe);
 }
 
 }  // namespace xgrad

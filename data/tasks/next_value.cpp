@@ -24,8 +24,10 @@ double least_square(const SignalTask& about, const std::vector<float>& x) {
 
 TaskEntry next_value_task() {
   return synthetic_task(
-      "next_value", "The value that follows a signal which one of several known processes made.",
-      "Positions, and one layer: the last two samples, and which process it is, from all of them.",
+      "next_value",
+      "Predict the next value of a signal that one of several known AR(2) processes generated.",
+      "Positions and one layer, to read the last two samples, and from all samples which process "
+      "it is.",
       signal_options(), [](const Options& options) {
         const SignalTask about(options);
         Synthetic task;

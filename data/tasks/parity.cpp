@@ -15,11 +15,10 @@ TaskEntry parity_task() {
     };
     return task;
   };
-  return synthetic_task(
-      "parity", "Say whether the number of 1s is odd.",
-      "Positions and two layers could do it, but training hardly ever gets there: a task to "
-      "fail at, except at short lengths.",
-      length_options(), describe);
+  return synthetic_task("parity", "Say whether the number of 1s is odd.",
+                        "Positions and two layers can solve it, but training hardly ever finds the "
+                        "solution, except at short lengths.",
+                        length_options(), describe);
 }
 
 }  // namespace xgrad

@@ -9,8 +9,8 @@ TaskEntry reverse_task() {
     task.solve = [](const Tokens& ids) { return Tokens(ids.rbegin(), ids.rend()); };
     return task;
   };
-  return synthetic_task("reverse", "Give the tokens back in reverse order.",
-                        "Positions, and one layer with one head.", uniform_options(), describe);
+  return synthetic_task("reverse", "Output the tokens in reverse order.",
+                        "Positions and one layer with one head.", uniform_options(), describe);
 }
 
 }  // namespace xgrad

@@ -15,9 +15,10 @@ TaskEntry rotate_task() {
     return task;
   };
   auto options = uniform_options();
-  options.push_back({"shift", 1, "Places that each token moves towards the front.", 0, 65536});
-  return synthetic_task("rotate", "Move the tokens towards the front; the first come out behind.",
-                        "Positions, and one layer with one head.", options, describe);
+  options.push_back({"shift", 1, "Places by which each token moves towards the front.", 0, 65536});
+  return synthetic_task("rotate",
+                        "Move the tokens towards the front; the first ones wrap around to the end.",
+                        "Positions and one layer with one head.", options, describe);
 }
 
 }  // namespace xgrad

@@ -57,11 +57,12 @@ Synthetic describe(const Options& options) {
 // After the selective copying of Gu and Dao (2023), with slots for the output.
 TaskEntry selective_copy_task() {
   return synthetic_task("selective_copy",
-                        "Copy the numbers between noise into the slots, in order.",
-                        "Positions, and two layers: count the numbers before each, then fetch.",
-                        {{"length", 16, "Tokens before the slots.", 1, 65536},
-                         {"marked", 4, "Numbers among them, and slots.", 1, 65536},
-                         {"symbols", 8, "Different numbers.", 2, 65536}},
+                        "Copy the numbers scattered in noise into the slots at the end, in order.",
+                        "Positions and two layers: the first counts the numbers before each, the "
+                        "second fetches them.",
+                        {{"length", 16, "Number of tokens before the slots.", 1, 65536},
+                         {"marked", 4, "Number of numbers to copy, and of slots.", 1, 65536},
+                         {"symbols", 8, "Number of different numbers.", 2, 65536}},
                         describe);
 }
 

@@ -53,9 +53,10 @@ Synthetic describe(const Options& options) {
 }  // namespace
 
 TaskEntry shapes_task() {
-  return synthetic_task("shapes", "Name the bright shape on a small image with noise.",
-                        "Patches and one layer; it can do without positions.",
-                        {{"size", 12, "Pixels of a side.", std::int64_t(kSide), 256}}, describe);
+  return synthetic_task("shapes", "Name the bright shape in a small image with noise.",
+                        "Patches and one layer; positions are not needed.",
+                        {{"size", 12, "Side of the image, in pixels.", std::int64_t(kSide), 256}},
+                        describe);
 }
 
 }  // namespace xgrad

@@ -16,9 +16,9 @@ TaskEntry sort_task() {
     };
     return task;
   };
-  return synthetic_task("sort", "Give the tokens back in ascending order.",
-                        "Positions, and two layers: first count, then place.", uniform_options(),
-                        describe);
+  return synthetic_task("sort", "Output the tokens in ascending order.",
+                        "Positions and two layers: the first counts, the second places.",
+                        uniform_options(), describe);
 }
 
 }  // namespace xgrad

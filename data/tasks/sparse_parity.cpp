@@ -29,10 +29,10 @@ Synthetic describe(const Options& options) {
 TaskEntry sparse_parity_task() {
   return synthetic_task(
       "sparse_parity", "Say whether the number of 1s at a few hidden places is odd.",
-      "Positions, one layer, and patience: accuracy jumps after a long time without progress.",
-      {{"length", 16, "Tokens of a sequence.", 1, 65536},
-       {"count", 3, "Hidden places.", 1, 65536},
-       {"instance", 1, "Chooses the hidden places.", 0}},
+      "Positions, one layer, and many steps: accuracy jumps after a long time without progress.",
+      {{"length", 16, "Tokens in a sequence.", 1, 65536},
+       {"count", 3, "Number of hidden places.", 1, 65536},
+       {"instance", 1, "Seed that chooses the hidden places.", 0}},
       describe);
 }
 

@@ -37,10 +37,10 @@ const std::vector<OptionSpec>& option_table() {
       {"path", "/usr/share/wordnet", "Folder of data.noun, data.verb, data.adj and data.adv."},
       {.name = "senses",
        .fallback = "noun",
-       .help = "Which are read: the 26 classes of nouns, or all 45.",
+       .help = "Classes to tell apart: the 26 of nouns (noun), or all 45 (all).",
        .choices = {"noun", "all"}},
-      {"min_count", 2, "Times that a word must come in the training rows to be known.", 1, 1e9},
-      {"max_length", 40, "Words of a definition that are read.", 1, 65536},
+      {"min_count", 2, "Minimum count in the training rows: rarer words become <unk>.", 1, 1e9},
+      {"max_length", 40, "Maximum words of a definition; the rest is cut off.", 1, 65536},
   };
   return table;
 }
@@ -103,11 +103,11 @@ std::unique_ptr<Task> make(const Options& given, std::uint64_t seed) {
 
 TaskEntry wordnet_task() {
   return {"wordnet",
-          "Tell what kind of thing a definition of WordNet defines.",
+          "Say what kind of thing a definition from WordNet defines.",
           option_table(),
           {"wordnet-base"},
           make,
-          "Positions, one layer, and embeddings that generalise: half of the words come rarely."};
+          "Positions, one layer, and embeddings that generalise: half of the words are rare."};
 }
 
 }  // namespace xgrad
