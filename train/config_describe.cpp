@@ -68,7 +68,9 @@ void add_tasks(std::vector<Table>& tables) {
 }
 
 Table groups_table() {
-  Table table{"optim", "[[optim.groups]], each for the parameters that it matches first", {}};
+  Table table{"optim",
+              "[[optim.groups]], settings for some parameters; the first group that matches counts",
+              {}};
   for (const detail::GroupKey& key : detail::group_keys()) {
     const bool has_default = key.spec.name == "lr" || key.spec.name == "freeze";
     table.rows.push_back(row_of(key.spec, has_default));

@@ -17,17 +17,20 @@ using Found = std::optional<OptionValue>;
 const std::vector<GroupKey>& group_keys() {
   using G = ParameterGroup;
   static const std::vector<GroupKey> keys = {
-      {{"match", std::string(), "Names of parameters: * and ? stand for anything, dots too."},
+      {{"match", std::string(),
+        "Pattern of parameter names: * matches any text, ? one character, dots too."},
        [](const G& g) -> Found { return g.match; },
        [](G& g, const OptionValue& v) { g.match = std::get<std::string>(v); }},
-      {{"lr", 1.0, "A factor of the learning rate.", 0, kInfinity},
+      {{"lr", 1.0, "Multiplies the learning rate.", 0, kInfinity},
        [](const G& g) { return g.lr_scale == 1.0 ? Found() : g.lr_scale; },
        [](G& g, const OptionValue& v) { g.lr_scale = std::get<double>(v); }},
-      {{"weight_decay", 0.0, "Their decay, whatever they are; else optim.weight_decay's rule.", 0,
-        kInfinity},
+      {{"weight_decay", 0.0,
+        "Weight decay of these parameters, biases and norms too; not set: that of "
+        "optim.weight_decay.",
+        0, kInfinity},
        [](const G& g) { return g.weight_decay ? Found(*g.weight_decay) : Found(); },
        [](G& g, const OptionValue& v) { g.weight_decay = std::get<double>(v); }},
-      {{"freeze", false, "They stay as they are."},
+      {{"freeze", false, "Keeps these parameters unchanged."},
        [](const G& g) { return g.freeze ? Found(true) : Found(); },
        [](G& g, const OptionValue& v) { g.freeze = std::get<bool>(v); }},
   };

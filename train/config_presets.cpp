@@ -21,7 +21,7 @@ const std::vector<Preset>& model_presets() {
 }
 
 ConfigKey preset_key() {
-  std::string help = "Other defaults of this section's keys:";
+  std::string help = "Other defaults for this section:";
   std::vector<std::string> names = {"none"};
   for (const Preset& preset : model_presets()) {
     help += (names.size() == 1 ? " " : "; ") + preset.name;
@@ -32,10 +32,11 @@ ConfigKey preset_key() {
   }
   ConfigKey key;
   key.section = "model";
-  key.spec = {.name = "preset",
-              .fallback = std::string("none"),
-              .help = help + ". The run's config has these keys, not the name.",
-              .choices = names};
+  key.spec = {
+      .name = "preset",
+      .fallback = std::string("none"),
+      .help = help + ". Keys that you set win; the saved config holds the values, not the name.",
+      .choices = names};
   key.get = [](const Config&) { return std::optional<OptionValue>(); };
   key.set = [](Config& config, const OptionValue& value) {
     for (const Preset& preset : model_presets()) {
