@@ -61,8 +61,7 @@ std::vector<OptionSpec> length_options(std::int64_t length) {
       {"length", length, "Tokens in the longest sequence.", 1, 65536},
       {"min_length", 0, "Tokens in the shortest sequence; 0: as length.", 0, 65536},
       {"test_length", 0,
-       "Tokens in the longest test sequence; test sequences are then longer than length. 0: as in "
-       "training.",
+       "Tests on longer sequences, of length + 1 to this many tokens; 0: lengths as in training.",
        0, 65536},
   };
 }

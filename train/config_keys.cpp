@@ -153,12 +153,12 @@ Keys run_keys() {
           "off.",
           between(0, kMany)),
       key("on_spike", &T::on_spike,
-          "What to do about a spike (see spike). stop: end the run; skip: skip the step; rollback: "
-          "return to the last save and continue with the next batches.",
+          "What to do about a spike (see train.spike). stop: end the run; skip: skip the step; "
+          "rollback: return to the last save and continue with the next batches.",
           {"stop", "skip", "rollback"}),
       key("spike", &T::spike,
-          "A step is a spike if its loss or gradient is NaN or infinite, or its gradient norm "
-          "exceeds this multiple of the running mean; 0: no multiple.",
+          "A step whose gradient norm exceeds this multiple of its running mean is a spike; 0: no "
+          "limit. A loss or gradient that is NaN or infinite is always one.",
           at_least(0)),
       execution(key("max_seconds", &T::max_seconds,
                     "Saves and stops the run after this many seconds; 0: no limit.", at_least(0))),
@@ -174,7 +174,7 @@ Keys run_keys() {
       key("save_every", &T::save_every,
           "Steps between checkpoints; every new best is saved too; 0: as evaluate_every.",
           between(0, kMany)),
-      key("keep", &T::keep, "Number of newest checkpoints to keep, at least 2, besides the best.",
+      key("keep", &T::keep, "Number of newest checkpoints to keep besides the best; 1 counts as 2.",
           between(1, 1048576)),
       key("precision", &T::precision, "Floating-point type of the whole computation.",
           {"float", "double"}),
@@ -192,16 +192,17 @@ Keys other_keys() {
                     {})),
       claim("accuracy", &ExpectConfig::accuracy, "Minimum accuracy on the test split.",
             between(0, 1)),
-      claim("below_ceiling", &ExpectConfig::below_ceiling,
-            "Maximum gap between the accuracy and the best possible; for tasks that know it.",
-            between(0, 1)),
+      claim(
+          "below_ceiling", &ExpectConfig::below_ceiling,
+          "Maximum gap between the accuracy and the best possible; for tasks where that is known.",
+          between(0, 1)),
       claim("at_token_ceiling", &ExpectConfig::at_token_ceiling,
-            "Maximum difference of the accuracy, up or down, from the best possible from each "
-            "token by itself; for tasks that know it.",
+            "Maximum difference, up or down, between the accuracy and the best possible from each "
+            "token by itself; for tasks where that is known.",
             between(0, 1)),
       claim("above_floor", &ExpectConfig::above_floor,
-            "Maximum excess of the loss over the lowest possible, as a fraction of it; for tasks "
-            "that know it.",
+            "Maximum excess of the loss over the lowest possible, as a fraction of the latter; for "
+            "tasks where that is known.",
             at_least(0)),
       claim("exact_match", &ExpectConfig::exact_match,
             "Minimum fraction of test examples with every target right.", between(0, 1)),

@@ -21,7 +21,7 @@ const std::vector<Preset>& model_presets() {
 }
 
 ConfigKey preset_key() {
-  std::string help = "Other defaults for this section:";
+  std::string help = "Sets other defaults for this section.";
   std::vector<std::string> names = {"none"};
   for (const Preset& preset : model_presets()) {
     help += (names.size() == 1 ? " " : "; ") + preset.name;

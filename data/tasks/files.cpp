@@ -21,9 +21,10 @@ const std::vector<OptionSpec>& option_table() {
   static const std::vector<OptionSpec> table = {
       file_option("train", "File of the training rows, or folder of npy files."),
       file_option("validation",
-                  "The same for validation rows; empty: a tenth of the training file, chosen by a "
-                  "hash of the input."),
-      file_option("test", "The same for test rows; empty: another tenth of the training file."),
+                  "As train, for the validation rows; empty: a tenth of the training file, chosen "
+                  "by a hash of the input."),
+      file_option("test",
+                  "As train, for the test rows; empty: another tenth of the training file."),
       choice("format", "File format; auto goes by the extension.",
              {"auto", "csv", "tsv", "jsonl", "hdf5", "npy"}),
       {"input", "text",

@@ -56,14 +56,14 @@ Synthetic describe(const Options& options) {
 
 // After the selective copying of Gu and Dao (2023), with slots for the output.
 TaskEntry selective_copy_task() {
-  return synthetic_task("selective_copy",
-                        "Copy the numbers scattered in noise into the slots at the end, in order.",
-                        "Positions and two layers: the first counts the numbers before each, the "
-                        "second fetches them.",
-                        {{"length", 16, "Number of tokens before the slots.", 1, 65536},
-                         {"marked", 4, "Number of numbers to copy, and of slots.", 1, 65536},
-                         {"symbols", 8, "Number of different numbers.", 2, 65536}},
-                        describe);
+  return synthetic_task(
+      "selective_copy", "Copy the numbers scattered in noise into the slots at the end, in order.",
+      "Positions and two layers: the first counts the numbers before each, the "
+      "second fetches them.",
+      {{"length", 16, "Number of tokens before the slots.", 1, 65536},
+       {"marked", 4, "How many numbers to copy; there are as many slots.", 1, 65536},
+       {"symbols", 8, "Number of different numbers.", 2, 65536}},
+      describe);
 }
 
 }  // namespace xgrad
