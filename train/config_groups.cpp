@@ -25,8 +25,8 @@ const std::vector<GroupKey>& group_keys() {
        [](const G& g) { return g.lr_scale == 1.0 ? Found() : g.lr_scale; },
        [](G& g, const OptionValue& v) { g.lr_scale = std::get<double>(v); }},
       {{"weight_decay", 0.0,
-        "Weight decay of these parameters, biases and norms too; not set: that of "
-        "optim.weight_decay.",
+        "Weight decay of these parameters, biases and norms too; not set: as optim.weight_decay "
+        "says.",
         0, kInfinity},
        [](const G& g) { return g.weight_decay ? Found(*g.weight_decay) : Found(); },
        [](G& g, const OptionValue& v) { g.weight_decay = std::get<double>(v); }},

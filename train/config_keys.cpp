@@ -169,7 +169,7 @@ Keys run_keys() {
                     "Stores only the input of each encoder block and reruns the block in backward: "
                     "less memory, more time, same result.")),
       key("evaluate_every", &T::evaluate_every,
-          "Steps between evaluations; 0: every epoch, or every tenth of a run given in steps.",
+          "Steps between evaluations; 0: every epoch, or a tenth of the run if train.steps is set.",
           between(0, kMany)),
       key("save_every", &T::save_every,
           "Steps between checkpoints; every new best is saved too; 0: as evaluate_every.",

@@ -84,7 +84,7 @@ void define_training(CLI::App& app, Arguments& a, int& code) {
   train->add_flag("--json", a.train.json, "print the results as one JSON object");
   CLI::Option* overfit = train->add_flag("--overfit-batch", a.overfit_batch,
                                          "only memorise one batch as a check; leaves no files");
-  train->add_flag("--dry-run", a.dry_run, "only two steps, an evaluation, a save; no files left")
+  train->add_flag("--dry-run", a.dry_run, "only two steps, an evaluation, a save; leaves no files")
       ->excludes(overfit);
   train->callback([&] {
     code = a.overfit_batch ? commands::overfit_batch(a.train)
@@ -159,7 +159,8 @@ void define_search(CLI::App& app, Arguments& a, int& code) {
   profile->add_option("--trace", a.profile.trace, "new file for a Chrome trace of one step");
   profile->callback([&] { code = commands::profile(a.profile); });
 
-  CLI::App* lr_find = app.add_subcommand("lr-find", "Try growing learning rates and suggest one");
+  CLI::App* lr_find =
+      app.add_subcommand("lr-find", "Suggest a learning rate from a short test run");
   lr_find->add_option("config", a.lr_find.config, "a TOML file")->required();
   lr_find->add_option("overrides", a.lr_find.overrides, kOverrides);
   lr_find->add_option("--from", a.lr_find.from, "the lowest learning rate")
@@ -183,7 +184,8 @@ void define_search(CLI::App& app, Arguments& a, int& code) {
       ->allow_extra_args(false);
   sweep->add_option("--random", a.sweep.random, "train this many combinations, drawn at random")
       ->check(positive());
-  sweep->add_flag("--halving", a.sweep.halving, "start with short runs; extend the better half");
+  sweep->add_flag("--halving", a.sweep.halving,
+                  "short runs of all first, then longer ones of the better half, and so on");
   sweep->add_option("--jobs", a.sweep.jobs, "number of parallel runs; default: one per core")
       ->check(positive());
   sweep->add_option("--out", a.sweep.out,
@@ -281,7 +283,7 @@ void define_use(CLI::App& app, Arguments& a, int& code) {
       ->required()
       ->check(CLI::IsMember(commands::import_formats()));
   import_weights
-      ->add_option("--config", a.import_weights.config, "a TOML file whose model fits them")
+      ->add_option("--config", a.import_weights.config, "a TOML file whose model has these weights")
       ->required();
   import_weights->add_option("--out", a.import_weights.out, "the new checkpoint")->required();
   import_weights->callback([&] { code = commands::import_weights(a.import_weights); });
