@@ -14,6 +14,7 @@ class OutOfMemory final : public std::bad_alloc {
   OutOfMemory(std::size_t bytes, const char* purpose) noexcept {
     std::snprintf(text_, sizeof text_, "no room for %zu bytes, %s", bytes, purpose);
   }
+  /// "no room for N bytes, PURPOSE"
   const char* what() const noexcept override { return text_; }
 
  private:

@@ -14,6 +14,7 @@ using GuessAll = std::function<std::vector<std::int32_t>(const Example& example)
 
 /// How many of the targets that count a rule guesses, and of how many examples all.
 Rule measure_rule(const std::string& name, const Dataset& test, const Guess& guess);
+/// The same with a rule that guesses all targets of an example at once.
 Rule measure_rule(const std::string& name, const Dataset& test, const GuessAll& guess);
 
 /// A class for each token: what WindowCounts of the training examples guess from the token and

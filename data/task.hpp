@@ -22,8 +22,9 @@ enum class TargetKind { classes, numbers, binary };
 /// classes, numbers or binary.
 const char* to_string(TargetKind kind);
 
-/// The token that stands for every token out of the vocabulary, where a task has one, and its id.
+/// The token that stands for every token out of the vocabulary, where a task has one.
 inline constexpr const char* kUnknown = "<unk>";
+/// Its id.
 inline constexpr std::int32_t kUnknownId = 0;
 
 /// The sizes a model is built from.

@@ -81,7 +81,7 @@ def elsewhere(block):
 
 def is_output(block):
     """A drawing, or what a command prints."""
-    return block.language == "" and "$ " not in block.text
+    return block.language in ("", "mermaid") and "$ " not in block.text
 
 
 class Blocks(unittest.TestCase):
