@@ -9,11 +9,11 @@
 #include <xgrad/optim/clip.hpp>
 #include <xgrad/optim/schedule.hpp>
 #include <xgrad/optim/table.hpp>
-#include <xgrad/train/build.hpp>
-#include <xgrad/train/checkpoint.hpp>
-#include <xgrad/train/metrics.hpp>
-#include <xgrad/train/publish.hpp>
-#include <xgrad/train/state_dict.hpp>
+#include <xgrad/storage/disk/publish.hpp>
+#include <xgrad/train/checkpoint/checkpoint.hpp>
+#include <xgrad/train/metrics/metrics.hpp>
+#include <xgrad/train/model/build.hpp>
+#include <xgrad/train/weights/state_dict.hpp>
 #include <xgrad/version.hpp>
 
 /// All that is public.

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include <xgrad/autograd/parallel.hpp>
-#include <xgrad/train/build.hpp>
-#include <xgrad/train/trainer.hpp>
+#include <xgrad/train/loop/trainer.hpp>
+#include <xgrad/train/model/build.hpp>
 
 namespace {
 

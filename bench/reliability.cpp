@@ -12,10 +12,10 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/optim/clip.hpp>
-#include <xgrad/train/manifest.hpp>
-#include <xgrad/train/metrics_log.hpp>
-#include <xgrad/train/publish.hpp>
-#include <xgrad/train/trainer.hpp>
+#include <xgrad/storage/disk/publish.hpp>
+#include <xgrad/train/checkpoint/manifest.hpp>
+#include <xgrad/train/loop/trainer.hpp>
+#include <xgrad/train/metrics/rows.hpp>
 
 namespace {
 

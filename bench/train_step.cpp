@@ -32,7 +32,7 @@
 #include <xgrad/autograd/parallel.hpp>
 #include <xgrad/layers/encoder_model.hpp>
 #include <xgrad/optim/adam.hpp>
-#include <xgrad/train/formats/sha256.hpp>
+#include <xgrad/storage/formats/sha256.hpp>
 
 #include "workload.hpp"
 

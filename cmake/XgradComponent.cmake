@@ -1,22 +1,35 @@
 # One folder of the house as an object library that sees only the folders it may use.
 #
-#   xgrad_component(layers USES autograd LINKS TBB::tbb SOURCES linear.cpp ...)
+#   xgrad_component(train/export USES autograd layers LINKS fmt::fmt ALSO onnx)
 #
-# Headers stand beside their sources and are included as <xgrad/layers/linear.hpp>, in the tree and
-# after installation. build/headers/<folder>/xgrad/<folder> links to <folder>, and the object library's
-# include path holds only its own link and those of USES: an include in a forbidden direction does not
-# compile.
-function(xgrad_component name)
-  cmake_parse_arguments(arg "" "" "USES;LINKS;SOURCES" ${ARGN})
+# Its sources are the .cpp files of the folder, and of its sub-folders that ALSO names. Headers stand
+# beside them and are included as <xgrad/train/export/naming.hpp>, in the tree and after installation.
+# The include path of a component holds links to its own headers and to those of USES, no others: an
+# include in a forbidden direction does not compile.
+function(xgrad_component folder)
+  cmake_parse_arguments(arg "" "" "USES;LINKS;ALSO" ${ARGN})
+  string(REPLACE "/" "_" name ${folder})
 
   set(root ${PROJECT_BINARY_DIR}/headers/${name})
-  file(MAKE_DIRECTORY ${root}/xgrad)
-  file(CREATE_LINK ${PROJECT_SOURCE_DIR}/${name} ${root}/xgrad/${name} SYMBOLIC)
+  file(REMOVE_RECURSE ${root})
+  set(sources)
+  foreach(part ${folder} ${arg_ALSO})
+    if(NOT part STREQUAL folder)
+      string(PREPEND part ${folder}/)
+    endif()
+    file(GLOB headers RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${part}/*.hpp)
+    file(MAKE_DIRECTORY ${root}/xgrad/${part})
+    foreach(header IN LISTS headers)
+      file(CREATE_LINK ${PROJECT_SOURCE_DIR}/${header} ${root}/xgrad/${header} SYMBOLIC)
+    endforeach()
+    file(GLOB found CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${part}/*.cpp)
+    list(APPEND sources ${found})
+  endforeach()
 
-  list(TRANSFORM arg_SOURCES PREPEND ${PROJECT_SOURCE_DIR}/${name}/)
-  add_library(xgrad_${name} OBJECT ${arg_SOURCES})
+  add_library(xgrad_${name} OBJECT ${sources})
   target_include_directories(xgrad_${name} PRIVATE ${root})
   foreach(used IN LISTS arg_USES)
+    string(REPLACE "/" "_" used ${used})
     target_include_directories(xgrad_${name} PRIVATE ${PROJECT_BINARY_DIR}/headers/${used})
   endforeach()
   target_link_libraries(xgrad_${name} PUBLIC xtensor PRIVATE ${arg_LINKS} xgrad_flags)
@@ -24,5 +37,4 @@ function(xgrad_component name)
 
   target_link_libraries(xgrad PRIVATE ${arg_LINKS})
   target_sources(xgrad PRIVATE $<TARGET_OBJECTS:xgrad_${name}>)
-  target_include_directories(xgrad PUBLIC $<BUILD_INTERFACE:${root}>)
 endfunction()

@@ -30,22 +30,26 @@ install(FILES ${PROJECT_BINARY_DIR}/xgrad.bash DESTINATION ${CMAKE_INSTALL_DATAD
 install(FILES ${PROJECT_SOURCE_DIR}/xgrad.hpp ${PROJECT_BINARY_DIR}/headers/version/xgrad/version.hpp
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/xgrad COMPONENT development)
 # Kernels, file formats and subcommands are nobody's interface.
-install(DIRECTORY autograd layers optim data train
+install(DIRECTORY autograd layers optim storage data train
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/xgrad COMPONENT development
   FILES_MATCHING PATTERN "*.hpp"
   PATTERN "packed_gemm" EXCLUDE
   PATTERN "tasks" EXCLUDE
   PATTERN "formats" EXCLUDE
   PATTERN "report" EXCLUDE
-  PATTERN "onnx" EXCLUDE
+  PATTERN "onnx/graph.hpp" EXCLUDE
+  PATTERN "onnx/layers.hpp" EXCLUDE
+  PATTERN "record.hpp" EXCLUDE
+  PATTERN "layout.hpp" EXCLUDE
+  PATTERN "seal.hpp" EXCLUDE
+  PATTERN "event_file.hpp" EXCLUDE
+  PATTERN "histogram.hpp" EXCLUDE
   PATTERN "recorder.hpp" EXCLUDE
   PATTERN "tensorboard.hpp" EXCLUDE
-  PATTERN "attention_picture.hpp" EXCLUDE
-  PATTERN "commands" EXCLUDE
-  PATTERN "commands.hpp" EXCLUDE)
+  PATTERN "attention_picture.hpp" EXCLUDE)
 
 # ... but for the tensors that a checkpoint is made of.
-install(FILES train/formats/tensors.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/xgrad/train/formats
+install(FILES storage/formats/tensors.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/xgrad/storage/formats
   COMPONENT development)
 
 set(cmake_directory ${CMAKE_INSTALL_LIBDIR}/cmake/xgrad)

@@ -3,8 +3,8 @@
 #include <map>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/data/files/row_task.hpp>
-#include <xgrad/data/files/unknown.hpp>
+#include <xgrad/data/tables/row_task.hpp>
+#include <xgrad/data/tables/unknown.hpp>
 #include <xgrad/data/tasks/entries.hpp>
 
 namespace xgrad {

@@ -3,13 +3,13 @@
 // calls leave the notes alone. save_loop DIRECTORY: prints the step of the latest checkpoint, which
 // it loads.
 #include <sys/stat.h>
-#include <train/checkpoints.hpp>
+#include <support/checkpoints.hpp>
 
 #include <cstdio>
 #include <string>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/train/publish.hpp>
+#include <xgrad/storage/disk/publish.hpp>
 
 using namespace xgrad;
 

@@ -7,9 +7,9 @@
 #include <cstdlib>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/data/files/hdf5.hpp>
-#include <xgrad/data/files/table.hpp>
-#include <xgrad/data/idx.hpp>
+#include <xgrad/data/tables/table.hpp>
+#include <xgrad/data/tasks/images/idx.hpp>
+#include <xgrad/storage/formats/foreign_hdf5.hpp>
 
 namespace {
 

@@ -3,8 +3,8 @@
 #include <cstdlib>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/train/checkpoint.hpp>
-#include <xgrad/train/formats/seal.hpp>
+#include <xgrad/train/checkpoint/checkpoint.hpp>
+#include <xgrad/train/checkpoint/seal.hpp>
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string image(reinterpret_cast<const char*>(data), size);

@@ -2,8 +2,8 @@
 #include <cstdint>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/train/formats/npy.hpp>
-#include <xgrad/train/formats/npz.hpp>
+#include <xgrad/storage/formats/npy.hpp>
+#include <xgrad/storage/formats/npz.hpp>
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);

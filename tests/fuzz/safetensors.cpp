@@ -3,7 +3,7 @@
 #include <cstdlib>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/train/formats/safetensors.hpp>
+#include <xgrad/storage/formats/safetensors.hpp>
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   xgrad::WeightFile weights;

@@ -3,9 +3,9 @@
 #include <cstdlib>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/train/checkpoint.hpp>
-#include <xgrad/train/formats/seal.hpp>
-#include <xgrad/train/formats/sha256.hpp>
+#include <xgrad/storage/formats/sha256.hpp>
+#include <xgrad/train/checkpoint/checkpoint.hpp>
+#include <xgrad/train/checkpoint/seal.hpp>
 
 namespace {
 

@@ -3,10 +3,10 @@
 #include <cstdint>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/data/files/csv.hpp>
-#include <xgrad/data/files/fields.hpp>
-#include <xgrad/data/files/jsonl.hpp>
-#include <xgrad/data/files/npy.hpp>
+#include <xgrad/data/tables/csv.hpp>
+#include <xgrad/data/tables/fields.hpp>
+#include <xgrad/data/tables/jsonl.hpp>
+#include <xgrad/storage/formats/npy_array.hpp>
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;

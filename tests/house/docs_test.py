@@ -6,8 +6,10 @@ import sys
 import tempfile
 import unittest
 
+import house
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-FOLDERS = "autograd|layers|optim|data|train|configs|tests|docs|cmake|bench"
+FOLDERS = "autograd|layers|optim|storage|data|train|cli|configs|tests|docs|cmake|bench"
 # `layers/encoder.cpp`, `optim/foo.{hpp,cpp}`, `tests/torch`; a placeholder is called foo.
 NAMED = re.compile(rf"`((?:{FOLDERS})/[\w./{{}},-]*)`")
 
@@ -42,6 +44,9 @@ def not_called_hard(root):
 
 
 class Docs(unittest.TestCase):
+    def test_the_picture_of_the_house_is_true(self):
+        self.assertEqual(house.BLOCK.findall(house.PAGE.read_text()), [house.drawing()], "run tests/house/house.py --write")
+
     def test_every_named_file_exists(self):
         self.assertEqual(list(missing(ROOT)), [])
 

@@ -113,8 +113,12 @@ class Rules(unittest.TestCase):
         self.assert_finds(rules.top_level, "utils", utils__x_hpp="")
         self.assert_finds(rules.top_level, "notes.txt", **{"notes.txt": ""})
 
+    def test_layers(self):
+        self.assertEqual(list(rules.layers({}, {"a": (set(), set()), "b": (set(), {"a"})})), [])
+        self.assertEqual(list(rules.layers({}, {"a": (set(), {"b"}), "b": (set(), {"a"})})), ["a uses b, which is declared after it"])
+
     def test_includes(self):
-        self.assert_passes(rules.includes, train__a_cpp="#include <xgrad/data/batch.hpp>\n")
+        self.assert_passes(rules.includes, train__loop__a_cpp="#include <xgrad/data/batch.hpp>\n")
         for place, target in (("autograd", "layers"), ("layers", "data"), ("optim", "layers"), ("data", "train")):
             self.assert_finds(rules.includes, f"may not see {target}",
                               **{f"{place}/a.cpp": f"#include <xgrad/{target}/a.hpp>\n"})
@@ -145,7 +149,7 @@ class Rules(unittest.TestCase):
                      "auto y = f(xt::sum(x));", "process.exit(1);", "on_exit(f);"):
             self.assert_passes(rules.text, autograd__a_cpp=good + "\n")
         self.assert_passes(rules.text, tests__a_cpp="std::mt19937 g(1);\n")
-        self.assert_passes(rules.text, train__main_cpp='std::cout << "x";\n')
+        self.assert_passes(rules.text, cli__main_cpp='std::cout << "x";\n')
         self.assert_finds(rules.text, "pragma once", autograd__a_hpp="int x;\n")
 
     def test_forbidden_flags(self):

@@ -7,7 +7,7 @@ import subprocess
 from typing import NamedTuple
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PRODUCT = ("autograd", "layers", "optim", "data", "train")
+PRODUCT = ("autograd", "layers", "optim", "storage", "data", "train", "cli")
 CODE = (".hpp", ".cpp")
 
 
@@ -30,6 +30,26 @@ def read(name):
 def code(folders=PRODUCT):
     """The C++ files below some folders."""
     return [name for name in tracked() if name.endswith(CODE) and name.split("/")[0] in folders]
+
+
+def components():
+    """{folder: (its sub-folders that belong to it, the folders that it uses)}, as CMake is told, in its order."""
+    found = {}
+    for top in PRODUCT:
+        text = re.sub(r"#[^\n]*", "", read(f"{top}/CMakeLists.txt"))
+        for folder, rest in re.findall(r"xgrad_component\((\S+)([^)]*)\)", text):
+            words = {key: re.search(rf"\b{key}\b((?:\s+[a-z_/]+)*)", rest) for key in ("USES", "ALSO")}
+            uses, also = (words[key].group(1).split() if words[key] else [] for key in ("USES", "ALSO"))
+            found[folder] = ({f"{folder}/{name}" for name in also}, set(uses))
+    return found
+
+
+def component(path, known):
+    """The component that a file belongs to; those of cli/ are one program."""
+    folder = path.rpartition("/")[0]
+    if path.startswith("cli/"):
+        return "cli"
+    return next((name for name, (also, _) in known.items() if folder == name or folder in also), folder)
 
 
 _TOKEN = re.compile(

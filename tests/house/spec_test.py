@@ -14,7 +14,7 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "spec.md"
 EXAMPLES = ROOT / "tests" / "golden" / "worked_examples.txt"
-PROGRAMS = ["autograd", "layers", "optim", "data", "train"]
+PROGRAMS = ["autograd", "layers", "optim", "storage", "data", "train"]
 ROWS = [f"S{text}.{row}" for text, rows in enumerate([18, 13, 16, 9, 20]) for row in range(1, rows + 1)]
 # "Hendrycks & Gimpel 2016", "Ba et al. 2016", "Huber 1964".
 PAPER = re.compile(r"\b([A-Z][\w-]+(?: & [A-Z][\w-]+| et al\.)? (?:19|20)\d\d)\b")

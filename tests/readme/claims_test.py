@@ -16,7 +16,7 @@ README = (ROOT / "README.md").read_text()
 # The beginning of a sentence, and the tests that hold it: a file, and what stands there. CI is the whole of .ci/run.
 CLAIMS = {
     "README.md": {
-        "xgrad trains transformer encoders": ["tests/train/configs_test.cpp TEST("],
+        "xgrad trains transformer encoders": ["tests/train/config/shipped_test.cpp TEST("],
         "It is fast at small models": ["tests/readme/claims_test.py test_measured", "tests/autograd/op_table_test.cpp TEST",
                                        "tests/cli/resume_test.py killed_again_and_again",
                                        "tests/cli/train_test.py test_equal_runs_leave_equal_files"],
@@ -33,7 +33,7 @@ CLAIMS = {
                                    "tests/house/launcher_test.py XGRAD_PACKAGES"],
         "A run writes a directory": ["tests/cli/train_test.py test_a_run_directory", "tests/cli/report_test.py http",
                                      "tests/torch/checkpoint_test.py h5py",
-                                     "tests/train/checkpoint_test.cpp h5dump"],
+                                     "tests/train/checkpoint/checkpoint_test.cpp h5dump"],
         "Ctrl-C saves and stops": ["tests/cli/resume_test.py test_signals_save_and_say_so"],
         "[docs/commands.md]": ["tests/readme/blocks_test.py test_every_command_is_listed"],
         "[docs/your-data.md]": ["tests/cli/files_test.py your-data.md"],
@@ -52,7 +52,7 @@ CLAIMS = {
         "- commands that check": ["tests/cli/proofs_test.py verify-resume", "tests/cli/use_test.py gradcheck",
                                   "tests/cli/check_test.py check",
                                   "tests/cli/train_test.py test_equal_runs_leave_equal_files",
-                                  "tests/data/vector_tasks_test.cpp TheCeilingIsThat"],
+                                  "tests/data/tasks/signals/vector_tasks_test.cpp TheCeilingIsThat"],
         "`autograd` depends on no other": ["tests/house/layering_test.py test_only_the_allowed_directions_compile"],
         "Any other include": ["tests/house/layering_test.py test_only_the_allowed_directions_compile"],
         "[docs/design.md]": ["tests/house/docs_test.py test_every_named_file_exists"],
@@ -76,13 +76,13 @@ CLAIMS = {
                                   "tests/cli/proofs_test.py test_verify_resume_finds_a_difference"],
         "[reliability.md]": ["tests/house/docs_test.py test_every_named_file_exists"],
         "[serving.md]": ["tests/readme/serving_test.py serving", "tests/cli/export_test.py test_safetensors"],
-        "Metrics depend on": ["tests/cli/vectors_test.py rmse", "tests/train/metrics_test.cpp perplexity"],
+        "Metrics depend on": ["tests/cli/vectors_test.py rmse", "tests/train/metrics/metrics_test.cpp perplexity"],
         "Every metric has": ["tests/cli/vectors_test.py _se"],
-        "Exact match is": ["tests/train/metrics_test.cpp xact"],
-        "For up to 20 classes": ["tests/cli/vectors_test.py confusion", "train/commands/eval.cpp kMostClasses = 20"],
+        "Exact match is": ["tests/train/metrics/metrics_test.cpp xact"],
+        "For up to 20 classes": ["tests/cli/vectors_test.py confusion", "cli/inspect/eval.cpp kMostClasses = 20"],
         "The section `[expect]`": ["tests/readme/claims_test.py test_every_claim_is_named"],
         "`train` shows which claims": ["tests/cli/train_test.py test_expectations_are_the_last_lines"],
-        "`below_ceiling`, `at_token_ceiling`": ["tests/train/expect_test.cpp below_ceiling"],
+        "`below_ceiling`, `at_token_ceiling`": ["tests/train/metrics/expect_test.cpp below_ceiling"],
         "`xgrad verify` with several": ["tests/cli/use_test.py test_verify_tells_files_that_cannot_be_read_from_bad_ones"],
     },
 }
@@ -176,7 +176,7 @@ class Claims(unittest.TestCase):
         self.assertEqual(re.findall(r"[\d.]+ s", results["accuracy"]), [one_thread[1], one_thread[3]])
 
     def test_every_claim_is_named(self):
-        expect = re.search(r"struct ExpectConfig {(.*?)};", (ROOT / "train/config.hpp").read_text(), re.DOTALL).group(1)
+        expect = re.search(r"struct ExpectConfig {(.*?)};", (ROOT / "train/config/config.hpp").read_text(), re.DOTALL).group(1)
         self.assertEqual(set(re.findall(r"> (\w+);", expect)), set(self.first_words("claim")))
 
     def test_every_exit_code_is_tested(self):

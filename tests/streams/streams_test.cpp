@@ -9,7 +9,7 @@
 #include <string>
 
 #include <xgrad/layers/module.hpp>
-#include <xgrad/train/trainer.hpp>
+#include <xgrad/train/loop/trainer.hpp>
 
 namespace xgrad {
 namespace {

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 #include <train/small_run.hpp>
 
-#include <xgrad/train/trainer.hpp>
+#include <xgrad/train/loop/trainer.hpp>
 
 namespace xgrad::test {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include <xgrad/train/config.hpp>
+#include <xgrad/train/config/config.hpp>
 
 namespace xgrad::test {
 

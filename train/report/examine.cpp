@@ -6,12 +6,12 @@
 #include <cmath>
 
 #include <xgrad/autograd/scalar.hpp>
-#include <xgrad/data/example_text.hpp>
-#include <xgrad/train/attention_picture.hpp>
-#include <xgrad/train/build.hpp>
-#include <xgrad/train/checkpoint.hpp>
+#include <xgrad/data/text/example_text.hpp>
+#include <xgrad/train/checkpoint/checkpoint.hpp>
+#include <xgrad/train/inspect/attention_picture.hpp>
+#include <xgrad/train/model/build.hpp>
 #include <xgrad/train/report/html.hpp>
-#include <xgrad/train/state_dict.hpp>
+#include <xgrad/train/weights/state_dict.hpp>
 
 namespace xgrad {
 

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include <xgrad/data/baseline.hpp>
+#include <xgrad/data/rules/baseline.hpp>
 #include <xgrad/data/task.hpp>
-#include <xgrad/train/config.hpp>
-#include <xgrad/train/microscope.hpp>
+#include <xgrad/train/config/config.hpp>
+#include <xgrad/train/inspect/microscope.hpp>
 
 namespace xgrad {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include <xgrad/train/formats/png.hpp>
+#include <xgrad/storage/formats/png.hpp>
 
 namespace xgrad::html {
 

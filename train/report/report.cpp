@@ -8,14 +8,14 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/cpu.hpp>
-#include <xgrad/train/amounts.hpp>
-#include <xgrad/train/publish.hpp>
+#include <xgrad/data/text/amounts.hpp>
+#include <xgrad/storage/disk/publish.hpp>
+#include <xgrad/train/inspect/summary.hpp>
+#include <xgrad/train/metrics/record.hpp>
 #include <xgrad/train/report/chart.hpp>
 #include <xgrad/train/report/html.hpp>
-#include <xgrad/train/report/record.hpp>
 #include <xgrad/train/report/sections.hpp>
 #include <xgrad/train/report/style.hpp>
-#include <xgrad/train/summary.hpp>
 #include <xgrad/version.hpp>
 
 namespace xgrad {

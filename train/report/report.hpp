@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include <xgrad/train/folder.hpp>
+#include <xgrad/storage/disk/folder.hpp>
 
 namespace xgrad {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include <xgrad/train/attention_picture.hpp>
+#include <xgrad/train/inspect/attention_picture.hpp>
 #include <xgrad/train/report/html.hpp>
 
 namespace xgrad::html {

@@ -1,0 +1,165 @@
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include <xgrad/autograd/check.hpp>
+#include <xgrad/check_npz.hpp>
+#include <xgrad/cli/command.hpp>
+#include <xgrad/data/text/amounts.hpp>
+#include <xgrad/storage/disk/publish.hpp>
+#include <xgrad/storage/formats/npz.hpp>
+#include <xgrad/storage/formats/safetensors.hpp>
+#include <xgrad/train/export/known_model.hpp>
+#include <xgrad/train/export/naming.hpp>
+#include <xgrad/train/export/onnx/export.hpp>
+#include <xgrad/train/export/reference.hpp>
+#include <xgrad/train/predict/loaded_model.hpp>
+#include <xgrad/train/weights/state_dict.hpp>
+
+namespace xgrad::commands {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+struct File {
+  std::string extension;  ///< in place of that of --out; empty: --out itself
+  std::string bytes;
+};
+
+// What an export writes, and why not more.
+struct Files {
+  std::vector<File> files;
+  std::string note = {};
+};
+
+WeightFile file_of(const Checkpoint& weights) {
+  return {weights.parameters, weights.config};
+}
+
+// Adds what the model makes of some examples, in T whatever it was trained in.
+template <class T>
+void add_reference(const RunSource& source, const Checkpoint& weights, const Task& task,
+                   Files& result, const std::string& extension = ".reference.npz") {
+  try {
+    Parameters<T> parameters(source.config.train.seed);
+    const auto model = make_model<T>(source.config.model, task.shape(), parameters);
+    restore_weights(weights.parameters, source.file, parameters);
+    const Objective objective = make_objective(source.config.train, task.shape());
+    result.files.push_back({extension, reference_npz(*model, parameters, task, objective)});
+  } catch (const DataError& error) {
+    result.note = fmt::format("no reference: {}", error.what());
+  }
+}
+
+// In double: of the gradients of a model that has learned, float has few digits left.
+Files npz(const RunSource& source, const Checkpoint& weights) {
+  const std::unique_ptr<Task> task = make_task(source.config, &source.checkpoint);
+  const TaskShape shape = task->shape();
+  Files result{{{"", to_npz(file_of(weights))}}};
+  add_reference<double>(source, weights, *task, result);
+  if (!result.note.empty()) return result;
+  std::vector<std::string> unknown = unknown_settings(source.config, plain_encoder());
+  if (shape.graph) unknown.push_back("graphs");
+  if (shape.target == TargetKind::binary) unknown.push_back("targets that are yes or no");
+  if (unknown.empty()) {
+    result.files.push_back({".check.py", kCheckNpz});
+  } else {
+    result.note = fmt::format("no checker, which does not know {}", fmt::join(unknown, ", "));
+  }
+  return result;
+}
+
+// In float: onnxruntime has no erf in double.
+Files onnx(const RunSource& source, const Checkpoint& weights) {
+  const std::unique_ptr<Task> task = make_task(source.config, &source.checkpoint);
+  Files result{{{"", to_onnx(source.config, task->shape(), weights)}}};
+  add_reference<float>(source, weights, *task, result, ".onnx.reference.npz");
+  return result;
+}
+
+// Weights alone, with a reference as precise as the training was.
+Files alone(const RunSource& source, const Checkpoint& weights, std::string bytes,
+            const std::string& extension) {
+  Files result{{{"", std::move(bytes)}}};
+  const std::unique_ptr<Task> task = make_task(source.config, &source.checkpoint);
+  with_precision(source.config,
+                 [&]<class T>() { add_reference<T>(source, weights, *task, result, extension); });
+  return result;
+}
+
+Files hdf5(const RunSource& source, const Checkpoint& weights) {
+  return alone(source, weights, to_hdf5(weights), ".h5.reference.npz");
+}
+
+Files safetensors(const RunSource& source, const Checkpoint& weights) {
+  return alone(source, weights, to_safetensors(file_of(weights)), ".safetensors.reference.npz");
+}
+
+// With what makes the model there, which no weight tells.
+Files named_as(const std::string& library, const RunSource& source, const Checkpoint& weights) {
+  const TaskShape shape = make_task(source.config, &source.checkpoint)->shape();
+  const LibraryModel model = to_library(library, source.config, shape, weights.parameters);
+  const std::string bytes = to_safetensors({model.parameters, weights.config});
+  Files result = alone(source, weights, bytes, ".safetensors.reference.npz");
+  result.note = model.constructor + (result.note.empty() ? "" : "\n# " + result.note);
+  return result;
+}
+
+struct Format {
+  std::string name;
+  Files (*write)(const RunSource&, const Checkpoint& weights);
+};
+const std::vector<Format> kFormats = {
+    {"safetensors", safetensors}, {"hdf5", hdf5}, {"npz", npz}, {"onnx", onnx}};
+
+// All or nothing, as far as names that are taken go.
+void publish_all(const Files& files, const fs::path& out) {
+  const auto path = [&out](const File& file) {
+    return file.extension.empty() ? out : fs::path(out).replace_extension(file.extension);
+  };
+  for (const File& file : files.files) {
+    xgrad::check<IoError>(!fs::exists(path(file)), path(file).string(),
+                          ": cannot publish: File exists");
+  }
+  const std::string folder = out.has_parent_path() ? out.parent_path().string() : ".";
+  for (const File& file : files.files) publish(folder, path(file).filename().string(), file.bytes);
+}
+
+}  // namespace
+
+std::vector<std::string> export_formats() {
+  std::vector<std::string> names;
+  for (const Format& format : kFormats) names.push_back(format.name);
+  return names;
+}
+
+std::vector<std::string> export_namings() {
+  std::vector<std::string> names{"torch"};
+  names.insert(names.end(), library_names().begin(), library_names().end());
+  return names;
+}
+
+int export_weights(const ExportArguments& arguments) {
+  const bool renamed = arguments.naming != "torch";
+  xgrad::check<ConfigError>(!renamed || arguments.to == "safetensors", "--naming ",
+                            arguments.naming, " needs --to safetensors, not ", arguments.to);
+  RunSource source = find_run(arguments.run);
+  const Checkpoint weights = weights_of(source.checkpoint, arguments.raw);
+  source.checkpoint = weights;  // for those that load the model
+  const auto format = std::find_if(kFormats.begin(), kFormats.end(),
+                                   [&](const Format& f) { return f.name == arguments.to; });
+  const Files files =
+      renamed ? named_as(arguments.naming, source, weights) : format->write(source, weights);
+  publish_all(files, arguments.out);
+  fmt::print("{}: {} numbers in {} tensors, of {}\n", arguments.out,
+             grouped(count(weights.parameters)), weights.parameters.size(), source.file);
+  for (const File& file : files.files) {
+    if (file.extension.empty()) continue;
+    fmt::print("{}\n", fs::path(arguments.out).replace_extension(file.extension).string());
+  }
+  if (!files.note.empty()) fmt::print("{}\n", files.note);
+  return 0;
+}
+
+}  // namespace xgrad::commands

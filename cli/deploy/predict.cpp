@@ -1,0 +1,82 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <iterator>
+#include <optional>
+
+#include <xgrad/autograd/check.hpp>
+#include <xgrad/cli/command.hpp>
+#include <xgrad/cli/deploy/ready_lines.hpp>
+#include <xgrad/cli/outcome.hpp>
+#include <xgrad/data/text/example_text.hpp>
+#include <xgrad/train/predict/text.hpp>
+
+namespace xgrad::commands {
+
+namespace {
+
+struct Format {
+  const char* name;
+  std::string (*write)(const Prediction&);
+  const char* nothing;  // the answer to an empty line
+};
+const Format kFormats[] = {
+    {"text", prediction_text, ""}, {"tsv", prediction_tsv, ""}, {"jsonl", prediction_json, "{}"}};
+
+}  // namespace
+
+std::vector<std::string> prediction_formats() {
+  std::vector<std::string> names;
+  for (const Format& format : kFormats) names.emplace_back(format.name);
+  return names;
+}
+
+int predict(const PredictArguments& arguments) {
+  constexpr std::size_t kMostLines = 64;
+  const Predictor predictor(arguments.run);
+  const auto format = std::find_if(std::begin(kFormats), std::end(kFormats),
+                                   [&](const Format& f) { return arguments.format == f.name; });
+  xgrad::check<ConfigError>(format != std::end(kFormats), "there is no format ", arguments.format,
+                            " of predictions");
+  const auto write = arguments.logits ? logits_text : format->write;
+  const char* nothing = arguments.logits ? "" : format->nothing;
+  ReadyLines input(STDIN_FILENO);
+  std::size_t number = 0;
+  std::optional<DataError> bad;
+  std::size_t tokens = 0, unknown = 0, lines_with_unknown = 0;
+  for (auto lines = input.next(kMostLines); !lines.empty(); lines = input.next(kMostLines)) {
+    std::vector<Example> examples;
+    std::vector<bool> empty;  // of each line that is answered
+    for (const std::string& line : lines) {
+      ++number;
+      empty.push_back(line.empty());
+      if (line.empty()) continue;
+      try {
+        examples.push_back(predictor.parse(line, number));
+        const std::size_t of_line = unknown_tokens(examples.back(), predictor.shape());
+        tokens += examples.back().ids.size();
+        unknown += of_line;
+        lines_with_unknown += of_line > 0;
+      } catch (const Error& error) {
+        bad.emplace(fmt::format("standard input, line {}: {}", number, error.what()));
+        empty.pop_back();
+        break;
+      }
+    }
+    const std::vector<Prediction> answers = predictor(examples);
+    auto answer = answers.begin();
+    for (const bool none : empty) fmt::print("{}\n", none ? nothing : write(*answer++));
+    if (std::fflush(stdout) != 0) throw IoError("cannot write to standard output");
+    if (bad) break;
+  }
+  if (unknown > 0) {
+    fmt::print(stderr, "{}, in {} of {} lines\n", unknown_text(unknown, tokens), lines_with_unknown,
+               number - bad.has_value());
+  }
+  if (bad) throw *bad;
+  return 0;
+}
+
+}  // namespace xgrad::commands

@@ -1,0 +1,57 @@
+#include <xgrad/cli/deploy/ready_lines.hpp>
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include <xgrad/autograd/check.hpp>
+
+namespace xgrad::commands {
+
+std::vector<std::string> ReadyLines::next(std::size_t most) {
+  std::vector<std::string> lines;
+  for (std::string line; lines.size() < most;) {
+    if (take(line)) {
+      lines.push_back(std::move(line));
+    } else if (ended_ || (!lines.empty() && !is_ready())) {
+      break;
+    } else {
+      fill();
+    }
+  }
+  return lines;
+}
+
+bool ReadyLines::take(std::string& line) {
+  const std::size_t end = buffer_.find('\n', begin_);
+  if (end == buffer_.npos && (!ended_ || begin_ == buffer_.size())) return false;
+  line = buffer_.substr(begin_, end == buffer_.npos ? end : end - begin_);
+  if (line.ends_with('\r')) line.pop_back();
+  begin_ = end == buffer_.npos ? buffer_.size() : end + 1;
+  return true;
+}
+
+bool ReadyLines::is_ready() const {
+  pollfd descriptor = {descriptor_, POLLIN, 0};
+  return poll(&descriptor, 1, 0) > 0;
+}
+
+void ReadyLines::fill() {
+  constexpr std::size_t kBytes = 1 << 16;
+  buffer_.erase(0, begin_);
+  begin_ = 0;
+  const std::size_t before = buffer_.size();
+  buffer_.resize(before + kBytes);
+  ssize_t got = 0;
+  do {
+    got = read(descriptor_, buffer_.data() + before, kBytes);
+  } while (got < 0 && errno == EINTR);
+  buffer_.resize(before + std::size_t(std::max<ssize_t>(got, 0)));
+  if (got < 0) detail::fail<IoError>("cannot read standard input: ", std::strerror(errno));
+  ended_ = got == 0;
+}
+
+}  // namespace xgrad::commands

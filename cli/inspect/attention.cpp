@@ -1,0 +1,87 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <sstream>
+
+#include <xgrad/autograd/check.hpp>
+#include <xgrad/cli/command.hpp>
+#include <xgrad/data/text/example_text.hpp>
+#include <xgrad/storage/disk/publish.hpp>
+#include <xgrad/train/inspect/microscope.hpp>
+#include <xgrad/train/predict/loaded_model.hpp>
+
+namespace xgrad::commands {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// The tokens of an example, as many as there are rows of a map: a class token stands in front.
+std::vector<std::string> token_names(const Example& example, const TaskShape& shape,
+                                     std::size_t rows) {
+  Example tokens;  // without edges, which are no rows
+  tokens.ids = example.ids;
+  std::vector<std::string> names;
+  std::istringstream words(shape.input == InputKind::tokens ? input_text(tokens, shape) : "");
+  for (std::string word; words >> word;) names.push_back(word);
+  if (names.size() + 1 == rows) names.insert(names.begin(), "[class]");
+  return names;
+}
+
+template <class T>
+int show_line(const LoadedModel<T>& loaded, const std::string& line) {
+  const Example example = loaded.task->parse(line);
+  check_example(example, loaded.shape, 1);
+  const Batch batch = collate({example}, loaded.shape);
+  for (const AttentionMap& map : attention_maps(*loaded.model, loaded.parameters, batch)) {
+    const auto& shape = map.probabilities.shape();
+    for (std::size_t head = 0; head < shape[1]; ++head) {
+      fmt::print(
+          "{}, head {}\n{}\n", map.path, head,
+          heat_map(map.probabilities, 0, head, token_names(example, loaded.shape, shape[2])));
+    }
+  }
+  return 0;
+}
+
+template <class T>
+std::string file_of(const LoadedModel<T>& loaded, const Dataset& dataset,
+                    const AttentionStudy& study, std::size_t count) {
+  std::vector<Example> examples;
+  std::vector<std::string> inputs;
+  for (std::size_t i = 0; i < std::min(count, study.examples); ++i) {
+    examples.push_back(dataset.get(0, i));
+    inputs.push_back(input_text(examples.back(), loaded.shape));
+  }
+  const Batch batch = collate(examples, loaded.shape);
+  return to_hdf5(study, attention_maps(*loaded.model, loaded.parameters, batch), inputs);
+}
+
+}  // namespace
+
+int attention(const AttentionArguments& arguments) {
+  const fs::path out = arguments.out;
+  xgrad::check<IoError>(arguments.out.empty() || !fs::exists(out), arguments.out,
+                        " exists already");
+  const RunSource source = find_run(arguments.run);
+  return with_precision(source.config, [&]<class T>() {
+    const LoadedModel<T> loaded(source);
+    if (arguments.text) return show_line(loaded, *arguments.text);
+    const auto test = loaded.task->dataset(Split::test);
+    const AttentionStudy study =
+        study_attention(*loaded.model, loaded.parameters, *test, loaded.shape,
+                        make_objective(source.config.train, loaded.shape),
+                        source.config.train.batch, arguments.examples);
+    xgrad::check<ConfigError>(!study.layers.empty(), source.file, ": the model has no attention");
+    fmt::print("{}", to_text(study));
+    if (!arguments.out.empty()) {
+      const fs::path folder = out.has_parent_path() ? out.parent_path() : ".";
+      publish(folder.string(), out.filename().string(),
+              file_of(loaded, *test, study, arguments.maps));
+    }
+    return 0;
+  });
+}
+
+}  // namespace xgrad::commands

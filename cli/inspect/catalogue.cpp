@@ -1,0 +1,146 @@
+// The commands that only tell: config, tasks, info, verify.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <thread>
+
+#include <xgrad/autograd/check.hpp>
+#include <xgrad/autograd/cpu.hpp>
+#include <xgrad/autograd/parallel.hpp>
+#include <xgrad/cli/command.hpp>
+#include <xgrad/data/option_text.hpp>
+#include <xgrad/data/rules/baseline.hpp>
+#include <xgrad/data/task.hpp>
+#include <xgrad/data/text/example_text.hpp>
+#include <xgrad/train/checkpoint/checkpoint.hpp>
+#include <xgrad/train/config/config.hpp>
+#include <xgrad/version.hpp>
+
+namespace xgrad::commands {
+
+namespace {
+
+constexpr std::size_t kExamples = 3;
+
+void show_ceiling(const char* of, const std::optional<Ceiling>& best) {
+  if (!best) return;
+  fmt::print("  {:<32} {:.3f}, loss {:.3f}\n", of, best->accuracy, best->loss);
+}
+
+void show_accuracies(const Task& task) {
+  const Baseline baseline = measure_baseline(task);
+  if (!baseline.majority) return;
+  fmt::print("\naccuracy on the test split\n");
+  fmt::print("  {:<32} {:.3f}\n", "always the most frequent answer", *baseline.majority);
+  if (baseline.own_token) {
+    fmt::print("  {:<32} {:.3f}\n", "from each token alone", *baseline.own_token);
+    fmt::print("  {:<32} {:.3f}\n",
+               fmt::format("from windows of up to {} tokens", 2 * kBaselineRadius + 1),
+               *baseline.window);
+  }
+  show_ceiling("best possible, each token alone", task.token_ceiling());
+  show_ceiling("best possible", task.ceiling(Split::test));
+}
+
+void show_errors(const Task& task) {
+  fmt::print("\nmean squared error on the test split\n");
+  fmt::print("  {:<32} {:.4g}\n", "always the mean", measure_variance(task));
+  if (const auto best = task.ceiling(Split::test)) {
+    fmt::print("  {:<32} {:.4g}\n", "best possible", best->loss);
+  }
+}
+
+void show_rules(const std::vector<Rule>& rules) {
+  if (rules.empty()) return;
+  fmt::print("\non the test split {:<29} accuracy  exact match\n", "");
+  for (const Rule& rule : rules) {
+    fmt::print("  {:<44} {:>8.4f} {:>12.4f}\n", rule.name, rule.accuracy, rule.exact);
+  }
+}
+
+// What is known of a task's default form before any model is trained, and what it looks like.
+void show_data(const Task& task) {
+  try {
+    const TaskShape shape = task.shape();
+    shape.target == TargetKind::numbers ? show_errors(task) : show_accuracies(task);
+    show_rules(task.rules());
+    fmt::print("\ntraining examples\n");
+    const auto train = task.dataset(Split::train);
+    for (std::size_t i = 0; i < std::min(kExamples, train->size()); ++i) {
+      const Example example = train->get(0, i);
+      fmt::print("  {} -> {}\n", input_text(example, shape), target_text(example, shape));
+    }
+  } catch (const Error& error) {
+    fmt::print("\n{}\n", error.what());  // its files are not installed, or not yet named
+  }
+}
+
+// "2 cores, Intel(R) Xeon(R) Processor", so that whoever reads timings knows where they are from.
+std::string machine() {
+  std::string model = "processor without a name";  // as on ARM
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with("model name") || line.find(": ") == std::string::npos) continue;
+    model = line.substr(line.find(": ") + 2);
+    break;
+  }
+  return fmt::format("{} cores, {}", std::thread::hardware_concurrency(), model);
+}
+
+}  // namespace
+
+int config(const std::string& key) {
+  fmt::print("{}", describe_config(key));
+  return 0;
+}
+
+int tasks(const std::string& name) {
+  if (name.empty()) {
+    for (const TaskEntry& task : xgrad::tasks()) fmt::print("{:<16} {}\n", task.name, task.summary);
+    return 0;
+  }
+  const TaskEntry& entry = find_task(name);
+  fmt::print("{}: {}\n\n", entry.name, entry.summary);
+  if (!entry.needs.empty()) fmt::print("needs: {}\n\n", entry.needs);
+  std::size_t width = 0;
+  for (const OptionSpec& option : entry.options) {
+    width = std::max(width, to_literal(option.fallback).size());
+  }
+  for (const OptionSpec& option : entry.options) {
+    fmt::print("  {:<12} {:<{}}  {}\n", option.name, to_literal(option.fallback), width,
+               option.help);
+  }
+  for (const std::string& package : entry.debian_packages) {
+    fmt::print("\nneeds the Debian package {}\n", package);
+  }
+  show_data(*entry.make({}, /*seed=*/1));
+  return 0;
+}
+
+int info() {
+  fmt::print("xgrad      {}\nmachine    {}\nprocessor  {}\ncompiled   {}\nthreads    {}\n",
+             kVersion, machine(), cpu_name(cpu()), cpu_name(compiled_cpu()), threads());
+  return 0;
+}
+
+int verify(const std::vector<std::string>& files) {
+  int code = 0;  // of the first that is bad
+  for (const std::string& file : files) {
+    std::string why;
+    int bad = 4;
+    try {
+      why = damage(file);
+    } catch (const CheckpointError& error) {  // not damaged: of a later format
+      why = error.what();
+    } catch (const IoError& error) {
+      why = error.what();
+      bad = 6;
+    }
+    fmt::print("{}\n", why.empty() ? file + ": ok" : why);
+    if (code == 0 && !why.empty()) code = bad;
+  }
+  return code;
+}
+
+}  // namespace xgrad::commands

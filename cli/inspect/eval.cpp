@@ -1,0 +1,114 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include <xgrad/cli/command.hpp>
+#include <xgrad/cli/outcome.hpp>
+#include <xgrad/data/text/example_text.hpp>
+#include <xgrad/train/loop/trainer.hpp>
+#include <xgrad/train/metrics/class_report.hpp>
+#include <xgrad/train/metrics/rows.hpp>
+#include <xgrad/train/predict/loaded_model.hpp>
+
+namespace xgrad::commands {
+
+namespace {
+
+// Above so many classes a table of them tells nothing.
+constexpr std::size_t kMostClasses = 20;
+
+struct Scores {
+  Metrics metrics;
+  ClassReport classes;             // of no class, where there is no table of them
+  std::vector<std::string> names;  // of the classes
+  std::size_t tokens = 0, unknown = 0;
+};
+
+template <class T>
+Scores score(const RunSource& source, Split split) {
+  const LoadedModel<T> loaded(source);
+  const TaskShape& shape = loaded.shape;
+  const Objective objective = make_objective(source.config.train, shape);
+  const bool tabled = shape.target != TargetKind::numbers && shape.classes <= kMostClasses;
+  Scores scores{{}, ClassReport(tabled ? shape.classes : 0), {}};
+  const auto dataset = loaded.task->dataset(split);
+  for (std::size_t i = 0; i < dataset->size(); ++i) {
+    const Example example = dataset->get(0, i);
+    scores.tokens += example.ids.size();
+    scores.unknown += unknown_tokens(example, shape);
+  }
+  for (std::size_t c = 0; tabled && c < shape.classes; ++c) {
+    scores.names.push_back(class_text(std::int32_t(c), shape));
+  }
+  for_each_output(*loaded.model, *dataset, shape, source.config.train.batch,
+                  [&](const Tensor<T>& outputs, const Batch& batch) {
+                    scores.metrics.add(outputs, batch, objective);
+                    if (!tabled) return;
+                    shape.target == TargetKind::binary ? scores.classes.add_answers(outputs, batch)
+                                                       : scores.classes.add(outputs, batch.targets);
+                  });
+  return scores;
+}
+
+std::string with_error(const RatioMean& mean) {
+  return fmt::format("{:.4f} ± {:.4f}", mean.mean(), mean.standard_error());
+}
+
+// A row a class: what it is worth, then its targets by what they were taken for, unless it is an
+// answer.
+void print_classes(const Scores& scores) {
+  const ClassReport& report = scores.classes;
+  const Figure f1 = report.macro_f1();
+  fmt::print("macro F1 {:.4f} ± {:.4f}\n\n", f1.value, f1.standard_error);
+  std::size_t widest = 5;
+  for (const std::string& name : scores.names) widest = std::max(widest, name.size());
+  fmt::print("{:<{}}  {:>15}  {:>15}  {:>15}  {:>8}", "class", widest, "precision", "recall", "F1",
+             "targets");
+  if (report.has_confusion()) {
+    fmt::print("  taken for\n{:<{}}", "", widest + 63);
+    for (const std::string& name : scores.names) fmt::print(" {:>6}", name);
+  }
+  fmt::print("\n");
+  for (std::size_t c = 0; c < report.classes(); ++c) {
+    fmt::print("{:<{}}  {}  {}  {}  {:>8}", scores.names[c], widest,
+               with_error(report.precision(c)), with_error(report.recall(c)),
+               with_error(report.f1(c)), report.recall(c).count());
+    for (std::size_t g = 0; report.has_confusion() && g < report.classes(); ++g) {
+      fmt::print(" {:>6}", report.confusion(c, g));
+    }
+    fmt::print("\n");
+  }
+}
+
+}  // namespace
+
+int eval(const EvalArguments& arguments) {
+  const RunSource source = find_run(arguments.run, arguments.overrides);
+  const Split split = arguments.split == "train"        ? Split::train
+                      : arguments.split == "validation" ? Split::validation
+                                                        : Split::test;
+  const Scores scores =
+      with_precision(source.config, [&]<class T>() { return score<T>(source, split); });
+  const bool tabled = scores.classes.classes() > 0;
+  const std::uint64_t step = source.checkpoint.step;
+  if (arguments.json) {
+    std::string row =
+        tabled ? report_row(step, arguments.split, scores.metrics, scores.classes, scores.names)
+               : metrics_row(step, arguments.split, scores.metrics);
+    if (scores.unknown > 0) {
+      row.pop_back();  // the closing brace
+      row += fmt::format(",\"tokens\":{},\"unknown_tokens\":{}}}", scores.tokens, scores.unknown);
+    }
+    fmt::print("{}\n", row);
+  } else {
+    fmt::print("{} (step {})\n{}  {}\n", source.file, step, arguments.split,
+               summary(scores.metrics));
+    if (scores.unknown > 0) {
+      fmt::print("unknown  {}\n", unknown_text(scores.unknown, scores.tokens));
+    }
+    if (tabled) print_classes(scores);
+  }
+  return 0;
+}
+
+}  // namespace xgrad::commands

@@ -1,0 +1,272 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+#include <optional>
+#include <set>
+
+#include <xgrad/autograd/check.hpp>
+#include <xgrad/autograd/parallel.hpp>
+#include <xgrad/cli/command.hpp>
+#include <xgrad/cli/sweep/children.hpp>
+#include <xgrad/cli/sweep/plan.hpp>
+#include <xgrad/data/option_text.hpp>
+#include <xgrad/data/text/columns.hpp>
+#include <xgrad/train/config/toml.hpp>
+#include <xgrad/train/metrics/record.hpp>
+#include <xgrad/train/report/report.hpp>
+#include <xgrad/train/run/results.hpp>
+
+namespace xgrad::commands {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+const std::string kSeed = "train.seed";
+
+// A setting without the seed, trained once for each seed, for a part of the steps.
+struct Trial {
+  Setting setting;
+  Config config = {};                                      // its own, with all the steps
+  std::vector<std::string> runs = {};                      // directories
+  double score = std::numeric_limits<double>::infinity();  // mean validation loss
+};
+
+struct Job {
+  std::string directory;
+  std::vector<std::string> overrides;
+};
+
+std::uint64_t part_of(std::uint64_t steps, double part) {
+  return std::max<std::uint64_t>(1, std::uint64_t(std::llround(part * double(steps))));
+}
+
+// The whole schedule of a config in fewer steps.
+void shorten(Setting& setting, const Config& config, double part) {
+  const auto set = [&](const char* key, std::uint64_t steps) {
+    setting.emplace_back(key, std::to_string(steps));
+  };
+  set("train.steps", part_of(config.train.steps, part));
+  set("schedule.warmup", std::uint64_t(part * double(config.schedule.warmup)));
+  if (config.schedule.name == "plateau" && config.train.evaluate_every > 0) {  // what it counts
+    set("train.evaluate_every", part_of(config.train.evaluate_every, part));
+  }
+  if (config.schedule.name == "step") set("schedule.every", part_of(config.schedule.every, part));
+}
+
+class Sweep {
+ public:
+  explicit Sweep(const SweepArguments& arguments)
+      : arguments_(arguments),
+        out_(arguments.out.empty() ? "runs/sweep-" + fs::path(arguments.config).stem().string()
+                                   : arguments.out) {
+    std::vector<Axis> axes;
+    for (const std::string& text : arguments.over) {
+      const auto [key, values] = detail::parse_axis(text);
+      const auto same = [&k = key](const Axis& a) { return a.key == k; };
+      xgrad::check<ConfigError>(!same(seeds_) && std::none_of(axes.begin(), axes.end(), same),
+                                "--over gives ", key, " twice");
+      (key == kSeed ? seeds_ : axes.emplace_back()) = {key, values};
+    }
+    xgrad::check<ConfigError>(seeds_.values.size() <= kMostSeeds, "--over train.seed: at most ",
+                              kMostSeeds, " seeds");
+    check_names(axes);
+    const Config base = load_config(arguments.config, arguments.overrides);
+    std::vector<Setting> settings = grid(axes);
+    if (arguments.random > 0) settings = drawn(settings, arguments.random, base.train.seed);
+    for (Setting& setting : settings) {
+      Trial& trial = trials_.emplace_back(Trial{std::move(setting)});
+      trial.config = load_config(arguments.config, overrides(trial.setting));
+      xgrad::check<ConfigError>(!arguments.halving || trial.config.train.steps > 0,
+                                "sweep: --halving needs train.steps");
+    }
+  }
+
+  // All settings, or fewer and fewer for longer and longer. Returns 0 when every run worked, 128 +
+  // n when signal n ended the sweep, else 1.
+  int run() {
+    bool good = true;
+    const std::vector<double> parts =
+        arguments_.halving ? rungs(trials_.size()) : std::vector<double>{1};
+    for (const double part : parts) {
+      good = train(part) && good;
+      if (signal_ != 0) {
+        fmt::print(stderr, "stopped; the same command goes on\n");
+        return 128 + signal_;
+      }
+      const auto better = [](const Trial& a, const Trial& b) { return a.score < b.score; };
+      std::stable_sort(trials_.begin(), trials_.end(), better);
+      fmt::print("{}{}\n", arguments_.halving ? length(part) : "", table());
+      std::fflush(stdout);
+      if (part < 1) trials_.resize((trials_.size() + 1) / 2);
+    }
+    report();
+    return good ? 0 : 1;
+  }
+
+ private:
+  // Two runs of one name would train in one directory.
+  void check_names(std::vector<Axis> axes) const {
+    if (!seeds_.values.empty()) axes.push_back(seeds_);
+    std::set<std::string> names;
+    for (const Setting& setting : grid(axes)) {
+      const std::string name = directory_name(setting);
+      xgrad::check<ConfigError>(names.insert(name).second, "--over gives two runs the name ", name);
+    }
+  }
+
+  std::vector<std::string> overrides(const Setting& setting) const {
+    std::vector<std::string> all = arguments_.overrides;
+    for (const auto& [key, value] : setting) all.push_back(key + "=" + value);
+    return all;
+  }
+
+  // Of the runs of a rung, whose settings may have lengths of their own.
+  std::string length(double part) const {
+    std::vector<std::uint64_t> steps;
+    for (const Trial& trial : trials_) steps.push_back(part_of(trial.config.train.steps, part));
+    const auto [least, most] = std::minmax_element(steps.begin(), steps.end());
+    return *least == *most ? fmt::format("{} steps\n", *least)
+                           : fmt::format("{} to {} steps\n", *least, *most);
+  }
+
+  // Everything that is wrong with a config is found before the first run.
+  bool train(double part) {
+    std::vector<Job> jobs;
+    for (Trial& trial : trials_) {
+      trial.runs.clear();
+      const std::vector<std::string> seeds =
+          seeds_.values.empty() ? std::vector<std::string>{""} : seeds_.values;
+      for (const std::string& seed : seeds) {
+        Setting setting = trial.setting;
+        if (!seed.empty()) setting.emplace_back(kSeed, seed);
+        if (part < 1) shorten(setting, trial.config, part);
+        jobs.push_back({out_ + "/" + directory_name(setting), overrides(setting)});
+        trial.runs.push_back(jobs.back().directory);
+      }
+    }
+    std::vector<Child> children;
+    for (const Job& each : jobs) {
+      if (const auto child = child_of(each)) children.push_back(*child);
+    }
+    fs::create_directories(out_);
+    const std::size_t cores = arguments_.jobs > 0 ? arguments_.jobs : std::size_t(threads());
+    fmt::print(stderr, "{} runs in {}, {} of them to train\n", jobs.size(), out_, children.size());
+    const auto [codes, signal] = run_children(children, cores);
+    signal_ = signal;
+    if (signal != 0) return false;
+    bool good = true;
+    for (std::size_t i = 0; i < codes.size(); ++i) {
+      if (codes[i] == 0) continue;
+      good = false;
+      fmt::print(stderr, "exit code {}: see {}\n", codes[i], children[i].log);
+    }
+    for (Trial& trial : trials_)
+      trial.score = mean_of(trial, "validation", "loss")
+                        .value_or(Interval{std::numeric_limits<double>::infinity(), 0})
+                        .mean;
+    return good;
+  }
+
+  // Nothing for a run that is finished.
+  std::optional<Child> child_of(const Job& job) const {
+    const Config wanted = load_config(arguments_.config, job.overrides);
+    const std::string log = job.directory + ".log";
+    if (!fs::exists(job.directory + "/config.toml")) {
+      Child child{{"train", arguments_.config, "--quiet"}, log};
+      child.words.insert(child.words.end(), job.overrides.begin(), job.overrides.end());
+      child.words.push_back("run.dir=" + to_literal(job.directory));
+      child.words.push_back("train.threads=1");
+      return child;
+    }
+    const RunRecord record = read_run(job.directory);
+    const std::vector<ConfigDifference> other = differences(record.config, wanted);
+    xgrad::check<ConfigError>(other.empty(), job.directory, " is a run of another config (",
+                              other.empty() ? "" : to_string(other[0]), "); choose another --out");
+    if (record.state == RunRecord::State::finished) return std::nullopt;
+    return Child{{"resume", job.directory, "--quiet"}, log};
+  }
+
+  // Over the seeds; nothing when a run has no such figure.
+  std::optional<Interval> mean_of(const Trial& trial, const std::string& split,
+                                  const std::string& metric) const {
+    std::vector<double> values;
+    for (const std::string& run : trial.runs) {
+      if (!fs::exists(run + "/config.toml")) return std::nullopt;
+      const RunRecord record = read_run(run);
+      const MetricsRow* row = record.last(split);
+      const auto value = row ? row->number(metric) : std::nullopt;
+      if (!value || record.state != RunRecord::State::finished) return std::nullopt;
+      values.push_back(*value);
+    }
+    return student_interval(values);
+  }
+
+  std::string table() const {
+    const std::vector<std::pair<std::string, std::string>> figures = {
+        {"validation", "loss"}, {"validation", figure()}, {"test", figure()}};
+    std::vector<std::vector<std::string>> rows(1);
+    for (const auto& [key, value] : trials_.front().setting) rows[0].push_back(key);
+    for (const auto& [split, metric] : figures) rows[0].push_back(split + " " + metric);
+    for (const Trial& trial : trials_) {
+      auto& row = rows.emplace_back();
+      for (const auto& [key, value] : trial.setting) row.push_back(value);
+      for (const auto& [split, metric] : figures) {
+        const auto mean = mean_of(trial, split, metric);
+        row.push_back(!mean ? "failed"
+                      : trial.runs.size() == 1
+                          ? fmt::format("{:.4f}", mean->mean)
+                          : fmt::format("{:.4f} ± {:.4f}", mean->mean, mean->half_width));
+      }
+    }
+    const std::string what =
+        seeds_.values.size() > 1
+            ? fmt::format("mean of {} seeds ± 95 % interval\n", seeds_.values.size())
+            : "";
+    return text_table(rows) + what;
+  }
+
+  // A page of the best runs side by side; more could not be told apart.
+  void report() const {
+    constexpr std::size_t kMost = 8;
+    std::vector<std::string> best;
+    for (const Trial& trial : trials_) {
+      for (const std::string& run : trial.runs) {
+        if (best.size() < kMost && fs::exists(run + "/config.toml")) best.push_back(run);
+      }
+    }
+    if (best.empty()) return;
+    xgrad::write_report(out_, "report.html", best);
+    fmt::print(stderr, "{}/report.html shows the best\n", out_);
+  }
+
+  // What the metrics name after the loss.
+  std::string figure() const {
+    for (const Trial& trial : trials_) {
+      for (const std::string& run : trial.runs) {
+        if (!fs::exists(run + "/config.toml")) continue;
+        const RunRecord record = read_run(run);
+        const MetricsRow* row = record.last("validation");
+        if (row && row->numbers.size() > 2) return row->numbers[2].first;
+      }
+    }
+    return "accuracy";
+  }
+
+  const SweepArguments& arguments_;
+  std::string out_;
+  Axis seeds_;
+  int signal_ = 0;  // that asked to stop
+  std::vector<Trial> trials_;
+};
+
+}  // namespace
+
+int sweep(const SweepArguments& arguments) {
+  return Sweep(arguments).run();
+}
+
+}  // namespace xgrad::commands

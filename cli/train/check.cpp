@@ -1,0 +1,104 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <exception>
+#include <filesystem>
+#include <optional>
+
+#include <xgrad/autograd/check.hpp>
+#include <xgrad/cli/command.hpp>
+#include <xgrad/cli/outcome.hpp>
+#include <xgrad/storage/disk/publish.hpp>
+#include <xgrad/train/model/build.hpp>
+#include <xgrad/train/run/results.hpp>
+
+namespace xgrad::commands {
+
+namespace {
+
+// One config with each of its seeds.
+struct Job {
+  std::string path;
+  std::vector<Config> configs;
+};
+
+// Reads all of them, so that what is wrong with one shows before another is trained for long.
+std::vector<Job> read_jobs(const CheckArguments& arguments) {
+  std::vector<Job> jobs;
+  for (const std::string& path : arguments.configs) {
+    Job job{path, {load_config(path, {})}};
+    while (job.configs.size() < arguments.seeds) {
+      job.configs.push_back(job.configs.back());
+      ++job.configs.back().train.seed;
+    }
+    jobs.push_back(std::move(job));
+  }
+  return jobs;
+}
+
+// Returns the signal that stopped it, or 0.
+int train_each(const Job& job, bool quiet, ConfigResult& result) {
+  result.baseline = measure_baseline(*make_task(job.configs[0]));
+  for (const Config& config : job.configs) {
+    Outcome outcome = start_run(config, job.path, {quiet});
+    if (outcome.signal != 0) return outcome.signal;
+    fmt::print("{}{}\n", job.path,
+               job.configs.size() > 1 ? fmt::format(", seed {}", config.train.seed) : "");
+    report(outcome, /*json=*/false);
+    std::fflush(stdout);
+    result.outcomes.push_back(std::move(outcome));
+  }
+  return 0;
+}
+
+// The file of --table, which is replaced after each config, so that a check that is stopped leaves
+// what it has.
+class TableFile {
+ public:
+  // Writes what is there once more, so that a place that cannot be written shows before the first
+  // config is trained for hours.
+  explicit TableFile(const std::string& path) {
+    if (path.empty()) return;
+    const std::filesystem::path place(path);
+    folder_.emplace(place.parent_path().empty() ? "." : place.parent_path().string());
+    name_ = place.filename().string();
+    publish_over(*folder_, name_,
+                 folder_->holds(name_) ? folder_->read(name_) : results_markdown({}));
+  }
+
+  void write(const std::vector<ConfigResult>& results) const {
+    if (folder_) publish_over(*folder_, name_, results_markdown(results));
+  }
+
+ private:
+  std::optional<Folder> folder_;
+  std::string name_;
+};
+
+}  // namespace
+
+int check(const CheckArguments& arguments) {
+  const std::vector<Job> jobs = read_jobs(arguments);
+  std::vector<ConfigResult> results;
+  std::exception_ptr first_failure;
+  const TableFile table(arguments.table);
+  for (const Job& job : jobs) {
+    results.push_back({.name = std::filesystem::path(job.path).stem().string()});
+    try {
+      const int signal = train_each(job, arguments.quiet, results.back());
+      if (signal != 0) return 128 + signal;
+    } catch (const std::exception& error) {
+      fmt::print("{}\nfailed  {}\n", job.path, error.what());
+      const std::string message = error.what();
+      results.back().failure = message.substr(0, message.find('\n'));  // a row has one line
+      if (!first_failure) first_failure = std::current_exception();
+    }
+    table.write(results);
+  }
+  fmt::print("\n{}", results_text(results));
+  if (first_failure) std::rethrow_exception(first_failure);
+  return std::all_of(results.begin(), results.end(), [](const auto& r) { return r.holds(); }) ? 0
+                                                                                              : 1;
+}
+
+}  // namespace xgrad::commands

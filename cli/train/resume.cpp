@@ -1,0 +1,74 @@
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+
+#include <xgrad/autograd/check.hpp>
+#include <xgrad/cli/command.hpp>
+#include <xgrad/cli/outcome.hpp>
+#include <xgrad/train/checkpoint/find_run.hpp>
+#include <xgrad/train/checkpoint/manifest.hpp>
+
+namespace xgrad::commands {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+void check_changes(const Config& before, const std::string& file, const Config& config,
+                   const std::vector<std::string>& allowed) {
+  std::string refused;
+  for (const ConfigDifference& difference : differences(before, config)) {
+    if (std::find(allowed.begin(), allowed.end(), difference.key) != allowed.end()) continue;
+    refused += "\n  " + to_string(difference) + "   (--allow-change " + difference.key + ")";
+  }
+  xgrad::check<ConfigError>(refused.empty(), "the config differs from that of ", file, ":",
+                            refused);
+}
+
+// A run without checkpoints begins again, unless it has lost them.
+void check_not_lost(const RunDirectory& run) {
+  const auto listed = read_manifest(run.checkpoints());
+  // The first one is listed before it is there.
+  xgrad::check<CheckpointError>(!listed || listed->size() < 2, run.checkpoints().path(),
+                                ": there is no checkpoint, but ", kManifest, " lists ",
+                                listed ? listed->size() : 0, "; put one back, or begin a new run");
+}
+
+bool is_newest(const RunSource& source) {
+  return fs::equivalent(latest_checkpoint(source.directory + "/checkpoints"), source.file);
+}
+
+}  // namespace
+
+int resume(const ResumeArguments& arguments) {
+  SessionOptions options{arguments.quiet};
+  // A directory is locked before its newest checkpoint is looked for, which then stays the newest.
+  std::optional<RunDirectory> run;
+  if (fs::is_directory(arguments.run)) run.emplace(RunDirectory::open(arguments.run));
+  std::optional<RunSource> source;  // none where a run ended before its first save
+  if (run && list_checkpoints(run->checkpoints()).empty()) {
+    check_not_lost(*run);
+  } else {
+    source = find_run(arguments.run);
+    xgrad::check<IoError>(!source->directory.empty(), source->file,
+                          " does not lie in a run directory, so there is nothing to resume");
+    if (!run && is_newest(*source)) {
+      run.emplace(RunDirectory::open(source->directory));
+      if (!is_newest(*source)) run.reset();  // somebody went on in the meantime
+    }
+  }
+
+  const Folder folder(source ? source->directory : run->path());
+  const std::string file = folder.path_of("config.toml"), text = folder.read("config.toml");
+  const Config config = parse_config(text, file, arguments.overrides, ConfigWriter::xgrad);
+  // What was allowed once is the run's own from then on, in a checkpoint or not yet in one.
+  const bool own = !source || (run && run->config_was_replaced());
+  const Config before = own ? parse_config(text, file, {}, ConfigWriter::xgrad) : source->config;
+  check_changes(before, own ? file : source->file, config, arguments.allow_change);
+  options.keep_config = !differences(before, config).empty();
+  return report(run ? continue_run(config, *run, source ? &source->checkpoint : nullptr, options)
+                    : branch_run(config, source->directory, source->checkpoint, options),
+                arguments.json);
+}
+
+}  // namespace xgrad::commands

@@ -1,0 +1,189 @@
+// Short trainings without a run directory: overfit one batch, a dry run, the search of a learning
+// rate.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+
+#include <xgrad/autograd/check.hpp>
+#include <xgrad/autograd/parallel.hpp>
+#include <xgrad/cli/command.hpp>
+#include <xgrad/cli/outcome.hpp>
+#include <xgrad/data/text/amounts.hpp>
+#include <xgrad/storage/disk/publish.hpp>
+#include <xgrad/train/loop/trainer.hpp>
+#include <xgrad/train/predict/loaded_model.hpp>
+
+namespace xgrad::commands {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr double kLearnt = 1e-3;  // the loss of a batch that is known by heart
+constexpr std::uint64_t kOverfitSteps = 2000;
+constexpr double kMemory = 0.9;          // of the mean that smooths losses
+constexpr double kDiverged = 4;          // times the lowest loss
+constexpr std::size_t kLeastTried = 10;  // rates that a curve needs more than
+
+// An empty directory that goes when this does, with what is in it.
+class TemporaryDirectory {
+ public:
+  TemporaryDirectory() : path_((fs::temp_directory_path() / "xgrad-XXXXXX").string()) {
+    xgrad::check<IoError>(::mkdtemp(path_.data()) != nullptr, "cannot make a directory in ",
+                          fs::temp_directory_path().string());
+  }
+  ~TemporaryDirectory() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  TemporaryDirectory(const TemporaryDirectory&) = delete;
+  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+void use_threads(const Config& config) {
+  if (config.train.threads > 0) set_threads(config.train.threads);
+}
+
+struct Tried {
+  double lr, loss;
+};
+
+struct Search {
+  std::vector<Tried> tried;
+  bool finite = true;  // to the end
+};
+
+// The training loss, smoothed, at learning rates that grow from step to step, until it diverges.
+template <class T>
+Search try_rates(const Config& config, const LrFindArguments& how) {
+  Trainer<T> trainer(config);
+  Search search;
+  std::vector<Tried>& tried = search.tried;
+  double mean = 0, lowest = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < how.steps; ++i) {
+    const double lr = how.from * std::pow(how.to / how.from, double(i) / double(how.steps - 1));
+    double loss = 0;
+    try {
+      loss = trainer.train_step(lr).loss;
+    } catch (const NumericError&) {
+      search.finite = false;
+      break;
+    }
+    mean = kMemory * mean + (1 - kMemory) * loss;
+    const double smooth = mean / (1 - std::pow(kMemory, double(i + 1)));
+    tried.push_back({lr, smooth});
+    lowest = std::min(lowest, smooth);
+    if (smooth > kDiverged * lowest) break;
+  }
+  return search;
+}
+
+// Where the loss falls fastest, over a tenth of the curve.
+double steepest(const std::vector<Tried>& tried) {
+  const std::size_t span = std::max<std::size_t>(1, tried.size() / 10);
+  double best = 0, lr = tried.front().lr;
+  for (std::size_t i = span; i + span < tried.size(); ++i) {
+    const double fall = tried[i - span].loss - tried[i + span].loss;
+    if (fall > best) {
+      best = fall;
+      lr = tried[i].lr;
+    }
+  }
+  return lr;
+}
+
+std::string plot(const std::vector<Tried>& tried) {
+  constexpr std::size_t rows = 14, columns = 64;
+  const auto less = [](const Tried& a, const Tried& b) { return a.loss < b.loss; };
+  const auto [low, high] = std::minmax_element(tried.begin(), tried.end(), less);
+  const double top = std::min(high->loss, 2 * tried.front().loss), span = top - low->loss;
+  std::vector<std::string> lines(rows, std::string(columns, ' '));
+  for (std::size_t i = 0; i < tried.size(); ++i) {
+    const double up = span > 0 ? std::clamp((tried[i].loss - low->loss) / span, 0.0, 1.0) : 0.5;
+    const auto row = std::size_t(std::lround((1 - up) * double(rows - 1)));
+    lines[row][tried.size() > 1 ? i * (columns - 1) / (tried.size() - 1) : 0] = '*';
+  }
+  std::string text;
+  for (std::size_t row = 0; row < rows; ++row) {
+    const bool label = row == 0 || row + 1 == rows;
+    text += fmt::format("{:>9} |{}", label ? fmt::format("{:.4f}", row == 0 ? top : low->loss) : "",
+                        lines[row]);
+    text.erase(text.find_last_not_of(' ') + 1);
+    text += "\n";
+  }
+  return text + fmt::format("{:>9} +{}\n{:>11}{:<{}}{:>10.2e}\n", "loss", std::string(columns, '-'),
+                            "", fmt::format("{:.2e}", tried.front().lr), columns - 10,
+                            tried.back().lr);
+}
+
+}  // namespace
+
+int overfit_batch(const TrainArguments& arguments) {
+  Config config = load_config(arguments.config, arguments.overrides);
+  use_threads(config);
+  config.model.dropout = config.model.attention_dropout = 0;
+  config.train.label_smoothing = config.optim.weight_decay = 0;
+  for (ParameterGroup& group : config.optim.groups) group.weight_decay.reset();
+  return with_precision(config, [&]<class T>() {
+    Trainer<T> trainer(config);
+    std::size_t examples = 0;
+    for (const Batch& batch : trainer.hold_batch()) examples += batch.size;
+    StepReport report;
+    while (report.step < kOverfitSteps && (report.step == 0 || report.loss >= kLearnt)) {
+      report = trainer.train_step(config.optim.lr);
+      if (arguments.quiet || report.step % 100 != 0) continue;
+      fmt::print(stderr, "step {:>5}  loss {:.6f}\n", report.step, report.loss);
+    }
+    const bool learnt = report.loss < kLearnt;
+    fmt::print("{}: one batch of {} examples, loss {:.2e} after {} steps\n",
+               learnt ? "learnt by heart" : "NOT learnt", examples, report.loss, report.step);
+    return learnt ? 0 : 1;
+  });
+}
+
+int dry_run(const TrainArguments& arguments) {
+  const Config config = load_config(arguments.config, arguments.overrides);
+  use_threads(config);
+  return with_precision(config, [&]<class T>() {
+    Trainer<T> trainer(config);
+    fmt::print("{} parameters, {} steps\n", grouped(trainer.parameters().count()),
+               grouped(trainer.total_steps()));
+    for (int i = 0; i < 2; ++i) {
+      const StepReport report = trainer.train_step();
+      fmt::print("step {}  loss {:.4f}\n", report.step, report.loss);
+    }
+    fmt::print("validation  {}\n", summary(trainer.evaluate(Split::validation)));
+    const TemporaryDirectory directory;
+    publish(directory.path(), checkpoint_name(2), to_hdf5(trainer.capture()));
+    trainer.restore(load_checkpoint(directory.path() + "/" + checkpoint_name(2)));
+    fmt::print("saved and read back; nothing is left\n");
+    return 0;
+  });
+}
+
+int lr_find(const LrFindArguments& arguments) {
+  xgrad::check<ConfigError>(arguments.from < arguments.to, "lr-find: --from ", arguments.from,
+                            " is not below --to ", arguments.to);
+  Config config = load_config(arguments.config, arguments.overrides);
+  use_threads(config);
+  config.train.spike = 0;  // gradients are to grow here
+  const auto [tried, finite] =
+      with_precision(config, [&]<class T>() { return try_rates<T>(config, arguments); });
+  const bool enough = tried.size() > kLeastTried;
+  xgrad::check<NumericError>(enough || finite, "lr-find: the loss is not finite after ",
+                             tried.size(), " steps; begin lower with --from");
+  xgrad::check<Error>(enough, "lr-find: the loss diverged after ", tried.size(),
+                      " steps; begin lower with --from");
+  fmt::print("{}\nfalls fastest at optim.lr={:.1e}\n", plot(tried), steepest(tried));
+  return 0;
+}
+
+}  // namespace xgrad::commands

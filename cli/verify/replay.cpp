@@ -1,0 +1,56 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include <xgrad/autograd/check.hpp>
+#include <xgrad/autograd/element.hpp>
+#include <xgrad/cli/command.hpp>
+#include <xgrad/train/checkpoint/failed_step.hpp>
+#include <xgrad/train/inspect/replay.hpp>
+
+namespace xgrad::commands {
+
+namespace {
+
+std::string difference(const ReplayRow& row) {
+  if (!row.finite) return row.reference_finite ? "not finite" : "neither finite";
+  return row.reference_finite ? fmt::format("{:.1e}", row.difference) : "not finite there";
+}
+
+void print(const ReplayRow& row, const char* mark) {
+  fmt::print("{} {:>4}  {:<20} {:<28} {:<44} {:>16} {:>10.3g}  {}\n", mark, row.place.number,
+             row.place.op, row.place.module, row.place.tensor, to_string(row.shape), row.largest,
+             difference(row));
+}
+
+// All that is wrong here is wrong in the file, but for what the task reads of its own.
+std::vector<ReplayRow> run(const Checkpoint& failed, const std::string& file) try {
+  fmt::print("{}\n{}\n\n", file, state_value<std::string>(failed, "fault"));
+  return xgrad::replay(failed);
+} catch (const DataError&) {
+  throw;
+} catch (const IoError&) {
+  throw;
+} catch (const Error& error) {
+  xgrad::detail::fail<CheckpointError>(file, ": ", error.what());
+}
+
+}  // namespace
+
+int replay(const std::string& file) {
+  const std::vector<ReplayRow> rows = run(load_failed_step(file), file);
+  const auto first = std::find_if(rows.begin(), rows.end(),
+                                  [](const ReplayRow& row) { return row.leaves_band(); });
+  fmt::print("  {:>4}  {:<20} {:<28} {:<44} {:>16} {:>10}  {}\n", "op", "name", "module", "tensor",
+             "shape", "largest", "difference");
+  for (auto row = rows.begin(); row != rows.end(); ++row) print(*row, row == first ? ">" : " ");
+  if (first == rows.end()) {
+    fmt::print("\nevery op stays within {:g} of the reference\n", ReplayRow::kBand);
+    return 0;
+  }
+  fmt::print("\nthe first to leave its band: {} at {}: {}\n", to_string(first->place),
+             index_text(first->shape, first->worst), difference(*first));
+  return 1;
+}
+
+}  // namespace xgrad::commands

@@ -1,0 +1,168 @@
+#include <fmt/format.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+#include <thread>
+
+#include <xgrad/autograd/check.hpp>
+#include <xgrad/cli/command.hpp>
+#include <xgrad/storage/disk/input_file.hpp>
+#include <xgrad/train/checkpoint/difference.hpp>
+#include <xgrad/train/run/session.hpp>
+#include <xgrad/train/run/signals.hpp>
+
+namespace xgrad::commands {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr int kNotFinite = 5;  // the exit code
+
+// A folder that goes when this does, in the process that made it, unless it is kept.
+class Scratch {
+ public:
+  Scratch() : path_((fs::temp_directory_path() / "xgrad-XXXXXX").string()) {
+    xgrad::check<IoError>(::mkdtemp(path_.data()) != nullptr, path_, ": cannot make the directory");
+  }
+  ~Scratch() {
+    std::error_code ignored;
+    if (::getpid() == owner_) fs::remove_all(path_, ignored);
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  void keep() {
+    std::fprintf(stderr, "the runs are kept in %s\n", path_.c_str());
+    owner_ = 0;
+  }
+  std::string operator/(const char* name) const { return path_ + "/" + name; }
+
+ private:
+  std::string path_;
+  pid_t owner_ = ::getpid();
+};
+
+// A second process, which is killed when its parent ends. Returns as fork() does. Requires: nothing
+// ran on threads before.
+pid_t split() {
+  std::fflush(stdout);
+  const pid_t parent = ::getpid(), child = ::fork();
+  xgrad::check<IoError>(child >= 0, "cannot start a process: ", std::strerror(errno));
+  if (child != 0) return child;
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::_exit(128 + SIGKILL);  // it ended before
+  return 0;
+}
+
+int exit_code(int status) {
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+// Waits until a child and those it leaves have ended, and kills it when a signal asks to stop.
+// Returns what to exit with.
+int watch(pid_t child, const Signals& signals) {
+  constexpr auto kPause = std::chrono::milliseconds(5);
+  int status = 0;
+  while (::waitpid(child, &status, WNOHANG) == 0) {
+    if (signals.stop() != 0) ::kill(child, SIGKILL);
+    std::this_thread::sleep_for(kPause);
+  }
+  while (::waitpid(-1, nullptr, 0) > 0 || errno == EINTR) continue;
+  return signals.stop() != 0 ? 128 + signals.stop() : exit_code(status);
+}
+
+// Trains in a process of its own, so that it can be killed. Returns what to exit with: in the child
+// what the run did, in the parent what is no surprise.
+std::optional<int> train_apart(const Config& config, const VerifyResumeArguments& arguments,
+                               std::uint64_t kill_at) {
+  const pid_t child = split();
+  if (child == 0) {
+    const int signal = start_run(config, arguments.config, {arguments.quiet, kill_at}).signal;
+    return signal != 0 ? 128 + signal : 0;
+  }
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+  if (kill_at > 0 && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) return std::nullopt;
+  if (kill_at == 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0) return std::nullopt;
+  return exit_code(status);
+}
+
+// From the files of the killed run alone. Tells from which step, 0 where there was no save.
+Outcome go_on(const std::string& directory, bool quiet, std::uint64_t& from) {
+  const RunDirectory run = RunDirectory::open(directory);
+  const Config config = load_config(run.folder().path_of("config.toml"), {}, ConfigWriter::xgrad);
+  if (list_checkpoints(run.checkpoints()).empty())
+    return continue_run(config, run, nullptr, {quiet});
+  const Checkpoint checkpoint = load_listed(latest_checkpoint(run.checkpoints()));
+  from = checkpoint.step;
+  return continue_run(config, run, &checkpoint, {quiet});
+}
+
+bool same(const std::string& what, const std::string& a, const std::string& b) {
+  const bool equal = a == b;
+  fmt::print("{:<16} {} bytes  {}\n", what, a.size(), equal ? "the same" : "DIFFERENT");
+  return equal;
+}
+
+int train_and_compare(Config config, const VerifyResumeArguments& arguments,
+                      const Scratch& scratch) {
+  const auto last = [&](const char* run) {
+    return latest_checkpoint((scratch / run) + "/checkpoints");
+  };
+  const auto read = [&](const char* run, const char* file) {
+    return read_file((scratch / run) + "/" + file);
+  };
+
+  config.run_dir = scratch / "whole";
+  if (const auto code = train_apart(config, arguments, 0)) return *code;
+  const std::uint64_t steps = load_checkpoint(last("whole")).step;
+  const std::uint64_t at = arguments.at > 0 ? arguments.at : steps / 2;
+  xgrad::check<ConfigError>(at > 0 && at < steps, "verify-resume: --at ", at, " of a run of ",
+                            steps, " steps");
+
+  config.run_dir = scratch / "killed";
+  if (const auto code = train_apart(config, arguments, at)) return *code;
+  std::uint64_t from = 0;
+  if (const Outcome resumed = go_on(config.run_dir, arguments.quiet, from); resumed.signal != 0) {
+    return 128 + resumed.signal;
+  }
+
+  fmt::print("{} steps, and {} steps, killed and resumed from step {}\n", steps, at, from);
+  bool equal =
+      same("metrics.jsonl", read("whole", "metrics.jsonl"), read("killed", "metrics.jsonl"));
+  equal = same("last checkpoint", read_file(last("whole")), read_file(last("killed"))) && equal;
+  const auto lines = differences(load_checkpoint(last("whole")), load_checkpoint(last("killed")));
+  for (const std::string& line : lines) fmt::print("  {}\n", line);
+  fmt::print("{}\n", equal ? "resumed to the bit" : "the resumed run differs");
+  return equal ? 0 : 1;
+}
+
+}  // namespace
+
+int verify_resume(const VerifyResumeArguments& arguments) {
+  const Config config = load_config(arguments.config, arguments.overrides);
+  xgrad::check<ConfigError>(config.train.max_seconds == 0,
+                            "verify-resume: train.max_seconds would stop the runs");
+  // Of the two processes one only waits, so that whatever ends the other leaves no scratch.
+  std::optional<Signals> signals(std::in_place);
+  Scratch scratch;
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // to wait for what the other started, too
+  if (const pid_t child = split()) {
+    const int code = watch(child, *signals);
+    if (code == kNotFinite) scratch.keep();  // with the step that failed
+    return code;
+  }
+  signals.reset();
+  return train_and_compare(config, arguments, scratch);
+}
+
+}  // namespace xgrad::commands

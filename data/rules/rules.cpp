@@ -1,0 +1,79 @@
+#include <xgrad/data/rules/rules.hpp>
+
+#include <cmath>
+
+#include <xgrad/data/batch.hpp>
+#include <xgrad/data/rules/naive_bayes.hpp>
+#include <xgrad/data/rules/window_counts.hpp>
+
+namespace xgrad {
+
+namespace {
+
+constexpr double kSmoothings[] = {1, 0.1, 0.01, 0.001};
+
+/// The targets of an example, those that are answers as 1 or 0.
+std::vector<std::int32_t> classes_of(const Example& example) {
+  std::vector<std::int32_t> classes = example.targets;
+  for (const float value : example.values) {
+    classes.push_back(std::isnan(value) ? kIgnore : value > 0.5f);
+  }
+  return classes;
+}
+
+}  // namespace
+
+Rule measure_rule(const std::string& name, const Dataset& test, const GuessAll& guess) {
+  double targets = 0, correct = 0, exact = 0;
+  for (std::size_t i = 0; i < test.size(); ++i) {
+    const Example example = test.get(0, i);
+    const std::vector<std::int32_t> classes = classes_of(example), guesses = guess(example);
+    bool all = true;
+    for (std::size_t k = 0; k < classes.size(); ++k) {
+      if (classes[k] == kIgnore) continue;
+      const bool hit = guesses[k] == classes[k];
+      targets += 1;
+      correct += hit;
+      all = all && hit;
+    }
+    exact += all;
+  }
+  return {name, correct / targets, exact / double(test.size())};
+}
+
+Rule measure_rule(const std::string& name, const Dataset& test, const Guess& guess) {
+  return measure_rule(name, test, [&](const Example& example) {
+    std::vector<std::int32_t> guesses(example.targets.size());
+    for (std::size_t k = 0; k < guesses.size(); ++k) {
+      if (example.targets[k] != kIgnore) guesses[k] = guess(example, k);
+    }
+    return guesses;
+  });
+}
+
+Rule window_rule(const std::string& name, const Dataset& train, const Dataset& test,
+                 std::size_t radius) {
+  const WindowCounts counts(train, train.size(), radius);
+  return measure_rule(name, test, [&](const Example& example, std::size_t at) {
+    return counts.guess(example, at, radius);
+  });
+}
+
+Rule naive_bayes(const Task& task, std::size_t longest) {
+  const NaiveBayes bayes(*task.dataset(Split::train), task.shape(), longest);
+  const std::string grams = longest == 1 ? "tokens" : "1- to " + std::to_string(longest) + "-grams";
+  const auto measured = [&](Split split, double smoothing) {
+    return measure_rule("naive Bayes of " + grams, *task.dataset(split),
+                        [&](const Example& example) { return bayes.guess(example, smoothing); });
+  };
+  double best = 0, best_accuracy = -1;
+  for (const double smoothing : kSmoothings) {
+    const double accuracy = measured(Split::validation, smoothing).accuracy;
+    if (accuracy <= best_accuracy) continue;
+    best = smoothing;
+    best_accuracy = accuracy;
+  }
+  return measured(Split::test, best);
+}
+
+}  // namespace xgrad

@@ -1,0 +1,89 @@
+#include <xgrad/data/synthetic/chain.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+namespace xgrad {
+
+namespace {
+
+void normalise(double* row, std::size_t size) {
+  double sum = 0;
+  for (std::size_t i = 0; i < size; ++i) sum += row[i];
+  for (std::size_t i = 0; i < size; ++i) row[i] /= sum;
+}
+
+}  // namespace
+
+std::vector<double> random_rows(const Rng& rng, std::size_t count, std::size_t size,
+                                double spread) {
+  std::vector<double> rows = rng.normals(count * size);
+  for (double& x : rows) x = std::exp(spread * x);
+  for (std::size_t i = 0; i < count; ++i) normalise(rows.data() + i * size, size);
+  return rows;
+}
+
+Chain random_chain(const Rng& rng, std::size_t states, double spread) {
+  return {states, random_rows(rng / "transition", states, states, spread)};
+}
+
+std::int32_t choose(const double* distribution, std::size_t size, double uniform) {
+  std::size_t value = 0;
+  while (value + 1 < size && uniform >= distribution[value]) uniform -= distribution[value++];
+  return std::int32_t(value);
+}
+
+Tokens walk(const Chain& chain, const Rng& rng, std::size_t length) {
+  const auto uniforms = rng.uniforms(length);
+  Tokens states;
+  states.reserve(length);
+  for (std::size_t t = 0; t < length; ++t) {
+    if (t == 0) {
+      states.push_back(std::int32_t(rng.below(chain.states, 0)));
+    } else {
+      const double* row = chain.transition.data() + std::size_t(states.back()) * chain.states;
+      states.push_back(choose(row, chain.states, uniforms[t]));
+    }
+  }
+  return states;
+}
+
+std::vector<double> smooth(const Chain& chain, const std::vector<double>& likelihood) {
+  const std::size_t k = chain.states, n = likelihood.size() / k;
+  const double* const step = chain.transition.data();
+  std::vector<double> forward = likelihood;  // p(state t | evidence up to t)
+  for (std::size_t t = 0; t < n; ++t) {
+    double* const row = forward.data() + t * k;
+    for (std::size_t to = 0; t > 0 && to < k; ++to) {
+      double reached = 0;
+      for (std::size_t from = 0; from < k; ++from) reached += row[from - k] * step[from * k + to];
+      row[to] *= reached;
+    }
+    normalise(row, k);
+  }
+  std::vector<double> after(k, 1), before(k);  // p(evidence after t | state t), up to a factor
+  for (std::size_t t = n; t-- > 0;) {
+    double* const row = forward.data() + t * k;
+    for (std::size_t i = 0; i < k; ++i) row[i] *= after[i];
+    normalise(row, k);
+    for (std::size_t from = 0; from < k; ++from) {
+      before[from] = 0;
+      for (std::size_t to = 0; to < k; ++to) {
+        before[from] += step[from * k + to] * likelihood[t * k + to] * after[to];
+      }
+    }
+    normalise(before.data(), k);
+    after.swap(before);
+  }
+  return forward;
+}
+
+void add_best_guess(const double* distribution, std::size_t size, Synthetic::Best& sum) {
+  sum.right += *std::max_element(distribution, distribution + size);
+  for (std::size_t i = 0; i < size; ++i) {
+    if (distribution[i] > 0) sum.loss -= distribution[i] * std::log(distribution[i]);
+  }
+  sum.targets += 1;
+}
+
+}  // namespace xgrad

@@ -1,0 +1,13 @@
+// Random graphs, for tasks whose examples have edges.
+#pragma once
+
+#include <xgrad/autograd/random.hpp>
+#include <xgrad/data/text/edges.hpp>
+
+namespace xgrad {
+
+/// Each pair of nodes with probability degree / (nodes - 1), so that a node has `degree` neighbours
+/// in expectation; in lexical order (Erdos and Renyi 1959).
+Edges random_edges(const Rng& rng, std::size_t nodes, double degree);
+
+}  // namespace xgrad

@@ -1,0 +1,264 @@
+#include <xgrad/data/synthetic/synthetic.hpp>
+
+#include <bit>
+#include <memory>
+
+#include <xgrad/autograd/check.hpp>
+#include <xgrad/data/batch.hpp>
+#include <xgrad/data/rules/rules.hpp>
+#include <xgrad/data/text/example_text.hpp>
+
+namespace xgrad {
+
+namespace {
+
+// With a tenth of all inputs in a split, so many draws miss it with probability 0.9^1000 = 1e-46.
+constexpr std::uint32_t kMostDraws = 1000;
+
+struct Description {
+  std::string name;
+  Synthetic task;
+  std::function<Example(const Rng& rng)> draw_test;
+  std::uint64_t seed;
+  std::size_t sizes[3];  // of each split; where inputs are listed only that of training, 0: all
+};
+
+using Shared = std::shared_ptr<const Description>;
+
+class DrawnDataset final : public Dataset {
+ public:
+  DrawnDataset(Shared of, Split split)
+      : of_(std::move(of)),
+        draw_(split == Split::test ? of_->draw_test : of_->task.draw),
+        split_(split),
+        rng_(Rng(of_->seed) / (of_->task.is_continuous ? "vectors" : "tokens") / to_string(split)) {
+    get(0, 0);  // a split without inputs is an error here, not in the middle of a run
+  }
+
+  std::size_t size() const override { return of_->sizes[std::size_t(split_)]; }
+
+  Example get(std::uint64_t, std::size_t index) const override {
+    Example example = input(index);
+    if (of_->task.solve && !of_->task.is_continuous) {
+      example.targets = of_->task.solve(example.ids);
+    }
+    return example;
+  }
+
+  std::size_t length(std::size_t index, const TaskShape& shape) const override {
+    return length_of(input(index), shape);
+  }
+
+ private:
+  // Without the targets that `solve` finds.
+  Example input(std::size_t index) const {
+    const Rng own = rng_ / index;
+    if (of_->task.is_continuous) return draw_(own);
+    for (std::uint32_t draw = 0; draw < kMostDraws; ++draw) {
+      Example example = draw_(own / draw);
+      if (split_of(example) == split_) return example;
+    }
+    detail::fail<ConfigError>(of_->name, ": none of ", kMostDraws, " inputs belonged to the ",
+                              to_string(split_), " split: there are too few different inputs");
+  }
+
+  Shared of_;
+  std::function<Example(const Rng& rng)> draw_;
+  Split split_;
+  Rng rng_;
+};
+
+class ListedDataset final : public Dataset {
+ public:
+  ListedDataset(Shared of, Split split) : of_(std::move(of)) {
+    const std::vector<Tokens>& inputs = of_->task.inputs;
+    for (std::size_t i : (Rng(of_->seed) / "inputs").permutation(inputs.size())) {
+      if (split_of(inputs[i]) == split) chosen_.push_back(i);
+    }
+    const std::size_t wanted = of_->sizes[0];
+    if (split != Split::train || wanted == 0) return;
+    check<ConfigError>(wanted <= chosen_.size(), of_->name, ": examples is ", wanted,
+                       ", must be at most ", chosen_.size(), ", all inputs of the train split");
+    chosen_.resize(wanted);
+  }
+
+  std::size_t size() const override { return chosen_.size(); }
+
+  Example get(std::uint64_t, std::size_t index) const override {
+    Example example;
+    example.ids = of_->task.inputs[chosen_[index]];
+    example.targets = of_->task.solve(example.ids);
+    return example;
+  }
+
+  std::size_t length(std::size_t index, const TaskShape&) const override {
+    return of_->task.inputs[chosen_[index]].size();
+  }
+
+ private:
+  Shared of_;
+  std::vector<std::size_t> chosen_;
+};
+
+Example parse_input(const std::string& task, const std::string& line, TaskShape shape) {
+  if (shape.graph) return parse_graph(task, line, shape);
+  Example example;
+  if (shape.input == InputKind::tokens) {
+    example.ids = parse_tokens(task, line, shape);
+    return example;
+  }
+  if (shape.input == InputKind::image) {  // all pixels, row by row
+    shape.features = shape.height * shape.width * shape.channels;
+    shape.max_length = 1;
+  }
+  example.features = parse_vectors<float>(task, line, shape.features);
+  const std::size_t count = example.features.size() / shape.features;
+  check<DataError>(count <= shape.max_length, task, ": the line has ", count,
+                   " vectors, the longest sequence has ", shape.max_length);
+  return example;
+}
+
+class SyntheticTask final : public Task {
+ public:
+  explicit SyntheticTask(Description description)
+      : of_(std::make_shared<Description>(std::move(description))) {}
+
+  TaskShape shape() const override { return of_->task.shape; }
+
+  std::unique_ptr<Dataset> dataset(Split split) const override {
+    if (of_->task.inputs.empty()) return std::make_unique<DrawnDataset>(of_, split);
+    return std::make_unique<ListedDataset>(of_, split);
+  }
+
+  Example parse(const std::string& line) const override {
+    Example example = parse_input(of_->name, line, of_->task.shape);
+    if (of_->task.solve) {
+      try {
+        example.targets = of_->task.solve(example.ids);
+      } catch (const DataError& error) {
+        throw DataError(of_->name + ": " + error.what());
+      }
+    }
+    return example;
+  }
+
+  std::vector<Rule> rules() const override {
+    const TaskShape shape = this->shape();
+    const bool one_class = shape.input == InputKind::tokens &&
+                           shape.output == OutputKind::sequence &&
+                           shape.target == TargetKind::classes;
+    if (!one_class) return {};
+    return {naive_bayes(*this, 1)};
+  }
+
+  std::optional<Ceiling> ceiling(Split split) const override {
+    return reached(of_->task.best, split);
+  }
+  std::optional<Ceiling> token_ceiling() const override {
+    return reached(of_->task.best_alone, Split::test);
+  }
+
+ private:
+  std::optional<Ceiling> reached(const std::function<Synthetic::Best(const Example&)>& best,
+                                 Split split) const {
+    if (!best) return std::nullopt;
+    const auto data = dataset(split);
+    Synthetic::Best sum;
+    for (std::size_t i = 0; i < data->size(); ++i) {
+      const Synthetic::Best one = best(data->get(0, i));
+      sum.right += one.right;
+      sum.loss += one.loss;
+      sum.targets += one.targets;
+    }
+    return Ceiling{sum.right / sum.targets, sum.loss / sum.targets};
+  }
+
+  Shared of_;
+};
+
+Synthetic describe_named(const std::string& name, const Describe& describe,
+                         const Options& options) {
+  try {
+    return describe(options);
+  } catch (const ConfigError& error) {
+    throw ConfigError(name + ": " + error.what());
+  }
+}
+
+// Where test sequences are longer, the task is that of the longest, with shorter draws to train on.
+void lengthen_test(const Describe& describe, Options options, Description& description) {
+  const std::int64_t length = get_int(options, "length"), longest = get_int(options, "test_length");
+  check<ConfigError>(longest > length, description.name, ": test_length is ", longest,
+                     ", must be above length, ", length);
+  options["min_length"] = length + 1;
+  options["length"] = longest;
+  Synthetic longer = describe_named(description.name, describe, options);
+  description.draw_test = longer.draw;
+  longer.draw = description.task.draw;
+  description.task = std::move(longer);
+}
+
+Description make_description(const std::string& name, const Describe& describe,
+                             const Options& options, std::uint64_t seed) {
+  const auto size = [&](const char* key) {
+    return options.contains(key) ? std::size_t(get_int(options, key)) : 0;
+  };
+  Description description{name,
+                          describe_named(name, describe, options),
+                          {},
+                          seed,
+                          {size("examples"), size("validation"), size("test")}};
+  description.draw_test = description.task.draw;
+  if (size("test_length") > 0) lengthen_test(describe, options, description);
+  return description;
+}
+
+TaskEntry entry(std::string name, std::string summary, std::string needs,
+                std::vector<OptionSpec> table, Describe describe) {
+  const auto make = [name, table, describe](const Options& given, std::uint64_t seed) {
+    return std::make_unique<SyntheticTask>(
+        make_description(name, describe, complete(table, given), seed));
+  };
+  return {std::move(name), std::move(summary), table, {}, make, std::move(needs)};
+}
+
+}  // namespace
+
+Split split_of(const Tokens& ids) {
+  // Four tokens a round, each round keyed by the one before. The length starts the chain, so that a
+  // sequence and the same with zeros behind differ.
+  std::uint64_t key = 0x73706C6974730000u + ids.size();  // "splits"
+  for (std::size_t i = 0; i < ids.size(); i += 4) {
+    const auto token = [&](std::size_t k) { return k < ids.size() ? std::uint32_t(ids[k]) : 0; };
+    const auto words = Rng(key).words(token(i), token(i + 1), token(i + 2), token(i + 3));
+    key = (std::uint64_t(words[1]) << 32) | words[0];
+  }
+  const std::uint64_t bucket = key % 10;
+  return bucket == 0 ? Split::test : bucket == 1 ? Split::validation : Split::train;
+}
+
+Split split_of(const Example& input) {
+  Tokens all = input.ids;
+  for (float x : input.features) all.push_back(std::bit_cast<std::int32_t>(x));
+  for (const auto& [a, b] : input.edges) all.insert(all.end(), {a, b});
+  return split_of(all);
+}
+
+TaskEntry synthetic_task(std::string name, std::string summary, std::string needs,
+                         std::vector<OptionSpec> options, Describe describe) {
+  options.push_back({"examples", 50000, "Number of training examples.", 1, 1e9});
+  options.push_back({"validation", 1000, "Number of validation examples.", 1, 1e9});
+  options.push_back({"test", 1000, "Number of test examples.", 1, 1e9});
+  return entry(std::move(name), std::move(summary), std::move(needs), std::move(options),
+               std::move(describe));
+}
+
+TaskEntry listed_task(std::string name, std::string summary, std::string needs,
+                      std::vector<OptionSpec> options, Describe describe) {
+  options.push_back(
+      {"examples", 0, "Number of training examples; 0: the whole training split.", 0, 1e9});
+  return entry(std::move(name), std::move(summary), std::move(needs), std::move(options),
+               std::move(describe));
+}
+
+}  // namespace xgrad

@@ -1,0 +1,76 @@
+#include <xgrad/data/tables/byte_stream.hpp>
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include <xgrad/autograd/check.hpp>
+
+namespace xgrad {
+
+namespace {
+
+constexpr std::size_t kBlock = std::size_t(1) << 20;
+
+/// What the system says of a user's data is an error of the data.
+template <class Work>
+auto as_data_error(const Work& work) try {
+  return work();
+} catch (const IoError& error) {
+  throw DataError(error.what());
+}
+
+void check_exists(const std::string& path) {
+  std::error_code ignored;
+  check<DataError>(std::filesystem::exists(path, ignored), path, ": there is no such file");
+}
+
+}  // namespace
+
+thread_local WatchReading* WatchReading::current = nullptr;
+
+WatchReading::WatchReading(Watch watch)
+    : watch_(std::move(watch)), before_(std::exchange(current, this)) {}
+
+WatchReading::~WatchReading() {
+  current = before_;
+}
+
+ByteStream::ByteStream(const std::string& path) : name_(path), hash_(0, 0) {
+  check_exists(path);
+  as_data_error([&] { file_.emplace(path); });
+  size_ = file_->size();
+  hash_ = StableHash(size_);
+}
+
+ByteStream::ByteStream(std::string name, std::string_view bytes)
+    : name_(std::move(name)),
+      size_(bytes.size()),
+      read_(bytes.size()),
+      ahead_(bytes),
+      hash_(size_) {
+  hash_.add(bytes);
+}
+
+void ByteStream::fill() {
+  if (read_ == size_) return;
+  const auto next = std::size_t(std::min<std::uint64_t>(kBlock, size_ - read_));
+  buffer_.resize(next);
+  as_data_error([&] { file_->read(read_, next, buffer_.data()); });
+  read_ += next;
+  ahead_ = buffer_;
+  hash_.add(ahead_);
+  if (WatchReading::current != nullptr) WatchReading::current->watch_(name_, read_, size_);
+}
+
+std::string read_bytes(const std::string& path, std::string_view start) {
+  check_exists(path);
+  return as_data_error([&] {
+    const InputFile file(path);
+    const std::string first = read_ends(file, start.size()).start;
+    return first == start ? file.read(0, file.size()) : first;
+  });
+}
+
+}  // namespace xgrad

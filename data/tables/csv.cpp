@@ -1,0 +1,152 @@
+#include <xgrad/data/tables/csv.hpp>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include <xgrad/autograd/check.hpp>
+#include <xgrad/data/excerpt.hpp>
+
+namespace xgrad {
+
+namespace {
+
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
+class CsvReader {
+ public:
+  CsvReader(ByteStream& bytes, CsvKind kind)
+      : bytes_(bytes),
+        separator_(kind == CsvKind::csv ? ',' : '\t'),
+        quotes_(kind == CsvKind::csv) {
+    for (const char c : {separator_, '\n', '\r'}) ends_[static_cast<unsigned char>(c)] = true;
+    if (quotes_) ends_['"'] = true;
+    if (bytes_.ahead().starts_with(kByteOrderMark)) bytes_.skip(kByteOrderMark.size());
+    check<DataError>(!bytes_.at_end(), bytes_.name(), ": is empty");
+    header_ = record();
+    check_header();
+  }
+
+  const std::vector<std::string>& header() const { return header_; }
+  std::size_t line() const { return line_; }
+
+  // The fields of the next record, until the next call.
+  const std::vector<std::string>& record() {
+    record_line_ = line_;
+    fields_.resize(header_.size());  // of which record() keeps the memory
+    count_ = 0;
+    do {
+      if (count_ == fields_.size()) fields_.emplace_back();
+      read_field(fields_[count_]);
+      if (!is_text(fields_[count_])) check_text(place(count_), fields_[count_]);
+      ++count_;
+    } while (bytes_.take(separator_));
+    if (!bytes_.at_end() && !bytes_.take('\n')) {
+      if (!bytes_.take('\r') || !bytes_.take('\n')) {
+        fail(count_ - 1, "a carriage return without a line feed");
+      }
+    }
+    ++line_;
+    if (!header_.empty()) {
+      ++row_;
+      check<DataError>(count_ == header_.size(), bytes_.name(), ": row ", row_, " (line ",
+                       record_line_, "): has ", count_, " fields, the header has ", header_.size());
+    }
+    return fields_;
+  }
+
+ private:
+  void read_field(std::string& text) {
+    text.clear();
+    if (quotes_ && bytes_.take('"')) return read_quoted(text);
+    while (!bytes_.at_end()) {
+      const std::string_view ahead = bytes_.ahead();
+      std::size_t size = 0;
+      while (size < ahead.size() && !ends_[static_cast<unsigned char>(ahead[size])]) ++size;
+      append(text, ahead.substr(0, size));
+      if (size == ahead.size()) continue;
+      if (quotes_ && bytes_.ahead().front() == '"') {
+        fail(count_, "a quote inside a field that does not begin with one");
+      }
+      return;
+    }
+  }
+
+  void read_quoted(std::string& text) {
+    while (!bytes_.at_end()) {
+      const std::string_view ahead = bytes_.ahead();
+      append(text, ahead.substr(0, std::min(ahead.find_first_of("\"\n"), ahead.size())));
+      if (bytes_.take('\n')) {
+        ++line_;
+        text += '\n';
+      } else if (bytes_.take('"')) {
+        if (bytes_.take('"')) {
+          text += '"';
+          continue;
+        }
+        if (!bytes_.at_end() && !ends_[static_cast<unsigned char>(bytes_.ahead().front())]) {
+          fail(count_, "text behind the closing quote");
+        }
+        return;
+      }
+    }
+    fail(count_, "the quotes are never closed");
+  }
+
+  // Passes over what it appends, unless the field grows too long: its end need not be looked for.
+  void append(std::string& text, std::string_view part) {
+    if (text.size() + part.size() > kMostText) {
+      detail::fail<DataError>(place(count_), ": has more than ", kMostText,
+                              " bytes, the most of a field");
+    }
+    text += part;
+    bytes_.skip(part.size());
+  }
+
+  std::string place(std::size_t column) const {
+    if (header_.empty()) return bytes_.name() + ": header, column " + std::to_string(column + 1);
+    std::string text = bytes_.name() + ": row " + std::to_string(row_ + 1) + " (line " +
+                       std::to_string(record_line_) + "), column ";
+    return text + (column < header_.size() ? excerpt(header_[column]) : std::to_string(column + 1));
+  }
+
+  [[noreturn]] void fail(std::size_t column, const char* what) const {
+    detail::fail<DataError>(place(column), ": ", what);
+  }
+
+  void check_header() const {
+    std::set<std::string> seen;
+    for (std::size_t i = 0; i < header_.size(); ++i) {
+      check<DataError>(!header_[i].empty(), bytes_.name(), ": header, column ", i + 1,
+                       ": has no name");
+      check<DataError>(seen.insert(header_[i]).second, bytes_.name(), ": header, column ", i + 1,
+                       ": there is a column ", excerpt(header_[i]), " already");
+    }
+  }
+
+  ByteStream& bytes_;
+  char separator_;
+  bool quotes_;
+  std::array<bool, 256> ends_{};  // whether a byte ends a field without quotes
+  std::size_t line_ = 1, record_line_ = 1, row_ = 0;
+  std::vector<std::string> header_, fields_;
+  std::size_t count_ = 0;  // fields of this record so far
+};
+
+}  // namespace
+
+void read_csv(ByteStream& bytes, const std::vector<std::string>& columns, CsvKind kind,
+              const VisitBlock& visit) {
+  CsvReader reader(bytes, kind);
+  const std::vector<std::size_t> wanted = find_columns(bytes.name(), columns, reader.header());
+  Blocks blocks(bytes, columns, visit);
+  while (!bytes.at_end()) {
+    const std::size_t line = reader.line();
+    const std::vector<std::string>& fields = reader.record();
+    std::vector<Field>& row = blocks.add(line);
+    for (const std::size_t column : wanted) row.emplace_back(fields[column]);
+  }
+  blocks.finish();
+}
+
+}  // namespace xgrad

@@ -1,0 +1,172 @@
+#include <xgrad/data/tables/fields.hpp>
+
+#include <set>
+
+#include <xgrad/autograd/check.hpp>
+#include <xgrad/data/excerpt.hpp>
+#include <xgrad/data/text/edges.hpp>
+#include <xgrad/data/text/text.hpp>
+
+namespace xgrad {
+
+namespace {
+
+std::string whole_text(double x) {
+  return std::to_string(static_cast<long long>(x));
+}
+
+/// The words of a field, however it holds them; `made` takes the text that had to be made of it.
+std::vector<std::string_view> word_texts(const std::string& place, const char* what,
+                                         const Field& field, std::string& made) {
+  if (const auto* text = std::get_if<std::string>(&field)) return words(*text);
+  std::vector<std::string_view> texts;
+  if (const auto* list = std::get_if<std::vector<std::string>>(&field)) {
+    for (const std::string& word : *list) {
+      texts.emplace_back(word);
+      check<DataError>(words(word) == std::vector{texts.back()}, place, ": ", what, " ",
+                       texts.size(), " is ", excerpt(word), ", must be a word without white space");
+    }
+    return texts;
+  }
+  const Numbers& numbers = std::get<Numbers>(field);
+  check<DataError>(numbers.whole && numbers.features == 1, place, ": holds ",
+                   numbers.whole ? "lists of numbers" : "numbers that are not whole",
+                   ", must be words or whole numbers");
+  made.clear();
+  for (const double x : numbers.values) made += whole_text(x) + ' ';
+  return words(made);
+}
+
+/// Pairs of whole numbers, however a field holds them.
+Numbers pairs(const std::string& place, const Field& field) {
+  if (const auto* numbers = std::get_if<Numbers>(&field)) {
+    check<DataError>(numbers->values.empty() || (numbers->whole && numbers->features == 2), place,
+                     ": must be a list of pairs of nodes, as [[0, 1], [1, 2]]");
+    return *numbers;
+  }
+  const auto* text = std::get_if<std::string>(&field);
+  check<DataError>(text != nullptr, place, ": is a list of texts, must be a list of pairs or text");
+  Numbers result{0, 2, {}, true};
+  for (const std::string_view word : words(*text)) {
+    const auto edge = parse_edge(std::string(word));
+    ++result.tokens;
+    check<DataError>(edge.has_value(), place, ": edge ", result.tokens, " is ", excerpt(word),
+                     ", must be two nodes with \"-\" between them, as 0-1");
+    result.values.insert(result.values.end(), {double(edge->first), double(edge->second)});
+  }
+  return result;
+}
+
+}  // namespace
+
+std::vector<std::string_view> token_texts(const std::string& place, const Field& field,
+                                          TokenKind kind, std::string& made) {
+  if (kind == TokenKind::words) {
+    std::vector<std::string_view> texts = word_texts(place, "word", field, made);
+    check<DataError>(!texts.empty(), place, ": has no words");
+    return texts;
+  }
+  const auto* text = std::get_if<std::string>(&field);
+  check<DataError>(text != nullptr, place, ": must be text, since task.tokens is \"",
+                   kind == TokenKind::characters ? "characters" : "plain_words", "\"");
+  if (kind == TokenKind::plain_words) {
+    made = plain_text(*text);
+    std::vector<std::string_view> texts = words(made);
+    check<DataError>(!texts.empty(), place, ": has no words");
+    return texts;
+  }
+  check<DataError>(!text->empty(), place, ": has no characters");
+  return xgrad::characters(*text);
+}
+
+std::string sequence_label(const std::string& place, const Field& field) {
+  if (const auto* numbers = std::get_if<Numbers>(&field)) {
+    check<DataError>(numbers->values.size() == 1, place, ": has ", numbers->values.size(),
+                     " numbers, must have one label");
+    check<DataError>(numbers->whole, place, ": is ", numbers->values[0],
+                     ", must be a whole number or text to be a class");
+    return whole_text(numbers->values[0]);
+  }
+  const auto* text = std::get_if<std::string>(&field);
+  check<DataError>(text != nullptr, place, ": is a list, must be one label");
+  check<DataError>(!text->empty(), place, ": the label is empty");
+  const auto space = [](char c) { return words(std::string(1, c)).empty(); };
+  check<DataError>(!space(text->front()) && !space(text->back()), place, ": the label is ",
+                   excerpt(*text), ", with white space at an end");
+  return *text;
+}
+
+std::vector<std::string> token_labels(const std::string& place, const Field& field,
+                                      std::size_t count) {
+  std::string made;
+  const std::vector<std::string_view> labels = word_texts(place, "label", field, made);
+  check<DataError>(labels.size() == count, place, ": has ", labels.size(), " labels for ", count,
+                   " tokens");
+  return {labels.begin(), labels.end()};
+}
+
+std::vector<Answer> field_answers(const std::string& place, const Field& field) {
+  std::vector<Answer> answers;
+  if (const auto* numbers = std::get_if<Numbers>(&field)) {
+    check<DataError>(numbers->features == 1, place, ": holds lists of numbers, must be one list");
+    for (const double x : numbers->values) {
+      check<DataError>(x == 0 || x == 1, place, ": answer ", answers.size(), " is ", x,
+                       ", must be 0 or 1; labels that are numbers must be text");
+      answers.push_back({std::to_string(answers.size()), x == 1});
+    }
+    return answers;
+  }
+  std::set<std::string_view> seen;
+  std::string made;
+  for (const std::string_view name : word_texts(place, "label", field, made)) {
+    check<DataError>(seen.insert(name).second, place, ": the label ", excerpt(name),
+                     " comes twice");
+    answers.push_back({std::string(name), true});
+  }
+  return answers;
+}
+
+Numbers field_numbers(const std::string& place, const Field& field) {
+  if (const auto* numbers = std::get_if<Numbers>(&field)) {
+    check<DataError>(!numbers->values.empty(), place, ": has no numbers");
+    return *numbers;
+  }
+  const auto* text = std::get_if<std::string>(&field);
+  check<DataError>(text != nullptr, place, ": is a list of texts, must be numbers");
+  Numbers numbers{0, 1, {}, false};
+  for (const std::string_view word : words(*text)) {
+    const auto value = to_number(word);
+    check<DataError>(value.has_value(), place, ": ", excerpt(word), " is not a finite number");
+    numbers.values.push_back(*value);
+  }
+  numbers.tokens = numbers.values.size();
+  check<DataError>(numbers.tokens > 0, place, ": has no numbers");
+  return numbers;
+}
+
+Edges field_edges(const std::string& place, const Field& field, std::int32_t nodes) {
+  const Numbers numbers = pairs(place, field);
+  Edges edges;
+  for (std::size_t i = 0; i < numbers.values.size(); i += 2) {
+    for (const double node : {numbers.values[i], numbers.values[i + 1]}) {
+      check<DataError>(node >= 0 && node < nodes, place, ": edge ", i / 2 + 1, " has node ", node,
+                       ", must be from 0 to ", nodes - 1);
+    }
+    edges.emplace_back(std::int32_t(numbers.values[i]), std::int32_t(numbers.values[i + 1]));
+  }
+  return edges;
+}
+
+std::string key_of(const Field& field) {
+  if (const auto* text = std::get_if<std::string>(&field)) return *text;
+  std::string key;
+  if (const auto* list = std::get_if<std::vector<std::string>>(&field)) {
+    for (const std::string& word : *list) key += word + '\0';
+    return key;
+  }
+  const std::vector<double>& values = std::get<Numbers>(field).values;
+  key.assign(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(double));
+  return key;
+}
+
+}  // namespace xgrad

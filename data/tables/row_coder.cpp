@@ -1,0 +1,322 @@
+#include <xgrad/data/tables/row_coder.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+
+#include <xgrad/autograd/check.hpp>
+#include <xgrad/data/batch.hpp>
+#include <xgrad/data/excerpt.hpp>
+#include <xgrad/data/tables/jsonl.hpp>
+#include <xgrad/data/text/example_text.hpp>
+#include <xgrad/data/text/text.hpp>
+
+namespace xgrad {
+
+namespace {
+
+/// Text without spaces that stands for a token.
+std::string token_name(const std::string& token) {
+  if (token == " ") return "\u2423";
+  if (token.size() == 1 && words(token).empty()) return "\\x" + std::to_string(int(token[0]));
+  return token;
+}
+
+TextIndex index_of(const std::vector<std::string>& names) {
+  TextIndex index;
+  for (const std::string& name : names) index.add(name);
+  return index;
+}
+
+Field lowercased(Field field) {
+  if (auto* text = std::get_if<std::string>(&field)) *text = lowercase(*text);
+  if (auto* list = std::get_if<std::vector<std::string>>(&field)) {
+    for (std::string& text : *list) text = lowercase(text);
+  }
+  return field;
+}
+
+/// A number in deviations of the training rows; `place()` says where it stands.
+template <class Place>
+float scaled(double number, double mean, double deviation, const Place& place) {
+  const auto result = float((number - mean) / deviation);
+  if (std::isfinite(result)) return result;
+  detail::fail<DataError>(place(), ": ", number, " is too large: less the training rows' mean, ",
+                          mean, ", and divided by their deviation, ", deviation,
+                          ", it does not fit into float");
+}
+
+}  // namespace
+
+std::vector<std::string> RowOptions::columns() const {
+  std::vector<std::string> names = inputs;
+  if (labels != Labels::masked) names.push_back(target);
+  if (!edges.empty()) names.push_back(edges);
+  return names;
+}
+
+RowCoder::RowCoder(std::string task, RowOptions options)
+    : task_(std::move(task)), options_(std::move(options)) {}
+
+std::vector<std::string_view> RowCoder::tokens(const std::string& place, const Field& field,
+                                               Made& made) const {
+  if (!options_.lowercase) return token_texts(place, field, options_.tokens, made.text);
+  made.field = lowercased(field);
+  return token_texts(place, made.field, options_.tokens, made.text);
+}
+
+std::string RowCoder::key(const Table& table, std::size_t row) const {
+  std::string key;
+  for (std::size_t i = 0; i < options_.inputs.size(); ++i) {
+    const Field& field = table.rows[row][i];
+    key += options_.lowercase ? key_of(lowercased(field)) : key_of(field);
+  }
+  if (!options_.edges.empty()) key += key_of(table.rows[row].back());
+  return key;
+}
+
+Numbers RowCoder::numbers(const Table& table, std::size_t row) const {
+  if (options_.inputs.size() == 1) return field_numbers(table.place(row, 0), table.rows[row][0]);
+  Numbers all{options_.inputs.size(), 1, {}, false};
+  for (std::size_t column = 0; column < options_.inputs.size(); ++column) {
+    const Numbers one = field_numbers(table.place(row, column), table.rows[row][column]);
+    check<DataError>(one.values.size() == 1, table.place(row, column), ": has ", one.values.size(),
+                     " numbers, must have one, since there are several columns");
+    all.values.push_back(one.values[0]);
+  }
+  return all;
+}
+
+std::size_t RowCoder::least_classes() const {
+  if (masked() || options_.labels == Labels::numbers) return 0;
+  return options_.labels == Labels::multi_label ? 1 : 2;
+}
+
+std::vector<std::string> RowCoder::labels(const Table& table, std::size_t row,
+                                          std::size_t tokens) const {
+  const std::string place = table.place(row, target_column());
+  const Field& field = table.rows[row][target_column()];
+  if (options_.labels == Labels::tokens) return token_labels(place, field, tokens);
+  return {sequence_label(place, field)};
+}
+
+void RowCoder::count_labels(const Table& table, std::size_t row, std::size_t tokens,
+                            Counts& counts) const {
+  if (options_.labels == Labels::multi_label) {
+    for (const Answer& answer :
+         field_answers(table.place(row, target_column()), table.rows[row][target_column()])) {
+      counts[answer.name] += answer.holds;
+    }
+  } else if (least_classes() > 0) {
+    for (const std::string& name : labels(table, row, tokens)) ++counts[name];
+  }
+}
+
+void RowCoder::adopt(Learned learned) {
+  const std::size_t classes = learned.classes.size(), least = least_classes();
+  const bool fits = learned.max_length > 0 && (learned.features > 0) == vectors() &&
+                    learned.tokens.empty() == vectors() && classes >= least &&
+                    (classes > 0) == (least > 0) &&
+                    learned.target_mean.empty() == (options_.labels != Labels::numbers) &&
+                    (!masked() || learned.tokens.size() > std::size_t(kMaskId));
+  check<CheckpointError>(fits, task_, ": what was learned is not of a task with these options");
+  learned_ = std::make_unique<const Learned>(std::move(learned));
+  token_ids_ = index_of(learned_->tokens);
+  class_ids_ = index_of(learned_->classes);
+}
+
+TaskShape RowCoder::shape() const {
+  TaskShape shape;
+  shape.input = vectors() ? InputKind::vectors : InputKind::tokens;
+  shape.output =
+      options_.labels == Labels::tokens || masked() ? OutputKind::tokens : OutputKind::sequence;
+  shape.target = options_.labels == Labels::numbers       ? TargetKind::numbers
+                 : options_.labels == Labels::multi_label ? TargetKind::binary
+                                                          : TargetKind::classes;
+  shape.vocabulary = learned_->tokens.size();
+  shape.features = learned_->features;
+  shape.graph = !options_.edges.empty();
+  shape.max_length = learned_->max_length;
+  for (const std::string& token : learned_->tokens) shape.token_names.push_back(token_name(token));
+  shape.class_names = masked() ? shape.token_names : learned_->classes;
+  shape.value_mean = learned_->target_mean;
+  shape.value_deviation = learned_->target_deviation;
+  shape.classes =
+      options_.labels == Labels::numbers ? learned_->target_mean.size() : shape.class_names.size();
+  return shape;
+}
+
+void RowCoder::check_length(const std::string& place, std::size_t count) const {
+  check<DataError>(options_.cut || count <= learned_->max_length, place, ": has ", count,
+                   " tokens, the longest row may have ", learned_->max_length,
+                   "; set task.max_length, or task.longer to \"cut\"");
+}
+
+void RowCoder::add_tokens(const std::string& place, const std::vector<std::string_view>& texts,
+                          Example& example) const {
+  check_length(place, texts.size());
+  const std::size_t count = std::min(texts.size(), learned_->max_length);
+  example.ids.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t found = token_ids_.find(texts[i]);
+    example.ids.push_back(found == TextIndex::kNone ? kUnknownId : std::int32_t(found));
+  }
+}
+
+void RowCoder::add_vectors(const Places& place, const Numbers& numbers, Example& example) const {
+  const std::size_t features = learned_->features, scales = learned_->mean.size();
+  check<DataError>(numbers.features == features, place(0), ": its vectors have ", numbers.features,
+                   " numbers, those of the training rows have ", features);
+  check_length(place(0), numbers.tokens);
+  const std::size_t count = std::min(numbers.tokens, learned_->max_length) * features;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t s = i % scales;
+    example.features.push_back(scaled(numbers.values[i], learned_->mean[s], learned_->deviation[s],
+                                      [&] { return place(i); }));
+  }
+}
+
+std::int32_t RowCoder::class_of(const std::string& place, const std::string& name) const {
+  std::size_t found = class_ids_.find(name);
+  if (found == TextIndex::kNone) found = class_ids_.find(options_.other);
+  check<DataError>(found != TextIndex::kNone, place, ": the label ", excerpt(name),
+                   " does not come in the training rows");
+  return std::int32_t(found);
+}
+
+void RowCoder::add_answers(const std::string& place, const Field& field, Example& example) const {
+  const std::vector<Answer> answers = field_answers(place, field);
+  const std::size_t count = learned_->classes.size();
+  example.values.assign(count, 0);
+  for (const Answer& answer : answers) {
+    example.values[std::size_t(class_of(place, answer.name))] = answer.holds;
+  }
+  check<DataError>(
+      !std::holds_alternative<Numbers>(field) || answers.empty() || answers.size() == count, place,
+      ": has ", answers.size(), " answers, the training rows have ", count);
+}
+
+void RowCoder::add_target(const Table& table, std::size_t row, std::size_t tokens,
+                          Example& example) const {
+  if (masked()) return;
+  const std::string place = table.place(row, target_column());
+  const Field& field = table.rows[row][target_column()];
+  if (options_.labels == Labels::multi_label) return add_answers(place, field, example);
+  if (options_.labels == Labels::numbers) {
+    const Numbers values = field_numbers(place, field);
+    const std::size_t expected = learned_->target_mean.size();
+    check<DataError>(values.values.size() == expected, place, ": has ", values.values.size(),
+                     " numbers, the training rows have ", expected);
+    for (std::size_t i = 0; i < expected; ++i) {
+      example.values.push_back(scaled(values.values[i], learned_->target_mean[i],
+                                      learned_->target_deviation[i], [&] { return place; }));
+    }
+    return;
+  }
+  for (const std::string& name : labels(table, row, tokens)) {
+    example.targets.push_back(class_of(place, name));
+  }
+  if (options_.labels == Labels::tokens) {
+    example.targets.resize(std::min(tokens, learned_->max_length));
+  }
+}
+
+std::int32_t RowCoder::nodes(const Example& example) const {
+  return std::int32_t(vectors() ? example.features.size() / learned_->features
+                                : example.ids.size());
+}
+
+void RowCoder::add_edges(const Table& table, std::size_t row, Example& example) const {
+  if (options_.edges.empty()) return;
+  const std::size_t column = table.rows[row].size() - 1;
+  example.edges = field_edges(table.place(row, column), table.rows[row][column], nodes(example));
+}
+
+/// Returns how many tokens the row has, of which a long one's last may be cut.
+std::size_t RowCoder::add_input(const Table& table, std::size_t row, Example& example) const {
+  std::size_t count = 0;
+  if (vectors()) {
+    const bool columns = options_.inputs.size() > 1;
+    const Numbers values = numbers(table, row);
+    count = values.tokens;
+    add_vectors([&](std::size_t i) { return table.place(row, columns ? i : 0); }, values, example);
+  } else {
+    const std::string place = table.place(row, 0);
+    Made made;
+    const auto texts = tokens(place, table.rows[row][0], made);
+    count = texts.size();
+    add_tokens(place, texts, example);
+  }
+  add_edges(table, row, example);
+  return count;
+}
+
+Example RowCoder::encode(const Table& table, std::size_t row) const {
+  Example example;
+  const std::size_t count = add_input(table, row, example);
+  add_target(table, row, count, example);
+  return example;
+}
+
+Example RowCoder::parse(const std::string& line) const {
+  check_text(task_, line);
+  if (options_.edges.empty()) return parse_nodes(line);
+  const std::size_t first = line.find_first_not_of(" \t");
+  if (first != line.npos && line[first] == '{') {
+    Table table{.file = task_, .columns = options_.inputs};
+    table.columns.push_back(options_.edges);
+    table.rows.push_back(read_json_row(task_, line, table.columns));
+    Example example;
+    add_input(table, 0, example);
+    return example;
+  }
+  const std::size_t tab = line.find('\t');
+  check<DataError>(tab != line.npos, task_,
+                   ": the line has no tab, which must stand between nodes and edges");
+  Example example = parse_nodes(line.substr(0, tab));
+  const std::string place = task_ + ": column \"" + options_.edges + "\"";
+  example.edges = field_edges(place, line.substr(tab + 1), nodes(example));
+  return example;
+}
+
+Example RowCoder::parse_nodes(const std::string& line) const {
+  Example example;
+  if (vectors()) {
+    const std::size_t features = learned_->features;
+    std::vector<double> values = parse_vectors<double>(task_, line, features);
+    const std::size_t count = values.size() / features;
+    add_vectors([&](std::size_t) { return task_; }, {count, features, std::move(values), false},
+                example);
+    return example;
+  }
+  const Field field(line);
+  Made made;
+  std::deque<std::string> parts;
+  const bool letters = masked() && options_.tokens == TokenKind::characters;
+  add_tokens(task_, letters ? with_masks(line, parts) : tokens(task_, field, made), example);
+  if (!masked()) return example;
+  for (const std::int32_t id : example.ids) {
+    example.targets.push_back(id == kMaskId ? 0 : kIgnore);  // only the hidden ones are asked for
+  }
+  return example;
+}
+
+/// The characters of a line, among which a mask counts as one.
+std::vector<std::string_view> RowCoder::with_masks(std::string_view line,
+                                                   std::deque<std::string>& made) const {
+  constexpr std::string_view kMaskText = kMask;
+  std::vector<std::string_view> texts;
+  for (std::size_t begin = 0; begin < line.size();) {
+    const std::size_t end = std::min(line.find(kMaskText, begin), line.size());
+    std::string_view plain = line.substr(begin, end - begin);
+    if (options_.lowercase) plain = made.emplace_back(lowercase(plain));
+    const auto letters = characters(plain);
+    texts.insert(texts.end(), letters.begin(), letters.end());
+    if (end < line.size()) texts.push_back(kMaskText);
+    begin = end + (end < line.size() ? kMaskText.size() : 0);
+  }
+  check<DataError>(!texts.empty(), task_, ": has no characters");
+  return texts;
+}
+
+}  // namespace xgrad

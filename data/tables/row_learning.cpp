@@ -1,0 +1,111 @@
+// What RowCoder learns of the training rows, in one pass over all rows.
+#include <algorithm>
+#include <exception>
+
+#include <xgrad/autograd/check.hpp>
+#include <xgrad/data/excerpt.hpp>
+#include <xgrad/data/tables/row_coder.hpp>
+#include <xgrad/data/text/text.hpp>
+
+namespace xgrad {
+
+/// What a pass over the rows gathers.
+struct RowCoder::Learning {
+  explicit Learning(bool by_place) : input(by_place) {}
+
+  void count(std::string_view token) {
+    const std::size_t number = tokens.add(token);
+    if (number == token_counts.size()) token_counts.push_back(0);
+    ++token_counts[number];
+  }
+  Counts counts_of_tokens() const {
+    Counts counts;
+    for (std::size_t i = 0; i < tokens.size(); ++i) counts.emplace(tokens.text(i), token_counts[i]);
+    return counts;
+  }
+
+  Learned learned = {};
+  std::string file = {};  // of the rows
+  std::size_t rows = 0, training_rows = 0;
+  TextIndex tokens = {};
+  std::vector<std::size_t> token_counts = {};  // by their number in tokens
+  Counts class_counts = {}, others = {};       // of training rows, and of others
+  Scale input, target{true};
+  Made made = {};  // text of tokens, whose memory is kept
+};
+
+void RowCoder::learn_row(const Table& block, std::size_t row, bool training,
+                         Learning& learning) const {
+  Learned& learned = learning.learned;
+  std::size_t count = 0;
+  if (vectors()) {
+    const Numbers values = numbers(block, row);
+    count = values.tokens;
+    check<DataError>(learning.rows == 0 || values.features == learned.features, block.place(row, 0),
+                     ": its vectors have ", values.features, " numbers, those of row 1 have ",
+                     learned.features);
+    learned.features = values.features;
+    if (training) learning.input.add(block.place(row, 0), values);
+  } else {
+    const auto texts = tokens(block.place(row, 0), block.rows[row][0], learning.made);
+    count = texts.size();
+    if (training)
+      for (const std::string_view text : texts) learning.count(text);
+  }
+  learned.max_length = std::max(learned.max_length, count);
+  count_labels(block, row, count, training ? learning.class_counts : learning.others);
+  if (options_.labels == Labels::numbers && training) {
+    const std::string place = block.place(row, target_column());
+    learning.target.add(place, field_numbers(place, block.rows[row][target_column()]));
+  }
+  ++learning.rows;
+  learning.training_rows += training;
+}
+
+void RowCoder::learn(const Rows& rows,
+                     const std::function<bool(const Table&, std::size_t)>& is_training) {
+  Learning learning(options_.inputs.size() > 1);
+  std::exception_ptr wrong;  // what is wrong with the file itself, in any row, is said first
+  const std::uint64_t fingerprint = rows([&](const Table& block) {
+    learning.file = block.file;
+    try {
+      for (std::size_t row = 0; !wrong && row < block.rows.size(); ++row) {
+        learn_row(block, row, is_training(block, row), learning);
+      }
+    } catch (const DataError&) {
+      wrong = std::current_exception();
+    }
+  });
+  if (wrong) std::rethrow_exception(wrong);
+  check<DataError>(learning.training_rows > 0, learning.file, ": of its ", learning.rows,
+                   " rows none fell to the train split; give more rows, or files as "
+                   "task.validation and task.test");
+  Learned& learned = learning.learned;
+  learned.fingerprint = fingerprint;
+  if (options_.max_length > 0) learned.max_length = options_.max_length;
+  if (!vectors()) {
+    learned.tokens =
+        vocabulary(learning.counts_of_tokens(), options_.vocabulary, options_.min_count);
+  }
+  learning.input.write(learned.mean, learned.deviation);
+  learning.target.write(learned.target_mean, learned.target_deviation);
+  learned.classes = class_order(learning.class_counts);
+  if (masked()) {
+    std::erase(learned.tokens, kMask);
+    learned.tokens.insert(learned.tokens.begin() + kMaskId, kMask);
+  } else if (least_classes() > 0) {
+    check_classes(learning.file, learned.classes);
+  }
+  adopt(std::move(learned));
+}
+
+void RowCoder::check_classes(const std::string& file, std::vector<std::string>& classes) const {
+  const std::size_t least = least_classes();
+  check<DataError>(classes.size() >= least, file, ": column \"", options_.target, "\" has ",
+                   classes.empty() ? "no label" : "only the label ",
+                   classes.empty() ? "" : excerpt(classes[0]),
+                   " in the training rows; there must be ", least == 1 ? "one" : "two");
+  if (!options_.other.empty()) classes.push_back(options_.other);
+}
+
+}  // namespace xgrad

@@ -1,0 +1,242 @@
+#include <xgrad/data/tables/row_task.hpp>
+
+#include <array>
+#include <exception>
+#include <functional>
+#include <mutex>
+
+#include <xgrad/autograd/check.hpp>
+#include <xgrad/autograd/random.hpp>
+#include <xgrad/data/batch.hpp>
+#include <xgrad/data/rules/rules.hpp>
+#include <xgrad/data/tables/fields.hpp>
+#include <xgrad/data/tables/packed_examples.hpp>
+#include <xgrad/data/tables/unknown.hpp>
+#include <xgrad/data/text/text.hpp>
+
+namespace xgrad {
+
+namespace {
+
+// Tokens of the longest n-grams that naive Bayes counts.
+constexpr std::size_t kMostCharacters = 4, kMostWords = 2;
+
+using Examples = std::shared_ptr<const PackedExamples>;
+
+class RowDataset final : public Dataset {
+ public:
+  explicit RowDataset(Examples examples) : examples_(std::move(examples)) {}
+  std::size_t size() const override { return examples_->size(); }
+  Example get(std::uint64_t, std::size_t index) const override { return examples_->get(index); }
+  std::size_t length(std::size_t index, const TaskShape& shape) const override {
+    return length_of(examples_->get(index), shape);
+  }
+
+ private:
+  Examples examples_;
+};
+
+/// Hides tokens: of training rows others in each epoch, of other rows always the same.
+class MaskedDataset final : public Dataset {
+ public:
+  MaskedDataset(Examples examples, Split split, double rate, std::uint64_t seed)
+      : examples_(std::move(examples)),
+        fresh_(split == Split::train),
+        rate_(rate),
+        rng_(Rng(fresh_ ? seed : 0) / "masked" / to_string(split)) {}
+
+  std::size_t size() const override { return examples_->size(); }
+
+  Example get(std::uint64_t epoch, std::size_t index) const override {
+    Example example = examples_->get(index);
+    const Rng own = rng_ / (fresh_ ? epoch : 0) / index;
+    example.targets.assign(example.ids.size(), kIgnore);
+    const std::size_t one = own.below(example.ids.size(), 0);  // so that no row is without any
+    for (std::size_t i = 0; i < example.ids.size(); ++i) {
+      if (i != one && own.uniform(i + 1) >= rate_) continue;
+      example.targets[i] = example.ids[i];
+      example.ids[i] = kMaskId;
+    }
+    return example;
+  }
+
+  std::size_t length(std::size_t index, const TaskShape& shape) const override {
+    return length_of(examples_->get(index), shape);
+  }
+
+ private:
+  Examples examples_;
+  bool fresh_;
+  double rate_;
+  Rng rng_;
+};
+
+class RowTask final : public Task {
+ public:
+  RowTask(RowSource source, RowOptions options, std::uint64_t seed)
+      : source_(std::move(source)), coder_(source_.task, std::move(options)), seed_(seed) {}
+
+  TaskShape shape() const override {
+    const std::lock_guard lock(mutex_);
+    learn();
+    return coder_.shape();
+  }
+
+  std::unique_ptr<Dataset> dataset(Split split) const override {
+    const std::lock_guard lock(mutex_);
+    learn();
+    Examples& examples = examples_[std::size_t(split)];
+    if (!examples && source_.has_own(split) && split != Split::train) {
+      std::array<Encoding, 3> encodings;
+      const Encoded of = encode(
+          source_.read(split), [&](const Table&, std::size_t) { return split; }, encodings);
+      recognise(files_, of.file, of.fingerprint);
+      examples = encodings[std::size_t(split)].finish();
+    }
+    if (!examples) encode_training_rows(source_.read(Split::train));
+    const RowOptions& options = coder_.options();
+    std::unique_ptr<Dataset> data = std::make_unique<RowDataset>(examples);
+    if (options.labels == Labels::masked) {
+      data = std::make_unique<MaskedDataset>(examples, split, options.masked, seed_);
+    }
+    if (split != Split::train || options.unknown == 0 || coder_.vectors()) return data;
+    return unknown_dataset(std::move(data), count_tokens(*examples), options.unknown, seed_,
+                           options.labels == Labels::masked);
+  }
+
+  Example parse(const std::string& line) const override {
+    const std::lock_guard lock(mutex_);
+    learn();
+    return coder_.parse(line);
+  }
+
+  std::string learned() const override {
+    const std::lock_guard lock(mutex_);
+    learn();
+    Learned all = coder_.learned();
+    all.files = files_;
+    return to_json(all);
+  }
+
+  void adopt(const std::string& learned) override {
+    const std::lock_guard lock(mutex_);
+    Learned all = learned_from_json(learned);
+    files_ = all.files;
+    coder_.adopt(std::move(all));
+  }
+
+  std::vector<Rule> rules() const override {
+    if (source_.rules) return source_.rules(*dataset(Split::train), *dataset(Split::test));
+    const TaskShape shape = this->shape();
+    const bool of_text = shape.input == InputKind::tokens && shape.output == OutputKind::sequence &&
+                         shape.target != TargetKind::numbers;
+    if (!of_text) return {};
+    return {naive_bayes(
+        *this, coder_.options().tokens == TokenKind::characters ? kMostCharacters : kMostWords)};
+  }
+
+ private:
+  Split owner(const Table& table, std::size_t row) const {
+    if (source_.has_own(Split::validation) && source_.has_own(Split::test)) return Split::train;
+    const Split split =
+        split_of_key(source_.key ? source_.key(table, row) : coder_.key(table, row));
+    return source_.has_own(split) ? Split::train : split;
+  }
+
+  // Rows are read when first needed: a program that goes on from a checkpoint to predict needs
+  // none. They are read twice, so that neither their texts nor their tokens stay in memory until
+  // the vocabulary is known.
+  void learn() const {
+    if (coder_.ready()) return;
+    const Rows rows = source_.read(Split::train);
+    coder_.learn(rows, [&](const Table& block, std::size_t row) {
+      return owner(block, row) == Split::train;
+    });
+    encode_training_rows(rows);
+  }
+
+  // How often each token comes, by id.
+  std::vector<std::size_t> count_tokens(const PackedExamples& examples) const {
+    std::vector<std::size_t> counts(coder_.learned().tokens.size());
+    for (std::size_t i = 0; i < examples.size(); ++i) {
+      for (const std::int32_t id : examples.get(i).ids) ++counts[std::size_t(id)];
+    }
+    return counts;
+  }
+
+  void encode_training_rows(const Rows& rows) const {
+    std::array<Encoding, 3> encodings;
+    const Encoded of = encode(
+        rows, [&](const Table& block, std::size_t row) { return owner(block, row); }, encodings);
+    check<DataError>(of.fingerprint == coder_.learned().fingerprint, of.file, kChanged);
+    for (const Split split : {Split::train, Split::validation, Split::test}) {
+      if (split != Split::train && source_.has_own(split)) continue;
+      Encoding& own = encodings[std::size_t(split)];
+      check<DataError>(own.rows > 0, of.file, ": of its ", of.rows, " rows none fell to the ",
+                       to_string(split), " split; give more rows, or a file as task.",
+                       to_string(split));
+      examples_[std::size_t(split)] = own.finish();
+    }
+  }
+
+  /// The rows of a split as examples.
+  struct Encoding {
+    std::shared_ptr<PackedExamples> examples = std::make_shared<PackedExamples>();
+    std::size_t rows = 0;
+    std::exception_ptr wrong = {};  // with the first row that no example can be made of
+
+    Examples finish() const {
+      if (wrong) std::rethrow_exception(wrong);
+      return examples;
+    }
+  };
+  /// What a pass tells of its source.
+  struct Encoded {
+    std::string file;
+    std::uint64_t fingerprint = 0;
+    std::size_t rows = 0;
+  };
+
+  /// Adds each row to the examples of its split. What is wrong with a row waits: the file itself
+  /// may be wrong, or not the one that is meant.
+  Encoded encode(const Rows& rows,
+                 const std::function<Split(const Table& block, std::size_t row)>& split_of,
+                 std::array<Encoding, 3>& encodings) const {
+    Encoded of;
+    of.fingerprint = rows([&](const Table& block) {
+      of.file = block.file;
+      of.rows += block.rows.size();
+      for (std::size_t row = 0; row < block.rows.size(); ++row) {
+        Encoding& own = encodings[std::size_t(split_of(block, row))];
+        ++own.rows;
+        if (own.wrong) continue;
+        try {
+          own.examples->add(coder_.encode(block, row));
+        } catch (const DataError&) {
+          own.wrong = std::current_exception();
+        }
+      }
+    });
+    return of;
+  }
+
+  RowSource source_;
+  mutable RowCoder coder_;
+  std::uint64_t seed_;
+  mutable std::mutex mutex_;
+  mutable std::array<Examples, 3> examples_;
+  mutable std::map<std::string, std::uint64_t> files_;  // those of splits with their own
+};
+
+}  // namespace
+
+Split split_of_key(const std::string& key) {
+  const std::uint64_t bucket = stable_hash(key) % 10;
+  return bucket == 0 ? Split::test : bucket == 1 ? Split::validation : Split::train;
+}
+
+std::unique_ptr<Task> row_task(RowSource source, RowOptions options, std::uint64_t seed) {
+  return std::make_unique<RowTask>(std::move(source), std::move(options), seed);
+}
+
+}  // namespace xgrad

@@ -1,0 +1,138 @@
+#include <xgrad/data/tables/table.hpp>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+
+#include <xgrad/autograd/check.hpp>
+#include <xgrad/autograd/nearest.hpp>
+#include <xgrad/data/excerpt.hpp>
+#include <xgrad/data/tables/arrays.hpp>
+#include <xgrad/data/tables/csv.hpp>
+#include <xgrad/data/tables/jsonl.hpp>
+
+namespace xgrad {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::size_t kBlock = std::size_t(1) << 20;  // bytes of the rows of a block
+constexpr std::size_t kMostListed = 1000;             // bytes of the names of columns
+
+std::string format_of(const std::string& path) {
+  if (fs::is_directory(path)) return "npy";
+  const std::string ending = fs::path(path).extension().string();
+  const std::pair<const char*, const char*> known[] = {
+      {".csv", "csv"}, {".tsv", "tsv"},   {".jsonl", "jsonl"}, {".ndjson", "jsonl"},
+      {".h5", "hdf5"}, {".hdf5", "hdf5"}, {".npy", "npy"},
+  };
+  for (const auto& [name, format] : known) {
+    if (ending == name) return format;
+  }
+  detail::fail<DataError>(path,
+                          ": the name does not tell the format; set task.format to csv, tsv, ",
+                          "jsonl, hdf5 or npy");
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
+}  // namespace
+
+std::string Table::place(std::size_t row, std::size_t column) const {
+  std::string text = file + ": row " + std::to_string(first + row + 1);
+  if (row < lines.size()) text += " (line " + std::to_string(lines[row]) + ")";
+  return text + ", column \"" + columns[column] + "\"";
+}
+
+bool file_exists(const std::string& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored);
+}
+
+std::vector<std::size_t> find_columns(const std::string& file,
+                                      const std::vector<std::string>& wanted,
+                                      const std::vector<std::string>& columns) {
+  std::vector<std::size_t> places;
+  for (const std::string& name : wanted) {
+    const auto found = std::find(columns.begin(), columns.end(), name);
+    if (found == columns.end()) {
+      detail::fail<DataError>(file, ": has no column ", excerpt(name), "; it has ",
+                              clipped(joined(nearest_first(name, columns)), kMostListed));
+    }
+    places.push_back(std::size_t(found - columns.begin()));
+  }
+  return places;
+}
+
+bool is_text(std::string_view text) {
+  return text.size() <= kMostText && text.find('\0') == text.npos &&
+         invalid_utf8(text) == text.npos;
+}
+
+void check_text(const std::string& place, std::string_view text) {
+  check<DataError>(text.size() <= kMostText, place, ": has ", text.size(),
+                   " bytes; a field has at most ", kMostText);
+  const std::size_t zero = text.find('\0');
+  check<DataError>(zero == std::string_view::npos, place, ": byte ", zero + 1, " is NUL");
+  const std::size_t bad = invalid_utf8(text);
+  check<DataError>(bad == std::string_view::npos, place, ": byte ", bad + 1, " is not UTF-8");
+}
+
+Blocks::Blocks(const ByteStream& bytes, const std::vector<std::string>& columns,
+               const VisitBlock& visit)
+    : bytes_(bytes), visit_(visit), block_{.file = bytes.name(), .columns = columns} {}
+
+std::vector<Field>& Blocks::add(std::size_t line) {
+  if (bytes_.position() >= begin_ + kBlock) finish();
+  block_.lines.push_back(line);
+  return block_.rows.emplace_back();
+}
+
+void Blocks::finish() {
+  if (block_.rows.empty()) return;
+  const std::size_t next = block_.first + block_.rows.size();
+  visit_(block_);
+  block_.first = next;
+  block_.rows.clear();
+  block_.lines.clear();
+  begin_ = bytes_.position();
+}
+
+Rows::Rows(Table table)
+    : pass_([all = std::make_shared<const Table>(std::move(table))](const VisitBlock& visit) {
+        visit(*all);
+        return all->fingerprint;
+      }) {}
+
+Rows open_table(const std::string& path, const std::string& format,
+                const std::vector<std::string>& columns) {
+  check<DataError>(fs::exists(path), path, ": there is no such file");
+  const std::string how = format == "auto" ? format_of(path) : format;
+  if (how == "hdf5" || how == "npy") {
+    Table table = read_arrays(path, how, columns);
+    check<DataError>(!table.rows.empty(), path, ": has no rows");
+    return table;
+  }
+  return Rows([path, how, columns](const VisitBlock& visit) {
+    ByteStream bytes(path);
+    bool any = false;
+    const auto watched = [&](const Table& block) {
+      any = true;
+      visit(block);
+    };
+    if (how == "jsonl") {
+      read_jsonl(bytes, columns, watched);
+    } else {
+      read_csv(bytes, columns, how == "csv" ? CsvKind::csv : CsvKind::tsv, watched);
+    }
+    check<DataError>(any, path, ": has no rows");
+    return bytes.fingerprint();
+  });
+}
+
+}  // namespace xgrad

@@ -1,0 +1,61 @@
+#include <xgrad/data/tables/unknown.hpp>
+
+#include <algorithm>
+
+#include <xgrad/autograd/random.hpp>
+#include <xgrad/data/tables/row_coder.hpp>
+
+namespace xgrad {
+
+namespace {
+
+class UnknownDataset final : public Dataset {
+ public:
+  UnknownDataset(std::unique_ptr<Dataset> examples, std::vector<double> probabilities,
+                 std::uint64_t seed)
+      : examples_(std::move(examples)),
+        probabilities_(std::move(probabilities)),
+        rng_(Rng(seed) / "unknown") {}
+
+  std::size_t size() const override { return examples_->size(); }
+
+  Example get(std::uint64_t epoch, std::size_t index) const override {
+    Example example = examples_->get(epoch, index);
+    const Rng own = rng_ / epoch / index;
+    for (std::size_t i = 0; i < example.ids.size(); ++i) {
+      if (own.uniform(i) < probabilities_[std::size_t(example.ids[i])]) example.ids[i] = kUnknownId;
+    }
+    return example;
+  }
+
+ private:
+  std::unique_ptr<Dataset> examples_;
+  std::vector<double> probabilities_;  // by token id
+  Rng rng_;
+};
+
+}  // namespace
+
+std::unique_ptr<Dataset> unknown_dataset(std::unique_ptr<Dataset> examples,
+                                         std::vector<std::size_t> counts, double rate,
+                                         std::uint64_t seed, bool masked) {
+  std::vector<double> probabilities;
+  for (const std::size_t n : counts) {
+    probabilities.push_back(std::max(rate, 0.5 / double(std::max<std::size_t>(n, 1))));
+  }
+  if (masked) probabilities[std::size_t(kMaskId)] = 0;
+  return std::make_unique<UnknownDataset>(std::move(examples), std::move(probabilities), seed);
+}
+
+OptionSpec unknown_option() {
+  return {.name = "unknown",
+          .fallback = 0.01,
+          .help =
+              "Minimum probability of replacing a training token by <unk>, so that <unk> is "
+              "trained. A token that occurs n times has probability 1/(2n) if that is higher. 0: "
+              "no token is replaced.",
+          .min = 0,
+          .max = 0.5};
+}
+
+}  // namespace xgrad

@@ -1,0 +1,191 @@
+// The CMU pronouncing dictionary, version 0.4 as the Festival project prepared it: 105,000 English
+// words with their phones, and of these 0, 1 or 2 for each letter. Free to use, copy, modify and
+// sell; University of Edinburgh and Carnegie Mellon University, see
+// /usr/share/doc/festlex-cmu/copyright.
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <xgrad/autograd/check.hpp>
+#include <xgrad/data/excerpt.hpp>
+#include <xgrad/data/rules/rules.hpp>
+#include <xgrad/data/tables/row_task.hpp>
+#include <xgrad/data/tasks/corpora/alignment.hpp>
+#include <xgrad/data/tasks/corpora/stem.hpp>
+#include <xgrad/data/tasks/entries.hpp>
+#include <xgrad/data/text/text.hpp>
+
+namespace xgrad {
+
+namespace {
+
+constexpr const char* kFolder = "/usr/share/festival/dicts/cmu";
+constexpr int kRounds = 8, kRoundsAfter = 4;  // of EM, before and after rare labels are ruled out
+constexpr double kRare = 8;                   // times that a label is expected in all words
+constexpr const char* kSilent = "_";
+constexpr const char* kOther = "?";
+
+const std::vector<OptionSpec>& option_table() {
+  static const std::vector<OptionSpec> table = {[] {
+    OptionSpec spec = file_option("path", "The dictionary file.");
+    spec.fallback = std::string(kFolder) + "/cmudict-0.4.out";
+    return spec;
+  }()};
+  return table;
+}
+
+struct Word {
+  std::string letters;
+  std::vector<std::string> phones;
+};
+
+/// ("abandon" nil (((ax) 0) ((b ae n) 1) ((d ax n) 0))): a word, its part of speech, and syllables
+/// of phones with their stress, which is left out.
+Word parse_entry(const std::string& place, const std::string& line) {
+  const std::size_t end = line.find('"', 2),
+                    syllables = line.find(" (", std::min(end, line.size()));
+  check<DataError>(line.starts_with("(\"") && end != std::string::npos && end > 2 &&
+                       syllables != std::string::npos && line.ends_with(")))"),
+                   place, ": is not an entry, as (\"at\" nil (((ae t) 1))) is: ", excerpt(line));
+  Word word{line.substr(2, end - 2), {}};
+  std::string phones = line.substr(syllables);
+  std::replace_if(
+      phones.begin(), phones.end(), [](char c) { return c == '(' || c == ')'; }, ' ');
+  for (const std::string_view each : words(phones)) {
+    if (each.find_first_not_of("01") == std::string::npos) continue;  // stress
+    check<DataError>(each.find_first_not_of("abcdefghijklmnopqrstuvwxyz") == std::string::npos,
+                     place, ": ", excerpt(each), " is not a phone");
+    word.phones.emplace_back(each);
+  }
+  check<DataError>(!word.phones.empty(), place, ": has no phones");
+  return word;
+}
+
+/// The first pronunciation of every word that is spelt with small letters alone.
+std::vector<Word> read_words(const std::string& path, const std::string& bytes) {
+  std::vector<Word> list;
+  std::set<std::string> seen;
+  std::size_t line = 0;
+  for (std::size_t begin = 0; begin < bytes.size();) {
+    const std::size_t end = std::min(bytes.find('\n', begin), bytes.size());
+    const std::string text = bytes.substr(begin, end - begin);
+    begin = end + 1;
+    if (++line == 1 && text == "MNCL") continue;  // Festival's mark of a compiled dictionary
+    Word word = parse_entry(path + ": line " + std::to_string(line), text);
+    const bool plain =
+        word.letters.find_first_not_of("abcdefghijklmnopqrstuvwxyz") == std::string::npos;
+    if (plain && seen.insert(word.letters).second) list.push_back(std::move(word));
+  }
+  return list;
+}
+
+Pronunciation numbered(const Word& word, const std::map<std::string, std::int32_t>& phones) {
+  Pronunciation result;
+  for (const char letter : word.letters) result.letters.push_back(letter - 'a');
+  for (const std::string& phone : word.phones) result.phones.push_back(phones.at(phone));
+  return result;
+}
+
+/// Aligns all words by what EM finds on those of the training split. A word that has no alignment
+/// is left out of the training split and can never be told right in the others.
+class Aligner {
+ public:
+  explicit Aligner(const std::vector<Word>& list) : alignment_(26, count_phones(list)) {
+    std::vector<Pronunciation> training;
+    for (const Word& word : list) {
+      if (split_of_key(stem(word.letters)) != Split::train) continue;
+      training.push_back(numbered(word, numbers_));
+    }
+    for (int round = 0; round < kRounds; ++round) alignment_.fit(training);
+    alignment_.fit(training, kRare);
+    for (int round = 0; round < kRoundsAfter; ++round) alignment_.fit(training);
+  }
+
+  /// A label for each letter; none where there is no alignment.
+  std::vector<std::string> labels(const Word& word) const {
+    const auto best = alignment_.best(numbered(word, numbers_));
+    std::vector<std::string> labels;
+    if (!best) return labels;
+    for (const std::int32_t label : *best) {
+      std::string name;
+      for (const std::int32_t phone : alignment_.phones(label)) {
+        name += (name.empty() ? "" : "-") + names_[std::size_t(phone)];
+      }
+      labels.push_back(name.empty() ? kSilent : name);
+    }
+    return labels;
+  }
+
+ private:
+  std::size_t count_phones(const std::vector<Word>& list) {
+    std::set<std::string> phones;
+    for (const Word& word : list) phones.insert(word.phones.begin(), word.phones.end());
+    for (const std::string& phone : phones) {
+      numbers_[phone] = std::int32_t(names_.size());
+      names_.push_back(phone);
+    }
+    return names_.size();
+  }
+
+  std::map<std::string, std::int32_t> numbers_;
+  std::vector<std::string> names_;
+  Alignment alignment_;
+};
+
+Table read(const std::string& path) {
+  const std::string bytes = read_bytes(path);
+  const std::vector<Word> list = read_words(path, bytes);
+  check<DataError>(!list.empty(), path, ": has no words");
+  const Aligner aligner(list);
+  Table table{.file = path, .columns = {"word", "phones"}, .fingerprint = stable_hash(bytes)};
+  for (const Word& word : list) {
+    std::vector<std::string> labels = aligner.labels(word);
+    if (labels.empty()) {
+      if (split_of_key(stem(word.letters)) == Split::train) continue;
+      labels.assign(word.letters.size(), kOther);
+    }
+    table.rows.push_back({word.letters, std::move(labels)});
+  }
+  return table;
+}
+
+std::unique_ptr<Task> make(const Options& given, std::uint64_t seed) {
+  const std::string path = get_string(complete(option_table(), given), "path");
+  RowSource source;
+  source.task = "cmu";
+  source.read = [path](Split) {
+    check<DataError>(file_exists(path), path,
+                     ": there is no such file; install it with: apt-get install festlex-cmu");
+    return read(path);
+  };
+  source.key = [](const Table& table, std::size_t row) {
+    return stem(std::get<std::string>(table.rows[row][0]));
+  };
+  source.rules = [](const Dataset& train, const Dataset& test) {
+    return std::vector{window_rule("counts of single letters", train, test, 0),
+                       window_rule("counts in windows of up to 3 letters", train, test, 1),
+                       window_rule("counts in windows of up to 9 letters", train, test, 4)};
+  };
+  RowOptions options;
+  options.inputs = {"word"};
+  options.target = "phones";
+  options.tokens = TokenKind::characters;
+  options.labels = Labels::tokens;
+  options.other = kOther;
+  return row_task(std::move(source), options, seed);
+}
+
+}  // namespace
+
+TaskEntry cmu_task() {
+  return {
+      "cmu",
+      "Pronounce English words: for each letter, name the zero to two phones that it stands for.",
+      option_table(),
+      {"festlex-cmu"},
+      make,
+      "Positions and about four layers, to read the letters on both sides. All forms of one stem "
+      "are in the same split; a word is right if all of its letters are."};
+}
+
+}  // namespace xgrad

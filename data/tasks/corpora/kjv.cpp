@@ -1,0 +1,119 @@
+// The Bible in King James's version, 31,102 verses of 66 books, as the program bible of Debian's
+// package bible-kjv prints it. The text of 1611 is in the public domain; the program, which is only
+// run, is under the GPL.
+#include <array>
+#include <cctype>
+#include <cstdio>
+#include <memory>
+
+#include <xgrad/autograd/check.hpp>
+#include <xgrad/data/excerpt.hpp>
+#include <xgrad/data/rules/rules.hpp>
+#include <xgrad/data/tables/row_task.hpp>
+#include <xgrad/data/tasks/entries.hpp>
+#include <xgrad/data/text/text.hpp>
+
+namespace xgrad {
+
+namespace {
+
+constexpr const char* kProgram = "/usr/bin/bible";
+constexpr const char* kCommand = "/usr/bin/bible -f 'gen1:1-rev22:21' </dev/null 2>/dev/null";
+
+const std::vector<OptionSpec>& option_table() {
+  static const std::vector<OptionSpec> table = {
+      file_option(
+          "path",
+          "File with the output of `bible -f gen1:1-rev22:21`; empty: xgrad runs that program."),
+      {.name = "predict",
+       .fallback = "masked",
+       .help =
+           "What to predict: hidden characters of a verse (masked), or the book it is from (book).",
+       .choices = {"masked", "book"}},
+      {"masked", 0.15, "With predict = masked: fraction of the characters to hide.", above(0),
+       below(1)},
+      {"max_length", 128,
+       "Maximum characters (masked) or words (book) of a verse; the rest is cut off.", 1, 65536},
+      {"min_count", 2,
+       "With predict = book: minimum count in the training rows; rarer words become <unk>.", 1,
+       1e9},
+  };
+  return table;
+}
+
+std::string print_verses() {
+  check<DataError>(file_exists(kProgram), kProgram,
+                   ": there is no such program; install it with: apt-get install bible-kjv");
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> pipe(::popen(kCommand, "r"), ::pclose);
+  check<DataError>(pipe != nullptr, kProgram, ": cannot be run");
+  std::string text;
+  std::array<char, 65536> buffer;
+  while (const std::size_t count = std::fread(buffer.data(), 1, buffer.size(), pipe.get())) {
+    text.append(buffer.data(), count);
+  }
+  return text;
+}
+
+/// "Ge1:1 In the beginning ...": the book, chapter and verse, and the text.
+void add_verse(const std::string& place, const std::string& line, bool book, Table& table) {
+  const std::size_t space = line.find(' '), colon = line.find(':');
+  std::size_t end = std::min(colon, line.size());
+  while (end > 0 && std::isdigit(static_cast<unsigned char>(line[end - 1]))) --end;
+  check<DataError>(space != std::string::npos && colon < space && end > 0 && end < colon &&
+                       space + 1 < line.size(),
+                   place, ": is not a verse, as \"Ge1:1 In the beginning\" is: ", excerpt(line));
+  table.rows.push_back({line.substr(space + 1)});
+  if (book) table.rows.back().emplace_back(line.substr(0, end));
+}
+
+Table read(const std::string& path, bool book) {
+  const std::string text = path.empty() ? print_verses() : read_bytes(path);
+  Table table{.file = path.empty() ? kProgram : path, .columns = {"verse", "book"}};
+  table.fingerprint = stable_hash(text);
+  for (std::size_t begin = 0, number = 1; begin < text.size(); ++number) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    add_verse(table.file + ": line " + std::to_string(number), text.substr(begin, end - begin),
+              book, table);
+    begin = end + 1;
+  }
+  check<DataError>(!table.rows.empty(), table.file, ": has no verses");
+  return table;
+}
+
+std::unique_ptr<Task> make(const Options& given, std::uint64_t seed) {
+  const Options options = complete(option_table(), given);
+  const bool book = get_string(options, "predict") == "book";
+  RowSource source;
+  source.task = "kjv";
+  source.read = [options, book](Split) { return read(get_string(options, "path"), book); };
+  if (!book) {
+    source.rules = [](const Dataset& train, const Dataset& test) {
+      return std::vector{window_rule("counts in windows of up to 3 characters", train, test, 1),
+                         window_rule("counts in windows of up to 9 characters", train, test, 4)};
+    };
+  }
+  RowOptions row;
+  row.inputs = {"verse"};
+  row.target = "book";
+  row.tokens = book ? TokenKind::plain_words : TokenKind::characters;
+  row.labels = book ? Labels::sequence : Labels::masked;
+  row.min_count = book ? std::size_t(get_int(options, "min_count")) : 1;
+  row.max_length = std::size_t(get_int(options, "max_length"));
+  row.cut = true;
+  row.masked = get_double(options, "masked");
+  return row_task(std::move(source), row, seed);
+}
+
+}  // namespace
+
+TaskEntry kjv_task() {
+  return {"kjv",
+          "Find hidden characters in a verse of the King James Bible, or name the book it is from.",
+          option_table(),
+          {"bible-kjv"},
+          make,
+          "Positions and two layers for characters, which depend on both sides of a gap; one layer "
+          "for books, which rare words reveal."};
+}
+
+}  // namespace xgrad

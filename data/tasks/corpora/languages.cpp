@@ -1,0 +1,140 @@
+// Words of seven languages, from the lists of Debian's packages for /usr/share/dict, which hold
+// between 86,000 and 431,000 each. Free to use, copy, modify and distribute under the terms that
+// /usr/share/doc/PACKAGE/copyright of each package says.
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <unordered_map>
+
+#include <xgrad/autograd/check.hpp>
+#include <xgrad/data/excerpt.hpp>
+#include <xgrad/data/tables/row_task.hpp>
+#include <xgrad/data/tables/unknown.hpp>
+#include <xgrad/data/tasks/entries.hpp>
+#include <xgrad/data/text/text.hpp>
+
+namespace xgrad {
+
+namespace {
+
+struct Language {
+  const char* name;
+  const char* file;  // in the folder
+  const char* package;
+};
+constexpr std::array<Language, 7> kLanguages = {{{"dutch", "dutch", "wdutch"},
+                                                 {"english", "american-english", "wamerican"},
+                                                 {"french", "french", "wfrench"},
+                                                 {"german", "ngerman", "wngerman"},
+                                                 {"italian", "italian", "witalian"},
+                                                 {"portuguese", "portuguese", "wportuguese"},
+                                                 {"spanish", "spanish", "wspanish"}}};
+
+constexpr std::size_t kSeveral = kLanguages.size();  // in place of the number of one language
+constexpr std::uint64_t kDraw = 1;  // a hash apart from that of the splits: which words are drawn
+
+const std::vector<OptionSpec>& option_table() {
+  static const std::vector<OptionSpec> table = {
+      {"path", "/usr/share/dict", "Folder of the word lists."},
+      {"words", 50000,
+       "Words per language, drawn by a hash; at most as many as the shortest list has.", 10, 1e9},
+      {"max_length", 32, "Maximum characters of a word; the rest is cut off.", 1, 65536},
+      unknown_option(),
+  };
+  return table;
+}
+
+/// Of letters alone: no apostrophe, hyphen, full stop or digit.
+bool is_word(std::string_view line) {
+  return !line.empty() && std::all_of(line.begin(), line.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c & 0x80) != 0;
+  });
+}
+
+using Owners = std::unordered_map<std::string, std::size_t>;  // words to their language
+
+/// Adds the words of one list in small letters. Returns a hash of the file.
+std::uint64_t add_list(const std::string& folder, std::size_t language, Owners& owners) {
+  const std::string path = (std::filesystem::path(folder) / kLanguages[language].file).string();
+  check<DataError>(file_exists(path), path,
+                   ": there is no such file; install it with: ", "apt-get install ",
+                   kLanguages[language].package);
+  const std::string bytes = read_bytes(path);
+  const std::size_t wrong = invalid_utf8(bytes);
+  check<DataError>(wrong == std::string::npos, path, ": is not UTF-8 at byte ", wrong);
+  for (std::size_t begin = 0; begin < bytes.size();) {
+    const std::size_t end = std::min(bytes.find('\n', begin), bytes.size());
+    std::string word = lowercase(std::string_view(bytes).substr(begin, end - begin));
+    begin = end + 1;
+    if (!is_word(word)) continue;
+    const auto [place, is_new] = owners.try_emplace(std::move(word), language);
+    if (!is_new && place->second != language) place->second = kSeveral;
+  }
+  return stable_hash(bytes);
+}
+
+Table read(const std::string& folder, std::size_t most) {
+  Table table{.file = folder, .columns = {"word", "language"}};
+  Owners owners;
+  for (std::size_t language = 0; language < kLanguages.size(); ++language) {
+    const std::uint64_t hash = add_list(folder, language, owners);
+    table.fingerprint = stable_hash(std::to_string(hash), table.fingerprint);
+  }
+  struct Drawn {
+    std::uint64_t hash;
+    std::string word;
+    auto operator<=>(const Drawn&) const = default;
+  };
+  std::array<std::vector<Drawn>, kLanguages.size()> lists;
+  while (!owners.empty()) {
+    auto node = owners.extract(owners.begin());
+    if (node.mapped() == kSeveral) continue;
+    lists[node.mapped()].push_back({stable_hash(node.key(), kDraw), std::move(node.key())});
+  }
+  for (const auto& list : lists) most = std::min(most, list.size());
+  for (std::size_t language = 0; language < lists.size(); ++language) {
+    std::sort(lists[language].begin(), lists[language].end());
+    for (std::size_t i = 0; i < most; ++i) {
+      table.rows.push_back({lists[language][i].word, std::string(kLanguages[language].name)});
+    }
+  }
+  check<DataError>(!table.rows.empty(), folder, ": a list has no words of its own");
+  return table;
+}
+
+std::unique_ptr<Task> make(const Options& given, std::uint64_t seed) {
+  const Options options = complete(option_table(), given);
+  RowSource source;
+  source.task = "languages";
+  source.read = [options](Split) {
+    return read(get_string(options, "path"), std::size_t(get_int(options, "words")));
+  };
+  RowOptions row;
+  row.inputs = {"word"};
+  row.target = "language";
+  row.tokens = TokenKind::characters;
+  row.max_length = std::size_t(get_int(options, "max_length"));
+  row.cut = row.lowercase = true;
+  row.unknown = get_double(options, "unknown");
+  return row_task(std::move(source), row, seed);
+}
+
+std::vector<std::string> packages() {
+  std::vector<std::string> names;
+  for (const Language& language : kLanguages) names.emplace_back(language.package);
+  return names;
+}
+
+}  // namespace
+
+TaskEntry languages_task() {
+  return {"languages",
+          "Say which of seven European languages a word is from.",
+          option_table(),
+          packages(),
+          make,
+          "Positions and about three layers, to read letters in order. Words that are in several "
+          "lists are left out, and no word is in two splits."};
+}
+
+}  // namespace xgrad

@@ -1,0 +1,113 @@
+// WordNet 3.0 (Miller 1995; Fellbaum 1998): definitions of 117,659 senses, each in one of the files
+// that its lexicographers kept, as noun.animal or verb.motion. Free to use, copy, modify and
+// distribute; Princeton University, see /usr/share/doc/wordnet-base/copyright.
+#include <array>
+#include <charconv>
+#include <filesystem>
+
+#include <xgrad/autograd/check.hpp>
+#include <xgrad/data/tables/row_task.hpp>
+#include <xgrad/data/tasks/entries.hpp>
+#include <xgrad/data/text/text.hpp>
+
+namespace xgrad {
+
+namespace {
+
+// By the number of a lexicographer's file, lexnames(5WN).
+constexpr std::array<const char*, 45> kClasses = {
+    "adj.all",          "adj.pert",           "adv.all",
+    "noun.Tops",        "noun.act",           "noun.animal",
+    "noun.artifact",    "noun.attribute",     "noun.body",
+    "noun.cognition",   "noun.communication", "noun.event",
+    "noun.feeling",     "noun.food",          "noun.group",
+    "noun.location",    "noun.motive",        "noun.object",
+    "noun.person",      "noun.phenomenon",    "noun.plant",
+    "noun.possession",  "noun.process",       "noun.quantity",
+    "noun.relation",    "noun.shape",         "noun.state",
+    "noun.substance",   "noun.time",          "verb.body",
+    "verb.change",      "verb.cognition",     "verb.communication",
+    "verb.competition", "verb.consumption",   "verb.contact",
+    "verb.creation",    "verb.emotion",       "verb.motion",
+    "verb.perception",  "verb.possession",    "verb.social",
+    "verb.stative",     "verb.weather",       "adj.ppl"};
+
+const std::vector<OptionSpec>& option_table() {
+  static const std::vector<OptionSpec> table = {
+      {"path", "/usr/share/wordnet", "Folder of data.noun, data.verb, data.adj and data.adv."},
+      {.name = "senses",
+       .fallback = "noun",
+       .help = "Classes to tell apart: the 26 of nouns (noun), or all 45 (all).",
+       .choices = {"noun", "all"}},
+      {"min_count", 2, "Minimum count in the training rows: rarer words become <unk>.", 1, 1e9},
+      {"max_length", 40, "Maximum words of a definition; the rest is cut off.", 1, 65536},
+  };
+  return table;
+}
+
+/// One line of a data file: offset, number of the lexicographer's file, ... | definition.
+void add_sense(const std::string& place, std::string_view line, Table& table) {
+  const std::size_t bar = line.find(" | ");
+  std::size_t number = kClasses.size();
+  if (line.size() > 11 && line[8] == ' ' && line[11] == ' ') {
+    std::from_chars(line.data() + 9, line.data() + 11, number);
+  }
+  check<DataError>(bar != std::string_view::npos && number < kClasses.size(), place,
+                   ": is not a sense, as \"00001740 03 n ... | definition\" is");
+  std::string_view text = line.substr(bar + 3);
+  text = text.substr(0, text.find('"'));  // examples follow
+  table.rows.push_back({std::string(text), kClasses[number]});
+}
+
+Table read(const std::string& folder, bool all) {
+  Table table{.file = folder, .columns = {"definition", "class"}};
+  for (const char* name : {"data.noun", "data.verb", "data.adj", "data.adv"}) {
+    const std::string path = (std::filesystem::path(folder) / name).string();
+    check<DataError>(file_exists(path), path,
+                     ": there is no such file; install it with: apt-get install wordnet-base");
+    const std::string bytes = read_bytes(path);
+    table.fingerprint = stable_hash(bytes, table.fingerprint);
+    std::size_t number = 0;
+    for (std::size_t begin = 0; begin < bytes.size();) {
+      const std::size_t end = std::min(bytes.find('\n', begin), bytes.size());
+      const std::string_view line = std::string_view(bytes).substr(begin, end - begin);
+      begin = end + 1;
+      ++number;
+      if (line.starts_with("  ")) continue;  // the license, at the head of each file
+      add_sense(path + ": line " + std::to_string(number), line, table);
+    }
+    if (!all) break;
+  }
+  check<DataError>(!table.rows.empty(), folder, ": has no senses");
+  return table;
+}
+
+std::unique_ptr<Task> make(const Options& given, std::uint64_t seed) {
+  const Options options = complete(option_table(), given);
+  RowSource source;
+  source.task = "wordnet";
+  source.read = [options](Split) {
+    return read(get_string(options, "path"), get_string(options, "senses") == "all");
+  };
+  RowOptions row;
+  row.inputs = {"definition"};
+  row.target = "class";
+  row.tokens = TokenKind::plain_words;
+  row.min_count = std::size_t(get_int(options, "min_count"));
+  row.max_length = std::size_t(get_int(options, "max_length"));
+  row.cut = true;
+  return row_task(std::move(source), row, seed);
+}
+
+}  // namespace
+
+TaskEntry wordnet_task() {
+  return {"wordnet",
+          "Say what kind of thing a definition from WordNet defines.",
+          option_table(),
+          {"wordnet-base"},
+          make,
+          "Positions, one layer, and embeddings that generalise: half of the words are rare."};
+}
+
+}  // namespace xgrad

@@ -1,0 +1,77 @@
+#include <xgrad/data/synthetic/uniform_tokens.hpp>
+#include <xgrad/data/tasks/entries.hpp>
+
+namespace xgrad {
+
+namespace {
+
+// An even id opens, the next one closes it.
+constexpr const char* kBrackets[] = {"(", ")", "[", "]", "{", "}", "<", ">"};
+enum Status { open, closed, wrong };
+
+Tokens solve(const Tokens& ids) {
+  Tokens waiting, targets;
+  bool is_wrong = false;
+  for (std::int32_t id : ids) {
+    if (id % 2 == 0) {
+      waiting.push_back(id + 1);
+    } else if (!waiting.empty() && waiting.back() == id) {
+      waiting.pop_back();
+    } else {
+      is_wrong = true;
+    }
+    targets.push_back(is_wrong ? wrong : waiting.empty() ? closed : open);
+  }
+  return targets;
+}
+
+// Right brackets, of which two in five open where one could close; in half of the sequences one of
+// them is then replaced by any.
+Example draw(const Rng& rng, std::size_t length, std::uint32_t kinds) {
+  const Tokens opens = random_tokens(rng / "opens", length, 5);
+  const Tokens kind = random_tokens(rng / "kind", length, kinds);
+  Example example;
+  Tokens waiting;
+  for (std::size_t i = 0; i < length; ++i) {
+    if (waiting.empty() || opens[i] < 2) {
+      example.ids.push_back(2 * kind[i]);
+      waiting.push_back(2 * kind[i] + 1);
+    } else {
+      example.ids.push_back(waiting.back());
+      waiting.pop_back();
+    }
+  }
+  const Rng fault = rng / "fault";
+  if (fault.below(2, 0) == 1) {
+    example.ids[fault.below(length, 1)] = std::int32_t(fault.below(2 * kinds, 2));
+  }
+  return example;
+}
+
+Synthetic describe(const Options& options) {
+  const Lengths lengths(options);
+  const auto kinds = std::uint32_t(get_int(options, "kinds"));
+  Synthetic task;
+  task.shape.vocabulary = 2 * kinds;
+  task.shape.max_length = lengths.longest;
+  task.shape.classes = 3;
+  task.shape.class_names = {"open", "closed", "wrong"};
+  task.shape.token_names.assign(kBrackets, kBrackets + 2 * kinds);
+  task.draw = [=](const Rng& rng) { return draw(rng, lengths.draw(rng), kinds); };
+  task.solve = solve;
+  return task;
+}
+
+}  // namespace
+
+// Prefixes of Dyck-k, as in RASP (Weiss et al. 2021).
+TaskEntry dyck_task() {
+  auto options = length_options();
+  options.push_back({"kinds", 2, "Number of kinds of brackets.", 1, 4});
+  return synthetic_task(
+      "dyck", "For each bracket, say whether the sequence up to it is closed, open or wrong.",
+      "Positions and two layers for one kind of brackets, more for several; deep nesting is hard.",
+      options, describe);
+}
+
+}  // namespace xgrad

@@ -1,0 +1,106 @@
+#include <algorithm>
+#include <numeric>
+
+#include <xgrad/autograd/check.hpp>
+#include <xgrad/data/synthetic/synthetic.hpp>
+#include <xgrad/data/tasks/entries.hpp>
+
+namespace xgrad {
+
+namespace {
+
+// Behind the ten digits.
+enum Token : std::int32_t { minimum = 10, maximum, median, sum_modulo, end };
+
+std::int32_t apply(std::int32_t operation, Tokens values) {
+  std::sort(values.begin(), values.end());
+  const std::size_t n = values.size();
+  switch (operation) {
+    case minimum:
+      return values.front();
+    case maximum:
+      return values.back();
+    case median:
+      return (values[(n - 1) / 2] + values[n / 2]) / 2;  // rounded down
+    default:
+      return std::accumulate(values.begin(), values.end(), 0) % 10;
+  }
+}
+
+Tokens solve(const Tokens& ids) {
+  struct Open {
+    std::int32_t operation;
+    Tokens values;
+  };
+  std::vector<Open> waiting = {{end, {}}};  // of the whole line
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (ids[i] < minimum) {
+      waiting.back().values.push_back(ids[i]);
+    } else if (ids[i] != end) {
+      waiting.push_back({ids[i], {}});
+    } else {
+      check<DataError>(waiting.size() > 1, "token ", i + 1, " closes nothing");
+      check<DataError>(!waiting.back().values.empty(), "token ", i + 1, " closes an empty list");
+      const std::int32_t value = apply(waiting.back().operation, std::move(waiting.back().values));
+      waiting.pop_back();
+      waiting.back().values.push_back(value);
+    }
+  }
+  check<DataError>(waiting.size() == 1, "a ] is missing");
+  check<DataError>(waiting[0].values.size() == 1, "expected one value, got ",
+                   waiting[0].values.size());
+  return {waiting[0].values[0]};
+}
+
+struct Sizes {
+  std::size_t depth, arguments;
+};
+
+void draw(const Rng& rng, const Sizes& sizes, std::size_t level, Tokens& ids) {
+  ids.push_back(std::int32_t(minimum + rng.below(4, 0)));
+  const std::size_t count = 2 + rng.below(sizes.arguments - 1, 1);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (level < sizes.depth && rng.below(2, 2 + 2 * i) == 1) {
+      draw(rng / i, sizes, level + 1, ids);
+    } else {
+      ids.push_back(std::int32_t(rng.below(10, 3 + 2 * i)));
+    }
+  }
+  ids.push_back(end);
+}
+
+Synthetic describe(const Options& options) {
+  const Sizes sizes{std::size_t(get_int(options, "depth")),
+                    std::size_t(get_int(options, "arguments"))};
+  Synthetic task;
+  task.shape.output = OutputKind::sequence;
+  task.shape.classes = 10;
+  task.shape.max_length = 1;
+  for (std::size_t level = 0; level < sizes.depth; ++level) {
+    task.shape.max_length = 2 + sizes.arguments * task.shape.max_length;
+  }
+  task.shape.token_names = {"0", "1", "2",    "3",    "4",    "5",   "6", "7",
+                            "8", "9", "[MIN", "[MAX", "[MED", "[SM", "]"};
+  task.shape.vocabulary = task.shape.token_names.size();
+  task.draw = [sizes](const Rng& rng) {
+    Example example;
+    draw(rng, sizes, 1, example.ids);
+    return example;
+  };
+  task.solve = solve;
+  return task;
+}
+
+}  // namespace
+
+// ListOps (Nangia and Bowman 2018), much shorter than that of the Long Range Arena.
+TaskEntry listops_task() {
+  return synthetic_task("listops",
+                        "Evaluate nested lists of digits: MIN, MAX, MED(ian), SM (sum mod 10).",
+                        "Positions and about one layer for each level; sums modulo 10 are hard.",
+                        {{"depth", 2, "Maximum levels of nested lists.", 1, 4},
+                         {"arguments", 4, "Maximum number of members of a list.", 2, 6}},
+                        describe);
+}
+
+}  // namespace xgrad

@@ -1,0 +1,83 @@
+#include <memory>
+#include <utility>
+
+#include <xgrad/data/batch.hpp>
+#include <xgrad/data/synthetic/chain.hpp>
+#include <xgrad/data/synthetic/uniform_tokens.hpp>
+#include <xgrad/data/tasks/entries.hpp>
+
+namespace xgrad {
+
+namespace {
+
+// How far apart the probabilities of a row are.
+constexpr double kSpread = 2;
+
+// Each token is hidden by itself; where none is, one of them.
+Example draw(const Chain& chain, double rate, const Rng& rng, std::size_t length) {
+  const auto mask = std::int32_t(chain.states);
+  const Rng own = rng / "mask";
+  Example example;
+  example.ids = walk(chain, rng / "states", length);
+  example.targets.assign(length, kIgnore);
+  const auto uniforms = own.uniforms(length);
+  bool any = false;
+  for (std::size_t t = 0; t < length; ++t) {
+    if (uniforms[t] >= rate) continue;
+    example.targets[t] = std::exchange(example.ids[t], mask);
+    any = true;
+  }
+  const std::size_t one = (own / "one").below(length, 0);
+  if (!any) example.targets[one] = std::exchange(example.ids[one], mask);
+  return example;
+}
+
+Synthetic::Best best(const Chain& chain, const Tokens& ids) {
+  std::vector<double> likelihood;
+  for (std::int32_t id : ids) {
+    for (std::size_t state = 0; state < chain.states; ++state) {
+      likelihood.push_back(std::size_t(id) == state || std::size_t(id) == chain.states);
+    }
+  }
+  const std::vector<double> posterior = smooth(chain, likelihood);
+  Synthetic::Best sum;
+  for (std::size_t t = 0; t < ids.size(); ++t) {
+    if (std::size_t(ids[t]) != chain.states) continue;
+    add_best_guess(posterior.data() + t * chain.states, chain.states, sum);
+  }
+  return sum;
+}
+
+Synthetic describe(const Options& options) {
+  const auto states = std::size_t(get_int(options, "states"));
+  const Rng rng = Rng(std::uint64_t(get_int(options, "instance"))) / "markov";
+  const auto chain = std::make_shared<Chain>(random_chain(rng, states, kSpread));
+  const double rate = get_double(options, "masked");
+  const Lengths lengths(options);
+  Synthetic task;
+  task.shape.vocabulary = states + 1;
+  task.shape.max_length = lengths.longest;
+  task.shape.classes = states;
+  for (std::size_t i = 0; i < states; ++i) task.shape.token_names.push_back(std::to_string(i));
+  task.shape.token_names.push_back("_");
+  task.draw = [=](const Rng& own) { return draw(*chain, rate, own, lengths.draw(own)); };
+  task.best = [=](const Example& input) { return best(*chain, input.ids); };
+  return task;
+}
+
+}  // namespace
+
+// Masked-token modelling where its best loss is known: the entropy of a hidden token given the
+// nearest visible ones.
+TaskEntry markov_task() {
+  auto options = length_options(32);
+  options.push_back({"states", 8, "Number of different tokens.", 2, 256});
+  options.push_back({"masked", 0.25, "Fraction of the tokens to hide.", above(0), below(1)});
+  options.push_back({"instance", 1, "Seed of the transition probabilities.", 0});
+  return synthetic_task(
+      "markov", "Fill in the hidden tokens of a Markov chain.",
+      "Positions and one layer: a hidden token depends on the nearest visible ones.", options,
+      describe);
+}
+
+}  // namespace xgrad

@@ -1,0 +1,67 @@
+#include <xgrad/data/synthetic/random_graph.hpp>
+#include <xgrad/data/synthetic/uniform_tokens.hpp>
+#include <xgrad/data/tasks/entries.hpp>
+
+namespace xgrad {
+
+namespace {
+
+enum Atom : std::int32_t { carbon, nitrogen, oxygen };
+
+constexpr double kDegree = 2;         // bonds of an atom
+constexpr std::uint32_t kDraws = 64;  // for the answer that is wanted
+
+bool has_motif(const Tokens& atoms, const Edges& bonds) {
+  std::vector<int> oxygens(atoms.size());  // that an atom is bound to
+  for (const auto& [a, b] : bonds) {
+    oxygens[std::size_t(a)] += atoms[std::size_t(b)] == oxygen;
+    oxygens[std::size_t(b)] += atoms[std::size_t(a)] == oxygen;
+  }
+  for (std::size_t i = 0; i < atoms.size(); ++i) {
+    if (atoms[i] == nitrogen && oxygens[i] >= 2) return true;
+  }
+  return false;
+}
+
+// Of ten atoms four are C, three N, three O. A coin says which answer it shall have.
+Example draw(const Rng& rng, std::size_t nodes) {
+  const std::int32_t wanted = std::int32_t((rng / "wanted").below(2, 0));
+  Example example;
+  for (std::uint32_t i = 0; i < kDraws; ++i) {
+    const Rng own = rng / "draw" / i;
+    example.ids.clear();
+    for (std::int32_t x : random_tokens(own, nodes, 10)) {
+      example.ids.push_back(x < 4 ? carbon : x < 7 ? nitrogen : oxygen);
+    }
+    example.edges = random_edges(own / "edges", nodes, kDegree);
+    example.targets = {has_motif(example.ids, example.edges)};
+    if (example.targets[0] == wanted) break;
+  }
+  return example;
+}
+
+Synthetic describe(const Options& options) {
+  const Lengths lengths(options, 4);
+  Synthetic task;
+  task.shape.output = OutputKind::sequence;
+  task.shape.vocabulary = 3;
+  task.shape.token_names = {"C", "N", "O"};
+  task.shape.max_length = lengths.longest;
+  task.shape.classes = 2;
+  task.shape.class_names = {"no", "yes"};
+  task.shape.graph = true;
+  task.draw = [lengths](const Rng& rng) { return draw(rng, lengths.draw(rng)); };
+  return task;
+}
+
+}  // namespace
+
+// S4.4: like a molecule's toxicity, which a group of its atoms decides.
+TaskEntry motif_task() {
+  return synthetic_task("motif", "Say whether a graph of atoms has an N bound to at least two Os.",
+                        "The edges as an attention mask, one layer or better two, no positions, "
+                        "and pooling that can pick out a single node.",
+                        length_options(12), describe);
+}
+
+}  // namespace xgrad

@@ -1,0 +1,90 @@
+#include <map>
+
+#include <xgrad/autograd/check.hpp>
+#include <xgrad/data/batch.hpp>
+#include <xgrad/data/synthetic/uniform_tokens.hpp>
+#include <xgrad/data/tasks/entries.hpp>
+
+namespace xgrad {
+
+namespace {
+
+struct Sizes {
+  std::size_t pairs, queries, keys, values;
+};
+
+// Keys are the tokens below `keys`, values those above. A key before a value belongs to it, every
+// other key is a query.
+Tokens solve(const Tokens& ids, std::int32_t keys) {
+  std::map<std::int32_t, std::int32_t> value_of;
+  Tokens targets;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    check<DataError>(ids[i] < keys, "token ", i + 1, " is a value that no key stands before");
+    if (i + 1 < ids.size() && ids[i + 1] >= keys) {
+      const bool is_new = value_of.emplace(ids[i], ids[i + 1] - keys).second;
+      check<DataError>(is_new, "token ", i + 1, " is a key that has a value already");
+      targets.insert(targets.end(), {kIgnore, kIgnore});
+      ++i;
+    } else {
+      const auto found = value_of.find(ids[i]);
+      check<DataError>(found != value_of.end(), "token ", i + 1, " is a key without a value");
+      targets.push_back(found->second);
+    }
+  }
+  return targets;
+}
+
+Example draw(const Rng& rng, const Sizes& sizes) {
+  const auto keys = (rng / "keys").permutation(sizes.keys);
+  const Tokens values = random_tokens(rng / "values", sizes.pairs, std::uint32_t(sizes.values));
+  const auto asked = (rng / "queries").permutation(sizes.pairs);
+  Example example;
+  for (std::size_t i = 0; i < sizes.pairs; ++i) {
+    example.ids.push_back(std::int32_t(keys[i]));
+    example.ids.push_back(std::int32_t(sizes.keys) + values[i]);
+  }
+  for (std::size_t i = 0; i < sizes.queries; ++i) {
+    example.ids.push_back(std::int32_t(keys[asked[i]]));
+  }
+  return example;
+}
+
+Synthetic describe(const Options& options) {
+  const auto size = [&](const char* key) { return std::size_t(get_int(options, key)); };
+  const Sizes sizes{size("pairs"), size("queries"), size("keys"), size("values")};
+  check<ConfigError>(sizes.pairs <= sizes.keys, "pairs is ", sizes.pairs,
+                     ", must be at most keys, ", sizes.keys);
+  check<ConfigError>(sizes.queries <= sizes.pairs, "queries is ", sizes.queries,
+                     ", must be at most pairs, ", sizes.pairs);
+  Synthetic task;
+  task.shape.vocabulary = sizes.keys + sizes.values;
+  task.shape.max_length = 2 * sizes.pairs + sizes.queries;
+  task.shape.classes = sizes.values;
+  for (std::size_t i = 0; i < sizes.keys; ++i) {
+    task.shape.token_names.push_back("k" + std::to_string(i));
+  }
+  for (std::size_t i = 0; i < sizes.values; ++i) {
+    task.shape.token_names.push_back("v" + std::to_string(i));
+    task.shape.class_names.push_back("v" + std::to_string(i));
+  }
+  task.draw = [sizes](const Rng& rng) { return draw(rng, sizes); };
+  task.solve = [keys = std::int32_t(sizes.keys)](const Tokens& ids) { return solve(ids, keys); };
+  return task;
+}
+
+}  // namespace
+
+// Multi-query associative recall (Arora et al. 2023, "Zoology"), with the queries at the end.
+TaskEntry mqar_task() {
+  return synthetic_task("mqar",
+                        "Given pairs of a key and a value, output the value of each key asked for.",
+                        "Positions and two layers: the first binds a value to the key before it, "
+                        "the second looks the key up.",
+                        {{"pairs", 4, "Number of pairs of a key and a value.", 1, 4096},
+                         {"queries", 4, "Number of keys asked for at the end.", 1, 4096},
+                         {"keys", 16, "Number of different keys.", 2, 4096},
+                         {"values", 16, "Number of different values.", 2, 4096}},
+                        describe);
+}
+
+}  // namespace xgrad

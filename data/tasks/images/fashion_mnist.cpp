@@ -1,0 +1,215 @@
+// Fashion-MNIST (Xiao, Rasul and Vollgraf 2017): 70,000 grey images of clothes, 28 by 28, in ten
+// classes.
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <mutex>
+
+#include <xgrad/autograd/check.hpp>
+#include <xgrad/autograd/random.hpp>
+#include <xgrad/data/tables/learned.hpp>
+#include <xgrad/data/tasks/entries.hpp>
+#include <xgrad/data/tasks/images/augment.hpp>
+#include <xgrad/data/tasks/images/idx.hpp>
+#include <xgrad/data/text/numbers.hpp>
+#include <xgrad/data/text/text.hpp>
+
+namespace xgrad {
+
+namespace {
+
+constexpr std::size_t kSide = 28, kPixels = kSide * kSide, kClasses = 10;
+// Of the 60,000 training images, pixels in [0, 1].
+constexpr double kMean = 0.286040596988796, kDeviation = 0.353024244514923;
+
+const std::vector<OptionSpec>& option_table() {
+  static const std::vector<OptionSpec> table = {
+      {"path", "/usr/share/datasets/fashion-mnist", "Folder of the four IDX files."},
+      {"examples", 0, "Number of training images; 0: all that are not for validation.", 0, 1e9},
+      {"validation", 5000, "Training images held out for validation, the same for every seed.", 1,
+       1e9},
+      {"augment", true, "Mirrors and shifts training images at random."},
+      {"shift", 1, "Maximum shift of an augmented image in each direction, in pixels.", 0, 27},
+  };
+  return table;
+}
+
+using Fingerprints = std::map<std::string, std::uint64_t>;  // of files, by their paths
+
+struct Images {
+  std::vector<std::uint8_t> pixels;  // (count, 28, 28)
+  std::vector<std::uint8_t> labels;  // (count)
+};
+
+std::uint64_t fingerprint(const std::vector<std::uint8_t>& bytes) {
+  return stable_hash({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+}
+
+IdxArray read(const std::string& folder, const std::string& file, std::size_t rank,
+              Fingerprints& known) {
+  const std::string path = (std::filesystem::path(folder) / file).string();
+  check<DataError>(
+      std::filesystem::exists(path), path,
+      ": there is no such file; install it with: apt-get install dataset-fashion-mnist");
+  IdxArray array = read_idx(path, rank);
+  recognise(known, path, fingerprint(array.values));
+  return array;
+}
+
+/// `part` is train or t10k.
+std::shared_ptr<const Images> read_images(const std::string& folder, const std::string& part,
+                                          Fingerprints& known) {
+  const std::string image_file = part + "-images-idx3-ubyte.gz";
+  const std::string label_file = part + "-labels-idx1-ubyte.gz";
+  IdxArray pixels = read(folder, image_file, 3, known);
+  IdxArray labels = read(folder, label_file, 1, known);
+  const auto& extents = pixels.extents;
+  check<DataError>(extents[1] == kSide && extents[2] == kSide, folder, "/", image_file,
+                   ": images are ", extents[1], " x ", extents[2], ", expected 28 x 28");
+  check<DataError>(extents[0] > 0, folder, "/", image_file, ": has no images");
+  check<DataError>(labels.extents[0] == extents[0], folder, "/", label_file, ": has ",
+                   labels.extents[0], " labels for ", extents[0], " images");
+  const auto wrong = std::find_if(labels.values.begin(), labels.values.end(),
+                                  [](std::uint8_t label) { return label >= kClasses; });
+  if (wrong != labels.values.end()) {
+    detail::fail<DataError>(folder, "/", label_file, ": label ", wrong - labels.values.begin(),
+                            " is ", int(*wrong), ", must be below ", kClasses);
+  }
+  return std::make_shared<Images>(Images{std::move(pixels.values), std::move(labels.values)});
+}
+
+/// (x / 255 - mean) / deviation for every byte x.
+const std::array<float, 256>& normalised() {
+  static const auto table = [] {
+    std::array<float, 256> values;
+    for (int x = 0; x < 256; ++x) values[std::size_t(x)] = float((x / 255.0 - kMean) / kDeviation);
+    return values;
+  }();
+  return table;
+}
+
+class ImageDataset final : public Dataset {
+ public:
+  /// Image i of the set is image chosen[i]; shift < 0: no augmentation.
+  ImageDataset(std::shared_ptr<const Images> images, std::vector<std::size_t> chosen,
+               std::uint64_t seed, int shift)
+      : images_(std::move(images)), chosen_(std::move(chosen)), seed_(seed), shift_(shift) {}
+
+  std::size_t size() const override { return chosen_.size(); }
+  std::size_t length(std::size_t, const TaskShape&) const override { return 0; }
+
+  Example get(std::uint64_t epoch, std::size_t index) const override {
+    const std::size_t at = chosen_[index];
+    const Move move = shift_ < 0 ? Move{} : random_move(seed_, epoch, index, shift_);
+    Example example;
+    example.features.resize(kPixels);
+    move_image(images_->pixels.data() + at * kPixels, kSide, kSide, move, normalised().data(),
+               example.features.data());
+    example.targets = {images_->labels[at]};
+    return example;
+  }
+
+ private:
+  std::shared_ptr<const Images> images_;
+  std::vector<std::size_t> chosen_;
+  std::uint64_t seed_;
+  int shift_;
+};
+
+class FashionMnist final : public Task {
+ public:
+  FashionMnist(const Options& given, std::uint64_t seed)
+      : options_(complete(option_table(), given)), seed_(seed) {}
+
+  TaskShape shape() const override {
+    return {.input = InputKind::image,
+            .output = OutputKind::sequence,
+            .height = kSide,
+            .width = kSide,
+            .channels = 1,
+            .classes = kClasses,
+            .class_names = {"T-shirt/top", "Trouser", "Pullover", "Dress", "Coat", "Sandal",
+                            "Shirt", "Sneaker", "Bag", "Ankle boot"}};
+  }
+
+  // Of its files it needs to know only whether they are still the same.
+  std::string learned() const override {
+    const std::lock_guard lock(mutex_);
+    return files_.empty() ? "" : to_json({.files = files_});
+  }
+
+  void adopt(const std::string& learned) override {
+    const std::lock_guard lock(mutex_);
+    files_ = learned_from_json(learned).files;
+  }
+
+  std::unique_ptr<Dataset> dataset(Split split) const override {
+    const auto images = load(split == Split::test);
+    std::vector<std::size_t> chosen(images->labels.size());
+    for (std::size_t i = 0; i < chosen.size(); ++i) chosen[i] = i;
+    if (split != Split::test) chosen = choose(split, chosen.size());
+    const bool augment = split == Split::train && get_bool(options_, "augment");
+    return std::make_unique<ImageDataset>(images, std::move(chosen), seed_,
+                                          augment ? int(get_int(options_, "shift")) : -1);
+  }
+
+  Example parse(const std::string& line) const override {
+    const auto numbers = parse_numbers("fashion_mnist: pixel", line, 255);
+    check<DataError>(numbers.size() == kPixels, "fashion_mnist: the line has ", numbers.size(),
+                     " numbers, expected the ", kPixels, " pixels of an image, row by row");
+    Example example;
+    for (std::int32_t x : numbers) example.features.push_back(normalised()[std::size_t(x)]);
+    return example;
+  }
+
+ private:
+  // Read when first needed, so that a program that only parses needs no files; then shared by all
+  // data sets.
+  std::shared_ptr<const Images> load(bool test) const {
+    const std::lock_guard lock(mutex_);
+    auto& images = test ? test_ : train_;
+    if (!images) {
+      images = read_images(get_string(options_, "path"), test ? "t10k" : "train", files_);
+    }
+    return images;
+  }
+
+  /// The last of a fixed permutation of the training file are for validation.
+  std::vector<std::size_t> choose(Split split, std::size_t count) const {
+    const auto validation = std::size_t(get_int(options_, "validation"));
+    check<ConfigError>(validation < count, "validation: is ", validation, ", must be below ", count,
+                       ", the number of training images");
+    auto order = (Rng(0) / "fashion_mnist").permutation(count);
+    if (split == Split::validation) {
+      order.erase(order.begin(), order.end() - std::ptrdiff_t(validation));
+      return order;
+    }
+    const auto wanted = std::size_t(get_int(options_, "examples"));
+    const std::size_t left = count - validation;
+    check<ConfigError>(wanted <= left, "examples: is ", wanted, ", must be at most ", left,
+                       ", the training images that are not for validation");
+    order.resize(wanted == 0 ? left : wanted);
+    return order;
+  }
+
+  Options options_;
+  std::uint64_t seed_;
+  mutable std::mutex mutex_;
+  mutable std::shared_ptr<const Images> train_, test_;
+  mutable Fingerprints files_;
+};
+
+}  // namespace
+
+TaskEntry fashion_mnist_task() {
+  return {"fashion_mnist",
+          "Name the piece of clothing in an image of 28 x 28 pixels.",
+          option_table(),
+          {"dataset-fashion-mnist"},
+          [](const Options& options, std::uint64_t seed) {
+            return std::make_unique<FashionMnist>(options, seed);
+          },
+          "Patches with positions, and about four layers."};
+}
+
+}  // namespace xgrad

@@ -1,0 +1,91 @@
+#include <xgrad/data/tasks/images/idx.hpp>
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+
+#include <xgrad/autograd/check.hpp>
+
+namespace xgrad {
+
+namespace {
+
+constexpr std::size_t kChunk = std::size_t(1) << 20;
+
+class Gzip {
+ public:
+  explicit Gzip(const std::string& path) : path_(path) {
+    errno = 0;
+    file_.reset(gzopen(path.c_str(), "rb"));
+    if (!file_) fail("cannot be opened: ", errno ? std::strerror(errno) : "out of memory");
+    gzbuffer(file_.get(), 1 << 17);
+  }
+
+  template <class... Parts>
+  [[noreturn]] void fail(const Parts&... parts) const {
+    detail::fail<DataError>(path_, ": ", parts...);
+  }
+
+  /// Reads up to n bytes; fewer only at the end of the file.
+  std::size_t read(void* target, std::size_t n) {
+    const int count = gzread(file_.get(), target, unsigned(n));
+    int error = Z_OK;
+    const char* reason = gzerror(file_.get(), &error);
+    if (error == Z_BUF_ERROR) fail("the file is cut off");
+    if (count < 0 || error != Z_OK) fail("the file is damaged: ", reason);
+    return std::size_t(count);
+  }
+
+ private:
+  struct Close {
+    void operator()(gzFile_s* file) const { gzclose_r(file); }
+  };
+  std::string path_;
+  std::unique_ptr<gzFile_s, Close> file_;
+};
+
+std::vector<std::size_t> read_extents(Gzip& file, std::size_t rank) {
+  std::vector<std::uint8_t> head(4 + 4 * rank);
+  const std::size_t count = file.read(head.data(), head.size());
+  const std::uint8_t magic[4] = {0, 0, 8, std::uint8_t(rank)};
+  if (count < 4 || !std::equal(magic, magic + 4, head.data())) {
+    file.fail("is not an IDX file of bytes with ", rank, " extents");
+  }
+  if (count < head.size()) file.fail("the file is cut off in its header");
+  std::vector<std::size_t> extents;
+  for (std::size_t at = 4; at < head.size(); at += 4) {
+    extents.push_back((std::size_t(head[at]) << 24) | (std::size_t(head[at + 1]) << 16) |
+                      (std::size_t(head[at + 2]) << 8) | head[at + 3]);
+  }
+  return extents;
+}
+
+}  // namespace
+
+IdxArray read_idx(const std::string& path, std::size_t rank) {
+  Gzip file(path);
+  IdxArray array;
+  array.extents = read_extents(file, rank);
+  std::size_t size = 1;
+  for (std::size_t extent : array.extents) {
+    if (__builtin_mul_overflow(size, extent, &size)) file.fail("the extents are too large");
+  }
+  // Chunk by chunk: a header that lies does not make us ask for more memory than the file fills.
+  std::vector<std::uint8_t>& values = array.values;
+  while (values.size() < size) {
+    const std::size_t have = values.size(), wanted = std::min(kChunk, size - have);
+    values.resize(have + wanted);
+    const std::size_t count = file.read(values.data() + have, wanted);
+    if (count < wanted) {
+      file.fail("has ", have + count, " values, its header says ", size);
+    }
+  }
+  std::uint8_t more;
+  if (file.read(&more, 1) > 0) file.fail("has more values than its header says, ", size);
+  return array;
+}
+
+}  // namespace xgrad

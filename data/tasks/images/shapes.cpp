@@ -1,0 +1,62 @@
+#include <array>
+
+#include <xgrad/autograd/check.hpp>
+#include <xgrad/data/synthetic/synthetic.hpp>
+#include <xgrad/data/tasks/entries.hpp>
+
+namespace xgrad {
+
+namespace {
+
+constexpr std::size_t kSide = 5, kClasses = 4;
+
+constexpr std::array<const char*, kClasses> kNames = {"square", "plus", "cross", "diamond"};
+// Row by row; # is bright.
+constexpr std::array<const char*, kClasses> kShapes = {
+    "######...##...##...######",
+    "..#....#..#####..#....#..",
+    "#...#.#.#...#...#.#.#...#",
+    "..#...#.#.#...#.#.#...#..",
+};
+
+// Dark pixels are uniform in [0, 0.4), bright ones in [0.6, 1).
+Example draw(const Rng& rng, std::size_t size) {
+  const Rng place = rng / "place";
+  const auto pixels = (rng / "pixels").uniforms(size * size);
+  const std::size_t shape = place.below(kClasses, 0);
+  const std::size_t top = place.below(size - kSide + 1, 1), left = place.below(size - kSide + 1, 2);
+  Example example;
+  example.features.reserve(size * size);
+  for (const double pixel : pixels) example.features.push_back(float(0.4 * pixel));
+  for (std::size_t i = 0; i < kSide * kSide; ++i) {
+    if (kShapes[shape][i] != '#') continue;
+    const std::size_t at = (top + i / kSide) * size + left + i % kSide;
+    example.features[at] = float(0.4 * pixels[at] + 0.6);
+  }
+  example.targets = {std::int32_t(shape)};
+  return example;
+}
+
+Synthetic describe(const Options& options) {
+  const auto size = std::size_t(get_int(options, "size"));
+  Synthetic task;
+  task.shape.input = InputKind::image;
+  task.shape.output = OutputKind::sequence;
+  task.shape.height = task.shape.width = size;
+  task.shape.channels = 1;
+  task.shape.classes = kClasses;
+  task.shape.class_names.assign(kNames.begin(), kNames.end());
+  task.draw = [size](const Rng& rng) { return draw(rng, size); };
+  return task;
+}
+
+}  // namespace
+
+TaskEntry shapes_task() {
+  return synthetic_task("shapes", "Name the bright shape in a small image with noise.",
+                        "Patches and one layer; positions are not needed.",
+                        {{"size", 12, "Side of the image, in pixels.", std::int64_t(kSide), 256}},
+                        describe);
+}
+
+}  // namespace xgrad

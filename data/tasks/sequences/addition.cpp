@@ -1,0 +1,65 @@
+#include <xgrad/autograd/check.hpp>
+#include <xgrad/data/batch.hpp>
+#include <xgrad/data/synthetic/uniform_tokens.hpp>
+#include <xgrad/data/tasks/entries.hpp>
+
+namespace xgrad {
+
+namespace {
+
+// Behind the ten digits.
+constexpr std::int32_t kPlus = 10, kEquals = 11, kSlot = 12;
+
+// The highest digit first. The place of a digit is kept by writing all of them.
+Tokens layout(const Tokens& digits) {
+  const auto half = digits.begin() + std::ptrdiff_t(digits.size() / 2);
+  Tokens ids(digits.begin(), half);
+  ids.push_back(kPlus);
+  ids.insert(ids.end(), half, digits.end());
+  ids.push_back(kEquals);
+  ids.insert(ids.end(), digits.size() / 2 + 1, kSlot);
+  return ids;
+}
+
+Tokens solve(const Tokens& ids) {
+  Tokens digits;
+  for (std::int32_t id : ids) {
+    if (id < kPlus) digits.push_back(id);
+  }
+  check<DataError>(!digits.empty() && digits.size() % 2 == 0 && ids == layout(digits),
+                   "expected two numbers of as many digits, as in 0 7 + 3 5 = _ _ _");
+  const std::size_t n = digits.size() / 2;
+  Tokens targets(ids.size(), kIgnore);
+  std::int32_t carry = 0;
+  for (std::size_t i = n; i-- > 0;) {
+    const std::int32_t sum = digits[i] + digits[n + i] + carry;
+    targets[ids.size() - n + i] = sum % 10;
+    carry = sum / 10;
+  }
+  targets[ids.size() - n - 1] = carry;
+  return targets;
+}
+
+Synthetic describe(const Options& options) {
+  const auto digits = std::size_t(get_int(options, "digits"));
+  Synthetic task;
+  task.shape.vocabulary = 13;
+  task.shape.classes = 10;
+  task.shape.max_length = 3 * digits + 3;
+  task.shape.token_names = {"0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "+", "=", "_"};
+  task.draw = [digits](const Rng& rng) {
+    return Example{layout(random_tokens(rng, 2 * digits, 10)), {}, {}};
+  };
+  task.solve = solve;
+  return task;
+}
+
+}  // namespace
+
+TaskEntry addition_task() {
+  return synthetic_task("addition", "Add two numbers, digit by digit.",
+                        "Positions and two layers; more layers for carries over many digits.",
+                        {{"digits", 2, "Digits of each number.", 2, 1024}}, describe);
+}
+
+}  // namespace xgrad

@@ -1,0 +1,40 @@
+#include <xgrad/autograd/check.hpp>
+#include <xgrad/data/synthetic/synthetic.hpp>
+#include <xgrad/data/tasks/entries.hpp>
+
+namespace xgrad {
+
+namespace {
+
+Synthetic describe(const Options& options) {
+  const auto p = std::int32_t(get_int(options, "modulus"));
+  Synthetic task;
+  task.shape.output = OutputKind::sequence;
+  task.shape.vocabulary = std::size_t(p) + 1;
+  task.shape.classes = std::size_t(p);
+  task.shape.max_length = 3;
+  for (std::int32_t i = 0; i < p; ++i) task.shape.token_names.push_back(std::to_string(i));
+  task.shape.token_names.push_back("=");
+  for (std::int32_t a = 0; a < p; ++a) {
+    for (std::int32_t b = 0; b < p; ++b) task.inputs.push_back({a, b, p});
+  }
+  task.solve = [p](const Tokens& ids) {
+    const bool is_pair = ids.size() == 3 && ids[0] < p && ids[1] < p && ids[2] == p;
+    check<DataError>(is_pair, "expected two numbers and =");
+    return Tokens{(ids[0] + ids[1]) % p};
+  };
+  return task;
+}
+
+}  // namespace
+
+// Known for grokking: with a third of all pairs, weight decay and time, the accuracy on the rest
+// jumps long after that on the training pairs (Power et al. 2022; Nanda et al. 2023).
+TaskEntry modular_addition_task() {
+  return listed_task(
+      "modular_addition", "Add two numbers modulo a third.",
+      "Positions, one layer and weight decay; fewer examples need more steps.",
+      {{"modulus", 97, "The modulus, prime or not; all numbers are below it.", 32, 512}}, describe);
+}
+
+}  // namespace xgrad

@@ -1,0 +1,103 @@
+#include <algorithm>
+#include <cmath>
+
+#include <xgrad/data/synthetic/chain.hpp>
+#include <xgrad/data/tasks/entries.hpp>
+
+namespace xgrad {
+
+namespace {
+
+struct Sizes {
+  std::size_t vectors, features;
+  double spread;  // deviation of a centre's coordinates; a vector's from its centre is 1
+};
+
+Example draw(const Rng& rng, const Sizes& sizes) {
+  const std::size_t odd = (rng / "odd").below(sizes.vectors, 0);
+  const std::size_t features = sizes.features, count = sizes.vectors * features;
+  const auto centre = (rng / "centre").normals(features), other = (rng / "other").normals(features);
+  const auto noise = (rng / "noise").normals(count);
+  Example example;
+  example.features.reserve(count);
+  for (std::size_t i = 0; i < sizes.vectors; ++i) {
+    for (std::size_t k = 0; k < features; ++k) {
+      const double mean = sizes.spread * (i == odd ? other : centre)[k];
+      example.features.push_back(float(mean + noise[i * features + k]));
+    }
+    example.targets.push_back(i == odd);
+  }
+  return example;
+}
+
+// The probability of each vector to be the odd one. With n others around a centre that is itself
+// normal with variance s^2, up to a factor the same for all
+//
+//     log p(x | odd is i) = -1/2 (x_i^2 / (1 + s^2) + sum_others x^2 - s^2 (sum_others x)^2 / (1 +
+//     n s^2))
+//
+// for each coordinate.
+std::vector<double> posterior(const std::vector<float>& x, const Sizes& sizes) {
+  const double variance = sizes.spread * sizes.spread, n = double(sizes.vectors - 1);
+  std::vector<double> score(sizes.vectors);
+  for (std::size_t k = 0; k < sizes.features; ++k) {
+    double sum = 0, squares = 0;
+    for (std::size_t i = k; i < x.size(); i += sizes.features) {
+      sum += double(x[i]);
+      squares += double(x[i]) * double(x[i]);
+    }
+    for (std::size_t i = 0; i < sizes.vectors; ++i) {
+      const double own = double(x[i * sizes.features + k]), others = sum - own;
+      score[i] -= (own * own / (1 + variance) + squares - own * own -
+                   variance * others * others / (1 + n * variance)) /
+                  2;
+    }
+  }
+  const double highest = *std::max_element(score.begin(), score.end());
+  double total = 0;
+  for (double& s : score) total += s = std::exp(s - highest);
+  for (double& s : score) s /= total;
+  return score;
+}
+
+Synthetic::Best best(const std::vector<float>& x, const Sizes& sizes) {
+  Synthetic::Best sum;
+  for (double p : posterior(x, sizes)) {
+    const double either[] = {p, 1 - p};
+    add_best_guess(either, 2, sum);
+  }
+  return sum;
+}
+
+Synthetic describe(const Options& options) {
+  const Sizes sizes{std::size_t(get_int(options, "vectors")),
+                    std::size_t(get_int(options, "features")), get_double(options, "spread")};
+  Synthetic task;
+  task.shape.input = InputKind::vectors;
+  task.shape.max_length = sizes.vectors;
+  task.shape.features = sizes.features;
+  task.shape.classes = 2;
+  task.shape.class_names = {"usual", "odd"};
+  task.draw = [sizes](const Rng& rng) { return draw(rng, sizes); };
+  task.best = [sizes](const Example& input) { return best(input.features, sizes); };
+  return task;
+}
+
+}  // namespace
+
+// A set has no order, so a model without positions gives each vector the same answer wherever it
+// stands.
+TaskEntry anomaly_task() {
+  return synthetic_task(
+      "anomaly",
+      "Find the odd vector in a set: the others are drawn around one centre, it around another.",
+      "No positions and one layer, which compares each vector with all others.",
+      {{"vectors", 10, "Vectors in a set, the odd one included.", 3, 4096},
+       {"features", 4, "Numbers in a vector.", 1, 4096},
+       {"spread", 2.0,
+        "Standard deviation of the centres, relative to that of vectors around a centre.", above(0),
+        1000}},
+      describe);
+}
+
+}  // namespace xgrad

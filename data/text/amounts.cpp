@@ -1,0 +1,21 @@
+#include <xgrad/data/text/amounts.hpp>
+
+#include <algorithm>
+
+namespace xgrad {
+
+std::string clock(double seconds) {
+  const auto s = std::uint64_t(std::clamp(seconds, 0.0, 3.6e8));
+  const auto two_digits = [](std::uint64_t n) { return (n < 10 ? ":0" : ":") + std::to_string(n); };
+  const std::string minutes =
+      s < 3600 ? std::to_string(s / 60) : std::to_string(s / 3600) + two_digits(s / 60 % 60);
+  return minutes + two_digits(s % 60);
+}
+
+std::string grouped(std::uint64_t number) {
+  std::string digits = std::to_string(number);
+  for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, ",");
+  return digits;
+}
+
+}  // namespace xgrad

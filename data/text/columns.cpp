@@ -1,0 +1,35 @@
+#include <xgrad/data/text/columns.hpp>
+
+#include <algorithm>
+
+namespace xgrad {
+
+namespace {
+
+std::size_t width(const std::string& text) {
+  return std::size_t(
+      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+}
+
+}  // namespace
+
+std::string text_table(const std::vector<std::vector<std::string>>& rows) {
+  std::vector<std::size_t> widest;
+  for (const auto& row : rows) {
+    widest.resize(std::max(widest.size(), row.size()), 0);
+    for (std::size_t i = 0; i < row.size(); ++i) widest[i] = std::max(widest[i], width(row[i]));
+  }
+  std::string text;
+  for (const auto& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const std::string room(widest[i] - width(row[i]), ' ');
+      line += (i > 0 ? "  " : "") + (i == 0 ? row[i] + room : room + row[i]);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+  }
+  return text;
+}
+
+}  // namespace xgrad

@@ -1,0 +1,168 @@
+#include <xgrad/data/text/example_text.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <sstream>
+
+#include <xgrad/autograd/check.hpp>
+#include <xgrad/autograd/nearest.hpp>
+#include <xgrad/data/batch.hpp>
+#include <xgrad/data/excerpt.hpp>
+#include <xgrad/data/text/edges.hpp>
+#include <xgrad/data/text/numbers.hpp>
+#include <xgrad/data/text/text.hpp>
+
+namespace xgrad {
+
+namespace {
+
+constexpr std::size_t kMostSuggested = 20;
+
+std::vector<std::int32_t> parse_names(const std::string& task, const std::string& line,
+                                      const std::vector<std::string>& names) {
+  std::vector<std::int32_t> ids;
+  std::istringstream words(line);
+  for (std::string word; words >> word;) {
+    const auto found = std::find(names.begin(), names.end(), word);
+    if (found == names.end()) {
+      std::vector<std::string> known = nearest_first(word, names);
+      const bool all = known.size() <= kMostSuggested;
+      if (!all) known.resize(kMostSuggested);
+      std::string list;
+      for (const std::string& name : known) list += (list.empty() ? "" : " ") + name;
+      detail::fail<DataError>(task, ": token ", ids.size() + 1, " is ", excerpt(word),
+                              ", must be one of: ", list, all ? "" : " ...");
+    }
+    ids.push_back(std::int32_t(found - names.begin()));
+  }
+  return ids;
+}
+
+template <class Value, class Name>
+std::string joined(const std::vector<Value>& values, const Name& name) {
+  std::string text;
+  for (const Value& value : values) text += (text.empty() ? "" : " ") + name(value);
+  return text;
+}
+
+// The shortest that reads back as the same number.
+std::string number_text(float x) {
+  char text[32];
+  return {text, std::to_chars(text, text + sizeof(text), x).ptr};
+}
+
+}  // namespace
+
+std::vector<std::int32_t> parse_tokens(const std::string& task, const std::string& line,
+                                       const TaskShape& shape) {
+  auto ids = shape.token_names.empty()
+                 ? parse_numbers(task + ": token", line, std::int32_t(shape.vocabulary - 1))
+                 : parse_names(task, line, shape.token_names);
+  check<DataError>(!ids.empty(), task, ": the line has no tokens");
+  check<DataError>(ids.size() <= shape.max_length, task, ": the line has ", ids.size(),
+                   " tokens, the longest sequence has ", shape.max_length);
+  return ids;
+}
+
+template <class T>
+std::vector<T> parse_vectors(const std::string& task, const std::string& line,
+                             std::size_t features) {
+  std::vector<T> numbers;
+  std::istringstream words(line);
+  for (std::string word; words >> word;) {
+    const bool comma = word.back() == ',';
+    if (comma) word.pop_back();
+    T number = 0;
+    const char* const end = word.data() + word.size();
+    const auto [stop, error] = std::from_chars(word.data(), end, number);
+    check<DataError>(error == std::errc() && stop == end && std::isfinite(number), task,
+                     ": number ", numbers.size() + 1, " is ", excerpt(word));
+    numbers.push_back(number);
+    check<DataError>(!comma || numbers.size() % features == 0, task, ": a comma after number ",
+                     numbers.size(), ", but a vector has ", features);
+  }
+  check<DataError>(!numbers.empty(), task, ": the line has no numbers");
+  check<DataError>(numbers.size() % features == 0, task, ": the line has ", numbers.size(),
+                   " numbers, expected vectors of ", features);
+  return numbers;
+}
+
+template std::vector<float> parse_vectors(const std::string&, const std::string&, std::size_t);
+template std::vector<double> parse_vectors(const std::string&, const std::string&, std::size_t);
+
+Example parse_graph(const std::string& task, const std::string& line, const TaskShape& shape) {
+  Example graph;
+  std::string tokens;
+  std::size_t count = 0;
+  std::istringstream words(line);
+  for (std::string word; words >> word;) {
+    if (const auto edge = parse_edge(word)) {
+      graph.edges.push_back(*edge);
+      continue;
+    }
+    ++count;
+    check<DataError>(graph.edges.empty(), task, ": token ", count, " stands behind an edge");
+    tokens += word + " ";
+  }
+  graph.ids = parse_tokens(task, tokens, shape);
+  const auto is_bad = [&](const auto& edge) {
+    const auto [least, most] = std::minmax(edge.first, edge.second);
+    return least < 0 || least == most || std::size_t(most) >= graph.ids.size();
+  };
+  const auto bad = std::find_if(graph.edges.begin(), graph.edges.end(), is_bad);
+  if (bad != graph.edges.end()) {
+    detail::fail<DataError>(task, ": edge ", bad - graph.edges.begin() + 1, " is \"",
+                            edges_text({*bad}), "\", must join two of the ", graph.ids.size(),
+                            " tokens");
+  }
+  return graph;
+}
+
+std::string input_text(const Example& example, const TaskShape& shape) {
+  if (shape.input == InputKind::image) {
+    return "an image of " + std::to_string(shape.height) + " x " + std::to_string(shape.width);
+  }
+  if (shape.input == InputKind::vectors) {
+    std::string text;
+    for (std::size_t i = 0; i < example.features.size(); ++i) {
+      if (i > 0) text += shape.features > 1 && i % shape.features == 0 ? ", " : " ";
+      text += number_text(example.features[i]);
+    }
+    return text;
+  }
+  const std::string tokens = joined(example.ids, [&](std::int32_t id) {
+    return shape.token_names.empty() ? std::to_string(id) : shape.token_names[std::size_t(id)];
+  });
+  return example.edges.empty() ? tokens : tokens + " " + edges_text(example.edges);
+}
+
+std::size_t unknown_tokens(const Example& example, const TaskShape& shape) {
+  if (shape.token_names.empty() || shape.token_names[kUnknownId] != kUnknown) return 0;
+  return std::size_t(std::count(example.ids.begin(), example.ids.end(), kUnknownId));
+}
+
+std::string target_text(const Example& example, const TaskShape& shape) {
+  if (shape.target == TargetKind::classes) {
+    return joined(example.targets, [&](std::int32_t id) { return class_text(id, shape); });
+  }
+  std::size_t i = 0;
+  return joined(example.values, [&](float x) -> std::string {
+    const std::size_t number = i++ % shape.classes;
+    if (std::isnan(x)) return ".";
+    return shape.target == TargetKind::binary ? answer_text(x > 0.5f, number, shape)
+                                              : number_text(x);
+  });
+}
+
+std::string class_text(std::int32_t id, const TaskShape& shape) {
+  if (id == kIgnore) return ".";
+  return shape.class_names.empty() ? std::to_string(id) : shape.class_names[std::size_t(id)];
+}
+
+std::string answer_text(bool yes, std::size_t number, const TaskShape& shape) {
+  if (shape.class_names.empty()) return yes ? "1" : "0";
+  return yes ? shape.class_names[number] : "-";
+}
+
+}  // namespace xgrad

@@ -1,0 +1,65 @@
+#include <xgrad/storage/disk/input_file.hpp>
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <new>
+#include <stdexcept>
+#include <utility>
+
+#include <xgrad/autograd/check.hpp>
+
+namespace xgrad {
+
+using detail::fail_io;
+using detail::uninterrupted;
+
+// O_NONBLOCK: opening a FIFO that nobody writes must not wait.
+InputFile::InputFile(const std::string& path)
+    : InputFile({AT_FDCWD, path, O_RDONLY | O_NONBLOCK, path, "cannot open"}, path) {}
+
+InputFile::InputFile(detail::Descriptor file, const std::string& path)
+    : path_(path), file_(std::move(file)) {
+  struct stat status;
+  if (::fstat(file_, &status) == -1) fail_io(path, "cannot stat");
+  check<IoError>(!S_ISDIR(status.st_mode), path, ": is a directory, not a file");
+  check<IoError>(S_ISREG(status.st_mode), path, ": is not a regular file");
+  size_ = static_cast<std::uint64_t>(status.st_size);
+}
+
+std::string InputFile::read(std::uint64_t from, std::size_t size) const {
+  std::string bytes;
+  try {
+    bytes.resize(size);
+  } catch (const std::bad_alloc&) {
+    detail::fail<IoError>(path_, ": does not fit into memory: ", size, " bytes");
+  } catch (const std::length_error&) {
+    detail::fail<IoError>(path_, ": does not fit into memory: ", size, " bytes");
+  }
+  read(from, size, bytes.data());
+  return bytes;
+}
+
+void InputFile::read(std::uint64_t from, std::size_t size, char* bytes) const {
+  for (std::size_t done = 0; done < size;) {
+    const ssize_t n = uninterrupted(
+        [&] { return ::pread(file_, bytes + done, size - done, static_cast<off_t>(from + done)); });
+    if (n == -1) fail_io(path_, "cannot read");
+    check<IoError>(n > 0, path_, ": became shorter while it was read");
+    done += static_cast<std::size_t>(n);
+  }
+}
+
+std::string read_file(const std::string& path, std::uint64_t most) {
+  const InputFile file(path);
+  check<IoError>(file.size() <= most, path, ": has ", file.size(), " bytes, must have at most ",
+                 most);
+  return file.read(0, file.size());
+}
+
+FileEnds read_ends(const InputFile& file, std::size_t most) {
+  const std::size_t size = std::min<std::uint64_t>(file.size(), most);
+  return {file.read(0, size), file.read(file.size() - size, size), file.size()};
+}
+
+}  // namespace xgrad

@@ -1,0 +1,263 @@
+#include <xgrad/storage/disk/isolated.hpp>
+
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <new>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include <xgrad/autograd/check.hpp>
+#include <xgrad/autograd/parallel.hpp>
+
+namespace xgrad {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// What the result begins with.
+constexpr char kDone = '+', kRefused = '-', kUnconfined = '?';
+
+// Why there is no result: what the process did is the file's fault, what was done to it is not.
+constexpr const char* kMalicious = "is damaged, or made to deceive: the process that read it ";
+constexpr const char* kUnread = "could not be read: the process that read it ";
+
+#if defined(__x86_64__)
+constexpr std::uint32_t kMachine = AUDIT_ARCH_X86_64;
+#elif defined(__aarch64__)
+constexpr std::uint32_t kMachine = AUDIT_ARCH_AARCH64;
+#else
+constexpr std::uint32_t kMachine = 0;  // no system call is allowed
+#endif
+
+// To compute, to take memory, to answer, to end.
+constexpr std::uint32_t kAllowed[] = {
+    SYS_brk,          SYS_mmap,     SYS_munmap,    SYS_mremap,        SYS_mprotect,
+    SYS_madvise,      SYS_futex,    SYS_getrandom, SYS_clock_gettime, SYS_sched_yield,
+    SYS_rt_sigreturn, SYS_write,    SYS_exit,      SYS_exit_group,
+#ifdef __SANITIZE_ADDRESS__  // what the sanitizers ask on the way
+    SYS_sigaltstack,  SYS_pipe2,    SYS_close,     SYS_getpid,        SYS_gettid,
+    SYS_ioctl,
+#ifdef __x86_64__
+    SYS_pipe,         SYS_readlink,
+#endif
+#endif
+};
+
+/// From here on every other system call kills the process. An inherited descriptor would be a way
+/// out, so there must be none.
+bool filter_calls() {
+  std::vector<sock_filter> program = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, arch)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, kMachine, 1, 0),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+  };
+  for (const std::uint32_t call : kAllowed) {
+    program.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1));
+    program.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
+  }
+  // libhdf5 makes sure that an image in memory has not the name of a file.
+  program.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 1));
+  program.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EACCES));
+  program.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS));
+  const sock_fprog filter{static_cast<unsigned short>(program.size()), program.data()};
+  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
+}
+
+/// The lower of what is wanted and the limit that there is: to raise one is not ours.
+rlim_t at_most(int what, rlim_t wanted) {
+  rlimit present{};
+  return ::getrlimit(what, &present) == 0 ? std::min(wanted, present.rlim_cur) : wanted;
+}
+
+bool limit(int what, rlim_t most) {
+  most = at_most(what, most);
+  const rlimit both{most, most};
+  return ::setrlimit(what, &both) == 0;
+}
+
+/// SIGXCPU at the limit, so that a SIGKILL is somebody else's; it follows a second later.
+bool limit_time(rlim_t seconds) {
+  rlimit limits{};
+  if (::getrlimit(RLIMIT_CPU, &limits) != 0) return false;
+  limits.rlim_cur = std::min(seconds, limits.rlim_cur);
+  limits.rlim_max = std::min(limits.rlim_cur + 1, limits.rlim_max);
+  return ::setrlimit(RLIMIT_CPU, &limits) == 0;
+}
+
+/// Bytes of address space that the process has; 0 where the system does not tell.
+std::size_t address_space() {
+  std::FILE* file = std::fopen("/proc/self/statm", "re");
+  if (file == nullptr) return 0;
+  std::size_t pages = 0;
+  const bool read = std::fscanf(file, "%zu", &pages) == 1;
+  std::fclose(file);
+  return read ? pages * std::size_t(::sysconf(_SC_PAGESIZE)) : 0;
+}
+
+bool limit_all(const IsolatedLimits& limits, std::size_t present) {
+  return present > 0 && limit(RLIMIT_AS, present + limits.memory) && limit_time(limits.seconds) &&
+         limit(RLIMIT_CORE, 0);
+}
+
+bool close_all_but(int fd) {
+  const auto kept = static_cast<unsigned>(fd);
+  const auto close_range = [](unsigned first, unsigned last) {
+    return first > last || ::syscall(SYS_close_range, first, last, 0U) == 0;
+  };
+  return (kept == 0 || close_range(0, kept - 1)) && close_range(kept + 1, ~0U);
+}
+
+void answer(int pipe, char kind, std::string_view text) {
+  std::string_view rest(&kind, 1);
+  for (int part = 0; part < 2; ++part, rest = text) {
+    while (!rest.empty()) {
+      const ssize_t n = ::write(pipe, rest.data(), rest.size());
+      if (n < 0) return;  // nobody listens
+      rest.remove_prefix(std::size_t(n));
+    }
+  }
+}
+
+[[noreturn]] void be_child(int pipe, const std::function<std::string()>& work,
+                           const IsolatedLimits& limits) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  detail::forget_threads();
+  ::setenv("TZ", "UTC0",
+           1);  // libzip asks for the time of day, for which libc would look at a file
+  ::tzset();
+  for (const int signal : {SIGINT, SIGTERM, SIGUSR1}) ::signal(signal, SIG_IGN);  // our parent's
+  for (const int signal : {SIGPIPE, SIGXCPU, SIGSEGV}) ::signal(signal, SIG_DFL);
+  const std::size_t present = address_space();
+  const bool scarce = at_most(RLIMIT_AS, present + limits.memory) < present + limits.memory;
+  if (!close_all_but(pipe) || !limit_all(limits, present) || !filter_calls()) {
+    answer(pipe, kUnconfined, std::strerror(errno));
+    ::_exit(1);
+  }
+  try {
+    answer(pipe, kDone, work());
+  } catch (const std::bad_alloc&) {
+    answer(pipe, kRefused,
+           scarce ? "needs more memory than the limit of this process leaves"
+                  : "needs more memory than reading it should");
+  } catch (const std::length_error&) {
+    answer(pipe, kRefused, "needs more memory than there is");
+  } catch (const std::exception& error) {
+    answer(pipe, kRefused, error.what());
+  }
+  ::_exit(0);
+}
+
+[[noreturn]] void fail_io(const char* doing) {
+  detail::fail<IoError>("cannot ", doing, ": ", std::strerror(errno));
+}
+
+std::string took_longer(rlim_t seconds) {
+  return kUnread + ("took longer than " + std::to_string(seconds)) + " s";
+}
+
+/// What comes through the pipe until it is closed. Returns why that is not all, or nothing.
+std::string listen(int pipe, const IsolatedLimits& limits, std::string& text) {
+  const auto late = Clock::now() + std::chrono::seconds(limits.seconds);
+  std::vector<char> chunk(1 << 16);
+  while (true) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(late - Clock::now()).count();
+    if (left <= 0) return took_longer(limits.seconds);
+    if (text.size() > limits.result + 1) {
+      return std::string(kMalicious) + "gave more than the file can hold";
+    }
+    pollfd ready{pipe, POLLIN, 0};
+    if (::poll(&ready, 1, int(left)) <= 0) continue;  // late, or a signal
+    const ssize_t n = ::read(pipe, chunk.data(), chunk.size());
+    if (n == 0) return "";
+    if (n > 0) text.append(chunk.data(), std::size_t(n));
+  }
+}
+
+/// How a child ended.
+struct End {
+  int status = 0;
+  rusage used{};
+
+  int signal() const { return WIFSIGNALED(status) ? WTERMSIG(status) : 0; }
+  double seconds() const {
+    const auto of = [](const timeval& time) { return double(time.tv_sec) + 1e-6 * time.tv_usec; };
+    return of(used.ru_utime) + of(used.ru_stime);
+  }
+};
+
+/// Why a child that ended gave no answer.
+std::string why(const End& end, const IsolatedLimits& limits) {
+  const int signal = end.signal();
+  if (signal == SIGSYS) {
+    return std::string(kMalicious) + "asked the system for what reading does not need";
+  }
+  // Where whoever started us allows no second more, the system's own limit kills at once.
+  const rlim_t seconds = at_most(RLIMIT_CPU, limits.seconds);
+  if (signal == SIGXCPU || (signal == SIGKILL && end.seconds() > 0.9 * double(seconds))) {
+    return took_longer(seconds);
+  }
+  if (signal == SIGKILL) {
+    return kUnread +
+           ("was killed (SIGKILL) while it held " + std::to_string(end.used.ru_maxrss / 1024)) +
+           " MiB; the system does so when memory runs out";
+  }
+  return kMalicious +
+         (signal == 0 ? "gave no answer" : std::string("crashed: ") + ::strsignal(signal));
+}
+
+/// Waits for the end of a child.
+End reap(pid_t child) {
+  End end;
+  while (::wait4(child, &end.status, 0, &end.used) < 0 && errno == EINTR) {
+  }
+  return end;
+}
+
+}  // namespace
+
+Isolated run_isolated(const std::function<std::string()>& work, const IsolatedLimits& limits) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) fail_io("make a pipe");
+  const pid_t child = ::fork();
+  if (child == 0) be_child(ends[1], work, limits);
+  ::close(ends[1]);
+  if (child < 0) {
+    ::close(ends[0]);
+    fail_io("start a process");
+  }
+  std::string text;
+  std::string fault = listen(ends[0], limits, text);
+  ::close(ends[0]);
+  if (!fault.empty()) ::kill(child, SIGKILL);
+  const End end = reap(child);
+  const char kind = text.empty() ? '\0' : text.front();
+  if (!text.empty()) text.erase(0, 1);
+  check<IoError>(kind != kUnconfined, "cannot confine a process that reads a file: ", text);
+  const bool answered =
+      fault.empty() && WIFEXITED(end.status) && (kind == kDone || kind == kRefused);
+  if (answered) return {kind == kDone, std::move(text)};
+  return {false, fault.empty() ? why(end, limits) : std::move(fault)};
+}
+
+}  // namespace xgrad

@@ -1,0 +1,169 @@
+#include <xgrad/storage/disk/publish.hpp>
+
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <utility>
+
+namespace xgrad {
+
+namespace {
+
+using detail::Descriptor;
+using detail::fail_io;
+using detail::uninterrupted;
+
+constexpr unsigned kNoReplace = 1;  // RENAME_NOREPLACE, which older C libraries do not declare
+
+/// ".name.<pid>.<random>.tmp": nothing else has it, and a sweep can recognise it.
+std::string temporary_name(const std::string& name) {
+  std::random_device random;
+  char suffix[48];
+  std::snprintf(suffix, sizeof suffix, ".%d.%08x%08x.tmp", int(::getpid()), random(), random());
+  return "." + name + suffix;
+}
+
+/// Cuts what stands behind the last dot off a name, and returns it.
+std::string_view cut_last(std::string_view& name) {
+  const std::size_t dot = std::min(name.rfind('.'), name.size());
+  const std::string_view last = name.substr(std::min(dot + 1, name.size()));
+  name = name.substr(0, dot);
+  return last;
+}
+
+bool is_temporary(std::string_view name) {
+  const std::string_view ending = cut_last(name), random = cut_last(name), pid = cut_last(name);
+  const auto only = [](std::string_view text, std::string_view characters) {
+    return !text.empty() && text.find_first_not_of(characters) == std::string_view::npos;
+  };
+  return ending == "tmp" && random.size() == 16 && only(random, "0123456789abcdef") &&
+         only(pid, "0123456789") && name.size() > 1 && name.front() == '.';
+}
+
+/// A name in a directory that is removed unless it was handed on.
+class Temporary {
+ public:
+  Temporary(int directory, std::string name) : directory_(directory), name_(std::move(name)) {}
+  ~Temporary() {
+    if (!name_.empty()) ::unlinkat(directory_, name_.c_str(), 0);
+  }
+  Temporary(const Temporary&) = delete;
+  Temporary& operator=(const Temporary&) = delete;
+
+  void renamed() { name_.clear(); }
+
+ private:
+  int directory_;
+  std::string name_;
+};
+
+void reserve(int fd, std::size_t size, const std::string& path) {
+  if (size == 0) return;
+  int error = 0;
+  do {
+    error = ::posix_fallocate(fd, 0, static_cast<off_t>(size));
+  } while (error == EINTR);
+  const bool unsupported = error == EOPNOTSUPP || error == EINVAL || error == ENOSYS;
+  if (error != 0 && !unsupported) fail_io(path, "cannot reserve space", error);
+}
+
+void compare(int fd, std::string_view bytes, const std::string& path) {
+  constexpr std::size_t kBlock = 1 << 20;
+  const auto buffer = std::make_unique<char[]>(kBlock);
+  std::size_t offset = 0;
+  while (true) {
+    const ssize_t n = uninterrupted(
+        [&] { return ::pread(fd, buffer.get(), kBlock, static_cast<off_t>(offset)); });
+    if (n == -1) fail_io(path, "cannot read back");
+    if (n == 0) break;
+    const auto got = static_cast<std::size_t>(n);
+    const bool same =
+        got <= bytes.size() - offset && std::memcmp(buffer.get(), bytes.data() + offset, got) == 0;
+    check<IoError>(same, path, ": read back other bytes than were written");
+    offset += got;
+  }
+  check<IoError>(offset == bytes.size(), path, ": read back ", offset, " bytes of ", bytes.size());
+}
+
+/// Where the filesystem cannot rename without replacement: a second name, which never replaces,
+/// then the first goes; and where it has no second names either, a check and a plain rename.
+int rename_by_link(int directory, const char* from, const char* to) {
+  if (::linkat(directory, from, directory, to, 0) == 0) {
+    ::unlinkat(directory, from, 0);
+    return 0;
+  }
+  if (errno != EPERM && errno != EOPNOTSUPP && errno != ENOSYS) return -1;
+  struct stat status;
+  if (::fstatat(directory, to, &status, AT_SYMLINK_NOFOLLOW) == 0) {
+    errno = EEXIST;
+    return -1;
+  }
+  return ::renameat(directory, from, directory, to);
+}
+
+int rename_new(int directory, const char* from, const char* to) {
+  const long result = ::syscall(SYS_renameat2, directory, from, directory, to, kNoReplace);
+  if (result == 0 || (errno != EINVAL && errno != ENOSYS)) return static_cast<int>(result);
+  return rename_by_link(directory, from, to);
+}
+
+using Rename = int (*)(int directory, const char* from, const char* to);
+
+int rename_over(int directory, const char* from, const char* to) {
+  return ::renameat(directory, from, directory, to);
+}
+
+void publish(const Folder& folder, const std::string& name, std::string_view bytes, Rename rename) {
+  const std::string path = folder.path_of(name);
+  const Descriptor& directory = folder.descriptor();
+  check<IoError>(!name.empty() && name.find('/') == std::string::npos, path,
+                 ": not the name of a file in a directory");
+  const std::string temporary = temporary_name(name);
+
+  Descriptor file(directory, temporary, O_WRONLY | O_CREAT | O_EXCL, path, "cannot create");
+  Temporary guard(directory, temporary);
+  reserve(file, bytes.size(), path);
+  detail::write_all(file, bytes, path);
+  // Once fsync failed, the same descriptor may report success for lost data: give up, never retry.
+  if (uninterrupted([&] { return ::fsync(file); }) == -1) fail_io(path, "cannot sync");
+  file.close(path);
+  {
+    const Descriptor again(directory, temporary, O_RDONLY | O_NOFOLLOW, path, "cannot read back");
+    compare(again, bytes, path);
+  }
+
+  if (rename(directory, temporary.c_str(), name.c_str()) == -1) fail_io(path, "cannot publish");
+  guard.renamed();
+  Temporary unsynced(directory, rename == rename_new ? name : "");
+  folder.sync();
+  unsynced.renamed();
+}
+
+}  // namespace
+
+void publish(const Folder& folder, const std::string& name, std::string_view bytes) {
+  publish(folder, name, bytes, rename_new);
+}
+
+void publish_over(const Folder& folder, const std::string& name, std::string_view bytes) {
+  folder.holds(name);  // only a file gives way
+  publish(folder, name, bytes, rename_over);
+}
+
+std::vector<std::string> sweep_temporaries(const Folder& folder) {
+  std::vector<std::string> left;
+  for (const std::string& name : folder.names()) {
+    if (!is_temporary(name)) continue;
+    folder.remove(name);
+    left.push_back(folder.path_of(name));
+  }
+  return left;
+}
+
+}  // namespace xgrad

@@ -1,0 +1,26 @@
+#include <xgrad/storage/disk/room.hpp>
+
+#include <sys/statvfs.h>
+
+#include <cerrno>
+#include <filesystem>
+
+#include <xgrad/storage/disk/descriptor.hpp>
+
+namespace xgrad {
+
+namespace fs = std::filesystem;
+
+void check_room(const std::string& path, std::size_t bytes, const std::string& what) {
+  fs::path place = fs::absolute(path).lexically_normal();
+  while (!fs::exists(place) && place.has_relative_path()) place = place.parent_path();
+  struct statvfs status;
+  if (detail::uninterrupted([&] { return ::statvfs(place.c_str(), &status); }) == -1) {
+    detail::fail_io(path, "cannot tell how much room there is");
+  }
+  const std::uint64_t free = std::uint64_t(status.f_bavail) * status.f_frsize;
+  check<IoError>(bytes <= free, path, ": ", what, " need ", bytes, " bytes, and there are ", free,
+                 " free");
+}
+
+}  // namespace xgrad

@@ -1,0 +1,275 @@
+#include <xgrad/storage/formats/foreign_hdf5.hpp>
+
+#define H5_USE_110_API  // The types of HDF5 1.10, which 1.12 and later offer beside their own.
+#include <hdf5.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include <xgrad/autograd/check.hpp>
+
+namespace xgrad {
+
+namespace {
+
+constexpr std::size_t kMostObjects = 10'000;
+constexpr std::ptrdiff_t kDeepest = 16;
+constexpr hsize_t kMostPerByte = 1100;  // what deflate can make of a byte, at most, is 1032
+
+/// An identifier of libhdf5's, closed at the end.
+class Handle {
+ public:
+  Handle(hid_t id, herr_t (*close)(hid_t)) : id_(id), close_(close) {}
+  ~Handle() {
+    if (id_ >= 0) close_(id_);
+  }
+  Handle(Handle&& other) : id_(std::exchange(other.id_, -1)), close_(other.close_) {}
+  operator hid_t() const { return id_; }
+
+ private:
+  hid_t id_;
+  herr_t (*close_)(hid_t);
+};
+
+/// While it lives libhdf5 prints nothing and loads no plug-ins.
+class Quiet {
+ public:
+  Quiet() {
+    H5Eget_auto2(H5E_DEFAULT, &print_, &data_);
+    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+    H5PLget_loading_state(&plugins_);
+    H5PLset_loading_state(0);
+  }
+  ~Quiet() {
+    H5PLset_loading_state(plugins_);
+    H5Eset_auto2(H5E_DEFAULT, print_, data_);
+  }
+  Quiet(const Quiet&) = delete;
+
+ private:
+  H5E_auto2_t print_ = nullptr;
+  void* data_ = nullptr;
+  unsigned plugins_ = 0;
+};
+
+/// libhdf5 copies an image for its property list, and again to open it, unless told not to.
+void* lend(std::size_t, H5FD_file_image_op_t, void* image) {
+  return image;
+}
+void* leave(void* to, const void*, std::size_t, H5FD_file_image_op_t, void*) {
+  return to;
+}
+herr_t keep(void*, H5FD_file_image_op_t, void*) {
+  return 0;
+}
+void* share(void* image) {
+  return image;
+}
+herr_t unshare(void*) {
+  return 0;
+}
+
+/// A file in memory. libhdf5 opens no other.
+Handle open_image(std::string_view image) {
+  check<DataError>(image.starts_with(kHdf5Signature), kNoHdf5);
+  const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
+  // Read only: nobody writes to what is lent.
+  void* bytes = const_cast<char*>(image.data());
+  H5FD_file_image_callbacks_t callbacks{lend, leave, nullptr, keep, share, unshare, bytes};
+  const bool ready = H5Pset_fapl_core(access, 1 << 16, false) >= 0 &&
+                     H5Pset_file_image_callbacks(access, &callbacks) >= 0 &&
+                     H5Pset_file_image(access, bytes, image.size()) >= 0;
+  Handle file(ready ? H5Fopen("/image", H5F_ACC_RDONLY, access) : -1, H5Fclose);
+  check<DataError>(file >= 0, kNoHdf5);
+  return file;
+}
+
+class Reader {
+ public:
+  Reader(hid_t file, const std::string& dataset)
+      : place_("dataset \"" + dataset + "\""), file_(file) {
+    check_links(dataset);
+    dataset_ = H5Dopen2(file_, dataset.c_str(), H5P_DEFAULT);
+    require(dataset_ >= 0, "is not a dataset");
+  }
+  ~Reader() {
+    if (dataset_ >= 0) H5Dclose(dataset_);
+  }
+  Reader(const Reader&) = delete;
+
+  Array read() {
+    check_storage();
+    const Handle space(H5Dget_space(dataset_), H5Sclose), type(H5Dget_type(dataset_), H5Tclose);
+    const H5S_class_t extent = H5Sget_simple_extent_type(space);
+    require(extent == H5S_SIMPLE || extent == H5S_SCALAR, "has no values");
+    hsize_t extents[H5S_MAX_RANK] = {};
+    const int rank = H5Sget_simple_extent_dims(space, extents, nullptr);
+    require(rank >= 0, "is damaged");
+    Array array;
+    array.extents.assign(extents, extents + rank);
+    std::size_t count = 1;
+    for (std::size_t each : array.extents) {
+      require(!__builtin_mul_overflow(count, each, &count), "is too large");
+    }
+    check_size(count, H5Tget_size(type));
+    const H5T_class_t kind = H5Tget_class(type);
+    require(kind == H5T_INTEGER || kind == H5T_FLOAT || kind == H5T_STRING || kind == H5T_ENUM,
+            "holds neither numbers nor strings");
+    array.text = kind == H5T_STRING;
+    array.whole = kind == H5T_INTEGER || kind == H5T_ENUM;
+    array.single = kind == H5T_FLOAT && H5Tget_size(type) <= sizeof(float);
+    if (array.text) {
+      read_texts(array, count, type, space);
+    } else {
+      // An enumeration, as h5py's booleans are, converts through its integers.
+      const Handle base(kind == H5T_ENUM ? H5Tget_super(type) : H5Tcopy(type), H5Tclose);
+      read_numbers(array, count, kind == H5T_ENUM, base);
+    }
+    return array;
+  }
+
+ private:
+  void require(bool ok, const char* what) const { check<DataError>(ok, place_, ": ", what); }
+
+  // Only hard links: no other file is opened and no link is followed in a circle.
+  void check_links(const std::string& dataset) {
+    require(!dataset.empty() && dataset.find('\0') == std::string::npos, "has no name");
+    for (std::size_t end = dataset.find('/', 1);; end = dataset.find('/', end + 1)) {
+      const std::string part = dataset.substr(0, end);
+      H5L_info_t info;
+      require(H5Lget_info(file_, part.c_str(), &info, H5P_DEFAULT) >= 0, "does not exist");
+      require(info.type == H5L_TYPE_HARD, "is reached through a soft or external link");
+      if (end == std::string::npos) return;
+    }
+  }
+
+  void check_storage() {
+    const Handle list(H5Dget_create_plist(dataset_), H5Pclose);
+    const H5D_layout_t layout = H5Pget_layout(list);
+    require(layout == H5D_CONTIGUOUS || layout == H5D_CHUNKED || layout == H5D_COMPACT,
+            "is virtual: its values lie elsewhere");
+    require(H5Pget_external_count(list) == 0, "keeps its values in another file");
+    const int filters = H5Pget_nfilters(list);
+    for (int i = 0; i < filters; ++i) {
+      unsigned flags = 0, config = 0;
+      std::size_t count = 0;
+      const H5Z_filter_t filter =
+          H5Pget_filter2(list, unsigned(i), &flags, &count, nullptr, 0, nullptr, &config);
+      require(filter == H5Z_FILTER_DEFLATE || filter == H5Z_FILTER_SHUFFLE ||
+                  filter == H5Z_FILTER_FLETCHER32,
+              "is filtered by something else than deflate, shuffle and fletcher32");
+    }
+  }
+
+  // A header that lies does not make us ask for more memory than the file can fill.
+  void check_size(std::size_t count, std::size_t each) {
+    hsize_t file_size = 0;
+    std::size_t size = 0;
+    require(H5Fget_filesize(file_, &file_size) >= 0 &&
+                !__builtin_mul_overflow(count, each, &size) && size / kMostPerByte <= file_size,
+            "declares more values than the file can hold");
+  }
+
+  void read_numbers(Array& array, std::size_t count, bool enumeration, hid_t base) {
+    array.values.resize(count);
+    if (!enumeration) {
+      require(H5Dread(dataset_, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT,
+                      array.values.data()) >= 0,
+              "cannot be read");
+      return;
+    }
+    const std::size_t each = H5Tget_size(base);
+    require(each <= sizeof(double), "holds neither numbers nor strings");
+    const Handle type(H5Dget_type(dataset_), H5Tclose);
+    require(H5Dread(dataset_, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, array.values.data()) >= 0 &&
+                H5Tconvert(base, H5T_NATIVE_DOUBLE, count, array.values.data(), nullptr,
+                           H5P_DEFAULT) >= 0,
+            "cannot be read");
+  }
+
+  void read_texts(Array& array, std::size_t count, hid_t type, hid_t space) {
+    if (H5Tis_variable_str(type) > 0) {
+      std::vector<char*> texts(count, nullptr);
+      require(H5Dread(dataset_, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, texts.data()) >= 0,
+              "cannot be read");
+      for (const char* text : texts) array.texts.emplace_back(text == nullptr ? "" : text);
+      H5Dvlen_reclaim(type, space, H5P_DEFAULT, texts.data());
+      return;
+    }
+    const std::size_t each = H5Tget_size(type);
+    const bool spaces = H5Tget_strpad(type) == H5T_STR_SPACEPAD;
+    std::string bytes(count * each, '\0');
+    require(H5Dread(dataset_, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes.data()) >= 0,
+            "cannot be read");
+    for (std::size_t i = 0; i < count; ++i) {
+      std::string text = bytes.substr(i * each, each);
+      text.resize(std::min(text.size(), text.find('\0')));
+      if (spaces) text.resize(text.find_last_not_of(' ') + 1);
+      array.texts.push_back(std::move(text));
+    }
+  }
+
+  std::string place_;
+  hid_t file_;
+  hid_t dataset_ = -1;
+};
+
+/// The names of all datasets below a group, which hard links alone lead to.
+class Lister {
+ public:
+  void visit(hid_t group, const std::string& path) {
+    check<DataError>(std::count(path.begin(), path.end(), '/') <= kDeepest, path,
+                     ": is nested too deep");
+    Links links;
+    const herr_t all = H5Literate(group, H5_INDEX_NAME, H5_ITER_NATIVE, nullptr, collect, &links);
+    check<DataError>(all >= 0, path.empty() ? "/" : path, ": its links are damaged");
+    check<DataError>(all == 0, "holds more than ", kMostObjects, " objects");
+    for (const auto& [name, type] : links) follow(group, path, name, type);
+  }
+  std::vector<std::string> take() { return std::move(datasets_); }
+
+ private:
+  using Links = std::vector<std::pair<std::string, H5L_type_t>>;
+
+  static herr_t collect(hid_t, const char* name, const H5L_info_t* info, void* links) {
+    auto& known = *static_cast<Links*>(links);
+    known.emplace_back(name, info->type);
+    return known.size() > kMostObjects ? 1 : 0;
+  }
+
+  void follow(hid_t group, const std::string& path, const std::string& name, H5L_type_t type) {
+    const std::string full = path + "/" + name;
+    check<DataError>(type == H5L_TYPE_HARD, full, ": is a soft or external link");
+    const Handle object(H5Oopen(group, name.c_str(), H5P_DEFAULT), H5Oclose);
+    H5O_info_t info;
+    check<DataError>(object >= 0 && H5Oget_info2(object, &info, H5O_INFO_BASIC) >= 0, full,
+                     ": is damaged");
+    check<DataError>(seen_.insert(info.addr).second, full, ": is linked twice");
+    check<DataError>(seen_.size() <= kMostObjects, "holds more than ", kMostObjects, " objects");
+    if (info.type == H5O_TYPE_DATASET) datasets_.push_back(full.substr(1));
+    if (info.type == H5O_TYPE_GROUP) visit(object, full);
+  }
+
+  std::set<haddr_t> seen_;
+  std::vector<std::string> datasets_;
+};
+
+}  // namespace
+
+Array parse_hdf5_dataset(std::string_view image, const std::string& dataset) {
+  const Quiet quiet;
+  const Handle file = open_image(image);
+  return Reader(file, dataset).read();
+}
+
+std::vector<std::string> list_hdf5_datasets(std::string_view image) {
+  const Quiet quiet;
+  const Handle file = open_image(image), root(H5Gopen2(file, "/", H5P_DEFAULT), H5Gclose);
+  check<DataError>(root >= 0, kNoHdf5);
+  Lister lister;
+  lister.visit(root, "");
+  return lister.take();
+}
+
+}  // namespace xgrad

@@ -1,0 +1,193 @@
+#include <xgrad/storage/formats/own_hdf5_writer.hpp>
+
+#include <hdf5.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <new>
+
+#include <xgrad/autograd/check.hpp>
+
+namespace xgrad {
+
+namespace {
+
+using detail::Hdf5Handle;
+
+static_assert(std::is_same_v<hid_t, std::int64_t>);
+
+// Keras splits attributes here, below the 64 KiB that an object header can hold.
+constexpr std::size_t kAttributeLimit = 64512;
+
+// libhdf5 may be built without its own lock.
+std::mutex& library() {
+  static std::mutex mutex;
+  return mutex;
+}
+
+Hdf5Handle own(hid_t id, Hdf5Handle::Close close, const char* what, const std::string& path) {
+  check<Error>(id >= 0, "hdf5: cannot ", what, " ", path);
+  return Hdf5Handle(id, close);
+}
+
+void require(herr_t status, const char* what, const std::string& path) {
+  check<Error>(status >= 0, "hdf5: cannot ", what, " ", path);
+}
+
+Hdf5Handle property_list(hid_t kind) {
+  return own(H5Pcreate(kind), H5Pclose, "create", "a property list");
+}
+
+/// Of a file, group or dataset to be made: no times, so that the same content has the same bytes.
+Hdf5Handle timeless(hid_t kind) {
+  Hdf5Handle list = property_list(kind);
+  require(H5Pset_obj_track_times(list, false), "leave out", "times");
+  return list;
+}
+
+// What libhdf5 takes beside the image. Where it gets none it may crash, so it is asked for before.
+constexpr std::size_t kLibraryBytes = 8 << 20;
+
+void need_memory(std::size_t bytes) {
+  void* const volatile room = std::malloc(bytes);  // volatile: else nothing might be asked for
+  if (room == nullptr) throw std::bad_alloc();
+  std::free(room);
+}
+
+Hdf5Handle create_file(std::size_t bytes) {
+  need_memory(2 * bytes + kLibraryBytes);
+  const Hdf5Handle access = property_list(H5P_FILE_ACCESS);
+  require(H5Pset_fapl_core(access, bytes + (1 << 16), /*backing_store=*/false), "use", "memory");
+  require(H5Pset_libver_bounds(access, H5F_LIBVER_EARLIEST, H5F_LIBVER_LATEST), "set",
+          "the format");
+  require(H5Pset_fclose_degree(access, H5F_CLOSE_STRONG), "set", "the closing");
+  const Hdf5Handle creation = timeless(H5P_FILE_CREATE);
+  return own(H5Fcreate("xgrad-checkpoint", H5F_ACC_TRUNC, creation, access), H5Fclose, "create",
+             "a file");
+}
+
+Hdf5Handle text_type(std::size_t size, H5T_str_t padding, H5T_cset_t characters) {
+  Hdf5Handle type = own(H5Tcopy(H5T_C_S1), H5Tclose, "make", "a string type");
+  require(H5Tset_size(type, size), "size", "a string type");
+  require(H5Tset_strpad(type, padding), "pad", "a string type");
+  require(H5Tset_cset(type, characters), "encode", "a string type");
+  return type;
+}
+
+Hdf5Handle space_of(const Shape& shape) {
+  if (shape.empty()) return own(H5Screate(H5S_SCALAR), H5Sclose, "make", "a scalar");
+  const std::vector<hsize_t> extents(shape.begin(), shape.end());
+  return own(H5Screate_simple(static_cast<int>(extents.size()), extents.data(), nullptr), H5Sclose,
+             "make", "a shape");
+}
+
+template <class T>
+hid_t type_of() {
+  if constexpr (std::is_same_v<T, float>) return H5T_IEEE_F32LE;
+  if constexpr (std::is_same_v<T, double>) return H5T_IEEE_F64LE;
+  if constexpr (std::is_same_v<T, std::int64_t>) return H5T_STD_I64LE;
+  if constexpr (std::is_same_v<T, std::uint64_t>) return H5T_STD_U64LE;
+}
+
+void write_names(hid_t object, const std::string& attribute, std::size_t length,
+                 const std::string* names, std::size_t count) {
+  std::string padded(count * length, '\0');
+  for (std::size_t i = 0; i < count; ++i) {
+    std::memcpy(padded.data() + i * length, names[i].data(), names[i].size());
+  }
+  const Hdf5Handle type = text_type(length, H5T_STR_NULLPAD, H5T_CSET_ASCII);
+  const Hdf5Handle space = space_of(Shape{count});
+  const Hdf5Handle made =
+      own(H5Acreate2(object, attribute.c_str(), type, space, H5P_DEFAULT, H5P_DEFAULT), H5Aclose,
+          "create the attribute", attribute);
+  require(H5Awrite(made, type, padded.data()), "write the attribute", attribute);
+}
+
+}  // namespace
+
+detail::Hdf5Session::Hdf5Session() {
+  need_memory(kLibraryBytes);
+  library().lock();
+  H5E_auto2_t print = nullptr;
+  H5Eget_auto2(H5E_DEFAULT, &print, &print_data_);
+  print_ = reinterpret_cast<void (*)()>(print);
+  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+}
+
+detail::Hdf5Session::~Hdf5Session() {
+  H5Eset_auto2(H5E_DEFAULT, reinterpret_cast<H5E_auto2_t>(print_), print_data_);
+  library().unlock();
+}
+
+Hdf5Writer::Hdf5Writer(std::size_t bytes) : file_(create_file(bytes)) {}
+
+void Hdf5Writer::group(const std::string& path) {
+  const Hdf5Handle creation = timeless(H5P_GROUP_CREATE);
+  own(H5Gcreate2(file_, path.c_str(), H5P_DEFAULT, creation, H5P_DEFAULT), H5Gclose, "create",
+      path);
+}
+
+void Hdf5Writer::names(const std::string& group, const std::string& attribute,
+                       const std::vector<std::string>& names) {
+  const Hdf5Handle object =
+      own(H5Gopen2(file_, group.c_str(), H5P_DEFAULT), H5Gclose, "open", group);
+  std::size_t length = 1;
+  for (const std::string& name : names) length = std::max(length, name.size());
+  check<Error>(length <= kAttributeLimit, "hdf5: a name of ", length, " bytes is too long");
+
+  std::size_t parts = 1;
+  while ((names.size() + parts - 1) / parts * length > kAttributeLimit) ++parts;
+  std::size_t first = 0;
+  for (std::size_t part = 0; part < parts; ++part) {
+    const std::size_t count = names.size() / parts + (part < names.size() % parts ? 1 : 0);
+    const std::string suffix = parts == 1 ? "" : std::to_string(part);
+    write_names(object, attribute + suffix, length, names.data() + first, count);
+    first += count;
+  }
+}
+
+void Hdf5Writer::dataset(const std::string& path, std::int64_t type, std::int64_t space,
+                         const void* data) {
+  const Hdf5Handle creation = timeless(H5P_DATASET_CREATE);
+  const Hdf5Handle made =
+      own(H5Dcreate2(file_, path.c_str(), type, space, H5P_DEFAULT, creation, H5P_DEFAULT),
+          H5Dclose, "create", path);
+  require(H5Dwrite(made, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data), "write", path);
+}
+
+void Hdf5Writer::tensor(const std::string& path, const AnyTensor& tensor) {
+  std::visit(
+      [&]<class T>(const Tensor<T>& t) {
+        dataset(path, type_of<T>(), space_of(t.shape()), t.data());
+      },
+      tensor);
+}
+
+void Hdf5Writer::number(const std::string& path, std::uint64_t value) {
+  dataset(path, type_of<std::uint64_t>(), space_of({}), &value);
+}
+
+void Hdf5Writer::value(const std::string& path, const StateValue& value) {
+  if (const auto* text = std::get_if<std::string>(&value)) {
+    const Hdf5Handle type = text_type(text->size() + 1, H5T_STR_NULLTERM, H5T_CSET_UTF8);
+    dataset(path, type, space_of({}), text->c_str());
+  } else if (const auto* real = std::get_if<double>(&value)) {
+    dataset(path, type_of<double>(), space_of({}), real);
+  } else {
+    dataset(path, type_of<std::int64_t>(), space_of({}), &std::get<std::int64_t>(value));
+  }
+}
+
+std::string Hdf5Writer::image() const {
+  require(H5Fflush(file_, H5F_SCOPE_GLOBAL), "flush", "the image");
+  const ssize_t size = H5Fget_file_image(file_, nullptr, 0);
+  check<Error>(size > 0, "hdf5: cannot measure the image");
+  std::string bytes(static_cast<std::size_t>(size), '\0');
+  const ssize_t copied = H5Fget_file_image(file_, bytes.data(), bytes.size());
+  check<Error>(copied == size, "hdf5: cannot take the image");
+  return bytes;
+}
+
+}  // namespace xgrad

@@ -1,0 +1,154 @@
+#include <xgrad/storage/formats/zip.hpp>
+
+#include <zip.h>
+
+#include <algorithm>
+#include <memory>
+#include <set>
+
+#include <xgrad/autograd/check.hpp>
+
+namespace xgrad {
+
+namespace {
+
+constexpr std::size_t kComment = 65535;
+constexpr std::uint16_t kFirstDay = (1 << 5) + 1;  // 1980-01-01, as DOS writes it
+
+struct Close {
+  void operator()(zip_t* archive) const { zip_discard(archive); }
+  void operator()(zip_source_t* source) const { zip_source_free(source); }
+  void operator()(zip_file_t* file) const { zip_fclose(file); }
+};
+using Archive = std::unique_ptr<zip_t, Close>;
+using Source = std::unique_ptr<zip_source_t, Close>;
+using File = std::unique_ptr<zip_file_t, Close>;
+
+/// libzip's own words for what went wrong.
+class Reason {
+ public:
+  Reason() { zip_error_init(&error_); }
+  ~Reason() { zip_error_fini(&error_); }
+  Reason(const Reason&) = delete;
+  Reason& operator=(const Reason&) = delete;
+  zip_error_t* get() { return &error_; }
+  std::string text() { return zip_error_strerror(&error_); }
+
+ private:
+  zip_error_t error_;
+};
+
+Source memory(std::string_view bytes) {
+  Reason reason;
+  Source source(zip_source_buffer_create(bytes.data(), bytes.size(), 0, reason.get()));
+  check<CheckpointError>(source != nullptr, reason.text());
+  return source;
+}
+
+/// `source` stays with its owner, who reads from it what was written.
+Archive open(const Source& source, int flags) {
+  Reason reason;
+  Archive archive(zip_open_from_source(source.get(), flags, reason.get()));
+  check<CheckpointError>(archive != nullptr, "is no zip archive: ", reason.text());
+  zip_source_keep(source.get());
+  return archive;
+}
+
+void add(zip_t* archive, const ZipMember& member) {
+  Source source = memory(member.bytes);
+  const zip_int64_t index =
+      zip_file_add(archive, member.name.c_str(), source.get(), ZIP_FL_ENC_UTF_8);
+  check<CheckpointError>(index >= 0, "'", member.name, "': ", zip_strerror(archive));
+  source.release();  // the archive's from here on
+  const auto at = zip_uint64_t(index);
+  const bool plain = zip_set_file_compression(archive, at, ZIP_CM_STORE, 0) == 0 &&
+                     zip_file_set_dostime(archive, at, 0, kFirstDay, 0) == 0;
+  check<CheckpointError>(plain, "'", member.name, "': ", zip_strerror(archive));
+}
+
+std::string content(const Source& source) {
+  zip_stat_t about;
+  zip_stat_init(&about);
+  std::string bytes;
+  bool whole = zip_source_stat(source.get(), &about) == 0 && zip_source_open(source.get()) == 0;
+  if (whole) {
+    bytes.resize(about.size);
+    whole = zip_source_read(source.get(), bytes.data(), about.size) == zip_int64_t(about.size);
+    zip_source_close(source.get());
+  }
+  check<CheckpointError>(whole, "the archive cannot be read back");
+  return bytes;
+}
+
+ZipMember read(zip_t* archive, zip_uint64_t index) {
+  zip_stat_t about;
+  check<CheckpointError>(zip_stat_index(archive, index, 0, &about) == 0, "member ", index, ": ",
+                         zip_strerror(archive));
+  ZipMember member{about.name, ""};
+  const auto fail_if = [&](bool wrong, const std::string& why) {
+    check<CheckpointError>(!wrong, "'", member.name, "': ", why);
+  };
+  fail_if(about.comp_method != ZIP_CM_STORE && about.comp_method != ZIP_CM_DEFLATE,
+          "compressed by another method than deflate");
+  fail_if(about.encryption_method != ZIP_EM_NONE, "encrypted");
+  const File file(zip_fopen_index(archive, index, 0));
+  fail_if(!file, zip_strerror(archive));
+  char chunk[1 << 16];
+  zip_int64_t count = 0;
+  while ((count = zip_fread(file.get(), chunk, sizeof chunk)) > 0) {
+    member.bytes.append(chunk, std::size_t(count));
+  }
+  fail_if(count < 0, zip_file_strerror(file.get()));  // a wrong CRC, too
+  fail_if(member.bytes.size() != about.size, "ends early");
+  return member;
+}
+
+}  // namespace
+
+std::string to_zip(const ZipArchive& archive) {
+  check<CheckpointError>(archive.comment.size() <= kComment, "a comment of ",
+                         archive.comment.size(), " bytes; an archive holds ", kComment);
+  const Source source = memory({});
+  Archive zip = open(source, ZIP_CREATE | ZIP_TRUNCATE);
+  for (const ZipMember& member : archive.members) add(zip.get(), member);
+  zip_set_archive_comment(zip.get(), archive.comment.data(), zip_uint16_t(archive.comment.size()));
+  check<CheckpointError>(zip_close(zip.get()) == 0, zip_strerror(zip.get()));
+  zip.release();
+  return archive.members.empty() ? std::string("PK\5\6") + std::string(18, '\0') : content(source);
+}
+
+void check_zip_ends(std::string_view start, std::string_view end) {
+  // libzip takes no bytes at all for an empty archive.
+  check<CheckpointError>(start.starts_with("PK"), "is no zip archive: it does not begin as one");
+  constexpr std::string_view kRecord = "PK\5\6";
+  constexpr std::size_t kFixed = 22;  // of the record; the last two tell the comment's length
+  for (std::size_t at = end.rfind(kRecord); at != end.npos;
+       at = at == 0 ? end.npos : end.rfind(kRecord, at - 1)) {
+    if (end.size() - at < kFixed) continue;
+    const auto byte = [&](std::size_t i) {
+      return std::size_t(static_cast<unsigned char>(end[i]));
+    };
+    if (at + kFixed + byte(at + 20) + 256 * byte(at + 21) == end.size()) return;
+  }
+  detail::fail<CheckpointError>("is no zip archive: it does not end as one");
+}
+
+ZipArchive from_zip(std::string_view bytes) {
+  check_zip_ends(bytes.substr(0, 2), bytes.substr(bytes.size() - std::min(bytes.size(), kZipEnd)));
+  const Source source = memory(bytes);
+  const Archive zip = open(source, ZIP_RDONLY | ZIP_CHECKCONS);
+  ZipArchive archive;
+  int length = 0;
+  const char* comment = zip_get_archive_comment(zip.get(), &length, ZIP_FL_ENC_RAW);
+  if (comment != nullptr) archive.comment.assign(comment, std::size_t(length));
+  std::set<std::string> names;
+  const auto count = zip_uint64_t(zip_get_num_entries(zip.get(), 0));
+  for (zip_uint64_t i = 0; i < count; ++i) {
+    archive.members.push_back(read(zip.get(), i));
+    const std::string& name = archive.members.back().name;
+    check<CheckpointError>(names.insert(name).second, "'", name, "' comes twice");
+  }
+  return archive;
+}
+
+}  // namespace xgrad

@@ -1,0 +1,56 @@
+// The configs that come with xgrad.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include <xgrad/storage/disk/input_file.hpp>
+#include <xgrad/train/config/keys.hpp>
+#include <xgrad/train/config/toml.hpp>
+
+namespace xgrad {
+namespace {
+
+std::vector<std::string> shipped() {
+  std::vector<std::string> paths;
+  for (const auto& entry : std::filesystem::directory_iterator(XGRAD_SOURCE_DIR "/configs")) {
+    paths.push_back(entry.path());
+  }
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+bool claims_a_result(const ExpectConfig& expect) {
+  return expect.accuracy || expect.exact_match || expect.below_ceiling || expect.above_floor ||
+         expect.at_token_ceiling;
+}
+
+TEST(ShippedConfigs, AreValidNamedAfterTheirTaskAndClaimSomething) {
+  ASSERT_FALSE(shipped().empty());
+  for (const std::string& path : shipped()) {
+    SCOPED_TRACE(path);
+    ASSERT_TRUE(path.ends_with(".toml"));
+    const Config config = load_config(path, {});
+    EXPECT_TRUE(std::filesystem::path(path).stem().string().starts_with(config.task));
+    EXPECT_TRUE(claims_a_result(config.expect));
+    EXPECT_EQ(config.run_dir, "");
+    EXPECT_EQ(config.train.threads, 0);
+  }
+}
+
+// A line that says what holds anyway hides those that matter; only the task may be stated in full.
+TEST(ShippedConfigs, SayOnlyWhatDiffersFromTheDefaults) {
+  for (const std::string& path : shipped()) {
+    const detail::Document document = detail::parse_document(read_file(path));
+    const Config config = load_config(path, {}), fresh;
+    for (const detail::Assignment& a : document.assignments) {
+      if (a.section == "task") continue;
+      const detail::ConfigKey* key = detail::find_config_key(a.section, a.key);
+      ASSERT_NE(key, nullptr);
+      EXPECT_NE(key->get(config), key->get(fresh)) << path << ": " << key->name();
+    }
+  }
+}
+
+}  // namespace
+}  // namespace xgrad

@@ -1,0 +1,80 @@
+#include <xgrad/train/inspect/microscope.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include <xgrad/train/loop/trainer.hpp>
+#include <xgrad/train/model/build.hpp>
+
+namespace xgrad {
+namespace {
+
+struct Small {
+  Config config = parse_config(
+      "[task]\nname = \"reverse\"\nlength = 6\nmin_length = 3\nsymbols = 8\ntest = 50\n"
+      "[model]\nwidth = 12\nheads = 3\nlayers = 2\n[train]\nsteps = 30\nbatch = 16\n",
+      "test", {});
+  Trainer<float> trainer{config};
+  std::unique_ptr<Dataset> test = trainer.task().dataset(Split::test);
+  TaskShape shape = trainer.task().shape();
+
+  Small() {
+    for (int step = 0; step < 30; ++step) trainer.train_step();
+  }
+  AttentionStudy study(std::size_t examples) const {
+    return study_attention(trainer.model(), trainer.parameters(), *test, shape, Objective{}, 16,
+                           examples);
+  }
+};
+
+TEST(Microscope, AHeadIsWorthWhatIsLostWithoutItsColumns) {
+  const Small small;
+  const AttentionStudy study = small.study(50);
+  ASSERT_EQ(study.layers.size(), 2u);
+  EXPECT_EQ(study.layers[1].path, "encoder.layers.1.self_attn");
+  const Metrics whole = small.trainer.evaluate(Split::test);
+  EXPECT_EQ(study.metrics.loss.mean(), whole.loss.mean());
+
+  Tensor<float>& weight =
+      small.trainer.parameters().at("encoder.layers.1.self_attn.out_proj.weight").mutable_value();
+  for (std::size_t row = 0; row < 12; ++row) {
+    for (std::size_t column = 4; column < 8; ++column) weight(row, column) = 0;
+  }
+  const double without = small.trainer.evaluate(Split::test).loss.mean();
+  EXPECT_NEAR(study.layers[1].without[1].loss.mean(), without, 1e-6);
+  EXPECT_GT(std::abs(without - whole.loss.mean()), 1e-5);
+}
+
+TEST(Microscope, StudiesNoMoreExamplesThanAsked) {
+  const Small small;
+  EXPECT_EQ(small.study(7).examples, 7u);
+  EXPECT_EQ(small.study(7).metrics.exact.count(), 7);
+  EXPECT_EQ(small.study(1000).examples, 50u);
+}
+
+TEST(Microscope, PaddingIsNotLookedAt) {
+  const Small small;
+  const Batch batch =
+      collate({{{1, 2, 3}, {}, {3, 2, 1}}, {{1, 2, 3, 4, 5, 6}, {}, {}}}, small.shape);
+  const auto maps = attention_maps(small.trainer.model(), small.trainer.parameters(), batch);
+  ASSERT_EQ(maps.size(), 2u);
+  const Tensor<double>& p = maps[0].probabilities;
+  ASSERT_EQ(p.shape(), (Shape{2, 3, 6, 6}));
+  EXPECT_EQ(p(0, 0, 0, 4), 0);
+  EXPECT_GT(p(1, 0, 0, 4), 0);
+}
+
+TEST(Microscope, DrawsAMap) {
+  Tensor<double> p = zeros<double>({1, 1, 2, 2});
+  p(0, 0, 0, 0) = 1;
+  p(0, 0, 1, 0) = 0.35;
+  p(0, 0, 1, 1) = 0.65;
+  EXPECT_EQ(heat_map(p, 0, 0, {"größer", "x"}),
+            "         gr x \n"
+            "größer   @@   \n"
+            "x        -- **\n");
+}
+
+}  // namespace
+}  // namespace xgrad

@@ -1,0 +1,151 @@
+// What a config claims is judged by numbers worked out by hand.
+#include <gtest/gtest.h>
+
+#include <type_traits>
+
+#include <xgrad/autograd/check.hpp>
+#include <xgrad/train/metrics/expect.hpp>
+
+#include "support/tensors.hpp"
+
+namespace xgrad {
+namespace {
+
+// Of 100 targets 90 are right, at a loss of 0.51; the best would be 0.91 and 0.5.
+Result ninety_percent() {
+  Result result{300, 1234, {}, Ceiling{0.91, 0.5}};
+  for (int i = 0; i < 10; ++i) {
+    result.test.accuracy.add(9, 10);
+    result.test.loss.add(5.1, 10);
+  }
+  return result;
+}
+
+template <class Field>
+ExpectConfig claim(std::optional<Field> ExpectConfig::*field, std::type_identity_t<Field> value) {
+  ExpectConfig expect;
+  expect.*field = value;
+  return expect;
+}
+
+Verdict only(const ExpectConfig& expect) {
+  const std::vector<Verdict> verdicts = judge(expect, ninety_percent());
+  EXPECT_EQ(verdicts.size(), 1u);
+  return verdicts.at(0);
+}
+
+TEST(Expect, NothingClaimedIsNothingJudged) {
+  EXPECT_TRUE(judge({}, ninety_percent()).empty());
+}
+
+TEST(Expect, Accuracy) {
+  EXPECT_TRUE(only(claim(&ExpectConfig::accuracy, 0.9)).holds);
+  const Verdict verdict = only(claim(&ExpectConfig::accuracy, 0.901));
+  EXPECT_FALSE(verdict.holds);
+  EXPECT_EQ(verdict.claim, "accuracy >= 0.901");
+  EXPECT_EQ(verdict.found, "0.9000 ± 0.0000");
+}
+
+TEST(Expect, AccuracyBelowTheCeiling) {
+  EXPECT_TRUE(only(claim(&ExpectConfig::below_ceiling, 0.011)).holds);
+  const Verdict verdict = only(claim(&ExpectConfig::below_ceiling, 0.009));
+  EXPECT_FALSE(verdict.holds);
+  EXPECT_EQ(verdict.claim, "accuracy >= 0.9100, the best, - 0.009");
+}
+
+TEST(Expect, AccuracyOnBothSidesOfTheBestFromATokenAlone) {
+  const auto judged = [](double best) {
+    Result result = ninety_percent();
+    result.token_ceiling = Ceiling{best, 0.5};
+    return judge(claim(&ExpectConfig::at_token_ceiling, 0.01), result).at(0);
+  };
+  EXPECT_TRUE(judged(0.909).holds);
+  EXPECT_TRUE(judged(0.891).holds);
+  EXPECT_FALSE(judged(0.911).holds);
+  EXPECT_FALSE(judged(0.889).holds);
+  EXPECT_EQ(judged(0.909).claim, "accuracy = 0.9090, the best from a token alone, ± 0.01");
+  EXPECT_EQ(judged(0.909).found, "0.9000 ± 0.0000");
+}
+
+TEST(Expect, LossAboveTheFloor) {
+  EXPECT_TRUE(only(claim(&ExpectConfig::above_floor, 0.021)).holds);
+  const Verdict verdict = only(claim(&ExpectConfig::above_floor, 0.019));
+  EXPECT_FALSE(verdict.holds);
+  EXPECT_EQ(verdict.claim, "loss <= 0.5000, the least, + 1.9 %");
+  EXPECT_EQ(verdict.found, "0.5100 ± 0.0000");
+}
+
+// R^2 of targets 1 and 3 and predictions 1 and 2 is 1/2; the mean square error is 1/2 too.
+Result numbers() {
+  Result result;
+  Batch batch;
+  batch.size = 2;
+  batch.values = test::tensor<float>({2, 1}, {1, 3});
+  result.test.add(test::tensor<float>({2, 1}, {1, 2}), batch, {Loss::mse});
+  return result;
+}
+
+TEST(Expect, LossExactMatchAndR2) {
+  const auto holds = [](const ExpectConfig& expect, const Result& result) {
+    return judge(expect, result).at(0).holds;
+  };
+  EXPECT_TRUE(holds(claim(&ExpectConfig::loss, 0.511), ninety_percent()));
+  EXPECT_FALSE(holds(claim(&ExpectConfig::loss, 0.50), ninety_percent()));
+  EXPECT_TRUE(holds(claim(&ExpectConfig::r2, 0.5), numbers()));
+  EXPECT_FALSE(holds(claim(&ExpectConfig::r2, 0.51), numbers()));
+  EXPECT_TRUE(holds(claim(&ExpectConfig::loss, 0.5), numbers()));
+  Result right = ninety_percent();
+  right.test.exact.add(3, 4);
+  EXPECT_TRUE(holds(claim(&ExpectConfig::exact_match, 0.75), right));
+  const Verdict verdict = judge(claim(&ExpectConfig::exact_match, 0.8), right).at(0);
+  EXPECT_FALSE(verdict.holds);
+  EXPECT_EQ(verdict.claim, "exact_match >= 0.8");
+  EXPECT_EQ(verdict.found, "0.7500 ± 0.0000");
+}
+
+TEST(Expect, AClaimAboutWhatIsNotMeasuredIsRefused) {
+  const auto error_of = [](const ExpectConfig& expect, const std::string& task) -> std::string {
+    try {
+      check_claims(expect, *find_task(task).make({}, 1));
+    } catch (const ConfigError& error) {
+      return error.what();
+    }
+    return "none";
+  };
+  EXPECT_EQ(error_of(claim(&ExpectConfig::r2, 0.5), "mean_of_marked"), "none");
+  EXPECT_EQ(error_of(claim(&ExpectConfig::above_floor, 0.5), "mean_of_marked"), "none");
+  EXPECT_EQ(error_of(claim(&ExpectConfig::accuracy, 0.5), "mean_of_marked"),
+            "expect.accuracy: is not measured where targets are numbers");
+  EXPECT_EQ(error_of(claim(&ExpectConfig::below_ceiling, 0.5), "mean_of_marked"),
+            "expect.below_ceiling: accuracy is not measured where targets are numbers");
+  EXPECT_EQ(error_of(claim(&ExpectConfig::at_token_ceiling, 0.5), "mean_of_marked"),
+            "expect.at_token_ceiling: accuracy is not measured where targets are numbers");
+  EXPECT_EQ(error_of(claim(&ExpectConfig::at_token_ceiling, 0.5), "hmm"), "none");
+  EXPECT_EQ(error_of(claim(&ExpectConfig::at_token_ceiling, 0.5), "markov"),
+            "expect.at_token_ceiling: the task does not know the best from a token alone");
+  EXPECT_EQ(error_of(claim(&ExpectConfig::r2, 0.5), "copy"),
+            "expect.r2: is not measured where targets are classes");
+}
+
+TEST(Expect, ParametersAndSteps) {
+  EXPECT_TRUE(only(claim(&ExpectConfig::parameters, 1234)).holds);
+  EXPECT_FALSE(only(claim(&ExpectConfig::parameters, 1235)).holds);
+  EXPECT_TRUE(only(claim(&ExpectConfig::within_steps, 300)).holds);
+  EXPECT_FALSE(only(claim(&ExpectConfig::within_steps, 299)).holds);
+}
+
+TEST(Expect, ClaimsAboutACeilingNeedATaskThatKnowsIt) {
+  const auto copy = find_task("copy").make({}, 1), markov = find_task("markov").make({}, 1);
+  EXPECT_NO_THROW(check_claims(claim(&ExpectConfig::accuracy, 0.9), *copy));
+  EXPECT_NO_THROW(check_claims(claim(&ExpectConfig::below_ceiling, 0.1), *markov));
+  try {
+    check_claims(claim(&ExpectConfig::above_floor, 0.1), *copy);
+    FAIL() << "no exception";
+  } catch (const ConfigError& error) {
+    EXPECT_STREQ(error.what(),
+                 "expect.above_floor: the task does not know the best that there can be");
+  }
+}
+
+}  // namespace
+}  // namespace xgrad

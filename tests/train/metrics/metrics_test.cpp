@@ -1,0 +1,108 @@
+#include <xgrad/train/metrics/metrics.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "support/golden.hpp"
+#include "support/tensors.hpp"
+#include "train/metrics/figures.hpp"
+
+namespace xgrad {
+namespace {
+
+using test::batch_of;
+using test::figure;
+
+TEST(Metrics, S4_8_CrossEntropyOfTheExample) {
+  Metrics metrics;
+  const Ids target = test::tensor<std::int32_t>({1}, {2});
+  metrics.add(test::tensor<double>({1, 3}, {1, 2, 3}), target);
+  EXPECT_NEAR(metrics.loss.mean(), 0.4076059644443806, 1e-15);
+  EXPECT_EQ(metrics.accuracy.mean(), 1);
+}
+
+const test::Golden& golden() {
+  static const test::Golden file("metrics.txt");
+  return file;
+}
+
+// The golden numbers are scikit-learn's.
+TEST(Metrics, S4_5_OfClasses) {
+  Metrics metrics;
+  metrics.add(golden()("classes.logits"), golden().ids("classes.targets"));
+  EXPECT_NEAR(figure(metrics, "loss").value, golden()("classes.loss")(), 1e-14);
+  EXPECT_NEAR(figure(metrics, "accuracy").value, golden()("classes.accuracy")(), 1e-15);
+  const Figure loss = figure(metrics, "loss"), perplexity = figure(metrics, "perplexity");
+  EXPECT_DOUBLE_EQ(perplexity.value, std::exp(loss.value));
+  EXPECT_DOUBLE_EQ(perplexity.standard_error, std::exp(loss.value) * loss.standard_error);
+}
+
+TEST(Metrics, S4_8_OfNumbers) {
+  Metrics metrics;
+  const Batch batch = batch_of(golden()("numbers.targets"));
+  metrics.add(golden()("numbers.outputs"), batch, {Loss::mse});
+  // The targets are floats near 1000, the golden numbers those of doubles.
+  EXPECT_NEAR(figure(metrics, "loss").value, golden()("numbers.mse")(), 1e-4);
+  EXPECT_NEAR(figure(metrics, "rmse").value, std::sqrt(golden()("numbers.mse")()), 1e-4);
+  EXPECT_NEAR(figure(metrics, "mae").value, golden()("numbers.mae")(), 1e-4);
+  EXPECT_NEAR(figure(metrics, "r2").value, golden()("numbers.r2")(), 1e-5);
+}
+
+TEST(Metrics, S4_8_OfBinaryTargets) {
+  Metrics metrics;
+  metrics.add(golden()("binary.logits"), batch_of(golden()("binary.answers")),
+              {Loss::binary_cross_entropy});
+  EXPECT_NEAR(figure(metrics, "loss").value, golden()("binary.loss")(), 1e-14);
+  EXPECT_NEAR(figure(metrics, "accuracy").value, golden()("binary.accuracy")(), 1e-15);
+  EXPECT_NEAR(figure(metrics, "exact_match").value, golden()("binary.exact")(), 1e-15);
+}
+
+// The loss that is measured is the one that is trained.
+TEST(Metrics, S4_8_TheLossIsThatOfTheObjective) {
+  const Tensor<double> outputs = test::random_tensor({7, 3}, Rng(1), -2, 2);
+  Batch batch = batch_of(test::random_tensor({7, 3}, Rng(2), 0, 1));
+  Mask valid = test::random_mask({7, 3}, Rng(3));
+  batch.valid = std::make_shared<const Mask>(valid);
+  for (const Loss loss : {Loss::binary_cross_entropy, Loss::mse, Loss::mae, Loss::huber}) {
+    const Objective objective{loss, 0, 0.6};
+    Metrics metrics;
+    metrics.add(outputs, batch, objective);
+    const auto trained = mean_loss(objective, Variable<double>(outputs), batch);
+    EXPECT_NEAR(metrics.loss.mean(), trained.value()(), 1e-15) << int(loss);
+    EXPECT_EQ(metrics.loss.count(), double(count_targets(batch)));
+  }
+}
+
+TEST(Metrics, S4_5_IgnoredTargetsCountNothing) {
+  Metrics metrics;
+  const Tensor<float> logits = test::tensor<float>({2, 2, 2}, {5, 0, 5, 0, 0, 5, 0, 5});
+  metrics.add(logits, test::tensor<std::int32_t>({2, 2}, {0, 1, kIgnore, 1}));
+  EXPECT_EQ(metrics.accuracy.count(), 3);
+  EXPECT_NEAR(metrics.accuracy.mean(), 2.0 / 3, 1e-15);
+  EXPECT_EQ(metrics.exact.mean(), 0.5);  // the second sample is all right
+
+  Metrics nothing;
+  nothing.add(logits, test::tensor<std::int32_t>({2, 2}, {kIgnore, kIgnore, kIgnore, kIgnore}));
+  EXPECT_EQ(nothing.loss.count(), 0);
+  EXPECT_EQ(nothing.exact.count(), 0);
+}
+
+TEST(Metrics, LargeLogitsDoNotOverflow) {
+  Metrics metrics;
+  metrics.add(test::tensor<float>({1, 2}, {1e30f, -1e30f}), test::tensor<std::int32_t>({1}, {0}));
+  EXPECT_EQ(metrics.loss.mean(), 0);
+}
+
+TEST(Metrics, ArgmaxTakesTheFirstOfEquals) {
+  const Ids best = argmax(test::tensor<float>({2, 3}, {1, 3, 3, 0, 0, 0}));
+  EXPECT_EQ(best.shape(), (Shape{2}));
+  EXPECT_EQ(best(0), 1);
+  EXPECT_EQ(best(1), 0);
+  Batch batch;
+  batch.targets = test::tensor<std::int32_t>({3}, {1, kIgnore, 0});
+  EXPECT_EQ(count_targets(batch), 2u);
+}
+
+}  // namespace
+}  // namespace xgrad

@@ -1,0 +1,125 @@
+#include <xgrad/train/checkpoint/difference.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+#include <xgrad/train/config/config.hpp>
+
+namespace xgrad {
+
+namespace {
+
+using Lines = std::vector<std::string>;
+
+// Numbers of a type in their order: neighbours differ by 1; both zeros are 0.
+template <class T>
+std::int64_t place_of(T x) {
+  using Bits = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
+  const Bits bits = std::bit_cast<Bits>(x);
+  return bits < 0 ? std::int64_t(std::numeric_limits<Bits>::min()) - bits : std::int64_t(bits);
+}
+
+template <class T>
+std::string how_numbers_differ(const Tensor<T>& a, const Tensor<T>& b) {
+  std::size_t count = 0;
+  double largest = 0;
+  std::uint64_t ulps = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const T x = a.data()[i], y = b.data()[i];
+    if (std::memcmp(&x, &y, sizeof x) == 0) continue;
+    ++count;
+    largest = std::max(largest, std::abs(double(x) - double(y)));
+    const std::int64_t p = place_of(x), q = place_of(y);
+    ulps = std::max(
+        ulps, p > q ? std::uint64_t(p) - std::uint64_t(q) : std::uint64_t(q) - std::uint64_t(p));
+  }
+  if (count == 0) return "";
+  return fmt::format("{} of {} numbers differ, by at most {:.3g} and {} ulp", count, a.size(),
+                     largest, ulps);
+}
+
+std::string how_tensors_differ(const AnyTensor& a, const AnyTensor& b) {
+  return std::visit(
+      [&b]<class T>(const Tensor<T>& x) -> std::string {
+        const auto* y = std::get_if<Tensor<T>>(&b);
+        if (y == nullptr) return "one is float32, the other float64";
+        if (x.shape() != y->shape()) {
+          return "shape " + to_string(x.shape()) + " -> " + to_string(y->shape());
+        }
+        return how_numbers_differ(x, *y);
+      },
+      a);
+}
+
+const NamedTensor* find(const std::vector<NamedTensor>& tensors, const std::string& name) {
+  const auto found = std::find_if(tensors.begin(), tensors.end(),
+                                  [&](const NamedTensor& t) { return t.name == name; });
+  return found == tensors.end() ? nullptr : &*found;
+}
+
+void add_tensors(const char* kind, const std::vector<NamedTensor>& a,
+                 const std::vector<NamedTensor>& b, Lines& lines) {
+  for (const NamedTensor& t : a) {
+    const NamedTensor* other = find(b, t.name);
+    const std::string what =
+        other == nullptr ? "only in the first" : how_tensors_differ(t.tensor, other->tensor);
+    if (!what.empty()) lines.push_back(fmt::format("{} {}: {}", kind, t.name, what));
+  }
+  for (const NamedTensor& t : b) {
+    if (find(a, t.name) == nullptr) {
+      lines.push_back(fmt::format("{} {}: only in the second", kind, t.name));
+    }
+  }
+}
+
+std::string text_of(const StateValue* value) {
+  if (value == nullptr) return "nothing";
+  return std::visit([](const auto& v) { return fmt::format("{}", v); }, *value);
+}
+
+void add_state(const Checkpoint& a, const Checkpoint& b, Lines& lines) {
+  const auto at = [](const Checkpoint& c, const std::string& name) {
+    const auto found = c.state.find(name);
+    return found == c.state.end() ? nullptr : &found->second;
+  };
+  for (const auto& [name, value] : a.state) {
+    const StateValue* other = at(b, name);
+    if (other && *other == value) continue;
+    lines.push_back(fmt::format("state {}: {} -> {}", name, text_of(&value), text_of(other)));
+  }
+  for (const auto& [name, value] : b.state) {
+    if (at(a, name) == nullptr) {
+      lines.push_back(fmt::format("state {}: nothing -> {}", name, text_of(&value)));
+    }
+  }
+}
+
+void add_configs(const Checkpoint& a, const Checkpoint& b, Lines& lines) {
+  if (a.config == b.config) return;
+  const auto read = [](const Checkpoint& c) {
+    return parse_config(c.config, "config", {}, ConfigWriter::xgrad);
+  };
+  const std::vector<ConfigDifference> keys = differences(read(a), read(b));
+  for (const ConfigDifference& key : keys) lines.push_back("config " + to_string(key));
+  if (keys.empty()) lines.push_back("config: the same keys, written differently");
+}
+
+}  // namespace
+
+Lines differences(const Checkpoint& a, const Checkpoint& b) {
+  Lines lines;
+  if (a.step != b.step) lines.push_back(fmt::format("step: {} -> {}", a.step, b.step));
+  add_configs(a, b, lines);
+  add_state(a, b, lines);
+  add_tensors("parameter", a.parameters, b.parameters, lines);
+  add_tensors("optimizer", a.optimizer, b.optimizer, lines);
+  return lines;
+}
+
+}  // namespace xgrad

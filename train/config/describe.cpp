@@ -1,0 +1,125 @@
+#include <algorithm>
+#include <array>
+
+#include <xgrad/autograd/check.hpp>
+#include <xgrad/data/option_text.hpp>
+#include <xgrad/data/task.hpp>
+#include <xgrad/train/config/config.hpp>
+#include <xgrad/train/config/groups.hpp>
+#include <xgrad/train/config/keys.hpp>
+#include <xgrad/train/config/suggest.hpp>
+
+namespace xgrad {
+
+namespace {
+
+using Row = std::array<std::string, 4>;  // name, default, values, help
+
+// Rows under a heading, in columns.
+struct Table {
+  std::string section;
+  std::string heading;
+  std::vector<Row> rows;
+
+  std::string text() const {
+    std::string result = heading + "\n";
+    for (const Row& row : rows) {
+      result += "  ";
+      for (std::size_t i = 0; i < row.size(); ++i) {
+        result += row[i];
+        if (i + 1 < row.size()) result.append(width(i) - row[i].size() + 2, ' ');
+      }
+      result += "\n";
+    }
+    return result;
+  }
+
+  std::size_t width(std::size_t column) const {
+    std::size_t widest = 0;
+    for (const Row& row : rows) widest = std::max(widest, row[column].size());
+    return widest;
+  }
+};
+
+std::string values_of(const OptionSpec& spec) {
+  if (std::holds_alternative<bool>(spec.fallback)) return "true, false";
+  const std::string values = range(spec);
+  return values.empty() ? type_name(spec.fallback) : values;
+}
+
+Row row_of(const OptionSpec& spec, bool has_default) {
+  return {spec.name, has_default ? to_literal(spec.fallback) : "-", values_of(spec), spec.help};
+}
+
+// Tasks with the same keys share a table.
+void add_tasks(std::vector<Table>& tables) {
+  const std::size_t first = tables.size();
+  for (const TaskEntry& entry : tasks()) {
+    std::vector<Row> rows;
+    for (const OptionSpec& spec : entry.options) rows.push_back(row_of(spec, true));
+    const auto same = std::find_if(tables.begin() + std::ptrdiff_t(first), tables.end(),
+                                   [&](const Table& table) { return table.rows == rows; });
+    if (same != tables.end()) {
+      same->heading += ", \"" + entry.name + "\"";
+    } else {
+      tables.push_back({"task", "[task] with name = \"" + entry.name + "\"", std::move(rows)});
+    }
+  }
+}
+
+Table groups_table() {
+  Table table{"optim",
+              "[[optim.groups]], settings for some parameters; the first group that matches counts",
+              {}};
+  for (const detail::GroupKey& key : detail::group_keys()) {
+    const bool has_default = key.spec.name == "lr" || key.spec.name == "freeze";
+    table.rows.push_back(row_of(key.spec, has_default));
+  }
+  return table;
+}
+
+std::vector<Table> all_tables() {
+  std::vector<Table> tables;
+  for (const std::string& section : detail::config_sections()) {
+    Table table{section, "[" + section + "]", {}};
+    for (const detail::ConfigKey& key : detail::config_keys()) {
+      if (key.section != section) continue;
+      const bool has_default = key.get(Config()).has_value() && key.name() != "task.name";
+      table.rows.push_back(row_of(key.spec, has_default));
+    }
+    tables.push_back(std::move(table));
+    if (section == "task") add_tasks(tables);
+    if (section == "optim") tables.push_back(groups_table());
+  }
+  return tables;
+}
+
+std::string suggestion(const std::string& key_or_section) {
+  const std::size_t dot = key_or_section.find('.');
+  if (dot != std::string::npos) {
+    return detail::suggest_key(key_or_section.substr(0, dot), key_or_section.substr(dot + 1), {});
+  }
+  const std::string key = detail::suggest_anywhere(key_or_section);
+  return key.empty() ? detail::suggest_section(key_or_section) : key;
+}
+
+}  // namespace
+
+std::string describe_config(const std::string& key_or_section) {
+  std::string text;
+  for (Table& table : all_tables()) {
+    std::vector<Row> wanted;
+    for (const Row& row : table.rows) {
+      const bool named = row[0] == key_or_section || table.section + "." + row[0] == key_or_section;
+      if (named) wanted.push_back(row);
+    }
+    const bool whole = key_or_section.empty() || key_or_section == table.section;
+    if (!whole) table.rows = wanted;
+    if (whole || !wanted.empty()) text += (text.empty() ? "" : "\n") + table.text();
+  }
+  check<ConfigError>(!text.empty(), "there is no key or section '", key_or_section, "'",
+                     suggestion(key_or_section));
+  return text;
+}
+
+}  // namespace xgrad

@@ -1,0 +1,254 @@
+#include <xgrad/train/config/keys.hpp>
+
+#include <algorithm>
+
+#include <xgrad/optim/schedule.hpp>
+#include <xgrad/optim/table.hpp>
+#include <xgrad/train/config/rows.hpp>
+
+namespace xgrad::detail {
+
+namespace {
+
+// Only concerns how a run is executed.
+ConfigKey execution(ConfigKey key) {
+  key.execution = true;
+  return key;
+}
+
+// A claim: absent unless given.
+template <class Field>
+ConfigKey claim(const char* name, std::optional<Field> ExpectConfig::*field, const char* help,
+                Limits limits) {
+  ConfigKey key;
+  key.section = "expect";
+  key.get = [field](const Config& config) -> std::optional<OptionValue> {
+    const auto& value = config.expect.*field;
+    return value ? std::optional(to_value(*value)) : std::nullopt;
+  };
+  key.set = [field](Config& config, const OptionValue& value) {
+    config.expect.*field = from_value<Field>(value);
+  };
+  key.spec = {name, to_value(Field()), help, limits.min, limits.max, {}};
+  return key;
+}
+
+// Tells each row which values of the section's `name` read it.
+Keys with_users(Keys keys, const std::vector<std::string>& names,
+                const std::vector<std::string>& (*keys_of)(const std::string&)) {
+  for (ConfigKey& key : keys) {
+    for (const std::string& name : names) {
+      const std::vector<std::string>& read = keys_of(name);
+      if (std::find(read.begin(), read.end(), key.spec.name) != read.end()) {
+        key.users.push_back(name);
+      }
+    }
+  }
+  return keys;
+}
+
+Keys task_keys() {
+  return {
+      row("task", "name", [](Config& c) -> std::string& { return c.task; },
+          "Name of the task, required; `xgrad tasks` lists them.", {}, {}),
+  };
+}
+
+Keys optim_keys() {
+  using O = OptimConfig;
+  const Rows<OptimConfig> key{"optim", &Config::optim};
+  Keys keys = {
+      key("name", &O::name, "The optimizer.", optimizer_names()),
+      key("lr", &O::lr, "Peak learning rate.", at_least(above(0))),
+      key("beta1", &O::beta1,
+          "For adam, adamw: decay of the mean of gradients. For lion: weight of that mean in the "
+          "update.",
+          kFraction),
+      key("beta2", &O::beta2,
+          "For adam, adamw: decay of the mean of squared gradients. For lion: decay of the mean of "
+          "gradients; its paper uses 0.99.",
+          kFraction),
+      key("eps", &O::eps, "For adam, adamw, adagrad, rmsprop: added to the denominator.",
+          at_least(above(0))),
+      key("weight_decay", &O::weight_decay,
+          "Weight decay of matrices; biases, norms, embeddings and positions have none.",
+          at_least(0)),
+      key("momentum", &O::momentum, "For sgd: momentum.", kFraction),
+      key("nesterov", &O::nesterov, "For sgd: Nesterov momentum."),
+      key("alpha", &O::alpha, "For rmsprop: decay of the mean of squared gradients.", kFraction),
+  };
+  return with_users(std::move(keys), optimizer_names(), optimizer_keys);
+}
+
+Keys schedule_rows() {
+  using S = ScheduleConfig;
+  const Rows<ScheduleConfig> key{"schedule", &Config::schedule};
+  Keys keys = {
+      key("name", &S::name, "Shape of the learning rate after warm-up.", schedule_names()),
+      key("warmup", &S::warmup, "Steps of warm-up, in which the learning rate rises to optim.lr.",
+          between(0, kMany)),
+      key("final", &S::final,
+          "Final learning rate, for plateau the lowest, as a fraction of optim.lr.", between(0, 1)),
+      key("power", &S::power, "For polynomial: the exponent.", at_least(above(0))),
+      key("every", &S::every, "For step: number of steps between drops; required.",
+          between(0, kMany)),
+      key("gamma", &S::gamma, "For step, plateau: factor of each drop.",
+          between(above(0), below(1))),
+      key("decay", &S::decay,
+          "For wsd: fraction of the steps after warm-up in which the rate falls.",
+          between(above(0), 1)),
+      key("div", &S::div, "For one_cycle: the rate starts at optim.lr / div.", at_least(1)),
+      key("patience", &S::patience,
+          "For plateau: evaluations in a row that may bring no better validation loss before a "
+          "drop.",
+          between(0, kMany)),
+  };
+  return with_users(std::move(keys), schedule_names(), schedule_keys);
+}
+
+// The steps of a run: how many, on what, for which loss.
+Keys step_keys() {
+  using T = TrainConfig;
+  const Rows<TrainConfig> key{"train", &Config::train};
+  return {
+      key("steps", &T::steps, "Length of the run in steps; set either this or epochs.",
+          between(0, kMany)),
+      key("epochs", &T::epochs, "Length of the run in passes over the training data.",
+          between(0, kMany)),
+      key("batch", &T::batch, "Examples per micro-batch.", between(1, 1048576)),
+      key("bucket", &T::bucket,
+          "Sorts examples by length among this many micro-batches, to reduce padding; 1: off.",
+          between(1, 1048576)),
+      key("accumulate", &T::accumulate, "Micro-batches per step.", between(1, 1048576)),
+      key("clip", &T::clip, "Maximum global gradient norm; 0: no clipping.", at_least(0)),
+      key("loss", &T::loss,
+          "Loss to minimise. auto: cross_entropy for classes, binary_cross_entropy for yes or no, "
+          "mse for numbers.",
+          {"auto", "cross_entropy", "binary_cross_entropy", "mse", "mae", "huber"}),
+      key("huber_delta", &T::huber_delta,
+          "For huber: error at which the loss turns from quadratic to linear.", at_least(above(0))),
+      key("label_smoothing", &T::label_smoothing,
+          "Fraction of the target probability spread over all classes.", kFraction),
+      key("head_diversity", &T::head_diversity,
+          "Weight of a penalty on similar heads: the mean squared cosine of the attention maps of "
+          "two heads; 0: none. The reported loss excludes it.",
+          at_least(0)),
+  };
+}
+
+// What a run does beside its steps, and how it computes.
+Keys run_keys() {
+  using T = TrainConfig;
+  const Rows<TrainConfig> key{"train", &Config::train};
+  return {
+      key("seed", &T::seed,
+          "Seed of all randomness: data, initial weights, order of examples, dropout.",
+          at_least(0)),
+      key("ema", &T::ema,
+          "Decay of an exponential moving average of the weights, which is then evaluated; 0: "
+          "none.",
+          kFraction),
+      key("patience", &T::patience,
+          "Ends the run after this many evaluations in a row without a better validation loss; 0: "
+          "off.",
+          between(0, kMany)),
+      key("on_spike", &T::on_spike,
+          "What to do about a spike (see train.spike). stop: end the run; skip: skip the step; "
+          "rollback: return to the last save and continue with the next batches.",
+          {"stop", "skip", "rollback"}),
+      key("spike", &T::spike,
+          "A step whose gradient norm exceeds this multiple of its running mean is a spike; 0: no "
+          "limit. A loss or gradient that is NaN or infinite is always one.",
+          at_least(0)),
+      execution(key("max_seconds", &T::max_seconds,
+                    "Saves and stops the run after this many seconds; 0: no limit.", at_least(0))),
+      execution(key("threads", &T::threads,
+                    "Number of threads; 0: one per core. The result does not depend on it.",
+                    between(0, 1024))),
+      execution(key("recompute", &T::recompute,
+                    "Stores only the input of each encoder block and reruns the block in backward: "
+                    "less memory, more time, same result.")),
+      key("evaluate_every", &T::evaluate_every,
+          "Steps between evaluations; 0: every epoch, or a tenth of the run if train.steps is set.",
+          between(0, kMany)),
+      key("save_every", &T::save_every,
+          "Steps between checkpoints; every new best is saved too; 0: as evaluate_every.",
+          between(0, kMany)),
+      key("keep", &T::keep, "Number of newest checkpoints to keep besides the best; 1 counts as 2.",
+          between(1, 1048576)),
+      key("precision", &T::precision, "Floating-point type of the whole computation.",
+          {"float", "double"}),
+  };
+}
+
+Keys other_keys() {
+  return {
+      execution(row("log", "every", [](Config& c) -> std::uint64_t& { return c.log_every; },
+                    "Steps between rows of metrics.jsonl.", between(1, kMany), {})),
+      execution(row("log", "tensorboard", [](Config& c) -> bool& { return c.log_tensorboard; },
+                    "Also writes TensorBoard event files.", {}, {})),
+      execution(row("run", "dir", [](Config& c) -> std::string& { return c.run_dir; },
+                    "Run directory; empty: runs/NAME for NAME.toml. A leading ~ is refused.", {},
+                    {})),
+      claim("accuracy", &ExpectConfig::accuracy, "Minimum accuracy on the test split.",
+            between(0, 1)),
+      claim(
+          "below_ceiling", &ExpectConfig::below_ceiling,
+          "Maximum gap between the accuracy and the best possible; for tasks where that is known.",
+          between(0, 1)),
+      claim("at_token_ceiling", &ExpectConfig::at_token_ceiling,
+            "Maximum difference, up or down, between the accuracy and the best possible from each "
+            "token by itself; for tasks where that is known.",
+            between(0, 1)),
+      claim("above_floor", &ExpectConfig::above_floor,
+            "Maximum excess of the loss over the lowest possible, as a fraction of the latter; for "
+            "tasks where that is known.",
+            at_least(0)),
+      claim("exact_match", &ExpectConfig::exact_match,
+            "Minimum fraction of test examples with every target right.", between(0, 1)),
+      claim("r2", &ExpectConfig::r2, "Minimum R^2 on the test split.", between(-kMany, 1)),
+      claim("loss", &ExpectConfig::loss, "Maximum loss on the test split.", at_least(0)),
+      claim("parameters", &ExpectConfig::parameters, "Exact number of scalars in all parameters.",
+            between(1, kMany)),
+      claim("within_steps", &ExpectConfig::within_steps, "Maximum number of steps of the run.",
+            between(1, kMany)),
+  };
+}
+
+}  // namespace
+
+bool ConfigKey::read_by(const std::string& user) const {
+  return users.empty() || std::find(users.begin(), users.end(), user) != users.end();
+}
+
+const std::vector<ConfigKey>& config_keys() {
+  static const Keys keys = joined({task_keys(), model_keys(), optim_keys(), schedule_rows(),
+                                   step_keys(), run_keys(), other_keys()});
+  return keys;
+}
+
+const std::vector<std::string>& config_sections() {
+  static const std::vector<std::string> sections = [] {
+    std::vector<std::string> names;
+    for (const ConfigKey& key : config_keys()) {
+      if (names.empty() || names.back() != key.section) names.push_back(key.section);
+    }
+    return names;
+  }();
+  return sections;
+}
+
+const ConfigKey* find_config_key(std::string_view section, std::string_view name) {
+  for (const ConfigKey& key : config_keys()) {
+    if (key.section == section && key.spec.name == name) return &key;
+  }
+  return nullptr;
+}
+
+bool is_read(const ConfigKey& key, const Config& config) {
+  if (key.users.empty()) return true;
+  const auto name = find_config_key(key.section, "name")->get(config);
+  return key.read_by(std::get<std::string>(*name));
+}
+
+}  // namespace xgrad::detail

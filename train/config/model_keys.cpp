@@ -1,0 +1,120 @@
+// The rows of [model].
+#include <xgrad/train/config/presets.hpp>
+#include <xgrad/train/config/rows.hpp>
+
+namespace xgrad::detail {
+
+namespace {
+
+// The kind of model, its sizes, and what a layer is made of.
+Keys layer_keys() {
+  using M = ModelConfig;
+  const Rows<ModelConfig> key{"model", &Config::model};
+  const Limits size = between(1, 65536), size_or_zero = between(0, 65536);
+  return {
+      preset_key(),
+      key("kind", &M::kind,
+          "The model. encoder_decoder writes its output token by token. Baselines without "
+          "attention: mlp reads each token alone, window_mlp a window of tokens.",
+          {"encoder", "encoder_decoder", "mlp", "window_mlp"}),
+      key("width", &M::width, "Features per token.", size),
+      key("heads", &M::heads, "Attention heads; must divide width unless head_dim is set.",
+          between(1, 1024)),
+      key("head_dim", &M::head_dim, "Features per head; 0: width / heads.", size_or_zero),
+      key("layers", &M::layers, "Number of layers; a decoder has as many as its encoder.",
+          between(0, 1024)),
+      key("feedforward", &M::feedforward, "Hidden features of the MLP; 0: 4 * width.",
+          between(0, 1048576)),
+      key("dropout", &M::dropout, "Dropout rate after each sublayer and inside the MLP.",
+          kFraction),
+      key("attention_dropout", &M::attention_dropout, "Dropout rate of the attention weights.",
+          kFraction),
+      key("norm", &M::norm,
+          "Where a layer normalises. pre: before each sublayer; post: after each residual "
+          "addition; sandwich: before and after each sublayer; none: nowhere.",
+          {"pre", "post", "sandwich", "none"}),
+      key("normalization", &M::normalization,
+          "Kind of norm. layer: layer norm; rms: RMS norm; batch: batch norm over all tokens, "
+          "which uses the statistics of the batch in evaluation too.",
+          {"layer", "rms", "batch"}),
+      key("final_norm", &M::final_norm, "Adds a norm after the last layer."),
+      key("norm_eps", &M::norm_eps, "Epsilon of every norm, added to the variance or mean square.",
+          between(above(0), 1)),
+      key("activation", &M::activation,
+          "Activation of the MLP; gelu is exact, gelu_tanh approximates it.",
+          {"gelu", "gelu_tanh", "relu", "silu"}),
+  };
+}
+
+// Positions, input and output, projections, and initial weights.
+Keys input_keys() {
+  using M = ModelConfig;
+  const Rows<ModelConfig> key{"model", &Config::model};
+  return {
+      key("positions", &M::positions,
+          "Position encoding. Added to the tokens: learned, learned_2d (row and column of an image "
+          "patch), sinusoidal, relative_index (i/n and (-1)^i). Applied in attention: rotary, "
+          "alibi, relative_bias (learned, by distance and head).",
+          {"none", "learned", "learned_2d", "sinusoidal", "relative_index", "rotary", "alibi",
+           "relative_bias"}),
+      key("max_distance", &M::max_distance,
+          "For relative_bias: distances beyond this share one bias.", between(1, 65535)),
+      key("pool", &M::pool,
+          "How a sequence with one target becomes one vector. cls: a class token; mean, max: over "
+          "the tokens; attention: weighted by a learned query.",
+          {"cls", "mean", "max", "attention"}),
+      key("input", &M::input,
+          "How token ids become vectors. embedding: table lookup; one_hot: linear layer on one-hot "
+          "vectors.",
+          {"embedding", "one_hot"}),
+      key("embedding_norm", &M::embedding_norm, "Adds a norm before the first layer, as in BERT."),
+      key("window", &M::window, "For window_mlp: tokens in a window, centre included; odd.",
+          between(1, 65535)),
+      key("patch", &M::patch, "Side of an image patch, in pixels.", between(1, 1024)),
+      key("qkv_bias", &M::qkv_bias, "Adds a bias to queries, keys and values."),
+      key("out_bias", &M::out_bias, "Adds a bias to the output projection of attention."),
+      key("out_proj", &M::out_proj,
+          "Output projection of attention; without it heads * head_dim must equal width."),
+      key("init_from", &M::init_from,
+          "File of initial weights: safetensors, npz or a checkpoint; empty: random weights."),
+      key("init_strict", &M::init_strict,
+          "Requires init_from to hold exactly the weights of the model. false: loads those that "
+          "fit, and the run lists the rest when it starts."),
+  };
+}
+
+// What a token attends to, and how much.
+Keys attention_keys() {
+  using M = ModelConfig;
+  const Rows<ModelConfig> key{"model", &Config::model};
+  return {
+      key("mask", &M::mask,
+          "What a token attends to. none: all tokens; causal: itself and earlier tokens; "
+          "adjacency: itself and its neighbours in a graph.",
+          {"none", "causal", "adjacency"}),
+      key("exclude_self", &M::exclude_self, "Keeps tokens from attending to themselves."),
+      key("score", &M::score,
+          "How a query and a key are compared. dot: q.k; cosine: their cosine; additive: w.tanh(q "
+          "+ k).",
+          {"dot", "cosine", "additive"}),
+      key("scale", &M::scale,
+          "Multiplies the scores; 0: 1/sqrt(head_dim) for dot, sqrt(head_dim) for cosine, 1 for "
+          "additive.",
+          at_least(0)),
+      key("temperature", &M::temperature, "Divides the scores.", at_least(above(0))),
+      key("log_scale", &M::log_scale,
+          "Multiplies the scores by log(n), where n is the number of attended tokens."),
+      key("attention_activation", &M::attention_activation, "Turns scores into attention weights.",
+          {"softmax", "relu", "squared_relu", "sigmoid", "sparsemax"}),
+      key("attention_mean", &M::attention_mean,
+          "Divides the attention weights by the number of attended tokens."),
+  };
+}
+
+}  // namespace
+
+Keys model_keys() {
+  return joined({layer_keys(), input_keys(), attention_keys()});
+}
+
+}  // namespace xgrad::detail

@@ -1,0 +1,249 @@
+#include <xgrad/train/config/rules.hpp>
+
+#include <algorithm>
+
+#include <xgrad/data/option_text.hpp>
+
+namespace xgrad::detail {
+
+namespace {
+
+using Broken = std::vector<RuleBroken>;
+
+bool has_attention(const ModelConfig& model) {
+  return model.kind == "encoder" || model.kind == "encoder_decoder";
+}
+
+void heads_divide_width(const Config& config, Broken& broken) {
+  const ModelConfig& model = config.model;
+  if (!has_attention(model) || model.head_dim != 0 || model.width % model.heads == 0) return;
+  broken.push_back({{"model.heads", "model.width", "model.head_dim"},
+                    std::to_string(model.heads) + " heads do not divide a width of " +
+                        std::to_string(model.width) + "; choose another, or set model.head_dim"});
+}
+
+void without_out_proj_heads_make_the_width(const Config& config, Broken& broken) {
+  const ModelConfig& model = config.model;
+  const std::size_t made = model.heads * model.head_dim;
+  if (model.out_proj || model.head_dim == 0 || made == model.width) return;
+  broken.push_back({{"model.out_proj", "model.head_dim", "model.heads", "model.width"},
+                    "without it " + std::to_string(model.heads) + " heads of " +
+                        std::to_string(model.head_dim) + " make " + std::to_string(made) +
+                        " features, and model.width is " + std::to_string(model.width)});
+}
+
+void mean_needs_another_activation(const Config& config, Broken& broken) {
+  const ModelConfig& model = config.model;
+  if (!model.attention_mean || model.attention_activation != "softmax") return;
+  broken.push_back({{"model.attention_mean", "model.attention_activation"},
+                    "divides weights that model.attention_activation = \"softmax\" makes sum to 1; "
+                    "choose another activation"});
+}
+
+void what_is_not_strict(const Config& config, Broken& broken) {
+  if (config.model.init_strict || !config.model.init_from.empty()) return;
+  broken.push_back({{"model.init_strict", "model.init_from"},
+                    "false has a use only with weights to start from, model.init_from"});
+}
+
+void rotary_needs_pairs(const Config& config, Broken& broken) {
+  const ModelConfig& model = config.model;
+  const std::size_t head_dim = model.head_dim != 0 ? model.head_dim : model.width / model.heads;
+  if (!has_attention(model) || model.positions != "rotary" || head_dim % 2 == 0) return;
+  if (model.head_dim == 0 && model.width % model.heads != 0) return;  // which is a rule of its own
+  broken.push_back({{"model.positions", "model.width", "model.heads", "model.head_dim"},
+                    "rotary turns pairs of features, and a head has " + std::to_string(head_dim)});
+}
+
+void max_distance_of_relative_bias(const Config& config, Broken& broken) {
+  const ModelConfig& model = config.model;
+  if (model.max_distance == ModelConfig().max_distance) return;
+  if (model.positions == "relative_bias") return;
+  broken.push_back(
+      {{"model.max_distance", "model.positions"},
+       "has a use only with model.positions = \"relative_bias\", not " + model.positions});
+}
+
+void outputs_have_no_known_length(const Config& config, Broken& broken) {
+  if (config.model.kind != "encoder_decoder" || config.model.positions != "relative_index") return;
+  broken.push_back({{"model.positions", "model.kind"},
+                    "relative_index needs the length of the output, which an encoder_decoder does "
+                    "not know before"});
+}
+
+void outputs_see_only_those_before(const Config& config, Broken& broken) {
+  const ModelConfig& model = config.model;
+  if (model.kind != "encoder_decoder" || model.normalization != "batch") return;
+  broken.push_back({{"model.normalization", "model.kind"},
+                    "batch would let an output of an encoder_decoder know those after it"});
+}
+
+void outputs_read_the_input_in_layers(const Config& config, Broken& broken) {
+  if (config.model.kind != "encoder_decoder" || config.model.layers > 0) return;
+  broken.push_back({{"model.layers", "model.kind"},
+                    "is 0, and an encoder_decoder reads its input in the layers of its decoder; "
+                    "choose 1 or more"});
+}
+
+void only_encoders_recompute(const Config& config, Broken& broken) {
+  if (!config.train.recompute || has_attention(config.model)) return;
+  broken.push_back({{"train.recompute", "model.kind"},
+                    "runs blocks of an encoder again, and a " + config.model.kind + " has none"});
+}
+
+void steps_or_epochs(const Config& config, Broken& broken) {
+  const TrainConfig& train = config.train;
+  if ((train.steps == 0) != (train.epochs == 0)) return;
+  broken.push_back({{"train.steps", "train.epochs"},
+                    std::string(train.steps == 0 ? "give the length of the run: " : "") +
+                        "exactly one of train.steps and train.epochs is above 0"});
+}
+
+void window_of_window_mlp(const Config& config, Broken& broken) {
+  const ModelConfig& model = config.model;
+  if (model.window % 2 == 0) {
+    broken.push_back({{"model.window"}, "is " + std::to_string(model.window) + ", must be odd"});
+  } else if (model.window != ModelConfig().window && model.kind != "window_mlp") {
+    broken.push_back({{"model.window", "model.kind"},
+                      "has a use only with model.kind = \"window_mlp\", not " + model.kind});
+  }
+}
+
+// What the penalty compares are the attention maps of two heads, and their directions.
+void heads_that_can_differ(const Config& config, Broken& broken) {
+  if (config.train.head_diversity == 0) return;
+  const ModelConfig& model = config.model;
+  const auto refuse = [&](const char* key, const std::string& text) {
+    broken.push_back({{"train.head_diversity", key}, text});
+  };
+  if (!has_attention(model)) {
+    return refuse("model.kind", "drives attention heads apart, and a " + model.kind + " has none");
+  }
+  if (model.heads == 1) refuse("model.heads", "drives heads apart, and model.heads is 1");
+  if (model.layers == 0) refuse("model.layers", "drives heads apart, and model.layers is 0");
+  if (model.attention_activation.ends_with("relu")) {
+    refuse(
+        "model.attention_activation",
+        "compares the directions of attention maps, and those of model.attention_activation = \"" +
+            model.attention_activation + "\" may be 0");
+  }
+  if (config.train.recompute) {
+    refuse("train.recompute", "needs the attention maps, and train.recompute keeps none");
+  }
+}
+
+// Whether the loss fits the task's targets is seen when the task is made.
+void what_goes_with_the_loss(const Config& config, Broken& broken) {
+  const TrainConfig& train = config.train;
+  if (train.huber_delta != TrainConfig().huber_delta && train.loss != "huber") {
+    broken.push_back({{"train.huber_delta", "train.loss"},
+                      "has a use only with train.loss = \"huber\", not " + train.loss});
+  }
+  if (train.label_smoothing > 0 && train.loss != "auto" && train.loss != "cross_entropy") {
+    broken.push_back({{"train.label_smoothing", "train.loss"},
+                      "there are no labels to smooth for the loss " + train.loss});
+  }
+}
+
+// Where the length is in epochs, the trainer checks it, which knows the size of the data.
+void warmup_within_steps(const Config& config, Broken& broken) {
+  if (config.train.steps == 0 || config.schedule.warmup <= config.train.steps) return;
+  broken.push_back({{"schedule.warmup", "train.steps"},
+                    "a warm-up of " + std::to_string(config.schedule.warmup) +
+                        " steps in a run of " + std::to_string(config.train.steps)});
+}
+
+void nesterov_needs_momentum(const Config& config, Broken& broken) {
+  const OptimConfig& optim = config.optim;
+  if (optim.name != "sgd" || !optim.nesterov || optim.momentum > 0) return;
+  broken.push_back({{"optim.nesterov", "optim.momentum"}, "needs optim.momentum above 0"});
+}
+
+// As 0 it would divide 0 by 0 where no gradient comes, as in rows that no batch looks up.
+void eps_stays_above_zero(const Config& config, Broken& broken) {
+  if (config.train.precision != "float" || float(config.optim.eps) > 0) return;
+  broken.push_back({{"optim.eps", "train.precision"},
+                    "is 0 in numbers of train.precision = \"float\"; choose a larger one"});
+}
+
+void step_falls(const Config& config, Broken& broken) {
+  if (config.schedule.name != "step" || config.schedule.every > 0) return;
+  broken.push_back({{"schedule.every", "schedule.name"},
+                    "give the steps from one fall of schedule.name = \"step\" to the next"});
+}
+
+void frozen_groups_have_no_settings(const Config& config, Broken& broken) {
+  for (std::size_t i = 0; i < config.optim.groups.size(); ++i) {
+    const ParameterGroup& group = config.optim.groups[i];
+    if (!group.freeze || (group.lr_scale == 1.0 && !group.weight_decay)) continue;
+    const std::string name = "optim.groups[" + std::to_string(i) + "]";
+    broken.push_back({{"optim.groups"},
+                      name + ".freeze leaves nothing to do for its lr and "
+                             "weight_decay"});
+  }
+}
+
+// A task that has min_x has x or max_x.
+void minima_of_the_task(const Config& config, Broken& broken) {
+  for (const auto& [name, value] : config.task_options) {
+    const auto* least = std::get_if<std::int64_t>(&value);
+    if (least == nullptr || !name.starts_with("min_")) continue;
+    const std::string stem = name.substr(4);
+    for (const std::string& other : {stem, "max_" + stem}) {
+      const auto found = config.task_options.find(other);
+      if (found == config.task_options.end()) continue;
+      const auto* most = std::get_if<std::int64_t>(&found->second);
+      if (most == nullptr || *least <= *most) continue;
+      broken.push_back({{"task." + name, "task." + other},
+                        std::to_string(*least) + " is more than task." + other + ", which is " +
+                            std::to_string(*most)});
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<RuleBroken> broken_rules(const Config& config) {
+  Broken broken;
+  heads_divide_width(config, broken);
+  without_out_proj_heads_make_the_width(config, broken);
+  mean_needs_another_activation(config, broken);
+  what_is_not_strict(config, broken);
+  rotary_needs_pairs(config, broken);
+  max_distance_of_relative_bias(config, broken);
+  outputs_have_no_known_length(config, broken);
+  outputs_see_only_those_before(config, broken);
+  outputs_read_the_input_in_layers(config, broken);
+  only_encoders_recompute(config, broken);
+  steps_or_epochs(config, broken);
+  window_of_window_mlp(config, broken);
+  heads_that_can_differ(config, broken);
+  what_goes_with_the_loss(config, broken);
+  warmup_within_steps(config, broken);
+  nesterov_needs_momentum(config, broken);
+  eps_stays_above_zero(config, broken);
+  step_falls(config, broken);
+  frozen_groups_have_no_settings(config, broken);
+  minima_of_the_task(config, broken);
+  return broken;
+}
+
+// Only a shell knows whose directory ~ is, and a control character has no place in a terminal, a
+// log or a list of runs.
+std::vector<RuleBroken> broken_rules_of_new_runs(const Config& config) {
+  Broken broken;
+  const std::string& name = config.run_dir;
+  if (name.starts_with('~')) {
+    broken.push_back(
+        {{"run.dir"},
+         "begins with \"~\", which a shell alone expands; write the whole path, or ./" +
+             name.substr(0, name.find('/')) + " for a directory of that name"});
+  }
+  const auto control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
+  if (std::any_of(name.begin(), name.end(), control)) {
+    broken.push_back({{"run.dir"}, "is " + to_literal(name) + ", must have no control characters"});
+  }
+  return broken;
+}
+
+}  // namespace xgrad::detail

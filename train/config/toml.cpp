@@ -1,0 +1,167 @@
+#include <xgrad/train/config/toml.hpp>
+
+#include <algorithm>
+#include <optional>
+
+// What toml++ asserts it also reports as an error, and nothing may end the process.
+#define TOML_ASSERT(expression) static_cast<void>(0)
+#define TOML_ENABLE_FORMATTERS 0
+#define TOML_HEADER_ONLY 1
+#include <toml++/toml.h>
+
+#include <xgrad/autograd/check.hpp>
+#include <xgrad/data/excerpt.hpp>
+#include <xgrad/data/option_text.hpp>
+#include <xgrad/train/config/scan.hpp>
+
+namespace xgrad::detail {
+
+namespace {
+
+Place place_of(const toml::source_region& region) {
+  return {region.begin.line, region.begin.column};
+}
+
+ParsedValue value_of(const toml::node& node);
+
+Assignment assignment(const std::string& section, const toml::key& key, const toml::node& node) {
+  const Place key_place = place_of(key.source());
+  // A table has no value to point at.
+  const Place value_place = node.is_value() ? place_of(node.source()) : key_place;
+  return {section, std::string(key.str()), value_of(node), key_place, value_place};
+}
+
+Tables tables_of(const toml::array& array) {
+  Tables result;
+  for (const toml::node& node : array) {
+    std::vector<Assignment>& table = result.tables.emplace_back();
+    for (const auto& [key, value] : *node.as_table()) table.push_back(assignment("", key, value));
+  }
+  return result;
+}
+
+ParsedValue value_of(const toml::node& node) {
+  if (const auto* flag = node.as_boolean()) return OptionValue(flag->get());
+  if (const auto* text = node.as_string()) return OptionValue(text->get());
+  if (const auto* real = node.as_floating_point()) return OptionValue(real->get());
+  if (const auto* integer = node.as_integer()) {
+    if (integer->flags() == toml::value_flags::none) return OptionValue(integer->get());
+    return Unusable{"an integer in another base than 10"};
+  }
+  if (node.is_table()) return Unusable{"a table"};
+  const toml::array* array = node.as_array();
+  if (array && (array->empty() || node.is_array_of_tables())) return tables_of(*array);
+  if (node.is_array()) return Unusable{"an array"};
+  return Unusable{"a date or time"};
+}
+
+bool before(const Place& a, const Place& b) {
+  return std::pair(a.line, a.column) < std::pair(b.line, b.column);
+}
+
+Document walk(const toml::table& root) {
+  Document document;
+  for (const auto& [key, node] : root) {
+    const toml::table* section = node.as_table();
+    if (section == nullptr) {
+      document.assignments.push_back(assignment("", key, node));
+      continue;
+    }
+    const std::string name(key.str());
+    document.sections[name] = place_of(key.source());
+    for (const auto& [inner, value] : *section) {
+      document.assignments.push_back(assignment(name, inner, value));
+    }
+  }
+  std::sort(
+      document.assignments.begin(), document.assignments.end(),
+      [](const Assignment& a, const Assignment& b) { return before(a.key_place, b.key_place); });
+  return document;
+}
+
+// The value of an override, or nothing where it is no TOML expression.
+std::optional<ParsedValue> parse_value(const std::string& text) {
+  if (scan(text)) return std::nullopt;
+  try {
+    const toml::table table = toml::parse("value=" + text);
+    if (table.size() != 1) return std::nullopt;
+    return value_of(*table.get("value"));
+  } catch (const toml::parse_error&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+
+Document parse_document(const std::string& text) {
+  if (text.size() > kMostConfigBytes) {
+    const std::string size = std::to_string(text.size());
+    return Document({Place(), "", "has " + size + " bytes; a config has at most 1 MiB"});
+  }
+  if (const auto found = scan(text)) {
+    return Document({Place(found->line, found->column), "", found->text});
+  }
+  try {
+    return walk(toml::parse(text));
+  } catch (const toml::parse_error& error) {
+    return Document({place_of(error.source()), "", std::string(error.description())});
+  }
+}
+
+void parse_override(const std::string& text, unsigned number, Document& document) {
+  const Place place(text, number);
+  const std::size_t equals = text.find('=');
+  const std::string name = text.substr(0, equals);
+  const std::size_t dot = name.find('.');
+  const bool control =
+      std::any_of(text.begin(), text.end(), [](unsigned char c) { return c < 0x20; });
+  if (equals == std::string::npos || dot == std::string::npos || control ||
+      name.find_first_of(" \t\"'") != name.npos) {
+    document.problems.push_back({place, "", "expected SECTION.KEY=VALUE, as in optim.lr=3e-4"});
+    return;
+  }
+  const std::string value = text.substr(equals + 1);
+  auto parsed = parse_value(value);
+  if (!parsed && !value.empty() && value.find_first_of("\"'[]{}=,#") == std::string::npos) {
+    parsed = parse_value(to_literal(value));  // a bare word
+  }
+  if (!parsed) {
+    document.problems.push_back({place, name, "the value is not a TOML expression"});
+    return;
+  }
+  if (auto* inner = std::get_if<Tables>(&*parsed)) {
+    for (auto& table : inner->tables) {
+      for (Assignment& a : table) a.key_place = a.value_place = place;
+    }
+  }
+  document.assignments.push_back(
+      {name.substr(0, dot), name.substr(dot + 1), *parsed, place, place});
+}
+
+std::pair<std::string, std::vector<std::string>> parse_axis(const std::string& text) {
+  const auto refuse = [&](const char* why) {
+    fail<ConfigError>("'", clipped(text, 200), "': ", why, ", as in optim.lr=[1e-3, 3e-4]");
+  };
+  const std::size_t equals = text.find('=');
+  const std::string key = text.substr(0, equals);
+  if (equals == text.npos || key.find('.') == key.npos || text.find('\n') != text.npos) {
+    refuse("expected SECTION.KEY=[VALUES]");
+  }
+  std::vector<std::string> values;
+  try {
+    const toml::table table = toml::parse("values=" + text.substr(equals + 1));
+    const toml::array* array = table["values"].as_array();
+    if (array == nullptr || array->empty() || table.size() != 1) refuse("expected values in [ ]");
+    for (const toml::node& node : *array) {
+      const ParsedValue value = value_of(node);
+      const auto* option = std::get_if<OptionValue>(&value);
+      if (option == nullptr) refuse("a value is no number, string or boolean");
+      values.push_back(to_literal(*option));
+    }
+  } catch (const toml::parse_error&) {
+    refuse("the values are not TOML");
+  }
+  return {key, values};
+}
+
+}  // namespace xgrad::detail

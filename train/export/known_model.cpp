@@ -1,0 +1,57 @@
+#include <xgrad/train/export/known_model.hpp>
+
+#include <algorithm>
+
+#include <xgrad/data/option_text.hpp>
+#include <xgrad/train/config/keys.hpp>
+
+namespace xgrad {
+
+namespace {
+
+bool is_known(const detail::ConfigKey& key, const OptionValue& value, const KnownModel& known) {
+  const auto found = known.find(key.spec.name);
+  if (found == known.end()) return value == key.spec.fallback;
+  const std::vector<std::string>& words = found->second;
+  const auto* word = std::get_if<std::string>(&value);
+  return words.empty() ||
+         std::find(words.begin(), words.end(), word ? *word : to_literal(value)) != words.end();
+}
+
+}  // namespace
+
+KnownModel plain_encoder() {
+  return {{"kind", {"encoder"}},
+          {"width", {}},
+          {"heads", {}},
+          {"head_dim", {}},
+          {"layers", {}},
+          {"feedforward", {}},
+          {"dropout", {}},
+          {"attention_dropout", {}},
+          {"norm", {"pre", "post", "sandwich", "none"}},
+          {"normalization", {"layer", "rms"}},
+          {"final_norm", {}},
+          {"norm_eps", {}},
+          {"activation", {"gelu", "gelu_tanh", "relu", "silu"}},
+          {"positions", {"none", "learned", "sinusoidal"}},
+          {"pool", {"cls", "mean"}},
+          {"patch", {}},
+          {"qkv_bias", {}},
+          {"out_bias", {}},
+          {"init_from", {}},
+          {"init_strict", {}}};
+}
+
+std::vector<std::string> unknown_settings(const Config& config, const KnownModel& known) {
+  std::vector<std::string> unknown;
+  for (const detail::ConfigKey& key : detail::config_keys()) {
+    if (key.section != "model") continue;
+    const std::optional<OptionValue> value = key.get(config);
+    if (!value || is_known(key, *value, known)) continue;
+    unknown.push_back(key.name() + " = " + to_literal(*value));
+  }
+  return unknown;
+}
+
+}  // namespace xgrad

@@ -1,0 +1,185 @@
+#include <xgrad/train/export/naming.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include <xgrad/autograd/check.hpp>
+
+namespace xgrad {
+
+namespace {
+
+using detail::Library;
+using Tensors = std::vector<NamedTensor>;
+
+constexpr const char* kPacked = ".self_attn.in_proj_";
+
+template <class F>
+AnyTensor changed(const AnyTensor& tensor, const F& f) {
+  return std::visit([&](const auto& x) { return AnyTensor(f(x)); }, tensor);
+}
+
+template <class T>
+Tensor<T> reshaped(const Tensor<T>& x, const Shape& shape) {
+  Tensor<T> y = empty<T>(shape);
+  std::copy_n(x.data(), x.size(), y.data());
+  return y;
+}
+
+// (D, P P C) -> (D, C, P, P)
+template <class T>
+Tensor<T> as_kernels(const Tensor<T>& weight, std::size_t side) {
+  const std::size_t width = weight.shape()[0], pixels = side * side;
+  const std::size_t channels = weight.shape()[1] / pixels;
+  Tensor<T> kernels = empty<T>({width, channels, side, side});
+  for (std::size_t i = 0; i < weight.size(); ++i) {
+    const std::size_t row = i / (pixels * channels), pixel = i / channels % pixels;
+    kernels.data()[(row * channels + i % channels) * pixels + pixel] = weight.data()[i];
+  }
+  return kernels;
+}
+
+// Zeros behind each packed weight without a bias.
+Tensors with_qkv_bias(const Tensors& tensors) {
+  const auto is_bias = [](const NamedTensor& t) {
+    return t.name.ends_with(std::string(kPacked) + "bias");
+  };
+  if (std::any_of(tensors.begin(), tensors.end(), is_bias)) return tensors;
+  Tensors result;
+  for (const NamedTensor& t : tensors) {
+    result.push_back(t);
+    const std::size_t at = t.name.find(std::string(kPacked) + "weight");
+    if (at == t.name.npos) continue;
+    result.push_back(
+        {t.name.substr(0, at) + kPacked + "bias",
+         changed(t.tensor, []<class T>(const Tensor<T>& x) { return zeros<T>({x.shape()[0]}); })});
+  }
+  return result;
+}
+
+// A third of a packed projection's rows.
+template <class T>
+Tensor<T> third(const Tensor<T>& x, std::size_t part) {
+  Shape shape = x.shape();
+  shape[0] /= 3;
+  Tensor<T> y = empty<T>(shape);
+  std::copy_n(x.data() + part * y.size(), y.size(), y.data());
+  return y;
+}
+
+template <class T>
+Tensor<T> with_row(const Tensor<T>& table, const Tensor<T>& row) {
+  Tensor<T> longer = empty<T>({table.shape()[0] + 1, table.shape()[1]});
+  std::copy_n(row.data(), row.size(), std::copy_n(table.data(), table.size(), longer.data()));
+  return longer;
+}
+
+template <class T>
+Tensor<T> identity(std::size_t width) {
+  Tensor<T> result = zeros<T>({width, width});
+  for (std::size_t i = 0; i < width; ++i) result.data()[i * (width + 1)] = T(1);
+  return result;
+}
+
+// The class token becomes one more word, the last one; what BERT puts between it and the head
+// changes nothing.
+Tensors with_class_word(const Tensors& tensors) {
+  const auto is_class = [](const NamedTensor& t) { return t.name == "embedding.class_token"; };
+  const auto token = std::find_if(tensors.begin(), tensors.end(), is_class);
+  if (token == tensors.end()) return tensors;
+  Tensors result;
+  for (const NamedTensor& t : tensors) {
+    if (is_class(t)) continue;
+    result.push_back(t);
+    if (t.name != "embedding.token.weight") continue;
+    result.back().tensor = changed(t.tensor, [&]<class T>(const Tensor<T>& x) {
+      return with_row(x, std::get<Tensor<T>>(token->tensor));
+    });
+  }
+  const auto add = [&](const char* name, const auto& make) {
+    result.push_back({name, changed(token->tensor, make)});
+  };
+  add("bert.pooler.dense.weight",
+      []<class T>(const Tensor<T>& x) { return identity<T>(x.size()); });
+  add("bert.pooler.dense.bias", []<class T>(const Tensor<T>& x) { return zeros<T>({x.size()}); });
+  return result;
+}
+
+Tensors as_bert(const Tensors& tensors) {
+  const char* const names[] = {"query", "key", "value"};
+  Tensors result;
+  for (const NamedTensor& t : with_class_word(tensors)) {
+    if (t.name == "embedding.token.weight") {
+      result.push_back({"bert.embeddings.token_type_embeddings.weight",
+                        changed(t.tensor, []<class T>(const Tensor<T>& x) {
+                          return zeros<T>({1, x.shape()[1]});
+                        })});
+    }
+    const std::size_t at = t.name.find(kPacked);
+    if (at == t.name.npos) {
+      result.push_back(t);
+      continue;
+    }
+    const std::string what = t.name.substr(at + std::string(kPacked).size());
+    for (std::size_t part = 0; part < 3; ++part) {
+      result.push_back({fmt::format("{}.self_attn.{}.{}", t.name.substr(0, at), names[part], what),
+                        changed(t.tensor, [&](const auto& x) { return third(x, part); })});
+    }
+  }
+  return result;
+}
+
+// An image's: a class token and positions for a batch of one, patches as a convolution.
+void shape_as_of_images(const Config& config, Tensors& tensors) {
+  for (NamedTensor& t : tensors) {
+    if (t.name == "embedding.patch.weight") {
+      t.tensor =
+          changed(t.tensor, [&](const auto& x) { return as_kernels(x, config.model.patch); });
+    }
+    if (t.name != "embedding.class_token" && t.name != "embedding.position.weight") continue;
+    t.tensor = changed(t.tensor, [&](const auto& x) {
+      return reshaped(x, {1, x.size() / config.model.width, config.model.width});
+    });
+  }
+}
+
+std::string renamed(std::string name, const Library& library) {
+  for (const auto& [ours, theirs] : library.words) {
+    if (const std::size_t at = name.find(ours); at != name.npos) {
+      name.replace(at, ours.size(), theirs);
+    }
+  }
+  return name;
+}
+
+}  // namespace
+
+const std::vector<std::string>& library_names() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> result;
+    for (const Library& library : detail::libraries()) result.push_back(library.name);
+    return result;
+  }();
+  return names;
+}
+
+LibraryModel to_library(const std::string& library, const Config& config, const TaskShape& shape,
+                        const std::vector<NamedTensor>& parameters) {
+  const auto& known = detail::libraries();
+  const auto how =
+      std::find_if(known.begin(), known.end(), [&](const Library& l) { return l.name == library; });
+  check<ConfigError>(how != known.end(), "no library ", library, "; there are ",
+                     fmt::format("{}", fmt::join(library_names(), ", ")));
+  const std::vector<std::string> differences = how->differences(config, shape);
+  check<ConfigError>(differences.empty(), "is no ", how->model, ": ",
+                     fmt::format("{}", fmt::join(differences, ", ")));
+
+  Tensors tensors = how->needs_qkv_bias ? with_qkv_bias(parameters) : parameters;
+  if (how->as_bert) tensors = as_bert(tensors);
+  if (shape.input == InputKind::image) shape_as_of_images(config, tensors);
+  for (NamedTensor& t : tensors) t.name = renamed(t.name, *how);
+  return {tensors, how->constructor(config, shape)};
+}
+
+}  // namespace xgrad

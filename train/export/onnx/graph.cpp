@@ -1,0 +1,244 @@
+#include <xgrad/train/export/onnx/graph.hpp>
+
+#include <onnx/checker.h>
+#include <onnx/onnx_pb.h>
+#include <onnx/shape_inference/implementation.h>
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <map>
+
+#include <xgrad/autograd/check.hpp>
+#include <xgrad/version.hpp>
+
+namespace xgrad {
+
+namespace {
+
+static_assert(std::endian::native == std::endian::little);
+
+constexpr int kIrVersion = 8;  // that of ONNX 1.12, the first with opset 17's readers
+constexpr int kOpset = 17;
+
+template <class T>
+constexpr auto kElement = onnx::TensorProto_DataType_FLOAT;
+template <>
+constexpr auto kElement<std::int64_t> = onnx::TensorProto_DataType_INT64;
+template <>
+constexpr auto kElement<std::uint8_t> = onnx::TensorProto_DataType_BOOL;
+
+int element(OnnxGraph::Type type) {
+  switch (type) {
+    case OnnxGraph::Type::f32:
+      return kElement<float>;
+    case OnnxGraph::Type::i64:
+      return kElement<std::int64_t>;
+    case OnnxGraph::Type::boolean:
+      break;
+  }
+  return kElement<std::uint8_t>;
+}
+
+template <class T, class Extents>
+void fill(onnx::TensorProto& proto, const std::string& name, const T* data, const Extents& shape) {
+  proto.set_name(name);
+  proto.set_data_type(kElement<T>);
+  std::size_t size = 1;
+  for (const auto extent : shape) {
+    proto.add_dims(std::int64_t(extent));
+    size *= std::size_t(extent);
+  }
+  proto.set_raw_data(data, size * sizeof(T));
+}
+
+void describe(onnx::ValueInfoProto& proto, const std::string& name, int type,
+              const OnnxGraph::Axes& axes) {
+  proto.set_name(name);
+  onnx::TypeProto_Tensor& tensor = *proto.mutable_type()->mutable_tensor_type();
+  tensor.set_elem_type(type);
+  tensor.mutable_shape();
+  for (const std::string& axis : axes) {
+    onnx::TensorShapeProto_Dimension& dimension = *tensor.mutable_shape()->add_dim();
+    const bool number = axis.find_first_not_of("0123456789") == std::string::npos;
+    if (number) {
+      dimension.set_dim_value(std::stoll(axis));
+    } else {
+      dimension.set_dim_param(axis);
+    }
+  }
+}
+
+struct Fill {
+  onnx::AttributeProto& proto;
+  void operator()(std::int64_t x) const {
+    proto.set_type(onnx::AttributeProto_AttributeType_INT);
+    proto.set_i(x);
+  }
+  void operator()(float x) const {
+    proto.set_type(onnx::AttributeProto_AttributeType_FLOAT);
+    proto.set_f(x);
+  }
+  void operator()(const std::vector<std::int64_t>& list) const {
+    proto.set_type(onnx::AttributeProto_AttributeType_INTS);
+    for (const std::int64_t x : list) proto.add_ints(x);
+  }
+};
+
+Tensor<float> single(const NamedTensor& weight) {
+  const Tensor<float> x = std::visit([](const auto& t) { return cast<float>(t); }, weight.tensor);
+  check_finite<NumericError>(weight.name, x);
+  return x;
+}
+
+}  // namespace
+
+struct OnnxGraph::Impl {
+  struct Weight {
+    Tensor<float> tensor;
+    bool used = false;
+  };
+
+  onnx::ModelProto model;
+  std::map<std::string, Weight> weights;
+  std::map<std::string, int> numbers;  // of values that are named after their operator
+
+  onnx::GraphProto& graph() { return *model.mutable_graph(); }
+
+  Value fresh(const std::string& op) { return op + "_" + std::to_string(++numbers[op]); }
+
+  template <class T, class Extents>
+  Value constant(const T* data, const Extents& shape) {
+    const Value name = fresh("constant");
+    fill(*graph().add_initializer(), name, data, shape);
+    return name;
+  }
+
+  onnx::NodeProto& node(const char* op, const std::vector<Value>& inputs,
+                        const std::vector<Attribute>& attributes = {}) {
+    onnx::NodeProto& proto = *graph().add_node();
+    proto.set_op_type(op);
+    for (const Value& input : inputs) proto.add_input(input);
+    for (const Attribute& attribute : attributes) {
+      onnx::AttributeProto& entry = *proto.add_attribute();
+      entry.set_name(attribute.name);
+      std::visit(Fill{entry}, attribute.value);
+    }
+    return proto;
+  }
+};
+
+OnnxGraph::OnnxGraph(const std::vector<NamedTensor>& weights) : impl_(std::make_unique<Impl>()) {
+  for (const NamedTensor& weight : weights) impl_->weights[weight.name] = {single(weight)};
+  impl_->model.set_ir_version(kIrVersion);
+  impl_->model.set_producer_name("xgrad");
+  impl_->model.set_producer_version(kVersion);
+  impl_->model.add_opset_import()->set_version(kOpset);
+}
+
+OnnxGraph::~OnnxGraph() = default;
+
+OnnxGraph::Value OnnxGraph::input(const std::string& name, Type type, const Axes& axes) {
+  describe(*impl_->graph().add_input(), name, element(type), axes);
+  return name;
+}
+
+void OnnxGraph::output(const Value& value, const std::string& name, const Axes& axes) {
+  impl_->node("Identity", {value}).add_output(name);
+  describe(*impl_->graph().add_output(), name, kElement<float>, axes);
+}
+
+bool OnnxGraph::has_weight(const std::string& name) const {
+  return impl_->weights.contains(name);
+}
+
+const Shape& OnnxGraph::shape_of(const std::string& name) const {
+  const auto found = impl_->weights.find(name);
+  check<CheckpointError>(found != impl_->weights.end(), "there is no weight ", name);
+  return found->second.tensor.shape();
+}
+
+OnnxGraph::Value OnnxGraph::weight(const std::string& name) {
+  const Shape& shape = shape_of(name);
+  Impl::Weight& weight = impl_->weights.at(name);
+  if (!weight.used) fill(*impl_->graph().add_initializer(), name, weight.tensor.data(), shape);
+  weight.used = true;
+  return name;
+}
+
+std::vector<std::string> OnnxGraph::unused_weights() const {
+  std::vector<std::string> names;
+  for (const auto& [name, weight] : impl_->weights) {
+    if (!weight.used) names.push_back(name);
+  }
+  return names;
+}
+
+OnnxGraph::Value OnnxGraph::scalar(float x) {
+  return impl_->constant(&x, Shape{});
+}
+
+OnnxGraph::Value OnnxGraph::integer(std::int64_t x) {
+  return impl_->constant(&x, Shape{});
+}
+
+OnnxGraph::Value OnnxGraph::integers(const std::vector<std::int64_t>& list) {
+  return impl_->constant(list.data(), Shape{list.size()});
+}
+
+OnnxGraph::Value OnnxGraph::tensor(const Tensor<float>& x) {
+  return impl_->constant(x.data(), x.shape());
+}
+
+OnnxGraph::Value OnnxGraph::mask(const Mask& x) {
+  return impl_->constant(x.data(), x.shape());
+}
+
+OnnxGraph::Value OnnxGraph::operator()(const char* op, const std::vector<Value>& inputs,
+                                       const std::vector<Attribute>& attributes) {
+  return several(1, op, inputs, attributes).front();
+}
+
+std::vector<OnnxGraph::Value> OnnxGraph::several(std::size_t count, const char* op,
+                                                 const std::vector<Value>& inputs,
+                                                 const std::vector<Attribute>& attributes) {
+  onnx::NodeProto& node = impl_->node(op, inputs, attributes);
+  std::vector<Value> results;
+  for (std::size_t i = 0; i < count; ++i) {
+    results.push_back(impl_->fresh(op));
+    node.add_output(results.back());
+  }
+  node.set_name(results.front());
+  return results;
+}
+
+std::vector<OnnxGraph::Value> OnnxGraph::split(const Value& x, std::int64_t axis,
+                                               const std::vector<std::int64_t>& extents) {
+  return several(extents.size(), "Split", {x, integers(extents)}, {{"axis", axis}});
+}
+
+void OnnxGraph::metadata(const std::string& key, const std::string& text) {
+  onnx::StringStringEntryProto& entry = *impl_->model.add_metadata_props();
+  entry.set_key(key);
+  entry.set_value(text);
+}
+
+std::string OnnxGraph::finish(const std::string& name) const {
+  onnx::ModelProto model = impl_->model;
+  model.mutable_graph()->set_name(name);
+  const std::size_t size = model.ByteSizeLong();
+  check<CheckpointError>(size < std::numeric_limits<std::int32_t>::max(), "an ONNX model of ", size,
+                         " bytes; the format takes less than 2 GB");
+  const std::string bytes = model.SerializeAsString();
+  try {
+    onnx::checker::check_model(model);
+    const onnx::ShapeInferenceOptions strictly(/*check_type=*/true, /*strict_mode=*/1,
+                                               /*data_prop=*/true);
+    onnx::shape_inference::InferShapes(model, onnx::OpSchemaRegistry::Instance(), strictly);
+  } catch (const std::runtime_error& error) {
+    detail::fail<CheckpointError>("ONNX's own checker: ", error.what());
+  }
+  return bytes;
+}
+
+}  // namespace xgrad

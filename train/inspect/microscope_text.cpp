@@ -1,0 +1,135 @@
+// How a study of attention is shown and stored.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include <xgrad/data/text/amounts.hpp>
+#include <xgrad/storage/formats/own_hdf5_writer.hpp>
+#include <xgrad/train/inspect/microscope.hpp>
+
+namespace xgrad {
+
+namespace {
+
+constexpr std::size_t kNameWidth = 8;  // of a token beside its row
+
+// The loss, and the figure to look at.
+struct Two {
+  explicit Two(const Metrics& metrics)
+      : loss(metrics.figures()[0].value),
+        name(metrics.figures()[1].name),
+        figure(metrics.figures()[1].value) {}
+  double loss;
+  std::string name;
+  double figure;
+};
+
+std::string layer_text(const AttentionStudy& study, const LayerStudy& layer) {
+  const Two whole(study.metrics);
+  std::string text = fmt::format(
+      "\n{}\n  head  entropy  distance  asymmetry  loss without  {:>16}  cosine with head",
+      layer.path, whole.name + " without");
+  const std::size_t heads = layer.metrics.heads();
+  for (std::size_t h = 0; h < heads; ++h) text += fmt::format(" {:>4}", h);
+  for (std::size_t h = 0; h < heads; ++h) {
+    const Two without(layer.without[h]);
+    text += fmt::format(
+        "\n  {:>4}  {:>7.3f}  {:>8.2f}  {:>9.3f}  {:>5.3f} {:>+6.3f}  {:>8.4f} {:>+7.4f}  {:>16}",
+        h, layer.metrics.entropy(h), layer.metrics.distance(h), layer.metrics.asymmetry(h),
+        without.loss, without.loss - whole.loss, without.figure, without.figure - whole.figure, "");
+    for (std::size_t g = 0; g < heads; ++g) {
+      text += fmt::format(" {:>4.2f}", layer.metrics.redundancy(g, h));
+    }
+  }
+  return text + "\n";
+}
+
+template <class F>
+Tensor<double> per_head(const LayerStudy& layer, const F& f) {
+  Tensor<double> values = empty<double>({layer.metrics.heads()});
+  for (std::size_t h = 0; h < values.size(); ++h) values.data()[h] = f(h);
+  return values;
+}
+
+Tensor<double> redundancy(const LayerStudy& layer) {
+  const std::size_t heads = layer.metrics.heads();
+  Tensor<double> values = empty<double>({heads, heads});
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values.data()[i] = layer.metrics.redundancy(i / heads, i % heads);
+  }
+  return values;
+}
+
+// The first characters of a word, as many as fit, whole ones in UTF-8.
+std::string shortened(const std::string& word, std::size_t most) {
+  std::string text;
+  std::size_t count = 0;
+  for (const char c : word) {
+    if ((static_cast<unsigned char>(c) & 0xC0) != 0x80 && ++count > most) break;
+    text += c;
+  }
+  return text + std::string(most - std::min(most, count), ' ');
+}
+
+}  // namespace
+
+std::string to_text(const AttentionStudy& study) {
+  const Two whole(study.metrics);
+  std::string text = fmt::format("{} examples: loss {:.4f}, {} {:.4f}\n", grouped(study.examples),
+                                 whole.loss, whole.name, whole.figure);
+  for (const LayerStudy& layer : study.layers) text += layer_text(study, layer);
+  return text;
+}
+
+std::string heat_map(const Tensor<double>& probabilities, std::size_t sample, std::size_t head,
+                     const std::vector<std::string>& names) {
+  constexpr std::string_view shades = " .:-=+*#%@";
+  const auto& s = probabilities.shape();
+  const double* p = probabilities.data() + (sample * s[1] + head) * s[2] * s[3];
+  const auto name = [&](std::size_t i, std::size_t most) {
+    return shortened(i < names.size() ? names[i] : std::to_string(i), most);
+  };
+  std::string text(kNameWidth, ' ');
+  for (std::size_t j = 0; j < s[3]; ++j) text += " " + name(j, 2);
+  for (std::size_t i = 0; i < s[2]; ++i) {
+    text += "\n" + name(i, kNameWidth);
+    for (std::size_t j = 0; j < s[3]; ++j) {
+      const double a = std::clamp(p[i * s[3] + j], 0.0, 1.0);
+      text += " " + std::string(2, shades[std::min<std::size_t>(9, std::size_t(a * 10))]);
+    }
+  }
+  return text + "\n";
+}
+
+std::string to_hdf5(const AttentionStudy& study, const std::vector<AttentionMap>& maps,
+                    const std::vector<std::string>& inputs) {
+  std::size_t bytes = 0;
+  for (const AttentionMap& map : maps) bytes += 8 * map.probabilities.size();
+  Hdf5Writer file(bytes);
+  std::string lines;
+  for (const std::string& input : inputs) lines += input + "\n";
+  file.value("/inputs", lines);
+  file.number("/examples", study.examples);
+  for (const LayerStudy& layer : study.layers) {
+    const std::string group = "/" + layer.path;
+    file.group(group);
+    const auto put = [&](const char* name, const Tensor<double>& t) {
+      file.tensor(group + "/" + name, t);
+    };
+    for (const AttentionMap& map : maps) {
+      if (map.path == layer.path) put("maps", map.probabilities);
+    }
+    put("entropy", per_head(layer, [&](std::size_t h) { return layer.metrics.entropy(h); }));
+    put("distance", per_head(layer, [&](std::size_t h) { return layer.metrics.distance(h); }));
+    put("asymmetry", per_head(layer, [&](std::size_t h) { return layer.metrics.asymmetry(h); }));
+    put("redundancy", redundancy(layer));
+    const std::string figure = Two(study.metrics).name + "_without";
+    put("loss_without", per_head(layer, [&](std::size_t h) { return Two(layer.without[h]).loss; }));
+    put(figure.c_str(),
+        per_head(layer, [&](std::size_t h) { return Two(layer.without[h]).figure; }));
+  }
+  return file.image();
+}
+
+}  // namespace xgrad

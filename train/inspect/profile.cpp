@@ -1,0 +1,253 @@
+#include <xgrad/train/inspect/profile.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <limits>
+
+#include <xgrad/autograd/counters.hpp>
+#include <xgrad/autograd/gemm.hpp>
+#include <xgrad/autograd/observer.hpp>
+#include <xgrad/autograd/parallel.hpp>
+#include <xgrad/data/text/columns.hpp>
+#include <xgrad/train/loop/trainer.hpp>
+
+namespace xgrad {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t kWarmUp = 3;
+const std::string kOther = "other", kBetween = "between ops: ";
+
+double seconds_between(Clock::time_point from, Clock::time_point to) {
+  return std::chrono::duration<double>(to - from).count();
+}
+
+std::uint64_t bytes_of(const OpCall& call) {
+  std::size_t elements = size_of(call.result.shape);
+  for (const Operand& x : call.inputs) {
+    if (call.kind == OpCall::Kind::forward && x.value == nullptr) continue;  // left out
+    elements += size_of(x.shape);
+    if (call.kind == OpCall::Kind::backward && x.gradient) elements += size_of(x.shape);
+  }
+  return call.kind == OpCall::Kind::region ? 0 : elements * call.scalar;
+}
+
+// Adds up calls by name; the time and products of what runs inside a call are not its own. The
+// clock stands still while calls are described and added up.
+class Profiler final : public OpObserver {
+ public:
+  explicit Profiler(const Counters& counters) : counters_(counters) {}
+
+  void begin(const char*) override { open_.push_back({now(), 0, counters_.flops(), 0}); }
+
+  void done() override { done_ = now(); }
+
+  void end(const OpCall& call) override {
+    add_up(call);
+    stood_still_ += now() - done_;
+  }
+
+  std::vector<ProfileRow> rows;
+  std::string events;
+  bool tracing = false;
+
+ private:
+  struct Open {
+    Clock::time_point start;
+    double inside;
+    std::uint64_t flops, flops_inside;
+  };
+
+  Clock::time_point now() const { return Clock::now() - stood_still_; }
+
+  void add_up(const OpCall& call) {
+    const Open done = open_.back();
+    open_.pop_back();
+    const double seconds = seconds_between(done.start, done_);
+    const std::uint64_t flops = counters_.flops() - done.flops;
+    if (!open_.empty()) {
+      open_.back().inside += seconds;
+      open_.back().flops_inside += flops;
+    }
+    ProfileRow& row = row_of(call);
+    ++row.calls;
+    row.seconds += seconds - done.inside;
+    row.flops += flops - done.flops_inside;
+    row.bytes += bytes_of(call);
+    if (tracing) add_event(call, done.start, seconds);
+  }
+
+  static std::string name_of(const OpCall& call) {
+    const std::string name = call.name;
+    if (call.kind == OpCall::Kind::backward) return name + " backward";
+    if (call.kind == OpCall::Kind::forward) return name;
+    if (name == "step") return kOther;
+    return name == "model" || name == "loss" || name == "backward" ? kBetween + name : name;
+  }
+
+  ProfileRow& row_of(const OpCall& call) {
+    const std::string name = name_of(call);
+    const auto same = [&](const ProfileRow& row) { return row.name == name; };
+    const auto found = std::find_if(rows.begin(), rows.end(), same);
+    return found != rows.end() ? *found : rows.emplace_back(ProfileRow{name});
+  }
+
+  // Names and shapes hold nothing that JSON would escape.
+  void add_event(const OpCall& call, Clock::time_point start, double seconds) {
+    if (events.empty()) epoch_ = start;
+    std::string shapes;
+    for (const Operand& x : call.inputs) {
+      shapes += (shapes.empty() ? "" : ", ") + to_string(x.shape);
+    }
+    const char* const kinds[] = {"forward", "backward", "region"};
+    events += fmt::format(
+        "{}{{\"name\":\"{}\",\"cat\":\"{}\",\"ph\":\"X\",\"pid\":1,\"tid\":1,\"ts\":{:.3f},\"dur\":"
+        "{:.3f},"
+        "\"args\":{{\"inputs\":\"{}\",\"result\":\"{}\"}}}}",
+        events.empty() ? "" : ",\n", call.name, kinds[int(call.kind)],
+        1e6 * seconds_between(epoch_, start), 1e6 * seconds, shapes, to_string(call.result.shape));
+  }
+
+  const Counters& counters_;
+  std::vector<Open> open_;
+  Clock::time_point epoch_, done_;
+  Clock::duration stood_still_{};
+};
+
+// The best of some repetitions, in seconds.
+template <class F>
+double best_time(const F& f) {
+  double best = std::numeric_limits<double>::infinity();
+  for (int i = 0; i < 20; ++i) {  // enough for one that nobody else disturbs
+    const Clock::time_point start = Clock::now();
+    f();
+    best = std::min(best, seconds_between(start, Clock::now()));
+  }
+  return best;
+}
+
+template <class T>
+double gemm_rate() {
+  constexpr std::size_t n = 768;
+  const Tensor<T> a = full<T>({n, n}, T(1)), b = full<T>({n, n}, T(1));
+  Tensor<T> c = empty<T>({n, n});
+  return 2.0 * n * n * n / best_time([&] {
+           parallel_gemm<T>(n, n, n, T(1), {a.data(), n}, {b.data(), n}, T(0), c.data(), n);
+         });
+}
+
+double copy_rate() {
+  constexpr std::size_t bytes = std::size_t(1) << 26;
+  const Tensor<std::uint8_t> from = full<std::uint8_t>({bytes}, 1);
+  Tensor<std::uint8_t> to = full<std::uint8_t>({bytes}, 0);
+  return 2.0 * double(bytes) / best_time([&] {
+           parallel_for(bytes, bytes / 16, [&](std::size_t begin, std::size_t end) {
+             std::memcpy(to.data() + begin, from.data() + begin, end - begin);
+           });
+         });
+}
+
+bool names_work(const ProfileRow& row) {
+  return row.name != kOther && !row.name.starts_with(kBetween);
+}
+
+// Of all rows, and of those that name no work.
+std::pair<double, double> seconds_of(const std::vector<ProfileRow>& rows) {
+  double all = 0, unnamed = 0;
+  for (const ProfileRow& row : rows) {
+    all += row.seconds;
+    if (!names_work(row)) unnamed += row.seconds;
+  }
+  return {all, unnamed};
+}
+
+// Of one update: the norm and the optimizer read the gradients, which alone reads and writes values
+// and state.
+template <class T>
+std::uint64_t update_bytes(const Trainer<T>& trainer) {
+  std::size_t elements = 2 * trainer.state_numbers();
+  for (const auto& p : trainer.parameters()) {
+    if (p.variable.requires_grad()) elements += 4 * p.variable.value().size();
+  }
+  return elements * sizeof(T);
+}
+
+// Of at least one value; the upper one of the middle two.
+double median(std::vector<double> x) {
+  const auto middle = x.begin() + std::ptrdiff_t(x.size() / 2);
+  std::nth_element(x.begin(), middle, x.end());
+  return *middle;
+}
+
+template <class T>
+Profile measure(const Config& config, std::size_t steps) {
+  Trainer<T> trainer(config);
+  for (std::size_t i = 0; i < kWarmUp; ++i) trainer.train_step();
+  Profile result{.steps = steps, .gemm_rate = gemm_rate<T>(), .copy_rate = copy_rate()};
+  const Counters counters;
+  Profiler profiler(counters);
+  const Observing observing(profiler);
+  std::vector<double> explained;
+  double before = 0;
+  for (std::size_t i = 0; i < steps; ++i) {
+    profiler.tracing = i + 1 == steps;
+    {
+      const Region region("step");
+      trainer.train_step();
+    }
+    const auto [all, unnamed] = seconds_of(profiler.rows);
+    explained.push_back(1 - (unnamed - before) / (all - result.seconds));
+    result.seconds = all;
+    before = unnamed;
+  }
+  result.explained = median(std::move(explained));
+  result.rows = std::move(profiler.rows);
+  for (ProfileRow& row : result.rows) {
+    if (row.name == "update") row.bytes = steps * update_bytes(trainer);
+  }
+  std::sort(result.rows.begin(), result.rows.end(),
+            [](const ProfileRow& a, const ProfileRow& b) { return a.seconds > b.seconds; });
+  result.trace = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n" + profiler.events + "\n]}\n";
+  return result;
+}
+
+}  // namespace
+
+Profile profile(const Config& config, std::size_t steps) {
+  return config.train.precision == "double" ? measure<double>(config, steps)
+                                            : measure<float>(config, steps);
+}
+
+std::string to_text(const Profile& p) {
+  std::vector<std::vector<std::string>> rows = {
+      {"op", "calls", "ms", "%", "GFLOP/s", "% of gemm", "GB/s", "% of copy"}};
+  const double n = double(p.steps);
+  for (const ProfileRow& row : p.rows) {
+    const auto rate = [&](double amount, double best) -> std::pair<std::string, std::string> {
+      if (amount == 0) return {"", ""};
+      return {fmt::format("{:.1f}", amount / row.seconds / 1e9),
+              fmt::format("{:.0f}", 100 * amount / row.seconds / best)};
+    };
+    const auto [flops, of_gemm] = rate(double(row.flops), p.gemm_rate);
+    const auto [bytes, of_copy] = rate(double(row.bytes), p.copy_rate);
+    rows.push_back({row.name, fmt::format("{:g}", double(row.calls) / n),
+                    fmt::format("{:.3f}", 1e3 * row.seconds / n),
+                    fmt::format("{:.1f}", 100 * row.seconds / p.seconds), flops, of_gemm, bytes,
+                    of_copy});
+  }
+  return text_table(rows) +
+         fmt::format(
+             "\na step: {:.3f} ms, {:.1f} % of it explained by rows that name work "
+             "(mean and median of {} steps, {} thread{})\n"
+             "this machine: {:.1f} GFLOP/s in a large matrix product, {:.1f} GB/s in a large "
+             "copy\n",
+             1e3 * p.seconds / n, 100 * p.explained, p.steps, threads(), threads() == 1 ? "" : "s",
+             p.gemm_rate / 1e9, p.copy_rate / 1e9);
+}
+
+}  // namespace xgrad

@@ -1,0 +1,110 @@
+#include <xgrad/train/inspect/replay.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+#include <xgrad/autograd/check.hpp>
+#include <xgrad/autograd/element.hpp>
+#include <xgrad/train/checkpoint/failed_step.hpp>
+#include <xgrad/train/model/build.hpp>
+#include <xgrad/train/model/training_loss.hpp>
+
+namespace xgrad {
+
+namespace {
+
+template <class T>
+struct Seen {
+  OpPlace place;
+  Tensor<T> tensor;
+};
+
+template <class T>
+void set_weights(const Checkpoint& failed, const Parameters<T>& parameters) {
+  check<CheckpointError>(failed.parameters.size() == parameters.size(), "the failed step has ",
+                         failed.parameters.size(), " parameters, its model ", parameters.size());
+  for (const NamedTensor& t : failed.parameters) {
+    std::visit(
+        [&](const auto& from) {
+          Tensor<T>& to = parameters.at(t.name).mutable_value();
+          check<CheckpointError>(from.shape() == to.shape(), "parameter ", t.name, " has shape ",
+                                 from.shape(), ", in the model ", to.shape());
+          to = cast<T>(from);
+        },
+        t.tensor);
+  }
+}
+
+// Every output and every gradient of the step, in their order.
+template <class T>
+std::vector<Seen<T>> run(const Checkpoint& failed, const Config& config) {
+  const TaskShape shape = make_task(config, &failed)->shape();
+  Parameters<T> parameters(config.train.seed);
+  parameters.freeze([&](const std::string& name) {
+    const ParameterGroup* group = group_of(config.optim.groups, name);
+    return group != nullptr && group->freeze;
+  });
+  const auto model = make_model<T>(config.model, shape, parameters);
+  set_weights(failed, parameters);
+
+  std::vector<Seen<T>> seen;
+  const Trace<T> trace(parameters, [&](const OpPlace& place, const Tensor<T>& x) {
+    seen.push_back({place, x});
+  });
+  const std::vector<Batch> batches = batches_of(failed);
+  const Objective objective = make_objective(config.train, shape);
+  const LogicalBatch whole = together(batches);
+  Context context = Context::train(config.train.seed, failed.step);
+  for (const Batch& batch : batches) {
+    const BatchInput<T> input(batch);
+    training_loss(*model, objective, input.input(), batch, context, whole).minimised.backward();
+    context.first_sample += std::uint32_t(batch.size);
+  }
+  return seen;
+}
+
+template <class T, class U>
+ReplayRow compare(const Seen<T>& x, const Seen<U>& reference) {
+  check<CheckpointError>(x.tensor.shape() == reference.tensor.shape(), to_string(x.place),
+                         " has shape ", x.tensor.shape(), ", in the reference ",
+                         reference.tensor.shape());
+  ReplayRow row{.place = x.place, .shape = x.tensor.shape()};
+  const auto fault = first_not_finite(x.tensor), other = first_not_finite(reference.tensor);
+  row.finite = !fault;
+  row.reference_finite = !other;
+  double worst = 0;
+  for (std::size_t i = 0; i < x.tensor.size(); ++i) {
+    const double r = double(reference.tensor.data()[i]);
+    const double d = std::abs(double(x.tensor.data()[i]) - r);
+    row.largest = std::max(row.largest, std::abs(r));
+    if (d > worst) {
+      worst = d;
+      row.worst = i;
+    }
+  }
+  row.difference = worst == 0 ? 0 : worst / std::max(row.largest, 1e-30);
+  if (fault || other) row.worst = fault ? *fault : *other;
+  return row;
+}
+
+template <class T, class U>
+std::vector<ReplayRow> compare_runs(const Checkpoint& failed, const Config& config) {
+  const std::vector<Seen<T>> seen = run<T>(failed, config);
+  const std::vector<Seen<U>> reference = run<U>(failed, config);
+  check<CheckpointError>(seen.size() == reference.size(), "the step makes ", seen.size(),
+                         " tensors, in the reference ", reference.size());
+  std::vector<ReplayRow> rows;
+  for (std::size_t i = 0; i < seen.size(); ++i) rows.push_back(compare(seen[i], reference[i]));
+  return rows;
+}
+
+}  // namespace
+
+std::vector<ReplayRow> replay(const Checkpoint& failed) {
+  const Config config =
+      parse_config(failed.config, "the failed step's config", {}, ConfigWriter::xgrad);
+  return config.train.precision == "double" ? compare_runs<double, long double>(failed, config)
+                                            : compare_runs<float, double>(failed, config);
+}
+
+}  // namespace xgrad

@@ -1,0 +1,284 @@
+#include <xgrad/train/inspect/summary.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include <xgrad/autograd/counters.hpp>
+#include <xgrad/autograd/observer.hpp>
+#include <xgrad/autograd/parallel.hpp>
+#include <xgrad/data/text/amounts.hpp>
+#include <xgrad/data/text/columns.hpp>
+#include <xgrad/train/loop/trainer.hpp>
+
+namespace xgrad {
+
+namespace {
+
+std::string module_of(const std::string& parameter) {
+  return parameter.substr(0, parameter.rfind('.'));
+}
+
+bool holds(const std::string& module, const std::string& path) {
+  return module.empty() || path == module || path.starts_with(module + ".");
+}
+
+// Sorts the ops of a step into the modules of a model.
+class Tracer final : public OpObserver {
+ public:
+  Tracer(const Counters& counters, std::map<const void*, std::string> parameters)
+      : counters_(counters), parameters_(std::move(parameters)) {}
+
+  void begin(const char* name) override {
+    const std::string_view what = name;
+    if (what == "model") in_model_ = calls_.empty();  // the first micro-batch stands for all
+    if (what == "loss") in_model_ = false;
+    if (what == "backward" && kept_ == 0) kept_ = counters_.live_bytes();
+    flops_before_ = counters_.flops();
+  }
+
+  void end(const OpCall& call) override {
+    if (call.kind != OpCall::Kind::forward || !in_model_) return;
+    for (const Operand& x : call.inputs) {
+      if (const auto found = parameters_.find(x.value); found != parameters_.end()) {
+        module_ = module_of(found->second);
+      }
+    }
+    Call kept{module_, call.name, {}, call.result.shape, counters_.flops() - flops_before_};
+    for (const Operand& x : call.inputs) kept.inputs.push_back(x.shape);
+    calls_.push_back(std::move(kept));
+  }
+
+  struct Call {
+    std::string module, op;
+    std::vector<Shape> inputs;
+    Shape output;
+    std::uint64_t flops;
+  };
+  const std::vector<Call>& calls() const { return calls_; }
+  std::int64_t kept() const { return kept_; }
+
+ private:
+  const Counters& counters_;
+  std::map<const void*, std::string> parameters_;
+  std::string module_;
+  bool in_model_ = false;
+  std::uint64_t flops_before_ = 0;
+  std::int64_t kept_ = 0;
+  std::vector<Call> calls_;
+};
+
+template <class T>
+std::map<const void*, std::string> addresses(const Parameters<T>& parameters) {
+  std::map<const void*, std::string> found;
+  for (const Parameter<T>& p : parameters) found[p.variable.shared_value().get()] = p.name;
+  return found;
+}
+
+// A module's parts stand together and after it, whatever the order in which they come.
+void insert(std::vector<ModuleSummary>& tree, const std::string& path) {
+  const auto same = [&](const ModuleSummary& m) { return m.path == path; };
+  if (std::any_of(tree.begin(), tree.end(), same)) return;
+  const std::string parent = path.find('.') == path.npos ? "" : module_of(path);
+  insert(tree, parent);
+  auto at = tree.end();
+  while (!holds(parent, (at - 1)->path)) --at;
+  tree.insert(at, ModuleSummary{path});
+}
+
+template <class T>
+std::size_t trainable(const Parameter<T>& p) {
+  return p.variable.requires_grad() ? p.variable.value().size() : 0;
+}
+
+// Every module that has parameters, in the order in which a step comes to them.
+template <class T>
+std::vector<ModuleSummary> modules_of(const Parameters<T>& parameters,
+                                      const std::vector<Tracer::Call>& calls) {
+  std::vector<ModuleSummary> tree{ModuleSummary{""}};
+  for (const Tracer::Call& call : calls) insert(tree, call.module);
+  for (const Parameter<T>& p : parameters) {
+    insert(tree, module_of(p.name));
+    for (ModuleSummary& m : tree) {
+      if (holds(m.path, p.name)) m.parameters += trainable(p);
+    }
+  }
+  return tree;
+}
+
+void assign(const std::vector<Tracer::Call>& calls, std::vector<ModuleSummary>& modules) {
+  for (const Tracer::Call& call : calls) {
+    for (ModuleSummary& m : modules) {
+      if (!holds(m.path, call.module)) continue;
+      m.flops += call.flops;
+      m.output = call.output;
+      const bool known = std::find(m.ops.begin(), m.ops.end(), call.op) != m.ops.end();
+      if (m.path == call.module && !known) m.ops.push_back(call.op);
+    }
+  }
+}
+
+// (B, N, H d) -> (B, H, N, d); a shape that is split already stays as it is.
+Shape split(const Shape& x, std::size_t heads) {
+  return x.size() == 4 ? x : Shape{x[0], heads, x[1], x[2] / heads};
+}
+
+Shape transposed(const Shape& x) {
+  return {x[0], x[1], x[3], x[2]};
+}
+
+// Of queries (B, H, N, d), keys (B, H, M, d) and values (B, H, M, d_v).
+AttentionSummary attention_of(const std::string& path, const Shape& q, const Shape& k,
+                              const Shape& v) {
+  return {path, q, transposed(k), {q[0], q[1], q[2], k[2]}, v, {q[0], q[2], q[1] * v[3]}};
+}
+
+// An attention is one op, or an op for the scores and a product with the values.
+// train.head_diversity forms the scores of a module a second time, which is not another attention.
+std::vector<AttentionSummary> attentions_of(const std::vector<Tracer::Call>& calls,
+                                            std::size_t heads) {
+  std::vector<AttentionSummary> found;
+  const Tracer::Call* scores = nullptr;  // whose values are still to come
+  for (const Tracer::Call& call : calls) {
+    const std::vector<Shape>& in = call.inputs;
+    const bool known = !found.empty() && found.back().path == call.module;
+    const bool product = call.op == "matmul" && in[0].size() == 4;
+    if (call.op == "self_attention") {
+      const Shape one = split({in[0][0], in[0][1], in[0][2] / 3}, heads);
+      found.push_back(attention_of(call.module, one, one, one));
+    } else if (call.op == "attention") {
+      found.push_back(
+          attention_of(call.module, split(in[0], heads), split(in[1], heads), split(in[2], heads)));
+    } else if (known || !(product || call.op == "additive_scores")) {
+      continue;
+    } else if (scores == nullptr) {
+      scores = &call;
+    } else {
+      found.push_back(attention_of(call.module, split(scores->inputs[0], heads),
+                                   split(scores->inputs[1], heads), in[1]));
+      scores = nullptr;
+    }
+  }
+  return found;
+}
+
+// A step forgets large gradients with their memory, and would seem to keep so much less. Returns
+// how much that is.
+template <class T>
+std::int64_t forget_gradients(const Parameters<T>& parameters) {
+  const Counters counters;
+  parameters.zero_grad();
+  return -counters.live_bytes();
+}
+
+template <class T>
+ModelSummary trace(Config config) {
+  // Each thread that computes has work space of its own, from whenever it first has work.
+  const SerialScope one_thread;
+  config.optim.lr = 1e-300;  // leaves the weights as they are, also where another makes them NaN
+  Trainer<T> trainer(config);
+  const Batch& batch = trainer.hold_batch().front();
+  trainer.train_step();  // the work space of kernels and the gradients stay from here on
+  ModelSummary summary;
+  summary.input = batch.features.dimension() == 0 ? to_string(batch.ids.shape()) + " token ids"
+                                                  : to_string(batch.features.shape()) + " numbers";
+  summary.examples = batch.size;
+
+  const std::int64_t freed = forget_gradients(trainer.parameters());
+  const Counters counters;
+  Tracer tracer(counters, addresses(trainer.parameters()));
+  {
+    const Observing observing(tracer);
+    trainer.train_step();
+  }
+  summary.modules = modules_of(trainer.parameters(), tracer.calls());
+  assign(tracer.calls(), summary.modules);
+  summary.attentions = attentions_of(tracer.calls(), config.model.heads);
+  summary.step_flops = counters.flops();
+  summary.kept_bytes = tracer.kept();
+  summary.peak_bytes = std::max(summary.kept_bytes, counters.peak_bytes() - freed);
+  const std::size_t trained = summary.modules.front().parameters;
+  summary.frozen = trainer.parameters().count() - trained;
+  summary.weight_bytes = (trained + summary.frozen) * sizeof(T);
+  summary.gradient_bytes = trained * sizeof(T);
+  summary.optimizer_bytes = count(trainer.capture().optimizer) * sizeof(T);
+  return summary;
+}
+
+std::string short_count(double number, const char* unit) {
+  const char* const prefixes[] = {"", "k", "M", "G", "T", "P"};
+  std::size_t at = 0;
+  while (number >= 999.5 && at + 1 < std::size(prefixes)) {
+    number /= 1000;
+    ++at;
+  }
+  const int digits = at == 0 || number >= 99.95 ? 0 : number >= 9.995 ? 1 : 2;
+  const std::string suffix = std::string(prefixes[at]) + unit;
+  return fmt::format("{:.{}f}{}{}", number, digits, suffix.empty() ? "" : " ", suffix);
+}
+
+std::string totals(const ModelSummary& s) {
+  const auto number = [](double x) { return short_count(x, ""); };
+  const auto bytes = [](std::size_t x) { return short_count(double(x), "B"); };
+  const double forward = double(s.modules.front().flops), step = double(s.step_flops);
+  return fmt::format(
+      "parameters  {}{}\n"
+      "FLOPs       forward {} ({} an example), a step {}; 2 m n k of each matrix product\n"
+      "memory      weights {}, gradients {}, optimizer {}\n"
+      "            activations {} kept for backward, {} at most in a step\n",
+      grouped(s.modules.front().parameters),
+      s.frozen > 0 ? fmt::format(", and {} frozen", grouped(s.frozen)) : "", number(forward),
+      number(forward / double(std::max<std::size_t>(1, s.examples))), number(step),
+      bytes(s.weight_bytes), bytes(s.gradient_bytes), bytes(s.optimizer_bytes),
+      bytes(std::size_t(s.kept_bytes)), bytes(std::size_t(s.peak_bytes)));
+}
+
+// Empty where there is no attention.
+std::string attention_table(const std::vector<AttentionSummary>& attentions) {
+  if (attentions.empty()) return "";
+  std::vector<std::vector<std::string>> rows{
+      {"attention", "queries", "keys, transposed", "scores", "values", "joined"}};
+  for (const AttentionSummary& a : attentions) {
+    rows.push_back({a.path, to_string(a.queries), to_string(a.keys), to_string(a.scores),
+                    to_string(a.values), to_string(a.joined)});
+  }
+  return "\n" + text_table(rows);
+}
+
+}  // namespace
+
+ModelSummary summarize(const Config& config) {
+  return config.train.precision == "double" ? trace<double>(config) : trace<float>(config);
+}
+
+std::string to_text(const ModelSummary& summary) {
+  struct Row {
+    std::string name, output, parameters, flops, ops;
+  };
+  std::vector<Row> rows{{"module", "output", "parameters", "FLOPs", "ops"}};
+  for (const ModuleSummary& m : summary.modules) {
+    const auto depth = m.path.empty() ? 0 : 1 + std::count(m.path.begin(), m.path.end(), '.');
+    const std::string name = m.path.empty() ? "model" : m.path.substr(m.path.rfind('.') + 1);
+    rows.push_back({std::string(2 * std::size_t(depth), ' ') + name,
+                    m.flops == 0 && m.output.empty() ? "" : to_string(m.output),
+                    grouped(m.parameters), grouped(m.flops),
+                    fmt::format("{}", fmt::join(m.ops, ", "))});
+  }
+  std::size_t name = 0, output = 0, parameters = 0, flops = 0;
+  for (const Row& r : rows) {
+    name = std::max(name, r.name.size());
+    output = std::max(output, r.output.size());
+    parameters = std::max(parameters, r.parameters.size());
+    flops = std::max(flops, r.flops.size());
+  }
+  std::string text = "a batch of " + summary.input + "\n\n";
+  for (const Row& r : rows) {
+    text += fmt::format("{:<{}}  {:<{}}  {:>{}}  {:>{}}  {}\n", r.name, name, r.output, output,
+                        r.parameters, parameters, r.flops, flops, r.ops);
+    while (text[text.size() - 2] == ' ') text.erase(text.size() - 2, 1);
+  }
+  return text + attention_table(summary.attentions) + "\n" + totals(summary);
+}
+
+}  // namespace xgrad

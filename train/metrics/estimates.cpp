@@ -1,0 +1,72 @@
+#include <xgrad/train/metrics/estimates.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace xgrad {
+
+void RatioMean::add(double x, double n) {
+  samples_ += 1;
+  x_ += x;
+  n_ += n;
+  xx_ += x * x;
+  xn_ += x * n;
+  nn_ += n * n;
+}
+
+double RatioMean::mean() const {
+  return n_ == 0 ? 0 : x_ / n_;
+}
+
+double RatioMean::standard_error() const {
+  if (samples_ < 2 || n_ == 0) return 0;
+  const double r = mean();
+  const double squares = std::max(0.0, xx_ - 2 * r * xn_ + r * r * nn_);
+  return std::sqrt(samples_ / (samples_ - 1) * squares) / n_;
+}
+
+void RSquared::begin_sample(std::size_t components) {
+  shift_.resize(components, std::numeric_limits<double>::quiet_NaN());
+  sums_.resize(sums_.size() + components);
+  errors_.push_back(0);
+}
+
+void RSquared::add(std::size_t component, double prediction, double target) {
+  double& shift = shift_[component];
+  if (std::isnan(shift)) shift = target;
+  Sums& sums = sums_[sums_.size() - shift_.size() + component];
+  const double y = target - shift;
+  sums.n += 1;
+  sums.y += y;
+  sums.yy += y * y;
+  errors_.back() += (target - prediction) * (target - prediction);
+}
+
+double RSquared::value() const {
+  const RatioMean errors = ratio();
+  return errors.count() == 0 ? 0 : 1 - errors.mean();
+}
+
+RatioMean RSquared::ratio() const {
+  const std::size_t k = shift_.size();
+  std::vector<Sums> total(k);
+  for (std::size_t i = 0; i < sums_.size(); ++i) {
+    total[i % k].n += sums_[i].n;
+    total[i % k].y += sums_[i].y;
+  }
+  RatioMean ratio;
+  for (std::size_t s = 0; s < errors_.size(); ++s) {
+    double squares = 0;  // about the means
+    for (std::size_t i = 0; i < k; ++i) {
+      const Sums& own = sums_[s * k + i];
+      if (own.n == 0) continue;
+      const double mean = total[i].y / total[i].n;
+      squares += own.yy - 2 * mean * own.y + mean * mean * own.n;
+    }
+    ratio.add(errors_[s], squares);
+  }
+  return ratio;
+}
+
+}  // namespace xgrad

@@ -1,0 +1,137 @@
+#include <xgrad/train/metrics/metrics.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+#include <xgrad/autograd/scalar.hpp>
+
+namespace xgrad {
+
+namespace {
+
+// The loss of one number, as the objective's op has it.
+double loss_of(const Objective& objective, double x, double y) {
+  const double d = std::fabs(x - y);
+  switch (objective.loss) {
+    case Loss::binary_cross_entropy:
+      return std::max(x, 0.0) - x * y + std::log1p(std::exp(-std::fabs(x)));
+    case Loss::mae:
+      return d;
+    case Loss::huber: {
+      const double delta = objective.huber_delta;
+      return d <= delta ? d * d / 2 : delta * (d - delta / 2);
+    }
+    default:
+      return d * d;
+  }
+}
+
+Figure figure(const char* name, const RatioMean& mean) {
+  return {name, mean.mean(), mean.standard_error()};
+}
+
+}  // namespace
+
+template <class T>
+void Metrics::add(const Tensor<T>& logits, const Ids& targets) {
+  target = TargetKind::classes;
+  const std::size_t samples = targets.shape()[0];
+  const std::size_t rows = samples == 0 ? 0 : targets.size() / samples;
+  const std::size_t classes = logits.shape().back();
+  const T* row = logits.data();
+  const std::int32_t* own = targets.data();
+  for (std::size_t s = 0; s < samples; ++s) {
+    double loss_sum = 0, right = 0, count = 0;
+    for (std::size_t i = 0; i < rows; ++i, row += classes, ++own) {
+      if (*own == kIgnore) continue;
+      const T* const largest = std::max_element(row, row + classes);
+      double sum = 0;
+      for (std::size_t c = 0; c < classes; ++c) sum += std::exp(double(row[c] - *largest));
+      loss_sum += std::log(sum) + double(*largest - row[*own]);
+      right += largest - row == *own;
+      count += 1;
+    }
+    if (count == 0) continue;
+    loss.add(loss_sum, count);
+    accuracy.add(right, count);
+    exact.add(right == count ? 1 : 0, 1);
+  }
+}
+
+template <class T>
+void Metrics::add_values(const Tensor<T>& outputs, const Batch& batch, const Objective& objective) {
+  const std::size_t size = outputs.size() / batch.size, components = outputs.shape().back();
+  const bool binary = target == TargetKind::binary;
+  for (std::size_t s = 0; s < batch.size; ++s) {
+    double count = 0, losses = 0, right = 0, distances = 0, squares = 0;
+    if (!binary) r2.begin_sample(components);
+    for (std::size_t i = s * size; i < (s + 1) * size; ++i) {
+      if (batch.valid && batch.valid->data()[i] == 0) continue;
+      const double x = double(outputs.data()[i]), y = double(batch.values.data()[i]);
+      count += 1;
+      losses += loss_of(objective, x, y);
+      right += (x > 0) == (y > 0.5);
+      distances += std::fabs(y - x);
+      squares += (y - x) * (y - x);
+      if (!binary) r2.add(i % components, x, y);
+    }
+    if (count == 0) continue;
+    loss.add(losses, count);
+    if (binary) {
+      accuracy.add(right, count);
+      exact.add(right == count ? 1 : 0, 1);
+    } else {
+      absolute.add(distances, count);
+      squared.add(squares, count);
+    }
+  }
+}
+
+template <class T>
+void Metrics::add(const Tensor<T>& outputs, const Batch& batch, const Objective& objective) {
+  if (objective.loss == Loss::cross_entropy) {
+    add(outputs, batch.targets);
+  } else {
+    target =
+        objective.loss == Loss::binary_cross_entropy ? TargetKind::binary : TargetKind::numbers;
+    add_values(outputs, batch, objective);
+  }
+}
+
+std::vector<Figure> Metrics::figures() const {
+  std::vector<Figure> all = {figure("loss", loss)};
+  if (target == TargetKind::numbers) {
+    const double rmse = std::sqrt(squared.mean());
+    all.push_back({"r2", r2.value(), r2.standard_error()});
+    all.push_back(figure("mae", absolute));
+    all.push_back({"rmse", rmse, rmse == 0 ? 0 : squared.standard_error() / (2 * rmse)});
+    return all;
+  }
+  all.push_back(figure("accuracy", accuracy));
+  all.push_back(figure("exact_match", exact));
+  if (target == TargetKind::classes) {
+    const double perplexity = std::exp(loss.mean());
+    all.push_back({"perplexity", perplexity, perplexity * loss.standard_error()});
+  }
+  return all;
+}
+
+template <class T>
+Ids argmax(const Tensor<T>& logits) {
+  const std::size_t classes = logits.shape().back();
+  const Shape shape(logits.shape().begin(), logits.shape().end() - 1);
+  Ids best = empty<std::int32_t>(shape);
+  for (std::size_t i = 0; i < best.size(); ++i) {
+    const T* row = logits.data() + i * classes;
+    best.data()[i] = std::int32_t(std::max_element(row, row + classes) - row);
+  }
+  return best;
+}
+
+#define XGRAD_INSTANTIATE(T)                                                    \
+  template void Metrics::add(const Tensor<T>&, const Ids&);                     \
+  template void Metrics::add(const Tensor<T>&, const Batch&, const Objective&); \
+  template Ids argmax(const Tensor<T>&);
+XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
+
+}  // namespace xgrad

@@ -1,0 +1,232 @@
+#include <xgrad/train/model/build.hpp>
+
+#include <map>
+
+#include <xgrad/autograd/scalar.hpp>
+#include <xgrad/layers/encoder_decoder_model.hpp>
+#include <xgrad/layers/encoder_model.hpp>
+#include <xgrad/layers/window_mlp.hpp>
+
+namespace xgrad {
+
+namespace {
+
+// The config's table has checked that the word is one of these.
+template <class Enum>
+Enum choose(const std::map<std::string, Enum>& words, const std::string& word) {
+  return words.at(word);
+}
+
+PositionKind positions(const ModelConfig& config) {
+  return choose<PositionKind>({{"none", PositionKind::none},
+                               {"learned", PositionKind::learned},
+                               {"learned_2d", PositionKind::learned_2d},
+                               {"sinusoidal", PositionKind::sinusoidal},
+                               {"relative_index", PositionKind::relative_index},
+                               {"rotary", PositionKind::rotary},
+                               {"alibi", PositionKind::alibi},
+                               {"relative_bias", PositionKind::relative_bias}},
+                              config.positions);
+}
+
+Activation activation(const ModelConfig& config) {
+  return choose<Activation>({{"gelu", Activation::gelu},
+                             {"gelu_tanh", Activation::gelu_tanh},
+                             {"relu", Activation::relu},
+                             {"silu", Activation::silu}},
+                            config.activation);
+}
+
+WeightOptions weight_options(const ModelConfig& config) {
+  return {.score = choose<Score>(
+              {{"dot", Score::dot}, {"cosine", Score::cosine}, {"additive", Score::additive}},
+              config.score),
+          .activation =
+              choose<AttentionActivation>({{"softmax", AttentionActivation::softmax},
+                                           {"relu", AttentionActivation::relu},
+                                           {"squared_relu", AttentionActivation::squared_relu},
+                                           {"sigmoid", AttentionActivation::sigmoid},
+                                           {"sparsemax", AttentionActivation::sparsemax}},
+                                          config.attention_activation),
+          .temperature = config.temperature,
+          .log_scale = config.log_scale,
+          .mean = config.attention_mean};
+}
+
+AttentionOptions attention_options(const ModelConfig& config) {
+  return {.width = config.width,
+          .heads = config.heads,
+          .head_dim = config.head_dim,
+          .dropout = config.attention_dropout,
+          .qkv_bias = config.qkv_bias,
+          .out_proj = config.out_proj,
+          .out_bias = config.out_bias,
+          .scale = config.scale > 0 ? std::optional(config.scale) : std::nullopt,
+          .weights = weight_options(config),
+          .positions = positions(config),
+          .max_distance = config.max_distance,
+          .causal = config.mask == "causal",
+          .exclude_self = config.exclude_self};
+}
+
+NormOptions norm_options(const ModelConfig& config) {
+  return {choose<Normalization>({{"layer", Normalization::layer},
+                                 {"rms", Normalization::rms},
+                                 {"batch", Normalization::batch}},
+                                config.normalization),
+          config.norm_eps};
+}
+
+EncoderOptions encoder_options(const ModelConfig& config) {
+  EncoderOptions options;
+  options.layers = config.layers;
+  options.attention = attention_options(config);
+  options.feedforward = config.feedforward;
+  options.activation = activation(config);
+  options.norm = choose<NormOrder>({{"pre", NormOrder::pre},
+                                    {"post", NormOrder::post},
+                                    {"sandwich", NormOrder::sandwich},
+                                    {"none", NormOrder::none}},
+                                   config.norm);
+  options.normalization = norm_options(config).kind;
+  options.norm_eps = norm_options(config).eps;
+  options.final_norm = config.final_norm;
+  options.dropout = config.dropout;
+  return options;
+}
+
+InputOptions input_options(const ModelConfig& config, const TaskShape& shape) {
+  InputOptions options;
+  options.positions = positions(config);
+  options.vocabulary = shape.input == InputKind::tokens ? shape.vocabulary : 0;
+  options.one_hot = config.input == "one_hot";
+  if (config.embedding_norm) options.norm = norm_options(config);
+  options.vector = shape.input == InputKind::vectors ? shape.features : 0;
+  options.max_length = shape.max_length;
+  options.patch = config.patch;
+  options.height = shape.height;
+  options.width = shape.width;
+  options.channels = shape.channels;
+  return options;
+}
+
+Pool pool(const ModelConfig& config, const TaskShape& shape) {
+  if (shape.output == OutputKind::tokens) return Pool::none;
+  return choose<Pool>({{"cls", Pool::cls},
+                       {"mean", Pool::mean},
+                       {"max", Pool::max},
+                       {"attention", Pool::attention}},
+                      config.pool);
+}
+
+WindowMlpOptions window_mlp_options(const ModelConfig& config, const TaskShape& shape) {
+  check<ConfigError>(shape.output == OutputKind::tokens || config.pool != "cls",
+                     "model.pool: cls needs attention, which model.kind ", config.kind,
+                     " has not; choose mean, max or attention");
+  const PositionKind kind = positions(config);
+  check<ConfigError>(kind != PositionKind::relative_index && kind != PositionKind::rotary &&
+                         kind != PositionKind::alibi && kind != PositionKind::relative_bias,
+                     "model.positions: ", config.positions, " needs attention, which model.kind ",
+                     config.kind, " has not");
+  WindowMlpOptions options;
+  options.input = input_options(config, shape);
+  options.input.features = config.width;
+  options.window = config.kind == "mlp" ? 1 : config.window;
+  options.layers = config.layers;
+  options.hidden = config.feedforward == 0 ? 4 * config.width : config.feedforward;
+  options.activation = activation(config);
+  options.dropout = config.dropout;
+  options.pool = pool(config, shape);
+  options.classes = shape.classes;
+  return options;
+}
+
+void check_fit(const ModelConfig& config, const TaskShape& shape) {
+  const bool image = shape.input == InputKind::image;
+  check<ConfigError>(image || config.positions != "learned_2d",
+                     "model.positions: learned_2d places the patches of an image, and the task has "
+                     "none");
+  check<ConfigError>(
+      !image || (shape.height % config.patch == 0 && shape.width % config.patch == 0),
+      "model.patch: ", config.patch, " does not divide the task's images of ", shape.height, " x ",
+      shape.width, " pixels");
+  check<ConfigError>(config.input == "embedding" || shape.input == InputKind::tokens,
+                     "model.input: only tokens can be ", config.input);
+  const bool generated = shape.output == OutputKind::generated;
+  check<ConfigError>(generated == (config.kind == "encoder_decoder"), "model.kind: ", config.kind,
+                     generated
+                         ? " cannot write a sequence, which the task asks for; encoder_decoder"
+                           " can"
+                         : " writes a sequence, which the task does not ask for");
+}
+
+EncoderDecoderOptions encoder_decoder_options(const ModelConfig& config, const TaskShape& shape) {
+  return {input_options(config, shape), encoder_options(config), shape.classes, shape.max_outputs};
+}
+
+void check_mask(const ModelConfig& config, const TaskShape& shape) {
+  check<ConfigError>(config.mask != "adjacency" || shape.graph,
+                     "model.mask: adjacency needs a task whose examples are graphs");
+  const bool encoder = config.kind == "encoder";
+  const bool attends = encoder || config.kind == "encoder_decoder";
+  check<ConfigError>(config.mask == "none" || encoder || (attends && config.mask == "causal"),
+                     "model.mask: ", config.mask, " has no use with model.kind ", config.kind);
+  check<ConfigError>(
+      config.mask != "causal" || !encoder || pool(config, shape) != Pool::cls,
+      "model.mask: causal hides all tokens from the class token, which stands first; choose "
+      "another model.pool than cls");
+}
+
+}  // namespace
+
+std::unique_ptr<Task> make_task(const Config& config, const Checkpoint* checkpoint) {
+  auto task = find_task(config.task).make(config.task_options, config.train.seed);
+  if (checkpoint != nullptr && checkpoint->state.contains(kLearned)) {
+    task->adopt(state_value<std::string>(*checkpoint, kLearned));
+  }
+  return task;
+}
+
+template <class T>
+std::unique_ptr<SequenceModel<T>> make_model(const ModelConfig& config, const TaskShape& shape,
+                                             Parameters<T>& parameters) {
+  check_fit(config, shape);
+  check_mask(config, shape);
+  if (config.kind == "encoder_decoder") {
+    return std::make_unique<EncoderDecoderModel<T>>(parameters.root(),
+                                                    encoder_decoder_options(config, shape));
+  }
+  if (config.kind != "encoder") {
+    return std::make_unique<WindowMlp<T>>(parameters.root(), window_mlp_options(config, shape));
+  }
+  EncoderModelOptions options;
+  options.adjacency = config.mask == "adjacency";
+  options.input = input_options(config, shape);
+  options.encoder = encoder_options(config);
+  options.pool = pool(config, shape);
+  options.classes = shape.classes;
+  return std::make_unique<EncoderModel<T>>(parameters.root(), options);
+}
+
+template <class T>
+BatchInput<T>::BatchInput(const Batch& batch) {
+  input_.mask = batch.mask;
+  input_.adjacency = batch.adjacency;
+  if (batch.targets.dimension() == 2) input_.outputs = &batch.targets;
+  if (batch.features.dimension() == 0) {
+    input_.ids = &batch.ids;
+  } else if constexpr (std::is_same_v<T, float>) {
+    input_.features = &batch.features;
+  } else {
+    features_ = cast<T>(batch.features);
+    input_.features = &features_;
+  }
+}
+
+#define XGRAD_INSTANTIATE(T)                                                                  \
+  template class BatchInput<T>;                                                               \
+  template std::unique_ptr<SequenceModel<T>> make_model(const ModelConfig&, const TaskShape&, \
+                                                        Parameters<T>&);
+XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
+
+}  // namespace xgrad

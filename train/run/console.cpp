@@ -1,0 +1,97 @@
+#include <xgrad/train/run/console.hpp>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+
+#include <xgrad/data/text/amounts.hpp>
+
+namespace xgrad {
+
+namespace {
+
+std::string bar(double part) {
+  constexpr int width = 20;
+  const int full = std::clamp(int(part * width), 0, width);
+  std::string text;
+  for (int i = 0; i < width; ++i) text += i < full ? "━" : "─";
+  return text;
+}
+
+void write(const std::string& text) {
+  std::fwrite(text.data(), 1, text.size(), stderr);
+  std::fflush(stderr);
+}
+
+}  // namespace
+
+Console::Console(bool quiet, std::string unit)
+    : quiet_(quiet), unit_(std::move(unit)), terminal_(!quiet && ::isatty(STDERR_FILENO) == 1) {}
+
+void Console::table(const std::vector<std::pair<std::string, std::string>>& rows) {
+  std::size_t widest = 0;
+  for (const auto& [name, value] : rows) widest = std::max(widest, name.size());
+  for (const auto& [name, value] : rows) line(fmt::format("  {:<{}}  {}", name, widest, value));
+  line("");
+}
+
+bool Console::is_time_to_draw() {
+  const auto now = std::chrono::steady_clock::now();
+  if (!terminal_ || now - last_drawn_ < std::chrono::milliseconds(100)) return false;
+  last_drawn_ = now;
+  return true;
+}
+
+void Console::draw(const std::string& text) {
+  drawn_ = true;
+  write("\r\033[K" + text);
+}
+
+void Console::progress(const Progress& p) {
+  if (!is_time_to_draw()) return;
+  draw(fmt::format("{} {}/{}  loss {:.4f}  {} {}/s  {} left", bar(double(p.step) / double(p.total)),
+                   grouped(p.step), grouped(p.total), p.loss, grouped(std::uint64_t(p.rate)), unit_,
+                   clock(p.seconds_left)));
+}
+
+void Console::reading(const std::string& path, std::uint64_t read, std::uint64_t size) {
+  if (read == size) return clear_progress();
+  if (!is_time_to_draw()) return;
+  constexpr std::uint64_t kMiB = 1 << 20;
+  draw(fmt::format("{} reading {}: {} of {} MiB", bar(double(read) / double(size)),
+                   std::filesystem::path(path).filename().string(), grouped(read / kMiB),
+                   grouped(size / kMiB)));
+}
+
+std::string Console::evaluation(const Progress& p, const Metrics& validation) {
+  const std::vector<Figure> figures = validation.figures();
+  if (!heads_shown_) {
+    line(fmt::format("{:>10}  {:>10}  {:>10}  {:>17}  {:>9}  {:>12}", "step", "train loss",
+                     "valid loss", "valid " + figures[1].name, "lr", unit_ + "/s"));
+    heads_shown_ = true;
+  }
+  const bool steps = p.rate > 0;  // a resumed run may begin with an evaluation
+  const std::string row =
+      fmt::format("{:>10}  {:>10}  {:>10.4f}  {:>8.4f} ± {:.4f}  {:>9}  {:>12}", grouped(p.step),
+                  steps ? fmt::format("{:.4f}", p.loss) : "-", figures[0].value, figures[1].value,
+                  figures[1].standard_error, steps ? fmt::format("{:.2e}", p.lr) : "-",
+                  steps ? grouped(std::uint64_t(p.rate)) : "-");
+  line(row);
+  return row;
+}
+
+void Console::line(const std::string& text) {
+  if (quiet_) return;
+  clear_progress();
+  write(text + "\n");
+}
+
+void Console::clear_progress() {
+  if (drawn_) write("\r\033[K");
+  drawn_ = false;
+}
+
+}  // namespace xgrad

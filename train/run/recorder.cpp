@@ -1,0 +1,134 @@
+#include <xgrad/train/run/recorder.hpp>
+
+#include <fmt/format.h>
+
+#include <csignal>
+#include <optional>
+#include <vector>
+
+#include <xgrad/storage/disk/input_file.hpp>
+#include <xgrad/storage/disk/publish.hpp>
+#include <xgrad/train/checkpoint/failed_step.hpp>
+#include <xgrad/train/checkpoint/manifest.hpp>
+#include <xgrad/train/metrics/rows.hpp>
+
+namespace xgrad {
+
+namespace {
+
+double seconds_in(const Folder& run) {
+  if (!run.holds("timing.jsonl")) return 0;
+  const std::vector<MetricsRow> rows = read_metrics(run.read("timing.jsonl"));
+  return rows.empty() ? 0 : rows.back().number("seconds").value_or(0);
+}
+
+bool owes_validation(const Checkpoint& checkpoint) {
+  return checkpoint.state.contains(kOwesValidation);
+}
+
+}  // namespace
+
+Recorder::Recorder(const Config& config, const RunDirectory& run, std::uint64_t total,
+                   Console& console, Signals& signals, std::uint64_t kill_at, TensorBoard& board,
+                   std::function<void(std::uint64_t)> look)
+    : config_(config),
+      run_(run),
+      total_(total),
+      console_(console),
+      signals_(signals),
+      kill_at_(kill_at),
+      board_(board),
+      look_(std::move(look)),
+      earlier_(seconds_in(run.folder())) {}
+
+void Recorder::on_step(const StepReport& report) {
+  tokens_ += report.tokens;
+  ++steps_;
+  shown_ = {report.step,
+            total_,
+            report.loss,
+            report.lr,
+            double(tokens_) / elapsed(),
+            elapsed() / double(steps_) * double(total_ - report.step)};
+  console_.progress(shown_);
+  if (report.metrics.loss.count() == 0) return;
+  const bool penalised = config_.train.head_diversity > 0;
+  log("metrics.jsonl",
+      metrics_row(report.step, "train", report.metrics, report.lr, report.grad_norm,
+                  penalised ? std::optional(report.head_diversity) : std::nullopt));
+  log("timing.jsonl", timing_row(report.step, earlier_ + elapsed(), shown_.rate));
+}
+
+void Recorder::on_evaluation(std::uint64_t step, const Metrics& metrics) {
+  log("metrics.jsonl", metrics_row(step, "validation", metrics));
+  shown_.step = step;
+  run_.append("log.txt", console_.evaluation(shown_, metrics));
+  look_(step);
+}
+
+// Its rows are on disk before a checkpoint is, or a power failure could take rows that no resumed
+// run writes again. One that owes its validation gives way to the one after it, which alone is
+// listed.
+void Recorder::on_checkpoint(const Checkpoint& checkpoint) {
+  run_.folder().sync("metrics.jsonl");
+  const Folder& folder = run_.checkpoints();
+  const std::string name = checkpoint_name(checkpoint.step), bytes = to_hdf5(checkpoint);
+  if (!owes_validation(checkpoint)) {
+    folder.append(kManifest, manifest_line(name, bytes));
+  }
+  const bool owed =
+      folder.holds(name) && owes_validation(from_hdf5(folder.read(name), folder.path_of(name)));
+  (owed ? publish_over : publish)(folder, name, bytes);
+  prune(folder, config_.train.keep,
+        std::uint64_t(state_value<std::int64_t>(checkpoint, "best_step")));
+}
+
+void Recorder::on_spike(const StepReport& report, std::uint64_t step) {
+  const std::string line =
+      fmt::format("step {}: {}; nothing was updated, {} {}", report.step, report.fault,
+                  step < report.step ? "back to step" : "on after step", step);
+  console_.line(line);
+  run_.append("log.txt", line);
+  if (step == report.step) return;  // passed over, not undone
+  run_.cut_back("metrics.jsonl", step);
+  run_.cut_back("timing.jsonl", step);
+  board_.go_back(step);
+}
+
+// The fault is what counts, even where its file cannot be written.
+void Recorder::on_fault(const Checkpoint& failed) {
+  const std::string name = failed_step_name(failed.step + 1);
+  try {
+    publish_over(run_.folder(), name, to_hdf5(failed));
+    fault_ =
+        fmt::format("\n  kept as {}; `xgrad replay` runs it op by op", run_.folder().path_of(name));
+  } catch (const Error& error) {
+    fault_ = fmt::format("\n  and could not be kept: {}", error.what());
+  }
+}
+
+bool Recorder::stop() {
+  if (kill_at_ > 0 && shown_.step >= kill_at_) std::raise(SIGKILL);
+  return stop_signal() != 0;
+}
+
+// Not by train.max_seconds: an evaluation that takes longer would never come to its end.
+bool Recorder::break_off() {
+  return signals_.stop() != 0;
+}
+
+int Recorder::stop_signal() const {
+  const bool late = config_.train.max_seconds > 0 && elapsed() >= config_.train.max_seconds;
+  return signals_.stop() == 0 && late ? SIGALRM : signals_.stop();
+}
+
+double Recorder::elapsed() const {
+  return std::chrono::duration<double>(Clock::now() - start_).count();
+}
+
+void Recorder::log(const std::string& file, const std::string& row) {
+  run_.append(file, row);
+  board_.row(row);
+}
+
+}  // namespace xgrad

@@ -1,0 +1,164 @@
+#include <xgrad/train/run/results.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include <xgrad/data/text/amounts.hpp>
+
+namespace xgrad {
+
+namespace {
+
+using Row = std::vector<std::string>;
+
+// The 0.975 quantile of Student's t, for 1, 2, ... degrees of freedom.
+constexpr std::array<double, kMostSeeds - 1> kStudent = {12.706, 4.303, 3.182, 2.776, 2.571,
+                                                         2.447,  2.365, 2.306, 2.262};
+
+const Row kHeads = {"config",     "accuracy", "exact match",   "best",        "rule",
+                    "loss",       "least",    "most frequent", "token alone", "window",
+                    "parameters", "steps",    "seconds",       "claims"};
+
+template <class F>
+std::vector<double> of_each(const std::vector<Outcome>& outcomes, const F& f) {
+  std::vector<double> values;
+  for (const Outcome& outcome : outcomes) values.push_back(f(outcome));
+  return values;
+}
+
+std::string measured(const std::vector<Outcome>& outcomes, RatioMean Metrics::*metric) {
+  const RatioMean& first = outcomes[0].result.test.*metric;
+  if (first.count() == 0) return "";
+  if (outcomes.size() == 1)
+    return fmt::format("{:.4f} ± {:.4f}", first.mean(), first.standard_error());
+  const Interval over_seeds = student_interval(
+      of_each(outcomes, [=](const Outcome& o) { return (o.result.test.*metric).mean(); }));
+  return fmt::format("{:.4f} ± {:.4f}", over_seeds.mean, over_seeds.half_width);
+}
+
+std::string ceiling(const std::vector<Outcome>& outcomes, double Ceiling::*which) {
+  if (!outcomes[0].result.ceiling) return "";
+  const auto values =
+      of_each(outcomes, [=](const Outcome& o) { return o.result.ceiling.value().*which; });
+  return fmt::format("{:.4f}", student_interval(values).mean);
+}
+
+// Whether it can be told from the accuracy: an example has several targets.
+bool has_exact_match(const Metrics& test) {
+  return test.exact.count() > 0 && test.exact.count() < test.accuracy.count();
+}
+
+// What the best of the task's own rules reaches.
+std::string best_rule(const Result& result) {
+  const auto best =
+      std::max_element(result.rules.begin(), result.rules.end(),
+                       [](const Rule& a, const Rule& b) { return a.accuracy < b.accuracy; });
+  if (best == result.rules.end()) return "";
+  return fmt::format("{:.4f}", best->accuracy) +
+         (has_exact_match(result.test) ? fmt::format(", {:.4f} exact", best->exact) : "");
+}
+
+std::string verdict(const ConfigResult& result) {
+  if (!result.failure.empty()) return result.failure;
+  const auto kept = std::count_if(result.outcomes.begin(), result.outcomes.end(),
+                                  [](const Outcome& outcome) { return outcome.holds(); });
+  if (result.outcomes[0].verdicts.empty()) return "none";
+  if (std::size_t(kept) == result.outcomes.size()) return "hold";
+  return result.outcomes.size() == 1
+             ? "FAILED"
+             : fmt::format("hold for {} of {} seeds", kept, result.outcomes.size());
+}
+
+Row row(const ConfigResult& result) {
+  const std::vector<Outcome>& outcomes = result.outcomes;
+  Row cells(kHeads.size());
+  cells.front() = result.name;
+  cells.back() = verdict(result);
+  if (outcomes.empty()) return cells;
+  const Result& first = outcomes[0].result;
+  const auto baseline = [&](std::optional<double> Baseline::*which) {
+    const std::optional<double>& share = result.baseline.*which;
+    return share ? fmt::format("{:.4f}", *share) : "";
+  };
+  const double seconds =
+      student_interval(of_each(outcomes, [](const Outcome& o) { return o.seconds; })).mean;
+  const bool accuracy = first.test.accuracy.count() > 0;
+  return {result.name,
+          measured(outcomes, &Metrics::accuracy),
+          has_exact_match(first.test) ? measured(outcomes, &Metrics::exact) : "",
+          accuracy ? ceiling(outcomes, &Ceiling::accuracy) : "",
+          best_rule(first),
+          measured(outcomes, &Metrics::loss),
+          ceiling(outcomes, &Ceiling::loss),
+          baseline(&Baseline::majority),
+          baseline(&Baseline::own_token),
+          baseline(&Baseline::window),
+          grouped(first.parameters),
+          grouped(first.steps),
+          fmt::format("{:.1f}", seconds),
+          cells.back()};
+}
+
+std::vector<Row> table(const std::vector<ConfigResult>& results) {
+  std::vector<Row> rows = {kHeads};
+  for (const ConfigResult& result : results) rows.push_back(row(result));
+  return rows;
+}
+
+// Characters, of which UTF-8 may need several bytes.
+std::size_t width(const std::string& text) {
+  return std::size_t(
+      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+}
+
+}  // namespace
+
+bool ConfigResult::holds() const {
+  return failure.empty() &&
+         std::all_of(outcomes.begin(), outcomes.end(), [](const Outcome& o) { return o.holds(); });
+}
+
+Interval student_interval(const std::vector<double>& values) {
+  const double n = double(values.size());
+  Interval interval;
+  for (double value : values) interval.mean += value / n;
+  if (values.size() < 2) return interval;
+  double squares = 0;
+  for (double value : values) squares += (value - interval.mean) * (value - interval.mean);
+  interval.half_width = kStudent.at(values.size() - 2) * std::sqrt(squares / (n - 1) / n);
+  return interval;
+}
+
+std::string results_markdown(const std::vector<ConfigResult>& results) {
+  std::string text;
+  for (const Row& cells : table(results)) {
+    for (const std::string& cell : cells) text += "| " + cell + " ";
+    text += "|\n";
+    if (text.find('\n') + 1 != text.size()) continue;
+    for (std::size_t i = 0; i < cells.size(); ++i) text += "|---";
+    text += "|\n";
+  }
+  return text;
+}
+
+std::string results_text(const std::vector<ConfigResult>& results) {
+  const std::vector<Row> rows = table(results);
+  std::vector<std::size_t> widest(kHeads.size());
+  for (const Row& cells : rows) {
+    for (std::size_t i = 0; i < cells.size(); ++i) widest[i] = std::max(widest[i], width(cells[i]));
+  }
+  std::string text;
+  for (const Row& cells : rows) {
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      text += cells[i];
+      if (i + 1 < cells.size()) text.append(widest[i] - width(cells[i]) + 2, ' ');
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+}  // namespace xgrad

@@ -1,0 +1,306 @@
+#include <xgrad/train/run/session.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include <xgrad/autograd/check.hpp>
+#include <xgrad/autograd/cpu.hpp>
+#include <xgrad/autograd/element.hpp>
+#include <xgrad/autograd/parallel.hpp>
+#include <xgrad/data/tables/byte_stream.hpp>
+#include <xgrad/data/text/amounts.hpp>
+#include <xgrad/storage/disk/publish.hpp>
+#include <xgrad/storage/disk/room.hpp>
+#include <xgrad/train/loop/trainer.hpp>
+#include <xgrad/train/metrics/record.hpp>
+#include <xgrad/train/metrics/rows.hpp>
+#include <xgrad/train/report/report.hpp>
+#include <xgrad/train/run/console.hpp>
+#include <xgrad/train/run/recorder.hpp>
+#include <xgrad/train/run/signals.hpp>
+#include <xgrad/train/run/tensorboard.hpp>
+
+namespace xgrad {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// The newest checkpoint stays until the next one is whole.
+template <class T>
+void need_room(const std::string& directory, const Trainer<T>& trainer) {
+  check_room(directory, 2 * trainer.checkpoint_bytes(), "two checkpoints");
+}
+
+// A run goes on from its newest checkpoint that verifies. What is newer is damaged: it is kept
+// under another name, so that the run can write its own.
+void set_aside_damaged(const RunDirectory& run, std::uint64_t step, Console& console) {
+  for (const CheckpointFile& file : list_checkpoints(run.checkpoints())) {
+    if (file.step <= step) continue;
+    const Folder& folder = run.checkpoints();
+    const std::string name = checkpoint_name(file.step);
+    std::string kept = name + ".damaged";
+    for (int n = 2; folder.holds(kept); ++n) kept = fmt::format("{}.damaged-{}", name, n);
+    folder.rename(name, kept);
+    console.line(fmt::format("{} is damaged; kept as {}", file.path, folder.path_of(kept)));
+  }
+}
+
+const char* plural(std::size_t count) {
+  return count == 1 ? "" : "s";
+}
+
+std::string what_fitted(const Initialization& found, const std::string& precision) {
+  return fmt::format(
+      "{} tensors, {} numbers, from {}{} (SHA-256 {}...)",
+      (found.partial ? "" : "all ") + std::to_string(found.tensors), grouped(found.numbers),
+      found.file, found.converted ? ", converted to " + precision : "", found.sha256.substr(0, 16));
+}
+
+std::string detail_of(const ModelConfig& m) {
+  if (m.kind == "mlp") return "";
+  if (m.kind == "window_mlp") return fmt::format(", window {}", m.window);
+  return fmt::format(", {} head{}", m.heads, plural(m.heads));
+}
+
+std::string threads_text() {
+  const auto count = std::size_t(threads());
+  const std::string shortage = thread_shortage();
+  return shortage.empty() ? fmt::format("{} thread{}", count, plural(count)) : shortage;
+}
+
+template <class T>
+void show_plan(Console& console, const Config& config, const Trainer<T>& trainer,
+               const RunDirectory& run) {
+  const auto size = [&](Split split) { return grouped(trainer.examples(split)); };
+  const ModelConfig& m = config.model;
+  std::vector<std::pair<std::string, std::string>> rows = {
+      {"task", fmt::format("{}: {} examples to train on, {} to validate, {} to test", config.task,
+                           size(Split::train), size(Split::validation), size(Split::test))},
+      {"model",
+       fmt::format("{}: {} layer{}, width {}{}, {} parameters", m.kind, m.layers, plural(m.layers),
+                   m.width, detail_of(m), grouped(trainer.parameters().count()))},
+      {"optimizer", fmt::format("{}, lr {:g} {}, {} warm-up steps", config.optim.name,
+                                config.optim.lr, config.schedule.name, config.schedule.warmup)},
+      {"run", fmt::format("{} steps of {} examples, {}, seed {}", grouped(trainer.total_steps()),
+                          config.train.batch * config.train.accumulate, threads_text(),
+                          config.train.seed)}};
+  if (trainer.initialization()) {
+    rows.insert(rows.begin() + 2,
+                {"weights", what_fitted(*trainer.initialization(), config.train.precision)});
+  }
+  rows.emplace_back("directory", run.path());
+  console.table(rows);
+  if (!trainer.initialization() || !trainer.initialization()->partial) return;
+  for (const std::string& line : lines_of(*trainer.initialization()->partial)) {
+    console.line("weights " + line);
+    run.append("log.txt", "weights " + line);
+  }
+  console.line("");
+}
+
+// The page of a run that has ended. Returns why there is none: a run is not worth less for that,
+// and first says how it ended.
+std::string leave_report(const RunDirectory& run) {
+  try {
+    check<IoError>(run.folder().is_at_path(), run.path(), " was moved or replaced during the run");
+    write_report(run.folder(), "report.html", {run.path()});
+    return "";
+  } catch (const std::exception& error) {
+    return fmt::format("no report.html: {}", error.what());
+  }
+}
+
+// A message about a failed step tells where it was kept.
+template <class T>
+void train(Trainer<T>& trainer, Recorder& recorder) try {
+  trainer.run(recorder);
+} catch (const NumericError& error) {
+  throw NumericError(error.what() + recorder.fault());
+}
+
+template <class T>
+void train(Trainer<T>& trainer, Recorder& recorder, const RunDirectory& run, Console& console) {
+  try {
+    train(trainer, recorder);
+  } catch (const std::exception& error) {
+    try {
+      run.append("log.txt", failure_line(error.what()));
+    } catch (const IoError& log) {  // which is not what ended the run
+      console.line(log.what());
+    }
+    if (const std::string why = leave_report(run); !why.empty()) console.line(why);
+    throw;
+  }
+}
+
+template <class T>
+Outcome work(const Config& config, Trainer<T>& trainer, const RunDirectory& run,
+             const SessionOptions& options) {
+  Signals signals;
+  const bool images = trainer.task().shape().input == InputKind::image;
+  Console console(options.quiet, images ? "images" : "tokens");
+  show_plan(console, config, trainer, run);
+  TensorBoard board(config, run.folder(), trainer.step());
+  Recorder recorder(
+      config, run, trainer.total_steps(), console, signals, options.kill_at, board,
+      [&](std::uint64_t step) {
+        board.histograms(step, trainer.parameters());
+        trainer.with_evaluated_weights(
+            [&] { board.attention(step, trainer.model(), trainer.parameters(), trainer.task()); });
+      });
+  const Clock::time_point before = Clock::now();
+  train(trainer, recorder, run, console);
+
+  Outcome outcome;
+  outcome.seconds = seconds_since(before);
+  const auto stopped = [&] {
+    outcome.signal = recorder.stop_signal();
+    console.line(fmt::format("stopped and saved at step {}; `xgrad resume {}` goes on",
+                             trainer.step(), run.path()));
+    return outcome;
+  };
+  if (!trainer.finished()) return stopped();
+  if (trainer.out_of_patience()) {
+    console.line(fmt::format("no better validation loss in {} evaluations: ended at step {}",
+                             config.train.patience, trainer.step()));
+  }
+  const std::optional<Metrics> test = trainer.evaluate(Split::test, recorder);
+  if (!test) return stopped();
+  outcome.result = {trainer.step(),
+                    trainer.parameters().count(),
+                    *test,
+                    trainer.task().ceiling(Split::test),
+                    trainer.task().rules(),
+                    trainer.task().token_ceiling()};
+  const std::string row = metrics_row(trainer.step(), "test", outcome.result.test);
+  run.append("metrics.jsonl", row);
+  run.folder().sync("metrics.jsonl");
+  board.row(row);
+  board.finish();
+  if (!is_finite_bits(test->loss.mean())) {
+    console.line("the loss of the test split is not finite");
+  }
+  outcome.verdicts = judge(config.expect, outcome.result);
+  signals.let_stop();  // the page can be made again
+  if (signals.stop() != 0) return stopped();
+  outcome.report_failure = leave_report(run);
+  return outcome;
+}
+
+// The trainer of a run, whose data have been read under the eyes of whoever waits for them.
+template <class T>
+std::unique_ptr<Trainer<T>> prepared(const Config& config, const Checkpoint* checkpoint,
+                                     const SessionOptions& options) {
+  Console console(options.quiet, "");
+  const WatchReading watch([&](const std::string& path, std::uint64_t read, std::uint64_t size) {
+    console.reading(path, read, size);
+  });
+  auto trainer = std::make_unique<Trainer<T>>(config, checkpoint);
+  check_claims(config.expect, trainer->task());
+  return trainer;
+}
+
+// Another class computes other last bits; nobody should have to guess why.
+void tell_class(const Checkpoint& checkpoint, Console& console) {
+  const auto saved = checkpoint.state.find("cpu");
+  if (saved == checkpoint.state.end()) return;
+  const std::string* before = std::get_if<std::string>(&saved->second);
+  if (before == nullptr || *before == cpu_name(cpu())) return;
+  console.line(
+      fmt::format("saved on a processor of class {}, goes on with {}: the last bits differ",
+                  *before, cpu_name(cpu())));
+}
+
+// Begins in a fresh directory, from a checkpoint if there is one.
+template <class T>
+Outcome start(const Config& config, const std::string& stem, const Checkpoint* checkpoint,
+              const SessionOptions& options) {
+  const auto prepared_trainer = prepared<T>(config, checkpoint, options);
+  Trainer<T>& trainer = *prepared_trainer;
+  need_room(config.run_dir.empty() ? "runs" : config.run_dir, trainer);
+  const RunDirectory run = RunDirectory::create(config.run_dir, stem);
+  publish(run.folder(), "config.toml", to_toml(config));
+  if (checkpoint != nullptr) {
+    Console console(options.quiet, "");
+    tell_class(*checkpoint, console);
+  }
+  return work(config, trainer, run, options);
+}
+
+template <class T>
+Outcome go_on(const Config& config, const RunDirectory& run, const Checkpoint* checkpoint,
+              const SessionOptions& options) {
+  const auto prepared_trainer = prepared<T>(config, checkpoint, options);
+  Trainer<T>& trainer = *prepared_trainer;
+  need_room(run.checkpoints().path(), trainer);
+  if (options.keep_config) run.replace_config(to_toml(config));
+  Console console(options.quiet, "");
+  if (checkpoint == nullptr) {
+    console.line("no checkpoint was saved yet: begins again");
+  } else {
+    tell_class(*checkpoint, console);
+  }
+  set_aside_damaged(run, trainer.step(), console);
+  run.cut_back("metrics.jsonl", trainer.step(), /*validated=*/!trainer.owes_validation());
+  run.cut_back("timing.jsonl", trainer.step());
+  return work(config, trainer, run, options);
+}
+
+// Numbers that are not finite are found by their bits, which no compiler flag should hide; a build
+// in which one did must not train.
+void need_guard() {
+  const volatile double zero = 0;
+  check<Error>(
+      is_finite_bits(1 + zero) && !is_finite_bits(0 / zero) && !is_finite_bits(1 / zero),
+      "this build does not see numbers that are not finite: compile it without -ffast-math");
+}
+
+void prepare(const Config& config) {
+  need_guard();
+  if (config.train.threads > 0) set_threads(config.train.threads);
+}
+
+}  // namespace
+
+bool Outcome::holds() const {
+  return std::all_of(verdicts.begin(), verdicts.end(), [](const Verdict& v) { return v.holds; });
+}
+
+Outcome start_run(const Config& config, const std::string& config_path,
+                  const SessionOptions& options) {
+  prepare(config);
+  const std::string stem = std::filesystem::path(config_path).stem().string();
+  return config.train.precision == "double" ? start<double>(config, stem, nullptr, options)
+                                            : start<float>(config, stem, nullptr, options);
+}
+
+Outcome continue_run(const Config& config, const RunDirectory& run, const Checkpoint* checkpoint,
+                     const SessionOptions& options) {
+  prepare(config);
+  return config.train.precision == "double" ? go_on<double>(config, run, checkpoint, options)
+                                            : go_on<float>(config, run, checkpoint, options);
+}
+
+Outcome branch_run(const Config& config, const std::string& directory, const Checkpoint& checkpoint,
+                   const SessionOptions& options) {
+  prepare(config);
+  Config branch = config;
+  branch.run_dir.clear();  // never the directory of the run it branches from
+  const auto whole =
+      std::filesystem::absolute(std::filesystem::path(directory) / "").lexically_normal();
+  const std::string stem = whole.parent_path().filename().string();
+  return config.train.precision == "double" ? start<double>(branch, stem, &checkpoint, options)
+                                            : start<float>(branch, stem, &checkpoint, options);
+}
+
+}  // namespace xgrad

@@ -1,0 +1,78 @@
+#include <xgrad/train/weights/init_from.hpp>
+
+#include <algorithm>
+
+#include <xgrad/autograd/scalar.hpp>
+#include <xgrad/storage/disk/input_file.hpp>
+#include <xgrad/storage/formats/foreign_hdf5.hpp>
+#include <xgrad/storage/formats/sha256.hpp>
+#include <xgrad/train/checkpoint/checkpoint.hpp>
+#include <xgrad/train/model/build.hpp>
+#include <xgrad/train/weights/foreign.hpp>
+#include <xgrad/train/weights/state_dict.hpp>
+
+namespace xgrad {
+
+namespace {
+
+// What a file holds, and its digest.
+struct Weights {
+  Checkpoint checkpoint;
+  Sha256 sha256;
+};
+
+Weights read_weights(const std::string& path, std::size_t expected) {
+  const InputFile file(path);
+  const std::string start = read_ends(file, kHdf5Signature.size()).start;
+  if (start == kHdf5Signature) {
+    const std::string bytes = read_checkpoint_file(file);
+    return {weights_of(from_hdf5(bytes, path)), sha256(bytes)};
+  }
+  const std::string format = start.starts_with("PK") ? "npz" : "safetensors";
+  const std::string bytes = read_foreign_file(file, format);
+  Weights weights{.checkpoint = {}, .sha256 = sha256(bytes)};
+  weights.checkpoint.parameters = read_foreign(bytes, path, format, expected);
+  return weights;
+}
+
+IdNames names_of(const TaskShape& shape) {
+  return {shape.token_names, shape.class_names};
+}
+
+// Of a task whose words are its own. Those that every task of a name shares need no comparing.
+IdNames names_of(const Checkpoint& weights, const std::string& path) {
+  if (!weights.state.contains(kLearned)) return {};
+  const Config config = parse_config(weights.config, path + ":config", {}, ConfigWriter::xgrad);
+  return names_of(make_task(config, &weights)->shape());
+}
+
+}  // namespace
+
+template <class T>
+Initialization initialize(const ModelConfig& config, const TaskShape& shape,
+                          const Parameters<T>& parameters) {
+  const std::string path = config.init_from;
+  const auto [file, digest] = read_weights(path, parameters.count());
+  const std::vector<NamedTensor>& weights = file.parameters;
+  Initialization found{path, to_hex(digest), weights.size(), parameters.count()};
+  if (config.init_strict) {
+    restore_weights(weights, path, parameters);
+  } else {
+    found.partial =
+        restore_fitting(weights, names_of(file, path), path, parameters, names_of(shape));
+    found.tensors = found.partial->taken.size();
+    found.numbers = found.partial->numbers;
+  }
+
+  const auto other = [](const NamedTensor& t) {
+    return !std::visit([]<class U>(const Tensor<U>&) { return std::is_same_v<T, U>; }, t.tensor);
+  };
+  found.converted = std::any_of(weights.begin(), weights.end(), other);
+  return found;
+}
+
+#define XGRAD_INSTANTIATE(T) \
+  template Initialization initialize(const ModelConfig&, const TaskShape&, const Parameters<T>&);
+XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
+
+}  // namespace xgrad
