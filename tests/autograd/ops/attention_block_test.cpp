@@ -42,12 +42,6 @@ void expect_explicit(std::size_t n, std::size_t m, double p) {
   EXPECT_TENSOR_NEAR(fused.dv, plain.dv, 1e-13);
 }
 
-double peak_megabytes() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return double(usage.ru_maxrss) / 1024;
-}
-
 }  // namespace
 
 TEST(AttentionBlocks, EdgesDoNotShow) {
@@ -89,6 +83,12 @@ TEST(AttentionBlocks, SameBitsForAnyNumberOfThreads) {
 }
 
 #ifndef __SANITIZE_ADDRESS__  // AddressSanitizer keeps freed memory for a while
+static double peak_megabytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return double(usage.ru_maxrss) / 1024;
+}
+
 // 8192 x 8192 floats would be 256 MB.
 TEST(AttentionBlocks, MemoryIsLinearInTheTokens) {
   const std::size_t n = 8192;
