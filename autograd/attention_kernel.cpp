@@ -119,7 +119,8 @@ AttentionKernel<T>::AttentionKernel(const Attention& options, const AttentionSiz
                                     std::size_t key_width)
     : options_(options),
       sizes_(sizes),
-      scale_(T(options.scale ? *options.scale : 1 / std::sqrt(double(key_width)))),
+      scale_(T(options.scale ? *options.scale
+                             : 1 / std::sqrt(double(std::max<std::size_t>(1, key_width))))),
       stride_((std::clamp<std::size_t>(sizes.keys, 1, kPiece) + 15) / 16 * 16),
       keys_(sizes.batch, sizes.keys),
       gaps_(sizes.batch, 0) {

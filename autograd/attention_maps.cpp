@@ -30,7 +30,8 @@ Tensor<T> attention_scores(const Tensor<T>& q, const Tensor<T>& k, const Attenti
   check_shape(heads > 0 && width % heads == 0, "attention_scores: ", heads,
               " heads do not divide the width of ", sq);
   const std::size_t d = width / heads;
-  const T scale = T(options.scale ? *options.scale : 1 / std::sqrt(double(d)));
+  const T scale =
+      T(options.scale ? *options.scale : 1 / std::sqrt(double(std::max<std::size_t>(1, d))));
   Tensor<T> scores = empty<T>({batch, heads, n, m});
   for (std::size_t i = 0; i < batch * heads; ++i) {
     const std::size_t b = i / heads, h = i % heads;

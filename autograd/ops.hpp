@@ -182,7 +182,7 @@ Variable<T> rotary_embedding(const Variable<T>& x, std::size_t head_dim, std::si
 /// How attention() weighs and what it hides.
 struct Attention {
   std::size_t heads = 1;                           ///< H
-  std::optional<double> scale = std::nullopt;      ///< default 1/sqrt(d_head)
+  std::optional<double> scale = std::nullopt;      ///< default 1/sqrt(d_head), 1 if d_head = 0
   std::shared_ptr<const Mask> key_mask = nullptr;  ///< (B, M), 1 = may be attended to; null = all
   std::shared_ptr<const Mask> mask = nullptr;      ///< (B, N, M), the same for every query
   bool causal = false;                             ///< query i sees the keys 0 ... i only

@@ -77,7 +77,7 @@ struct Reduce final : Op<T> {
     check_shape(!Kind::kMean || view.extent > 0, name(), ": nothing to average in shape ", shape);
     factor = Kind::kMean ? T(1) / T(view.extent) : T(1);
     auto y = make_value<T>(axis ? detail::without_axis(shape, *axis) : Shape{});
-    if (view.inner > 1) {
+    if (view.inner != 1) {
       sum_middle(x[0].data(), view, factor, y->data());
       return y;
     }

@@ -41,6 +41,9 @@ struct OpCase {
   /// Calls that must throw ShapeError, its message starting with "<op>:". One row of every op that
   /// does not accept any shape has some.
   std::vector<std::function<void()>> wrong_calls = {};
+  /// Samples with an extent of 0 that `sample` cannot give, since the function holds a shape, a
+  /// mask or ids: all other rows are tried with each extent of `sample` set to 0.
+  std::vector<Sample> zero_extents = {};
   /// Allowed difference of float from double, in units of float's epsilon times the largest of: the
   /// |values| of the tensor, 1/16 of those of the other gradients and the result, and `terms`.
   double float_tolerance = 64;

@@ -77,6 +77,77 @@ bool graph_has(const Variable<double>& y, std::string_view op) {
   return false;
 }
 
+// The inputs with some extents 0: for each axis of each input, that axis alone, all axes of its
+// extent, and the axes of all inputs at the same place counted from the front and from the back.
+std::vector<Sample> with_zero_extents(const Sample& sample) {
+  std::vector<Sample> result;
+  const auto emptied = [&](auto&& goes) {
+    result.push_back(sample);
+    std::vector<Tensor<double>>& inputs = result.back().inputs;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      Shape shape = inputs[i].shape();
+      for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+        if (goes(i, axis, inputs[i].shape())) shape[axis] = 0;
+      }
+      if (shape != inputs[i].shape()) inputs[i] = zeros<double>(shape);
+    }
+  };
+  for (std::size_t i = 0; i < sample.inputs.size(); ++i) {
+    const Shape& mine = sample.inputs[i].shape();
+    for (std::size_t a = 0; a < mine.size(); ++a) {
+      using std::size_t;
+      emptied([=](size_t j, size_t axis, const Shape&) { return j == i && axis == a; });
+      emptied([&](size_t, size_t axis, const Shape& shape) { return shape[axis] == mine[a]; });
+      emptied([=](size_t, size_t axis, const Shape&) { return axis == a; });
+      emptied([&](size_t, size_t axis, const Shape& shape) {
+        return shape.size() - axis == mine.size() - a;
+      });
+    }
+  }
+  return result;
+}
+
+bool all_finite(const std::vector<Tensor<double>>& tensors) {
+  return std::all_of(tensors.begin(), tensors.end(), [](const Tensor<double>& x) {
+    return std::all_of(x.data(), x.data() + x.size(), [](double v) { return std::isfinite(v); });
+  });
+}
+
+// Whether the message is that of an op of the table.
+bool starts_with_an_op(std::string_view message) {
+  return std::any_of(op_cases().begin(), op_cases().end(),
+                     [&](const OpCase& row) { return message.starts_with(row.op + ": "); });
+}
+
+std::string shapes_of(const Sample& sample) {
+  std::string result;
+  for (const Tensor<double>& x : sample.inputs) result += to_string(x.shape());
+  return result;
+}
+
+// Whether the op accepts the shapes of the inputs.
+bool takes(const Sample& sample) {
+  try {
+    sample.in_double(leaves<double>(sample.inputs));
+    return true;
+  } catch (const ShapeError&) {
+    return false;
+  }
+}
+
+// What has no elements has a result, whose gradient is right.
+void expect_right(const Sample& sample, const Rng& rng) {
+  const auto expected = values_and_gradients<double>(sample.in_double, sample, rng);
+  EXPECT_TRUE(all_finite(expected));
+  const auto actual = values_and_gradients<float>(sample.in_float, sample, rng);
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_TRUE(tensors_near(actual[i], expected[i], 1e-3 * (1 + largest(expected[i]))));
+  }
+  GradientReport report = check(sample, {.directions = 1});
+  std::erase(report.failures, "every gradient is zero: this checks nothing");
+  EXPECT_TRUE(report.ok()) << report.table();
+}
+
 class EveryOp : public testing::TestWithParam<OpCase> {
  protected:
   Rng rng() const { return Rng(20260101) / GetParam().op / GetParam().variant; }
@@ -205,6 +276,36 @@ TEST_P(EveryOp, NamesItselfWhenShapesAreWrong) {
       EXPECT_EQ(std::string(error.what()).find(GetParam().op + ": "), 0u) << error.what();
     }
   }
+}
+
+TEST_P(EveryOp, TakesZeroExtentsOrRefusesThem) {
+  for (std::uint64_t trial = 0; trial < 12; ++trial) {
+    for (const Sample& sample : with_zero_extents(GetParam().sample(rng() / trial, 3))) {
+      SCOPED_TRACE("trial " + std::to_string(trial) + ", inputs " + shapes_of(sample));
+      try {
+        expect_right(sample, rng());
+      } catch (const ShapeError& error) {
+        EXPECT_TRUE(starts_with_an_op(error.what())) << error.what();
+      }
+    }
+  }
+}
+
+TEST_P(EveryOp, TakesSomeZeroExtents) {
+  bool taken = false;
+  for (const OpCase& row : op_cases()) {
+    if (row.op != GetParam().op) continue;
+    for (const Sample& sample : row.zero_extents) {
+      SCOPED_TRACE("inputs " + shapes_of(sample));
+      expect_right(sample, rng());
+      taken = true;
+    }
+    for (std::uint64_t trial = 0; trial < 12 && !taken; ++trial) {
+      const auto samples = with_zero_extents(row.sample(rng() / trial, 3));
+      taken = std::any_of(samples.begin(), samples.end(), takes);
+    }
+  }
+  EXPECT_TRUE(taken) << "give a row zero_extents";
 }
 
 INSTANTIATE_TEST_SUITE_P(Table, EveryOp, testing::ValuesIn(op_cases()), [](const auto& row) {

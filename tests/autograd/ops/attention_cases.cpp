@@ -87,6 +87,18 @@ Sample attention_sample(const Kind& kind, const Rng& rng, std::size_t n) {
       [options](const auto& in) { return attention(in[0], in[1], in[2], options, in[3]); }, inputs);
 }
 
+// Under masks.
+Sample attention_without(std::size_t batch, std::size_t queries, std::size_t keys) {
+  const auto ones = [](const Shape& shape) {
+    return std::make_shared<const Mask>(full<std::uint8_t>(shape, 1));
+  };
+  const Attention options{
+      .heads = 2, .key_mask = ones({batch, keys}), .mask = ones({batch, queries, keys})};
+  return Sample(
+      [options](const auto& x) { return attention(x[0], x[1], x[2], options); },
+      {full({batch, queries, 4}, 1.0), full({batch, keys, 4}, 1.0), full({batch, keys, 4}, 1.0)});
+}
+
 OpCase attention_case(const Kind& kind) {
   const V x(full({1, 2, 4}, 1.0));
   const Attention two{.heads = 2};
@@ -129,6 +141,8 @@ OpCase attention_case(const Kind& kind) {
             attention(x, x, x, {}, ones({1, 1, 1, 2, 2}));
           },
       },
+      .zero_extents = {attention_without(0, 2, 3), attention_without(2, 0, 3),
+                       attention_without(2, 3, 0)},
       .large = 5003};
 }
 

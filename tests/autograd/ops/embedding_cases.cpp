@@ -19,7 +19,12 @@ std::vector<OpCase> embedding_cases() {
                            },
                            [] {
                              embedding(V(full({3, 2}, 1.0)), full<std::int32_t>({2}, -1));
-                           }}}};
+                           }},
+           .zero_extents = {Sample(
+               [](const auto& x) {
+                 return embedding(x[0], zeros<std::int32_t>({2, 0}));
+               },
+               {full({3, 2}, 1.0)})}}};
 }
 
 }  // namespace xgrad::test

@@ -54,13 +54,18 @@ OpCase cross_entropy_case(const Kind& kind) {
                               {random_tensor({shape[0], shape[1], n + 1}, rng / "x", -kind.range,
                                              kind.range)});
               },
-          .wrong_calls = wrong_cross_entropies()};
+          .wrong_calls = wrong_cross_entropies(),
+          .zero_extents = {Sample(
+              [](const auto& x) {
+                return cross_entropy(x[0], zeros<std::int32_t>({2, 0}));
+              },
+              {zeros<double>({2, 0, 3})})}};
 }
 
-// Calls with x, y and a LossMean.
+// Calls with x in [-size, size), y in [low, high) and a LossMean.
 template <class F>
 OpCase elementwise_case(const char* op, const char* variant, F f, double low, double high,
-                        bool masked) {
+                        bool masked, double size = 1) {
   const auto sample = [=](const Rng& rng, std::size_t n) {
     const Shape shape{random_size(rng / "B", 1, 3), n};
     LossMean options;
@@ -70,8 +75,9 @@ OpCase elementwise_case(const char* op, const char* variant, F f, double low, do
       options.mask = std::make_shared<Mask>(mask);
     }
     if (rng.uniform(99) < 0.3) options.normalizer = 5;
-    return Sample([=](const auto& x) { return f(x[0], x[1], options); },
-                  {random_tensor(shape, rng / "x"), random_tensor(shape, rng / "y", low, high)});
+    return Sample(
+        [=](const auto& x) { return f(x[0], x[1], options); },
+        {random_tensor(shape, rng / "x", -size, size), random_tensor(shape, rng / "y", low, high)});
   };
   const LossMean none, narrow{.mask = std::make_shared<Mask>(full<std::uint8_t>({3}, 1))};
   return {.op = op,
@@ -85,7 +91,12 @@ OpCase elementwise_case(const char* op, const char* variant, F f, double low, do
                           },
                           [=] {
                             f(ones({2, 3}), ones({2, 3}), narrow);
-                          }}};
+                          }},
+          .zero_extents = {Sample(
+              [=](const auto& x) {
+                return f(x[0], x[1], {.mask = std::make_shared<Mask>(empty<std::uint8_t>({2, 0}))});
+              },
+              {zeros<double>({2, 0}), zeros<double>({2, 0})})}};
 }
 
 // x lies in [-1, 1], so y keeps away from the kinks of l1 at y = x and of huber at |y - x| = delta.
@@ -102,7 +113,7 @@ std::vector<OpCase> elementwise_cases() {
     };
   };
   const auto binary = [](const auto& x, const auto& y, const LossMean& options) {
-    return binary_cross_entropy_with_logits(scale(x, 4), y, options);
+    return binary_cross_entropy_with_logits(x, y, options);
   };
   OpCase refused = elementwise_case("huber_loss", "", huber(6), 1.2, 4, false);
   refused.wrong_calls.push_back([] { huber_loss(ones({2}), ones({2}), 0); });
@@ -113,8 +124,8 @@ std::vector<OpCase> elementwise_cases() {
           elementwise_case("l1_loss", "masked", l1, -3, -1.2, true),
           elementwise_case("huber_loss", "line", huber(0.05), 1.2, 3, false),
           elementwise_case("huber_loss", "masked", huber(0.05), -3, -1.2, true),
-          elementwise_case("binary_cross_entropy_with_logits", "", binary, 0, 1, false),
-          elementwise_case("binary_cross_entropy_with_logits", "masked", binary, 0, 1, true)};
+          elementwise_case("binary_cross_entropy_with_logits", "", binary, 0, 1, false, 4),
+          elementwise_case("binary_cross_entropy_with_logits", "masked", binary, 0, 1, true, 4)};
 }
 
 }  // namespace

@@ -48,9 +48,15 @@ OpCase masked_mean_case() {
   const auto rank = [] { masked_mean(ones({2, 3}), full<std::uint8_t>({2, 3}, 1)); };
   const auto extents = [] { masked_mean(ones({2, 3, 4}), full<std::uint8_t>({3, 2}, 1)); };
   const auto mask_rank = [] { masked_mean(ones({2, 3, 4}), full<std::uint8_t>({2, 3, 4}, 1)); };
+  const auto nothing = [](const Shape& shape) {
+    const Mask mask = full<std::uint8_t>({shape[0], shape[1]}, 1);
+    return Sample([mask](const auto& x) { return masked_mean(x[0], mask); },
+                  {zeros<double>(shape)});
+  };
   return {.op = "masked_mean",
           .sample = masked_mean_sample,
           .wrong_calls = {rank, extents, mask_rank},
+          .zero_extents = {nothing({0, 2, 3}), nothing({2, 0, 3})},
           .terms = 2};
 }
 
@@ -78,8 +84,14 @@ OpCase masked_max_case() {
   const auto rank = [] { masked_max(ones({2, 3})); };
   const auto extents = [=] { masked_max(ones({2, 3, 4}), mask({3, 2})); };
   const auto mask_rank = [=] { masked_max(ones({2, 3, 4}), mask({2, 3, 4})); };
-  return {
-      .op = "masked_max", .sample = masked_max_sample, .wrong_calls = {rank, extents, mask_rank}};
+  const auto nothing = [=](const Shape& shape) {
+    const auto all = mask({shape[0], shape[1]});
+    return Sample([all](const auto& x) { return masked_max(x[0], all); }, {zeros<double>(shape)});
+  };
+  return {.op = "masked_max",
+          .sample = masked_max_sample,
+          .wrong_calls = {rank, extents, mask_rank},
+          .zero_extents = {nothing({0, 2, 3}), nothing({2, 0, 3})}};
 }
 
 }  // namespace

@@ -47,6 +47,15 @@ TEST(Reduce, OfNothing) {
       throws_with<ShapeError>([&] { sum(x, 2); }, "sum: there is no axis 2 in shape (0, 3)"));
 }
 
+TEST(Reduce, BeforeAnAxisWithoutElements) {
+  const auto x = leaf(zeros<double>({100, 3, 0}));
+  const auto nothing = zeros<double>({100, 0});
+  EXPECT_TENSOR_NEAR(sum(x, 1).value(), nothing, 0);
+  EXPECT_TENSOR_NEAR(mean(x, 1).value(), nothing, 0);
+  mean(x, 1).backward(nothing);
+  EXPECT_TENSOR_NEAR(x.grad(), x.value(), 0);
+}
+
 // A running sum of ten million floats in one accumulator would be off by percents.
 TEST(Reduce, LongSumsKeepTheirDigits) {
   constexpr std::size_t count = 10'000'019;

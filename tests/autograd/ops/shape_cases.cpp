@@ -78,7 +78,15 @@ Sample concat_sample(const Rng& rng, std::size_t n) {
 OpCase reshape_case() {
   const auto more = [] { reshape(ones({2, 3}), {7}); };
   const auto scalar = [] { reshape(ones({2}), {}); };
-  return {.op = "reshape", .sample = reshape_sample, .wrong_calls = {more, scalar}};
+  const Sample nothing(
+      [](const auto& x) {
+        return reshape(x[0], {0, 5});
+      },
+      {zeros<double>({2, 0})});
+  return {.op = "reshape",
+          .sample = reshape_sample,
+          .wrong_calls = {more, scalar},
+          .zero_extents = {nothing}};
 }
 
 OpCase transpose_case() {
