@@ -216,6 +216,9 @@ static std::shared_ptr<Node<T>> record(std::unique_ptr<Op<T>> op, const Variable
 
 template <class T>
 static Variable<T> apply(std::unique_ptr<Op<T>> op, const Variable<T>* inputs, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!inputs[i].defined()) detail::check_left_out(op->name(), op->arguments(), i);
+  }
   OpObserver* const observer = op_observer();
   const char* const name = op->name();
   if (observer) observer->begin(name);
@@ -373,6 +376,7 @@ void detail::backward_within(const Variable<T>& y, Tensor<T> dy, const Node<T>& 
 
 template <class T>
 void Variable<T>::backward(bool retain_graph) const {
+  check<GradientError>(defined(), "backward: this Variable has no value");
   check_shape(value_->size() == 1,
               "backward: without dy the output must have one element, not shape ", shape());
   backward(full(shape(), T(1)), retain_graph);

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include <xgrad/autograd/variable.hpp>
@@ -104,6 +105,9 @@ class Op {
   virtual ~Op() = default;
   /// ONNX's name where ONNX has the op; a string literal.
   virtual const char* name() const = 0;
+  /// The names of the inputs, in the order of apply() and with a space between, for messages. "?"
+  /// follows the name of one that may be left out, "[]" that of one which stands for all the rest.
+  virtual const char* arguments() const { return ""; }
   /// Checks the inputs (ShapeError), computes the result, keeps what backward needs.
   virtual Value<T> forward(const Inputs<T>& x) = 0;
   /// Given dy, the gradient of the result, adds that of each wanted input to dx. The default throws
@@ -132,7 +136,23 @@ struct Node {
   const char* lost = nullptr;                   ///< why there is no graph behind it; null: there is
 };
 
+namespace detail {
+
+/// Throws ShapeError, naming input i, which has no value, unless `arguments`, as Op::arguments()
+/// gives them, say that it may be left out.
+void check_left_out(const char* op, std::string_view arguments, std::size_t i);
+
+}  // namespace detail
+
+/// Throws ShapeError, naming the op and the argument, where x has no value. apply() does it for the
+/// inputs of an op.
+template <class T>
+void check_defined(const char* op, std::string_view argument, const Variable<T>& x) {
+  if (!x.defined()) detail::check_left_out(op, argument, 0);
+}
+
 /// Runs op on the inputs and, if any of them requires a gradient and grad_enabled(), records it.
+/// Throws ShapeError where an input that may not be left out has no value.
 template <class T>
 Variable<T> apply(std::unique_ptr<Op<T>> op, std::initializer_list<Variable<T>> inputs);
 /// The same for a number of inputs that is found out at run time.

@@ -1,8 +1,8 @@
 // Every op: one declaration and one formula each. Forward and backward stand in
 // autograd/ops/<op>.cpp.
 //
-// All throw ShapeError, starting with the op's name, when shapes do not fit. B batch, N tokens, D
-// width, H heads, V vocabulary.
+// All throw ShapeError, starting with the op's name, when shapes do not fit or an argument has no
+// value and no default. B batch, N tokens, D width, H heads, V vocabulary.
 #pragma once
 
 #include <cstddef>

@@ -11,6 +11,7 @@ namespace {
 template <class T>
 struct AdditiveScores final : Op<T> {
   const char* name() const override { return "additive_scores"; }
+  const char* arguments() const override { return "q k weight"; }
 
   Value<T> forward(const Inputs<T>& in) override {
     check_inputs(in[0].shape(), in[1].shape(), in[2].shape());

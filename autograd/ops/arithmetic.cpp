@@ -71,6 +71,7 @@ Value<T> broadcast(const char* op, const Tensor<T>& a, const Tensor<T>& b, F f) 
 template <class T>
 struct Add final : Op<T> {
   const char* name() const override { return "add"; }
+  const char* arguments() const override { return "a b"; }
 
   Value<T> forward(const Inputs<T>& x) override {
     return broadcast(name(), x[0], x[1], [](T a, T b) { return a + b; });
@@ -86,6 +87,7 @@ struct Add final : Op<T> {
 template <class T>
 struct Sub final : Op<T> {
   const char* name() const override { return "sub"; }
+  const char* arguments() const override { return "a b"; }
 
   Value<T> forward(const Inputs<T>& x) override {
     return broadcast(name(), x[0], x[1], [](T a, T b) { return a - b; });
@@ -104,6 +106,7 @@ struct Sub final : Op<T> {
 template <class T>
 struct Mul final : Op<T> {
   const char* name() const override { return "mul"; }
+  const char* arguments() const override { return "a b"; }
 
   Value<T> forward(const Inputs<T>& x) override {
     a = x.save(0);

@@ -70,6 +70,7 @@ template <class T>
 struct AttentionOp final : Op<T> {
   explicit AttentionOp(const Attention& options) : options(options) {}
   const char* name() const override { return "attention"; }
+  const char* arguments() const override { return "q k v bias?"; }
 
   Value<T> forward(const Inputs<T>& in) override {
     check_inputs(in[0].shape(), in[1].shape(), in[2].shape());
@@ -138,6 +139,7 @@ template <class T>
 struct SelfAttention final : Op<T> {
   explicit SelfAttention(const Attention& options) : options(options) {}
   const char* name() const override { return "self_attention"; }
+  const char* arguments() const override { return "qkv bias?"; }
 
   Value<T> forward(const Inputs<T>& in) override {
     const Shape& shape = in[0].shape();

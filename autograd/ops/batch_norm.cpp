@@ -19,6 +19,7 @@ template <class T>
 struct BatchNorm final : Op<T> {
   BatchNorm(std::shared_ptr<const Mask> mask, double eps) : mask(std::move(mask)), eps(eps) {}
   const char* name() const override { return "batch_norm"; }
+  const char* arguments() const override { return "x weight bias"; }
 
   Value<T> forward(const Inputs<T>& in) override {
     check_inputs(in);

@@ -11,6 +11,7 @@ template <class T>
 struct Concat final : Op<T> {
   explicit Concat(std::size_t axis) : axis(axis) {}
   const char* name() const override { return "concat"; }
+  const char* arguments() const override { return "parts[]"; }
 
   Value<T> forward(const Inputs<T>& x) override {
     check_shape(x.size() > 0, "concat: nothing to join");

@@ -22,6 +22,7 @@ struct CrossEntropyOp final : Op<T> {
   CrossEntropyOp(const Ids& targets, const CrossEntropy& options)
       : targets(targets), options(options) {}
   const char* name() const override { return "cross_entropy"; }
+  const char* arguments() const override { return "logits"; }
 
   Value<T> forward(const Inputs<T>& in) override {
     rows = detail::rows_of("cross_entropy", in[0].shape());

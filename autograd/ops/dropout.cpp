@@ -25,6 +25,7 @@ template <class T>
 struct DropoutOp final : Op<T> {
   explicit DropoutOp(const Dropout& options) : options(options) {}
   const char* name() const override { return "dropout"; }
+  const char* arguments() const override { return "x"; }
 
   Value<T> forward(const Inputs<T>& x) override {
     auto y = make_value<T>(x[0].shape());
@@ -45,6 +46,7 @@ template <class T>
 struct DropoutAdd final : Op<T> {
   explicit DropoutAdd(const Dropout& options) : options(options) {}
   const char* name() const override { return "dropout_add"; }
+  const char* arguments() const override { return "x residual"; }
 
   Value<T> forward(const Inputs<T>& in) override {
     auto y = make_value<T>(in[0].shape());
@@ -78,6 +80,7 @@ struct DropoutAdd final : Op<T> {
 template <class T>
 Variable<T> dropout(const Variable<T>& x, const Dropout& options) {
   check_dropout("dropout", options);
+  check_defined("dropout", "x", x);
   if (options.p == 0) return x;
   return apply<T>(std::make_unique<DropoutOp<T>>(options), {x});
 }
@@ -85,6 +88,8 @@ Variable<T> dropout(const Variable<T>& x, const Dropout& options) {
 template <class T>
 Variable<T> dropout_add(const Variable<T>& x, const Variable<T>& residual, const Dropout& options) {
   check_dropout("dropout_add", options);
+  check_defined("dropout_add", "x", x);
+  check_defined("dropout_add", "residual", residual);
   check_shape(x.shape() == residual.shape(), "dropout_add: x has shape ", x.shape(), ", residual ",
               residual.shape());
   if (options.p == 0) return add(residual, x);

@@ -66,6 +66,7 @@ struct MeanLoss final : Op<T> {
 
   MeanLoss(F term, const LossMean& options) : term(term), options(options) {}
   const char* name() const override { return F::kName; }
+  const char* arguments() const override { return "x y"; }
 
   Value<T> forward(const Inputs<T>& in) override {
     check_shapes(in[0].shape(), in[1].shape());

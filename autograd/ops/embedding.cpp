@@ -14,6 +14,7 @@ template <class T>
 struct Embedding final : Op<T> {
   explicit Embedding(const Ids& ids) : ids(ids) {}
   const char* name() const override { return "embedding"; }
+  const char* arguments() const override { return "weight"; }
 
   Value<T> forward(const Inputs<T>& in) override {
     const Shape& weight = in[0].shape();

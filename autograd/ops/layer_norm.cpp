@@ -17,6 +17,7 @@ template <class T>
 struct LayerNorm final : Op<T> {
   explicit LayerNorm(double eps) : eps(eps) {}
   const char* name() const override { return "layer_norm"; }
+  const char* arguments() const override { return "x weight bias"; }
 
   Value<T> forward(const Inputs<T>& in) override {
     rows = detail::rows_of("layer_norm", in[0].shape());

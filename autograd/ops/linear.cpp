@@ -103,6 +103,7 @@ void rows_and_bias_backward(const Sizes& s, T* dy, Grads<T>& dx, const Prepare& 
 template <class T>
 struct Linear final : Op<T> {
   const char* name() const override { return "linear"; }
+  const char* arguments() const override { return "x weight bias?"; }
 
   Value<T> forward(const Inputs<T>& x) override {
     sizes = checked_sizes(name(), x);
@@ -134,6 +135,7 @@ template <class T, class G>
 struct LinearGelu final : Op<T> {
   explicit LinearGelu(const Dropout& dropout) : dropout(dropout) {}
   const char* name() const override { return "linear_gelu"; }
+  const char* arguments() const override { return "x weight bias?"; }
 
   // One pass over Z = X W^T adds the bias, writes f gelu(Z) and leaves f gelu'(Z), which shares
   // most of its work, in Z's place; f are dropout's factors. Without a backward to come, f gelu(Z)

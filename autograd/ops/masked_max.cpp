@@ -12,6 +12,7 @@ template <class T>
 struct MaskedMax final : Op<T> {
   explicit MaskedMax(std::shared_ptr<const Mask> mask) : mask(std::move(mask)) {}
   const char* name() const override { return "masked_max"; }
+  const char* arguments() const override { return "x"; }
 
   Value<T> forward(const Inputs<T>& x) override {
     shape = x[0].shape();

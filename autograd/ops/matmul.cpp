@@ -86,6 +86,7 @@ template <class T>
 struct Matmul final : Op<T> {
   Matmul(bool transpose_a, bool transpose_b) : transpose_a(transpose_a), transpose_b(transpose_b) {}
   const char* name() const override { return "matmul"; }
+  const char* arguments() const override { return "a b"; }
 
   Value<T> forward(const Inputs<T>& x) override {
     a = x.save(0);

@@ -70,6 +70,7 @@ template <class T, class Kind>
 struct Reduce final : Op<T> {
   explicit Reduce(std::optional<std::size_t> axis) : axis(axis) {}
   const char* name() const override { return Kind::kName; }
+  const char* arguments() const override { return "x"; }
 
   Value<T> forward(const Inputs<T>& x) override {
     shape = x[0].shape();
@@ -111,6 +112,7 @@ template <class T>
 struct MaskedMean final : Op<T> {
   explicit MaskedMean(const Mask& mask) : mask(mask) {}
   const char* name() const override { return "masked_mean"; }
+  const char* arguments() const override { return "x"; }
 
   Value<T> forward(const Inputs<T>& x) override {
     shape = x[0].shape();

@@ -10,6 +10,7 @@ template <class T>
 struct Reshape final : Op<T> {
   explicit Reshape(const Shape& shape) : shape(shape) {}
   const char* name() const override { return "reshape"; }
+  const char* arguments() const override { return "x"; }
 
   Value<T> forward(const Inputs<T>& x) override {
     check_shape(size_of(shape) == x[0].size(), "reshape: ", x[0].shape(), " has ", x[0].size(),

@@ -17,6 +17,7 @@ template <class T>
 struct RmsNorm final : Op<T> {
   explicit RmsNorm(double eps) : eps(eps) {}
   const char* name() const override { return "rms_norm"; }
+  const char* arguments() const override { return "x weight"; }
 
   Value<T> forward(const Inputs<T>& in) override {
     rows = detail::rows_of("rms_norm", in[0].shape());

@@ -15,6 +15,7 @@ struct RotaryEmbedding final : Op<T> {
   RotaryEmbedding(std::size_t head_dim, std::size_t heads, double base)
       : head_dim(head_dim), heads(heads), base(base) {}
   const char* name() const override { return "rotary_embedding"; }
+  const char* arguments() const override { return "x"; }
 
   Value<T> forward(const Inputs<T>& in) override {
     const Shape& shape = in[0].shape();

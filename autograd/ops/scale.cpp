@@ -10,6 +10,7 @@ template <class T>
 struct Scale final : Op<T> {
   explicit Scale(T c) : c(c) {}
   const char* name() const override { return "scale"; }
+  const char* arguments() const override { return "x"; }
 
   Value<T> forward(const Inputs<T>& x) override {
     auto y = make_value<T>(x[0].shape());

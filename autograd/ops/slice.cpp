@@ -24,6 +24,7 @@ struct Slice final : Op<T> {
   Slice(std::size_t axis, std::size_t begin, std::size_t end)
       : axis(axis), begin(begin), end(end) {}
   const char* name() const override { return Kind::kName; }
+  const char* arguments() const override { return "x"; }
 
   Value<T> forward(const Inputs<T>& x) override {
     whole = detail::split_at(name(), x[0].shape(), axis);

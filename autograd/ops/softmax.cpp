@@ -15,6 +15,7 @@ using detail::Rows;
 template <class T>
 struct Softmax final : Op<T> {
   const char* name() const override { return "softmax"; }
+  const char* arguments() const override { return "x"; }
 
   Value<T> forward(const Inputs<T>& x) override {
     const Rows rows = detail::rows_of("softmax", x[0].shape());
@@ -57,6 +58,7 @@ struct Softmax final : Op<T> {
 template <class T>
 struct LogSoftmax final : Op<T> {
   const char* name() const override { return "log_softmax"; }
+  const char* arguments() const override { return "x"; }
 
   Value<T> forward(const Inputs<T>& x) override {
     const Rows rows = detail::rows_of("log_softmax", x[0].shape());

@@ -32,6 +32,7 @@ T threshold(const T* x, std::size_t n, T largest) {
 template <class T>
 struct Sparsemax final : Op<T> {
   const char* name() const override { return "sparsemax"; }
+  const char* arguments() const override { return "x"; }
 
   Value<T> forward(const Inputs<T>& x) override {
     const Rows rows = detail::rows_of("sparsemax", x[0].shape());

@@ -48,6 +48,7 @@ template <class T>
 struct Transposed final : Op<T> {
   explicit Transposed(const Axes& axes) : axes(axes), inverse(axes.size()) {}
   const char* name() const override { return "transpose"; }
+  const char* arguments() const override { return "x"; }
 
   Value<T> forward(const Inputs<T>& x) override {
     check_shape(axes.size() == x[0].dimension(), "transpose: axes ", text(axes), " for shape ",

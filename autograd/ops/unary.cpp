@@ -67,6 +67,7 @@ struct GeluTanh : detail::GeluTanh<T> {
 template <class T, class F>
 struct Unary final : Op<T> {
   const char* name() const override { return F::kName; }
+  const char* arguments() const override { return "x"; }
 
   Value<T> forward(const Inputs<T>& x) override {
     auto y = make_value<T>(x[0].shape());
