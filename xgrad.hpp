@@ -1,6 +1,7 @@
 // Everything that a program which builds, trains and saves a model needs.
 #pragma once
 
+#include <xgrad/autograd/nested_list.hpp>
 #include <xgrad/autograd/ops.hpp>
 #include <xgrad/autograd/parameters.hpp>
 #include <xgrad/data/loader.hpp>

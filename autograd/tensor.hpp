@@ -38,13 +38,16 @@ std::string to_string(const Shape& shape);
 /// ShapeError thrown when they do not.
 Shape broadcast_shape(const char* op, const Shape& a, const Shape& b);
 
+// Makers. Each takes the shape as {rows, columns}: zeros<float>({2, 3}). A tensor of given elements
+// is tensor<float>({{1, 2}, {3, 4}}), of nested_list.hpp.
+
 /// An uninitialised tensor.
 template <class T>
 Tensor<T> empty(const Shape& shape) {
   return Tensor<T>::from_shape(shape);
 }
 
-/// All elements are `value`.
+/// All elements are `value`, whose type is the tensor's: full({2, 3}, 0.5f) is a Tensor<float>.
 template <class T>
 Tensor<T> full(const Shape& shape, T value) {
   Tensor<T> result = empty<T>(shape);
@@ -56,6 +59,12 @@ Tensor<T> full(const Shape& shape, T value) {
 template <class T>
 Tensor<T> zeros(const Shape& shape) {
   return full(shape, T(0));
+}
+
+/// All elements are 1.
+template <class T>
+Tensor<T> ones(const Shape& shape) {
+  return full(shape, T(1));
 }
 
 /// The same values in another scalar type.

@@ -12,9 +12,9 @@ namespace xgrad {
 
 /// What an Encoder, or a Decoder, is made of.
 struct EncoderOptions {
-  std::size_t layers = 1;       ///< blocks
-  AttentionOptions attention;   ///< width D, heads and the rest of each block's attention
-  std::size_t feedforward = 0;  ///< hidden width F of the MLP; 0: 4 D
+  std::size_t layers = 1;           ///< blocks
+  AttentionOptions attention = {};  ///< width D, heads and the rest of each block's attention
+  std::size_t feedforward = 0;      ///< hidden width F of the MLP; 0: 4 D
   Activation activation = Activation::gelu;            ///< of the MLP
   NormOrder norm = NormOrder::pre;                     ///< where a block normalises
   Normalization normalization = Normalization::layer;  ///< of every norm, the final one too

@@ -12,8 +12,8 @@ Ids moved_on(const Ids& outputs, std::int32_t begin);
 
 /// What an EncoderDecoderModel is made of.
 struct EncoderDecoderOptions {
-  InputOptions input;           ///< features follow from the rest
-  EncoderOptions encoder;       ///< of the decoder too
+  InputOptions input = {};      ///< features follow from the rest
+  EncoderOptions encoder = {};  ///< of the decoder too
   std::size_t classes = 0;      ///< of the output; the last one ends it
   std::size_t max_outputs = 0;  ///< classes of the longest output, the end included
 };

@@ -9,9 +9,9 @@ namespace xgrad {
 
 /// What an EncoderModel is made of.
 struct EncoderModelOptions {
-  InputOptions input;       ///< features and class_token follow from the rest
-  EncoderOptions encoder;   ///< its blocks
-  bool adjacency = false;   ///< tokens see what ModelInput::adjacency lets them; else all
+  InputOptions input = {};      ///< features and class_token follow from the rest
+  EncoderOptions encoder = {};  ///< its blocks
+  bool adjacency = false;       ///< tokens see what ModelInput::adjacency lets them; else all
   Pool pool = Pool::none;   ///< what makes one vector of a sequence; none: a target for each token
   std::size_t classes = 0;  ///< V, of the output
 };

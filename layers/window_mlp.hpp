@@ -11,10 +11,10 @@ namespace xgrad {
 
 /// What a WindowMlp is made of.
 struct WindowMlpOptions {
-  InputOptions input;      ///< its tokens or vectors; features follow from the rest
-  std::size_t window = 1;  ///< tokens that are read together, odd; 1: each token alone (S4.9)
-  std::size_t layers = 1;  ///< hidden ones
-  std::size_t hidden = 0;  ///< F
+  InputOptions input = {};  ///< its tokens or vectors; features follow from the rest
+  std::size_t window = 1;   ///< tokens that are read together, odd; 1: each token alone (S4.9)
+  std::size_t layers = 1;   ///< hidden ones
+  std::size_t hidden = 0;   ///< F
   Activation activation = Activation::gelu;  ///< after each hidden layer
   double dropout = 0;                        ///< after each hidden layer
   Pool pool = Pool::none;   ///< what makes one vector of a sequence; none: a target for each token

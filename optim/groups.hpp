@@ -9,8 +9,8 @@ namespace xgrad {
 
 /// What holds for the parameters whose names a pattern matches; the first group that does counts.
 struct ParameterGroup {
-  std::string match;      ///< of whole names: * and ? stand for anything, dots too
-  double lr_scale = 1.0;  ///< multiplies the learning rate, >= 0
+  std::string match = {};  ///< of whole names: * and ? stand for anything, dots too
+  double lr_scale = 1.0;   ///< multiplies the learning rate, >= 0
   /// Instead of the settings', >= 0; holds for parameters with WeightDecay::off too.
   std::optional<double> weight_decay = std::nullopt;
   /// No update and no state. Gradients are still computed, and count in global_norm();

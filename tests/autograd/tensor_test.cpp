@@ -21,6 +21,7 @@ TEST(Tensor, SaysItsShape) {
 TEST(Tensor, IsMadeFilledAndCast) {
   EXPECT_TRUE(same_bits(full<double>({2, 2}, 3), tensor({2, 2}, {3, 3, 3, 3})));
   EXPECT_TRUE(same_bits(zeros<double>({3}), tensor({3}, {0, 0, 0})));
+  EXPECT_TRUE(same_bits(xgrad::ones<double>({2, 1}), tensor({2, 1}, {1, 1})));
   EXPECT_EQ(zeros<float>({0, 4}).size(), 0u);
   EXPECT_EQ(full<float>({}, 2).data()[0], 2);
   const Tensor<float> narrow = cast<float>(tensor({3}, {0.1, -1e300, 2}));

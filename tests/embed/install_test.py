@@ -70,7 +70,7 @@ class Install(unittest.TestCase):
     def test_pkg_config(self):
         flags = self.flags("--cflags", "--libs")
         program = self.directory / "by-pkg-config"
-        call("g++", HERE / "main.cpp", "-o", program, *flags)
+        call("g++", "-Wall", "-Wextra", "-Werror", HERE / "main.cpp", "-o", program, *flags)
         self.assert_learns(program)
 
     def test_add_subdirectory(self):

@@ -18,12 +18,13 @@ class InputFile;
 
 /// The state of a run, or of a model.
 struct Checkpoint {
-  std::uint64_t step = 0;               ///< steps taken
-  std::vector<NamedTensor> parameters;  ///< "encoder.layers.0.norm1.weight", in the model's order
-  std::vector<NamedTensor> optimizer;   ///< "exp_avg.encoder.layers.0.norm1.weight", ...
-  std::map<std::string, StateValue>
-      state;           ///< loader position, best metric, ...; may be infinite, not NaN
-  std::string config;  ///< resolved TOML, without execution keys
+  std::uint64_t step = 0;  ///< steps taken
+  /// "encoder.layers.0.norm1.weight", in the model's order
+  std::vector<NamedTensor> parameters = {};
+  std::vector<NamedTensor> optimizer = {};  ///< "exp_avg.encoder.layers.0.norm1.weight", ...
+  /// Loader position, best metric, ...; may be infinite, not NaN.
+  std::map<std::string, StateValue> state = {};
+  std::string config = {};  ///< resolved TOML, without execution keys
 };
 
 /// The entry of the state that holds what the task learned from its data; missing where that is

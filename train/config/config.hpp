@@ -46,8 +46,8 @@ struct ModelConfig {
   bool log_scale = false;               ///< scores times log of the number of keys
   std::string attention_activation = "softmax";  ///< the words of AttentionActivation
   bool attention_mean = false;                   ///< weights divided by the number of keys
-  std::string init_from;    ///< weights to start from, a file; empty: random ones
-  bool init_strict = true;  ///< init_from gives every weight, and has no others
+  std::string init_from = {};  ///< weights to start from, a file; empty: random ones
+  bool init_strict = true;     ///< init_from gives every weight, and has no others
 };
 
 /// [optim]
