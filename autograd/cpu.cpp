@@ -12,12 +12,9 @@ namespace {
 
 Cpu detect() {
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-      __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
-      __builtin_cpu_supports("avx512vl")) {
-    return Cpu::avx512;
-  }
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return Cpu::avx2;
+  // All that -march=x86-64-v4 and -v3 let the compiler use: a virtual machine may lack BMI only.
+  if (__builtin_cpu_supports("x86-64-v4")) return Cpu::avx512;
+  if (__builtin_cpu_supports("x86-64-v3")) return Cpu::avx2;
 #endif
   return Cpu::baseline;
 }

@@ -262,6 +262,7 @@ Variable<T>::Variable(Tensor<T> value, bool requires_grad)
 
 template <class T>
 Tensor<T>& Variable<T>::mutable_value() const {
+  check<GradientError>(defined(), "mutable_value: this Variable has no value");
   check<GradientError>(!value_->recorded, "mutable_value: of the result of ",
                        node_ ? node_->name : "a recorded op",
                        ", which backward may need; make a Variable of a copy");

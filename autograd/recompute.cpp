@@ -4,6 +4,7 @@
 #include <utility>
 
 #include <xgrad/autograd/captures.hpp>
+#include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {
@@ -66,6 +67,7 @@ struct Recompute final : Op<T> {
     check<GradientError>(grad_enabled(), "recompute: backward while a NoGrad lives");
     const Variable<T> leaf(x, std::make_shared<Node<T>>("leaf", x->shape()));
     const Variable<T> again = f(leaf);
+    check_defined(name(), "the second result of its function", again);
     if (!again.requires_grad()) return;
     detail::backward_within(again, std::move(dy), dx.node(), leaf.node()->id);
     if (leaf.has_grad()) dx.add(0, std::move(leaf.mutable_grad()));
@@ -86,6 +88,7 @@ Variable<T> recompute(const std::function<Variable<T>(const Variable<T>&)>& f,
   {
     const NoGrad no_grad;
     const Variable<T> result = f(x);
+    check_defined("recompute", "the result of its function", result);
     captures.note(result);
     // A value from outside stays its owner's.
     value = captures.made(result) ? result.shared_value()

@@ -83,7 +83,7 @@ struct CrossEntropyOp final : Op<T> {
     const std::size_t n = rows.width;
     const auto y = std::size_t(targets.data()[row]);
     const T own = T(1 - options.label_smoothing) * class_weight(y);
-    const T all = own + even_sum, m = largest.data()[row], log = log_sum.data()[row];
+    const T all = T(Sum(own) + even_sum), m = largest.data()[row], log = log_sum.data()[row];
     const T *z = logits->data() + row * n, *rest = even.data();
     if (fresh) {
 #pragma omp simd
@@ -101,7 +101,7 @@ struct CrossEntropyOp final : Op<T> {
     even = empty<T>({rows.width});
     for (std::size_t c = 0; c < rows.width; ++c) {
       even(c) = T(options.label_smoothing) / T(rows.width) * class_weight(c);
-      even_sum += even(c);
+      even_sum += Sum(even(c));
     }
   }
 
@@ -141,8 +141,8 @@ struct CrossEntropyOp final : Op<T> {
   Saved<T> logits;
   Tensor<T> largest, log_sum;  // a row each
   Tensor<T> even;              // what every class has of t, whatever the target
-  T even_sum = 0;
-  Sum inverse = 0;  // of the divisor; 0 when no target counts
+  Sum even_sum = 0;            // over all classes, so that a row's gradient adds up to 0
+  Sum inverse = 0;             // of the divisor; 0 when no target counts
 };
 
 }  // namespace

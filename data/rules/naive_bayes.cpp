@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include <xgrad/autograd/random.hpp>
 #include <xgrad/data/batch.hpp>
 
 namespace xgrad {
@@ -48,8 +49,10 @@ NaiveBayes::NaiveBayes(const Dataset& train, const TaskShape& shape, std::size_t
   totals_.assign(slots, 0);
   examples_.assign(slots, 0);
   std::vector<std::uint64_t> seen;  // n-gram and slot of each that was counted
+  // In random order: where not all are counted, a table that is sorted by class keeps every class.
+  const auto order = Rng(0).permutation(train.size());
   for (std::size_t i = 0; i < train.size() && seen.size() < most; ++i) {
-    const Example example = train.get(0, i);
+    const Example example = train.get(0, order[i]);
     if (!answers_ && example.targets[0] == kIgnore) continue;
     for_each_slot(example, [&](std::size_t slot) { examples_[slot] += 1; });
     const auto child = [&](std::uint64_t key) {

@@ -18,6 +18,9 @@ class UnknownDataset final : public Dataset {
         rng_(Rng(seed) / "unknown") {}
 
   std::size_t size() const override { return examples_->size(); }
+  std::size_t length(std::size_t index, const TaskShape& shape) const override {
+    return examples_->length(index, shape);
+  }
 
   Example get(std::uint64_t epoch, std::size_t index) const override {
     Example example = examples_->get(epoch, index);

@@ -121,6 +121,7 @@ TEST(MutableValue, RefusesTheResultOfARecordedOp) {
   const char* const said = "mutable_value: of the result of ";
   EXPECT_TRUE(throws_with<GradientError>([&] { y.mutable_value(); }, said + std::string("tanh")));
   EXPECT_TRUE(throws_with<GradientError>([&] { y.detach().mutable_value(); }, said));
+  EXPECT_TRUE(throws_with<GradientError>([] { V().mutable_value(); }, "has no value"));
   const NoGrad no_grad;
   tanh(x).mutable_value().fill(0);
 }

@@ -243,6 +243,16 @@ TEST(RecomputeCaptures, KeepTheShape) {
                                          "gave shape (2) at first, and (1) when it ran again"));
 }
 
+TEST(RecomputeCaptures, NeedAResult) {
+  const Leaves l;
+  const auto nothing = [](const V&) { return V(); };
+  EXPECT_TRUE(throws_with<ShapeError>([&] { recompute<double>(nothing, l.x); }, "recompute: "));
+  int runs = 0;
+  const V y = recompute<double>([&](const V& v) { return ++runs == 1 ? scale(v, 2) : V(); }, l.x);
+  EXPECT_TRUE(
+      throws_with<ShapeError>([&] { y.backward(zeros<double>(y.shape())); }, "recompute: "));
+}
+
 // w and h get their parts before the op that throws.
 TEST(RecomputeCaptures, HaveNoPartOfAGradientWhenABackwardThrows) {
   const Leaves l;

@@ -173,6 +173,19 @@ TEST(CrossEntropy, FloatIsExactAtAnyOffsetAndSpread) {
   }
 }
 
+// A row's gradient adds up to 0, so that of the likeliest class has the sum over all classes in it:
+// one logit of 100 has p = 1 but for e^-100, and its gradient is 1 - s / V, that of 0 elsewhere.
+TEST(CrossEntropy, SmoothingIsExactOverManyClasses) {
+  constexpr std::size_t kClasses = 32000;
+  for (const double smoothing : {0.1, 0.5}) {
+    Tensor<float> z = zeros<float>({kClasses});
+    z(3) = 100;
+    const Variable<float> logits(z, true);
+    cross_entropy(logits, full<std::int32_t>({}, 5), {.label_smoothing = smoothing}).backward();
+    EXPECT_NEAR(logits.grad()(3), 1 - smoothing / kClasses, 2e-7) << smoothing;
+  }
+}
+
 // Both are as likely: p - 1 and p are -1/2 and 1/2.
 TEST(CrossEntropy, LargeEqualLogitsHaveHalvesAsGradients) {
   const Variable<float> logits(full<float>({2}, 1e6f), true);
