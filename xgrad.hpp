@@ -2,6 +2,7 @@
 #pragma once
 
 #include <xgrad/autograd/nested_list.hpp>
+#include <xgrad/autograd/operators.hpp>
 #include <xgrad/autograd/ops.hpp>
 #include <xgrad/autograd/parameters.hpp>
 #include <xgrad/data/loader.hpp>

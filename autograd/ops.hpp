@@ -27,6 +27,13 @@ Variable<T> sub(const Variable<T>& a, const Variable<T>& b);
 /// a b, elementwise
 template <class T>
 Variable<T> mul(const Variable<T>& a, const Variable<T>& b);
+/// a / b. As in floating point, x / 0 is infinite and 0 / 0 is NaN, and so are the gradients.
+template <class T>
+Variable<T> div(const Variable<T>& a, const Variable<T>& b);
+/// a^b; NaN where a < 0 and b is no integer. The derivative by a is 0 where b = 0, and infinite at
+/// a = 0 where 0 < b < 1. That by b is 0 at a = 0 where b >= 0, and NaN where a < 0.
+template <class T>
+Variable<T> pow(const Variable<T>& a, const Variable<T>& b);
 /// c x
 template <class T>
 Variable<T> scale(const Variable<T>& x, std::type_identity_t<T> c);
@@ -36,6 +43,19 @@ Variable<T> scale(const Variable<T>& x, std::type_identity_t<T> c);
 /// max(x, 0); its derivative at 0 is 0
 template <class T>
 Variable<T> relu(const Variable<T>& x);
+/// e^x
+template <class T>
+Variable<T> exp(const Variable<T>& x);
+/// The natural logarithm: -inf at 0, where its derivative is inf, and NaN below, as is that.
+template <class T>
+Variable<T> log(const Variable<T>& x);
+/// The square root; its derivative at 0 is inf. Both are NaN below 0.
+template <class T>
+Variable<T> sqrt(const Variable<T>& x);
+/// min(max(x, min), max), min <= max; NaN stays NaN. The derivative is 1 from min to max, both
+/// included, and 0 elsewhere.
+template <class T>
+Variable<T> clamp(const Variable<T>& x, std::type_identity_t<T> min, std::type_identity_t<T> max);
 /// tanh x
 template <class T>
 Variable<T> tanh(const Variable<T>& x);
@@ -163,6 +183,10 @@ Variable<T> linear_gelu(const Variable<T>& x, const Variable<T>& weight,
 /// equal ids.
 template <class T>
 Variable<T> embedding(const Variable<T>& weight, const Ids& ids);
+/// The elements `indices`, in [0, extent), along an axis of x, which the axes of `indices` replace,
+/// as NumPy's take() does it. The gradient adds up over equal indices.
+template <class T>
+Variable<T> gather(const Variable<T>& x, std::size_t axis, const Ids& indices);
 
 // Positions.
 

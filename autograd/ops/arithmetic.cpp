@@ -1,5 +1,7 @@
-// a + b, a - b, a b, with shapes that broadcast. The engine undoes broadcasts, so a backward hands
-// on gradients of the result's shape.
+// a + b, a - b, a b, a / b, a^b, with shapes that broadcast. The engine undoes broadcasts, so a
+// backward hands on gradients of the result's shape.
+
+#include <cmath>
 
 #include <xgrad/autograd/axes.hpp>
 #include <xgrad/autograd/elementwise.hpp>
@@ -47,6 +49,9 @@ void broadcast(const Tensor<T>& a, const Tensor<T>& b, const Shape& shape, T* y,
   const T* q = b.data();
   if (a.shape() == b.shape()) {
     detail::for_elements(a.size(), [=](std::size_t i) { y[i] = f(p[i], q[i]); });
+  } else if (a.shape() == shape && b.size() == 1) {
+    const T same = *q;
+    detail::for_elements(a.size(), [=](std::size_t i) { y[i] = f(p[i], same); });
   } else if (a.shape() == shape && b.size() > 0 && is_suffix(b.shape(), shape)) {
     const std::size_t width = b.size();
     const auto block = [=](std::size_t begin, std::size_t end) {
@@ -132,6 +137,76 @@ struct Mul final : Op<T> {
   Saved<T> a, b;
 };
 
+template <class T>
+struct Div final : Op<T> {
+  const char* name() const override { return "div"; }
+  const char* arguments() const override { return "a b"; }
+
+  Value<T> forward(const Inputs<T>& x) override {
+    b = x.save(1);
+    const auto result = broadcast(name(), x[0], x[1], quotient);
+    y = result;
+    return result;
+  }
+
+  // y = a / b, so da = dy / b and db = -dy a / b^2 = -y dy / b.
+  void backward(Tensor<T> dy, Grads<T>& dx) const override {
+    broadcast(dy, *b, dy.shape(), dy.data(), quotient);
+    if (!dx.wants(1)) return dx.add(0, std::move(dy));
+    if (dx.wants(0)) dx.add(0, dy);
+    T* d = dy.data();
+    const T* ratio = y->data();
+    detail::for_elements(dy.size(), [=](std::size_t i) { d[i] *= -ratio[i]; });
+    dx.add(1, std::move(dy));
+  }
+
+  static T quotient(T u, T v) { return u / v; }
+
+  Saved<T> b, y;
+};
+
+template <class T>
+struct Pow final : Op<T> {
+  const char* name() const override { return "pow"; }
+  const char* arguments() const override { return "a b"; }
+
+  Value<T> forward(const Inputs<T>& x) override {
+    a = x.save(0);
+    b = x.save(1);
+    const auto result = broadcast(name(), x[0], x[1], power);
+    y = result;
+    return result;
+  }
+
+  // y = a^b = e^(b log a), so da = b a^(b - 1) dy and db = y log(a) dy. The limits where these
+  // formulas have none: a^0 is 1 for every a, so da = 0 where b = 0; 0^b is 0 for every b > 0, so
+  // db = 0 where a = 0 and b >= 0.
+  void backward(Tensor<T> dy, Grads<T>& dx) const override {
+    const auto times_slope = [&](T* d, auto slope) {
+      Tensor<T> slopes = empty<T>(dy.shape());
+      broadcast(*a, *b, dy.shape(), slopes.data(), slope);
+      const T* s = slopes.data();
+      detail::for_elements(slopes.size(), [=](std::size_t i) { d[i] *= s[i]; });
+    };
+    if (dx.wants(0)) {
+      Tensor<T> da = dy;
+      times_slope(da.data(), [](T u, T v) { return v == 0 ? T(0) : v * power(u, v - 1); });
+      dx.add(0, std::move(da));
+    }
+    if (dx.wants(1)) {
+      T* d = dy.data();
+      const T* result = y->data();
+      detail::for_elements(dy.size(), [=](std::size_t i) { d[i] *= result[i]; });
+      times_slope(d, [](T u, T v) { return u == 0 && v >= 0 ? T(0) : std::log(u); });
+      dx.add(1, std::move(dy));
+    }
+  }
+
+  static T power(T u, T v) { return std::pow(u, v); }
+
+  Saved<T> a, b, y;
+};
+
 }  // namespace
 
 template <class T>
@@ -149,10 +224,22 @@ Variable<T> mul(const Variable<T>& a, const Variable<T>& b) {
   return apply<T>(std::make_unique<Mul<T>>(), {a, b});
 }
 
+template <class T>
+Variable<T> div(const Variable<T>& a, const Variable<T>& b) {
+  return apply<T>(std::make_unique<Div<T>>(), {a, b});
+}
+
+template <class T>
+Variable<T> pow(const Variable<T>& a, const Variable<T>& b) {
+  return apply<T>(std::make_unique<Pow<T>>(), {a, b});
+}
+
 #define XGRAD_INSTANTIATE(T)                                        \
   template Variable<T> add(const Variable<T>&, const Variable<T>&); \
   template Variable<T> sub(const Variable<T>&, const Variable<T>&); \
-  template Variable<T> mul(const Variable<T>&, const Variable<T>&);
+  template Variable<T> mul(const Variable<T>&, const Variable<T>&); \
+  template Variable<T> div(const Variable<T>&, const Variable<T>&); \
+  template Variable<T> pow(const Variable<T>&, const Variable<T>&);
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

@@ -1,5 +1,8 @@
 // Elementwise functions: a struct with the function and its derivative each.
 
+#include <cmath>
+#include <limits>
+
 #include <xgrad/autograd/elementwise.hpp>
 #include <xgrad/autograd/gelu.hpp>
 #include <xgrad/autograd/op.hpp>
@@ -20,6 +23,33 @@ struct Relu {
   static T f(T x) { return x <= 0 ? T(0) : x; }  // so written, NaN stays NaN
   // y > 0 exactly where x > 0; at the kink the derivative is 0.
   static T df(T y) { return y <= 0 ? T(0) : T(1); }
+};
+
+template <class T>
+struct Exp {
+  static constexpr const char* kName = "exp";
+  static constexpr From kFrom = From::output;
+  static T f(T x) { return detail::exp(x); }
+  // (e^x)' = e^x
+  static T df(T y) { return y; }
+};
+
+template <class T>
+struct Log {
+  static constexpr const char* kName = "log";
+  static constexpr From kFrom = From::input;
+  static T f(T x) { return std::log(x); }
+  // log' x = 1 / x, inf at 0; below, where the function is NaN, the derivative is NaN as well.
+  static T df(T x) { return x < 0 ? std::numeric_limits<T>::quiet_NaN() : T(1) / x; }
+};
+
+template <class T>
+struct Sqrt {
+  static constexpr const char* kName = "sqrt";
+  static constexpr From kFrom = From::output;
+  static T f(T x) { return std::sqrt(x); }
+  // With y = sqrt x: y^2 = x, so 2 y y' = 1; inf at 0.
+  static T df(T y) { return T(0.5) / y; }
 };
 
 template <class T>
@@ -97,6 +127,21 @@ Variable<T> relu(const Variable<T>& x) {
 }
 
 template <class T>
+Variable<T> exp(const Variable<T>& x) {
+  return apply<T>(std::make_unique<Unary<T, Exp<T>>>(), {x});
+}
+
+template <class T>
+Variable<T> log(const Variable<T>& x) {
+  return apply<T>(std::make_unique<Unary<T, Log<T>>>(), {x});
+}
+
+template <class T>
+Variable<T> sqrt(const Variable<T>& x) {
+  return apply<T>(std::make_unique<Unary<T, Sqrt<T>>>(), {x});
+}
+
+template <class T>
 Variable<T> tanh(const Variable<T>& x) {
   return apply<T>(std::make_unique<Unary<T, Tanh<T>>>(), {x});
 }
@@ -119,6 +164,9 @@ Variable<T> gelu(const Variable<T>& x, Gelu kind) {
 
 #define XGRAD_INSTANTIATE(T)                        \
   template Variable<T> relu(const Variable<T>&);    \
+  template Variable<T> exp(const Variable<T>&);     \
+  template Variable<T> log(const Variable<T>&);     \
+  template Variable<T> sqrt(const Variable<T>&);    \
   template Variable<T> tanh(const Variable<T>&);    \
   template Variable<T> sigmoid(const Variable<T>&); \
   template Variable<T> silu(const Variable<T>&);    \

@@ -60,6 +60,26 @@ def attention(heads, mask):
     return function
 
 
+def above_zero(*shape):
+    return ((torch.rand(shape) * 2e4).round() / 1e4 + 0.25).requires_grad_()
+
+
+def more_ops(write):
+    """With the points where a derivative is 0 by definition or infinite."""
+    op(write, "div", torch.div, input=rounded(2, 3), other=above_zero(3))
+    op(write, "pow", torch.pow, input=above_zero(2, 3), exponent=rounded(3))
+    exponent = torch.tensor([0.0, 0.5, 2.0, 0.0, 0.0])
+    zeros = torch.tensor([0.0, 0.0, 0.0, 3.0, -2.0]).requires_grad_()
+    op(write, "pow_zeros", lambda input: input ** exponent, constants=dict(exponent=exponent), input=zeros)
+    op(write, "exp", torch.exp, input=rounded(2, 3, scale=3.0))
+    op(write, "log", torch.log, input=above_zero(2, 3))
+    op(write, "sqrt", torch.sqrt, input=above_zero(2, 3))
+    bounds = torch.tensor([-3.0, -1.0, 0.25, 1.5, 2.0]).requires_grad_()
+    op(write, "clamp", lambda input: input.clamp(-1, 1.5), input=bounds)
+    indices = torch.tensor([[2, 0], [2, 2]])
+    op(write, "gather", lambda input: input[:, indices], constants=dict(indices=indices), input=rounded(2, 3, 2))
+
+
 def ops(write):
     op(write, "layer_norm", lambda x, weight, bias: F.layer_norm(x, (6,), weight, bias, 1e-5),
        x=rounded(2, 3, 6), weight=rounded(6), bias=rounded(6))
@@ -86,6 +106,7 @@ def ops(write):
 
     with torch.random.fork_rng():  # what comes after draws the same numbers as before
         op(write, "batch_norm", batch_norm, x=rounded(2, 3, 6), weight=rounded(6), bias=rounded(6))
+        more_ops(write)
 
 
 def model(write, name, x, mask, targets, smoothing=0.0, **options):

@@ -1,4 +1,6 @@
 // Operators on single elements.
+#include <limits>
+
 #include <xgrad/autograd/scalar.hpp>
 
 #include "onnx/operators.hpp"
@@ -32,6 +34,16 @@ Results<T> softplus_of(const VectorCase& c) {
   return {y};
 }
 
+// A bound that is left out is infinite. It has no file: where that is min, max comes second.
+template <class T>
+Results<T> clip_of(const VectorCase& c) {
+  const T infinity = std::numeric_limits<T>::infinity();
+  const std::size_t max_at = c.name == "test_clip_default_max" ? 1 : 2;
+  const T min = max_at == 2 && c.inputs.size() > 1 ? T(c.inputs[1].values.at(0)) : -infinity;
+  const T max = c.inputs.size() > max_at ? T(c.inputs[max_at].values.at(0)) : infinity;
+  return {clamp(in<T>(c, 0), min, max).value()};
+}
+
 // The sum of several, times `factor`.
 template <class T>
 Results<T> sum_of(const VectorCase& c, double factor) {
@@ -56,10 +68,16 @@ Operators<T> elementwise() {
       {"Add", two(add<T>)},
       {"Sub", two(sub<T>)},
       {"Mul", two(mul<T>)},
+      {"Div", two(div<T>)},
+      {"Pow", two(pow<T>)},
       {"Sum", [](const C& c) { return sum_of<T>(c, 1); }},
       {"Mean", [](const C& c) { return sum_of<T>(c, 1 / double(c.inputs.size())); }},
       {"Neg", [](const C& c) { return Results<T>{scale(in<T>(c, 0), T(-1)).value()}; }},
       {"Relu", one(relu<T>)},
+      {"Exp", one(exp<T>)},
+      {"Log", one(log<T>)},
+      {"Sqrt", one(sqrt<T>)},
+      {"Clip", clip_of<T>},
       {"Tanh", one(tanh<T>)},
       {"Sigmoid", one(sigmoid<T>)},
       {"Softplus", softplus_of<T>},

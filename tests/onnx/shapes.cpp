@@ -14,21 +14,9 @@ template <class T>
 Results<T> gather_of(const VectorCase& c) {
   const Variable<T> x = in<T>(c, 0);
   const std::size_t axis = axis_of(c.number("axis", 0), x.shape().size());
-  if (axis != 0 && x.shape().size() != 2) throw NotOurs{"another axis than the first"};
-  const Variable<T> rows = axis == 0 ? x : transpose(x, {1, 0});
-  const std::size_t count = rows.shape()[0];
-  Ids ids = c.inputs.at(1).as<std::int32_t>();
-  for (std::int32_t& id : ids) id = id < 0 ? id + std::int32_t(count) : id;
-  const Variable<T> flat = embedding(reshape(rows, {count, size_of(rows.shape()) / count}), ids);
-  if (axis == 1) {
-    // (ids..., D) -> (D, ids...)
-    std::vector<std::size_t> axes = {ids.dimension()};
-    for (std::size_t i = 0; i < ids.dimension(); ++i) axes.push_back(i);
-    return {transpose(flat, axes).value()};
-  }
-  Shape shape(ids.shape().begin(), ids.shape().end());
-  shape.insert(shape.end(), rows.shape().begin() + 1, rows.shape().end());
-  return {reshape(flat, shape).value()};
+  Ids indices = c.inputs.at(1).as<std::int32_t>();
+  for (std::int32_t& i : indices) i = i < 0 ? i + std::int32_t(x.shape()[axis]) : i;
+  return {gather(x, axis, indices).value()};
 }
 
 template <class T>

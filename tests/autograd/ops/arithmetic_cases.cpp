@@ -33,9 +33,18 @@ std::vector<Tensor<double>> operands(const Rng& rng, std::size_t n) {
   return result;
 }
 
+// The same with a in [0.5, 2) and b of size 0.5 to 2: a divisor away from 0, a base above it.
+std::vector<Tensor<double>> away_from_zero(const Rng& rng, std::size_t n) {
+  std::vector<Tensor<double>> result = operands(rng, n);
+  result[0] = random_tensor(result[0].shape(), rng / "above", 0.5, 2);
+  result[1] = random_tensor(result[1].shape(), rng / "beside", -1.5, 1.5);
+  for (double& b : result[1]) b += b < 0 ? -0.5 : 0.5;
+  return result;
+}
+
 template <class F>
-OpCase broadcasting(const char* op, F f) {
-  const auto sample = [f](const Rng& rng, std::size_t n) { return Sample(f, operands(rng, n)); };
+OpCase broadcasting(const char* op, F f, decltype(operands)& inputs = operands) {
+  const auto sample = [=](const Rng& rng, std::size_t n) { return Sample(f, inputs(rng, n)); };
   const auto last_axis = [f] { f(std::vector{ones({2, 3}), ones({2})}); };
   const auto inner_axis = [f] { f(std::vector{ones({3, 2, 3}), ones({3, 1})}); };
   return {.op = op, .sample = sample, .wrong_calls = {last_axis, inner_axis}};
@@ -61,6 +70,10 @@ std::vector<OpCase> arithmetic_cases() {
       broadcasting("add", [](const auto& x) { return add(x[0], x[1]); }),
       broadcasting("sub", [](const auto& x) { return sub(x[0], x[1]); }),
       broadcasting("mul", [](const auto& x) { return mul(x[0], x[1]); }),
+      broadcasting(
+          "div", [](const auto& x) { return div(x[0], x[1]); }, away_from_zero),
+      broadcasting(
+          "pow", [](const auto& x) { return pow(x[0], x[1]); }, away_from_zero),
       {.op = "mul", .variant = "by_itself", .sample = square_sample, .wrong_calls = {wrong}},
       {.op = "scale", .sample = scale_sample},
   };

@@ -83,5 +83,25 @@ TEST(TorchOps, S0_9_Attention) {
   expect_as_torch("attention.masked", {"q", "k", "v"}, f);
 }
 
+TEST(TorchOps, Arithmetic) {
+  expect_as_torch("div", {"input", "other"}, [](const Arguments& x) { return div(x[0], x[1]); });
+  expect_as_torch("pow", {"input", "exponent"}, [](const Arguments& x) { return pow(x[0], x[1]); });
+  const Variable<double> exponent(golden()("pow_zeros.exponent"));
+  expect_as_torch("pow_zeros", {"input"}, [&](const Arguments& x) { return pow(x[0], exponent); });
+}
+
+TEST(TorchOps, ElementwiseFunctions) {
+  expect_as_torch("exp", {"input"}, [](const Arguments& x) { return exp(x[0]); });
+  expect_as_torch("log", {"input"}, [](const Arguments& x) { return log(x[0]); });
+  expect_as_torch("sqrt", {"input"}, [](const Arguments& x) { return sqrt(x[0]); });
+  expect_as_torch("clamp", {"input"}, [](const Arguments& x) { return clamp(x[0], -1, 1.5); });
+}
+
+TEST(TorchOps, Gather) {
+  const Ids indices = golden().ids("gather.indices");
+  expect_as_torch("gather", {"input"},
+                  [&](const Arguments& x) { return gather(x[0], 1, indices); });
+}
+
 }  // namespace
 }  // namespace xgrad

@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "autograd/op_table.hpp"
 
 namespace xgrad::test {
@@ -19,6 +21,31 @@ OpCase elementwise(const char* op, const char* variant, double range, bool kink,
   return {.op = op, .variant = variant, .sample = sample, .terms = 1};
 }
 
+// Within [0.5, 3), away from the singular point 0.
+template <class F>
+OpCase above_zero(const char* op, F f) {
+  const auto sample = [f](const Rng& rng, std::size_t n) {
+    const Shape shape{random_size(rng / "rows", 1, 3), n};
+    return Sample(f, {random_tensor(shape, rng / "x", 0.5, 3)});
+  };
+  return {.op = op, .sample = sample, .terms = 1};
+}
+
+// Within [-3, 3), away from the kinks at -1 and 1.5. The first element is inside.
+OpCase clamp_case() {
+  const auto sample = [](const Rng& rng, std::size_t n) {
+    Tensor<double> x = random_tensor({random_size(rng / "rows", 1, 3), n}, rng / "x", -3, 3);
+    x.data()[0] = 0.4 * rng.uniform(0);
+    for (double& v : x) {
+      for (const double kink : {-1.0, 1.5}) {
+        if (std::fabs(v - kink) < 0.1) v = kink + (v < kink ? -0.1 : 0.1);
+      }
+    }
+    return Sample([](const auto& in) { return clamp(in[0], -1, 1.5); }, {x});
+  };
+  return {.op = "clamp", .sample = sample, .wrong_calls = {[] { clamp(ones({2}), 1, 0); }}};
+}
+
 }  // namespace
 
 std::vector<OpCase> unary_cases() {
@@ -31,6 +58,10 @@ std::vector<OpCase> unary_cases() {
   return {
       elementwise("relu", "", 3, true, relu_of),
       elementwise("relu", "extreme", 1e4, true, relu_of),
+      elementwise("exp", "", 3, false, [](const auto& x) { return exp(x[0]); }),
+      above_zero("log", [](const auto& x) { return log(x[0]); }),
+      above_zero("sqrt", [](const auto& x) { return sqrt(x[0]); }),
+      clamp_case(),
       elementwise("tanh", "", 3, false, tanh_of),
       elementwise("tanh", "extreme", 100, false, tanh_of),
       elementwise("sigmoid", "", 3, false, sigmoid_of),

@@ -1,0 +1,93 @@
+#include <xgrad/autograd/axes.hpp>
+#include <xgrad/autograd/elementwise.hpp>
+#include <xgrad/autograd/op.hpp>
+#include <xgrad/autograd/ops.hpp>
+#include <xgrad/autograd/rows.hpp>
+#include <xgrad/autograd/scalar.hpp>
+
+namespace xgrad {
+
+namespace {
+
+// x as (outer, extent, inner), the result as (outer, count, inner): y_oki = x_o,index_k,i.
+template <class T>
+struct Gather final : Op<T> {
+  Gather(std::size_t axis, const Ids& indices) : axis(axis), indices(indices) {}
+  const char* name() const override { return "gather"; }
+  const char* arguments() const override { return "x"; }
+
+  Value<T> forward(const Inputs<T>& x) override {
+    const Shape& from = x[0].shape();
+    view = detail::split_at(name(), from, axis);
+    check_indices();
+    const auto at = from.begin() + std::ptrdiff_t(axis);
+    Shape shape(from.begin(), at);
+    shape.insert(shape.end(), indices.shape().begin(), indices.shape().end());
+    shape.insert(shape.end(), at + 1, from.end());
+    auto y = make_value<T>(shape);
+    const std::size_t count = indices.size();
+    parallel_for(view.outer * count, detail::row_grain(view.inner),
+                 [&](std::size_t begin, std::size_t end) {
+                   for (std::size_t row = begin; row < end; ++row) {
+                     const auto index = std::size_t(indices.data()[row % count]);
+                     std::copy_n(x[0].data() + (row / count * view.extent + index) * view.inner,
+                                 view.inner, y->data() + row * view.inner);
+                   }
+                 });
+    return y;
+  }
+
+  // dx_oei is the sum of dy_oki over all k with index_k = e. One task owns some columns of one
+  // (extent, inner) of dx and adds in the order of k, so the sums do not depend on the cut.
+  void backward(Tensor<T> dy, Grads<T>& dx) const override {
+    const auto target = dx.target(0);
+    constexpr std::size_t columns = 512;  // of a task, so that even a single `outer` is shared out
+    const std::size_t count = indices.size(), per_row = (view.inner + columns - 1) / columns;
+    const std::size_t work = (view.extent + count) * std::min(view.inner, columns);
+    const auto add_columns = [&](std::size_t task) {
+      const std::size_t first = task % per_row * columns;
+      const std::size_t width = std::min(columns, view.inner - first);
+      T* const d = target.data + task / per_row * view.extent * view.inner + first;
+      const T* term = dy.data() + task / per_row * count * view.inner + first;
+      for (std::size_t e = 0; target.fresh && e < view.extent; ++e) {
+        std::fill_n(d + e * view.inner, width, T(0));
+      }
+      for (std::size_t k = 0; k < count; ++k, term += view.inner) {
+        T* const sum = d + std::size_t(indices.data()[k]) * view.inner;
+#pragma omp simd
+        for (std::size_t i = 0; i < width; ++i) sum[i] += term[i];
+      }
+    };
+    parallel_for(view.outer * per_row, detail::row_grain(work),
+                 [&](std::size_t begin, std::size_t end) {
+                   for (std::size_t task = begin; task < end; ++task) add_columns(task);
+                 });
+  }
+
+  void check_indices() const {
+    for (std::size_t i = 0; i < indices.size(); ++i) {
+      const std::int32_t index = indices.data()[i];
+      if (index >= 0 && std::size_t(index) < view.extent) continue;
+      detail::fail<ShapeError>("gather: index ", index, " at ",
+                               detail::index_of(i, indices.shape()), ": expected an index in [0, ",
+                               view.extent, ")");
+    }
+  }
+
+  std::size_t axis;
+  Ids indices;
+  detail::AxisView view;
+};
+
+}  // namespace
+
+template <class T>
+Variable<T> gather(const Variable<T>& x, std::size_t axis, const Ids& indices) {
+  return apply<T>(std::make_unique<Gather<T>>(axis, indices), {x});
+}
+
+#define XGRAD_INSTANTIATE(T) \
+  template Variable<T> gather(const Variable<T>&, std::size_t, const Ids&);
+XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
+
+}  // namespace xgrad
