@@ -26,7 +26,7 @@ namespace {
 
 namespace commands = xgrad::commands;
 
-// Which exit code an error has; documented in the README.
+// Which exit code an error has; docs/commands.md lists them.
 int exit_code(const std::exception& error) {
   if (dynamic_cast<const xgrad::ConfigError*>(&error)) return 2;
   if (dynamic_cast<const xgrad::DataError*>(&error)) return 3;
