@@ -29,6 +29,7 @@ inline Variable<double> explicit_head(const Variable<double>& q, const Variable<
       for (std::size_t j = 0; j < m; ++j) {
         if (!sees(options, b, i, j)) bias(b, i, j) = -std::numeric_limits<double>::infinity();
       }
+      if (options.dropout.p == 0) continue;
       dropout_factors(*options.dropout.rng, options.dropout.p,
                       options.dropout.first_sample + std::uint32_t(b), std::uint32_t(h),
                       std::uint32_t(i), m, &factors(b, i, 0));
