@@ -7,7 +7,7 @@
 #include <xgrad/autograd/parameters.hpp>
 #include <xgrad/data/loader.hpp>
 #include <xgrad/data/task.hpp>
-#include <xgrad/layers/encoder_model.hpp>
+#include <xgrad/layers/models/encoder_model.hpp>
 #include <xgrad/optim/clip.hpp>
 #include <xgrad/optim/schedule.hpp>
 #include <xgrad/optim/table.hpp>

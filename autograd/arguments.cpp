@@ -5,7 +5,7 @@
 namespace xgrad::detail {
 
 void check_left_out(const char* op, std::string_view arguments, std::size_t i) {
-  std::size_t rest = i;  // the place among what the first of the names left stands for
+  std::size_t rest = i;  // index of the input among those that the next name stands for
   for (std::size_t space = 0; rest > 0 && (space = arguments.find(' ')) != arguments.npos; --rest) {
     arguments.remove_prefix(space + 1);
   }

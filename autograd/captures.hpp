@@ -1,5 +1,5 @@
-// What the function of a recompute() reads beside its argument. Internal to the engine; not
-// installed.
+// Captures: the Variables that a recompute()'s function reads besides its argument. Internal to the
+// engine.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace xgrad::detail {
 
-/// While one lives, and a NoGrad with it, apply() reports every op of this thread to it.
+/// While a Captures and a NoGrad live, apply() reports every op of this thread to the Captures.
 template <class T>
 class Captures {
  public:
@@ -19,18 +19,18 @@ class Captures {
   Captures(const Captures&) = delete;
   Captures& operator=(const Captures&) = delete;
 
-  /// The newest of this thread; null when there is none.
+  /// The newest Captures of this thread; null when there is none.
   static Captures* current();
 
-  /// Takes x if it comes from outside of the function.
+  /// Notes x if it comes from outside of the function.
   void note(const Variable<T>& x);
   /// Whether an op of the function computed x, and x depends on a Variable that requires a
   /// gradient.
   bool made(const Variable<T>& x) const { return x.node() == inside_; }
-  /// The node of all these results. They have no graph: backward() through one throws.
+  /// The node that all such results share. They have no graph, so backward() through one throws.
   const std::shared_ptr<Node<T>>& inside() const { return inside_; }
 
-  /// Gives the recorded recompute() what was noted.
+  /// Moves the noted nodes and values to the node of the recompute().
   void move_to(Node<T>& recompute);
 
  private:
@@ -40,9 +40,9 @@ class Captures {
   Captures* before_;
 };
 
-/// y.backward(dy) for the y that the function of `recompute` gives when it runs again, all of whose
-/// nodes have ids from `first` on. The walk ends at older nodes and leaves in them what arrives.
-/// Throws GradientError when one of them is not known to `recompute`: its gradient would be lost.
+/// y.backward(dy) for the result y of rerunning the function of `recompute`. All nodes of the rerun
+/// have ids >= first; the walk ends at older nodes and leaves their gradients in them. Throws
+/// GradientError when `recompute` does not list such a node, since its gradient would be lost.
 template <class T>
 void backward_within(const Variable<T>& y, Tensor<T> dy, const Node<T>& recompute,
                      std::uint64_t first);

@@ -1,4 +1,4 @@
-// Errors. A message names the operation, what was expected and what came, with shapes.
+// Errors. A message names the operation, what was expected and what it got, with shapes.
 #pragma once
 
 #include <cstddef>
@@ -10,54 +10,55 @@
 
 namespace xgrad {
 
-/// What every exception of xgrad derives from.
+/// The base class of every exception of xgrad.
 struct Error : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Shapes or arguments of an operation that do not fit together.
+/// Shapes or arguments of an operation do not fit together.
 struct ShapeError : Error {
   using Error::Error;
 };
 
-/// A backward that cannot be: none exists, the graph was released, nothing requires a gradient.
+/// A gradient cannot be computed: an op has no derivative, its graph is gone, a value that it needs
+/// was changed, or nothing requires a gradient.
 struct GradientError : Error {
   using Error::Error;
 };
 
-/// A config or a command line that is wrong; the message lists every problem.
+/// A config or command line is wrong; the message lists every problem.
 struct ConfigError : Error {
   using Error::Error;
 };
 
-/// Data that is missing, damaged or out of range.
+/// Data is missing, damaged or out of range.
 struct DataError : Error {
   using Error::Error;
 };
 
-/// A checkpoint that is damaged, foreign, or does not fit the model.
+/// A checkpoint is damaged, of another program, or does not fit the model.
 struct CheckpointError : Error {
   using Error::Error;
 };
 
-/// A loss, gradient or parameter that is not finite, or a parameter that no gradient reaches.
+/// A loss, gradient or parameter is NaN or infinite, or no gradient reaches a parameter.
 struct NumericError : Error {
   using Error::Error;
 };
 
-/// The system refused to read or write; the message names the path and the reason.
+/// The system failed to read or write; the message names the path and the reason.
 struct IoError : Error {
   using Error::Error;
 };
 
-/// A run directory that another process works in.
+/// Another process is using the run directory.
 struct LockError : Error {
   using Error::Error;
 };
 
 namespace detail {
 
-/// Text put together from parts, only when something failed.
+/// Joins parts into the text of a message; made only after a check has failed.
 class Message {
  public:
   void add(std::string_view part) { text_ += part; }
@@ -82,7 +83,7 @@ template <class Exception, class... Parts>
 
 }  // namespace detail
 
-/// Throws Exception with the parts, joined, as its message unless `ok`.
+/// Unless `ok`, throws an Exception whose message is the joined parts.
 template <class Exception, class... Parts>
 void check(bool ok, const Parts&... parts) {
   if (!ok) [[unlikely]]

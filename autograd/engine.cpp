@@ -1,13 +1,13 @@
-// The reverse pass: recording, ordering, accumulating, undoing broadcasts, releasing.
+// The engine of backward(): records, walks and releases graphs, and accumulates gradients.
 
 #include <algorithm>
 #include <atomic>
 #include <utility>
 
-#include <xgrad/autograd/axes.hpp>
 #include <xgrad/autograd/captures.hpp>
-#include <xgrad/autograd/elementwise.hpp>
-#include <xgrad/autograd/large_blocks.hpp>
+#include <xgrad/autograd/kernels/axes.hpp>
+#include <xgrad/autograd/kernels/elementwise.hpp>
+#include <xgrad/autograd/memory/large_blocks.hpp>
 #include <xgrad/autograd/observer.hpp>
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/scalar.hpp>
@@ -67,8 +67,7 @@ bool broadcasts_to(const Shape& shape, const Shape& to) {
   return true;
 }
 
-// Everything that `root` depends on, in the order of creation; not what lies behind nodes that are
-// older than `first`.
+// The nodes that `root` depends on, oldest first. Does not look behind nodes older than `first`.
 template <class T>
 std::vector<std::shared_ptr<Node<T>>> reachable(const std::shared_ptr<Node<T>>& root,
                                                 std::uint64_t first) {
@@ -83,7 +82,7 @@ std::vector<std::shared_ptr<Node<T>>> reachable(const std::shared_ptr<Node<T>>& 
     }
   };
   for (std::size_t at = 0; at < nodes.size(); ++at) {
-    const Node<T>& node = *nodes[at];  // `nodes` may move, what it points to does not
+    const Node<T>& node = *nodes[at];  // stays valid when `nodes` reallocates
     if (node.id < first) continue;
     visit(node.inputs);
     visit(node.captured);
@@ -92,7 +91,7 @@ std::vector<std::shared_ptr<Node<T>>> reachable(const std::shared_ptr<Node<T>>& 
   return nodes;
 }
 
-// Throws GradientError unless backward finds all that the node needs.
+// Throws GradientError if the node has lost its graph or a value that its backward needs changed.
 template <class T>
 void check_whole(const Node<T>& node) {
   check<GradientError>(!node.lost, "backward: the graph of '", node.name, "' ", node.lost);
@@ -142,19 +141,24 @@ Node<T>::Node(const char* name, const Shape& shape) : id(next_id++), name(name),
 
 template <class T>
 Node<T>::~Node() {
-  std::vector<std::shared_ptr<Node>> doomed = std::move(inputs);
-  const auto take = [&doomed](std::vector<std::shared_ptr<Node>>& nodes) {
-    std::move(nodes.begin(), nodes.end(), std::back_inserter(doomed));
-    nodes.clear();
+  // Freeing a node's parts may free more nodes. These move their parts to `waiting`, so that
+  // nothing recurses. The op is one of the parts because a recompute() holds nodes in its function.
+  struct Parts {
+    std::unique_ptr<Op<T>> op;
+    std::vector<std::shared_ptr<Node>> inputs, captured;
   };
-  take(captured);
-  while (!doomed.empty()) {
-    const std::shared_ptr<Node> node = std::move(doomed.back());
-    doomed.pop_back();
-    if (!node || node.use_count() > 1) continue;
-    take(node->inputs);
-    take(node->captured);
+  thread_local std::vector<Parts>* waiting = nullptr;  // null: no node is being freed
+  if (!op) return;
+  std::vector<Parts> mine;
+  const bool outermost = waiting == nullptr;
+  if (outermost) waiting = &mine;
+  waiting->push_back({std::move(op), std::move(inputs), std::move(captured)});
+  if (!outermost) return;
+  while (!mine.empty()) {
+    const Parts parts = std::move(mine.back());
+    mine.pop_back();
   }
+  waiting = nullptr;
 }
 
 template <class T>
@@ -165,7 +169,7 @@ void Op<T>::backward(Tensor<T>, Grads<T>&) const {
 template <class T>
 Saved<T> Inputs<T>::save(std::size_t i) const {
   const Value<T>& value = begin_[i].shared_value();
-  // The result of a recorded op cannot change.
+  // The result of a recorded op cannot change, so its version needs no check.
   if (saved_ && value && !value->recorded) {
     if (saved_->empty()) saved_->reserve(size_);
     saved_->emplace_back(value);
@@ -194,9 +198,9 @@ template <class T>
 typename Grads<T>::Target Grads<T>::target(std::size_t i) {
   Node<T>& input = *node_.inputs[i];
   const bool fresh = !input.has_grad;
-  // A leaf may have kept its buffer; an inner node has given its own away.
+  // A leaf may still have its buffer; an inner node has passed its own on.
   if (fresh && (input.op || input.grad.shape() != input.shape)) input.grad = empty<T>(input.shape);
-  input.has_grad = true;  // only now: memory may have run out
+  input.has_grad = true;  // last, since the allocation may throw
   return {input.grad.data(), fresh};
 }
 
@@ -263,9 +267,9 @@ Variable<T>::Variable(Tensor<T> value, bool requires_grad)
 template <class T>
 Tensor<T>& Variable<T>::mutable_value() const {
   check<GradientError>(defined(), "mutable_value: this Variable has no value");
-  check<GradientError>(!value_->recorded, "mutable_value: of the result of ",
+  check<GradientError>(!value_->recorded, "mutable_value: this is the result of ",
                        node_ ? node_->name : "a recorded op",
-                       ", which backward may need; make a Variable of a copy");
+                       ", which backward may need; change a copy");
   ++value_->version;
   return *value_;
 }
@@ -291,8 +295,8 @@ template <class T>
 void Variable<T>::zero_grad() const {
   if (!node_) return;
   node_->has_grad = false;
-  // The next forward's activations take a large one's memory, and are gone when it is written
-  // again; to allocate a small one anew takes longer than many an op of a small model.
+  // Frees a large gradient, so that the next forward's activations can use its memory. Keeps a
+  // small one: allocating it again takes longer than some ops of a small model.
   if (node_->grad.size() * sizeof(T) >= detail::LargeBlocks::kSmallest) node_->grad = {};
 }
 
@@ -301,7 +305,7 @@ Variable<T> Variable<T>::detach() const {
   return Variable(value_, nullptr);
 }
 
-// Hands the gradient that has arrived at a node on to its inputs.
+// Passes a node's gradient on to its inputs.
 template <class T>
 static void step_back(Node<T>& node, bool retain_graph) {
   if (!node.op || !node.has_grad) return;
@@ -315,20 +319,20 @@ static void step_back(Node<T>& node, bool retain_graph) {
     observer->end(describe_backward(node));
   }
   if (retain_graph) return;
-  node.op.reset();  // with what it saved: memory falls during the walk
+  node.op.reset();  // frees what the op saved, so that memory falls during the walk
   node.inputs.clear();
   node.captured.clear();
   node.saved.clear();
   node.lost = "was released by an earlier backward; pass retain_graph to keep it";
 }
 
-// From the newest of `nodes` to the oldest, those that are older than `first` excepted: what
-// arrives there stays.
+// Passes gradients from the newest of `nodes` to the oldest. Leaves, and nodes older than `first`,
+// keep theirs.
 template <class T>
 static void walk(std::vector<std::shared_ptr<Node<T>>> nodes, Node<T>& root, Tensor<T> dy,
                  std::uint64_t first, bool retain_graph) {
   const auto ends = [first](const auto& node) { return !node->op || node->id < first; };
-  // Ends that wait for their first gradient stay in front: they are wanted if the walk throws.
+  // Ends of the walk without a gradient come first and stay in `nodes`, for the catch block.
   const auto waits = [&](const auto& node) { return ends(node) && !node->has_grad; };
   const auto walked = std::stable_partition(nodes.begin(), nodes.end(), waits);
   const auto waiting = std::size_t(walked - nodes.begin());
@@ -338,7 +342,7 @@ static void walk(std::vector<std::shared_ptr<Node<T>>> nodes, Node<T>& root, Ten
       if (!ends(nodes.back())) step_back(*nodes.back(), retain_graph);
     }
   } catch (...) {
-    // A part of a gradient must not add to those of a later walk, nor be taken for a whole one.
+    // Drops partial sums, so that neither a caller nor a later walk takes them for gradients.
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       if (i < waiting || !ends(nodes[i])) nodes[i]->has_grad = false;
     }
@@ -359,8 +363,6 @@ void Variable<T>::backward(Tensor<T> dy, bool retain_graph) const {
 template <class T>
 void detail::backward_within(const Variable<T>& y, Tensor<T> dy, const Node<T>& recompute,
                              std::uint64_t first) {
-  check<GradientError>(dy.shape() == y.shape(), "recompute: its function gave shape ", dy.shape(),
-                       " at first, and ", y.shape(), " when it ran again");
   std::vector<std::shared_ptr<Node<T>>> nodes = reachable(y.node(), first);
   const auto& captured = recompute.captured;
   for (const auto& node : nodes) {

@@ -5,7 +5,7 @@
 namespace xgrad {
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
-  // Rows of the table d(i, j), the distance of the first i letters of a and the first j of b.
+  // Rows of the table d(i, j), the distance between the first i letters of a and the first j of b.
   std::vector<std::size_t> before_last, last(b.size() + 1), row(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
   for (std::size_t i = 1; i <= a.size(); ++i) {

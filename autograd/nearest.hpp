@@ -1,4 +1,4 @@
-// Names that a user may have meant.
+// Finds the name that a user may have meant.
 #pragma once
 
 #include <string>
@@ -7,14 +7,14 @@
 
 namespace xgrad {
 
-/// Letters to insert, delete, replace or swap with their neighbour to turn one name into the other
-/// (Damerau and Levenshtein, optimal string alignment).
+/// The number of letters to insert, delete, replace or swap with their neighbour to turn one name
+/// into the other (Damerau and Levenshtein, optimal string alignment).
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
-/// The candidates, the one most like `name` first; candidates alike keep their order.
+/// The candidates sorted by similarity to `name`, most similar first; ties keep their order.
 std::vector<std::string> nearest_first(std::string_view name, std::vector<std::string> candidates);
 
-/// The candidate most like `name`; empty when none is near enough to have been meant.
+/// The candidate most similar to `name`; empty when none is similar enough.
 std::string nearest(std::string_view name, const std::vector<std::string>& candidates);
 
 }  // namespace xgrad

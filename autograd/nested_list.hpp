@@ -1,4 +1,4 @@
-// tensor<float>({{1, 2}, {3, 4}}): a tensor of the elements given.
+// tensor<float>({{1, 2}, {3, 4}}): tensors from nested lists of elements.
 #pragma once
 
 #include <initializer_list>
@@ -9,14 +9,14 @@
 
 namespace xgrad {
 
-/// A number, or a list of NestedLists: what braces within braces turn into.
+/// A number or a list of NestedLists, which nested braces convert to.
 template <class T>
 class NestedList {
  public:
   /// A number, of shape ().
   NestedList(T value) : value_(value) {}
-  /// A list, of shape (number of items, shape of an item). Throws ShapeError where the shapes of
-  /// the items differ.
+  /// A list, of shape (number of items, shape of an item). Throws ShapeError when the items' shapes
+  /// differ.
   NestedList(std::initializer_list<NestedList> items) : items_(items), shape_{items.size()} {
     for (const NestedList& item : items_) {
       check_shape(item.shape_ == items_[0].shape_, "tensor: expected items of one shape, got ",
@@ -26,10 +26,10 @@ class NestedList {
     shape_.insert(shape_.end(), items_[0].shape_.begin(), items_[0].shape_.end());
   }
 
-  /// The shape of the tensor of its elements.
+  /// The shape of the tensor that the elements make.
   const Shape& shape() const { return shape_; }
 
-  /// Writes its elements in row-major order and returns the place behind the last.
+  /// Writes the elements in row-major order and returns the end of the output.
   T* copy_to(T* out) const {
     if (shape_.empty()) *out++ = value_;
     for (const NestedList& item : items_) out = item.copy_to(out);
@@ -42,9 +42,9 @@ class NestedList {
   Shape shape_;
 };
 
-/// A tensor of the elements, each pair of braces an axis: tensor<float>({{1, 2}, {3, 4}}) has shape
-/// (2, 2), tensor<float>({1, 2}) shape (2) and tensor<float>(1) shape (). Throws ShapeError where
-/// lists side by side differ in shape.
+/// A tensor of the given elements, where each level of braces is an axis: tensor<float>({{1, 2},
+/// {3, 4}}) has shape (2, 2), tensor<float>({1, 2}) shape (2) and tensor<float>(1) shape (). Throws
+/// ShapeError when lists of one level differ in shape.
 template <class T>
 Tensor<T> tensor(const NestedList<T>& elements) {
   Tensor<T> result = empty<T>(elements.shape());

@@ -1,4 +1,4 @@
-// OpObserver: who is told of every op that runs, for summaries and profiles.
+// OpObserver: called for every op that runs. Summaries and profiles are observers.
 #pragma once
 
 #include <cstdint>
@@ -10,42 +10,43 @@ namespace xgrad {
 
 /// A tensor as an observer sees it.
 struct Operand {
-  const void* value = nullptr;  ///< which one: Variable::shared_value().get(); null: left out. Of
-                                ///< backward, where a gradient has come to: the Tensor that sums it
-  Shape shape = {};             ///< (...) of the tensor
+  /// Identifies the tensor: Variable::shared_value().get(), or in backward the Tensor that
+  /// accumulates its gradient.
+  const void* value = nullptr;  ///< null: left out, or no gradient has arrived
+  Shape shape = {};             ///< shape of the tensor
   bool gradient = false;        ///< whether its gradient is wanted
 };
 
-/// One thing that ran: an op, its derivative, or a named part of a step that is no op.
+/// A call that ran: an op's forward, its backward, or a Region.
 struct OpCall {
-  /// What a call was.
+  /// The kinds of calls.
   enum class Kind { forward, backward, region };
-  const char* name;                  ///< a string literal
-  Kind kind = Kind::region;          ///< which of them
+  const char* name;                  ///< name of the op or region, a string literal
+  Kind kind = Kind::region;          ///< kind of call
   std::size_t scalar = 0;            ///< bytes of an element
-  std::vector<Operand> inputs = {};  ///< what it read; of backward, where gradients have come to
-  Operand result = {};               ///< what it gave; of backward, the gradient that it got
-  std::uint64_t node = 0;            ///< what backward knows a forward by; 0: nothing was recorded
+  std::vector<Operand> inputs = {};  ///< the op's inputs
+  Operand result = {};               ///< the op's result
+  std::uint64_t node = 0;            ///< links an op's forward and backward; 0: not recorded
 };
 
-/// Told before and after each call on its thread. Calls do not overlap, except that regions may
-/// hold others.
+/// Callbacks before and after each call on a thread. Calls do not overlap, except that a region may
+/// contain others.
 class OpObserver {
  public:
   virtual ~OpObserver() = default;
-  /// Before a call, with its name.
+  /// Runs before a call, with its name.
   virtual void begin(const char* /*name*/) {}
-  /// Right after it, before what it was is put together for end(), which takes a while.
+  /// Runs right after a call, to take times: collecting the OpCall for end() takes a while.
   virtual void done() {}
-  /// After it.
+  /// Runs after done(), with the call.
   virtual void end(const OpCall& call) = 0;
 };
 
-/// While one lives, the observer is told of what runs on this thread; without one, an op pays for
-/// one test of a pointer.
+/// While an Observing lives, its observer is called for every op on this thread. Without one, an op
+/// costs one extra null check.
 class Observing {
  public:
-  /// From now on, to the end of the block.
+  /// Replaces this thread's observer until destruction.
   explicit Observing(OpObserver& observer);
   ~Observing();
   Observing(const Observing&) = delete;
@@ -58,10 +59,10 @@ class Observing {
 /// The observer of this thread, or null.
 OpObserver* op_observer();
 
-/// A part of a step that is no op, from here to the end of the block. The name is a literal.
+/// A part of a step that is not an op; the observer sees it as one call.
 class Region {
  public:
-  /// From now on, to the end of the block; `name` is a literal.
+  /// Begins the region, which ends with the object. `name` is a string literal.
   explicit Region(const char* name) : name_(name), observer_(op_observer()) {
     if (observer_) observer_->begin(name_);
   }

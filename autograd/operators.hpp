@@ -1,4 +1,4 @@
-// + - * / on Variables, and on a Variable and a number, in either order.
+// + - * / for two Variables, or a Variable and a number in either order; pow() with a number.
 #pragma once
 
 #include <type_traits>
@@ -83,6 +83,12 @@ Variable<T> operator/(const Variable<T>& x, std::type_identity_t<T> c) {
 template <class T>
 Variable<T> operator/(std::type_identity_t<T> c, const Variable<T>& x) {
   return div(detail::constant<T>(c), x);
+}
+
+/// x^c, elementwise
+template <class T>
+Variable<T> pow(const Variable<T>& x, std::type_identity_t<T> c) {
+  return pow(x, detail::constant<T>(c));
 }
 
 }  // namespace xgrad

@@ -1,8 +1,7 @@
-// Every op: one declaration and one formula each. Forward and backward stand in
-// autograd/ops/<op>.cpp.
+// All ops, each with its formula. Forward and backward are in autograd/ops/<op>.cpp.
 //
-// All throw ShapeError, starting with the op's name, when shapes do not fit or an argument has no
-// value and no default. B batch, N tokens, D width, H heads, V vocabulary.
+// Every op throws ShapeError, with a message that starts with the op's name, when shapes do not fit
+// or a required argument has no value. B batch, N tokens, D width, H heads, V vocabulary.
 #pragma once
 
 #include <cstddef>
@@ -31,12 +30,26 @@ Variable<T> mul(const Variable<T>& a, const Variable<T>& b);
 template <class T>
 Variable<T> div(const Variable<T>& a, const Variable<T>& b);
 /// a^b; NaN where a < 0 and b is no integer. The derivative by a is 0 where b = 0, and infinite at
-/// a = 0 where 0 < b < 1. That by b is 0 at a = 0 where b >= 0, and NaN where a < 0.
+/// a = 0 where 0 < b < 1. The derivative by b is 0 at a = 0 where b >= 0, and NaN where a < 0.
 template <class T>
 Variable<T> pow(const Variable<T>& a, const Variable<T>& b);
 /// c x
 template <class T>
 Variable<T> scale(const Variable<T>& x, std::type_identity_t<T> c);
+
+namespace detail {
+template <class T>
+Variable<T> where(const Mask& condition, const Variable<T>& x, const Variable<T>& y);
+}  // namespace detail
+
+/// where(condition, x, y): x where the condition is not 0, else y; all three broadcast. Elements
+/// not taken get the gradient 0. The op that made them may turn it into 0 * inf = NaN, as log() at
+/// 0 does: clamp() its input. `where` is an object, not a function, so that the compiler does not
+/// consider xtensor's function of the same name.
+inline constexpr auto where = []<class T>(const Mask& condition, const Variable<T>& x,
+                                          const Variable<T>& y) {
+  return detail::where(condition, x, y);
+};
 
 // Elementwise functions.
 
@@ -46,7 +59,7 @@ Variable<T> relu(const Variable<T>& x);
 /// e^x
 template <class T>
 Variable<T> exp(const Variable<T>& x);
-/// The natural logarithm: -inf at 0, where its derivative is inf, and NaN below, as is that.
+/// The natural logarithm. At 0 it is -inf and its derivative inf; below 0 both are NaN.
 template <class T>
 Variable<T> log(const Variable<T>& x);
 /// The square root; its derivative at 0 is inf. Both are NaN below 0.
@@ -75,19 +88,19 @@ Variable<T> gelu(const Variable<T>& x, Gelu kind = Gelu::exact);
 
 // Shape.
 
-/// The same elements in row-major order under another shape of the same size.
+/// The elements of x, in row-major order, in another shape of the same size.
 template <class T>
 Variable<T> reshape(const Variable<T>& x, const Shape& shape);
-/// Axes in another order: result axis i is axis axes[i] of x.
+/// Permutes axes: axis i of the result is axis axes[i] of x.
 template <class T>
 Variable<T> transpose(const Variable<T>& x, const std::vector<std::size_t>& axes);
-/// Elements begin ... end-1 along an axis.
+/// Elements begin ... end-1 along an axis, begin < end.
 template <class T>
 Variable<T> slice(const Variable<T>& x, std::size_t axis, std::size_t begin, std::size_t end);
-/// Element `index` along an axis, which disappears.
+/// Element `index` along an axis, which is removed.
 template <class T>
 Variable<T> select(const Variable<T>& x, std::size_t axis, std::size_t index);
-/// Joins along an axis; all other extents are equal.
+/// Joins tensors along an axis; all other axes must be equal.
 template <class T>
 Variable<T> concat(const std::vector<Variable<T>>& parts, std::size_t axis);
 
@@ -96,27 +109,27 @@ Variable<T> concat(const std::vector<Variable<T>>& parts, std::size_t axis);
 /// Sum of all elements, shape ().
 template <class T>
 Variable<T> sum(const Variable<T>& x);
-/// Sum along an axis, which disappears.
+/// Sum along an axis, which is removed.
 template <class T>
 Variable<T> sum(const Variable<T>& x, std::size_t axis);
 /// Mean of all elements, shape ().
 template <class T>
 Variable<T> mean(const Variable<T>& x);
-/// Mean along an axis, which disappears.
+/// Mean along an axis, which is removed.
 template <class T>
 Variable<T> mean(const Variable<T>& x, std::size_t axis);
-/// x (B, N, D), mask (B, N) -> (B, D): the mean over the tokens that the mask keeps; 0 where it
-/// keeps none.
+/// The mean over the tokens that the mask keeps; 0 if it keeps none. x (B, N, D), mask (B, N) ->
+/// (B, D).
 template <class T>
 Variable<T> masked_mean(const Variable<T>& x, const Mask& mask);
-/// x (B, N, D), mask (B, N) or null = all -> (B, D): the largest over the tokens that the mask
-/// keeps, the first of equals; 0 where it keeps none.
+/// The maximum over the tokens that the mask keeps, the first of equal ones; 0 if it keeps none. x
+/// (B, N, D), mask (B, N) or null = all -> (B, D).
 template <class T>
 Variable<T> masked_max(const Variable<T>& x, const std::shared_ptr<const Mask>& mask = nullptr);
 
 // Products.
 
-/// Product of the last two axes, op(a) op(b), with op transposing as asked; leading axes broadcast.
+/// Matrix product over the last two axes, each factor transposed if asked; leading axes broadcast.
 template <class T>
 Variable<T> matmul(const Variable<T>& a, const Variable<T>& b, bool transpose_a = false,
                    bool transpose_b = false);
@@ -130,8 +143,8 @@ Variable<T> linear(const Variable<T>& x, const Variable<T>& weight, const Variab
 /// exp(x_i) / sum_j exp(x_j), computed with the maximum subtracted; a row of -inf gives zeros
 template <class T>
 Variable<T> softmax(const Variable<T>& x);
-/// max(x_i - tau, 0) with the tau that makes the sum 1: the nearest point where all are at least 0
-/// and sum to 1; a row of -inf gives zeros. Martins & Astudillo 2016.
+/// max(x_i - tau, 0) with the tau that makes the sum 1, which is the projection of x onto the
+/// probability simplex; a row of -inf gives zeros. Martins & Astudillo 2016.
 template <class T>
 Variable<T> sparsemax(const Variable<T>& x);
 /// log softmax(x)
@@ -145,30 +158,30 @@ Variable<T> layer_norm(const Variable<T>& x, const Variable<T>& weight, const Va
 /// gamma x / sqrt(mean(x^2) + eps); weight (D). A row of zeros gives zeros. Zhang & Sennrich 2019.
 template <class T>
 Variable<T> rms_norm(const Variable<T>& x, const Variable<T>& weight, double eps = 1e-5);
-/// layer_norm's formula with the moments of each feature over all rows that the mask counts (S1.5);
-/// x (..., D), mask (...), 1 = counts, null = all; other rows are not read and give zeros. Ioffe &
-/// Szegedy 2015.
+/// The formula of layer_norm with mean and variance of each feature over all unmasked rows (S1.5).
+/// x (..., D); mask (...), 1 = count the row, null = all; masked rows are not read and give zeros.
+/// Ioffe & Szegedy 2015.
 template <class T>
 Variable<T> batch_norm(const Variable<T>& x, const Variable<T>& weight, const Variable<T>& bias,
                        const std::shared_ptr<const Mask>& mask = nullptr, double eps = 1e-5);
 
-// Dropout: a factor 0 with probability p, else 1/(1-p), a function of (rng, sample, token, feature)
-// alone: the first axis of x is the sample, the last the feature, what lies between the token.
-// `first_sample` is the place of x's first sample in the logical batch. p in [0, 1). Srivastava et
-// al. 2014.
+// Dropout multiplies each element by 0 with probability p, else by 1/(1-p). The factor depends on
+// (rng, sample, token, feature) alone: the first axis of x is the sample, the last axis the
+// feature, and the axes between them the token. Srivastava et al. 2014.
 
-/// What is dropped, and by which random numbers. Ops throw ShapeError when p > 0 and rng is absent.
+/// Options of dropout. Ops throw ShapeError when p is out of range, or when p > 0 and rng is
+/// absent: without a stream of random numbers, every step would drop the same elements.
 struct Dropout {
-  double p = 0;  ///< probability of a 0
-  /// Its path names the place and the step, so that each has its own mask. Nothing else may draw
-  /// from this stream; dropout_factors() says why.
+  double p = 0;  ///< probability of a 0, in [0, 1)
+  /// The stream of random numbers. Its path names the place in the model and the step, so that each
+  /// has its own mask. Draw nothing else from it; dropout_factors() says why.
   std::optional<Rng> rng = std::nullopt;
-  std::uint32_t first_sample = 0;  ///< the place of x's first sample in the logical batch
+  std::uint32_t first_sample = 0;  ///< index of x's first sample in the logical batch
 };
-/// x times the factors; x itself when p is 0
+/// x times the dropout factors; x itself when p is 0
 template <class T>
 Variable<T> dropout(const Variable<T>& x, const Dropout& options);
-/// residual + dropout(x), in one pass; both of one shape
+/// residual + dropout(x), in one pass; both have the same shape
 template <class T>
 Variable<T> dropout_add(const Variable<T>& x, const Variable<T>& residual, const Dropout& options);
 /// dropout(gelu(linear(x, weight, bias))) in one pass over the product
@@ -179,46 +192,51 @@ Variable<T> linear_gelu(const Variable<T>& x, const Variable<T>& weight,
 
 // Lookups.
 
-/// weight (V, D), ids (...) in [0, V) -> the rows weight[ids], (..., D). The gradient adds up over
-/// equal ids.
+/// The rows weight[ids]: weight (V, D), ids (...) in [0, V) -> (..., D). Gradients of equal ids add
+/// up.
 template <class T>
 Variable<T> embedding(const Variable<T>& weight, const Ids& ids);
-/// The elements `indices`, in [0, extent), along an axis of x, which the axes of `indices` replace,
-/// as NumPy's take() does it. The gradient adds up over equal indices.
+/// The elements of x at `indices`, in [0, extent), along an axis. The axes of `indices` replace it,
+/// as in NumPy's take(). Gradients of equal indices add up.
 template <class T>
 Variable<T> gather(const Variable<T>& x, std::size_t axis, const Ids& indices);
+/// The index of the largest element along an axis, which is removed: the first of equal ones. As in
+/// NumPy, NaN counts as larger than any number. Not an op: it has no derivative. Throws ShapeError
+/// when the axis has no elements.
+template <class T>
+Ids argmax(const Tensor<T>& x, std::size_t axis);
 
 // Positions.
 
-/// Turns each pair of features (2i, 2i+1) of a head, at place n, by the angle n base^(-2i/d_h), so
-/// that q.k depends on the distance of their places alone: x (B, N, W), of which the first `heads`
-/// heads of `head_dim` features are turned and the rest is passed on. Su et al. 2021.
+/// Rotates feature pairs (2i, 2i+1) of each head at position n by n base^(-2i/head_dim), so that
+/// q.k depends on distances alone. Of x (B, N, W), the first `heads` heads of `head_dim` features
+/// (even) are rotated, the rest is copied. Su et al. 2021.
 template <class T>
 Variable<T> rotary_embedding(const Variable<T>& x, std::size_t head_dim, std::size_t heads,
                              double base = 10000);
 
-// Attention: softmax(scale Q K^T + bias) V per head over the keys that no mask hides, dropout on
-// the probabilities (S0.9, S0.14, S2.10; Vaswani et al. 2017). Heads are consecutive slices of the
-// feature axis (S0.10). Works on blocks of query rows and recomputes in backward: memory is linear
-// in N, but for a bias that wants a gradient. A row whose keys are all hidden gives 0 and no
-// gradient.
+// Attention: softmax(scale Q K^T + bias) V per head over the keys that no mask hides, with dropout
+// on the probabilities (S0.9, S0.14, S2.10; Vaswani et al. 2017). Heads are consecutive slices of
+// the feature axis (S0.10). Works on blocks of query rows and recomputes them in backward, so
+// memory is linear in N unless a bias wants a gradient. A row whose keys are all hidden gives 0,
+// with gradient 0.
 
-/// How attention() weighs and what it hides.
+/// Options of attention().
 struct Attention {
   std::size_t heads = 1;                           ///< H
   std::optional<double> scale = std::nullopt;      ///< default 1/sqrt(d_head), 1 if d_head = 0
   std::shared_ptr<const Mask> key_mask = nullptr;  ///< (B, M), 1 = may be attended to; null = all
-  std::shared_ptr<const Mask> mask = nullptr;      ///< (B, N, M), the same for every query
+  std::shared_ptr<const Mask> mask = nullptr;      ///< (B, N, M), likewise for each query
   bool causal = false;                             ///< query i sees the keys 0 ... i only
   bool exclude_self = false;                       ///< query i does not see key i (S4.14)
-  Dropout dropout = {};                            ///< of the probabilities
+  Dropout dropout = {};                            ///< dropout on the probabilities
 };
-/// q (B, N, H d_k), k (B, M, H d_k), v (B, M, H d_v), bias absent or of a shape that broadcasts to
-/// (B, H, N, M) -> (B, N, H d_v). A bias of -inf hides a key as a mask does.
+/// Attention of q (B, N, H d_k), k (B, M, H d_k), v (B, M, H d_v) -> (B, N, H d_v). The bias is
+/// absent or broadcasts to (B, H, N, M); -inf hides a key as a mask does.
 template <class T>
 Variable<T> attention(const Variable<T>& q, const Variable<T>& k, const Variable<T>& v,
                       const Attention& options, const Variable<T>& bias = {});
-/// The same with q, k and v side by side in one (B, N, 3 H d), as a packed projection makes them.
+/// attention() of q, k and v side by side in one (B, N, 3 H d), as a packed projection gives them.
 template <class T>
 Variable<T> self_attention(const Variable<T>& qkv, const Attention& options,
                            const Variable<T>& bias = {});
@@ -228,11 +246,11 @@ Variable<T> self_attention(const Variable<T>& qkv, const Attention& options,
 template <class T>
 Variable<T> additive_scores(const Variable<T>& q, const Variable<T>& k, const Variable<T>& weight);
 
-/// Which key each query may attend to, all masks of the options together: (B, N, M).
+/// All masks of the options combined, (B, N, M): 1 where the query may attend to the key.
 Mask attention_mask(const Attention& options, std::size_t batch, std::size_t queries,
                     std::size_t keys);
 
-// For inspection, unfused: these do store N x M, and nothing is differentiated.
+// For inspection. These functions store N x M numbers per head and have no derivative.
 
 /// scale Q K^T before bias and masks, (B, H, N, M)
 template <class T>
@@ -243,31 +261,32 @@ template <class T>
 Tensor<T> attention_probabilities(const Tensor<T>& q, const Tensor<T>& k, const Attention& options,
                                   const Variable<T>& bias = {});
 
-// Losses, as a mean over the targets that count; shape ().
+// Losses: the mean over the targets that count, shape ().
 
-/// How cross_entropy() weighs its targets.
+/// Options of cross_entropy().
 struct CrossEntropy {
-  std::int32_t ignore_index = -100;  ///< a target with this value counts nothing
-  double label_smoothing =
-      0;  ///< in [0, 1): this part of the target's weight goes to all classes evenly
-  std::vector<double> class_weights = {};  ///< (V) or empty
-  /// Divides the sum of losses instead of the (weighted) number of targets that count: for a
-  /// micro-batch, that of the whole logical batch.
+  std::int32_t ignore_index = -100;  ///< targets with this value do not count
+  /// The part of a target's weight that is spread evenly over all classes, in [0, 1).
+  double label_smoothing = 0;
+  std::vector<double> class_weights = {};  ///< (V), at least 0; empty: all 1
+  /// Divisor of the sum of losses, at least 0. Default: the sum of class weights over the targets
+  /// that count. For a micro-batch, pass this sum over the whole logical batch.
   std::optional<double> normalizer = std::nullopt;
 };
-/// -log softmax(logits)[target]; logits (..., V), targets (...). 0 when no target counts. As
-/// PyTorch's.
+/// -log softmax(logits)[target]; logits (..., V), targets (...). 0 when no target counts; otherwise
+/// the same as PyTorch's function.
 template <class T>
 Variable<T> cross_entropy(const Variable<T>& logits, const Ids& targets,
                           const CrossEntropy& options = {});
 
-/// Which elements of an elementwise loss count, and what divides their sum.
+/// Options of the elementwise losses.
 struct LossMean {
   std::shared_ptr<const Mask> mask = nullptr;  ///< of x's shape, 1 = counts; null = all
-  /// Instead of the number of elements that count, as that of CrossEntropy.
+  /// Divisor of the sum of losses, at least 0. Default: the number of elements that count.
   std::optional<double> normalizer = std::nullopt;
 };
-/// mean (x - y)^2; x and y of one shape, as in those below, which are 0 when nothing counts. S4.8
+/// mean (x - y)^2. In this and the next losses, x and y have one shape, and the loss is 0 when
+/// nothing counts. S4.8
 template <class T>
 Variable<T> mse_loss(const Variable<T>& x, const Variable<T>& y, const LossMean& options = {});
 /// mean |x - y|; its derivative at 0 is 0. S4.8

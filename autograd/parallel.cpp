@@ -22,14 +22,14 @@ namespace xgrad {
 
 namespace {
 
-// The arena belongs to xgrad, so a host program's own TBB settings stay as they are.
+// xgrad has an arena of its own, so that a host program's TBB settings stay unchanged.
 struct Pool {
   std::mutex mutex;
   int count = std::max(1, tbb::this_task_arena::max_concurrency());
-  int proven = 1;  // so many the system has let this process start
+  int proven = 1;  // the most threads that this process has started
   std::string shortage;
   std::shared_ptr<tbb::task_arena> arena;
-  std::unique_ptr<tbb::global_control> more;  // only where more threads than cores are asked for
+  std::unique_ptr<tbb::global_control> more;  // raises TBB's limit for more threads than cores
 };
 
 Pool& pool() {
@@ -37,8 +37,7 @@ Pool& pool() {
   return instance;
 }
 
-// Starts threads until there are `wanted` at once, and ends them. Returns how many there were, and
-// why there were no more.
+// Starts up to `wanted` threads at once and ends them. Returns how many started, and why no more.
 std::pair<int, std::string> start_threads(int wanted) {
   std::vector<std::thread> started;
   std::string reason;
@@ -56,8 +55,8 @@ std::pair<int, std::string> start_threads(int wanted) {
   return {int(started.size()), reason};
 }
 
-// TBB breaks where one of its threads cannot start, so it gets no more than what starts now. That
-// is one more than the loops of the caller need beside it: for the thread that makes batches ahead.
+// Lowers p.count to the number of threads that can start, because TBB fails if one of its threads
+// cannot. The caller runs loops too, so this leaves one thread for preparing batches.
 void lower_to_what_starts(Pool& p) {
   if (p.count <= p.proven) return;
   const auto [started, reason] = start_threads(p.count);
@@ -68,8 +67,8 @@ void lower_to_what_starts(Pool& p) {
                std::to_string(asked) + " (" + reason + ")";
 }
 
-// What a loop promises: it begins before its blocks and ends after them, and nothing between
-// blocks. ThreadSanitizer is told so, since it cannot see it: TBB is not compiled for it.
+// Tells ThreadSanitizer that a loop begins before its blocks and ends after them, which it cannot
+// see, since TBB is not compiled for it.
 #ifdef XGRAD_TELLS_TSAN
 class Order {
  public:
@@ -139,7 +138,7 @@ namespace detail {
 void forget_threads() {
   Pool& p = pool();
   p.count = 1;
-  // To take down what belonged to the other threads would mean to wait for them.
+  // Leaks both: destroying them would wait for threads that this process does not have.
   new std::shared_ptr<tbb::task_arena>(std::move(p.arena));
   static_cast<void>(p.more.release());
 }

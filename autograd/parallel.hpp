@@ -8,19 +8,19 @@
 
 namespace xgrad {
 
-/// Number of threads that parallel loops may use; at first, the cores this process may run on.
-/// Lower where the system lets the process start no more.
+/// The number of threads that parallel loops may use. Default: the number of cores that the process
+/// may run on. Lower if the system does not let the process start as many.
 int threads();
 
-/// Sets it. Results are the same bits for any number.
+/// Sets the number of threads. Results have the same bits for any number.
 void set_threads(int count);
 
-/// Why threads() is less than what was asked for, as "1 thread in place of 2 (Resource temporarily
-/// unavailable)"; empty where it is not, or where nothing has needed threads yet.
+/// Why threads() is less than the number requested, as "1 thread in place of 2 (Resource
+/// temporarily unavailable)"; empty if it is not less, or if nothing has needed threads yet.
 std::string thread_shortage();
 
-/// While it lives, the loops of its thread run on that thread alone: for work that goes on beside
-/// the loops of another.
+/// While it lives, parallel loops of this thread run on this thread alone. Use it for work that
+/// runs beside the loops of another thread.
 class SerialScope {
  public:
   SerialScope();
@@ -32,7 +32,7 @@ class SerialScope {
 };
 
 namespace detail {
-/// In a process that fork() made: its loops run on the one thread that it has.
+/// Call in the child after fork(): makes loops run on the child's only thread.
 void forget_threads();
 
 using LoopBody = void (*)(const void* context, std::size_t begin, std::size_t end);
@@ -41,9 +41,9 @@ void parallel_blocks(std::size_t n, std::size_t grain, LoopBody body, const void
 
 /// Calls body(begin, end) for the blocks [0, grain), [grain, 2 grain), ... of [0, n).
 ///
-/// The blocks depend on n and grain alone, never on the number of threads; a body that writes only
-/// what its block owns gives the same bits for any number of threads. One block runs on the
-/// caller's thread. The first exception of a body is rethrown.
+/// The blocks depend on n and grain alone, so a body that writes only to its block's own data gives
+/// the same bits for any number of threads. A single block runs on the caller's thread. Rethrows
+/// the first exception of a body.
 template <class Body>
 void parallel_for(std::size_t n, std::size_t grain, const Body& body) {
   if (n <= grain) {

@@ -1,4 +1,4 @@
-// Named parameters: the only way to make a trainable leaf is scope.parameter(name, shape, init).
+// Named parameters. Layers make their trainable leaves by scope.parameter(name, shape, init).
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,9 @@
 
 namespace xgrad {
 
-/// Whether optimizers apply their weight decay to a parameter. Layers keep it from biases, norms,
-/// embeddings, positions and class tokens: decay pulls towards 0, which is no simpler value of
-/// these.
+/// Whether optimizers apply weight decay to a parameter. Layers turn it off for biases, norms,
+/// embeddings, positions and class tokens: decay pulls towards 0, which is no simpler a value for
+/// them.
 enum class WeightDecay { on, off };
 
 /// A trainable tensor and its name.
@@ -23,43 +23,44 @@ template <class T>
 struct Parameter {
   std::string name;      ///< the full path, as PyTorch writes it: "encoder.layers.0.norm1.weight"
   Variable<T> variable;  ///< a leaf
-  WeightDecay weight_decay = WeightDecay::on;  ///< unless a ParameterGroup says otherwise
+  WeightDecay weight_decay = WeightDecay::on;  ///< default; a ParameterGroup can override it
 };
 
-/// Fills a parameter's initial values. Drawn in double, so that a float and a double model start
-/// equal.
+/// Fills in a parameter's initial values. They are drawn in double, so that float and double models
+/// start from the same values.
 using Initializer =
     std::function<void(std::span<double> values, const Shape& shape, const Rng& rng)>;
 
 template <class T>
 class Scope;
 
-/// The parameters of a model, in the order in which they were made. Must outlive its scopes.
+/// The parameters of a model, in the order of creation. Must outlive its scopes.
 template <class T>
 class Parameters {
  public:
-  /// Initial values are a function of `seed` and of each parameter's name.
+  /// No parameters yet. Their initial values depend on `seed` and on each parameter's name.
   explicit Parameters(std::uint64_t seed) : rng_(Rng(seed) / "init") {}
   Parameters(const Parameters&) = delete;
   Parameters& operator=(const Parameters&) = delete;
 
-  /// The place where names begin.
+  /// The scope at the root of the tree of names.
   Scope<T> root();
 
-  /// Parameters made from now on whose names satisfy `frozen` require no gradient.
+  /// Freezes parameters made after this call whose names satisfy `frozen`: they require no
+  /// gradient.
   void freeze(std::function<bool(const std::string& name)> frozen) { frozen_ = std::move(frozen); }
 
-  /// Parameters in the order in which they were made.
+  /// An iterator over the parameters in the order of creation.
   auto begin() const { return list_.begin(); }
-  /// Behind the last of them.
+  /// The end of that range.
   auto end() const { return list_.end(); }
-  /// Number of parameters, as tensors.
+  /// The number of parameter tensors.
   std::size_t size() const { return list_.size(); }
-  /// Throws Error when there is none of that name.
+  /// The parameter of this name. Throws Error when there is none.
   const Variable<T>& at(std::string_view name) const;
-  /// Number of scalars in all parameters.
+  /// The number of scalars in all parameters.
   std::size_t count() const;
-  /// Forgets all gradients.
+  /// Clears all gradients.
   void zero_grad() const;
 
  private:
@@ -72,23 +73,23 @@ class Parameters {
   std::vector<Parameter<T>> list_;
 };
 
-/// A place in the tree of names: `scope / "attention"` descends.
+/// A place in the tree of names: `scope / "attention"` is the place below it.
 template <class T>
 class Scope {
  public:
-  /// The place `name` below this one. Throws Error on an empty or dotted name.
+  /// The place `name` below this one. Throws Error for a name that is empty or has a dot.
   Scope operator/(std::string_view name) const;
-  /// The place of a number below this one, as in a list of layers.
+  /// The place of a number below this one, as for a list of layers.
   Scope operator/(std::size_t index) const { return *this / std::to_string(index); }
 
-  /// Makes the trainable leaf `name` of this shape. Throws Error on an empty or dotted name, on a
-  /// name that is taken, and on a parameter at the root.
+  /// Makes the trainable leaf `name` of this shape. Throws Error for a name that is empty, has a
+  /// dot or is taken, and for a parameter at the root.
   Variable<T> parameter(std::string_view name, const Shape& shape, const Initializer& init,
                         WeightDecay weight_decay = WeightDecay::on) const;
 
-  /// "encoder.layers.0"; empty at the root.
+  /// The path, as "encoder.layers.0"; empty at the root.
   const std::string& path() const { return path_; }
-  /// The stream of random numbers that belongs to this place, for dropout.
+  /// The number of this place's random stream, used for dropout.
   std::uint64_t site() const { return (Rng(0) / path_).key(); }
 
  private:

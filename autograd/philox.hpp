@@ -1,4 +1,4 @@
-// Philox4x32-10 (Salmon et al. 2011) for several counters at once. Not installed.
+// Philox4x32-10 (Salmon et al. 2011) for several counters at once. Internal.
 #pragma once
 
 #include <cstddef>
@@ -18,14 +18,14 @@ inline constexpr int kPhiloxBytes = 32;
 inline constexpr int kPhiloxBytes = 16;
 #endif
 
-// A word of a counter in the lower half of each lane; what is in the upper half does not matter.
+// Words of counters in the lower half of each lane; the upper half is ignored.
 typedef std::uint64_t PhiloxLanes __attribute__((vector_size(kPhiloxBytes)));
 inline constexpr int kPhiloxLanes = kPhiloxBytes / 8;
 
-/// The lower halves multiplied, in full. Spelled out, since GCC would multiply 64 by 64 bits.
+/// The full products of the lower halves. Uses intrinsics, since GCC would multiply 64 by 64 bits.
 inline PhiloxLanes multiply_low(PhiloxLanes a, std::uint32_t b) {
 #if defined(__AVX512F__)
-  // With a mask of ones, since GCC 12 warns of its own header otherwise (bug 105593).
+  // The mask of ones avoids a warning of GCC 12 in its own header (bug 105593).
   return PhiloxLanes(_mm512_maskz_mul_epu32(0xFF, __m512i(a), _mm512_set1_epi64(b)));
 #elif defined(__AVX2__)
   return PhiloxLanes(_mm256_mul_epu32(__m256i(a), _mm256_set1_epi64x(b)));
@@ -36,7 +36,7 @@ inline PhiloxLanes multiply_low(PhiloxLanes a, std::uint32_t b) {
 #endif
 }
 
-/// The random words of the N * kPhiloxLanes counters c, four a counter, in c's place.
+/// Replaces the N * kPhiloxLanes counters c, four words each, by their random words.
 template <int N>
 inline void philox(std::uint64_t key, PhiloxLanes (&c)[4][N]) {
   std::uint32_t k0 = std::uint32_t(key), k1 = std::uint32_t(key >> 32);

@@ -10,9 +10,9 @@
 #include <utility>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/autograd/kernels/shuffle.hpp>
 #include <xgrad/autograd/philox.hpp>
 #include <xgrad/autograd/scalar.hpp>
-#include <xgrad/autograd/shuffle.hpp>
 
 namespace xgrad {
 
@@ -30,8 +30,8 @@ std::uint64_t join(std::uint32_t high, std::uint32_t low) {
   return (std::uint64_t(high) << 32) | low;
 }
 
-// The last word of a counter says what is drawn, so that no two kinds share numbers; nor does the
-// key of a child equal a number drawn from its parent.
+// The last word of a counter is the kind of number drawn, so that kinds share no numbers, and no
+// child's key equals a number drawn from its parent.
 constexpr std::uint32_t kUniform = 0, kBelow = 1, kNormal = 2, kForkTag = 0xF0F0F0F0u;
 
 // 53 bits, [0, 1).
@@ -44,7 +44,7 @@ double to_normal(std::uint64_t first, std::uint64_t second) {
   return std::sqrt(-2 * std::log(u)) * std::cos(2 * std::numbers::pi * to_uniform(second));
 }
 
-// Calls take(i, first 64 bits, second 64 bits) for the draws first + i, i below n, in order.
+// Calls take(i, first 64 bits, second 64 bits) for draws first + i, i = 0 ... n-1, in order.
 template <class Take>
 void for_each_draw(std::uint64_t key, std::uint32_t kind, std::uint64_t first, std::size_t n,
                    const Take& take) {
@@ -80,7 +80,8 @@ Rng Rng::operator/(std::uint64_t stream) const {
 }
 
 Rng Rng::operator/(std::string_view name) const {
-  // The length, plus one, in each round: no name leads to another's stream or to that of a number.
+  // Each round hashes the length + 1 too, so that no name shares the stream of another name or of a
+  // number.
   std::uint64_t key = key_;
   for (std::size_t at = 0; at <= name.size(); at += 8) {  // eight bytes a round
     std::uint64_t bytes = 0;
@@ -115,7 +116,7 @@ std::vector<double> Rng::uniforms(std::size_t n, std::uint64_t first) const {
 std::uint64_t Rng::below(std::uint64_t bound, std::uint64_t index) const {
   check_shape(bound > 0, "Rng::below: the bound is 0");
   const std::uint64_t limit = bound * (~std::uint64_t(0) / bound);
-  for (std::uint32_t round = 0;; ++round) {  // reject the last, incomplete interval
+  for (std::uint32_t round = 0;; ++round) {  // rejects the last, incomplete interval
     const auto w = philox(key_, std::uint32_t(index), std::uint32_t(index >> 32), round, kBelow);
     const std::uint64_t value = join(w[1], w[0]);
     if (value < limit) return value % bound;
@@ -144,23 +145,23 @@ std::vector<std::size_t> Rng::permutation(std::size_t n) const {
 
 namespace {
 
-// One call of Philox decides eight elements, sixteen bits each: element e is half (e mod 8) of
-// block e / 8.
+// A call of Philox gives a block of eight 16-bit numbers, one per element: element e uses number
+// e mod 8 of block e / 8.
 constexpr std::size_t kElements = 8;
 
 using detail::kPhiloxLanes;
 using detail::PhiloxLanes;
 
-// Rows of a dropout mask. Blocks are numbered through all of them.
+// Consecutive rows of a dropout mask, whose blocks are numbered through.
 struct MaskRows {
   std::uint64_t key;
   std::uint32_t sample, head, token;
-  std::uint32_t blocks;  // in a row
-  std::uint32_t first;   // of them in the stream
+  std::uint32_t blocks;  // blocks per row
+  std::uint32_t first;   // index in the stream of a row's first block
 };
-constexpr std::uint32_t kMostBlocks = 1 << 15;  // for more, take one row
+constexpr std::uint32_t kMostBlocks = 1 << 15;  // longer rows are drawn one at a time
 
-// The lanes of a and b in turn.
+// The lanes of a and b, interleaved.
 std::array<PhiloxLanes, 2> interleaved(PhiloxLanes a, PhiloxLanes b) {
   PhiloxLanes first = {}, second = {};
   for (int lane = 0; lane < kPhiloxLanes; ++lane) {
@@ -170,15 +171,14 @@ std::array<PhiloxLanes, 2> interleaved(PhiloxLanes a, PhiloxLanes b) {
   return {detail::shuffle(a, b, first), detail::shuffle(a, b, second)};
 }
 
-// Writes the sixteen bits that decide each element of N * kPhiloxLanes blocks, from block `first`
-// of the mask's first row on.
+// Writes the 16-bit numbers of N * kPhiloxLanes blocks, from block `first` of the mask on.
 template <int N>
 void draw_bits(const MaskRows& mask, std::uint32_t first, std::uint16_t* bits) {
   static_assert(std::endian::native == std::endian::little);
   PhiloxLanes lane = {};
   for (int i = 0; i < kPhiloxLanes; ++i) lane[i] = i;
   const bool one_row = first + N * kPhiloxLanes <= mask.blocks || mask.blocks > kMostBlocks;
-  // The product with 2^32 / blocks, rounded up, divides exactly what stays below 2^32 / blocks.
+  // Divides by `blocks` as a product with 2^32 / blocks, rounded up; exact below 2^32 / blocks.
   const auto inverse = std::uint32_t((std::uint64_t(1) << 32) / mask.blocks) + 1;
   PhiloxLanes c[4][N];
 #pragma GCC unroll 8
@@ -200,7 +200,7 @@ void draw_bits(const MaskRows& mask, std::uint32_t first, std::uint16_t* bits) {
   }
 }
 
-// Where factors go, and which they are.
+// Turns random numbers into dropout factors of rows with n elements, `stride` apart.
 template <class T>
 struct Factors {
   T keep;
@@ -211,7 +211,7 @@ struct Factors {
     for (std::size_t i = 0; i < count; ++i) out[i] = bits[i] < threshold ? T(0) : keep;
   }
 
-  // The elements of `count` blocks from block `block` of the row at `out` on.
+  // Writes the elements of `count` blocks, from block `block` of the row at `out` on.
   void write_blocks(const std::uint16_t* bits, std::size_t count, std::size_t block, T* out) const {
     if (stride == n && n % kElements == 0)
       return write(bits, count * kElements, out + block * kElements);

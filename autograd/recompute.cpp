@@ -1,6 +1,10 @@
 #include <xgrad/autograd/recompute.hpp>
 
 #include <algorithm>
+#include <array>
+#include <bit>
+#include <numeric>
+#include <type_traits>
 #include <utility>
 
 #include <xgrad/autograd/captures.hpp>
@@ -50,31 +54,77 @@ void Captures<T>::move_to(Node<T>& recompute) {
 
 namespace {
 
+// Adds a word to a hash. The shift carries high bits into all later ones; with the product alone,
+// two changed signs would cancel.
+std::uint64_t mix(std::uint64_t hash, std::uint64_t word) {
+  hash = (hash ^ word) * 0x9e3779b97f4a7c15;
+  return hash ^ hash >> 32;
+}
+
+// The bits of x. A long double is wider than a word and has padding bytes.
+template <class T>
+std::uint64_t word(T x) {
+  const auto near = std::bit_cast<std::uint64_t>(double(x));
+  if constexpr (!std::is_same_v<T, long double>) return near;
+  return mix(near, std::bit_cast<std::uint64_t>(double(x - T(double(x)))));
+}
+
+// A hash of all elements, in independent lanes for speed.
+template <class T>
+std::uint64_t hash(const Tensor<T>& x) {
+  constexpr std::size_t kLanes = 8;
+  std::array<std::uint64_t, kLanes> lanes{};
+  const T* in = x.data();
+  const std::size_t whole = x.size() / kLanes * kLanes;
+  for (std::size_t i = 0; i < whole; i += kLanes) {
+    for (std::size_t l = 0; l < kLanes; ++l) lanes[l] = mix(lanes[l], word(in[i + l]));
+  }
+  for (std::size_t i = whole; i < x.size(); ++i)
+    lanes[i - whole] = mix(lanes[i - whole], word(in[i]));
+  return std::accumulate(lanes.begin(), lanes.end(), std::uint64_t(0), mix);
+}
+
 template <class T>
 struct Recompute final : Op<T> {
   using Function = std::function<Variable<T>(const Variable<T>&)>;
 
-  Recompute(const Function& f, const Variable<T>& x, Value<T> y)
-      : f(f), x(x.shared_value()), y(std::move(y)) {}
+  Recompute(const Function& f, const Variable<T>& x, Value<T> y, bool has_graph)
+      : f(f), x(x.shared_value()), y(std::move(y)), has_graph(has_graph), bits(hash(*this->y)) {}
   const char* name() const override { return "recompute"; }
 
   Value<T> forward(const Inputs<T>&) override { return std::move(y); }
 
-  // The graph of f that this makes ends at a leaf with the value of x; what arrives there is dx.
-  // It ends at what f captures too: the gradients arrive there, and the walk that called this one
-  // hands them on, since the node of this op lists what f captures.
+  // The graph that f records here ends at a leaf with the value of x, whose gradient is dx. It also
+  // ends at the nodes that f captures. This op's node lists them, so that the outer walk passes
+  // their gradients on.
   void backward(Tensor<T> dy, Grads<T>& dx) const override {
     check<GradientError>(grad_enabled(), "recompute: backward while a NoGrad lives");
     const Variable<T> leaf(x, std::make_shared<Node<T>>("leaf", x->shape()));
     const Variable<T> again = f(leaf);
     check_defined(name(), "the second result of its function", again);
-    if (!again.requires_grad()) return;
+    check_same(again, dy.shape());
+    if (!has_graph) return;
     detail::backward_within(again, std::move(dy), dx.node(), leaf.node()->id);
     if (leaf.has_grad()) dx.add(0, std::move(leaf.mutable_grad()));
   }
 
+  void check_same(const Variable<T>& again, const Shape& shape) const {
+    check<GradientError>(again.shape() == shape, "recompute: its function gave shape ", shape,
+                         " at first, and ", again.shape(), " when it ran again");
+    check<GradientError>(again.requires_grad() == has_graph,
+                         "recompute: its function gave a result that depends on a Variable that "
+                         "requires a gradient ",
+                         has_graph ? "at first, and not" : "not at first, but",
+                         " when it ran again");
+    check<GradientError>(hash(again.value()) == bits,
+                         "recompute: its function gave other values when it ran again; it must "
+                         "read the same values, and take random numbers from an Rng");
+  }
+
   Function f;
   Value<T> x, y;
+  bool has_graph;      // whether the result depends on a Variable that requires a gradient
+  std::uint64_t bits;  // a hash of the result
 };
 
 }  // namespace
@@ -85,16 +135,19 @@ Variable<T> recompute(const std::function<Variable<T>(const Variable<T>&)>& f,
   if (!x.requires_grad() || !grad_enabled()) return f(x);
   detail::Captures<T> captures;
   Value<T> value;
+  bool has_graph = false;
   {
     const NoGrad no_grad;
     const Variable<T> result = f(x);
     check_defined("recompute", "the result of its function", result);
     captures.note(result);
-    // A value from outside stays its owner's.
+    has_graph = result.requires_grad();
+    // Copies a value that f did not compute, since it belongs to another Variable.
     value = captures.made(result) ? result.shared_value()
                                   : std::make_shared<Versioned<T>>(result.value());
   }
-  const Variable<T> y = apply<T>(std::make_unique<Recompute<T>>(f, x, std::move(value)), {x});
+  const Variable<T> y =
+      apply<T>(std::make_unique<Recompute<T>>(f, x, std::move(value), has_graph), {x});
   captures.move_to(*y.node());
   return y;
 }

@@ -1,10 +1,10 @@
-// The scalar types that xgrad is built for, said once.
+// The list of scalar types that xgrad is built for.
 //
-// float trains; double is for gradient checks and for whoever wants it; long double is the
+// float is for training; double for gradient checks and, if wanted, training; long double for the
 // reference that derivatives are compared with, in tests and in `xgrad gradcheck`.
 #pragma once
 
-/// Applies X to every scalar type; a .cpp file ends with its explicit instantiations through it.
+/// Applies X to every scalar type. A .cpp file uses it for its explicit instantiations.
 #define XGRAD_FOR_EACH_SCALAR(X) X(float) X(double) X(long double)
 
 /// Applies X to the scalar types in which a model can be trained and saved.

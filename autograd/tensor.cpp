@@ -7,8 +7,12 @@
 namespace xgrad {
 
 std::size_t size_of(const Shape& shape) {
+  if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return 0;
   std::size_t size = 1;
-  for (std::size_t extent : shape) size *= extent;
+  for (const std::size_t extent : shape) {
+    check_shape(!__builtin_mul_overflow(size, extent, &size), "shape ", shape,
+                " has more elements than can be counted");
+  }
   return size;
 }
 

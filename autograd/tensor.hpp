@@ -11,43 +11,46 @@
 #include <cstdint>
 #include <string>
 
-#include <xgrad/autograd/memory.hpp>
+#include <xgrad/autograd/memory/memory.hpp>
 
 namespace xgrad {
 
-/// Dense row-major array of any rank. Its shape is fixed at run time; `data()` is contiguous.
+/// A dense row-major array of any rank. Its shape is set at run time; `data()` is contiguous.
 template <class T>
 using Tensor = xt::xarray<T, xt::layout_type::row_major, Allocator<T>>;
 
-/// Sizes of axes.
+/// The sizes of a tensor's axes.
 using Shape = Tensor<float>::shape_type;
 
 /// Token ids, class labels and lengths.
 using Ids = Tensor<std::int32_t>;
 
-/// 1 where something is present, 0 where it is padding.
+/// A mask: 1 = present, 0 = padding or hidden.
 using Mask = Tensor<std::uint8_t>;
 
-/// Number of elements of a tensor of this shape; 1 for a scalar.
+/// The number of elements of a tensor of this shape; 1 for a scalar. Throws ShapeError when
+/// std::size_t cannot hold it.
 std::size_t size_of(const Shape& shape);
 
-/// "(2, 3)"; "()" for a scalar.
+/// A shape as text: "(2, 3)"; "()" for a scalar.
 std::string to_string(const Shape& shape);
 
-/// The shape that `a` and `b` broadcast to, as NumPy does it. `op` starts the message of the
-/// ShapeError thrown when they do not.
+/// The shape that `a` and `b` broadcast to, by NumPy's rules. Throws ShapeError, with a message
+/// that starts with `op`, when they do not broadcast.
 Shape broadcast_shape(const char* op, const Shape& a, const Shape& b);
 
-// Makers. Each takes the shape as {rows, columns}: zeros<float>({2, 3}). A tensor of given elements
-// is tensor<float>({{1, 2}, {3, 4}}), of nested_list.hpp.
+// Functions that make tensors of a shape, as zeros<float>({2, 3}). To make a tensor of given
+// elements, use tensor<float>({{1, 2}, {3, 4}}) of nested_list.hpp.
 
-/// An uninitialised tensor.
+/// An uninitialised tensor. Throws ShapeError as size_of() does, and std::bad_alloc when memory
+/// runs out.
 template <class T>
 Tensor<T> empty(const Shape& shape) {
+  size_of(shape);  // throws if the size overflows, which xtensor does not check
   return Tensor<T>::from_shape(shape);
 }
 
-/// All elements are `value`, whose type is the tensor's: full({2, 3}, 0.5f) is a Tensor<float>.
+/// A tensor of elements `value`, in the type of `value`: full({2, 3}, 0.5f) is a Tensor<float>.
 template <class T>
 Tensor<T> full(const Shape& shape, T value) {
   Tensor<T> result = empty<T>(shape);
@@ -55,19 +58,19 @@ Tensor<T> full(const Shape& shape, T value) {
   return result;
 }
 
-/// All elements are 0.
+/// A tensor of zeros.
 template <class T>
 Tensor<T> zeros(const Shape& shape) {
   return full(shape, T(0));
 }
 
-/// All elements are 1.
+/// A tensor of ones.
 template <class T>
 Tensor<T> ones(const Shape& shape) {
   return full(shape, T(1));
 }
 
-/// The same values in another scalar type.
+/// x converted to another scalar type.
 template <class To, class From>
 Tensor<To> cast(const Tensor<From>& x) {
   Tensor<To> result = empty<To>(x.shape());

@@ -2,17 +2,15 @@
 // are not finite, and the share of a run that saves, at the config's own interval.
 //
 //   build/release/bench/reliability configs/reverse.toml configs/fashion_mnist.toml
-#include <stdlib.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <filesystem>
 #include <functional>
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/optim/clip.hpp>
 #include <xgrad/storage/disk/publish.hpp>
+#include <xgrad/storage/disk/temporary_folder.hpp>
 #include <xgrad/train/checkpoint/manifest.hpp>
 #include <xgrad/train/loop/trainer.hpp>
 #include <xgrad/train/metrics/rows.hpp>
@@ -20,7 +18,6 @@
 namespace {
 
 using namespace xgrad;
-namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
 /// The seconds of so many runs, the shortest first.
@@ -35,18 +32,6 @@ std::vector<double> timed(int runs, const std::function<void()>& work) {
   return seconds;
 }
 
-/// Here, and not on what may be a file system in memory.
-struct Scratch {
-  Scratch() {
-    char name[] = "./reliability-XXXXXX";
-    check<IoError>(::mkdtemp(name) != nullptr, "cannot make a directory here");
-    path = name;
-  }
-  ~Scratch() { fs::remove_all(path); }
-  Scratch(const Scratch&) = delete;
-  std::string path;
-};
-
 std::uint64_t interval(const TrainConfig& train, std::uint64_t total) {
   if (train.save_every > 0) return train.save_every;
   if (train.evaluate_every > 0) return train.evaluate_every;
@@ -57,7 +42,7 @@ std::uint64_t interval(const TrainConfig& train, std::uint64_t total) {
 /// What a run does at a checkpoint, rows of the log since the last one included.
 void save(const Folder& folder, Checkpoint checkpoint, std::uint64_t step, std::size_t keep) {
   checkpoint.step = step;
-  folder.append("metrics.jsonl", metrics_row(step, "train", {}));
+  folder.append("metrics.jsonl", to_json(metrics_row(step, "train", {})));
   folder.sync("metrics.jsonl");
   const std::string name = checkpoint_name(step), bytes = to_hdf5(checkpoint);
   folder.append(kManifest, manifest_line(name, bytes));
@@ -75,10 +60,10 @@ void measure(const std::string& path) {
     check<NumericError>(first_not_finite(trainer.parameters()) == nullptr, "a fault");
     if (config.train.clip == 0) check<NumericError>(global_norm(trainer.parameters()) >= 0, "");
   });
-  const Scratch scratch;
+  const TemporaryFolder scratch(".");  // here, and not on what may be a file system in memory
   std::uint64_t saved = 0;
   const auto saves =
-      timed(15, [&] { save(scratch.path, trainer.capture(), ++saved, config.train.keep); });
+      timed(15, [&] { save(scratch.path(), trainer.capture(), ++saved, config.train.keep); });
   // Of steps the shortest, of saves the middle: how long they take depends on the disk.
   const double guard = guards[guards.size() / 2], saving = saves[saves.size() / 2];
   const std::uint64_t every = interval(config.train, trainer.total_steps());

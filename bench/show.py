@@ -155,13 +155,16 @@ def line(kind, result):
         f", {peer['name']} x {ratio(peer['ratio'])}" for peer in result["peers"]) + failed
 
 
-def measured_page(name, description, text_of):
-    """The command line of a script that measures what lies in a build folder, prints it and renews its place in a page."""
+def measured_page(name, description, text_of, **sizes):
+    """The command line of a script that measures what lies in a build folder, prints it and renews its place in a page. Each size is
+    an option with its default."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "release")
     parser.add_argument("--write", type=pathlib.Path, help="a page whose tables are renewed")
+    for size, default in sizes.items():
+        parser.add_argument(f"--{size}", type=int, default=default)
     a = parser.parse_args()
-    text = text_of(a.build)
+    text = text_of(a.build, **{size: getattr(a, size) for size in sizes})
     print(text)
     if a.write:
         renew(a.write, name, text)

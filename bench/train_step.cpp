@@ -28,9 +28,9 @@
 #include <string>
 #include <vector>
 
-#include <xgrad/autograd/counters.hpp>
+#include <xgrad/autograd/memory/counters.hpp>
 #include <xgrad/autograd/parallel.hpp>
-#include <xgrad/layers/encoder_model.hpp>
+#include <xgrad/layers/models/encoder_model.hpp>
 #include <xgrad/optim/adam.hpp>
 #include <xgrad/storage/formats/sha256.hpp>
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include <xgrad/autograd/gemm.hpp>
+#include <xgrad/autograd/kernels/gemm.hpp>
 #include <xgrad/autograd/parallel.hpp>
 
 namespace xgrad::bench {

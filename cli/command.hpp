@@ -1,5 +1,5 @@
-// The subcommands of `xgrad`: one function each, in a file of its own. Each returns the exit code
-// and throws what main() turns into one.
+// The subcommands of `xgrad`, one function each. Each returns its exit code; main() turns an
+// exception into an exit code.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,10 @@ struct TrainArguments {
   bool json = false;
 };
 int train(const TrainArguments& arguments);
-/// Trains on the first batch alone, without dropout, smoothing and decay; 1 unless the loss falls
-/// below 0.001.
+/// Trains on the first batch only, without dropout, label smoothing and weight decay. Returns 1
+/// unless the loss falls below 0.001.
 int overfit_batch(const TrainArguments& arguments);
-/// Two steps, an evaluation, a checkpoint written and read back; leaves nothing.
+/// Trains two steps, evaluates, writes a checkpoint and reads it back. Leaves no files behind.
 int dry_run(const TrainArguments& arguments);
 
 struct LrFindArguments {
@@ -28,22 +28,23 @@ struct LrFindArguments {
   double from = 1e-6, to = 1;
   std::size_t steps = 150;
 };
-/// Draws the training loss over a learning rate that grows from step to step (Smith 2017).
+/// Plots the training loss while the learning rate grows from step to step (Smith 2017), and
+/// suggests a learning rate.
 int lr_find(const LrFindArguments& arguments);
 
 struct SweepArguments {
   std::string config;
   std::vector<std::string> overrides;
-  std::vector<std::string> over;  ///< "optim.lr=[1e-3, 3e-4]"
-  std::size_t random = 0;         ///< so many points of the grid; 0: all
+  std::vector<std::string> over;  ///< keys with their values, as "optim.lr=[1e-3, 3e-4]"
+  std::size_t random = 0;         ///< number of combinations drawn at random; 0: all
   bool halving = false;
-  std::size_t jobs = 0;  ///< runs at once; 0: as many as cores
-  std::string out;       ///< empty: runs/sweep-<stem of the config>
+  std::size_t jobs = 0;  ///< parallel runs; 0: one per core
+  std::string out;       ///< directory of the runs; empty: runs/sweep-<stem of the config>
 };
-/// Trains a config with every combination of values; runs that are finished are not repeated.
+/// Trains a config with every combination of values. Does not repeat finished runs.
 int sweep(const SweepArguments& arguments);
 
-/// Configs and figures of runs, where they differ.
+/// Shows how configs and results of runs differ.
 int compare(const std::vector<std::string>& runs);
 
 struct ResumeArguments {
@@ -57,17 +58,17 @@ int resume(const ResumeArguments& arguments);
 
 struct CheckArguments {
   std::vector<std::string> configs;
-  std::size_t seeds = 1;  ///< train.seed and those after it
+  std::size_t seeds = 1;  ///< number of seeds, from train.seed upward
   std::string table;      ///< file for the results, as Markdown; empty: none
   bool quiet = false;
 };
-/// Trains each config and judges it by its [expect]; 1 when a claim fails. What ends one config
-/// early does not keep the others from being trained; it is thrown at the end.
+/// Trains each config and checks the claims in its [expect]. Returns 1 when a claim fails. An error
+/// in one config does not stop the others; the first error is thrown at the end.
 int check(const CheckArguments& arguments);
 
 struct EvalArguments {
   std::string run;
-  std::vector<std::string> overrides;  ///< other data, as task.test=FILE
+  std::vector<std::string> overrides;  ///< for other data, as in task.test=FILE
   std::string split = "test";
   bool json = false;
 };
@@ -76,10 +77,10 @@ int eval(const EvalArguments& arguments);
 struct PredictArguments {
   std::string run;
   std::string format = "text";  ///< one of prediction_formats()
-  bool logits = false;          ///< instead
+  bool logits = false;          ///< print logits instead of predictions
 };
 std::vector<std::string> prediction_formats();
-/// Labels each line of standard input, as soon as it is there.
+/// Predicts from each line of standard input as soon as it arrives.
 int predict(const PredictArguments& arguments);
 
 struct GradcheckArguments {
@@ -92,34 +93,34 @@ struct SummaryArguments {
   std::string config;
   std::vector<std::string> overrides;
 };
-/// The model's modules, with what they hold and what a step costs.
+/// Shows the model's modules, their parameters and shapes, and the cost of a step.
 int summary(const SummaryArguments& arguments);
 
 struct AttentionArguments {
   std::string run;
-  std::size_t examples = 1000;      ///< of the test split, at most
-  std::size_t maps = 16;            ///< examples whose maps go to the file
-  std::string out;                  ///< an HDF5 file; empty: none
-  std::optional<std::string> text;  ///< one input, whose maps are drawn instead
+  std::size_t examples = 1000;      ///< most examples of the test split to use
+  std::size_t maps = 16;            ///< number of examples whose maps are written to `out`
+  std::string out;                  ///< HDF5 file; empty: none
+  std::optional<std::string> text;  ///< one input whose maps are drawn instead
 };
-/// What each head looks at, and what the model is without it.
+/// Shows what each head attends to, and how the model performs without it.
 int attention(const AttentionArguments& arguments);
 
 struct ReportArguments {
   std::vector<std::string> runs;
-  std::string out;     ///< empty: report.html of the one run
-  bool heads = false;  ///< a study of each head, too
+  std::string out;     ///< HTML file; empty: report.html of the one run
+  bool heads = false;  ///< adds what each head attends to and how much it matters
 };
-/// Makes the page of one run anew, or one page of several.
+/// Writes an HTML report of one run or of several.
 int write_report(const ReportArguments& arguments);
 
 struct ProfileArguments {
   std::string config;
   std::vector<std::string> overrides;
   std::size_t steps = 20;
-  std::string trace;  ///< a file; empty: none
+  std::string trace;  ///< file for a Chrome trace of one step; empty: none
 };
-/// Where the time of a step goes.
+/// Shows where the time of a training step goes.
 int profile(const ProfileArguments& arguments);
 
 struct InspectArguments {
@@ -133,11 +134,11 @@ struct ExportArguments {
   std::string to;  ///< one of export_formats()
   std::string out;
   std::string naming = "torch";  ///< one of export_namings()
-  bool raw = false;              ///< the weights of the last step, where a run keeps their mean too
+  bool raw = false;              ///< export the last step's weights instead of their average
 };
 std::vector<std::string> export_formats();
 std::vector<std::string> export_namings();
-/// Writes the weights, for other programs, as a new file; for some formats with more files beside.
+/// Writes the weights for other programs as a new file; some formats add further files.
 int export_weights(const ExportArguments& arguments);
 
 struct ImportArguments {
@@ -148,26 +149,27 @@ struct ImportArguments {
   std::string out;
 };
 std::vector<std::string> import_formats();
-/// Makes a checkpoint of the weights in a file of another program, and of a config.
+/// Makes a checkpoint from a config and another program's weight file.
 int import_weights(const ImportArguments& arguments);
 
 struct VerifyResumeArguments {
   std::string config;
   std::vector<std::string> overrides;
-  std::uint64_t at = 0;  ///< the step to be killed after; 0: half of the run
+  std::uint64_t at = 0;  ///< step after which the second run is killed; 0: half of the run
   bool quiet = false;
 };
-/// Trains a config undisturbed and again, killed on the way and resumed, and compares what is left;
-/// 1 when it differs.
+/// Trains a config twice, once without interruption and once killed and resumed, and compares
+/// metrics and last checkpoints. Returns 1 when they differ.
 int verify_resume(const VerifyResumeArguments& arguments);
 
-/// What differs between two checkpoints or runs; 1 when something does.
+/// Shows the differences between two checkpoints or runs. Returns 1 when there are any.
 int diff(const std::string& first, const std::string& second);
 
-/// Runs a failed step op by op beside the same in more precision; 1 when an op leaves its band.
+/// Runs a failed step op by op and compares each result with a run in higher precision. Returns 1
+/// when an op differs by more than its tolerance.
 int replay(const std::string& file);
 
-/// Says of each file whether it is whole; the exit code is that of the first that is not.
+/// Checks files for damage. Returns the exit code of the first bad file.
 int verify(const std::vector<std::string>& files);
 int config(const std::string& key);
 int tasks(const std::string& name);

@@ -1,4 +1,4 @@
-// The `xgrad` command: its words, its exit codes.
+// The `xgrad` command: its subcommands, options and exit codes.
 
 #include <fcntl.h>
 
@@ -9,16 +9,17 @@
 #include <cstdio>
 #include <cstring>
 #include <new>
-#include <system_error>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/autograd/cpu.hpp>
+#include <xgrad/autograd/kernels/cpu.hpp>
+#include <xgrad/autograd/memory/out_of_memory.hpp>
 #include <xgrad/autograd/nearest.hpp>
-#include <xgrad/autograd/out_of_memory.hpp>
 #include <xgrad/autograd/parallel.hpp>
 #include <xgrad/cli/command.hpp>
 #include <xgrad/cli/manual.hpp>
+#include <xgrad/cli/outcome.hpp>
 #include <xgrad/data/excerpt.hpp>
+#include <xgrad/train/config/rules.hpp>
 #include <xgrad/train/run/results.hpp>
 #include <xgrad/version.hpp>
 
@@ -26,20 +27,7 @@ namespace {
 
 namespace commands = xgrad::commands;
 
-// Which exit code an error has; docs/commands.md lists them.
-int exit_code(const std::exception& error) {
-  if (dynamic_cast<const xgrad::ConfigError*>(&error)) return 2;
-  if (dynamic_cast<const xgrad::DataError*>(&error)) return 3;
-  if (dynamic_cast<const xgrad::CheckpointError*>(&error)) return 4;
-  if (dynamic_cast<const xgrad::NumericError*>(&error)) return 5;
-  if (dynamic_cast<const xgrad::IoError*>(&error)) return 6;
-  if (dynamic_cast<const std::system_error*>(&error)) return 6;  // printing to a full disk, say
-  if (dynamic_cast<const xgrad::LockError*>(&error)) return 7;
-  if (dynamic_cast<const std::bad_alloc*>(&error)) return 8;
-  return 1;
-}
-
-// CLI11's own names the largest double when it refuses a number.
+// CLI11's own check prints the largest double when it refuses a number.
 CLI::Validator positive() {
   const auto refuse = [](const std::string& text) {
     double number = 0;
@@ -47,6 +35,11 @@ CLI::Validator positive() {
     return good ? std::string() : "is " + text + ", must be a number above 0";
   };
   return CLI::Validator(refuse, "POSITIVE");
+}
+
+// Adds an option for the path of a new file or directory, checked like run.dir.
+CLI::Option* add_new(CLI::App* to, const char* name, std::string& path, const char* help) {
+  return to->add_option(name, path, help)->check({xgrad::detail::flaw_of_new_path, ""});
 }
 
 struct Arguments {
@@ -109,7 +102,7 @@ void define_training(CLI::App& app, Arguments& a, int& code) {
   check->add_option("configs", a.check.configs, "TOML files")->required();
   check->add_option("--seeds", a.check.seeds, "train each with this many seeds; show the means")
       ->check(CLI::Range(std::size_t(1), xgrad::kMostSeeds));
-  check->add_option("--table", a.check.table, "write results to this file, as a Markdown table");
+  add_new(check, "--table", a.check.table, "write results to this file, as a Markdown table");
   check->add_flag("-q,--quiet", a.check.quiet, "print only the results");
   check->callback([&] { code = commands::check(a.check); });
 
@@ -132,7 +125,7 @@ void define_study(CLI::App& app, Arguments& a, int& code) {
   attention->add_option("--examples", a.attention.examples, "maximum number of test examples")
       ->check(positive())
       ->capture_default_str();
-  attention->add_option("--out", a.attention.out, "new HDF5 file for attention maps and metrics");
+  add_new(attention, "--out", a.attention.out, "new HDF5 file for attention maps and metrics");
   attention->add_option("--maps", a.attention.maps, "number of examples with maps in --out")
       ->check(positive())
       ->capture_default_str()
@@ -143,7 +136,7 @@ void define_study(CLI::App& app, Arguments& a, int& code) {
 
   CLI::App* report = app.add_subcommand("report", "Write an HTML report of one or several runs");
   report->add_option("runs", a.report.runs, "run directories")->required();
-  report->add_option("--out", a.report.out, "the HTML file; default for one run: its report.html");
+  add_new(report, "--out", a.report.out, "the HTML file; default for one run: its report.html");
   report->add_flag("--heads", a.report.heads,
                    "also show what each head attends to and how much it matters");
   report->callback([&] { code = commands::write_report(a.report); });
@@ -156,7 +149,7 @@ void define_search(CLI::App& app, Arguments& a, int& code) {
   profile->add_option("--steps", a.profile.steps, "number of steps to measure")
       ->check(positive())
       ->capture_default_str();
-  profile->add_option("--trace", a.profile.trace, "new file for a Chrome trace of one step");
+  add_new(profile, "--trace", a.profile.trace, "new file for a Chrome trace of one step");
   profile->callback([&] { code = commands::profile(a.profile); });
 
   CLI::App* lr_find =
@@ -188,8 +181,8 @@ void define_search(CLI::App& app, Arguments& a, int& code) {
                   "short runs of all first, then longer ones of the better half, and so on");
   sweep->add_option("--jobs", a.sweep.jobs, "number of parallel runs; default: one per core")
       ->check(positive());
-  sweep->add_option("--out", a.sweep.out,
-                    "directory of the runs; default: runs/sweep-NAME for NAME.toml");
+  add_new(sweep, "--out", a.sweep.out,
+          "directory of the runs; default: runs/sweep-NAME for NAME.toml");
   sweep->callback([&] { code = commands::sweep(a.sweep); });
 
   CLI::App* compare = app.add_subcommand("compare", "Show how configs and results of runs differ");
@@ -197,7 +190,7 @@ void define_search(CLI::App& app, Arguments& a, int& code) {
   compare->callback([&] { code = commands::compare(a.runs); });
 }
 
-// What the definitions of commands say.
+// Collects names, help and options of all commands.
 std::vector<commands::CommandHelp> manual_of(const CLI::App& app) {
   std::vector<commands::CommandHelp> manual;
   for (const CLI::App* command : app.get_subcommands({})) {
@@ -264,7 +257,7 @@ void define_use(CLI::App& app, Arguments& a, int& code) {
   export_weights->add_option("--to", a.export_weights.to, "the file format")
       ->required()
       ->check(CLI::IsMember(commands::export_formats()));
-  export_weights->add_option("--out", a.export_weights.out, "the new file")->required();
+  add_new(export_weights, "--out", a.export_weights.out, "the new file")->required();
   export_weights
       ->add_option("--naming", a.export_weights.naming,
                    "library whose tensor names to use; all but torch need --to safetensors")
@@ -285,7 +278,7 @@ void define_use(CLI::App& app, Arguments& a, int& code) {
   import_weights
       ->add_option("--config", a.import_weights.config, "a TOML file whose model has these weights")
       ->required();
-  import_weights->add_option("--out", a.import_weights.out, "the new checkpoint")->required();
+  add_new(import_weights, "--out", a.import_weights.out, "the new checkpoint")->required();
   import_weights->callback([&] { code = commands::import_weights(a.import_weights); });
 
   CLI::App* verify = app.add_subcommand("verify", "Check checkpoints for damage");
@@ -328,7 +321,7 @@ void define_catalogue(CLI::App& app, Arguments& a, int& code) {
   });
 }
 
-// CLI11 would only say that a subcommand is required.
+// Suggests the nearest command; CLI11 would only say that a subcommand is required.
 void require_known_command(const CLI::App& app, int argc, char** argv) {
   if (argc < 2 || argv[1][0] == '-') return;
   std::vector<std::string> names;
@@ -344,7 +337,7 @@ int run(int argc, char** argv) {
   CLI::App app("Trains transformer encoders from one config file.", "xgrad");
   app.set_version_flag("--version", xgrad::kVersion);
   app.require_subcommand(1);
-  app.parse_complete_callback([] { xgrad::cpu(); });  // refuses a wrong XGRAD_CPU before all work
+  app.parse_complete_callback([] { xgrad::cpu(); });  // refuses a wrong XGRAD_CPU early
   Arguments arguments;
   int code = 0;
   define_training(app, arguments, code);
@@ -369,8 +362,9 @@ int run(int argc, char** argv) {
   return code;
 }
 
-// The number of a closed standard stream would go to the next file that is opened, and what is
-// printed into that. Standing for it, /dev/null opened the wrong way round gives the same errors.
+// If a standard stream is closed, the next opened file would get its descriptor, and output would
+// be written into that file. So opens /dev/null in its place, in the wrong direction: reading and
+// writing still fail with the same errors.
 void hold_closed_streams() {
   for (const int stream : {0, 1, 2}) {
     if (::fcntl(stream, F_GETFD) == -1) ::open("/dev/null", stream == 0 ? O_WRONLY : O_RDONLY);
@@ -381,7 +375,7 @@ void hold_closed_streams() {
 
 int main(int argc, char** argv) {
   hold_closed_streams();
-  // A reader that is gone and a limit on sizes are errors of the write, as a full disk is.
+  // A closed pipe or a file size limit should make the write fail, as a full disk does.
   for (const int signal : {SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_IGN);
   try {
     return run(argc, argv);
@@ -393,6 +387,6 @@ int main(int argc, char** argv) {
     return 8;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "xgrad: %s\n", error.what());
-    return exit_code(error);
+    return commands::exit_code(error);
   }
 }

@@ -1,18 +1,13 @@
 #include <xgrad/cli/manual.hpp>
 
+#include <xgrad/data/excerpt.hpp>
 #include <xgrad/version.hpp>
 
 namespace xgrad::commands {
 
 namespace {
 
-std::string joined(const std::vector<std::string>& words, const std::string& between) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : between) + word;
-  return text;
-}
-
-// roff: a line must not begin with a dot or a quote, and a minus is not a hyphen.
+// Escapes text for roff: backslashes, minus signs, and a dot or quote at the start of a line.
 std::string roff(const std::string& text) {
   std::string result;
   for (const char c : text) {

@@ -1,4 +1,4 @@
-// What the command line says of itself, for a shell and for man.
+// The manual page and the shell completion, made from the command definitions.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 namespace xgrad::commands {
 
 struct OptionHelp {
-  std::vector<std::string> names;  ///< "-q", "--quiet"; of a positional its one name
+  std::vector<std::string> names;  ///< "-q", "--quiet"; a positional has one name
   std::string help;
   bool positional = false;
   bool takes_value = false;
-  std::vector<std::string> choices;  ///< of the value; empty: any
+  std::vector<std::string> choices;  ///< allowed values; empty: any
 };
 
 struct CommandHelp {
@@ -19,10 +19,10 @@ struct CommandHelp {
   std::vector<OptionHelp> options;
 };
 
-/// A script that bash sources: completes commands, options, their choices, and files.
+/// A script for bash to source; it completes commands, options, option values and files.
 std::string bash_completion(const std::vector<CommandHelp>& commands);
 
-/// xgrad(1) for man(7)'s macros.
+/// The manual page xgrad(1), in roff with man(7) macros.
 std::string man_page(const std::vector<CommandHelp>& commands);
 
 }  // namespace xgrad::commands

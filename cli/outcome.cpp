@@ -4,11 +4,27 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <new>
+#include <system_error>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/storage/formats/format_error.hpp>
 #include <xgrad/train/metrics/rows.hpp>
 
 namespace xgrad::commands {
+
+int exit_code(const std::exception& error) {
+  if (dynamic_cast<const ConfigError*>(&error)) return 2;
+  if (dynamic_cast<const DataError*>(&error)) return 3;
+  if (dynamic_cast<const CheckpointError*>(&error)) return 4;
+  if (dynamic_cast<const FormatError*>(&error)) return 4;  // raised when exporting weights
+  if (dynamic_cast<const NumericError*>(&error)) return 5;
+  if (dynamic_cast<const IoError*>(&error)) return 6;
+  if (dynamic_cast<const std::system_error*>(&error)) return 6;  // such as printing to a full disk
+  if (dynamic_cast<const LockError*>(&error)) return 7;
+  if (dynamic_cast<const std::bad_alloc*>(&error)) return 8;
+  return 1;
+}
 
 std::string summary(const Metrics& metrics) {
   std::string text;
@@ -45,7 +61,7 @@ void print(const Outcome& outcome) {
 int report(const Outcome& outcome, bool json) {
   if (outcome.signal != 0) return 128 + outcome.signal;
   if (json) {
-    fmt::print("{}\n", metrics_row(outcome.result.steps, "test", outcome.result.test));
+    fmt::print("{}\n", to_json(metrics_row(outcome.result.steps, "test", outcome.result.test)));
   } else {
     print(outcome);
   }

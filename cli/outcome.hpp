@@ -1,18 +1,24 @@
-// How train, resume and check end: the results on standard output, the exit code.
+// The end of a command: results on standard output and the exit code.
 #pragma once
+
+#include <exception>
 
 #include <xgrad/train/run/session.hpp>
 
 namespace xgrad::commands {
 
-/// Prints the test metrics and the verdicts, as text or as one JSON object. Returns 0, or 128 + n
-/// after signal n.
+/// The exit code for an error; docs/commands.md lists them.
+int exit_code(const std::exception& error);
+
+/// Prints the test metrics and the verdicts as text, or the test metrics as one JSON object.
+/// Returns 0, or 128 + n after signal n.
 int report(const Outcome& outcome, bool json);
 
-/// "loss 0.0213 ± 0.0004, accuracy 0.9934 ± 0.0002, exact match 0.9523 ± 0.0021"
+/// The metrics in one line, as "loss 0.0213 ± 0.0004, accuracy 0.9934 ± 0.0002, exact match 0.9523
+/// ± 0.0021".
 std::string summary(const Metrics& metrics);
 
-/// "3 of 120 tokens are not in the vocabulary and were read as <unk>"
+/// A sentence like "3 of 120 tokens are not in the vocabulary and were read as <unk>".
 std::string unknown_text(std::size_t unknown, std::size_t tokens);
 
 }  // namespace xgrad::commands

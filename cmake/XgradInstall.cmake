@@ -33,13 +33,14 @@ install(FILES ${PROJECT_SOURCE_DIR}/xgrad.hpp ${PROJECT_BINARY_DIR}/headers/vers
 install(DIRECTORY autograd layers optim storage data train
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/xgrad COMPONENT development
   FILES_MATCHING PATTERN "*.hpp"
-  PATTERN "packed_gemm" EXCLUDE
+  PATTERN "kernels" EXCLUDE
   PATTERN "tasks" EXCLUDE
   PATTERN "formats" EXCLUDE
   PATTERN "report" EXCLUDE
   PATTERN "onnx/graph.hpp" EXCLUDE
   PATTERN "onnx/layers.hpp" EXCLUDE
   PATTERN "record.hpp" EXCLUDE
+  PATTERN "metrics/groups.hpp" EXCLUDE
   PATTERN "layout.hpp" EXCLUDE
   PATTERN "seal.hpp" EXCLUDE
   PATTERN "event_file.hpp" EXCLUDE
@@ -48,9 +49,9 @@ install(DIRECTORY autograd layers optim storage data train
   PATTERN "tensorboard.hpp" EXCLUDE
   PATTERN "attention_picture.hpp" EXCLUDE)
 
-# ... but for the tensors that a checkpoint is made of.
-install(FILES storage/formats/tensors.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/xgrad/storage/formats
-  COMPONENT development)
+# ... but for what other headers include.
+install(FILES storage/formats/tensors.hpp storage/formats/format_error.hpp storage/formats/whole_file.hpp
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/xgrad/storage/formats COMPONENT development)
 
 set(cmake_directory ${CMAKE_INSTALL_LIBDIR}/cmake/xgrad)
 install(EXPORT xgradTargets NAMESPACE xgrad:: DESTINATION ${cmake_directory} COMPONENT development)
@@ -62,8 +63,8 @@ install(FILES ${PROJECT_BINARY_DIR}/xgradConfig.cmake ${PROJECT_BINARY_DIR}/xgra
 
 # A shared library knows what it needs, and its users need not have the headers of that.
 if(library_type STREQUAL "STATIC_LIBRARY")
-  string(CONCAT pc_private "Requires.private: tbb hdf5-serial libcrypto fmt zlib libzip protobuf libisal libpng\n"
-    "Libs.private: -ltbbmalloc -lonnx -lonnx_proto\n")
+  string(CONCAT pc_private "Requires.private: tbb hdf5-serial libcrypto fmt zlib protobuf libpng\n"
+    "Libs.private: -ltbbmalloc -lonnx -lonnx_proto -lzip\n")
 endif()
 file(RELATIVE_PATH pc_to_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 configure_file(cmake/xgrad.pc.in ${PROJECT_BINARY_DIR}/xgrad.pc @ONLY)

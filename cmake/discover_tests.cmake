@@ -8,6 +8,20 @@ if(failed)  # it is not built, say; this test fails and shows why
   return()
 endif()
 
+# GoogleTest makes this file when it starts and removes it when it is done, so a program that a test ended, as by exit(0),
+# leaves it.
+set(to_the_end [=[
+export TEST_PREMATURE_EXIT_FILE="${TMPDIR:-/tmp}/xgrad-test-$$"
+"$@"
+code=$?
+if [ -e "$TEST_PREMATURE_EXIT_FILE" ]; then
+  rm "$TEST_PREMATURE_EXIT_FILE"
+  echo "The program ended inside a test, with exit code $code."
+  exit 1
+fi
+exit $code
+]=])
+
 string(REGEX REPLACE " +#[^\n]*" "" listed "${listed}")  # types and values of parameters
 string(REPLACE "\n" ";" listed "${listed}")
 foreach(line IN LISTS listed)
@@ -15,7 +29,7 @@ foreach(line IN LISTS listed)
     set(suite ${CMAKE_MATCH_1})
   elseif(line MATCHES "^  ([^ ]+)$")
     set(test ${suite}.${CMAKE_MATCH_1})
-    add_test(${name}.${test} ${program} --gtest_filter=${test} --gtest_also_run_disabled_tests)
+    add_test(${name}.${test} sh -c "${to_the_end}" sh ${program} --gtest_filter=${test} --gtest_also_run_disabled_tests)
     set_tests_properties(${name}.${test} PROPERTIES TIMEOUT 300
       FAIL_REGULAR_EXPRESSION "\\[  SKIPPED \\];\\] Running 0 tests")
   endif()

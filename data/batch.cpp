@@ -9,7 +9,7 @@ namespace xgrad {
 
 namespace {
 
-/// The first index at which `bad` holds, or the size.
+/// Returns the first index whose value satisfies `bad`, or the size.
 template <class Values, class Predicate>
 std::size_t first(const Values& values, Predicate bad) {
   return std::size_t(std::find_if(values.begin(), values.end(), bad) - values.begin());
@@ -66,7 +66,7 @@ void check_edges(const Example& example, const TaskShape& shape, std::size_t num
                           example.edges[at].second, ", must be between tokens below ", length);
 }
 
-// `places` is how often the example has the targets of the task.
+// `places` is the number of positions with targets: the tokens, or 1 for the sequence.
 void check_values(const Example& example, const TaskShape& shape, std::size_t places,
                   std::size_t number) {
   const bool classes = shape.target == TargetKind::classes;
@@ -85,7 +85,7 @@ void check_values(const Example& example, const TaskShape& shape, std::size_t pl
                           binary ? ", must be between 0 and 1" : ", must be finite");
 }
 
-// Classes to generate: the last one at the end and nowhere else.
+// Checks a generated target: the end class comes last and nowhere else.
 void check_generated(const Example& example, const TaskShape& shape, std::size_t number) {
   const std::size_t count = example.targets.size();
   check<DataError>(count <= shape.max_outputs, "example ", number, ": has ", count,
@@ -97,7 +97,7 @@ void check_generated(const Example& example, const TaskShape& shape, std::size_t
                    " first stands");
 }
 
-/// Copies one list a row, and `padding` behind it.
+/// Stacks one list per row, each followed by `padding`.
 template <class Field>
 Ids pad(const std::vector<Example>& examples, Field field, std::size_t length,
         std::int32_t padding) {
@@ -111,7 +111,7 @@ Ids pad(const std::vector<Example>& examples, Field field, std::size_t length,
   return result;
 }
 
-using Lengths = std::vector<std::size_t>;  // of each example
+using Lengths = std::vector<std::size_t>;  // length of each example
 
 std::shared_ptr<const Mask> padding_mask(const Lengths& lengths, std::size_t longest) {
   const auto full = [&](std::size_t length) { return length == longest; };
@@ -126,7 +126,7 @@ std::shared_ptr<const Mask> padding_mask(const Lengths& lengths, std::size_t lon
   return mask;
 }
 
-// Every token its own neighbour, and the ends of each edge those of each other.
+// Marks every token as its own neighbour, and both directions of each edge.
 std::shared_ptr<const Mask> adjacency(const std::vector<Example>& examples, const Lengths& lengths,
                                       std::size_t longest) {
   auto matrix = std::make_shared<Mask>(zeros<std::uint8_t>({examples.size(), longest, longest}));
@@ -152,7 +152,7 @@ Tensor<float> stack_vectors(const std::vector<Example>& examples, std::size_t si
   return result;
 }
 
-// Targets that are no classes, `count` places of them for each example.
+// Stacks numeric or binary targets, `count` positions for each example.
 void stack_values(const std::vector<Example>& examples, const Shape& shape, std::size_t count,
                   Batch& batch) {
   batch.values = zeros<float>(shape);

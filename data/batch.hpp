@@ -1,4 +1,4 @@
-// Examples of a batch side by side, padded to the longest.
+// Batches: several examples stacked into tensors and padded to the longest.
 #pragma once
 
 #include <memory>
@@ -10,33 +10,33 @@
 
 namespace xgrad {
 
-/// A target that counts nothing: padding, or a position without a label.
+/// Class id of a target to ignore: padding, or a position without a label.
 inline constexpr std::int32_t kIgnore = -100;
 
-/// What a model reads at once, and its targets.
+/// A padded batch: the inputs of a model and their targets.
 struct Batch {
-  std::size_t size = 0;    ///< B
-  Ids ids;                 ///< (B, N) of token inputs; 0 where padded
-  Tensor<float> features;  ///< (B, H, W, C) of images; (B, N, F) of vectors, 0 where padded
-  std::shared_ptr<const Mask> mask;  ///< (B, N); null when every example is of full length
-  Ids targets;  ///< classes (B, N) or (B), or generated (B, M); kIgnore where nothing counts
-  Tensor<float> values;  ///< other targets, (B, N, K) or (B, K); 0 where nothing counts
-  std::shared_ptr<const Mask> valid;  ///< of the values' shape, 1 = counts; null when all count
-  /// (B, N, N) of graphs, 1 where an edge or a token itself is, 0 in the rows and columns of
-  /// padding; else null.
+  std::size_t size = 0;    ///< B, the number of examples
+  Ids ids;                 ///< (B, N) token ids; 0 in padding
+  Tensor<float> features;  ///< images (B, H, W, C) or vectors (B, N, F); 0 in padding
+  /// (B, N), 1 = not padding; null when all examples have N tokens.
+  std::shared_ptr<const Mask> mask;
+  Ids targets;  ///< classes (B, N) or (B), or generated classes (B, M); kIgnore = no target
+  Tensor<float> values;  ///< numeric or binary targets, (B, N, K) or (B, K); 0 = no target
+  std::shared_ptr<const Mask> valid;  ///< 1 where `values` has a target; null when all do
+  /// Graphs: (B, N, N), 1 for edges and on the diagonal, 0 in padding. Otherwise null.
   std::shared_ptr<const Mask> adjacency;
 };
 
-/// Tokens or vectors of an example; 0 of an image.
+/// The number of tokens or vectors of an example; 0 for an image.
 std::size_t length_of(const Example& example, const TaskShape& shape);
 
-/// Throws DataError when the example with this number does not fit the shape: a token, target or
-/// edge out of range, too many tokens, a wrong number of pixels, features or targets, a number that
-/// is not finite. Targets may be missing altogether.
+/// Throws DataError unless the example fits the shape. The message gives `number`. Checks the range
+/// of tokens, targets and edges, the number of tokens, pixels, features and targets, and that all
+/// numbers are finite. Examples without any targets pass.
 void check_example(const Example& example, const TaskShape& shape, std::size_t number);
 
-/// Puts examples side by side. Requires: each passed check_example. Throws DataError when there are
-/// none.
+/// Stacks examples into a batch. Requires: each passed check_example(). Throws DataError when
+/// `examples` is empty.
 Batch collate(const std::vector<Example>& examples, const TaskShape& shape);
 
 }  // namespace xgrad

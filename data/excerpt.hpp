@@ -1,16 +1,20 @@
-// What a user or a file gave, as messages quote it.
+// Quotes user input and file contents in messages.
 #pragma once
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace xgrad {
 
-/// The text; of one with more than `most` bytes its beginning, in whole characters, and an
-/// ellipsis. Whatever a user or a file gave goes into messages by this function.
+/// The text; if longer than `most` bytes, its start, cut between UTF-8 characters, and "...". Use
+/// it for all user input and file contents in messages.
 std::string clipped(std::string_view text, std::size_t most = 40);
 
-/// clipped() in quotes, with spaces for control characters.
+/// clipped() in quotes, with each control character replaced by a space.
 std::string excerpt(std::string_view text);
+
+/// The words, separated by `between`.
+std::string joined(const std::vector<std::string>& words, const std::string& between = ", ");
 
 }  // namespace xgrad

@@ -10,7 +10,7 @@ namespace xgrad {
 
 namespace {
 
-// Examples that one thread fetches: about 20 us, far above what a parallel region costs.
+// Examples per parallel task: about 20 us of work, far above the cost of a parallel region.
 constexpr std::size_t kGrain = 64;
 
 }  // namespace
@@ -31,7 +31,8 @@ Batch Loader::next() {
       examples_[i] = dataset_->get(state_.epoch, example_at(state_.position + i));
     }
   });
-  for (std::size_t i = 0; i < count; ++i) {  // in order, so that the first bad one is named
+  // In order, so that the message names the first bad example.
+  for (std::size_t i = 0; i < count; ++i) {
     check_example(examples_[i], shape_, example_at(state_.position + i));
   }
   Batch batch = collate(examples_, shape_);
@@ -56,7 +57,7 @@ std::size_t Loader::example_at(std::uint64_t position) const {
 
 void Loader::order_epoch() {
   if (!order_.empty() && ordered_ == state_.epoch) return;
-  order_.clear();  // there is none while there is an error
+  order_.clear();  // stays empty if an exception is thrown below
   auto order = (Rng(options_.seed) / "order" / state_.epoch).permutation(dataset_->size());
   if (options_.bucket > 1) sort_by_length(order);
   order_ = std::move(order);
@@ -77,7 +78,7 @@ void Loader::sort_by_length(std::vector<std::size_t>& order) {
     std::stable_sort(order.begin() + std::ptrdiff_t(begin), order.begin() + std::ptrdiff_t(end),
                      [&](std::size_t a, std::size_t b) { return lengths_[a] < lengths_[b]; });
   }
-  // Only full batches change places: the smaller one stays the last.
+  // Shuffle full batches only: a smaller batch stays last.
   const std::vector<std::size_t> sorted = order;
   const auto batches =
       (Rng(options_.seed) / "batches" / state_.epoch).permutation(order.size() / options_.batch);

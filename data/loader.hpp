@@ -1,4 +1,4 @@
-// Loader: the batches of a data set, in an order that any run can take up at any point.
+// Loader: makes the batches of a data set, in an order that can be resumed at any batch.
 #pragma once
 
 #include <cstdint>
@@ -8,40 +8,43 @@
 
 namespace xgrad {
 
-/// Where a loader stands. With the seed, this is all that its next batch depends on.
+/// The position of a loader. The next batch depends only on this and the seed.
 struct LoaderState {
-  std::uint64_t epoch = 0;     ///< from 0
-  std::uint64_t position = 0;  ///< examples of the epoch already given
-  /// Whether they are equal.
+  std::uint64_t epoch = 0;     ///< current epoch, from 0
+  std::uint64_t position = 0;  ///< examples of this epoch already returned
+  /// Compares all members.
   friend bool operator==(const LoaderState&, const LoaderState&) = default;
 };
 
-/// How a Loader goes through its data.
+/// Options of a Loader.
 struct LoaderOptions {
-  std::size_t batch = 64;  ///< examples of a batch
-  std::uint64_t seed = 1;  ///< of the order
-  bool shuffle = false;    ///< each epoch in a random order of its own; else by number
-  /// When shuffled: among the examples of so many batches those of similar length go together, so
-  /// that little is padded; the batches of an epoch then come in a random order of their own.
+  std::size_t batch = 64;  ///< examples per batch
+  std::uint64_t seed = 1;  ///< seed of the shuffling
+  /// Whether each epoch has a random order of its own; else examples are in order of index.
+  bool shuffle = false;
+  /// With `shuffle`: sorts each run of `bucket` batches by length, which saves padding, then
+  /// shuffles the batches. 1 does not sort.
   std::size_t bucket = 1;
 };
 
-/// Gives every example once an epoch, batch by batch, epoch after epoch. No batch crosses the end
-/// of an epoch and no example is left out, so an epoch's last batch may be smaller.
+/// Returns every example once per epoch, in batches. An epoch ends with a smaller batch if the
+/// examples do not divide evenly; no batch spans two epochs.
 class Loader {
  public:
-  /// Requires: the data set outlives the loader. Throws ConfigError when it or the batch is empty.
+  /// Requires: the data set outlives the loader. Throws ConfigError when the data set is empty or
+  /// options.batch is 0.
   Loader(const Dataset& dataset, TaskShape shape, LoaderOptions options);
 
-  /// The next batch. Examples are fetched in parallel; the batch is the same for any number of
-  /// threads. Throws DataError, with the state unchanged, when an example does not fit the shape.
+  /// Returns the next batch. Fetches examples in parallel; the batch does not depend on the number
+  /// of threads. Throws DataError, with the state unchanged, when an example does not fit the
+  /// shape.
   Batch next();
 
-  /// Batches of each epoch, the last of which may be smaller.
+  /// The number of batches per epoch, including a smaller last one.
   std::size_t batches_per_epoch() const;
-  /// Where it stands.
+  /// The position of the next batch.
   LoaderState state() const { return state_; }
-  /// Goes on from there. Throws DataError when no epoch of this data set has such a position.
+  /// Continues from a state. Throws DataError when the data set is too small for its position.
   void restore(LoaderState state);
 
  private:
@@ -53,9 +56,9 @@ class Loader {
   TaskShape shape_;
   LoaderOptions options_;
   LoaderState state_;
-  std::vector<std::size_t> order_;  // of the epoch that ordered_ names, when shuffled
+  std::vector<std::size_t> order_;  // example indices in the order of epoch ordered_, when shuffled
   std::uint64_t ordered_ = 0;
-  std::vector<std::size_t> lengths_;  // by example, once they are asked for
+  std::vector<std::size_t> lengths_;  // lengths by example; computed when first needed
   std::vector<Example> examples_;
 };
 

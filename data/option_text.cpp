@@ -20,7 +20,7 @@ bool is_whole(double x) {
   return x == std::floor(x);
 }
 
-// A bound as a reader writes it, with how it is approached where it is excluded.
+// Formats a bound; `excluded` precedes bounds that exclude their value, such as above(0).
 std::string bound(double x, double outward, const char* excluded) {
   const double beside = std::nextafter(x, outward);
   return !is_whole(x) && is_whole(beside) ? excluded + to_text(beside) : to_text(x);

@@ -1,4 +1,4 @@
-// How options are written.
+// Formats option values and their ranges as text.
 #pragma once
 
 #include <string>
@@ -7,17 +7,17 @@
 
 namespace xgrad {
 
-/// As TOML writes it; a number in its shortest form that reads back as the same.
+/// The value as a TOML literal; a number in the shortest form that reads back the same.
 std::string to_literal(const OptionValue& value);
 
-/// With control characters as TOML writes them, so that a message shows all of a text.
+/// The text with control characters escaped as in TOML, so that a message shows them.
 std::string escaped(const std::string& text);
 
-/// "an integer"
+/// The type of a value in words: "an integer".
 const char* type_name(const OptionValue& value);
 
-/// What a key takes: "from 0 to below 1", "at least 1", "adam, adamw, sgd"; empty when anything of
-/// its type.
+/// The allowed values of a key: "from 0 to below 1", "at least 1", "adam, adamw, sgd". Empty if any
+/// value of the type is allowed.
 std::string range(const OptionSpec& spec);
 
 }  // namespace xgrad

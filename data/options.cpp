@@ -23,7 +23,7 @@ const T& get(const Options& options, const std::string& name) {
   return *value;
 }
 
-/// The value as a number, when it is one.
+/// The value as a number, if it is one.
 std::optional<double> number(const OptionValue& value) {
   if (const auto* integer = std::get_if<std::int64_t>(&value)) return double(*integer);
   if (const auto* real = std::get_if<double>(&value)) return *real;
@@ -105,7 +105,7 @@ std::string problem(const OptionSpec& spec, const OptionValue& value) {
     if (!std::isfinite(*x)) return text("is ", shown, ", must be finite");
     if (*x < spec.min || *x > spec.max) return text("is ", shown, ", must be ", range(spec));
   }
-  // As a path it would end there.
+  // A path would end at the zero byte.
   if (word && word->find('\0') != word->npos) {
     return text("is ", shown, ", must have no zero byte");
   }

@@ -1,5 +1,5 @@
-// Options: named values with a table that says what each is, used by tasks and by every section of
-// a config.
+// Options: named values, checked against a table of names, types, ranges and defaults. Tasks and
+// all sections of a config use them.
 #pragma once
 
 #include <cstdint>
@@ -11,48 +11,48 @@
 
 namespace xgrad {
 
-/// The value of a key.
+/// The value of an option.
 using OptionValue = std::variant<bool, std::int64_t, double, std::string>;
 
-/// One key: its type is that of its default.
+/// The specification of one key. Its type is the type of `fallback`.
 struct OptionSpec {
-  std::string name;                                       ///< of the key
-  OptionValue fallback;                                   ///< its value where a config has none
-  std::string help;                                       ///< one sentence
-  double min = -std::numeric_limits<double>::infinity();  ///< the least it may be, of a number
-  double max = std::numeric_limits<double>::infinity();   ///< the most it may be, of a number
-  std::vector<std::string> choices = {};                  ///< of a string; empty: any
-  bool file = false;  ///< of a string: a path, which a config gives relative to its own folder
+  std::string name;                                       ///< the key
+  OptionValue fallback;                                   ///< the default value
+  std::string help;                                       ///< description in one sentence
+  double min = -std::numeric_limits<double>::infinity();  ///< smallest allowed number
+  double max = std::numeric_limits<double>::infinity();   ///< largest allowed number
+  std::vector<std::string> choices = {};                  ///< allowed strings; empty: any
+  bool file = false;  ///< whether a string is a path, relative to the folder of the config
 };
 
-/// The row of a path; empty by default.
+/// The specification of a path, empty by default.
 OptionSpec file_option(const char* name, const char* help);
 
-/// Values by name. Holds every key of its table once it went through a config.
+/// Option values by name. After complete(), it holds every key of its table.
 using Options = std::map<std::string, OptionValue, std::less<>>;
 
-/// The value of a key. Throws ConfigError when it is missing or of another type.
+/// Returns an integer. Throws ConfigError when the key is missing or has another type.
 std::int64_t get_int(const Options& options, const std::string& name);
-/// As get_int(), of a number; an integer is one.
+/// Returns a number; accepts integers too. Throws as get_int().
 double get_double(const Options& options, const std::string& name);
-/// As get_int().
+/// Returns a boolean. Throws as get_int().
 bool get_bool(const Options& options, const std::string& name);
-/// As get_int().
+/// Returns a string. Throws as get_int().
 const std::string& get_string(const Options& options, const std::string& name);
 
-/// Every default of a table.
+/// The defaults of all keys of a table.
 Options defaults(const std::vector<OptionSpec>& table);
 
-/// The least bound that excludes x: the number above it.
+/// The next double above x: a `min` that excludes x.
 double above(double x);
-/// The largest bound that excludes x: the number below it.
+/// The next double below x: a `max` that excludes x.
 double below(double x);
 
-/// What is wrong with a value ("is 0, must be from 1 to 64"); empty when nothing is.
+/// Says what is wrong with a value ("is 0, must be from 1 to 64"); empty if it is valid.
 std::string problem(const OptionSpec& spec, const OptionValue& value);
 
-/// The given values with the table's defaults for the rest. Throws ConfigError with every key that
-/// is unknown, of another type or out of range, one a line.
+/// Adds the defaults of the table to the given values. Throws ConfigError that lists every key that
+/// is unknown, has the wrong type or is out of range, one per line.
 Options complete(const std::vector<OptionSpec>& table, const Options& given);
 
 }  // namespace xgrad

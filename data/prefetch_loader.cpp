@@ -13,7 +13,7 @@ namespace xgrad {
 
 namespace {
 
-// While it lives, a thread that begins gets no signals: they belong to the caller.
+// Threads started in its lifetime block all signals, so that the caller's threads get them.
 class WithoutSignals {
  public:
   WithoutSignals() {
@@ -57,7 +57,7 @@ void PrefetchLoader::restore(LoaderState state) {
   hold_ = true;
   changed_.wait(lock, [&] { return !busy_; });
   hold_ = false;
-  loader_.restore(state);  // where it throws, the thread has nothing to do until the next take()
+  loader_.restore(state);  // if this throws, the thread idles until the next take()
   made_.clear();
   state_ = state;
   lock.unlock();
@@ -75,7 +75,7 @@ bool PrefetchLoader::has_thread() {
     const WithoutSignals quiet;
     thread_ = std::thread([this] { work(); });
     return true;
-  } catch (const std::system_error&) {  // none is to be had: the same batches, later
+  } catch (const std::system_error&) {  // no thread available: make batches on this thread
     return false;
   } catch (const std::bad_alloc&) {
     return false;
@@ -88,7 +88,8 @@ PrefetchLoader::Made PrefetchLoader::take() {
   changed_.wait(lock, [&] { return !made_.empty(); });
   Made made = std::move(made_.front());
   made_.erase(made_.begin());
-  const bool few = made_.size() <= ahead_ / 2;  // to wake a thread takes as long as a small batch
+  // Waking the thread takes as long as making a small batch.
+  const bool few = made_.size() <= ahead_ / 2;
   lock.unlock();
   if (few) changed_.notify_all();
   return made;
@@ -121,7 +122,7 @@ PrefetchLoader::Made PrefetchLoader::make() {
   return made;
 }
 
-// Nothing is made behind an error: the caller meets it first.
+// Makes no batch after an error, because the caller must see the error first.
 bool PrefetchLoader::wanted() const {
   return !hold_ && made_.size() < ahead_ && (made_.empty() || !made_.back().error);
 }

@@ -1,4 +1,4 @@
-// PrefetchLoader: the batches of a Loader, made ahead while the caller works on others.
+// PrefetchLoader: makes the batches of a Loader ahead of time, on a thread of its own.
 #pragma once
 
 #include <condition_variable>
@@ -12,43 +12,43 @@
 
 namespace xgrad {
 
-/// Gives what its Loader gives, batch by batch, and stands where that would stand; a thread of its
-/// own keeps up to `ahead` batches ready. One caller at a time.
+/// Returns the same batches as its Loader and reports the same states, with up to `ahead` batches
+/// ready in advance. Use it from one thread at a time.
 class PrefetchLoader {
  public:
-  /// The first `alone` batches are made without a thread: perhaps nobody asks for more.
-  /// Requires: the loader's data set outlives this, and its get() may be called on any thread.
+  /// Makes the first `alone` batches without a thread, in case the caller needs no more. Requires:
+  /// the data set of the loader outlives this object, and its get() is thread-safe.
   explicit PrefetchLoader(Loader loader, std::size_t alone = 1, std::size_t ahead = 8);
   ~PrefetchLoader();
   PrefetchLoader(const PrefetchLoader&) = delete;
 
-  /// The next batch. Throws as Loader::next(), in its turn: after the batches before.
+  /// Returns the next batch. Throws what Loader::next() throws, after the batches before the error.
   Batch next();
 
-  /// Where the caller stands, whatever has been made ahead.
+  /// The state after the last batch that next() returned, regardless of prefetched batches.
   LoaderState state() const { return state_; }
-  /// Goes on from there. Throws as Loader::restore(), and changes nothing then.
+  /// Continues from a state. Throws as Loader::restore(), and then changes nothing.
   void restore(LoaderState state);
 
  private:
   struct Made {
-    std::optional<Batch> batch;  // none where there is an error
+    std::optional<Batch> batch;  // empty on error
     LoaderState after;
     std::exception_ptr error;
   };
 
   bool has_thread();
-  Made take();  // of those made ahead
+  Made take();  // takes a prefetched batch
   void work();
   Made make();
-  bool wanted() const;  // whether the thread has something to do
+  bool wanted() const;  // whether the thread should make another batch
 
-  Loader loader_;  // the thread's while busy_, else of whoever holds the mutex
+  Loader loader_;  // owned by the thread while busy_, else by the holder of mutex_
   std::size_t alone_, ahead_;
   LoaderState state_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<Made> made_;  // of room enough: the thread may not be short of memory
+  std::vector<Made> made_;  // reserved up front, so that push_back() on the thread never allocates
   bool busy_ = false, hold_ = false, stop_ = false;
   std::thread thread_;
 };

@@ -27,7 +27,7 @@ PositionOptions position_options(const InputOptions& options) {
   return positions;
 }
 
-// The Linear's name and what it reads; nothing where ids are looked up.
+// The name and input width of the Linear; the width is 0 when token ids use an Embedding.
 std::pair<const char*, std::size_t> linear_input(const InputOptions& options) {
   if (options.vocabulary > 0) return {"one_hot", options.one_hot ? options.vocabulary : 0};
   if (options.vector > 0) return {"vector", options.vector};

@@ -1,4 +1,5 @@
-// Initial values of parameters: PyTorch's defaults for the same modules.
+// Initializers of parameters. Linear layers, attention projections and norms start as in PyTorch;
+// embeddings, learned positions, class tokens and pooling queries start at N(0, 0.02^2).
 #pragma once
 
 #include <xgrad/autograd/parameters.hpp>

@@ -5,19 +5,19 @@
 
 namespace xgrad {
 
-/// weight (out, in), bias (out) if wanted; x (..., in) -> (..., out). Initial values U(-1/sqrt(in),
-/// 1/sqrt(in)).
+/// y = x W^T + b. Parameters weight (out, in) and, unless disabled, bias (out), both initially
+/// U(-1/sqrt(in), 1/sqrt(in)).
 template <class T>
 class Linear {
  public:
-  /// Makes weight (out, in) and, if wanted, bias (out) below `scope`.
+  /// Makes its parameters below `scope`.
   Linear(const Scope<T>& scope, std::size_t in, std::size_t out, bool bias = true);
 
   /// x (..., in) -> (..., out).
   Variable<T> operator()(const Variable<T>& x) const { return linear(x, weight_, bias_); }
 
   const Variable<T>& weight() const { return weight_; }  ///< (out, in)
-  const Variable<T>& bias() const { return bias_; }      ///< (out), or undefined.
+  const Variable<T>& bias() const { return bias_; }      ///< (out); undefined if disabled
 
  private:
   Variable<T> weight_;

@@ -5,10 +5,10 @@
 
 namespace xgrad {
 
-/// What stands between the two linear maps.
+/// The activation between the two linear maps; gelu_tanh is GELU's tanh approximation.
 enum class Activation { gelu, gelu_tanh, relu, silu };
 
-/// dropout(activation(linear(x))), in one pass where there is a fused op.
+/// dropout(activation(linear(x))), as one fused op where one exists.
 template <class T>
 Variable<T> activated(const Variable<T>& x, const Linear<T>& linear, Activation activation,
                       const Dropout& dropout);

@@ -1,11 +1,11 @@
-// SequenceModel<T>: batch -> logits, the one seam between the config and the layers.
+// SequenceModel<T>: the interface of all models; maps a batch to logits.
 #pragma once
 
 #include <xgrad/layers/module.hpp>
 
 namespace xgrad {
 
-/// What a model reads. Either ids or features is not null.
+/// The input of a model. Exactly one of ids and features is set.
 template <class T>
 struct ModelInput {
   const Ids* ids = nullptr;             ///< (B, N) token ids
@@ -14,19 +14,18 @@ struct ModelInput {
       nullptr;  ///< (B, N), 1 = a token, 0 = padding; null = all tokens
   std::shared_ptr<const Mask> adjacency =
       nullptr;  ///< (B, N, N), 1 = token n may see token m; null = every token sees all
-  /// (B, M) classes of generated outputs, read by models that write them: for each place, those
-  /// before it. Negative where padded.
+  /// (B, M) classes of the outputs, negative where padded. Models that generate sequences predict
+  /// each class from those before it; other models ignore them.
   const Ids* outputs = nullptr;
 };
 
-/// Maps a batch to what it says of the targets, logits or numbers: (B, N, classes) for token
-/// outputs, (B, classes) for sequence outputs, (B, M, classes) for generated ones.
+/// Maps a batch to logits, or to numbers in regression: (B, N, classes) for token outputs, (B,
+/// classes) for sequence outputs, (B, M, classes) for generated outputs.
 template <class T>
 class SequenceModel {
  public:
   virtual ~SequenceModel() = default;
-  /// What it says of the targets of a batch; `context` tells whether it trains, and by which
-  /// randomness.
+  /// The logits of a batch; `context` says whether to train, and gives the random numbers.
   virtual Variable<T> operator()(const ModelInput<T>& input, const Context& context) const = 0;
 };
 

@@ -1,7 +1,8 @@
-// What a layer is: a class that holds its parameters and has a call operator.
+// Context: the arguments that every layer's forward pass takes.
 //
-// There is no virtual forward, since signatures differ; the one polymorphic seam is SequenceModel
-// (model.hpp). Whether a layer trains, and its randomness, are arguments, never hidden state.
+// A layer is a class that holds its parameters and has a call operator. Layers have no virtual
+// forward, since their signatures differ; only whole models share a base class, SequenceModel
+// (model.hpp). The training mode and the random numbers are arguments, never hidden state.
 #pragma once
 
 #include <cstdint>
@@ -12,25 +13,26 @@
 
 namespace xgrad {
 
-class AttentionObserver;  // layers/attention_observer.hpp
+class AttentionObserver;  // layers/attention/observer.hpp
 
-/// How a forward runs: by default as in evaluation, without dropout.
+/// How a forward pass runs. The default is evaluation, without dropout.
 struct Context {
-  bool training = false;                  ///< dropout is on
-  std::optional<Rng> rng = std::nullopt;  ///< of this step; each layer derives its own stream
-  std::uint32_t first_sample = 0;  ///< place of the batch's first sample in the logical batch
-  AttentionObserver* attention = nullptr;  ///< looks into every attention; null: nobody
+  bool training = false;                  ///< turns dropout on
+  std::optional<Rng> rng = std::nullopt;  ///< the step's stream; each layer derives its own
+  std::uint32_t first_sample = 0;  ///< index of the batch's first sample in the logical batch
+  AttentionObserver* attention = nullptr;  ///< observes self-attention layers; null: none
   bool recompute =
-      false;  ///< an Encoder keeps of each block its input, and runs it again in backward
+      false;  ///< an Encoder stores only each block's input and reruns the block in backward
 
-  /// A training step, with the dropout masks of the trainer: `seed` as in train.seed, `step` the
-  /// number of steps taken before, as Optimizer::steps() gives it. Each step has masks of its own.
+  /// The context of a training step, with the same dropout masks as the trainer. `seed` is
+  /// train.seed; `step` is the number of steps already taken, Optimizer::steps(). Each step gets
+  /// different masks.
   static Context train(std::uint64_t seed, std::uint64_t step) {
     return {.training = true, .rng = Rng(seed) / "dropout" / step};
   }
 
-  /// The dropout of rate p at a place in the model; rate 0 outside training. Throws Error when p >
-  /// 0 in training and rng is absent.
+  /// The dropout of rate p for the layer `site` (Scope::site()); no dropout outside training.
+  /// Throws Error when training with p > 0 and no rng.
   Dropout dropout(double p, std::uint64_t site) const {
     if (!training || p == 0) return {};
     check<Error>(rng.has_value(),

@@ -1,38 +1,30 @@
 #include <xgrad/layers/norm.hpp>
 
 #include <xgrad/autograd/scalar.hpp>
+#include <xgrad/layers/init.hpp>
 
 namespace xgrad {
 
-namespace {
-
-template <class T>
-std::variant<LayerNorm<T>, RmsNorm<T>, BatchNorm<T>> make_norm(const Scope<T>& scope,
-                                                               std::size_t width,
-                                                               const NormOptions& options) {
-  switch (options.kind) {
-    case Normalization::rms:
-      return RmsNorm<T>(scope, width, options.eps);
-    case Normalization::batch:
-      return BatchNorm<T>(scope, width, options.eps);
-    case Normalization::layer:
-      break;
-  }
-  return LayerNorm<T>(scope, width, options.eps);
-}
-
-}  // namespace
-
 template <class T>
 Norm<T>::Norm(const Scope<T>& scope, std::size_t width, const NormOptions& options)
-    : norm_(make_norm(scope, width, options)) {}
+    : options_(options),
+      weight_(scope.parameter("weight", {width}, init::ones(), WeightDecay::off)) {
+  if (options.kind == Normalization::rms) return;
+  bias_ = scope.parameter("bias", {width}, init::zeros(), WeightDecay::off);
+}
 
 template <class T>
 Variable<T> Norm<T>::operator()(const Variable<T>& x,
                                 const std::shared_ptr<const Mask>& mask) const {
-  if (const auto* norm = std::get_if<BatchNorm<T>>(&norm_)) return (*norm)(x, mask);
-  if (const auto* norm = std::get_if<RmsNorm<T>>(&norm_)) return (*norm)(x);
-  return std::get<LayerNorm<T>>(norm_)(x);
+  switch (options_.kind) {
+    case Normalization::rms:
+      return rms_norm(x, weight_, options_.eps);
+    case Normalization::batch:
+      return batch_norm(x, weight_, bias_, mask, options_.eps);
+    case Normalization::layer:
+      break;
+  }
+  return layer_norm(x, weight_, bias_, options_.eps);
 }
 
 #define XGRAD_INSTANTIATE(T) template class Norm<T>;

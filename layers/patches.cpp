@@ -14,8 +14,7 @@ void check_patch(std::size_t patch, std::size_t height, std::size_t width) {
               ") does not divide the image's ", height, " x ", width, " pixels");
 }
 
-// Calls copy(offset in the image, offset in the patches, count) for each row of pixels of each
-// patch.
+// Calls copy(offset in the images, offset in the patches, count) for each pixel row of each patch.
 template <class Copy>
 void for_each_patch_row(std::size_t images, std::size_t height, std::size_t width,
                         std::size_t channels, std::size_t patch, const Copy& copy) {

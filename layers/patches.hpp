@@ -1,16 +1,18 @@
-// Patches: an image as a row of tokens.
+// Patches: images to sequences of patches and back.
 #pragma once
 
 #include <xgrad/autograd/tensor.hpp>
 
 namespace xgrad {
 
-/// x (B, H, W, C) -> (B, (H/P)(W/P), P P C): patches in row-major order, each with its pixels in
-/// row-major order (S0.3). Throws ShapeError when P does not divide H and W.
+/// Cuts images into patches of P x P pixels: x (B, H, W, C) -> (B, (H/P)(W/P), P P C). Patches are
+/// in row-major order, and so are the pixels of a patch (S0.3). Throws ShapeError when P does not
+/// divide H and W.
 template <class T>
 Tensor<T> patchify(const Tensor<T>& x, std::size_t patch);
 
-/// The inverse: patches of an image of `height` x `width` pixels back to (B, H, W, C).
+/// The inverse of patchify(): assembles patches to images of `height` x `width` pixels, (B, H, W,
+/// C).
 template <class T>
 Tensor<T> unpatchify(const Tensor<T>& x, std::size_t patch, std::size_t height, std::size_t width);
 

@@ -1,19 +1,20 @@
-// Pooling: one vector of a sequence.
+// Pooling: reduces a sequence to one vector.
 #pragma once
 
 #include <xgrad/layers/module.hpp>
 
 namespace xgrad {
 
-/// What a head reads: every token, the class token, or one vector from the tokens that the mask
-/// keeps: their mean, the largest of each feature, or what a learned query attends to. S4.6.
+/// Input of the output head. none: every token. cls: the class token. The others reduce the
+/// unmasked tokens to one vector: their mean, the maximum of each feature, or attention with a
+/// learned query. S4.6.
 enum class Pool { none, cls, mean, max, attention };
 
-/// x (B, N, D) -> (B, D), or x itself for Pool::none. Attention is
+/// x (B, N, D) -> (B, D), or x itself for Pool::none. Attention pooling is
 ///
 ///     sum_n softmax_n(q . x_n / sqrt(D)) x_n
 ///
-/// with the parameter `query`, q (D), normal with deviation 0.02.
+/// with the parameter `query`, q (D), initially N(0, 0.02^2).
 template <class T>
 class Pooling {
  public:

@@ -65,7 +65,8 @@ Positions<T>::Positions(const Scope<T>& scope, const PositionOptions& options) :
   }
 }
 
-// (N, D): a vector a patch in row-major order, and zeros before them for a class token.
+// The vectors of learned_2d, (N, D): one per patch in row-major order, after zeros for a class
+// token.
 template <class T>
 Variable<T> Positions<T>::grid() const {
   const std::size_t rows = options_.rows, columns = options_.columns, width = options_.width;

@@ -1,4 +1,4 @@
-// Adam and AdamW.
+// Adam and AdamW optimizers.
 #pragma once
 
 #include <xgrad/optim/optimizer.hpp>
@@ -7,18 +7,20 @@ namespace xgrad {
 
 /// How weight decay w enters Adam.
 enum class Decay {
-  gradient,   ///< g + w x takes the place of the gradient g: torch.optim.Adam
-  decoupled,  ///< x is first multiplied by 1 - lr w: torch.optim.AdamW (Loshchilov & Hutter 2019)
+  gradient,   ///< uses g + w x in place of the gradient g: torch.optim.Adam
+  decoupled,  ///< first multiplies x by 1 - lr w: torch.optim.AdamW (Loshchilov & Hutter 2019)
 };
 
-/// m <- b1 m + (1 - b1) g;  v <- b2 v + (1 - b2) g^2;
-/// x <- x - lr (m / (1 - b1^t)) / (sqrt(v / (1 - b2^t)) + eps). Kingma & Ba 2015.
+/// The Adam and AdamW optimizers. Kingma & Ba 2015.
 ///
-/// State: "exp_avg" m and "exp_avg_sq" v.
+///     m <- b1 m + (1 - b1) g;  v <- b2 v + (1 - b2) g^2;
+///     x <- x - lr (m / (1 - b1^t)) / (sqrt(v / (1 - b2^t)) + eps)
+///
+/// The state is "exp_avg", m, and "exp_avg_sq", v.
 template <class T>
 class Adam final : public Optimizer<T> {
  public:
-  /// Throws ConfigError as Optimizer does.
+  /// Throws ConfigError as the constructor of Optimizer does.
   Adam(const Parameters<T>& parameters, const OptimizerSettings& settings, Decay decay);
 
  private:
@@ -26,7 +28,7 @@ class Adam final : public Optimizer<T> {
   void update(const ParameterRun<T>& run) const override;
 
   Decay decay_;
-  // Of the current step.
+  // Values of the current step.
   double lr_;
   T step_size_, root_scale_;
 };

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/autograd/element.hpp>
+#include <xgrad/autograd/kernels/element.hpp>
 #include <xgrad/autograd/parallel.hpp>
 #include <xgrad/autograd/scalar.hpp>
 #include <xgrad/optim/row.hpp>

@@ -1,4 +1,5 @@
-// Ema: an exponential mean of the weights, which often generalises better than the last ones.
+// Ema: an exponential moving average of the weights, which often generalises better than the last
+// weights.
 #pragma once
 
 #include <string>
@@ -10,28 +11,30 @@
 
 namespace xgrad {
 
-/// e <- d e + (1 - d) x after every step, from the weights that training begins with. Polyak &
-/// Juditsky 1992; torch.optim.swa_utils.AveragedModel with get_ema_multi_avg_fn(d).
+/// An exponential moving average e of the weights x: e <- d e + (1 - d) x after every step,
+/// starting from the weights at construction. Polyak & Juditsky 1992;
+/// torch.optim.swa_utils.AveragedModel with get_ema_multi_avg_fn(d).
 template <class T>
 class Ema {
  public:
-  /// Keeps a pointer to `parameters`; those that require no gradient have no mean.
+  /// `decay` is d. Shares the variables of `parameters`; those that require no gradient have no
+  /// average.
   Ema(const Parameters<T>& parameters, double decay);
 
-  /// Takes the parameters' values into the means. The bits do not depend on the number of threads.
+  /// Updates the averages with the current values. The bits do not depend on the number of threads.
   void update();
 
-  /// Exchanges the means and the parameters' values: between two calls the model is the mean.
+  /// Swaps the averages and the parameters' values: the model uses the averages until the next
+  /// call.
   void swap();
 
-  /// "ema.encoder.layers.0.norm1.weight", in the order of the parameters.
+  /// The averages, named like "ema.encoder.layers.0.norm1.weight", in the order of the parameters.
   const std::vector<OptimizerState<T>>& state() const { return means_; }
-  /// Replaces a mean. Throws Error when there is none of that name, ShapeError when the shape
-  /// differs.
+  /// Replaces an average. Throws Error when the name is unknown, ShapeError when the shape differs.
   void set_state(std::string_view name, const Tensor<T>& tensor);
 
  private:
-  std::vector<Variable<T>> variables_;  // one a mean
+  std::vector<Variable<T>> variables_;  // one per average
   std::vector<OptimizerState<T>> means_;
   double decay_;
 };

@@ -21,7 +21,7 @@ const ParameterGroup* group_of(const std::vector<ParameterGroup>& groups, const 
   return found == groups.end() ? nullptr : &*found;
 }
 
-// Fails for NaN too.
+// Also fails for NaN.
 static void check_at_least_0(const char* name, std::size_t group, double value) {
   check<ConfigError>(value >= 0 && std::isfinite(value), "optim.groups[", group, "].", name,
                      ": is ", value, ", must be a finite number of at least 0");

@@ -1,4 +1,4 @@
-// Parameter groups: other settings for the parameters that a pattern names.
+// Parameter groups: separate settings for parameters whose names match a pattern.
 #pragma once
 
 #include <optional>
@@ -7,25 +7,26 @@
 
 namespace xgrad {
 
-/// What holds for the parameters whose names a pattern matches; the first group that does counts.
+/// Settings of the parameters whose names match a pattern. The first matching group applies.
 struct ParameterGroup {
-  std::string match = {};  ///< of whole names: * and ? stand for anything, dots too
-  double lr_scale = 1.0;   ///< multiplies the learning rate, >= 0
-  /// Instead of the settings', >= 0; holds for parameters with WeightDecay::off too.
+  /// Pattern for whole names; * and ? match any characters, including dots.
+  std::string match = {};
+  double lr_scale = 1.0;  ///< factor of the learning rate, >= 0
+  /// Replaces OptimizerSettings::weight_decay, >= 0; also applies to parameters with
+  /// WeightDecay::off.
   std::optional<double> weight_decay = std::nullopt;
-  /// No update and no state. Gradients are still computed, and count in global_norm();
-  /// Parameters::freeze() saves that too.
+  /// Neither updates the parameters nor allocates state. Gradients are still computed, and count in
+  /// global_norm(); Parameters::freeze() avoids that too.
   bool freeze = false;
 };
 
 /// Whether a group's pattern matches the whole name of a parameter.
 bool matches(const std::string& pattern, const std::string& name);
 
-/// The first group that matches; nullptr when none does.
+/// Returns the first group that matches; nullptr if none does.
 const ParameterGroup* group_of(const std::vector<ParameterGroup>& groups, const std::string& name);
 
-/// Throws ConfigError when the pattern of a group matches none of the names, or a number is out of
-/// range.
+/// Throws ConfigError when the pattern of a group matches no name, or a number is out of range.
 void check_groups(const std::vector<ParameterGroup>& groups, const std::vector<std::string>& names);
 
 }  // namespace xgrad

@@ -1,26 +1,27 @@
-// Lion: the sign of a mean of gradients.
+// Lion optimizer: updates by the sign of a mean of gradients.
 #pragma once
 
 #include <xgrad/optim/optimizer.hpp>
 
 namespace xgrad {
 
-/// x <- (1 - lr w) x - lr sign(b1 m + (1 - b1) g);  m <- b2 m + (1 - b2) g, with decoupled weight
-/// decay w and sign(0) = 0. Chen et al. 2023, algorithm 2; published with b1 = 0.9, b2 = 0.99 and a
-/// learning rate a third to a tenth of AdamW's.
+/// The Lion optimizer, with decoupled weight decay w and sign(0) = 0. Chen et al. 2023, algorithm
+/// 2; published with b1 = 0.9, b2 = 0.99 and a learning rate a third to a tenth of AdamW's.
 ///
-/// State: "exp_avg" m.
+///     x <- (1 - lr w) x - lr sign(b1 m + (1 - b1) g);  m <- b2 m + (1 - b2) g
+///
+/// The state is "exp_avg", m.
 template <class T>
 class Lion final : public Optimizer<T> {
  public:
-  /// Throws ConfigError as Optimizer does.
+  /// Throws ConfigError as the constructor of Optimizer does.
   Lion(const Parameters<T>& parameters, const OptimizerSettings& settings);
 
  private:
   void prepare(double lr, std::uint64_t step) override;
   void update(const ParameterRun<T>& run) const override;
 
-  // Of the current step.
+  // Learning rate of the current step.
   double lr_;
 };
 

@@ -11,7 +11,7 @@ namespace xgrad {
 
 namespace {
 
-// Fails for NaN too, as the comparisons of the other checks do.
+// Also fails for NaN, as do the comparisons of the other checks.
 void check_fraction(const char* name, double value) {
   check<ConfigError>(value >= 0 && value < 1, "optimizer: ", name, ": expected 0 <= ", name,
                      " < 1, got ", value);

@@ -1,4 +1,4 @@
-// Plateau: a learning rate that falls when the validation loss does not.
+// Plateau: lowers the learning rate when the validation loss stops improving.
 #pragma once
 
 #include <cstdint>
@@ -6,31 +6,31 @@
 
 namespace xgrad {
 
-/// The factor of the learning rate: 1 at first; times gamma, but never below `final`, after more
-/// than `patience` evaluations in a row none of which was below 0.9999 of the best one before.
+/// The factor of the learning rate, 1 at first. After more than `patience` evaluations in a row
+/// without a loss below 0.9999 of the best one, it is multiplied by gamma, but never below `final`.
 /// torch.optim.lr_scheduler.ReduceLROnPlateau with its defaults.
 class Plateau {
  public:
-  /// All that the next factor depends on.
+  /// The whole state.
   struct State {
-    double factor = 1.0;                                    ///< of the learning rate
-    double best = std::numeric_limits<double>::infinity();  ///< the least loss so far
-    std::uint64_t bad = 0;  ///< evaluations since the best, or since the last fall
+    double factor = 1.0;                                    ///< factor of the learning rate
+    double best = std::numeric_limits<double>::infinity();  ///< lowest loss so far
+    std::uint64_t bad = 0;  ///< evaluations since the best loss or the last reduction
   };
 
-  /// Begins with factor 1.
+  /// Starts with factor 1.
   Plateau(double gamma, std::uint64_t patience, double final)
       : gamma_(gamma), final_(final), patience_(patience) {}
 
-  /// The loss of the next evaluation.
+  /// Adds the validation loss of an evaluation.
   void observe(double loss);
-  /// That of the learning rate now.
+  /// The current factor of the learning rate.
   double factor() const { return state_.factor; }
 
-  /// Where it stands.
+  /// The state.
   const State& state() const { return state_; }
-  /// Goes on from there.
-  void restore(const State& state) { state_ = state; }
+  /// The state, for restoring it.
+  State& state() { return state_; }
 
  private:
   double gamma_, final_;

@@ -1,25 +1,27 @@
-// RMSprop.
+// RMSprop optimizer.
 #pragma once
 
 #include <xgrad/optim/optimizer.hpp>
 
 namespace xgrad {
 
-/// g <- g + w x;  v <- alpha v + (1 - alpha) g^2;  x <- x - lr g / (sqrt(v) + eps), with weight
-/// decay w. torch.optim.RMSprop without momentum. Tieleman & Hinton 2012, lecture 6.5.
+/// The RMSprop optimizer with weight decay w, as torch.optim.RMSprop without momentum. Tieleman &
+/// Hinton 2012, lecture 6.5.
 ///
-/// State: "square_avg" v.
+///     g <- g + w x;  v <- alpha v + (1 - alpha) g^2;  x <- x - lr g / (sqrt(v) + eps)
+///
+/// The state is "square_avg", v.
 template <class T>
 class RmsProp final : public Optimizer<T> {
  public:
-  /// Throws ConfigError as Optimizer does.
+  /// Throws ConfigError as the constructor of Optimizer does.
   RmsProp(const Parameters<T>& parameters, const OptimizerSettings& settings);
 
  private:
   void prepare(double lr, std::uint64_t step) override;
   void update(const ParameterRun<T>& run) const override;
 
-  // Of the current step.
+  // Learning rate of the current step.
   T lr_;
 };
 

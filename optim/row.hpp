@@ -1,5 +1,5 @@
-// Tensors laid end to end, so that one parallel loop passes over all of them, small ones included.
-// Not installed.
+// Row: treats several tensors as one range, so that one parallel loop covers all of them, small
+// ones included. Not installed.
 #pragma once
 
 #include <algorithm>
@@ -10,15 +10,15 @@ namespace xgrad::detail {
 
 class Row {
  public:
-  /// Elements of a block, the grain of parallel loops over a row: enough work to pay for a task.
+  /// Elements per block, the grain of parallel loops over a row: enough work to be worth a task.
   static constexpr std::size_t kBlock = 8192;
 
   void clear() { ends_.clear(); }
   void append(std::size_t tensor_size) { ends_.push_back(size() + tensor_size); }
   std::size_t size() const { return ends_.empty() ? 0 : ends_.back(); }
 
-  /// Calls body(i, first, n) for each run of elements of tensor i, from `first` on, that lies in
-  /// [begin, end).
+  /// Calls body(i, first, n) for each tensor i that intersects [begin, end), with the n elements
+  /// from `first` that do.
   template <class Body>
   void for_each_run(std::size_t begin, std::size_t end, const Body& body) const {
     std::size_t i = std::upper_bound(ends_.begin(), ends_.end(), begin) - ends_.begin();

@@ -41,7 +41,7 @@ const Entry& find(const std::string& name) {
   detail::fail<ConfigError>("there is no schedule '", name, "'; there are ", known);
 }
 
-// From 1 at p = 0 to 0 at p = 1.
+// Falls from 1 at p = 0 to 0 at p = 1.
 double half_cosine(double p) {
   return (1 + std::cos(std::numbers::pi * p)) / 2;
 }

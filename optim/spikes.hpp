@@ -1,34 +1,34 @@
-// SpikeGuard: gradient norms far above those before.
+// SpikeGuard: detects gradient norms far above earlier ones.
 #pragma once
 
 #include <cstdint>
 
 namespace xgrad {
 
-/// A norm is a spike when it is more than `factor` times the mean of the norms before it, m <- 0.98
-/// m + 0.02 norm from the first one on, once there were 20. With factor 0 nothing is.
+/// A norm is a spike when it exceeds `factor` times the running mean m of the norms before it, once
+/// there are 20. m is the first norm, then m <- 0.98 m + 0.02 norm.
 class SpikeGuard {
  public:
-  /// All that the next answer depends on.
+  /// The whole state.
   struct State {
-    double mean = 0;          ///< m
-    std::uint64_t count = 0;  ///< norms that it has seen
+    double mean = 0;          ///< m, the running mean
+    std::uint64_t count = 0;  ///< number of norms observed
   };
 
-  /// With a factor of 0 it watches nothing.
+  /// A factor of 0 disables the guard.
   explicit SpikeGuard(double factor) : factor_(factor) {}
 
-  /// Whether a norm is one.
+  /// Whether a norm is a spike.
   bool is_spike(double norm) const;
-  /// A norm that was no spike.
+  /// Adds a norm that was not a spike to the mean.
   void observe(double norm);
 
-  /// Whether anything can be one.
+  /// Whether the guard is enabled.
   bool watches() const { return factor_ > 0; }
-  /// Where it stands.
+  /// The state.
   const State& state() const { return state_; }
-  /// Goes on from there.
-  void restore(const State& state) { state_ = state; }
+  /// The state, for restoring it.
+  State& state() { return state_; }
 
  private:
   double factor_;

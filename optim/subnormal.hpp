@@ -1,4 +1,4 @@
-// Means that decay. Internal.
+// Replaces subnormal numbers by 0. Internal.
 #pragma once
 
 #include <cmath>
@@ -6,7 +6,7 @@
 
 namespace xgrad::detail {
 
-// A mean that decays without end would stay a subnormal number, with which processors are slow.
+// A decaying mean would otherwise become subnormal, and arithmetic on subnormals is slow.
 template <class T>
 T without_subnormals(T x) {
   return std::abs(x) < std::numeric_limits<T>::min() ? T(0) : x;

@@ -1,4 +1,4 @@
-// The table of optimizers: from the name in a config to an object.
+// The table of optimizers: makes an optimizer from its name in a config.
 #pragma once
 
 #include <memory>
@@ -9,14 +9,14 @@
 
 namespace xgrad {
 
-/// "adagrad", "adam", "adamw", "lion", "rmsprop", "sgd".
+/// The names of all optimizers: "adagrad", "adam", "adamw", "lion", "rmsprop", "sgd".
 std::vector<std::string> optimizer_names();
 
-/// The members of OptimizerSettings that not every optimizer has and that this one reads: "beta1",
+/// The members of OptimizerSettings that this optimizer reads, except those common to all: "beta1",
 /// ... Throws ConfigError as make_optimizer().
 const std::vector<std::string>& optimizer_keys(const std::string& name);
 
-/// Makes the optimizer of that name. Throws ConfigError that lists the names when there is none.
+/// Makes the optimizer with this name. Throws ConfigError that lists the names when it is unknown.
 template <class T>
 std::unique_ptr<Optimizer<T>> make_optimizer(const std::string& name,
                                              const Parameters<T>& parameters,

@@ -6,7 +6,7 @@
     tests/every_cpu.py '^(autograd|layers|optim)'   # what works on kernels
     tests/every_cpu.py --quick                      # products, attention and gradient checks, off the machine's own path
 
-The environment variable XGRAD_CPU chooses the path (autograd/cpu.hpp).
+The environment variable XGRAD_CPU chooses the path (autograd/kernels/cpu.hpp).
 """
 import argparse
 import os

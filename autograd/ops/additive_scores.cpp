@@ -1,7 +1,7 @@
-#include <xgrad/autograd/elementwise.hpp>
+#include <xgrad/autograd/kernels/elementwise.hpp>
+#include <xgrad/autograd/kernels/rows.hpp>
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/ops.hpp>
-#include <xgrad/autograd/rows.hpp>
 #include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {
@@ -38,7 +38,7 @@ struct AdditiveScores final : Op<T> {
   // s_ij = sum_c w_c t_ijc with t = tanh(q_ic + k_jc), and tanh' = 1 - tanh^2. For
   // g_ijc = ds_ij w_c (1 - t_ijc^2):
   //   dq_ic = sum_j g_ijc,  dk_jc = sum_i g_ijc,  dw_c = sum_ij ds_ij t_ijc.
-  // t is computed again; a head of a sample is one task, as its queries add to the same dk.
+  // t is recomputed. A head of a sample is one task, since its queries add to the same dk.
   void backward(Tensor<T> dy, Grads<T>& dx) const override {
     Tensor<T> dq = zeros<T>(q->shape()), dk = zeros<T>(k->shape());
     Tensor<T> sums = zeros<T>({batch, heads, width});
@@ -69,7 +69,7 @@ struct AdditiveScores final : Op<T> {
     }
   }
 
-  // Token 0 of head `head` of (B, N, H a), heads counted through the samples.
+  // Token 0 of a head of x (B, N, H a); `head` counts heads across samples.
   template <class X>
   auto first(X& x, std::size_t head) const {
     return x.data() + head / heads * x.shape()[1] * heads * width + head % heads * width;

@@ -1,10 +1,10 @@
-// a + b, a - b, a b, a / b, a^b, with shapes that broadcast. The engine undoes broadcasts, so a
-// backward hands on gradients of the result's shape.
+// a + b, a - b, a b, a / b, a^b, with broadcasting. Every backward passes on gradients in the
+// result's shape; the engine sums them over broadcast axes.
 
 #include <cmath>
 
-#include <xgrad/autograd/axes.hpp>
-#include <xgrad/autograd/elementwise.hpp>
+#include <xgrad/autograd/kernels/axes.hpp>
+#include <xgrad/autograd/kernels/elementwise.hpp>
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/ops.hpp>
 #include <xgrad/autograd/scalar.hpp>
@@ -13,7 +13,7 @@ namespace xgrad {
 
 namespace {
 
-// Whether b repeats along a's leading axes only, as a bias does.
+// Whether b is broadcast along a's leading axes only, as a bias is.
 bool is_suffix(const Shape& b, const Shape& a) {
   std::size_t skip = 0;  // leading ones of b do not matter
   while (skip < b.size() && b[skip] == 1) ++skip;
@@ -41,8 +41,7 @@ void broadcast_rows(const Tensor<T>& a, const Tensor<T>& b, const Shape& shape, 
   });
 }
 
-// y = f(a, b), where `shape` is what their shapes broadcast to; y may be a's memory when a has that
-// shape.
+// y = f(a, b) in `shape`, which a and b broadcast to; y may be a's memory if a has that shape.
 template <class T, class F>
 void broadcast(const Tensor<T>& a, const Tensor<T>& b, const Shape& shape, T* y, F f) {
   const T* p = a.data();
@@ -114,8 +113,8 @@ struct Mul final : Op<T> {
   const char* arguments() const override { return "a b"; }
 
   Value<T> forward(const Inputs<T>& x) override {
-    a = x.save(0);
-    b = x.save(1);
+    if (x.wants(1)) a = x.save(0);
+    if (x.wants(0)) b = x.save(1);
     return broadcast(name(), x[0], x[1], product);
   }
 
@@ -145,7 +144,7 @@ struct Div final : Op<T> {
   Value<T> forward(const Inputs<T>& x) override {
     b = x.save(1);
     const auto result = broadcast(name(), x[0], x[1], quotient);
-    y = result;
+    if (x.wants(1)) y = result;
     return result;
   }
 
@@ -174,13 +173,13 @@ struct Pow final : Op<T> {
     a = x.save(0);
     b = x.save(1);
     const auto result = broadcast(name(), x[0], x[1], power);
-    y = result;
+    if (x.wants(1)) y = result;
     return result;
   }
 
-  // y = a^b = e^(b log a), so da = b a^(b - 1) dy and db = y log(a) dy. The limits where these
-  // formulas have none: a^0 is 1 for every a, so da = 0 where b = 0; 0^b is 0 for every b > 0, so
-  // db = 0 where a = 0 and b >= 0.
+  // y = a^b = e^(b log a), so da = b a^(b - 1) dy and db = y log(a) dy. Where these formulas fail:
+  // a^0 is 1 for every a, so da = 0 where b = 0; 0^b is 0 for every b > 0, so db = 0 where a = 0
+  // and b >= 0.
   void backward(Tensor<T> dy, Grads<T>& dx) const override {
     const auto times_slope = [&](T* d, auto slope) {
       Tensor<T> slopes = empty<T>(dy.shape());

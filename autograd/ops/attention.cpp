@@ -1,17 +1,18 @@
-#include <xgrad/autograd/attention_kernel.hpp>
+#include <xgrad/autograd/kernels/attention_kernel.hpp>
 
 #include <algorithm>
 #include <array>
 #include <optional>
 
-#include <xgrad/autograd/axes.hpp>
-#include <xgrad/autograd/dropout_pieces.hpp>
+#include <xgrad/autograd/kernels/attention_masks.hpp>
+#include <xgrad/autograd/kernels/axes.hpp>
+#include <xgrad/autograd/kernels/dropout_pieces.hpp>
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/ops.hpp>
 #include <xgrad/autograd/scalar.hpp>
 
-// The formulas, forward and backward, stand in autograd/attention_kernel.cpp; here are the two ways
-// in which q, k and v lie in memory.
+// attention() and self_attention(), for q, k and v in three tensors or in one. Their formulas,
+// forward and backward, are in autograd/kernels/attention_kernel.cpp.
 namespace xgrad {
 
 namespace {
@@ -23,19 +24,11 @@ using detail::AttentionKernel;
 using detail::GradientTokens;
 using detail::Tokens;
 
-void check_mask(const char* op, const char* name, const std::shared_ptr<const Mask>& mask,
-                const Shape& expected) {
-  if (!mask) return;
-  check_shape(mask->shape() == expected, op, ": ", name, ": expected ", expected, ", got ",
-              mask->shape());
-}
-
 void check_options(const char* op, const Attention& options, std::size_t batch, std::size_t queries,
                    std::size_t keys) {
   check_shape(options.heads > 0, op, ": expected at least one head, got 0");
   detail::check_dropout(op, options.dropout);
-  check_mask(op, "key_mask", options.key_mask, {batch, keys});
-  check_mask(op, "mask", options.mask, {batch, queries, keys});
+  detail::check_masks(op, options, batch, queries, keys);
 }
 
 template <class T>
@@ -46,8 +39,8 @@ AttentionBias<T> bias_view(const char* op, const Tensor<T>& bias, const Shape& s
   return {bias.data(), strides[0], strides[1], strides[2], strides[3]};
 }
 
-// Runs backward(d) with room for the gradient of the scores where the bias, input `index`, wants
-// its sum over the axes along which it was broadcast.
+// Runs backward(d). If the bias, input `index`, wants a gradient, provides memory for the gradient
+// of the scores, which is then summed over the axes along which the bias was broadcast.
 template <class T, class Backward>
 void with_bias(Grads<T>& dx, std::size_t index, bool has_bias, const Shape& scores,
                AttentionGradients<T> d, const Backward& backward) {
@@ -58,7 +51,7 @@ void with_bias(Grads<T>& dx, std::size_t index, bool has_bias, const Shape& scor
   dx.add(index, std::move(dbias));
 }
 
-// Part `part` of `parts` side by side in the rows of (B, N, parts heads width).
+// View of part `part` of (B, N, parts heads width), whose rows hold `parts` parts side by side.
 template <class P>
 Tokens<P> tokens(P* data, const Shape& shape, std::size_t heads, std::size_t part = 0,
                  std::size_t parts = 1) {
@@ -95,7 +88,7 @@ struct AttentionOp final : Op<T> {
       const Tensor<T>& input = i == 0 ? *q : i == 1 ? *k : *v;
       const auto target = dx.target(i);
       *all[i] = {tokens(target.data, input.shape(), options.heads), target.beta()};
-      for (std::size_t j = 0; j < i; ++j) {  // q, k and v that are one variable add to one buffer
+      for (std::size_t j = 0; j < i; ++j) {  // if they are one Variable, they add to one buffer
         if (all[j]->data != target.data || all[j]->beta != T(0)) continue;
         std::fill_n(target.data, input.size(), T(0));
         all[j]->beta = T(1);

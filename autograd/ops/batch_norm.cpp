@@ -2,10 +2,10 @@
 #include <cmath>
 #include <vector>
 
+#include <xgrad/autograd/kernels/rows.hpp>
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/ops.hpp>
 #include <xgrad/autograd/parallel.hpp>
-#include <xgrad/autograd/rows.hpp>
 #include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {
@@ -14,7 +14,7 @@ namespace {
 
 using detail::Rows;
 
-// Parallel over blocks of features: each feature's sums run over the rows in their order.
+// Runs in parallel over blocks of features; sums over rows run in the order of the rows.
 template <class T>
 struct BatchNorm final : Op<T> {
   BatchNorm(std::shared_ptr<const Mask> mask, double eps) : mask(std::move(mask)), eps(eps) {}
@@ -24,17 +24,17 @@ struct BatchNorm final : Op<T> {
   Value<T> forward(const Inputs<T>& in) override {
     check_inputs(in);
     x = in.save(0);
-    weight = in.save(1);
+    if (in.wants(0)) weight = in.save(1);
     mean = zeros<T>({rows.width});
     rstd = zeros<T>({rows.width});
     auto y = make_value<T>(in[0].shape());
     std::fill_n(y->data(), y->size(), T(0));
-    const T* bias = in[2].data();
+    const T *w = in[1].data(), *bias = in[2].data();
     for_features([&](std::size_t begin, std::size_t end) {
       moments(begin, end);
       for_rows([&](std::size_t row) {
         for (std::size_t j = begin; j < end; ++j) {
-          y->data()[row * rows.width + j] = weight->data()[j] * normalised(row, j) + bias[j];
+          y->data()[row * rows.width + j] = w[j] * normalised(row, j) + bias[j];
         }
       });
     });
@@ -53,7 +53,8 @@ struct BatchNorm final : Op<T> {
                 mask ? mask->shape() : Shape());
   }
 
-  // Of features begin ... end - 1: two passes, since var = mean(x^2) - mean^2 cancels.
+  // Computes mean and rstd of features begin ... end - 1, in two passes, since mean(x^2) - mean^2
+  // cancels.
   void moments(std::size_t begin, std::size_t end) {
     std::vector<detail::Sum<T>> sum(end - begin), square(end - begin);
     std::size_t count = 0;
@@ -75,11 +76,12 @@ struct BatchNorm final : Op<T> {
     }
   }
 
-  // A feature over the n rows that count is to batch_norm what a row over its D features is to
-  // layer_norm. With g = weight dy, xhat = r (x - mean), r = (var + eps)^(-1/2):
+  // As in layer_norm, with means over the unmasked rows of a feature in place of means over the
+  // features of a row. With g = weight dy, xhat = r (x - mean), r = (var + eps)^(-1/2):
   //   dx = r (g - mean(g) - xhat mean(g xhat)), dweight = sum dy xhat, dbias = sum dy.
   void backward(Tensor<T> dy, Grads<T>& dx) const override {
-    Tensor<T> d = zeros<T>(x->shape()), dweight = zeros<T>({rows.width}), dbias = dweight;
+    Tensor<T> d = zeros<T>(dx.wants(0) ? x->shape() : Shape{0}), dweight = zeros<T>({rows.width}),
+              dbias = dweight;
     for_features([&](std::size_t begin, std::size_t end) {
       std::vector<detail::Sum<T>> plain(end - begin), along(end - begin);
       std::size_t count = 0;
@@ -95,6 +97,7 @@ struct BatchNorm final : Op<T> {
         dbias(j) = T(plain[j - begin]);
         dweight(j) = T(along[j - begin]);
       }
+      if (!dx.wants(0)) return;
       for_rows([&](std::size_t row) {
         for (std::size_t j = begin; j < end; ++j) {
           const std::size_t i = row * rows.width + j;
@@ -114,7 +117,7 @@ struct BatchNorm final : Op<T> {
     parallel_for(rows.width, kBlock, f);
   }
 
-  // Padding is not read: it may hold anything.
+  // Calls f for unmasked rows. Padding is not read, since it may hold anything.
   template <class F>
   void for_rows(const F& f) const {
     for (std::size_t row = 0; row < rows.count; ++row) {
@@ -129,7 +132,7 @@ struct BatchNorm final : Op<T> {
   double eps;
   Rows rows{};
   Saved<T> x, weight;
-  Tensor<T> mean, rstd;  // of each feature; rstd is 1 / sqrt(var + eps), 0 where that is infinite
+  Tensor<T> mean, rstd;  // (D); rstd is 1 / sqrt(var + eps), or 0 where that is infinite
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include <xgrad/autograd/elementwise.hpp>
+#include <xgrad/autograd/kernels/elementwise.hpp>
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/ops.hpp>
 #include <xgrad/autograd/scalar.hpp>
@@ -19,13 +19,13 @@ struct Clamp final : Op<T> {
     const T* v = x->data();
     T* out = y->data();
     detail::for_elements(y->size(), [=, low = min, high = max](std::size_t i) {
-      out[i] = v[i] < low ? low : v[i] > high ? high : v[i];  // so written, NaN stays NaN
+      out[i] = v[i] < low ? low : v[i] > high ? high : v[i];  // this form keeps NaN
     });
     return y;
   }
 
-  // y = x between the bounds and constant beyond them: dx = dy where min <= x <= max, else 0. At
-  // the bounds, which are kinks, the derivative is that of the inside.
+  // y = x between the bounds and constant beyond them: dx = dy where min <= x <= max, else 0. The
+  // bounds themselves count as inside.
   void backward(Tensor<T> dy, Grads<T>& dx) const override {
     const T* v = x->data();
     T* d = dy.data();

@@ -1,4 +1,4 @@
-#include <xgrad/autograd/axes.hpp>
+#include <xgrad/autograd/kernels/axes.hpp>
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/ops.hpp>
 #include <xgrad/autograd/scalar.hpp>
@@ -29,7 +29,7 @@ struct Concat final : Op<T> {
     Shape shape = x[0].shape();
     shape[axis] = whole.extent;
     auto y = make_value<T>(shape);
-    std::size_t first = 0;  // where along the axis part p begins
+    std::size_t first = 0;  // where part p begins along the axis
     for (std::size_t p = 0; p < x.size(); first += extents[p++]) {
       const std::size_t size = extents[p] * whole.inner;
       for (std::size_t o = 0; o < whole.outer; ++o) {
@@ -40,7 +40,7 @@ struct Concat final : Op<T> {
     return y;
   }
 
-  // Each part's gradient is its own place in dy.
+  // The gradient of each part is its slice of dy.
   void backward(Tensor<T> dy, Grads<T>& dx) const override {
     std::size_t first = 0;
     for (std::size_t p = 0; p < extents.size(); first += extents[p++]) {

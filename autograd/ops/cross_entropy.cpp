@@ -1,20 +1,21 @@
 #include <cmath>
 #include <vector>
 
+#include <xgrad/autograd/kernels/element.hpp>
+#include <xgrad/autograd/kernels/rows.hpp>
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/ops.hpp>
 #include <xgrad/autograd/parallel.hpp>
-#include <xgrad/autograd/rows.hpp>
 #include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {
 
 namespace {
 
-// The loss of a row z with target y is sum_c t_c (lse(z) - z_c), with t_c = w_c (smoothing / V + [c
-// = y] (1 - smoothing)) and the class weights w; their mean divides by the sum of w_y over the
-// targets that count. lse(z) = m + log sum_c exp(z_c - m), with m the largest logit, is kept as its
-// two terms: rounded to one number it would lose what large logits leave of the second.
+// The loss of a row z with target y is sum_c t_c (lse(z) - z_c), with t_c = w_c (smoothing / V +
+// [c = y] (1 - smoothing)) and class weights w. The mean divides by the sum of w_y over the targets
+// that count. lse(z) = m + log sum_c exp(z_c - m), with m the largest logit, is kept as two terms:
+// in one number, large logits would round the second term away.
 template <class T>
 struct CrossEntropyOp final : Op<T> {
   using Sum = detail::Sum<T>;
@@ -116,7 +117,7 @@ struct CrossEntropyOp final : Op<T> {
       const std::int32_t y = targets.data()[row];
       if (!counts(row) || (y >= 0 && std::size_t(y) < rows.width)) continue;
       detail::fail<ShapeError>("cross_entropy: target ", y, " at ",
-                               detail::index_of(row, targets.shape()), ": expected a class in [0, ",
+                               index_text(targets.shape(), row), ": expected a class in [0, ",
                                rows.width, ") or ", options.ignore_index);
     }
   }
@@ -139,10 +140,10 @@ struct CrossEntropyOp final : Op<T> {
   CrossEntropy options;
   detail::Rows rows{};
   Saved<T> logits;
-  Tensor<T> largest, log_sum;  // a row each
-  Tensor<T> even;              // what every class has of t, whatever the target
-  Sum even_sum = 0;            // over all classes, so that a row's gradient adds up to 0
-  Sum inverse = 0;             // of the divisor; 0 when no target counts
+  Tensor<T> largest, log_sum;  // the two terms of each row's lse
+  Tensor<T> even;              // (V): the part of t that does not depend on the target
+  Sum even_sum = 0;            // sum of `even` as rounded, so that a row's gradient adds up to 0
+  Sum inverse = 0;             // 1 / divisor; 0 when no target counts
 };
 
 }  // namespace
@@ -152,6 +153,11 @@ Variable<T> cross_entropy(const Variable<T>& logits, const Ids& targets,
                           const CrossEntropy& options) {
   check_shape(options.label_smoothing >= 0 && options.label_smoothing < 1,
               "cross_entropy: expected 0 <= label_smoothing < 1, got ", options.label_smoothing);
+  for (const double weight : options.class_weights) {
+    check_shape(weight >= 0, "cross_entropy: expected class weights >= 0, got ", weight);
+  }
+  check_shape(!options.normalizer || *options.normalizer >= 0,
+              "cross_entropy: expected normalizer >= 0, got ", options.normalizer.value_or(0));
   return apply<T>(std::make_unique<CrossEntropyOp<T>>(targets, options), {logits});
 }
 

@@ -1,4 +1,4 @@
-#include <xgrad/autograd/dropout_pieces.hpp>
+#include <xgrad/autograd/kernels/dropout_pieces.hpp>
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/ops.hpp>
 #include <xgrad/autograd/scalar.hpp>

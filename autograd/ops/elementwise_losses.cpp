@@ -1,12 +1,12 @@
-// Losses that are a mean of one term for each pair of a prediction x and a target y: a struct with
-// the term and its derivatives each.
+// Losses that are the mean of a term over pairs of a prediction x and a target y. Each is a struct
+// with the term and its derivatives.
 #include <cmath>
 #include <vector>
 
-#include <xgrad/autograd/elementwise.hpp>
+#include <xgrad/autograd/kernels/elementwise.hpp>
+#include <xgrad/autograd/kernels/rows.hpp>
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/ops.hpp>
-#include <xgrad/autograd/rows.hpp>
 #include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {
@@ -29,7 +29,7 @@ struct L1Loss {
   T dy(T x, T y) const { return -dx(x, y); }
 };
 
-// The derivative by x is x - y, held within [-delta, delta].
+// The derivative by x is x - y, clamped to [-delta, delta].
 template <class T>
 struct HuberLoss {
   static constexpr const char* kName = "huber_loss";
@@ -45,8 +45,8 @@ struct HuberLoss {
   T delta;
 };
 
-// With s = 1 / (1 + e^-x): -y log s - (1 - y) log(1 - s) = max(x, 0) - x y + log(1 + e^-|x|), so
-// that e^ never overflows; ds/dx = s (1 - s) gives s - y for x, and -x for y.
+// With s = 1 / (1 + e^-x): -y log s - (1 - y) log(1 - s) = max(x, 0) - x y + log(1 + e^-|x|), where
+// e^ cannot overflow. As ds/dx = s (1 - s), the derivatives are s - y by x and -x by y.
 template <class T>
 struct BinaryCrossEntropy {
   static constexpr const char* kName = "binary_cross_entropy_with_logits";
@@ -76,7 +76,7 @@ struct MeanLoss final : Op<T> {
     std::vector<Sum> blocks((n + grain - 1) / grain);
     parallel_for(n, grain, [&](std::size_t begin, std::size_t end) {
       const T *a = x->data() + begin, *b = y->data() + begin;
-      // The same loop with and without a mask, so that one of ones gives the same bits as none.
+      // One loop with and without a mask, so that a mask of ones gives the same bits as no mask.
       const std::uint8_t* keep = options.mask ? options.mask->data() + begin : nullptr;
       blocks[begin / grain] = detail::sum_terms<Sum>(end - begin, [=, this](std::size_t i) {
         return keep == nullptr || keep[i] != 0 ? Sum(term.f(a[i], b[i])) : Sum(0);
@@ -91,8 +91,8 @@ struct MeanLoss final : Op<T> {
     return loss;
   }
 
-  // loss = sum f(x_i, y_i) / divisor over the i that count, so dx_i = dloss / divisor df/dx(x_i,
-  // y_i) there, and 0 elsewhere; y likewise.
+  // loss = sum f(x_i, y_i) / divisor over unmasked i, so dx_i = dloss / divisor df/dx(x_i, y_i) for
+  // these, and 0 elsewhere; dy likewise.
   void backward(Tensor<T> dloss, Grads<T>& grads) const override {
     const T scale = T(Sum(*dloss.data()) * inverse);
     if (grads.wants(0)) grads.add(0, gradient(scale, [this](T a, T b) { return term.dx(a, b); }));
@@ -126,11 +126,13 @@ struct MeanLoss final : Op<T> {
   F term;
   LossMean options;
   Saved<T> x, y;
-  Sum inverse = 0;  // of the divisor; 0 when nothing counts
+  Sum inverse = 0;  // 1 / divisor; 0 when nothing counts
 };
 
 template <class T, class F>
 Variable<T> mean_loss(F term, const Variable<T>& x, const Variable<T>& y, const LossMean& options) {
+  check_shape(!options.normalizer || *options.normalizer >= 0, F::kName,
+              ": expected normalizer >= 0, got ", options.normalizer.value_or(0));
   return apply<T>(std::make_unique<MeanLoss<T, F>>(term, options), {x, y});
 }
 

@@ -1,9 +1,10 @@
 #include <algorithm>
 
+#include <xgrad/autograd/kernels/element.hpp>
+#include <xgrad/autograd/kernels/rows.hpp>
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/ops.hpp>
 #include <xgrad/autograd/parallel.hpp>
-#include <xgrad/autograd/rows.hpp>
 #include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {
@@ -24,7 +25,7 @@ struct Embedding final : Op<T> {
     for (std::size_t i = 0; i < ids.size(); ++i) {
       const std::int32_t id = ids.data()[i];
       if (id >= 0 && std::size_t(id) < vocabulary) continue;
-      detail::fail<ShapeError>("embedding: id ", id, " at ", detail::index_of(i, ids.shape()),
+      detail::fail<ShapeError>("embedding: id ", id, " at ", index_text(ids.shape(), i),
                                ": expected an id in [0, ", vocabulary, ")");
     }
     Shape shape = ids.shape();
@@ -41,7 +42,7 @@ struct Embedding final : Op<T> {
   }
 
   // y_i = weight[id_i], so dweight[v] is the sum of dy_i over all i with id_i = v. Blocks of
-  // columns run in parallel and each adds in the order of i, so the sums do not depend on the cut.
+  // columns run in parallel. Each adds in the order of i, so the bits do not depend on the blocks.
   void backward(Tensor<T> dy, Grads<T>& dx) const override {
     const auto target = dx.target(0);
     const std::size_t work = std::max<std::size_t>(1, ids.size() + (target.fresh ? vocabulary : 0));

@@ -1,8 +1,9 @@
-#include <xgrad/autograd/axes.hpp>
-#include <xgrad/autograd/elementwise.hpp>
+#include <xgrad/autograd/kernels/axes.hpp>
+#include <xgrad/autograd/kernels/element.hpp>
+#include <xgrad/autograd/kernels/elementwise.hpp>
+#include <xgrad/autograd/kernels/rows.hpp>
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/ops.hpp>
-#include <xgrad/autograd/rows.hpp>
 #include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {
@@ -37,11 +38,11 @@ struct Gather final : Op<T> {
     return y;
   }
 
-  // dx_oei is the sum of dy_oki over all k with index_k = e. One task owns some columns of one
-  // (extent, inner) of dx and adds in the order of k, so the sums do not depend on the cut.
+  // dx_oei is the sum of dy_oki over all k with index_k = e. A task owns some columns of one
+  // (extent, inner) of dx and adds in the order of k, so the bits do not depend on the tasks.
   void backward(Tensor<T> dy, Grads<T>& dx) const override {
     const auto target = dx.target(0);
-    constexpr std::size_t columns = 512;  // of a task, so that even a single `outer` is shared out
+    constexpr std::size_t columns = 512;  // per task, so that even outer = 1 runs in parallel
     const std::size_t count = indices.size(), per_row = (view.inner + columns - 1) / columns;
     const std::size_t work = (view.extent + count) * std::min(view.inner, columns);
     const auto add_columns = [&](std::size_t task) {
@@ -68,9 +69,8 @@ struct Gather final : Op<T> {
     for (std::size_t i = 0; i < indices.size(); ++i) {
       const std::int32_t index = indices.data()[i];
       if (index >= 0 && std::size_t(index) < view.extent) continue;
-      detail::fail<ShapeError>("gather: index ", index, " at ",
-                               detail::index_of(i, indices.shape()), ": expected an index in [0, ",
-                               view.extent, ")");
+      detail::fail<ShapeError>("gather: index ", index, " at ", index_text(indices.shape(), i),
+                               ": expected an index in [0, ", view.extent, ")");
     }
   }
 

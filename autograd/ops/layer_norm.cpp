@@ -1,9 +1,9 @@
 #include <cmath>
 
+#include <xgrad/autograd/kernels/rows.hpp>
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/ops.hpp>
 #include <xgrad/autograd/parallel.hpp>
-#include <xgrad/autograd/rows.hpp>
 #include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {
@@ -12,7 +12,7 @@ namespace {
 
 using detail::Rows;
 
-// x is kept, which mostly lives on anyway, and two numbers a row; x's normalised form is not.
+// Keeps x, which usually lives on anyway, and two numbers per row, instead of the normalised x.
 template <class T>
 struct LayerNorm final : Op<T> {
   explicit LayerNorm(double eps) : eps(eps) {}
@@ -29,22 +29,22 @@ struct LayerNorm final : Op<T> {
     check_shape(in[2].shape() == features, "layer_norm: bias: expected ", features, ", got ",
                 in[2].shape());
     x = in.save(0);
-    weight = in.save(1);
+    if (in.wants(0)) weight = in.save(1);
     mean = empty<T>({rows.count});
     rstd = empty<T>({rows.count});
     auto y = make_value<T>(in[0].shape());
     parallel_for(rows.count, rows.grain(), [&](std::size_t begin, std::size_t end) {
       for (std::size_t row = begin; row < end; ++row) {
-        forward_row(row, in[2].data(), y->data() + row * rows.width);
+        forward_row(row, in[1].data(), in[2].data(), y->data() + row * rows.width);
       }
     });
     return y;
   }
 
-  void forward_row(std::size_t row, const T* bias, T* y) {
+  void forward_row(std::size_t row, const T* w, const T* bias, T* y) {
     const std::size_t n = rows.width;
     const T* in = x->data() + row * n;
-    const T first = in[0];  // subtracted first: a common offset costs no precision
+    const T first = in[0];  // subtracted so that a common offset costs no precision
     const T m = detail::sum_terms<T>(n, [=](std::size_t i) { return y[i] = in[i] - first; }) / T(n);
     const T squares = detail::sum_terms<T>(n, [=](std::size_t i) {
       y[i] -= m;
@@ -52,7 +52,6 @@ struct LayerNorm final : Op<T> {
     });
     const T variance = squares / T(n) + T(eps);
     const T r = variance == T(0) ? T(0) : T(1) / std::sqrt(variance);
-    const T* w = weight->data();
 #pragma omp simd
     for (std::size_t i = 0; i < n; ++i) y[i] = y[i] * r * w[i] + bias[i];
     mean(row) = m;
@@ -68,7 +67,7 @@ struct LayerNorm final : Op<T> {
     using Target = typename Grads<T>::Target;
     const Target d = dx.wants(0) ? dx.target(0) : Target{nullptr, false};
     const std::size_t grain = 4 * rows.grain(), blocks = (rows.count + grain - 1) / grain;
-    // For each block: its sums for dweight and dbias, then a row of xhat and of g.
+    // Four rows per block: its sums for dweight and dbias, then work space for xhat and g.
     Tensor<T> columns = zeros<T>({blocks, 4, rows.width});
     parallel_for(rows.count, grain, [&](std::size_t begin, std::size_t end) {
       T* sums = columns.data() + begin / grain * 4 * rows.width;
@@ -90,18 +89,25 @@ struct LayerNorm final : Op<T> {
   void backward_row(std::size_t row, const T* dy, T* sums, typename Grads<T>::Target target) const {
     const std::size_t n = rows.width;
     const T* in = x->data() + row * n;
-    const T* w = weight->data();
     T *dweight = sums, *dbias = sums + n, *xhat = sums + 2 * n, *g = sums + 3 * n;
     const T first = in[0], m = mean(row), r = rstd(row);
+    const auto add_up = [=](std::size_t i) {
+      xhat[i] = (in[i] - first - m) * r;
+      dweight[i] += dy[i] * xhat[i];
+      dbias[i] += dy[i];
+    };
+    if (!target.data) {
+#pragma omp simd
+      for (std::size_t i = 0; i < n; ++i) add_up(i);
+      return;
+    }
+    const T* w = weight->data();
     const T a = detail::sum_terms<T>(n,
                                      [=](std::size_t i) {
-                                       xhat[i] = (in[i] - first - m) * r;
-                                       dweight[i] += dy[i] * xhat[i];
-                                       dbias[i] += dy[i];
+                                       add_up(i);
                                        return g[i] = dy[i] * w[i];
                                      }) /
                 T(n);
-    if (!target.data) return;
     const T b = detail::dot(g, xhat, n) / T(n);
     T* dx = target.data + row * n;
     if (target.fresh) {
@@ -116,7 +122,7 @@ struct LayerNorm final : Op<T> {
   double eps;
   Rows rows{};
   Saved<T> x, weight;
-  Tensor<T> mean, rstd;  // a row each; the mean less the row's first element
+  Tensor<T> mean, rstd;  // per row; mean is relative to the row's first element
 };
 
 }  // namespace

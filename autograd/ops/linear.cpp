@@ -1,11 +1,11 @@
-// linear and linear_gelu: the products of a transformer, and nearly all of its arithmetic.
+// linear and linear_gelu: the weight products of a transformer, nearly all of its arithmetic.
 
 #include <utility>
 
-#include <xgrad/autograd/dropout_pieces.hpp>
-#include <xgrad/autograd/elementwise.hpp>
-#include <xgrad/autograd/gelu.hpp>
-#include <xgrad/autograd/gemm.hpp>
+#include <xgrad/autograd/kernels/dropout_pieces.hpp>
+#include <xgrad/autograd/kernels/elementwise.hpp>
+#include <xgrad/autograd/kernels/gelu.hpp>
+#include <xgrad/autograd/kernels/gemm.hpp>
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/ops.hpp>
 #include <xgrad/autograd/parallel.hpp>
@@ -15,8 +15,8 @@ namespace xgrad {
 
 namespace {
 
-// Rows that one task of a pass over the activations takes. Fixed, since sums over rows are cut
-// there.
+// Rows per task of a pass over activations. Fixed, because sums over rows are split there and the
+// bits must not depend on the number of threads.
 constexpr std::size_t kRows = 64;
 
 // The sizes of y (rows, out) = x (rows, in) weight^T (out, in) + bias (out).
@@ -58,22 +58,22 @@ void for_rows(const Sizes& s, const F& f) {
 
 // With Y = X W^T + b: dX = dY W and dW = dY^T X.
 template <class T>
-void product_backward(const Sizes& s, const Tensor<T>& dy, const Tensor<T>& x,
-                      const Tensor<T>& weight, Grads<T>& dx) {
+void product_backward(const Sizes& s, const Tensor<T>& dy, const Saved<T>& x,
+                      const Saved<T>& weight, Grads<T>& dx) {
   if (dx.wants(0)) {
     const auto target = dx.target(0);
-    parallel_gemm<T>(s.rows, s.in, s.out, T(1), {dy.data(), s.out}, {weight.data(), s.in},
+    parallel_gemm<T>(s.rows, s.in, s.out, T(1), {dy.data(), s.out}, {weight->data(), s.in},
                      target.beta(), target.data, s.in);
   }
   if (dx.wants(1)) {
     const auto target = dx.target(1);
     parallel_gemm<T>(s.out, s.in, s.rows, T(1), {dy.data(), s.out, Transpose::yes},
-                     {x.data(), s.in}, target.beta(), target.data, s.in);
+                     {x->data(), s.in}, target.beta(), target.data, s.in);
   }
 }
 
-// Calls prepare(row) for every row of dy and, where a bias wants it, adds up the rows: db_j = sum_r
-// dy_rj. One pass; blocks of rows are summed apart and then added in order.
+// In one pass, calls prepare(row) for every row of dy and, if the bias wants a gradient, sums the
+// rows: db_j = sum_r dy_rj. Blocks of rows are summed separately, then added in order.
 template <class T, class Prepare>
 void rows_and_bias_backward(const Sizes& s, T* dy, Grads<T>& dx, const Prepare& prepare) {
   const std::size_t blocks = (s.rows + kRows - 1) / kRows;
@@ -116,15 +116,15 @@ struct Linear final : Op<T> {
         for (std::size_t j = 0; j < sizes.out; ++j) out[j] += bias[j];
       });
     }
-    input = x.save(0);
-    weight = x.save(1);
+    if (x.wants(1)) input = x.save(0);
+    if (x.wants(0)) weight = x.save(1);
     return y;
   }
 
   // Y = X W^T + b: dX = dY W, dW = dY^T X, db = the sum of dY's rows.
   void backward(Tensor<T> dy, Grads<T>& dx) const override {
     if (dx.wants(2)) rows_and_bias_backward(sizes, dy.data(), dx, [](std::size_t) {});
-    product_backward(sizes, dy, *input, *weight, dx);
+    product_backward(sizes, dy, input, weight, dx);
   }
 
   Sizes sizes;
@@ -137,9 +137,8 @@ struct LinearGelu final : Op<T> {
   const char* name() const override { return "linear_gelu"; }
   const char* arguments() const override { return "x weight bias?"; }
 
-  // One pass over Z = X W^T adds the bias, writes f gelu(Z) and leaves f gelu'(Z), which shares
-  // most of its work, in Z's place; f are dropout's factors. Without a backward to come, f gelu(Z)
-  // itself takes Z's place.
+  // One pass over Z = X W^T adds the bias, writes f gelu(Z) with dropout factors f, and replaces Z
+  // by f gelu'(Z), which shares most of the work. If nothing is recorded, f gelu(Z) replaces Z.
   Value<T> forward(const Inputs<T>& x) override {
     sizes = checked_sizes(name(), x);
     const auto z = product(x, sizes);
@@ -158,13 +157,13 @@ struct LinearGelu final : Op<T> {
           });
     }
     if (y == z) return y;
-    input = x.save(0);
-    weight = x.save(1);
+    if (x.wants(1)) input = x.save(0);
+    if (x.wants(0)) weight = x.save(1);
     slope = z;
     return y;
   }
 
-  // Of one row. Where y is z there is no backward to come.
+  // That pass for one row. y == z means that nothing is recorded.
   template <bool kDrops>
   void activate(const T* bias, const T* factors, T* z, T* y) const {
     const bool records = y != z;
@@ -182,7 +181,7 @@ struct LinearGelu final : Op<T> {
     }
   }
 
-  // Y = f gelu(Z): dZ = dY f gelu'(Z), and from there as linear.
+  // Y = f gelu(Z): dZ = dY f gelu'(Z); the rest is as in linear.
   void backward(Tensor<T> dy, Grads<T>& dx) const override {
     rows_and_bias_backward(sizes, dy.data(), dx, [&](std::size_t row) {
       const T* s = slope->data() + row * sizes.out;
@@ -190,7 +189,7 @@ struct LinearGelu final : Op<T> {
 #pragma omp simd
       for (std::size_t j = 0; j < sizes.out; ++j) d[j] *= s[j];
     });
-    product_backward(sizes, dy, *input, *weight, dx);
+    product_backward(sizes, dy, input, weight, dx);
   }
 
   Dropout dropout;

@@ -24,12 +24,12 @@ struct MaskedMax final : Op<T> {
     auto y = make_value<T>({shape[0], width});
     std::fill_n(y->data(), y->size(), T(0));
     for (std::size_t n = 0; n < shape[0] * tokens; ++n) {
-      if (mask && mask->data()[n] == 0) continue;  // padding is not read: it may hold anything
+      if (mask && mask->data()[n] == 0) continue;  // padding may hold anything, so it is not read
       const T* in = x[0].data() + n * width;
       T* out = y->data() + n / tokens * width;
       std::size_t* place = places.data() + n / tokens * width;
       for (std::size_t j = 0; j < width; ++j) {
-        // So written, NaN is found and kept.
+        // This form finds and keeps NaN.
         if (place[j] != kNowhere && (in[j] <= out[j] || out[j] != out[j])) continue;
         out[j] = in[j];
         place[j] = n;
@@ -51,7 +51,7 @@ struct MaskedMax final : Op<T> {
   static constexpr std::size_t kNowhere = std::size_t(-1);
   std::shared_ptr<const Mask> mask;
   Shape shape;
-  std::vector<std::size_t> places;  // (B, D): the token n of B N whose element is the largest
+  std::vector<std::size_t> places;  // (B, D): index among B N tokens of the largest element
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-#include <xgrad/autograd/axes.hpp>
-#include <xgrad/autograd/gemm.hpp>
+#include <xgrad/autograd/kernels/axes.hpp>
+#include <xgrad/autograd/kernels/gemm.hpp>
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/ops.hpp>
 #include <xgrad/autograd/parallel.hpp>
@@ -9,12 +9,12 @@ namespace xgrad {
 
 namespace {
 
-// What to multiply: (m, k) x (k, n) for every matrix of the result, and where its factors start.
+// A list of products (m, k) x (k, n), one per matrix of the result.
 struct Plan {
   std::size_t m, n, k;
   Shape batch;                       // leading axes of the result
-  Shape shape;                       // of the result
-  std::vector<std::size_t> a, b, y;  // offsets of the matrices, one each per product
+  Shape shape;                       // shape of the result
+  std::vector<std::size_t> a, b, y;  // offsets of factors and result, one per product
 };
 
 Shape leading(const Shape& shape) {
@@ -34,7 +34,7 @@ Plan plan(const Shape& a, const Shape& b, bool transpose_a, bool transpose_b) {
   p.shape = p.batch;
   p.shape.push_back(p.m);
   p.shape.push_back(p.n);
-  // Where b is one matrix, a's lie below one another: one product.
+  // If b is one matrix, the matrices of a, stacked, make a single product.
   if (size_of(leading(b)) == 1 && !transpose_a) {
     p.m *= size_of(p.batch);
     p.a = p.b = p.y = {0};
@@ -52,7 +52,7 @@ Plan plan(const Shape& a, const Shape& b, bool transpose_a, bool transpose_b) {
   return p;
 }
 
-// A batch of matrices of one form at offsets from the first.
+// A batch of matrices of the same form, at offsets from the first.
 template <class T>
 struct Matrices {
   MatrixView<T> first;
@@ -68,13 +68,13 @@ struct Matrices {
   }
 };
 
-// C_i = A_i B_i + beta C_i; C_i is m x n and follows C_(i-1) in memory.
+// C_i = A_i B_i + beta C_i for contiguous C_i, each m x n.
 template <class T>
 void batched_gemm(std::size_t m, std::size_t n, std::size_t k, const Matrices<T>& a,
                   const Matrices<T>& b, T beta, T* c) {
   const std::size_t count = a.offsets.size();
   if (count == 1) return parallel_gemm(m, n, k, T(1), a[0], b[0], beta, c, n);
-  constexpr std::size_t kWork = 1 << 18;  // multiplications that pay for a task
+  constexpr std::size_t kWork = 1 << 18;  // least multiplications worth a task
   const std::size_t grain = std::max<std::size_t>(1, kWork / std::max<std::size_t>(1, m * n * k));
   parallel_for(count, grain, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i)
@@ -89,46 +89,46 @@ struct Matmul final : Op<T> {
   const char* arguments() const override { return "a b"; }
 
   Value<T> forward(const Inputs<T>& x) override {
-    a = x.save(0);
-    b = x.save(1);
-    p = plan(a->shape(), b->shape(), transpose_a, transpose_b);
+    if (x.wants(1)) a = x.save(0);
+    if (x.wants(0)) b = x.save(1);
+    p = plan(x[0].shape(), x[1].shape(), transpose_a, transpose_b);
     auto y = make_value<T>(p.shape);
-    batched_gemm(p.m, p.n, p.k, left(), right(), T(0), y->data());
+    batched_gemm(p.m, p.n, p.k, left(x[0]), right(x[1]), T(0), y->data());
     return y;
   }
 
-  // With A and B as multiplied, Y = A B, so dA = dY B^T and dB = A^T dY. An input that was read
-  // transposed wants the transposes, dA^T = B dY^T and dB^T = dY^T A.
+  // With A and B as multiplied, Y = A B, so dA = dY B^T and dB = A^T dY. The gradient of an input
+  // that was read transposed is dA^T = B dY^T or dB^T = dY^T A.
   void backward(Tensor<T> dy, Grads<T>& dx) const override {
     const Matrices<T> d{{dy.data(), p.n}, p.y};
-    into(dx, 0, *a, [&](T beta, T* da) {
-      if (transpose_a) return batched_gemm(p.k, p.m, p.n, right(), d.flipped(), beta, da);
-      batched_gemm(p.m, p.k, p.n, d, right().flipped(), beta, da);
+    into(dx, 0, [&](T beta, T* da) {
+      if (transpose_a) return batched_gemm(p.k, p.m, p.n, right(*b), d.flipped(), beta, da);
+      batched_gemm(p.m, p.k, p.n, d, right(*b).flipped(), beta, da);
     });
-    into(dx, 1, *b, [&](T beta, T* db) {
-      if (transpose_b) return batched_gemm(p.n, p.k, p.m, d.flipped(), left(), beta, db);
-      batched_gemm(p.k, p.n, p.m, left().flipped(), d, beta, db);
+    into(dx, 1, [&](T beta, T* db) {
+      if (transpose_b) return batched_gemm(p.n, p.k, p.m, d.flipped(), left(*a), beta, db);
+      batched_gemm(p.k, p.n, p.m, left(*a).flipped(), d, beta, db);
     });
   }
 
-  Matrices<T> left() const {
-    if (transpose_a) return {{a->data(), p.m, Transpose::yes}, p.a};
-    return {{a->data(), p.k}, p.a};
+  Matrices<T> left(const Tensor<T>& x) const {
+    if (transpose_a) return {{x.data(), p.m, Transpose::yes}, p.a};
+    return {{x.data(), p.k}, p.a};
   }
-  Matrices<T> right() const {
-    if (transpose_b) return {{b->data(), p.k, Transpose::yes}, p.b};
-    return {{b->data(), p.n}, p.b};
+  Matrices<T> right(const Tensor<T>& x) const {
+    if (transpose_b) return {{x.data(), p.k, Transpose::yes}, p.b};
+    return {{x.data(), p.n}, p.b};
   }
 
-  // Runs multiply(beta, where) on the gradient of input `index`: in place, unless the input was
-  // broadcast over the batch and the engine has to add up.
+  // Runs multiply(beta, place) for the gradient of input `index`: in place, unless the input was
+  // broadcast over the batch; then the engine sums the result.
   template <class Multiply>
-  void into(Grads<T>& dx, std::size_t index, const Tensor<T>& input,
-            const Multiply& multiply) const {
+  void into(Grads<T>& dx, std::size_t index, const Multiply& multiply) const {
     if (!dx.wants(index)) return;
+    const Shape& input = dx.shape(index);
     Shape shape = p.batch;
-    shape.insert(shape.end(), input.shape().end() - 2, input.shape().end());
-    if (p.y.size() == 1 || size_of(shape) == input.size()) {
+    shape.insert(shape.end(), input.end() - 2, input.end());
+    if (p.y.size() == 1 || size_of(shape) == size_of(input)) {
       const auto target = dx.target(index);
       return multiply(target.beta(), target.data);
     }

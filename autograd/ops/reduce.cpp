@@ -1,11 +1,11 @@
-// Sums and means: of all elements, along an axis, over the tokens that a mask keeps.
+// Sums and means of all elements, along an axis, or over the tokens that a mask keeps.
 //
-// Long sums run in blocks of fixed size, whose results are summed in the same way: the bits depend
-// on the shape alone, and the rounding error on the number of levels, not of elements.
+// Long sums run in blocks of fixed size, whose results are summed in the same way. So the bits
+// depend on the shape alone, and the rounding error grows with the number of levels, not elements.
 
-#include <xgrad/autograd/axes.hpp>
-#include <xgrad/autograd/elementwise.hpp>
-#include <xgrad/autograd/lanes.hpp>
+#include <xgrad/autograd/kernels/axes.hpp>
+#include <xgrad/autograd/kernels/elementwise.hpp>
+#include <xgrad/autograd/kernels/lanes.hpp>
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/ops.hpp>
 #include <xgrad/autograd/parallel.hpp>
@@ -32,10 +32,10 @@ T sum_blocks(const T* x, std::size_t n) {
   return sum_blocks(blocks.data(), blocks.size());
 }
 
-// y (outer, inner) = factor times the sum of x (outer, extent, inner) over the middle.
+// y (outer, inner) = factor times the sum of x (outer, extent, inner) over the middle axis.
 template <class T>
 void sum_middle(const T* x, const detail::AxisView& v, T factor, T* y) {
-  constexpr std::size_t columns = 512;  // what one task sums, so that even one row is shared out
+  constexpr std::size_t columns = 512;  // per task, so that even outer = 1 runs in parallel
   const std::size_t per_row = (v.inner + columns - 1) / columns;
   const std::size_t work = v.extent * std::min(v.inner, columns);
   parallel_for(v.outer * per_row, detail::row_grain(work), [&](std::size_t begin, std::size_t end) {
@@ -65,7 +65,7 @@ struct Mean {
   static constexpr bool kMean = true;
 };
 
-// Sum or mean of x as (outer, extent, inner) over the middle.
+// Sum or mean of x as (outer, extent, inner) over the middle axis.
 template <class T, class Kind>
 struct Reduce final : Op<T> {
   explicit Reduce(std::optional<std::size_t> axis) : axis(axis) {}
@@ -128,7 +128,7 @@ struct MaskedMean final : Op<T> {
       std::fill_n(out, width, T(0));
       std::size_t kept = 0;
       for (std::size_t n = b * tokens; n < (b + 1) * tokens; ++n) {
-        if (mask.data()[n] == 0) continue;  // padding is not read: it may hold anything
+        if (mask.data()[n] == 0) continue;  // padding may hold anything, so it is not read
         const T* in = x[0].data() + n * width;
         for (std::size_t j = 0; j < width; ++j) out[j] += in[j];
         ++kept;

@@ -21,7 +21,7 @@ struct Reshape final : Op<T> {
     return y;
   }
 
-  // The elements stay where they are, so dx is dy under x's shape.
+  // The elements keep their order, so dx is dy in the shape of x.
   void backward(Tensor<T> dy, Grads<T>& dx) const override {
     dy.reshape(before);
     dx.add(0, std::move(dy));

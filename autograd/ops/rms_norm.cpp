@@ -1,9 +1,9 @@
 #include <cmath>
 
+#include <xgrad/autograd/kernels/rows.hpp>
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/ops.hpp>
 #include <xgrad/autograd/parallel.hpp>
-#include <xgrad/autograd/rows.hpp>
 #include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {
@@ -12,7 +12,7 @@ namespace {
 
 using detail::Rows;
 
-// x is kept, which mostly lives on anyway, and one number a row; x's normalised form is not.
+// Keeps x, which usually lives on anyway, and one number per row, instead of the normalised x.
 template <class T>
 struct RmsNorm final : Op<T> {
   explicit RmsNorm(double eps) : eps(eps) {}
@@ -26,20 +26,20 @@ struct RmsNorm final : Op<T> {
     check_shape(in[1].shape() == features, "rms_norm: weight: expected ", features, ", got ",
                 in[1].shape());
     x = in.save(0);
-    weight = in.save(1);
+    if (in.wants(0)) weight = in.save(1);
     rrms = empty<T>({rows.count});
     auto y = make_value<T>(in[0].shape());
     parallel_for(rows.count, rows.grain(), [&](std::size_t begin, std::size_t end) {
       for (std::size_t row = begin; row < end; ++row) {
-        forward_row(row, y->data() + row * rows.width);
+        forward_row(row, in[1].data(), y->data() + row * rows.width);
       }
     });
     return y;
   }
 
-  void forward_row(std::size_t row, T* y) {
+  void forward_row(std::size_t row, const T* w, T* y) {
     const std::size_t n = rows.width;
-    const T *in = x->data() + row * n, *w = weight->data();
+    const T* in = x->data() + row * n;
     const T square = detail::dot(in, in, n) / T(n) + T(eps);
     const T r = square == T(0) ? T(0) : T(1) / std::sqrt(square);
 #pragma omp simd
@@ -54,7 +54,7 @@ struct RmsNorm final : Op<T> {
     using Target = typename Grads<T>::Target;
     const Target d = dx.wants(0) ? dx.target(0) : Target{nullptr, false};
     const std::size_t grain = 4 * rows.grain(), blocks = (rows.count + grain - 1) / grain;
-    Tensor<T> sums = zeros<T>({blocks, rows.width});  // each block's part of dweight
+    Tensor<T> sums = zeros<T>({blocks, rows.width});  // dweight of each block
     parallel_for(rows.count, grain, [&](std::size_t begin, std::size_t end) {
       T* dweight = sums.data() + begin / grain * rows.width;
       for (std::size_t row = begin; row < end; ++row) {
@@ -73,16 +73,20 @@ struct RmsNorm final : Op<T> {
   void backward_row(std::size_t row, const T* dy, T* dweight,
                     typename Grads<T>::Target target) const {
     const std::size_t n = rows.width;
-    const T *in = x->data() + row * n, *w = weight->data();
+    const T* in = x->data() + row * n;
     const T r = rrms(row);
-    const T mean = detail::sum_terms<T>(n,
-                                        [=](std::size_t i) {
-                                          const T term = dy[i] * (in[i] * r);
-                                          dweight[i] += term;
-                                          return term * w[i];
-                                        }) /
-                   T(n);
-    if (!target.data) return;
+    const auto add_up = [=](std::size_t i) {
+      const T term = dy[i] * (in[i] * r);
+      dweight[i] += term;
+      return term;
+    };
+    if (!target.data) {
+#pragma omp simd
+      for (std::size_t i = 0; i < n; ++i) add_up(i);
+      return;
+    }
+    const T* w = weight->data();
+    const T mean = detail::sum_terms<T>(n, [=](std::size_t i) { return add_up(i) * w[i]; }) / T(n);
     const auto derivative = [=](std::size_t i) { return r * (dy[i] * w[i] - in[i] * r * mean); };
     T* dx = target.data + row * n;
     if (target.fresh) {

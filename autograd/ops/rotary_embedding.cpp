@@ -1,9 +1,9 @@
 #include <cmath>
 
+#include <xgrad/autograd/kernels/rows.hpp>
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/ops.hpp>
 #include <xgrad/autograd/parallel.hpp>
-#include <xgrad/autograd/rows.hpp>
 #include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {
@@ -36,7 +36,7 @@ struct RotaryEmbedding final : Op<T> {
     dx.add(0, std::move(dy));
   }
 
-  // In double for every scalar, so that all of them differentiate the same function.
+  // Computes angles in double for every scalar type, so that all differentiate the same function.
   void fill_table(std::size_t tokens) {
     table = empty<T>({tokens, head_dim});
     for (std::size_t i = 0; i < head_dim; i += 2) {

@@ -1,6 +1,6 @@
-// slice and select: a range along an axis; select drops the axis.
+// slice takes a range along an axis; select takes one element and drops the axis.
 
-#include <xgrad/autograd/axes.hpp>
+#include <xgrad/autograd/kernels/axes.hpp>
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/ops.hpp>
 #include <xgrad/autograd/scalar.hpp>

@@ -1,9 +1,9 @@
 #include <cmath>
 #include <limits>
 
+#include <xgrad/autograd/kernels/rows.hpp>
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/ops.hpp>
-#include <xgrad/autograd/rows.hpp>
 #include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {
@@ -34,8 +34,8 @@ struct Softmax final : Op<T> {
   }
 
   // dy_j/dx_i = y_j (delta_ij - y_i), so dx = y (dy - mean) with mean = sum_j dy_j y_j. Where one
-  // y_i is nearly 1, dy_i - mean cancels; the rounding error of the mean is what the differences
-  // still have as their own mean.
+  // y_i is nearly 1, dy_i - mean cancels and leaves the rounding error of the mean. That error is
+  // the weighted mean of the differences, so it is subtracted too.
   void backward(Tensor<T> dy, Grads<T>& dx) const override {
     const Rows rows = detail::rows_of("softmax", dy.shape());
     detail::for_each_row(rows, [&](std::size_t first) {

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include <xgrad/autograd/kernels/rows.hpp>
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/ops.hpp>
-#include <xgrad/autograd/rows.hpp>
 #include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {
@@ -12,8 +12,9 @@ namespace {
 
 using detail::Rows;
 
-// The tau at which sum_i max(x_i - tau, 0) is 1. Only elements within 1 of the largest can lie
-// above it; those below the tau of their own set are dropped until none is (Michelot 1986).
+// The tau at which sum_i max(x_i - tau, 0) is 1. Starts with the elements within 1 of the largest,
+// since no others can lie above tau. Then repeatedly computes the tau of the remaining elements and
+// drops those below it, until none is (Michelot 1986).
 template <class T>
 T threshold(const T* x, std::size_t n, T largest) {
   T tau = T(-1);  // x and tau relative to the largest
@@ -24,7 +25,7 @@ T threshold(const T* x, std::size_t n, T largest) {
       if (x[i] - largest > tau) sum += x[i] - largest, ++above;
     }
     if (above == before) return largest + tau;
-    tau = std::max(tau, (sum - T(1)) / T(above));  // it never falls, but for rounding
+    tau = std::max(tau, (sum - T(1)) / T(above));  // max() undoes a fall by rounding
     before = above;
   }
 }
@@ -48,8 +49,8 @@ struct Sparsemax final : Op<T> {
     return y;
   }
 
-  // Where y_i > 0, y_i = x_i - tau with tau = (sum of those x_j - 1) / their number, so
-  // dy_i/dx_j = delta_ij - 1 / number among them, and 0 elsewhere: dx = dy - their mean of dy.
+  // Let S be the n indices with y_i > 0. There y_i = x_i - tau with tau = (sum_S x_j - 1) / n, so
+  // dy_i/dx_j = delta_ij - 1 / n within S and 0 elsewhere: dx = dy - mean_S(dy) in S, else 0.
   void backward(Tensor<T> dy, Grads<T>& dx) const override {
     const Rows rows = detail::rows_of("sparsemax", dy.shape());
     detail::for_each_row(rows, [&](std::size_t first) {

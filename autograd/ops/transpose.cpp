@@ -1,5 +1,5 @@
-#include <xgrad/autograd/axes.hpp>
-#include <xgrad/autograd/elementwise.hpp>
+#include <xgrad/autograd/kernels/axes.hpp>
+#include <xgrad/autograd/kernels/elementwise.hpp>
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/ops.hpp>
 #include <xgrad/autograd/scalar.hpp>
@@ -60,10 +60,10 @@ struct Transposed final : Op<T> {
       seen[axes[i]] = true;
       inverse[axes[i]] = i;
     }
-    return std::make_shared<Versioned<T>>(permute(x[0], axes));
+    return as_value<T>(permute(x[0], axes));
   }
 
-  // dx is dy with the axes back in their places.
+  // dx is dy with the axes permuted back.
   void backward(Tensor<T> dy, Grads<T>& dx) const override { dx.add(0, permute(dy, inverse)); }
 
   Axes axes, inverse;

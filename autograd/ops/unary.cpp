@@ -1,10 +1,10 @@
-// Elementwise functions: a struct with the function and its derivative each.
+// Elementwise functions. Each is a struct with the function and its derivative.
 
 #include <cmath>
 #include <limits>
 
-#include <xgrad/autograd/elementwise.hpp>
-#include <xgrad/autograd/gelu.hpp>
+#include <xgrad/autograd/kernels/elementwise.hpp>
+#include <xgrad/autograd/kernels/gelu.hpp>
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/ops.hpp>
 #include <xgrad/autograd/scalar.hpp>
@@ -13,14 +13,14 @@ namespace xgrad {
 
 namespace {
 
-// What the derivative is computed from; that alone is kept.
+// The value that the derivative is computed from. Only this one is kept.
 enum class From { input, output };
 
 template <class T>
 struct Relu {
   static constexpr const char* kName = "relu";
   static constexpr From kFrom = From::output;
-  static T f(T x) { return x <= 0 ? T(0) : x; }  // so written, NaN stays NaN
+  static T f(T x) { return x <= 0 ? T(0) : x; }  // this form keeps NaN
   // y > 0 exactly where x > 0; at the kink the derivative is 0.
   static T df(T y) { return y <= 0 ? T(0) : T(1); }
 };
@@ -39,7 +39,7 @@ struct Log {
   static constexpr const char* kName = "log";
   static constexpr From kFrom = From::input;
   static T f(T x) { return std::log(x); }
-  // log' x = 1 / x, inf at 0; below, where the function is NaN, the derivative is NaN as well.
+  // log' x = 1 / x, which is inf at 0; below 0, function and derivative are NaN.
   static T df(T x) { return x < 0 ? std::numeric_limits<T>::quiet_NaN() : T(1) / x; }
 };
 
@@ -57,7 +57,7 @@ struct Tanh {
   static constexpr const char* kName = "tanh";
   static constexpr From kFrom = From::output;
   static T f(T x) { return detail::tanh(x); }
-  // tanh' = 1 - tanh^2, as (1 - y)(1 + y), which keeps its digits where y is near 1 or -1.
+  // tanh' = 1 - tanh^2, computed as (1 - y)(1 + y), which stays accurate where |y| is near 1.
   static T df(T y) { return (T(1) - y) * (T(1) + y); }
 };
 

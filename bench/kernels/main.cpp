@@ -6,7 +6,7 @@
 // Counters: in_turn.hpp.
 #include <cblas.h>
 
-#include <xgrad/autograd/cpu.hpp>
+#include <xgrad/autograd/kernels/cpu.hpp>
 
 #include "in_turn.hpp"
 

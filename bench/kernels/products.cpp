@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include <xgrad/autograd/gemm.hpp>
+#include <xgrad/autograd/kernels/gemm.hpp>
 
 #include "in_turn.hpp"
 

@@ -9,11 +9,13 @@
 #include <xgrad/storage/disk/publish.hpp>
 #include <xgrad/storage/formats/npz.hpp>
 #include <xgrad/storage/formats/safetensors.hpp>
+#include <xgrad/train/checkpoint/find_run.hpp>
+#include <xgrad/train/config/precision.hpp>
 #include <xgrad/train/export/known_model.hpp>
 #include <xgrad/train/export/naming.hpp>
 #include <xgrad/train/export/onnx/export.hpp>
 #include <xgrad/train/export/reference.hpp>
-#include <xgrad/train/predict/loaded_model.hpp>
+#include <xgrad/train/model/build.hpp>
 #include <xgrad/train/weights/state_dict.hpp>
 
 namespace xgrad::commands {
@@ -23,11 +25,11 @@ namespace fs = std::filesystem;
 namespace {
 
 struct File {
-  std::string extension;  ///< in place of that of --out; empty: --out itself
+  std::string extension;  ///< replaces the extension of --out; empty: --out itself
   std::string bytes;
 };
 
-// What an export writes, and why not more.
+// The files of an export; `note` says why one is missing, or how to build the model.
 struct Files {
   std::vector<File> files;
   std::string note = {};
@@ -37,7 +39,8 @@ WeightFile file_of(const Checkpoint& weights) {
   return {weights.parameters, weights.config};
 }
 
-// Adds what the model makes of some examples, in T whatever it was trained in.
+// Adds a file of the model's results for some examples, computed in T. If the data is missing, adds
+// a note instead.
 template <class T>
 void add_reference(const RunSource& source, const Checkpoint& weights, const Task& task,
                    Files& result, const std::string& extension = ".reference.npz") {
@@ -52,7 +55,8 @@ void add_reference(const RunSource& source, const Checkpoint& weights, const Tas
   }
 }
 
-// In double: of the gradients of a model that has learned, float has few digits left.
+// Computes the reference in double: a trained model's gradients are small, and float leaves few
+// correct digits.
 Files npz(const RunSource& source, const Checkpoint& weights) {
   const std::unique_ptr<Task> task = make_task(source.config, &source.checkpoint);
   const TaskShape shape = task->shape();
@@ -70,7 +74,7 @@ Files npz(const RunSource& source, const Checkpoint& weights) {
   return result;
 }
 
-// In float: onnxruntime has no erf in double.
+// Computes the reference in float, since onnxruntime has no erf in double.
 Files onnx(const RunSource& source, const Checkpoint& weights) {
   const std::unique_ptr<Task> task = make_task(source.config, &source.checkpoint);
   Files result{{{"", to_onnx(source.config, task->shape(), weights)}}};
@@ -78,7 +82,7 @@ Files onnx(const RunSource& source, const Checkpoint& weights) {
   return result;
 }
 
-// Weights alone, with a reference as precise as the training was.
+// A file of weights, and a reference in the precision of training.
 Files alone(const RunSource& source, const Checkpoint& weights, std::string bytes,
             const std::string& extension) {
   Files result{{{"", std::move(bytes)}}};
@@ -96,7 +100,7 @@ Files safetensors(const RunSource& source, const Checkpoint& weights) {
   return alone(source, weights, to_safetensors(file_of(weights)), ".safetensors.reference.npz");
 }
 
-// With what makes the model there, which no weight tells.
+// Weights named as in `library`. The note gives the code that builds the model there.
 Files named_as(const std::string& library, const RunSource& source, const Checkpoint& weights) {
   const TaskShape shape = make_task(source.config, &source.checkpoint)->shape();
   const LibraryModel model = to_library(library, source.config, shape, weights.parameters);
@@ -113,7 +117,7 @@ struct Format {
 const std::vector<Format> kFormats = {
     {"safetensors", safetensors}, {"hdf5", hdf5}, {"npz", npz}, {"onnx", onnx}};
 
-// All or nothing, as far as names that are taken go.
+// Writes all files, or none if one of the names is taken.
 void publish_all(const Files& files, const fs::path& out) {
   const auto path = [&out](const File& file) {
     return file.extension.empty() ? out : fs::path(out).replace_extension(file.extension);
@@ -146,7 +150,7 @@ int export_weights(const ExportArguments& arguments) {
                             arguments.naming, " needs --to safetensors, not ", arguments.to);
   RunSource source = find_run(arguments.run);
   const Checkpoint weights = weights_of(source.checkpoint, arguments.raw);
-  source.checkpoint = weights;  // for those that load the model
+  source.checkpoint = weights;  // formats that load the model use these weights
   const auto format = std::find_if(kFormats.begin(), kFormats.end(),
                                    [&](const Format& f) { return f.name == arguments.to; });
   const Files files =

@@ -6,8 +6,10 @@
 #include <xgrad/data/text/amounts.hpp>
 #include <xgrad/storage/disk/input_file.hpp>
 #include <xgrad/storage/disk/publish.hpp>
-#include <xgrad/train/predict/loaded_model.hpp>
+#include <xgrad/train/config/precision.hpp>
+#include <xgrad/train/model/build.hpp>
 #include <xgrad/train/weights/foreign.hpp>
+#include <xgrad/train/weights/state_dict.hpp>
 
 namespace xgrad::commands {
 

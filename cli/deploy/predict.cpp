@@ -48,7 +48,7 @@ int predict(const PredictArguments& arguments) {
   std::size_t tokens = 0, unknown = 0, lines_with_unknown = 0;
   for (auto lines = input.next(kMostLines); !lines.empty(); lines = input.next(kMostLines)) {
     std::vector<Example> examples;
-    std::vector<bool> empty;  // of each line that is answered
+    std::vector<bool> empty;  // whether each answered line is empty
     for (const std::string& line : lines) {
       ++number;
       empty.push_back(line.empty());

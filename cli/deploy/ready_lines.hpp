@@ -1,4 +1,4 @@
-// Lines of a pipe or a terminal, as they come.
+// ReadyLines: reads lines from a pipe or terminal as they arrive.
 #pragma once
 
 #include <string>
@@ -10,9 +10,9 @@ class ReadyLines {
  public:
   explicit ReadyLines(int descriptor) : descriptor_(descriptor) {}
 
-  /// Waits for a line, and adds those that are there already, at most `most` in all; empty at the
-  /// end. The last line may lack its line feed; a carriage return before one goes with it. Throws
-  /// IoError.
+  /// Waits for one line, then adds lines that are ready, up to `most`; empty at the end of the
+  /// input. Removes line ends, \n or \r\n; the last line may lack one. Throws IoError when reading
+  /// fails.
   std::vector<std::string> next(std::size_t most);
 
  private:
@@ -22,7 +22,7 @@ class ReadyLines {
 
   int descriptor_;
   std::string buffer_;
-  std::size_t begin_ = 0;  // of what was not taken
+  std::size_t begin_ = 0;  // where the next line begins in buffer_
   bool ended_ = false;
 };
 

@@ -8,6 +8,7 @@
 #include <xgrad/cli/command.hpp>
 #include <xgrad/data/text/example_text.hpp>
 #include <xgrad/storage/disk/publish.hpp>
+#include <xgrad/train/config/precision.hpp>
 #include <xgrad/train/inspect/microscope.hpp>
 #include <xgrad/train/predict/loaded_model.hpp>
 
@@ -17,10 +18,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// The tokens of an example, as many as there are rows of a map: a class token stands in front.
+// The names of a map's `rows` rows: the example's tokens, after [class] if there is one row more.
 std::vector<std::string> token_names(const Example& example, const TaskShape& shape,
                                      std::size_t rows) {
-  Example tokens;  // without edges, which are no rows
+  Example tokens;  // without edges, which have no rows
   tokens.ids = example.ids;
   std::vector<std::string> names;
   std::istringstream words(shape.input == InputKind::tokens ? input_text(tokens, shape) : "");

@@ -1,4 +1,4 @@
-// The commands that only tell: config, tasks, info, verify.
+// The commands config, tasks, info and verify.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,7 +6,7 @@
 #include <thread>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/autograd/cpu.hpp>
+#include <xgrad/autograd/kernels/cpu.hpp>
 #include <xgrad/autograd/parallel.hpp>
 #include <xgrad/cli/command.hpp>
 #include <xgrad/data/option_text.hpp>
@@ -59,7 +59,7 @@ void show_rules(const std::vector<Rule>& rules) {
   }
 }
 
-// What is known of a task's default form before any model is trained, and what it looks like.
+// Shows a task's baselines, best possible scores, rules and first training examples.
 void show_data(const Task& task) {
   try {
     const TaskShape shape = task.shape();
@@ -72,11 +72,11 @@ void show_data(const Task& task) {
       fmt::print("  {} -> {}\n", input_text(example, shape), target_text(example, shape));
     }
   } catch (const Error& error) {
-    fmt::print("\n{}\n", error.what());  // its files are not installed, or not yet named
+    fmt::print("\n{}\n", error.what());  // its files are not installed, or not configured
   }
 }
 
-// "2 cores, Intel(R) Xeon(R) Processor", so that whoever reads timings knows where they are from.
+// The machine, to be quoted with timings, as "2 cores, Intel(R) Xeon(R) Processor".
 std::string machine() {
   std::string model = "processor without a name";  // as on ARM
   std::ifstream file("/proc/cpuinfo");
@@ -125,13 +125,13 @@ int info() {
 }
 
 int verify(const std::vector<std::string>& files) {
-  int code = 0;  // of the first that is bad
+  int code = 0;  // that of the first bad file
   for (const std::string& file : files) {
     std::string why;
     int bad = 4;
     try {
       why = damage(file);
-    } catch (const CheckpointError& error) {  // not damaged: of a later format
+    } catch (const CheckpointError& error) {  // not damaged, but in a newer format
       why = error.what();
     } catch (const IoError& error) {
       why = error.what();

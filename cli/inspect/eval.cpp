@@ -4,28 +4,31 @@
 
 #include <xgrad/cli/command.hpp>
 #include <xgrad/cli/outcome.hpp>
+#include <xgrad/data/tables/byte_stream.hpp>
 #include <xgrad/data/text/example_text.hpp>
-#include <xgrad/train/loop/trainer.hpp>
+#include <xgrad/train/config/precision.hpp>
 #include <xgrad/train/metrics/class_report.hpp>
+#include <xgrad/train/metrics/evaluate.hpp>
 #include <xgrad/train/metrics/rows.hpp>
 #include <xgrad/train/predict/loaded_model.hpp>
+#include <xgrad/train/run/console.hpp>
 
 namespace xgrad::commands {
 
 namespace {
 
-// Above so many classes a table of them tells nothing.
+// A table of more classes than this is unreadable.
 constexpr std::size_t kMostClasses = 20;
 
 struct Scores {
   Metrics metrics;
-  ClassReport classes;             // of no class, where there is no table of them
-  std::vector<std::string> names;  // of the classes
+  ClassReport classes;             // without classes when there is no table
+  std::vector<std::string> names;  // names of the classes
   std::size_t tokens = 0, unknown = 0;
 };
 
 template <class T>
-Scores score(const RunSource& source, Split split) {
+Scores score(const RunSource& source, Split split, Console& console) {
   const LoadedModel<T> loaded(source);
   const TaskShape& shape = loaded.shape;
   const Objective objective = make_objective(source.config.train, shape);
@@ -40,13 +43,16 @@ Scores score(const RunSource& source, Split split) {
   for (std::size_t c = 0; tabled && c < shape.classes; ++c) {
     scores.names.push_back(class_text(std::int32_t(c), shape));
   }
-  for_each_output(*loaded.model, *dataset, shape, source.config.train.batch,
-                  [&](const Tensor<T>& outputs, const Batch& batch) {
-                    scores.metrics.add(outputs, batch, objective);
-                    if (!tabled) return;
-                    shape.target == TargetKind::binary ? scores.classes.add_answers(outputs, batch)
-                                                       : scores.classes.add(outputs, batch.targets);
-                  });
+  std::size_t done = 0;
+  for_each_output<T>(
+      *loaded.model, {*dataset, shape, source.config.train.batch},
+      [&](const Tensor<T>& outputs, const Batch& batch) {
+        scores.metrics.add(outputs, batch, objective);
+        console.counting("evaluating", done += batch.size, dataset->size(), "examples");
+        if (!tabled) return;
+        shape.target == TargetKind::binary ? scores.classes.add_answers(outputs, batch)
+                                           : scores.classes.add(outputs, batch.targets);
+      });
   return scores;
 }
 
@@ -54,8 +60,8 @@ std::string with_error(const RatioMean& mean) {
   return fmt::format("{:.4f} ± {:.4f}", mean.mean(), mean.standard_error());
 }
 
-// A row a class: what it is worth, then its targets by what they were taken for, unless it is an
-// answer.
+// Prints one row per class: precision, recall, F1 and the number of targets, then its row of the
+// confusion matrix. Yes-or-no targets have no confusion matrix.
 void print_classes(const Scores& scores) {
   const ClassReport& report = scores.classes;
   const Figure f1 = report.macro_f1();
@@ -87,14 +93,18 @@ int eval(const EvalArguments& arguments) {
   const Split split = arguments.split == "train"        ? Split::train
                       : arguments.split == "validation" ? Split::validation
                                                         : Split::test;
+  Console console(/*quiet=*/false, "");
+  const WatchReading watch([&](const std::string& path, std::uint64_t read, std::uint64_t size) {
+    console.reading(path, read, size);
+  });
   const Scores scores =
-      with_precision(source.config, [&]<class T>() { return score<T>(source, split); });
+      with_precision(source.config, [&]<class T>() { return score<T>(source, split, console); });
   const bool tabled = scores.classes.classes() > 0;
   const std::uint64_t step = source.checkpoint.step;
   if (arguments.json) {
     std::string row =
         tabled ? report_row(step, arguments.split, scores.metrics, scores.classes, scores.names)
-               : metrics_row(step, arguments.split, scores.metrics);
+               : to_json(metrics_row(step, arguments.split, scores.metrics));
     if (scores.unknown > 0) {
       row.pop_back();  // the closing brace
       row += fmt::format(",\"tokens\":{},\"unknown_tokens\":{}}}", scores.tokens, scores.unknown);

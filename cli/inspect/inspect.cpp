@@ -13,8 +13,8 @@ namespace xgrad::commands {
 
 namespace {
 
-constexpr std::size_t kHashDigits = 16;  // of a tensor's SHA-256: enough to tell two apart
-constexpr std::size_t kMostText = 64;    // shown of the state, which may hold a whole vocabulary
+constexpr std::size_t kHashDigits = 16;  // shown of a SHA-256: enough to tell two tensors apart
+constexpr std::size_t kMostText = 64;    // shown of a state, which may hold a whole vocabulary
 
 template <class T>
 void print_tensor(const std::string& name, const Tensor<T>& x) {
@@ -35,7 +35,7 @@ void print_all(const std::vector<NamedTensor>& tensors) {
   }
 }
 
-// The validations of the run that the checkpoint lies in, up to its step.
+// Prints the validations of the checkpoint's run, up to its step.
 void print_history(const RunSource& source) {
   if (source.directory.empty()) return;
   fmt::print("\n{:<48} {:>14}\n", "validation", "loss");

@@ -40,7 +40,8 @@ pid_t start(const Child& child) {
   return pid;
 }
 
-// Which child each process is. Those that still run when an error ends this are ended with it.
+// Maps process ids to indices of children. The destructor ends children that an exception leaves
+// running.
 struct Running : std::map<pid_t, std::size_t> {
   ~Running() {
     for (const auto& [pid, number] : *this) ::kill(pid, SIGTERM);

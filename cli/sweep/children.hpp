@@ -1,4 +1,4 @@
-// Runs this program several times at once.
+// Runs several copies of this program in parallel.
 #pragma once
 
 #include <string>
@@ -7,18 +7,18 @@
 namespace xgrad::commands {
 
 struct Child {
-  std::vector<std::string> words;  ///< of the command, without the program's name
-  std::string log;                 ///< the file that gets what it prints
+  std::vector<std::string> words;  ///< command line, without the program's name
+  std::string log;                 ///< file for its output
 };
 
 struct ChildrenEnd {
   std::vector<int> codes;  ///< exit codes, 128 + n after signal n
-  int signal = 0;          ///< that asked to stop; 0: none
+  int signal = 0;          ///< the signal that asked to stop; 0: none
 };
 
-/// Runs all, at most `jobs` at a time. SIGINT and SIGTERM are passed on to those that run, and no
-/// more are started. Throws IoError when one cannot be started, after those that run
-/// have stopped.
+/// Runs all children, at most `jobs` at a time. On SIGINT or SIGTERM, passes the signal on to
+/// running children and starts no more. If a child cannot be started, stops the running ones and
+/// throws IoError.
 ChildrenEnd run_children(const std::vector<Child>& children, std::size_t jobs);
 
 }  // namespace xgrad::commands

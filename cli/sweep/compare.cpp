@@ -1,11 +1,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include <xgrad/cli/command.hpp>
 #include <xgrad/data/text/columns.hpp>
-#include <xgrad/train/metrics/record.hpp>
+#include <xgrad/train/metrics/groups.hpp>
 
 namespace xgrad::commands {
 
@@ -13,42 +12,22 @@ namespace {
 
 using Row = std::vector<std::string>;
 
-// A row for each key in which a run differs from the first.
-std::vector<Row> configs(const std::vector<RunRecord>& runs) {
-  std::vector<Row> rows;
-  for (std::size_t i = 1; i < runs.size(); ++i) {
-    for (const ConfigDifference& difference : differences(runs[0].config, runs[i].config)) {
-      auto at = std::find_if(rows.begin(), rows.end(),
-                             [&](const Row& row) { return row[0] == difference.key; });
-      if (at == rows.end()) {
-        rows.emplace_back(runs.size() + 1, difference.before);
-        at = rows.end() - 1;
-        at->front() = difference.key;
-      }
-      (*at)[i + 1] = difference.after;
-    }
-  }
-  return rows;
-}
-
-std::string cell(const MetricsRow* row, const std::string& metric) {
-  const auto value = row ? row->number(metric) : std::nullopt;
-  const auto error = row ? row->number(metric + "_se") : std::nullopt;
+std::string cell(const MetricsRow& row, const std::string& metric) {
+  const auto value = row.number(metric), error = row.number(metric + "_se");
   return value && error ? fmt::format("{:.4f} ± {:.4f}", *value, *error) : "-";
 }
 
-std::vector<Row> metrics(const std::vector<RunRecord>& runs) {
+std::vector<Row> metrics(const std::vector<RunGroup>& groups) {
   std::vector<Row> rows;
   for (const std::string split : {"validation", "test"}) {
-    for (const RunRecord& run : runs) {
-      const MetricsRow* last = run.last(split);
-      for (std::size_t i = 0; last && i < last->numbers.size(); ++i) {
-        const std::string& metric = last->numbers[i].first;
+    for (const RunGroup& group : groups) {
+      const MetricsRow& last = group.last.at(split);
+      for (const auto& [metric, value] : last.numbers) {
         const std::string name = split + " " + metric;
         const auto known = [&](const Row& r) { return r[0] == name; };
-        if (!last->number(metric + "_se") || std::any_of(rows.begin(), rows.end(), known)) continue;
+        if (!last.number(metric + "_se") || std::any_of(rows.begin(), rows.end(), known)) continue;
         Row row{name};
-        for (const RunRecord& each : runs) row.push_back(cell(each.last(split), metric));
+        for (const RunGroup& each : groups) row.push_back(cell(each.last.at(split), metric));
         rows.push_back(row);
       }
     }
@@ -56,21 +35,39 @@ std::vector<Row> metrics(const std::vector<RunRecord>& runs) {
   return rows;
 }
 
+// One column per group of runs that differ by seed only, or one per run if there is only one group.
+std::vector<RunGroup> columns(const std::vector<RunRecord>& runs) {
+  std::vector<RunGroup> groups = group_runs(runs);
+  if (groups.size() > 1) return groups;
+  groups.clear();
+  for (const RunRecord& run : runs) groups.push_back(group_runs({run})[0]);
+  return groups;
+}
+
+std::string last_step(const RunGroup& group) {
+  const auto earlier = [](const RunRecord& a, const RunRecord& b) {
+    return a.last_step < b.last_step;
+  };
+  const auto [least, most] = std::minmax_element(group.runs.begin(), group.runs.end(), earlier);
+  return least->last_step == most->last_step
+             ? std::to_string(most->last_step)
+             : fmt::format("{} to {}", least->last_step, most->last_step);
+}
+
 }  // namespace
 
 int compare(const std::vector<std::string>& paths) {
   std::vector<RunRecord> runs;
   for (const std::string& path : paths) runs.push_back(read_run(path));
+  const std::vector<RunGroup> groups = columns(runs);
   std::vector<Row> rows{{""}, {"state"}, {"last step"}};
-  for (const RunRecord& run : runs) {
-    rows[0].push_back(std::filesystem::path(run.path).filename().string());
-    rows[1].push_back(run.state == RunRecord::State::finished ? "finished"
-                      : run.state == RunRecord::State::failed ? "failed"
-                                                              : "unfinished");
-    rows[2].push_back(std::to_string(run.last_step));
+  for (const RunGroup& group : groups) {
+    rows[0].push_back(group.name);
+    rows[1].push_back(group.state());
+    rows[2].push_back(last_step(group));
   }
-  for (const Row& row : configs(runs)) rows.push_back(row);
-  for (const Row& row : metrics(runs)) rows.push_back(row);
+  for (const Row& row : settings_of(groups)) rows.push_back(row);
+  for (const Row& row : metrics(groups)) rows.push_back(row);
   fmt::print("{}", text_table(rows));
   return 0;
 }

@@ -27,11 +27,11 @@ namespace {
 
 const std::string kSeed = "train.seed";
 
-// A setting without the seed, trained once for each seed, for a part of the steps.
+// A setting without the seed. Each round trains it once per seed.
 struct Trial {
   Setting setting;
-  Config config = {};                                      // its own, with all the steps
-  std::vector<std::string> runs = {};                      // directories
+  Config config = {};                                      // with the setting, at full length
+  std::vector<std::string> runs = {};                      // directories of its runs in this round
   double score = std::numeric_limits<double>::infinity();  // mean validation loss
 };
 
@@ -44,14 +44,14 @@ std::uint64_t part_of(std::uint64_t steps, double part) {
   return std::max<std::uint64_t>(1, std::uint64_t(std::llround(part * double(steps))));
 }
 
-// The whole schedule of a config in fewer steps.
+// Overrides steps and schedule so that the whole schedule fits into `part` of the steps.
 void shorten(Setting& setting, const Config& config, double part) {
   const auto set = [&](const char* key, std::uint64_t steps) {
     setting.emplace_back(key, std::to_string(steps));
   };
   set("train.steps", part_of(config.train.steps, part));
   set("schedule.warmup", std::uint64_t(part * double(config.schedule.warmup)));
-  if (config.schedule.name == "plateau" && config.train.evaluate_every > 0) {  // what it counts
+  if (config.schedule.name == "plateau" && config.train.evaluate_every > 0) {  // counts validations
     set("train.evaluate_every", part_of(config.train.evaluate_every, part));
   }
   if (config.schedule.name == "step") set("schedule.every", part_of(config.schedule.every, part));
@@ -85,8 +85,8 @@ class Sweep {
     }
   }
 
-  // All settings, or fewer and fewer for longer and longer. Returns 0 when every run worked, 128 +
-  // n when signal n ended the sweep, else 1.
+  // Trains all settings, with halving in rounds of fewer settings and more steps. Returns 0 when
+  // every run succeeded, 128 + n when signal n ended the sweep, else 1.
   int run() {
     bool good = true;
     const std::vector<double> parts =
@@ -108,7 +108,7 @@ class Sweep {
   }
 
  private:
-  // Two runs of one name would train in one directory.
+  // Two runs with the same name would share a directory.
   void check_names(std::vector<Axis> axes) const {
     if (!seeds_.values.empty()) axes.push_back(seeds_);
     std::set<std::string> names;
@@ -124,7 +124,7 @@ class Sweep {
     return all;
   }
 
-  // Of the runs of a rung, whose settings may have lengths of their own.
+  // The number of steps of a round, or their range, since a setting may change train.steps.
   std::string length(double part) const {
     std::vector<std::uint64_t> steps;
     for (const Trial& trial : trials_) steps.push_back(part_of(trial.config.train.steps, part));
@@ -133,7 +133,7 @@ class Sweep {
                            : fmt::format("{} to {} steps\n", *least, *most);
   }
 
-  // Everything that is wrong with a config is found before the first run.
+  // Loads every config first, so that a wrong one is reported before any run starts.
   bool train(double part) {
     std::vector<Job> jobs;
     for (Trial& trial : trials_) {
@@ -171,7 +171,7 @@ class Sweep {
     return good;
   }
 
-  // Nothing for a run that is finished.
+  // The command that starts or resumes a run; nullopt if the run is finished.
   std::optional<Child> child_of(const Job& job) const {
     const Config wanted = load_config(arguments_.config, job.overrides);
     const std::string log = job.directory + ".log";
@@ -190,7 +190,7 @@ class Sweep {
     return Child{{"resume", job.directory, "--quiet"}, log};
   }
 
-  // Over the seeds; nothing when a run has no such figure.
+  // The mean over seeds; nullopt when a run is unfinished or lacks the metric.
   std::optional<Interval> mean_of(const Trial& trial, const std::string& split,
                                   const std::string& metric) const {
     std::vector<double> values;
@@ -229,21 +229,19 @@ class Sweep {
     return text_table(rows) + what;
   }
 
-  // A page of the best runs side by side; more could not be told apart.
   void report() const {
-    constexpr std::size_t kMost = 8;
-    std::vector<std::string> best;
+    std::vector<std::string> runs;
     for (const Trial& trial : trials_) {
       for (const std::string& run : trial.runs) {
-        if (best.size() < kMost && fs::exists(run + "/config.toml")) best.push_back(run);
+        if (fs::exists(run + "/config.toml")) runs.push_back(run);
       }
     }
-    if (best.empty()) return;
-    xgrad::write_report(out_, "report.html", best);
-    fmt::print(stderr, "{}/report.html shows the best\n", out_);
+    if (runs.empty()) return;
+    xgrad::write_report(out_, "report.html", runs);
+    fmt::print(stderr, "{}/report.html shows the runs\n", out_);
   }
 
-  // What the metrics name after the loss.
+  // The name of the main metric: the first one after the loss.
   std::string figure() const {
     for (const Trial& trial : trials_) {
       for (const std::string& run : trial.runs) {
@@ -259,7 +257,7 @@ class Sweep {
   const SweepArguments& arguments_;
   std::string out_;
   Axis seeds_;
-  int signal_ = 0;  // that asked to stop
+  int signal_ = 0;  // the signal that asked to stop; 0: none
   std::vector<Trial> trials_;
 };
 

@@ -16,13 +16,13 @@ namespace xgrad::commands {
 
 namespace {
 
-// One config with each of its seeds.
+// A config file, loaded once per seed.
 struct Job {
   std::string path;
   std::vector<Config> configs;
 };
 
-// Reads all of them, so that what is wrong with one shows before another is trained for long.
+// Reads all configs first, so that a wrong one is reported before another trains for hours.
 std::vector<Job> read_jobs(const CheckArguments& arguments) {
   std::vector<Job> jobs;
   for (const std::string& path : arguments.configs) {
@@ -36,7 +36,7 @@ std::vector<Job> read_jobs(const CheckArguments& arguments) {
   return jobs;
 }
 
-// Returns the signal that stopped it, or 0.
+// Trains the config with each seed. Returns the signal that stopped it, or 0.
 int train_each(const Job& job, bool quiet, ConfigResult& result) {
   result.baseline = measure_baseline(*make_task(job.configs[0]));
   for (const Config& config : job.configs) {
@@ -51,19 +51,20 @@ int train_each(const Job& job, bool quiet, ConfigResult& result) {
   return 0;
 }
 
-// The file of --table, which is replaced after each config, so that a check that is stopped leaves
-// what it has.
+constexpr std::uint64_t kMostTable = 1 << 20;  // bytes
+
+// The file of --table. It is replaced after each config, so that a stopped check keeps its results.
 class TableFile {
  public:
-  // Writes what is there once more, so that a place that cannot be written shows before the first
-  // config is trained for hours.
+  // Writes the file's present content, or an empty table, so that a path that cannot be written is
+  // reported before the first config trains for hours.
   explicit TableFile(const std::string& path) {
     if (path.empty()) return;
     const std::filesystem::path place(path);
     folder_.emplace(place.parent_path().empty() ? "." : place.parent_path().string());
     name_ = place.filename().string();
     publish_over(*folder_, name_,
-                 folder_->holds(name_) ? folder_->read(name_) : results_markdown({}));
+                 folder_->holds(name_) ? folder_->read(name_, kMostTable) : results_markdown({}));
   }
 
   void write(const std::vector<ConfigResult>& results) const {
@@ -90,7 +91,7 @@ int check(const CheckArguments& arguments) {
     } catch (const std::exception& error) {
       fmt::print("{}\nfailed  {}\n", job.path, error.what());
       const std::string message = error.what();
-      results.back().failure = message.substr(0, message.find('\n'));  // a row has one line
+      results.back().failure = message.substr(0, message.find('\n'));  // a table row is one line
       if (!first_failure) first_failure = std::current_exception();
     }
     table.write(results);

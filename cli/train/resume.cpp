@@ -7,6 +7,8 @@
 #include <xgrad/cli/outcome.hpp>
 #include <xgrad/train/checkpoint/find_run.hpp>
 #include <xgrad/train/checkpoint/manifest.hpp>
+#include <xgrad/train/checkpoint/seal.hpp>
+#include <xgrad/train/config/toml.hpp>
 
 namespace xgrad::commands {
 
@@ -25,27 +27,30 @@ void check_changes(const Config& before, const std::string& file, const Config& 
                             refused);
 }
 
-// A run without checkpoints begins again, unless it has lost them.
+// A run without checkpoints starts again from step 0, unless its checkpoints were lost.
 void check_not_lost(const RunDirectory& run) {
   const auto listed = read_manifest(run.checkpoints());
-  // The first one is listed before it is there.
+  // One entry is no proof of a loss: the first checkpoint is listed before it is written.
   xgrad::check<CheckpointError>(!listed || listed->size() < 2, run.checkpoints().path(),
                                 ": there is no checkpoint, but ", kManifest, " lists ",
                                 listed ? listed->size() : 0, "; put one back, or begin a new run");
 }
 
-bool is_newest(const RunSource& source) {
+bool is_newest(const RunSource& source) try {
   return fs::equivalent(latest_checkpoint(source.directory + "/checkpoints"), source.file);
+} catch (const NewerFormatError&) {
+  return false;  // this xgrad cannot read the newest one
 }
 
 }  // namespace
 
 int resume(const ResumeArguments& arguments) {
   SessionOptions options{arguments.quiet};
-  // A directory is locked before its newest checkpoint is looked for, which then stays the newest.
+  // Locks the directory first, so that its newest checkpoint stays the newest.
   std::optional<RunDirectory> run;
-  if (fs::is_directory(arguments.run)) run.emplace(RunDirectory::open(arguments.run));
-  std::optional<RunSource> source;  // none where a run ended before its first save
+  std::error_code ignored;
+  if (fs::is_directory(arguments.run, ignored)) run.emplace(RunDirectory::open(arguments.run));
+  std::optional<RunSource> source;  // absent if the run ended before its first save
   if (run && list_checkpoints(run->checkpoints()).empty()) {
     check_not_lost(*run);
   } else {
@@ -54,14 +59,15 @@ int resume(const ResumeArguments& arguments) {
                           " does not lie in a run directory, so there is nothing to resume");
     if (!run && is_newest(*source)) {
       run.emplace(RunDirectory::open(source->directory));
-      if (!is_newest(*source)) run.reset();  // somebody went on in the meantime
+      if (!is_newest(*source)) run.reset();  // another process has continued the run
     }
   }
 
   const Folder folder(source ? source->directory : run->path());
-  const std::string file = folder.path_of("config.toml"), text = folder.read("config.toml");
+  const std::string file = folder.path_of("config.toml");
+  const std::string text = folder.read("config.toml", detail::kMostConfigBytes);
   const Config config = parse_config(text, file, arguments.overrides, ConfigWriter::xgrad);
-  // What was allowed once is the run's own from then on, in a checkpoint or not yet in one.
+  // A change that was allowed once belongs to the run's config, even if no checkpoint holds it yet.
   const bool own = !source || (run && run->config_was_replaced());
   const Config before = own ? parse_config(text, file, {}, ConfigWriter::xgrad) : source->config;
   check_changes(before, own ? file : source->file, config, arguments.allow_change);

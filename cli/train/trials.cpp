@@ -1,11 +1,8 @@
-// Short trainings without a run directory: overfit one batch, a dry run, the search of a learning
-// rate.
+// Short trainings without a run directory: overfit one batch, dry run, learning rate search.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <limits>
 
 #include <xgrad/autograd/check.hpp>
@@ -14,39 +11,19 @@
 #include <xgrad/cli/outcome.hpp>
 #include <xgrad/data/text/amounts.hpp>
 #include <xgrad/storage/disk/publish.hpp>
+#include <xgrad/storage/disk/temporary_folder.hpp>
+#include <xgrad/train/config/precision.hpp>
 #include <xgrad/train/loop/trainer.hpp>
-#include <xgrad/train/predict/loaded_model.hpp>
 
 namespace xgrad::commands {
 
-namespace fs = std::filesystem;
-
 namespace {
 
-constexpr double kLearnt = 1e-3;  // the loss of a batch that is known by heart
+constexpr double kLearnt = 1e-3;  // a batch counts as memorized below this loss
 constexpr std::uint64_t kOverfitSteps = 2000;
-constexpr double kMemory = 0.9;          // of the mean that smooths losses
-constexpr double kDiverged = 4;          // times the lowest loss
-constexpr std::size_t kLeastTried = 10;  // rates that a curve needs more than
-
-// An empty directory that goes when this does, with what is in it.
-class TemporaryDirectory {
- public:
-  TemporaryDirectory() : path_((fs::temp_directory_path() / "xgrad-XXXXXX").string()) {
-    xgrad::check<IoError>(::mkdtemp(path_.data()) != nullptr, "cannot make a directory in ",
-                          fs::temp_directory_path().string());
-  }
-  ~TemporaryDirectory() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
+constexpr double kMemory = 0.9;          // decay of the moving average that smooths losses
+constexpr double kDiverged = 4;          // a loss above this multiple of the lowest has diverged
+constexpr std::size_t kLeastTried = 10;  // a curve needs more learning rates than this
 
 void use_threads(const Config& config) {
   if (config.train.threads > 0) set_threads(config.train.threads);
@@ -58,10 +35,10 @@ struct Tried {
 
 struct Search {
   std::vector<Tried> tried;
-  bool finite = true;  // to the end
+  bool finite = true;  // whether every loss was finite
 };
 
-// The training loss, smoothed, at learning rates that grow from step to step, until it diverges.
+// Records the smoothed training loss at growing learning rates, until it diverges.
 template <class T>
 Search try_rates(const Config& config, const LrFindArguments& how) {
   Trainer<T> trainer(config);
@@ -86,7 +63,7 @@ Search try_rates(const Config& config, const LrFindArguments& how) {
   return search;
 }
 
-// Where the loss falls fastest, over a tenth of the curve.
+// The learning rate around which the loss falls fastest, a tenth of the curve to either side.
 double steepest(const std::vector<Tried>& tried) {
   const std::size_t span = std::max<std::size_t>(1, tried.size() / 10);
   double best = 0, lr = tried.front().lr;
@@ -161,9 +138,9 @@ int dry_run(const TrainArguments& arguments) {
       fmt::print("step {}  loss {:.4f}\n", report.step, report.loss);
     }
     fmt::print("validation  {}\n", summary(trainer.evaluate(Split::validation)));
-    const TemporaryDirectory directory;
+    const TemporaryFolder directory;
     publish(directory.path(), checkpoint_name(2), to_hdf5(trainer.capture()));
-    trainer.restore(load_checkpoint(directory.path() + "/" + checkpoint_name(2)));
+    trainer.restore(load_checkpoint(directory / checkpoint_name(2)));
     fmt::print("saved and read back; nothing is left\n");
     return 0;
   });
@@ -174,7 +151,7 @@ int lr_find(const LrFindArguments& arguments) {
                             " is not below --to ", arguments.to);
   Config config = load_config(arguments.config, arguments.overrides);
   use_threads(config);
-  config.train.spike = 0;  // gradients are to grow here
+  config.train.spike = 0;  // large gradients are expected here
   const auto [tried, finite] =
       with_precision(config, [&]<class T>() { return try_rates<T>(config, arguments); });
   const bool enough = tried.size() > kLeastTried;

@@ -1,4 +1,4 @@
-#include <xgrad/autograd/gradcheck.hpp>
+#include <xgrad/autograd/gradcheck/gradcheck.hpp>
 
 #include <fmt/format.h>
 

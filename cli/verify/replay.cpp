@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/autograd/element.hpp>
+#include <xgrad/autograd/kernels/element.hpp>
 #include <xgrad/cli/command.hpp>
 #include <xgrad/train/checkpoint/failed_step.hpp>
 #include <xgrad/train/inspect/replay.hpp>
@@ -23,7 +23,7 @@ void print(const ReplayRow& row, const char* mark) {
              difference(row));
 }
 
-// All that is wrong here is wrong in the file, but for what the task reads of its own.
+// Reports errors as damage to the file, except those of the task's own data files.
 std::vector<ReplayRow> run(const Checkpoint& failed, const std::string& file) try {
   fmt::print("{}\n{}\n\n", file, state_value<std::string>(failed, "fault"));
   return xgrad::replay(failed);

@@ -9,57 +9,32 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <optional>
 #include <thread>
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/cli/command.hpp>
 #include <xgrad/storage/disk/input_file.hpp>
+#include <xgrad/storage/disk/temporary_folder.hpp>
 #include <xgrad/train/checkpoint/difference.hpp>
 #include <xgrad/train/run/session.hpp>
 #include <xgrad/train/run/signals.hpp>
 
 namespace xgrad::commands {
 
-namespace fs = std::filesystem;
-
 namespace {
 
-constexpr int kNotFinite = 5;  // the exit code
+constexpr int kNotFinite = 5;  // exit code after a NaN or infinity
 
-// A folder that goes when this does, in the process that made it, unless it is kept.
-class Scratch {
- public:
-  Scratch() : path_((fs::temp_directory_path() / "xgrad-XXXXXX").string()) {
-    xgrad::check<IoError>(::mkdtemp(path_.data()) != nullptr, path_, ": cannot make the directory");
-  }
-  ~Scratch() {
-    std::error_code ignored;
-    if (::getpid() == owner_) fs::remove_all(path_, ignored);
-  }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  void keep() {
-    std::fprintf(stderr, "the runs are kept in %s\n", path_.c_str());
-    owner_ = 0;
-  }
-  std::string operator/(const char* name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-  pid_t owner_ = ::getpid();
-};
-
-// A second process, which is killed when its parent ends. Returns as fork() does. Requires: nothing
-// ran on threads before.
+// Forks a child process that is killed when its parent ends. Returns the same as fork(). Requires:
+// no threads have been started.
 pid_t split() {
   std::fflush(stdout);
   const pid_t parent = ::getpid(), child = ::fork();
   xgrad::check<IoError>(child >= 0, "cannot start a process: ", std::strerror(errno));
   if (child != 0) return child;
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != parent) ::_exit(128 + SIGKILL);  // it ended before
+  if (::getppid() != parent) ::_exit(128 + SIGKILL);  // the parent ended before prctl()
   return 0;
 }
 
@@ -67,8 +42,8 @@ int exit_code(int status) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-// Waits until a child and those it leaves have ended, and kills it when a signal asks to stop.
-// Returns what to exit with.
+// Waits until a child and its own children have ended; kills it when a signal asks to stop. Returns
+// the exit code.
 int watch(pid_t child, const Signals& signals) {
   constexpr auto kPause = std::chrono::milliseconds(5);
   int status = 0;
@@ -80,8 +55,8 @@ int watch(pid_t child, const Signals& signals) {
   return signals.stop() != 0 ? 128 + signals.stop() : exit_code(status);
 }
 
-// Trains in a process of its own, so that it can be killed. Returns what to exit with: in the child
-// what the run did, in the parent what is no surprise.
+// Trains in a child process, so that it can be killed. In the child, returns the run's exit code.
+// In the parent, returns nullopt if the child ended as planned, else the code to exit with.
 std::optional<int> train_apart(const Config& config, const VerifyResumeArguments& arguments,
                                std::uint64_t kill_at) {
   const pid_t child = split();
@@ -96,7 +71,8 @@ std::optional<int> train_apart(const Config& config, const VerifyResumeArguments
   return exit_code(status);
 }
 
-// From the files of the killed run alone. Tells from which step, 0 where there was no save.
+// Resumes the killed run from its files. Sets `from` to the checkpoint's step, if there is a
+// checkpoint.
 Outcome go_on(const std::string& directory, bool quiet, std::uint64_t& from) {
   const RunDirectory run = RunDirectory::open(directory);
   const Config config = load_config(run.folder().path_of("config.toml"), {}, ConfigWriter::xgrad);
@@ -114,7 +90,7 @@ bool same(const std::string& what, const std::string& a, const std::string& b) {
 }
 
 int train_and_compare(Config config, const VerifyResumeArguments& arguments,
-                      const Scratch& scratch) {
+                      const TemporaryFolder& scratch) {
   const auto last = [&](const char* run) {
     return latest_checkpoint((scratch / run) + "/checkpoints");
   };
@@ -152,13 +128,16 @@ int verify_resume(const VerifyResumeArguments& arguments) {
   const Config config = load_config(arguments.config, arguments.overrides);
   xgrad::check<ConfigError>(config.train.max_seconds == 0,
                             "verify-resume: train.max_seconds would stop the runs");
-  // Of the two processes one only waits, so that whatever ends the other leaves no scratch.
+  // The parent only waits, so that it can remove the scratch folder however the child ends.
   std::optional<Signals> signals(std::in_place);
-  Scratch scratch;
-  ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // to wait for what the other started, too
+  TemporaryFolder scratch;
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // to wait for grandchildren too
   if (const pid_t child = split()) {
     const int code = watch(child, *signals);
-    if (code == kNotFinite) scratch.keep();  // with the step that failed
+    if (code == kNotFinite) {  // the folder holds the failed step
+      scratch.keep();
+      std::fprintf(stderr, "the runs are kept in %s\n", scratch.path().c_str());
+    }
     return code;
   }
   signals.reset();

@@ -16,7 +16,7 @@ bool has_class_for_each_token(const TaskShape& shape) {
   return shape.input == InputKind::tokens && shape.output == OutputKind::tokens;
 }
 
-/// Nothing where no target counts.
+/// Returns nothing if no target counts.
 std::optional<std::int32_t> most_frequent_class(const Dataset& train, std::size_t most) {
   std::map<std::int32_t, std::size_t> counts;
   for (std::size_t i = 0; i < std::min(most, train.size()); ++i) {
@@ -34,7 +34,7 @@ double accuracy(const Dataset& split, const Guess& guess) {
   return measure_rule("", split, guess).accuracy;
 }
 
-/// Calls f(number of the answer, yes) for every yes-or-no target of the first `most` examples.
+/// Calls f(answer, yes) for every binary target of the first `most` examples.
 template <class F>
 void for_each_answer(const Dataset& split, std::size_t answers, std::size_t most, const F& f) {
   for (std::size_t i = 0; i < std::min(most, split.size()); ++i) {
@@ -47,7 +47,7 @@ void for_each_answer(const Dataset& split, std::size_t answers, std::size_t most
 
 Baseline measure_answers(const Dataset& train, const Dataset& test, std::size_t answers,
                          std::size_t most) {
-  std::vector<double> lead(answers);  // of yes over no
+  std::vector<double> lead(answers);  // number of "yes" minus number of "no"
   for_each_answer(train, answers, most,
                   [&](std::size_t answer, bool yes) { lead[answer] += yes ? 1 : -1; });
   double targets = 0, right = 0;

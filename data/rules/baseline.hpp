@@ -1,4 +1,4 @@
-// What can be had without a model.
+// Baselines: scores that need no model.
 #pragma once
 
 #include <limits>
@@ -8,26 +8,27 @@
 
 namespace xgrad {
 
-/// Tokens to each side that `Baseline::window` reads at most.
+/// The largest radius that `Baseline::window` tries.
 inline constexpr std::size_t kBaselineRadius = 2;
 
-/// Accuracies on the test split of rules fitted by counting training examples; the last two of
-/// tasks with tokens and a class for each.
+/// Test accuracies of rules fitted by counting training examples. `own_token` and `window` exist
+/// only for token inputs with a class for each token.
 struct Baseline {
-  std::optional<double> majority = {};   ///< always the most frequent class, or answer to each
-  std::optional<double> own_token = {};  ///< what goes best with a token, whatever its context
-  /// What goes best with a token and those next to it, up to kBaselineRadius to each side: of these
-  /// widths the best on the validation split. Each takes fewer where it has not seen so many.
+  std::optional<double> majority = {};   ///< the most frequent class or answer overall
+  std::optional<double> own_token = {};  ///< the most frequent class of the token
+  /// The most frequent class of the token with its neighbours on each side. Their number, up to
+  /// kBaselineRadius, is the best on the validation split. Unseen windows fall back to smaller
+  /// ones.
   std::optional<double> window = {};
 };
 
-/// Counts the first `most` training examples. Nothing where targets are numbers. Throws DataError
-/// when the task's files are missing.
+/// Measures the baselines, counting the first `most` training examples. Empty for numeric targets.
+/// Throws DataError when files of the task are missing.
 Baseline measure_baseline(const Task& task,
                           std::size_t most = std::numeric_limits<std::size_t>::max());
 
-/// The mean square error on the test split of always saying the means of the training split.
-/// Requires: targets that are numbers.
+/// The mean squared error on the test split of always predicting the means of the training split.
+/// Requires: numeric targets.
 double measure_variance(const Task& task);
 
 }  // namespace xgrad

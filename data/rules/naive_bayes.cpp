@@ -10,7 +10,7 @@ namespace xgrad {
 
 namespace {
 
-constexpr std::uint32_t kNone = ~std::uint32_t(0);  // no n-gram; also what all of one token extend
+constexpr std::uint32_t kNone = KeyIndex::kNone;  // no n-gram; also the parent of single tokens
 
 std::uint64_t extended(std::uint32_t gram, std::int32_t token) {
   return std::uint64_t(gram) << 32 | std::uint32_t(token);
@@ -18,7 +18,8 @@ std::uint64_t extended(std::uint32_t gram, std::int32_t token) {
 
 }  // namespace
 
-// Calls visit(number) for each n-gram of an example; child(key) numbers it, or says kNone.
+// Calls visit(number) for each n-gram of an example. child(key) returns the number of an n-gram, or
+// kNone.
 template <class Child, class Visit>
 void NaiveBayes::visit(const Example& example, const Child& child, const Visit& visit) const {
   for (std::size_t begin = 0; begin < example.ids.size(); ++begin) {
@@ -41,57 +42,66 @@ void NaiveBayes::for_each_slot(const Example& example, const F& f) const {
 }
 
 NaiveBayes::NaiveBayes(const Dataset& train, const TaskShape& shape, std::size_t longest,
-                       std::size_t most)
+                       GramLimits limits)
     : longest_(longest),
       choices_(shape.target == TargetKind::binary ? 2 : shape.classes),
       answers_(shape.target == TargetKind::binary) {
   const std::size_t slots = answers_ ? 2 * shape.classes : shape.classes;
   totals_.assign(slots, 0);
   examples_.assign(slots, 0);
-  std::vector<std::uint64_t> seen;  // n-gram and slot of each that was counted
-  // In random order: where not all are counted, a table that is sorted by class keeps every class.
+  KeyIndex pairs;  // pairs of an n-gram and a slot
+  std::vector<std::uint32_t> counts;
+  std::size_t counted = 0;
+  bool whole = true;
+  const auto is_room = [&] {
+    return whole = counted < limits.counted && pairs.size() < limits.different;
+  };
+  const auto is_room_for_another = [&] {
+    return whole = is_room() && trie_.size() < limits.different;
+  };
+  // In random order, so that stopping early in a table sorted by class still counts every class.
   const auto order = Rng(0).permutation(train.size());
-  for (std::size_t i = 0; i < train.size() && seen.size() < most; ++i) {
+  for (std::size_t i = 0; i < train.size() && is_room_for_another(); ++i) {
     const Example example = train.get(0, order[i]);
-    if (!answers_ && example.targets[0] == kIgnore) continue;
-    for_each_slot(example, [&](std::size_t slot) { examples_[slot] += 1; });
-    const auto child = [&](std::uint64_t key) {
-      return trie_.try_emplace(key, std::uint32_t(trie_.size())).first->second;
-    };
-    visit(example, child, [&](std::uint32_t gram) {
-      for_each_slot(example, [&](std::size_t slot) {
-        seen.push_back(std::uint64_t(gram) << 32 | slot);
-        totals_[slot] += 1;
+    if (answers_ || example.targets[0] != kIgnore) {
+      for_each_slot(example, [&](std::size_t slot) { examples_[slot] += 1; });
+      const auto child = [&](std::uint64_t key) {
+        return is_room_for_another() ? trie_.add(key) : kNone;
+      };
+      visit(example, child, [&](std::uint32_t gram) {
+        for_each_slot(example, [&](std::size_t slot) {
+          if (!is_room()) return;
+          const std::uint32_t pair = pairs.add(extended(gram, std::int32_t(slot)));
+          if (pair == counts.size()) counts.push_back(0);
+          ++counts[pair];
+          totals_[slot] += 1;
+          ++counted;
+        });
       });
-    });
+    }
+    rows_ += whole;
   }
-  count(seen);
+  sort(pairs, counts);
 }
 
-// Sorts what was seen into counts by n-gram.
-void NaiveBayes::count(std::vector<std::uint64_t>& seen) {
-  std::sort(seen.begin(), seen.end());
+// Groups the counts by n-gram, with a counting sort.
+void NaiveBayes::sort(const KeyIndex& pairs, const std::vector<std::uint32_t>& counts) {
   begins_.assign(trie_.size() + 1, 0);
-  for (std::size_t i = 0; i < seen.size(); ++i) {
-    const auto gram = std::uint32_t(seen[i] >> 32), slot = std::uint32_t(seen[i]);
-    if (i == 0 || seen[i] != seen[i - 1]) counts_.push_back({slot, 0});
-    ++counts_.back().count;
-    begins_[gram + 1] = counts_.size();
-  }
-  for (std::size_t gram = 1; gram < begins_.size(); ++gram) {  // of rows without an answer: none
-    begins_[gram] = std::max(begins_[gram], begins_[gram - 1]);
+  for (std::size_t i = 0; i < pairs.size(); ++i) ++begins_[pairs.key(i) >> 32];
+  for (std::size_t gram = 1; gram < begins_.size(); ++gram) begins_[gram] += begins_[gram - 1];
+  counts_.resize(pairs.size());
+  for (std::size_t i = pairs.size(); i-- > 0;) {  // turns the end of each group into its beginning
+    const std::uint64_t key = pairs.key(i);
+    counts_[--begins_[key >> 32]] = {std::uint32_t(key), counts[i]};
   }
 }
 
 std::vector<std::int32_t> NaiveBayes::guess(const Example& example, double smoothing) const {
-  // log(c + a) - log(a) of the slots with a count c > 0; the log(a) of every slot cancels, as each
-  // slot has as many n-grams of this example.
+  // Adds log(c + a) - log(a) only to slots with a count c > 0. The log(a) of every slot cancels
+  // because all slots have the same n-grams of this example.
   std::vector<double> scores(examples_.size());
   std::size_t known = 0;
-  const auto child = [&](std::uint64_t key) {
-    const auto found = trie_.find(key);
-    return found == trie_.end() ? kNone : found->second;
-  };
+  const auto child = [&](std::uint64_t key) { return trie_.find(key); };
   visit(example, child, [&](std::uint32_t gram) {
     ++known;
     for (std::size_t i = begins_[gram]; i < begins_[gram + 1]; ++i) {

@@ -1,9 +1,10 @@
 #include <xgrad/data/rules/rules.hpp>
 
 #include <cmath>
+#include <iterator>
 
 #include <xgrad/data/batch.hpp>
-#include <xgrad/data/rules/naive_bayes.hpp>
+#include <xgrad/data/rules/watch_rule.hpp>
 #include <xgrad/data/rules/window_counts.hpp>
 
 namespace xgrad {
@@ -12,7 +13,28 @@ namespace {
 
 constexpr double kSmoothings[] = {1, 0.1, 0.01, 0.001};
 
-/// The targets of an example, those that are answers as 1 or 0.
+/// Progress of a rule.
+struct Progress {
+  std::string rule;
+  std::size_t done, rows;
+};
+
+/// A split that reports each row that is read.
+class Watched final : public Dataset {
+ public:
+  Watched(const Dataset& rows, Progress& progress) : rows_(rows), progress_(progress) {}
+  std::size_t size() const override { return rows_.size(); }
+  Example get(std::uint64_t epoch, std::size_t index) const override {
+    WatchRule::tell(progress_.rule, ++progress_.done, progress_.rows);
+    return rows_.get(epoch, index);
+  }
+
+ private:
+  const Dataset& rows_;
+  Progress& progress_;
+};
+
+/// Returns the targets of an example, with binary answers as 1 or 0.
 std::vector<std::int32_t> classes_of(const Example& example) {
   std::vector<std::int32_t> classes = example.targets;
   for (const float value : example.values) {
@@ -59,21 +81,31 @@ Rule window_rule(const std::string& name, const Dataset& train, const Dataset& t
   });
 }
 
-Rule naive_bayes(const Task& task, std::size_t longest) {
-  const NaiveBayes bayes(*task.dataset(Split::train), task.shape(), longest);
-  const std::string grams = longest == 1 ? "tokens" : "1- to " + std::to_string(longest) + "-grams";
-  const auto measured = [&](Split split, double smoothing) {
-    return measure_rule("naive Bayes of " + grams, *task.dataset(split),
+Rule naive_bayes(const Task& task, std::size_t longest, GramLimits limits) {
+  std::string name = "naive Bayes of ";
+  name += longest == 1 ? "tokens" : "1- to " + std::to_string(longest) + "-grams";
+  const auto train = task.dataset(Split::train), validation = task.dataset(Split::validation),
+             test = task.dataset(Split::test);
+  const std::size_t passes = std::size(kSmoothings), trained = train->size();
+  Progress progress{name, 0, trained + passes * validation->size() + test->size()};
+  const NaiveBayes bayes(Watched(*train, progress), task.shape(), longest, limits);
+  progress.done = trained;  // counting may have stopped early
+  if (bayes.rows() < trained) {
+    name +=
+        ", counted in " + std::to_string(bayes.rows()) + " of " + std::to_string(trained) + " rows";
+  }
+  const auto measured = [&](const Dataset& split, double smoothing) {
+    return measure_rule(name, Watched(split, progress),
                         [&](const Example& example) { return bayes.guess(example, smoothing); });
   };
   double best = 0, best_accuracy = -1;
   for (const double smoothing : kSmoothings) {
-    const double accuracy = measured(Split::validation, smoothing).accuracy;
+    const double accuracy = measured(*validation, smoothing).accuracy;
     if (accuracy <= best_accuracy) continue;
     best = smoothing;
     best_accuracy = accuracy;
   }
-  return measured(Split::test, best);
+  return measured(*test, best);
 }
 
 }  // namespace xgrad

@@ -1,29 +1,33 @@
-// Rules that are fitted by counting, which a trained model must beat.
+// Rules fitted by counting: baselines that a trained model must beat.
 #pragma once
 
 #include <functional>
 
+#include <xgrad/data/rules/naive_bayes.hpp>
 #include <xgrad/data/task.hpp>
 
 namespace xgrad {
 
-/// The class that a rule says the target at a place of an example has.
+/// Predicts the class of the target at a position of an example.
 using Guess = std::function<std::int32_t(const Example& example, std::size_t place)>;
-/// The same of all targets of an example; of answers 1 for yes and 0 for no.
+/// Predicts all targets of an example; binary answers are 1 for yes and 0 for no.
 using GuessAll = std::function<std::vector<std::int32_t>(const Example& example)>;
 
-/// How many of the targets that count a rule guesses, and of how many examples all.
+/// Measures a rule: the fraction of right targets, and of examples with all targets right. Targets
+/// without a label do not count.
 Rule measure_rule(const std::string& name, const Dataset& test, const Guess& guess);
-/// The same with a rule that guesses all targets of an example at once.
+/// Measures a rule that predicts all targets of an example at once.
 Rule measure_rule(const std::string& name, const Dataset& test, const GuessAll& guess);
 
-/// A class for each token: what WindowCounts of the training examples guess from the token and
-/// `radius` tokens to each side.
+/// Measures WindowCounts with `radius` tokens on each side, fitted to the training examples.
+/// Requires: a class for each token.
 Rule window_rule(const std::string& name, const Dataset& train, const Dataset& test,
                  std::size_t radius);
 
-/// Classes or answers for the sequence: NaiveBayes of n-grams of 1 to `longest` tokens, with the
-/// smoothing of 1, 0.1, 0.01 and 0.001 that is best on the validation split, of equals the largest.
-Rule naive_bayes(const Task& task, std::size_t longest);
+/// Measures NaiveBayes on n-grams of 1 to `longest` tokens. Chooses the smoothing among 1, 0.1,
+/// 0.01 and 0.001 by accuracy on the validation split; ties go to the largest. If `limits` stop the
+/// counting, the name of the rule says how many rows were counted. Reports each row to WatchRule.
+/// Requires: one class, or binary answers, for each sequence.
+Rule naive_bayes(const Task& task, std::size_t longest, GramLimits limits = {});
 
 }  // namespace xgrad

@@ -9,7 +9,7 @@ namespace xgrad {
 
 namespace {
 
-using Counts = std::map<std::int32_t, std::size_t>;  // by class
+using Counts = std::map<std::int32_t, std::size_t>;  // count of each class
 
 std::string window(const Example& example, std::size_t at, std::size_t radius) {
   std::string key;

@@ -1,4 +1,4 @@
-// WindowCounts: what most often goes with a token and its neighbours.
+// WindowCounts: the most frequent class for a token and its neighbours.
 #pragma once
 
 #include <string>
@@ -8,24 +8,24 @@
 
 namespace xgrad {
 
-/// Guesses the class of a token from the tokens around it, by counting. What lies before the first
-/// token and behind the last counts as a token of its own.
+/// Predicts the class of a token from the tokens around it, by counting. Positions outside the
+/// sequence count as a special token.
 class WindowCounts {
  public:
-  /// Counts what goes with each token alone, with it and one to each side, and so on up to
-  /// `radius`, in the first `most` examples. Requires: a class for each token, and one that counts.
+  /// Counts classes for each window of radius 0 to `radius` around a token, in the first `most`
+  /// examples. Requires: a class for each token, and at least one that is not kIgnore.
   WindowCounts(const Dataset& train, std::size_t most, std::size_t radius);
 
-  /// The class that most often went with the token at `at` and `radius` tokens to each side; where
-  /// these were not seen together, with fewer; and with any token where it was not seen either. Of
-  /// equals the smallest.
+  /// Returns the most frequent class for the token at `at` with `radius` tokens on each side. If
+  /// that window was not seen in training, tries smaller ones, then returns the most frequent class
+  /// of all. Ties go to the smallest class.
   std::int32_t guess(const Example& example, std::size_t at, std::size_t radius) const;
 
  private:
-  using Classes =
-      std::unordered_map<std::string, std::int32_t>;  // by the ids of a window, as bytes
+  // Most frequent class by window, keyed by its ids as bytes.
+  using Classes = std::unordered_map<std::string, std::int32_t>;
 
-  std::vector<Classes> known_;  // by radius
+  std::vector<Classes> known_;  // most frequent classes, by radius
   std::int32_t most_frequent_ = 0;
 };
 

@@ -1,4 +1,5 @@
-// Autoregressive processes of order 2: signals that one of several known sets of coefficients made.
+// Autoregressive processes of order 2, for tasks that ask which of several known processes
+// generated a signal.
 #pragma once
 
 #include <vector>
@@ -9,43 +10,46 @@
 
 namespace xgrad {
 
-/// x_t = a1 x_(t-1) + a2 x_(t-2) + sigma e_t with standard normal e_t, from x = 0 on.
+/// An autoregressive process: x_t = a1 x_(t-1) + a2 x_(t-2) + sigma e_t with standard normal e_t,
+/// starting from x = 0.
 struct Ar2 {
-  double a1 = 0;     ///< of the value before
-  double a2 = 0;     ///< of the one before that
-  double sigma = 1;  ///< deviation of the noise
+  double a1 = 0;     ///< coefficient of x_(t-1)
+  double a2 = 0;     ///< coefficient of x_(t-2)
+  double sigma = 1;  ///< standard deviation of the noise
 
-  /// The mean of x_t after x_(t-1) = x1 and x_(t-2) = x2.
+  /// The mean of x_t given x_(t-1) = x1 and x_(t-2) = x2.
   double expected(double x1, double x2) const { return a1 * x1 + a2 * x2; }
 };
 
-/// `count` processes that all come to have variance 1 and differ in where their spectrum peaks:
-/// poles r exp(+-i theta), theta = pi (k + 1) / (count + 1), so a1 = 2 r cos theta, a2 = -r^2 and
-/// sigma^2 = (1 + a2) ((1 - a2)^2 - a1^2) / (1 - a2) (Box & Jenkins, 3.2.4).
+/// Makes `count` processes whose variance tends to 1 and whose spectra peak at different
+/// frequencies: poles r exp(+-i theta), theta = pi (k + 1) / (count + 1), so a1 = 2 r cos theta, a2
+/// = -r^2 and sigma^2 = (1 + a2) ((1 - a2)^2 - a1^2) / (1 - a2) (Box & Jenkins, 3.2.4).
 std::vector<Ar2> resonators(std::size_t count, double radius);
 
-/// A signal of a process. Each value is rounded to float before the next is computed from it.
+/// Draws a signal of `length` samples. Each value is rounded to float before the next is computed
+/// from it.
 std::vector<float> signal(const Ar2& process, const Rng& rng, std::size_t length);
 
-/// p(process | signal), where all are equally likely at first.
+/// Returns p(process | signal), (processes), under a uniform prior.
 std::vector<double> posterior(const std::vector<Ar2>& processes, const std::vector<float>& signal);
 
-/// The options `length`, `min_length`, `frame`, `processes` and `radius`.
+/// Specifies the options `length`, `min_length`, `frame`, `processes` and `radius`.
 std::vector<OptionSpec> signal_options();
 
-/// What those options say.
+/// The settings that signal_options() describe.
 struct SignalTask {
-  /// Throws ConfigError.
+  /// Reads the options. Throws ConfigError.
   explicit SignalTask(const Options& options);
-  /// Of frames, with a target for the signal; the targets are left open.
+  /// The shape of sequences of frames with one target per signal. The caller sets the type of
+  /// target.
   TaskShape shape() const;
-  /// The number of samples of a signal of some whole number of frames.
+  /// Draws the length of a signal in samples, a multiple of `frame`.
   std::size_t draw_length(const Rng& rng) const;
 
-  std::vector<Ar2> processes;  ///< one a class
-  std::size_t shortest;        ///< frames of a signal
-  std::size_t longest;         ///< frames of a signal
-  std::size_t frame;           ///< samples of a frame
+  std::vector<Ar2> processes;  ///< one per class
+  std::size_t shortest;        ///< fewest frames in a signal
+  std::size_t longest;         ///< most frames in a signal
+  std::size_t frame;           ///< samples per frame
 };
 
 }  // namespace xgrad

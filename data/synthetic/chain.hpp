@@ -1,34 +1,36 @@
-// Markov chains, and what is known of their states from evidence.
+// Markov chains, and inference of their states from evidence.
 #pragma once
 
 #include <xgrad/data/synthetic/synthetic.hpp>
 
 namespace xgrad {
 
-/// A Markov chain whose first state is uniform.
+/// A Markov chain with a uniform first state.
 struct Chain {
-  std::size_t states = 0;          ///< K
-  std::vector<double> transition;  ///< (K, K): row i is the distribution of what follows state i
+  std::size_t states = 0;          ///< K, the number of states
+  std::vector<double> transition;  ///< (K, K): row i is the distribution of the state after i
 };
 
-/// `count` distributions over `size` values, (count, size): exp(spread z) for a standard normal z,
-/// normalised.
+/// Draws `count` distributions over `size` values, (count, size). Probabilities are exp(spread z)
+/// with standard normal z, normalised.
 std::vector<double> random_rows(const Rng& rng, std::size_t count, std::size_t size, double spread);
 
-/// One whose rows are random_rows(), from any state to any other.
+/// A chain whose transitions are random_rows(), with every transition possible.
 Chain random_chain(const Rng& rng, std::size_t states, double spread);
 
-/// The value that a uniform number in [0, 1) falls to.
+/// Samples from a distribution: maps a uniform number in [0, 1) to a value in [0, size).
 std::int32_t choose(const double* distribution, std::size_t size, double uniform);
 
-/// A path of a chain.
+/// Draws a path of `length` states.
 Tokens walk(const Chain& chain, const Rng& rng, std::size_t length);
 
-/// p(state t | all evidence), (N, K), from likelihoods (N, K) of the evidence at t given the state:
-/// forward-backward, scaled at each t (Rabiner 1989). Requires: evidence that is possible.
+/// Returns p(state t | all evidence), (N, K), from likelihoods (N, K) of the evidence at t given
+/// the state. Forward-backward, scaled at each t (Rabiner 1989). Requires: evidence with a positive
+/// probability.
 std::vector<double> smooth(const Chain& chain, const std::vector<double>& likelihood);
 
-/// Adds what guessing from a distribution reaches: its largest probability and its entropy.
+/// Adds the best guess from a distribution: its largest probability to `right`, its entropy to
+/// `loss`.
 void add_best_guess(const double* distribution, std::size_t size, Synthetic::Best& sum);
 
 }  // namespace xgrad

@@ -6,8 +6,9 @@
 
 namespace xgrad {
 
-/// Each pair of nodes with probability degree / (nodes - 1), so that a node has `degree` neighbours
-/// in expectation; in lexical order (Erdos and Renyi 1959).
+/// Draws random edges: each pair of nodes is connected with probability degree / (nodes - 1), so
+/// that a node has `degree` neighbours in expectation (Erdos and Renyi 1959). Edges are in lexical
+/// order.
 Edges random_edges(const Rng& rng, std::size_t nodes, double degree);
 
 }  // namespace xgrad

@@ -12,7 +12,7 @@ namespace xgrad {
 
 namespace {
 
-// With a tenth of all inputs in a split, so many draws miss it with probability 0.9^1000 = 1e-46.
+// A split has a tenth of all inputs, so this many draws miss it with probability 0.9^1000 = 1e-46.
 constexpr std::uint32_t kMostDraws = 1000;
 
 struct Description {
@@ -20,7 +20,7 @@ struct Description {
   Synthetic task;
   std::function<Example(const Rng& rng)> draw_test;
   std::uint64_t seed;
-  std::size_t sizes[3];  // of each split; where inputs are listed only that of training, 0: all
+  std::size_t sizes[3];  // examples per split; listed inputs use only the training size, 0: all
 };
 
 using Shared = std::shared_ptr<const Description>;
@@ -32,7 +32,7 @@ class DrawnDataset final : public Dataset {
         draw_(split == Split::test ? of_->draw_test : of_->task.draw),
         split_(split),
         rng_(Rng(of_->seed) / (of_->task.is_continuous ? "vectors" : "tokens") / to_string(split)) {
-    get(0, 0);  // a split without inputs is an error here, not in the middle of a run
+    get(0, 0);  // fail now rather than during a run if the split has no inputs
   }
 
   std::size_t size() const override { return of_->sizes[std::size_t(split_)]; }
@@ -50,7 +50,7 @@ class DrawnDataset final : public Dataset {
   }
 
  private:
-  // Without the targets that `solve` finds.
+  // The input only, without the targets that `solve` computes.
   Example input(std::size_t index) const {
     const Rng own = rng_ / index;
     if (of_->task.is_continuous) return draw_(own);
@@ -107,7 +107,7 @@ Example parse_input(const std::string& task, const std::string& line, TaskShape 
     example.ids = parse_tokens(task, line, shape);
     return example;
   }
-  if (shape.input == InputKind::image) {  // all pixels, row by row
+  if (shape.input == InputKind::image) {  // one vector of all pixels, row by row
     shape.features = shape.height * shape.width * shape.channels;
     shape.max_length = 1;
   }
@@ -185,7 +185,7 @@ Synthetic describe_named(const std::string& name, const Describe& describe,
   }
 }
 
-// Where test sequences are longer, the task is that of the longest, with shorter draws to train on.
+// Gives the task the shape of the longer test sequences, but keeps shorter training draws.
 void lengthen_test(const Describe& describe, Options options, Description& description) {
   const std::int64_t length = get_int(options, "length"), longest = get_int(options, "test_length");
   check<ConfigError>(longest > length, description.name, ": test_length is ", longest,
@@ -225,8 +225,8 @@ TaskEntry entry(std::string name, std::string summary, std::string needs,
 }  // namespace
 
 Split split_of(const Tokens& ids) {
-  // Four tokens a round, each round keyed by the one before. The length starts the chain, so that a
-  // sequence and the same with zeros behind differ.
+  // Hashes four tokens per round, keyed by the round before. The length starts the chain, so that
+  // appending zeros changes the hash.
   std::uint64_t key = 0x73706C6974730000u + ids.size();  // "splits"
   for (std::size_t i = 0; i < ids.size(); i += 4) {
     const auto token = [&](std::size_t k) { return k < ids.size() ? std::uint32_t(ids[k]) : 0; };

@@ -1,4 +1,4 @@
-// Tasks whose examples are made up: a few functions describe one.
+// Synthetic tasks: tasks whose examples are generated, described by a few functions.
 #pragma once
 
 #include <functional>
@@ -10,51 +10,53 @@
 
 namespace xgrad {
 
-/// Token ids.
+/// A sequence of token ids.
 using Tokens = std::vector<std::int32_t>;
 
-/// What such a task is, once its options are known.
+/// Describes a synthetic task with given options.
 struct Synthetic {
-  /// What the best model reaches for one input: sums over its targets, in expectation. Of numbers,
-  /// `loss` is a square error.
+  /// The expected score of the best possible model on one input, summed over its targets. For
+  /// numeric targets, `loss` is a squared error.
   struct Best {
-    double right = 0;    ///< probability of the likeliest answers
-    double loss = 0;     ///< the least
-    double targets = 0;  ///< how many
+    double right = 0;    ///< sum of the probabilities of the likeliest answers
+    double loss = 0;     ///< lowest expected loss
+    double targets = 0;  ///< number of targets
   };
 
-  TaskShape shape = {};  ///< of inputs and outputs
-  /// An input as a function of a stream; its targets too where `solve` is empty.
+  TaskShape shape = {};  ///< sizes of inputs and outputs
+  /// Draws an input from a random stream, with its targets if `solve` is empty.
   std::function<Example(const Rng& rng)> draw = {};
-  /// The right answer to an input. Throws DataError for one that has none.
+  /// Returns the right targets of an input. Throws DataError if it has none.
   std::function<Tokens(const Tokens& ids)> solve = {};
-  /// Every input there is, where a split holds each of its own once instead of draws.
+  /// All possible inputs, for listed_task(): each split then holds its own inputs once.
   std::vector<Tokens> inputs = {};
-  /// Where an input does not fix the answer. Reads the input alone.
+  /// Returns the best score on an input; set it if inputs do not determine the answer. Ignores
+  /// targets.
   std::function<Best(const Example& input)> best = {};
-  /// The same for models that see each token by itself, without its place.
+  /// The same for models that see each token alone, without its position.
   std::function<Best(const Example& input)> best_alone = {};
-  /// Inputs have a density, so no two are equal and splits are disjoint without a hash.
+  /// Whether inputs are drawn from a continuous distribution. No two are equal then, so splits are
+  /// disjoint without hashing.
   bool is_continuous = false;
 };
 
-/// Makes a task from its options. Errors need not name the task.
+/// Makes the description from the options of a task. Its errors need not name the task.
 using Describe = std::function<Synthetic(const Options& options)>;
 
-/// The one split that an input may appear in: a hash of the input, the same for any seed, gives a
-/// tenth of all inputs to test, a tenth to validation and the rest to train.
+/// Returns the split that an input belongs to. A hash of the input, independent of the seed, gives
+/// a tenth of all inputs to test, a tenth to validation and the rest to train.
 Split split_of(const Tokens& ids);
-/// That of an input of any kind: of its tokens, the bits of its numbers, and its edges.
+/// The same for any input: hashes its tokens, the bits of its numbers, and its edges.
 Split split_of(const Example& input);
 
-/// A task whose example i of a split is a function of (seed, split, i): the first draw for i whose
-/// input belongs to the split. So no input of one split is ever seen in another. Has the options
-/// `examples`, `validation` and `test` beside those given.
+/// Makes a task whose example i of a split is a function of (seed, split, i): the first draw for i
+/// whose input belongs to the split. So no input occurs in two splits. Adds the options `examples`,
+/// `validation` and `test`.
 TaskEntry synthetic_task(std::string name, std::string summary, std::string needs,
                          std::vector<OptionSpec> options, Describe describe);
 
-/// A task whose inputs are few enough to list: each split holds its own once. The seed chooses the
-/// training examples where `examples`, the option beside those given, leaves some out.
+/// Makes a task with few enough inputs to list: each split holds its own inputs once. Adds the
+/// option `examples`; if it is smaller than the training split, the seed chooses the examples.
 TaskEntry listed_task(std::string name, std::string summary, std::string needs,
                       std::vector<OptionSpec> options, Describe describe);
 

@@ -8,10 +8,10 @@ namespace xgrad {
 
 namespace {
 
-// With so many inputs, a split without any has probability 0.9^1000 = 1e-46.
+// With this many inputs, a split is empty with probability 0.9^1000 = 1e-46.
 constexpr std::uint64_t kFewestInputs = 1000;
 
-/// How many inputs there are, or `enough` if more.
+/// Returns the number of inputs, or `enough` if there are more.
 std::uint64_t count_inputs(std::size_t min_length, std::size_t max_length, std::uint64_t symbols,
                            std::uint64_t enough) {
   std::uint64_t sum = 0, power = 1;
@@ -77,7 +77,7 @@ Tokens random_tokens(const Rng& rng, std::size_t length, std::uint32_t symbols) 
   for (std::size_t token = 0; token < length; token += 4) {
     const auto words = rng.words(std::uint32_t(token / 4));
     for (std::size_t i = 0; i < 4 && token + i < length; ++i) {
-      // Uniform up to symbols / 2^32.
+      // Uniform, with a bias of at most symbols / 2^32.
       ids[token + i] = std::int32_t(std::uint64_t(words[i]) * symbols >> 32);
     }
   }

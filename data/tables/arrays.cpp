@@ -6,7 +6,7 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/text/text.hpp>
 #include <xgrad/storage/formats/foreign_hdf5.hpp>
-#include <xgrad/storage/formats/npy_array.hpp>
+#include <xgrad/storage/formats/npy.hpp>
 
 namespace xgrad {
 
@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 namespace {
 
 struct Column {
-  std::string name, place;  // `train/x.npy`, `train.h5: dataset "x"`
+  std::string name, place;  // place is `train/x.npy` or `train.h5: dataset "x"`
   Array array;
 };
 
@@ -58,30 +58,35 @@ Field field(const Column& column, std::size_t row) {
   return numbers;
 }
 
+bool is_folder(const std::string& path) {
+  std::error_code ignored;
+  return fs::is_directory(path, ignored);
+}
+
 Column read_npy_column(const std::string& path, const std::string& name,
                        std::uint64_t& fingerprint) {
-  const bool folder = fs::is_directory(path);
+  const bool folder = is_folder(path);
   const std::string file = folder ? (fs::path(path) / (name + ".npy")).string() : path;
-  const std::string bytes = read_bytes(file, "\x93NUMPY");
+  const std::string bytes = read_bytes(file, npy_size);
   fingerprint = stable_hash(bytes, fingerprint);
-  return {name, file, read_npy(file, bytes)};
+  return {name, file, as_data_error(file, [&] { return read_npy(bytes); })};
 }
 
 }  // namespace
 
 Table read_arrays(const std::string& path, const std::string& format,
                   const std::vector<std::string>& columns) {
-  check<DataError>(format == "hdf5" || columns.size() == 1 || fs::is_directory(path), path,
+  check<DataError>(format == "hdf5" || columns.size() == 1 || is_folder(path), path,
                    ": one npy file holds one column; name a folder with ", columns[0], ".npy and ",
                    columns.back(), ".npy");
   Table table{.file = path, .columns = columns};
-  const std::string bytes = format == "hdf5" ? read_bytes(path, kHdf5Signature) : "";
+  const std::string bytes = format == "hdf5" ? read_bytes(path, hdf5_size) : "";
   if (format == "hdf5") table.fingerprint = stable_hash(bytes);
   std::vector<Column> read;
   for (const std::string& name : columns) {
     if (format == "hdf5") {
-      read.push_back(
-          {name, path + ": dataset \"" + name + "\"", read_hdf5_dataset(path, bytes, name)});
+      read.push_back({name, path + ": dataset \"" + name + "\"",
+                      as_data_error(path, [&] { return read_hdf5_dataset(bytes, name); })});
     } else {
       read.push_back(read_npy_column(path, name, table.fingerprint));
     }

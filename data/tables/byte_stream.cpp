@@ -5,21 +5,11 @@
 #include <system_error>
 #include <utility>
 
-#include <xgrad/autograd/check.hpp>
-
 namespace xgrad {
 
 namespace {
 
 constexpr std::size_t kBlock = std::size_t(1) << 20;
-
-/// What the system says of a user's data is an error of the data.
-template <class Work>
-auto as_data_error(const Work& work) try {
-  return work();
-} catch (const IoError& error) {
-  throw DataError(error.what());
-}
 
 void check_exists(const std::string& path) {
   std::error_code ignored;
@@ -39,7 +29,7 @@ WatchReading::~WatchReading() {
 
 ByteStream::ByteStream(const std::string& path) : name_(path), hash_(0, 0) {
   check_exists(path);
-  as_data_error([&] { file_.emplace(path); });
+  as_data_error(path, [&] { file_.emplace(path); });
   size_ = file_->size();
   hash_ = StableHash(size_);
 }
@@ -57,20 +47,16 @@ void ByteStream::fill() {
   if (read_ == size_) return;
   const auto next = std::size_t(std::min<std::uint64_t>(kBlock, size_ - read_));
   buffer_.resize(next);
-  as_data_error([&] { file_->read(read_, next, buffer_.data()); });
+  as_data_error(name_, [&] { file_->read(read_, next, buffer_.data()); });
   read_ += next;
   ahead_ = buffer_;
   hash_.add(ahead_);
   if (WatchReading::current != nullptr) WatchReading::current->watch_(name_, read_, size_);
 }
 
-std::string read_bytes(const std::string& path, std::string_view start) {
+std::string read_bytes(const std::string& path, Measure* measure) {
   check_exists(path);
-  return as_data_error([&] {
-    const InputFile file(path);
-    const std::string first = read_ends(file, start.size()).start;
-    return first == start ? file.read(0, file.size()) : first;
-  });
+  return as_data_error(path, [&] { return read_whole(InputFile(path), measure); });
 }
 
 }  // namespace xgrad

@@ -1,4 +1,4 @@
-// ByteStream: the bytes of a file of any size, one after another, and who is told of it.
+// ByteStream: reads a file of any size in order, and reports progress.
 #pragma once
 
 #include <cstdint>
@@ -9,37 +9,49 @@
 
 #include <xgrad/data/text/text.hpp>
 #include <xgrad/storage/disk/input_file.hpp>
+#include <xgrad/storage/formats/format_error.hpp>
+#include <xgrad/storage/formats/whole_file.hpp>
 
 namespace xgrad {
 
-/// Bytes in their order, of which a part is in memory.
+/// Runs `work`, turning its FormatError or IoError into a DataError that names the file.
+template <class Work>
+auto as_data_error(const std::string& path, const Work& work) try {
+  return work();
+} catch (const FormatError& error) {
+  throw DataError(path + ": " + error.what());
+} catch (const IoError& error) {
+  throw DataError(error.what());
+}
+
+/// A sequence of bytes, of which one block is in memory.
 class ByteStream {
  public:
-  /// Of a file. Throws DataError that names it.
+  /// Opens a file. Throws DataError that names it.
   explicit ByteStream(const std::string& path);
-  /// Of what is in memory; `name` stands before messages.
+  /// Reads from memory; `name` starts messages. Requires: `bytes` outlives the stream.
   ByteStream(std::string name, std::string_view bytes);
 
-  /// The path, or the name.
+  /// The path of the file, or the name given.
   const std::string& name() const { return name_; }
-  /// The next bytes; none at the end alone. Throws DataError where they cannot be read.
+  /// The next bytes; empty only at the end. Throws DataError when they cannot be read.
   std::string_view ahead() {
     if (ahead_.empty()) fill();
     return ahead_;
   }
-  /// Passes over the next n. Requires: ahead() has so many.
+  /// Skips n bytes. Requires: n <= ahead().size().
   void skip(std::size_t n) { ahead_.remove_prefix(n); }
-  /// Whether none is left.
+  /// Whether all bytes were read.
   bool at_end() { return ahead().empty(); }
-  /// Passes over the next byte if it is this one.
+  /// Skips the next byte if it is `c`; returns whether it was.
   bool take(char c) {
     if (at_end() || ahead_.front() != c) return false;
     skip(1);
     return true;
   }
-  /// How many have been passed over.
+  /// The number of bytes skipped so far.
   std::uint64_t position() const { return read_ - ahead_.size(); }
-  /// stable_hash() of all bytes. Requires: at_end().
+  /// stable_hash() of the whole stream. Requires: at_end().
   std::uint64_t fingerprint() const { return hash_.value(); }
 
  private:
@@ -54,15 +66,15 @@ class ByteStream {
   StableHash hash_;
 };
 
-/// While one lives, `watch` is told on this thread how many bytes of a file have been read, and how
-/// many it has: after each MiB, and at its end.
+/// While an instance is alive, reading a file on this thread calls `watch` after each MiB and at
+/// the end of the file, with the number of bytes read and the size of the file.
 class WatchReading {
  public:
-  /// See the class.
+  /// Callback for progress.
   using Watch =
       std::function<void(const std::string& path, std::uint64_t read, std::uint64_t size)>;
 
-  /// From now on, to the end of the block.
+  /// Starts reporting to `watch`, until destruction.
   explicit WatchReading(Watch watch);
   ~WatchReading();
   WatchReading(const WatchReading&) = delete;
@@ -76,8 +88,7 @@ class WatchReading {
   WatchReading* before_;
 };
 
-/// Reads all bytes of a file, or no more than it takes to see that it does not begin with `start`,
-/// which its reader then says. Throws DataError that names the file.
-std::string read_bytes(const std::string& path, std::string_view start = "");
+/// Reads the file at a path by read_whole(). Throws DataError that names the file.
+std::string read_bytes(const std::string& path, Measure* measure = nullptr);
 
 }  // namespace xgrad

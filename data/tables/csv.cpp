@@ -12,6 +12,8 @@ namespace xgrad {
 namespace {
 
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+constexpr std::size_t kMostColumns = std::size_t(1) << 16;
+constexpr std::size_t kMostOfHeader = std::size_t(1) << 24;  // bytes of all column names
 
 class CsvReader {
  public:
@@ -24,20 +26,25 @@ class CsvReader {
     if (bytes_.ahead().starts_with(kByteOrderMark)) bytes_.skip(kByteOrderMark.size());
     check<DataError>(!bytes_.at_end(), bytes_.name(), ": is empty");
     header_ = record();
-    check_header();
+    check_names();
   }
 
   const std::vector<std::string>& header() const { return header_; }
   std::size_t line() const { return line_; }
 
-  // The fields of the next record, until the next call.
+  // Reads the next record; the fields are valid until the next call.
   const std::vector<std::string>& record() {
     record_line_ = line_;
-    fields_.resize(header_.size());  // of which record() keeps the memory
+    fields_.resize(header_.size());  // keeps the memory of all fields between records
     count_ = 0;
+    std::size_t size = 0;  // bytes of all fields
     do {
+      check_count();
       if (count_ == fields_.size()) fields_.emplace_back();
       read_field(fields_[count_]);
+      size += fields_[count_].size();
+      check<DataError>(!header_.empty() || size <= kMostOfHeader, header_line(),
+                       "its names have more than ", kMostOfHeader, " bytes");
       if (!is_text(fields_[count_])) check_text(place(count_), fields_[count_]);
       ++count_;
     } while (bytes_.take(separator_));
@@ -93,7 +100,7 @@ class CsvReader {
     fail(count_, "the quotes are never closed");
   }
 
-  // Passes over what it appends, unless the field grows too long: its end need not be looked for.
+  // Appends and skips `part`. Fails as soon as the field is too long, without looking for its end.
   void append(std::string& text, std::string_view part) {
     if (text.size() + part.size() > kMostText) {
       detail::fail<DataError>(place(count_), ": has more than ", kMostText,
@@ -114,7 +121,24 @@ class CsvReader {
     detail::fail<DataError>(place(column), ": ", what);
   }
 
-  void check_header() const {
+  std::string header_line() const {
+    return bytes_.name() + ": header (line " + std::to_string(record_line_) + "): ";
+  }
+
+  // A field takes many times the memory of a separator, so surplus fields are refused before they
+  // are created.
+  void check_count() const {
+    if (header_.empty()) {
+      if (count_ == kMostColumns) {
+        detail::fail<DataError>(header_line(), "has more than ", kMostColumns, " columns");
+      }
+    } else if (count_ == header_.size()) {
+      detail::fail<DataError>(bytes_.name(), ": row ", row_ + 1, " (line ", record_line_,
+                              "): has more than the ", count_, " fields of the header");
+    }
+  }
+
+  void check_names() const {
     std::set<std::string> seen;
     for (std::size_t i = 0; i < header_.size(); ++i) {
       check<DataError>(!header_[i].empty(), bytes_.name(), ": header, column ", i + 1,
@@ -127,7 +151,7 @@ class CsvReader {
   ByteStream& bytes_;
   char separator_;
   bool quotes_;
-  std::array<bool, 256> ends_{};  // whether a byte ends a field without quotes
+  std::array<bool, 256> ends_{};  // whether a byte ends an unquoted field
   std::size_t line_ = 1, record_line_ = 1, row_ = 0;
   std::vector<std::string> header_, fields_;
   std::size_t count_ = 0;  // fields of this record so far

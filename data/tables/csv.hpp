@@ -1,4 +1,4 @@
-// Comma- and tab-separated values with a header.
+// Reads comma- and tab-separated values with a header.
 #pragma once
 
 #include <xgrad/data/tables/byte_stream.hpp>
@@ -6,13 +6,13 @@
 
 namespace xgrad {
 
-/// csv: RFC 4180, fields in quotes may hold commas, line ends and doubled quotes. tsv: no quotes,
-/// no tabs inside a field.
+/// csv: RFC 4180; quoted fields may hold commas, line ends and doubled quotes. tsv: no quotes, no
+/// tabs within a field.
 enum class CsvKind { csv, tsv };
 
-/// Passes over the rows of a file once, in blocks. Throws DataError that names the file, the row
-/// and the column: fields too many or too few, quotes that do not match, a column that is missing,
-/// nameless or there twice, text that is no UTF-8.
+/// Reads a file once, in blocks. Throws DataError that names the file, row and column on too many
+/// or too few fields, unmatched quotes, a missing, unnamed or repeated column, or text that is not
+/// UTF-8.
 void read_csv(ByteStream& bytes, const std::vector<std::string>& columns, CsvKind kind,
               const VisitBlock& visit);
 

@@ -15,7 +15,7 @@ std::string whole_text(double x) {
   return std::to_string(static_cast<long long>(x));
 }
 
-/// The words of a field, however it holds them; `made` takes the text that had to be made of it.
+/// Returns the words of a text, list or numbers. `made` receives text that must be created.
 std::vector<std::string_view> word_texts(const std::string& place, const char* what,
                                          const Field& field, std::string& made) {
   if (const auto* text = std::get_if<std::string>(&field)) return words(*text);
@@ -37,7 +37,7 @@ std::vector<std::string_view> word_texts(const std::string& place, const char* w
   return words(made);
 }
 
-/// Pairs of whole numbers, however a field holds them.
+/// Returns the pairs of whole numbers in numbers or text.
 Numbers pairs(const std::string& place, const Field& field) {
   if (const auto* numbers = std::get_if<Numbers>(&field)) {
     check<DataError>(numbers->values.empty() || (numbers->whole && numbers->features == 2), place,

@@ -14,10 +14,10 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::size_t kMostBytes = std::size_t(1) << 24;  // of a line
-constexpr std::size_t kMostOfParser = 300;                // bytes of its messages, which quote
+constexpr std::size_t kMostBytes = std::size_t(1) << 24;  // bytes per line
+constexpr std::size_t kMostOfParser = 300;  // bytes of a parser message, which may quote the line
 
-/// Parses one object; the parser itself keeps the last of two members of one name.
+/// Parses one object and refuses repeated names, of which the parser alone would keep the last.
 Json parse_object(const std::string& place, std::string_view line) {
   std::set<std::string> names;
   std::string twice;
@@ -50,7 +50,7 @@ double number(const std::string& place, const Json& value) {
   return x;
 }
 
-/// A list of numbers, or of equally long lists of them.
+/// Converts a list of numbers, or of equally long lists of numbers.
 Numbers numbers(const std::string& place, const Json& list) {
   Numbers result{list.size(), 1, {}, true};
   const bool nested = !list.empty() && list[0].is_array();
@@ -92,7 +92,7 @@ Field field(const std::string& place, const Json& value) {
   return list;
 }
 
-/// Passes over a line and its end. That of one that is too long is not looked for.
+/// Reads a line and skips its end. Throws at the limit, without looking for the end of the line.
 void read_line(const std::string& place, ByteStream& bytes, std::string& line) {
   line.clear();
   while (!bytes.at_end()) {

@@ -1,4 +1,4 @@
-// JSON Lines: an object a line.
+// JSON Lines: one JSON object per line.
 #pragma once
 
 #include <string_view>
@@ -8,16 +8,16 @@
 
 namespace xgrad {
 
-/// Passes over the rows of a file once, in blocks: the named members of each line's object. A
-/// member is text, a number, a boolean (as text), a list of texts, a list of numbers or a list of
-/// equally long lists of numbers.
+/// Reads a file once, in blocks: the named members of the object on each line. A member is text, a
+/// number, a boolean (read as text), a list of texts, a list of numbers or a list of equally long
+/// lists of numbers.
 ///
-/// Throws DataError that names the file, the row and the column: what is no JSON, no object, has a
-/// name twice, lacks a member, or holds anything else in one.
+/// Throws DataError that names the file, row and column when a line is not a JSON object, repeats
+/// or lacks a member, or a member has another type.
 void read_jsonl(ByteStream& bytes, const std::vector<std::string>& columns,
                 const VisitBlock& visit);
 
-/// The row of a single line; `file` stands before messages.
+/// Parses a single line; `file` starts messages.
 std::vector<Field> read_json_row(const std::string& file, std::string_view line,
                                  const std::vector<std::string>& columns);
 

@@ -106,7 +106,7 @@ Learned learned_from_json(const std::string& text) try {
   json.at("deviation").get_to(learned.deviation);
   json.at("target_mean").get_to(learned.target_mean);
   json.at("target_deviation").get_to(learned.target_deviation);
-  const bool has_files = json.contains("files");  // older checkpoints have none
+  const bool has_files = json.contains("files");  // older checkpoints have no "files"
   if (has_files) json.at("files").get_to(learned.files);
   check<CheckpointError>(learned.mean.size() == learned.deviation.size() &&
                              learned.target_mean.size() == learned.target_deviation.size() &&

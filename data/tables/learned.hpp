@@ -1,4 +1,4 @@
-// Learned: what is taken from the training rows of a user's files, and goes with the model.
+// Learned: statistics of the training rows of user files, stored with the model.
 #pragma once
 
 #include <cstdint>
@@ -10,62 +10,63 @@
 
 namespace xgrad {
 
-/// What is said of a file with another fingerprint than before.
+/// Message for a file whose fingerprint changed.
 inline constexpr const char* kChanged = ": has changed since this run began";
 
-/// What the training rows say of all rows, as a checkpoint keeps it.
+/// Statistics of the training rows that encode all rows, as stored in a checkpoint.
 struct Learned {
-  std::uint64_t fingerprint = 0;          ///< of the training file
-  std::size_t max_length = 0;             ///< tokens of the longest row
-  std::vector<std::string> tokens = {};   ///< by id; the first stands for all that are not there
-  std::vector<std::string> classes = {};  ///< by id
-  std::size_t features = 0;               ///< numbers of a vector, where tokens are vectors
-  std::vector<double> mean = {};          ///< of a feature each, or of a column
-  std::vector<double> deviation = {};     ///< the same
-  std::vector<double> target_mean = {};   ///< of a target number each
-  std::vector<double> target_deviation = {};  ///< the same
-  /// Fingerprints of other files that the run has read, by their paths.
+  std::uint64_t fingerprint = 0;              ///< hash of the training file
+  std::size_t max_length = 0;                 ///< most tokens in a row
+  std::vector<std::string> tokens = {};       ///< tokens by id; the first is kUnknown
+  std::vector<std::string> classes = {};      ///< class names by id
+  std::size_t features = 0;                   ///< size of a vector, for vector inputs
+  std::vector<double> mean = {};              ///< mean of each feature, or of each input column
+  std::vector<double> deviation = {};         ///< standard deviations, likewise
+  std::vector<double> target_mean = {};       ///< mean of each numeric target
+  std::vector<double> target_deviation = {};  ///< standard deviation of each numeric target
+  /// Fingerprints of the other files that the run read, by path.
   std::map<std::string, std::uint64_t> files = {};
-  /// Whether they are equal.
+  /// Compares all members.
   friend bool operator==(const Learned&, const Learned&) = default;
 };
 
-/// Mean and deviation of numbers: of each feature over all tokens, or of each place in a row.
+/// Computes the mean and standard deviation of numbers, of each feature or of each position in a
+/// row.
 class Scale {
  public:
-  /// Of each place in a row, or else of each feature.
+  /// `by_place`: one pair for each position in a row; else one for each feature, over all tokens.
   explicit Scale(bool by_place) : by_place_(by_place) {}
-  /// Throws DataError, starting with `place`, when rows have different numbers of values where
-  /// places count.
+  /// Adds the numbers of a row. Throws DataError, starting with `place`, when rows have different
+  /// numbers of values (by_place) or features.
   void add(const std::string& place, const Numbers& numbers);
-  /// A deviation of 0 becomes 1, so that dividing by it does no harm. Writes nothing when nothing
-  /// was added.
+  /// Writes the results; a deviation of 0 becomes 1, to be safe to divide by. Writes nothing if no
+  /// numbers were added.
   void write(std::vector<double>& mean, std::vector<double>& deviation) const;
 
  private:
   bool by_place_;
-  // Welford 1962; a square of any double fits into a long double.
+  // Welford 1962; the square of any double fits into a long double.
   std::vector<long double> count_ = {}, mean_ = {}, squares_ = {};
 };
 
-/// Counts of texts.
+/// The count of each text.
 using Counts = std::map<std::string, std::size_t>;
 
-/// kUnknown, then the texts that come at least `least` times, the most frequent first and in the
-/// order of their bytes where equally frequent; `most` in all, 0: any number.
+/// Returns kUnknown, then the texts that occur at least `least` times, most frequent first; ties in
+/// byte order. At most `most` entries, including kUnknown; 0: no limit.
 std::vector<std::string> vocabulary(const Counts& counts, std::size_t most, std::size_t least);
 
-/// Class names in the order of their bytes; of their values where all are whole numbers.
+/// Sorts class names: by value if all are whole numbers, else in byte order.
 std::vector<std::string> class_order(const Counts& counts);
 
-/// Notes the fingerprint of a file. Throws DataError when the run knows the file with another: its
-/// scores would be of two sets of data.
+/// Records the fingerprint of a file. Throws DataError when the run recorded another one before,
+/// because its scores would mix two sets of data.
 void recognise(std::map<std::string, std::uint64_t>& files, const std::string& path,
                std::uint64_t fingerprint);
 
-/// As JSON, for a checkpoint.
+/// The statistics as JSON, for a checkpoint.
 std::string to_json(const Learned& learned);
-/// Throws CheckpointError unless it is what to_json() gives.
+/// Parses to_json(). Throws CheckpointError on anything else.
 Learned learned_from_json(const std::string& text);
 
 }  // namespace xgrad

@@ -1,5 +1,7 @@
 #include <xgrad/data/tables/packed_examples.hpp>
 
+#include <xgrad/data/task.hpp>
+
 namespace xgrad {
 
 void PackedExamples::add(const Example& example) {
@@ -25,6 +27,13 @@ Example PackedExamples::get(std::size_t index) const {
   const std::size_t row = index % kRows;
   return {block.ids.get(row), block.features.get(row), block.targets.get(row),
           block.values.get(row), block.edges.get(row)};
+}
+
+std::size_t PackedExamples::length(std::size_t index, const TaskShape& shape) const {
+  const Block& block = blocks_[index / kRows];
+  const std::size_t row = index % kRows;
+  const bool vectors = shape.input == InputKind::vectors;
+  return vectors ? block.features.size(row) / shape.features : block.ids.size(row);
 }
 
 }  // namespace xgrad

@@ -1,4 +1,4 @@
-// PackedExamples: examples that stay in memory, with little beside their numbers.
+// PackedExamples: examples in memory, stored compactly.
 #pragma once
 
 #include <cstddef>
@@ -9,23 +9,26 @@
 
 namespace xgrad {
 
-/// Examples in the order in which they were added. Those of a block share one array for each kind
-/// of number, where a vector for each would take up to six times the memory of short examples.
+/// Examples in the order of add(). Each block of examples shares one array per kind of number. A
+/// vector per example would take up to six times the memory if examples are short.
 class PackedExamples {
  public:
-  /// Puts one behind the others.
+  /// Appends an example.
   void add(const Example& example);
-  /// How many there are.
+  /// The number of examples.
   std::size_t size() const { return size_; }
-  /// Requires: index < size().
+  /// Returns an example. Requires: index < size().
   Example get(std::size_t index) const;
+  /// The number of tokens or vectors of an example, found without building it. Requires: index <
+  /// size(), and no images.
+  std::size_t length(std::size_t index, const TaskShape& shape) const;
 
  private:
-  // The numbers of one kind of all examples of a block.
+  // All numbers of one kind in a block: one run for each example.
   template <class Number>
   class Runs {
    public:
-    // Of the row-th example; those of examples before that were left out are empty.
+    // Appends the run of example `row`. Examples skipped before it get empty runs.
     void add(std::size_t row, const std::vector<Number>& run) {
       if (run.empty()) return;
       ends_.resize(row, numbers_.size());
@@ -34,9 +37,11 @@ class PackedExamples {
     }
     std::vector<Number> get(std::size_t row) const {
       if (row >= ends_.size()) return {};
-      const std::size_t begin = row == 0 ? 0 : ends_[row - 1];
-      return {numbers_.begin() + std::ptrdiff_t(begin),
+      return {numbers_.begin() + std::ptrdiff_t(begin(row)),
               numbers_.begin() + std::ptrdiff_t(ends_[row])};
+    }
+    std::size_t size(std::size_t row) const {
+      return row >= ends_.size() ? 0 : ends_[row] - begin(row);
     }
     void shrink() {
       numbers_.shrink_to_fit();
@@ -44,15 +49,17 @@ class PackedExamples {
     }
 
    private:
+    std::size_t begin(std::size_t row) const { return row == 0 ? 0 : ends_[row - 1]; }
+
     std::vector<Number> numbers_;
-    std::vector<std::size_t> ends_;  // of each run in numbers_
+    std::vector<std::size_t> ends_;  // where each run ends in numbers_
   };
   struct Block {
     Runs<std::int32_t> ids, targets;
     Runs<float> features, values;
     Runs<std::pair<std::int32_t, std::int32_t>> edges;
   };
-  static constexpr std::size_t kRows = 1024;  // of a block
+  static constexpr std::size_t kRows = 1024;  // examples per block
 
   std::vector<Block> blocks_;
   std::size_t size_ = 0;

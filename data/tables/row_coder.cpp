@@ -15,7 +15,7 @@ namespace xgrad {
 
 namespace {
 
-/// Text without spaces that stands for a token.
+/// Returns a visible name for a token, without spaces.
 std::string token_name(const std::string& token) {
   if (token == " ") return "\u2423";
   if (token.size() == 1 && words(token).empty()) return "\\x" + std::to_string(int(token[0]));
@@ -36,7 +36,8 @@ Field lowercased(Field field) {
   return field;
 }
 
-/// A number in deviations of the training rows; `place()` says where it stands.
+/// Standardizes a number by mean and deviation of the training rows; `place()` locates it in
+/// messages.
 template <class Place>
 float scaled(double number, double mean, double deviation, const Place& place) {
   const auto result = float((number - mean) / deviation);
@@ -232,7 +233,7 @@ void RowCoder::add_edges(const Table& table, std::size_t row, Example& example) 
   example.edges = field_edges(table.place(row, column), table.rows[row][column], nodes(example));
 }
 
-/// Returns how many tokens the row has, of which a long one's last may be cut.
+/// Adds the input of a row. Returns the number of tokens before any cut.
 std::size_t RowCoder::add_input(const Table& table, std::size_t row, Example& example) const {
   std::size_t count = 0;
   if (vectors()) {
@@ -296,12 +297,13 @@ Example RowCoder::parse_nodes(const std::string& line) const {
   add_tokens(task_, letters ? with_masks(line, parts) : tokens(task_, field, made), example);
   if (!masked()) return example;
   for (const std::int32_t id : example.ids) {
-    example.targets.push_back(id == kMaskId ? 0 : kIgnore);  // only the hidden ones are asked for
+    // Only hidden tokens have a target to predict.
+    example.targets.push_back(id == kMaskId ? 0 : kIgnore);
   }
   return example;
 }
 
-/// The characters of a line, among which a mask counts as one.
+/// Splits a line into characters, with each `<mask>` as one character.
 std::vector<std::string_view> RowCoder::with_masks(std::string_view line,
                                                    std::deque<std::string>& made) const {
   constexpr std::string_view kMaskText = kMask;

@@ -1,5 +1,4 @@
-// RowCoder: how rows of a table become examples, and what must be known of the training rows for
-// it.
+// RowCoder: turns rows of a table into examples, using statistics of the training rows.
 #pragma once
 
 #include <deque>
@@ -17,80 +16,82 @@
 
 namespace xgrad {
 
-/// What is to be said of a row.
+/// The kind of targets.
 enum class Labels {
-  sequence,     ///< a row has one label
-  tokens,       ///< a row has a label for each token
-  multi_label,  ///< a row has any number of labels: each is an answer, yes or no
-  numbers,      ///< a row has numbers as targets
-  masked        ///< a row has none: hidden tokens are to be told from those around them
+  sequence,     ///< one label per row
+  tokens,       ///< one label per token
+  multi_label,  ///< any number of labels per row; each is a yes-or-no answer
+  numbers,      ///< numbers as targets
+  masked        ///< no target column: predict hidden tokens from the others
 };
 
-/// How rows become examples. Their columns are those of the input, the target unless it is masked,
-/// and the edges of a graph.
+/// How rows become examples. The columns of a table are the inputs, then the target unless labels
+/// are masked, then the edges of graphs.
 struct RowOptions {
-  std::vector<std::string> inputs = {"text"};  ///< several are numbers, a token each
-  std::string target = "label";                ///< the column of the labels
-  std::string edges = {};                      ///< empty: rows are no graphs
-  TokenKind tokens = TokenKind::words;         ///< what a token is
-  Labels labels = Labels::sequence;            ///< what a label is
-  std::size_t vocabulary = 0;                  ///< different tokens at most; 0: all
-  std::size_t min_count = 1;   ///< times that a token must come in the training rows to be known
-  std::size_t max_length = 0;  ///< tokens of the longest row; 0: of the longest one read
-  bool cut = false;            ///< longer rows are cut; else they are an error
-  std::string other = {};  ///< class of labels that no training row has; empty: they are an error
-  bool lowercase = false;  ///< capital letters of inputs are made small
-  double unknown = 0;      ///< least probability that a training token becomes kUnknown
-  double masked = 0.15;    ///< part of the tokens that is hidden, where they are masked
+  /// Input columns; several: one number each, one token per column.
+  std::vector<std::string> inputs = {"text"};
+  std::string target = "label";         ///< target column
+  std::string edges = {};               ///< column of edges; empty: no graphs
+  TokenKind tokens = TokenKind::words;  ///< kind of tokens
+  Labels labels = Labels::sequence;     ///< kind of labels
+  std::size_t vocabulary = 0;           ///< maximum size of the vocabulary; 0: no limit
+  std::size_t min_count = 1;            ///< minimum count: rarer tokens become kUnknown
+  std::size_t max_length = 0;           ///< maximum tokens per row; 0: longest row read by learn()
+  bool cut = false;                     ///< whether to cut longer rows; else they are an error
+  std::string other = {};  ///< class for labels not in the training rows; empty: they are an error
+  bool lowercase = false;  ///< whether to convert inputs to lower case
+  double unknown = 0;      ///< minimum probability that a training token becomes kUnknown
+  double masked = 0.15;    ///< fraction of tokens to hide, for Labels::masked
 
-  /// Of a table, in their order.
+  /// The columns to read, in the order that RowCoder expects.
   std::vector<std::string> columns() const;
 };
 
-inline constexpr const char* kMask = "<mask>";  ///< a hidden token in a line of text
-inline constexpr std::int32_t kMaskId = 1;      ///< stands for a hidden token
+inline constexpr const char* kMask = "<mask>";  ///< a hidden token, in a line of text
+inline constexpr std::int32_t kMaskId = 1;      ///< token id of kMask, for Labels::masked
 
 /// Turns rows into examples, and lines of text into inputs.
 class RowCoder {
  public:
-  /// `task` stands before messages about a line of text.
+  /// `task` starts messages about lines of text.
   RowCoder(std::string task, RowOptions options);
 
-  /// What it was made with.
+  /// The options.
   const RowOptions& options() const { return options_; }
-  /// Whether it has learned, or taken over what was.
+  /// Whether learn() or adopt() succeeded.
   bool ready() const { return learned_ != nullptr; }
-  /// Whether tokens are vectors.
+  /// Whether inputs are vectors.
   bool vectors() const { return options_.tokens == TokenKind::numbers; }
-  /// Requires: ready().
+  /// The statistics of the training rows. Requires: ready().
   const Learned& learned() const { return *learned_; }
 
-  /// What tells the input of a row, with its edges, from another: equal inputs have equal keys.
+  /// A key of the input of a row with its edges: equal inputs have equal keys.
   std::string key(const Table& table, std::size_t row) const;
-  /// Takes vocabulary, classes and scale from the training rows, in one pass. All rows are looked
-  /// at for what is wrong with them and for the longest. Throws DataError.
+  /// Learns vocabulary, classes and scale from the training rows in one pass. Checks every row for
+  /// errors and finds the longest. Throws DataError.
   void learn(const Rows& rows,
              const std::function<bool(const Table& block, std::size_t row)>& is_training);
-  /// Takes over what was learned. Throws CheckpointError when it does not suit the options.
+  /// Restores learned(). Throws CheckpointError when it does not fit the options.
   void adopt(Learned learned);
 
-  // What follows requires ready().
-  /// The sizes of examples. Requires: ready().
+  /// Returns the sizes of examples. Requires: ready().
   TaskShape shape() const;
-  /// Throws DataError.
+  /// Turns a row into an example. Requires: ready(). Throws DataError.
   Example encode(const Table& table, std::size_t row) const;
-  /// A line of text as an input: words, characters or numbers; of graphs these, a tab and the
-  /// edges, or an object of JSON. `<mask>` stands for a hidden token. Throws DataError.
+  /// Parses a line as an input: words, characters or numbers; `<mask>` is a hidden token. For
+  /// graphs, append a tab and the edges, or give a JSON object. Requires: ready(). Throws
+  /// DataError.
   Example parse(const std::string& line) const;
 
  private:
-  // What the tokens of a field may be parts of beside the field itself.
+  // Storage for tokens that are not views into the original field.
   struct Made {
     Field field = {};
     std::string text = {};
   };
   struct Learning;
-  using Places = std::function<std::string(std::size_t number)>;  // where a number of a row stands
+  // Locates a number of a row, for messages.
+  using Places = std::function<std::string(std::size_t number)>;
 
   bool masked() const { return options_.labels == Labels::masked; }
   std::size_t least_classes() const;

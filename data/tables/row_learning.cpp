@@ -1,4 +1,4 @@
-// What RowCoder learns of the training rows, in one pass over all rows.
+// RowCoder::learn(): collects statistics of the training rows, in one pass over all rows.
 #include <algorithm>
 #include <exception>
 
@@ -9,7 +9,7 @@
 
 namespace xgrad {
 
-/// What a pass over the rows gathers.
+/// Statistics collected during the pass.
 struct RowCoder::Learning {
   explicit Learning(bool by_place) : input(by_place) {}
 
@@ -25,13 +25,13 @@ struct RowCoder::Learning {
   }
 
   Learned learned = {};
-  std::string file = {};  // of the rows
+  std::string file = {};  // file of the rows
   std::size_t rows = 0, training_rows = 0;
   TextIndex tokens = {};
-  std::vector<std::size_t> token_counts = {};  // by their number in tokens
-  Counts class_counts = {}, others = {};       // of training rows, and of others
+  std::vector<std::size_t> token_counts = {};  // by index in `tokens`
+  Counts class_counts = {}, others = {};  // label counts of training rows, and of all other rows
   Scale input, target{true};
-  Made made = {};  // text of tokens, whose memory is kept
+  Made made = {};  // reused for the tokens of each row to avoid allocation
 };
 
 void RowCoder::learn_row(const Table& block, std::size_t row, bool training,
@@ -65,7 +65,7 @@ void RowCoder::learn_row(const Table& block, std::size_t row, bool training,
 void RowCoder::learn(const Rows& rows,
                      const std::function<bool(const Table&, std::size_t)>& is_training) {
   Learning learning(options_.inputs.size() > 1);
-  std::exception_ptr wrong;  // what is wrong with the file itself, in any row, is said first
+  std::exception_ptr wrong;  // delayed: an error of the file itself, in any row, is reported first
   const std::uint64_t fingerprint = rows([&](const Table& block) {
     learning.file = block.file;
     try {

@@ -18,7 +18,7 @@ namespace xgrad {
 
 namespace {
 
-// Tokens of the longest n-grams that naive Bayes counts.
+// Length of the longest n-grams that naive Bayes counts.
 constexpr std::size_t kMostCharacters = 4, kMostWords = 2;
 
 using Examples = std::shared_ptr<const PackedExamples>;
@@ -29,14 +29,14 @@ class RowDataset final : public Dataset {
   std::size_t size() const override { return examples_->size(); }
   Example get(std::uint64_t, std::size_t index) const override { return examples_->get(index); }
   std::size_t length(std::size_t index, const TaskShape& shape) const override {
-    return length_of(examples_->get(index), shape);
+    return examples_->length(index, shape);
   }
 
  private:
   Examples examples_;
 };
 
-/// Hides tokens: of training rows others in each epoch, of other rows always the same.
+/// Hides random tokens: different ones in each epoch for training rows, fixed ones for others.
 class MaskedDataset final : public Dataset {
  public:
   MaskedDataset(Examples examples, Split split, double rate, std::uint64_t seed)
@@ -51,7 +51,8 @@ class MaskedDataset final : public Dataset {
     Example example = examples_->get(index);
     const Rng own = rng_ / (fresh_ ? epoch : 0) / index;
     example.targets.assign(example.ids.size(), kIgnore);
-    const std::size_t one = own.below(example.ids.size(), 0);  // so that no row is without any
+    // Always hidden, so that every row has a target.
+    const std::size_t one = own.below(example.ids.size(), 0);
     for (std::size_t i = 0; i < example.ids.size(); ++i) {
       if (i != one && own.uniform(i + 1) >= rate_) continue;
       example.targets[i] = example.ids[i];
@@ -61,7 +62,7 @@ class MaskedDataset final : public Dataset {
   }
 
   std::size_t length(std::size_t index, const TaskShape& shape) const override {
-    return length_of(examples_->get(index), shape);
+    return examples_->length(index, shape);
   }
 
  private:
@@ -143,9 +144,8 @@ class RowTask final : public Task {
     return source_.has_own(split) ? Split::train : split;
   }
 
-  // Rows are read when first needed: a program that goes on from a checkpoint to predict needs
-  // none. They are read twice, so that neither their texts nor their tokens stay in memory until
-  // the vocabulary is known.
+  // Reads rows only when needed, because predicting from a checkpoint needs none. Reads them twice,
+  // so that neither texts nor tokens stay in memory until the vocabulary is known.
   void learn() const {
     if (coder_.ready()) return;
     const Rows rows = source_.read(Split::train);
@@ -155,7 +155,7 @@ class RowTask final : public Task {
     encode_training_rows(rows);
   }
 
-  // How often each token comes, by id.
+  // Counts each token, by id.
   std::vector<std::size_t> count_tokens(const PackedExamples& examples) const {
     std::vector<std::size_t> counts(coder_.learned().tokens.size());
     for (std::size_t i = 0; i < examples.size(); ++i) {
@@ -179,26 +179,26 @@ class RowTask final : public Task {
     }
   }
 
-  /// The rows of a split as examples.
+  /// The examples of a split.
   struct Encoding {
     std::shared_ptr<PackedExamples> examples = std::make_shared<PackedExamples>();
     std::size_t rows = 0;
-    std::exception_ptr wrong = {};  // with the first row that no example can be made of
+    std::exception_ptr wrong = {};  // error of the first row that cannot be encoded
 
     Examples finish() const {
       if (wrong) std::rethrow_exception(wrong);
       return examples;
     }
   };
-  /// What a pass tells of its source.
+  /// The file, fingerprint and number of rows that a pass read.
   struct Encoded {
     std::string file;
     std::uint64_t fingerprint = 0;
     std::size_t rows = 0;
   };
 
-  /// Adds each row to the examples of its split. What is wrong with a row waits: the file itself
-  /// may be wrong, or not the one that is meant.
+  /// Adds each row to the examples of its split. Delays errors of rows: the file itself may be
+  /// damaged or the wrong one, which should be reported first.
   Encoded encode(const Rows& rows,
                  const std::function<Split(const Table& block, std::size_t row)>& split_of,
                  std::array<Encoding, 3>& encodings) const {
@@ -225,7 +225,8 @@ class RowTask final : public Task {
   std::uint64_t seed_;
   mutable std::mutex mutex_;
   mutable std::array<Examples, 3> examples_;
-  mutable std::map<std::string, std::uint64_t> files_;  // those of splits with their own
+  // Fingerprints of files read for splits of their own.
+  mutable std::map<std::string, std::uint64_t> files_;
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// A task whose examples are rows of text with labels: vocabulary and class names come from its
-// training rows.
+// A task whose examples are rows of a table. Vocabulary and class names come from its training
+// rows.
 #pragma once
 
 #include <functional>
@@ -11,24 +11,26 @@
 
 namespace xgrad {
 
-/// Where rows come from.
+/// The source of the rows.
 struct RowSource {
-  std::string task;  ///< its name
-  /// The rows of a split. Called once for each split that has its own, and for the training split.
+  std::string task;  ///< name of the task
+  /// Returns the rows of a split. Called for the training split, and for each other split with rows
+  /// of its own.
   std::function<Rows(Split split)> read;
-  /// Whether a split has rows of its own; those without get a tenth of the training rows each.
+  /// Whether a split has rows of its own. Each other split gets a tenth of the training rows.
   std::function<bool(Split split)> has_own = [](Split split) { return split == Split::train; };
-  /// What decides which split a row belongs to: rows of one key are never in two. Empty: the input.
+  /// A key that decides the split of a row: rows with equal keys are in the same split. Empty: the
+  /// input is the key.
   std::function<std::string(const Table& table, std::size_t row)> key = {};
-  /// Rules that need no training; see Task::rules(). Empty: naive Bayes, where a text has one label
-  /// or several.
+  /// Baseline rules; see Task::rules(). Empty: naive Bayes, for token inputs with one or several
+  /// labels per row.
   std::function<std::vector<Rule>(const Dataset& train, const Dataset& test)> rules = {};
 };
 
-/// The split that a key belongs to, by a hash: a tenth of all keys each to test and validation.
+/// Returns the split of a key, by a hash: a tenth of all keys each to test and validation.
 Split split_of_key(const std::string& key);
 
-/// The task of rows that become examples. Throws DataError.
+/// Makes a task from rows. Its methods throw DataError.
 std::unique_ptr<Task> row_task(RowSource source, RowOptions options, std::uint64_t seed);
 
 }  // namespace xgrad

@@ -17,11 +17,12 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::size_t kBlock = std::size_t(1) << 20;  // bytes of the rows of a block
-constexpr std::size_t kMostListed = 1000;             // bytes of the names of columns
+constexpr std::size_t kBlock = std::size_t(1) << 20;  // bytes of rows per block
+constexpr std::size_t kMostListed = 1000;  // longest path or list of columns in a message, in bytes
 
 std::string format_of(const std::string& path) {
-  if (fs::is_directory(path)) return "npy";
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored)) return "npy";
   const std::string ending = fs::path(path).extension().string();
   const std::pair<const char*, const char*> known[] = {
       {".csv", "csv"}, {".tsv", "tsv"},   {".jsonl", "jsonl"}, {".ndjson", "jsonl"},
@@ -35,9 +36,9 @@ std::string format_of(const std::string& path) {
                           "jsonl, hdf5 or npy");
 }
 
-std::string joined(const std::vector<std::string>& words) {
+std::string listed(const std::vector<std::string>& names) {
   std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + excerpt(name);
   return text;
 }
 
@@ -46,7 +47,7 @@ std::string joined(const std::vector<std::string>& words) {
 std::string Table::place(std::size_t row, std::size_t column) const {
   std::string text = file + ": row " + std::to_string(first + row + 1);
   if (row < lines.size()) text += " (line " + std::to_string(lines[row]) + ")";
-  return text + ", column \"" + columns[column] + "\"";
+  return text + ", column " + excerpt(columns[column]);
 }
 
 bool file_exists(const std::string& path) {
@@ -62,7 +63,7 @@ std::vector<std::size_t> find_columns(const std::string& file,
     const auto found = std::find(columns.begin(), columns.end(), name);
     if (found == columns.end()) {
       detail::fail<DataError>(file, ": has no column ", excerpt(name), "; it has ",
-                              clipped(joined(nearest_first(name, columns)), kMostListed));
+                              clipped(listed(nearest_first(name, columns)), kMostListed));
     }
     places.push_back(std::size_t(found - columns.begin()));
   }
@@ -111,7 +112,7 @@ Rows::Rows(Table table)
 
 Rows open_table(const std::string& path, const std::string& format,
                 const std::vector<std::string>& columns) {
-  check<DataError>(fs::exists(path), path, ": there is no such file");
+  check<DataError>(file_exists(path), clipped(path, kMostListed), ": there is no such file");
   const std::string how = format == "auto" ? format_of(path) : format;
   if (how == "hdf5" || how == "npy") {
     Table table = read_arrays(path, how, columns);

@@ -18,7 +18,8 @@ std::uint64_t load(const char* bytes) {
   return word;
 }
 
-/// Bytes of a text that, together with its size, are all of it up to eight.
+/// Returns a word that, together with its size, identifies a text of up to eight bytes. For longer
+/// texts it holds the first eight bytes.
 std::uint64_t head_of(std::string_view text) {
   const char* begin = text.data();
   const std::size_t size = text.size();
@@ -43,7 +44,7 @@ std::string_view TextIndex::text(std::size_t number) const {
   return {texts_.data() + begin, ends_[number] - begin};
 }
 
-/// Where the text is, or the free slot where it belongs.
+/// Returns the slot of the text, or the free slot where it belongs.
 std::size_t TextIndex::slot_of(std::string_view text, std::uint64_t head,
                                std::uint64_t hash) const {
   const std::size_t mask = slots_.size() - 1;

@@ -33,7 +33,7 @@ class UnknownDataset final : public Dataset {
 
  private:
   std::unique_ptr<Dataset> examples_;
-  std::vector<double> probabilities_;  // by token id
+  std::vector<double> probabilities_;  // replacement probability by token id
   Rng rng_;
 };
 

@@ -1,4 +1,4 @@
-// Unknown tokens: how training rows teach a model what to make of tokens that they do not have.
+// Unknown tokens: trains `<unk>` by replacing some training tokens with it.
 #pragma once
 
 #include <cstdint>
@@ -9,19 +9,19 @@
 
 namespace xgrad {
 
-/// The examples of a data set with some of their tokens replaced by the unknown one, id 0, others
-/// in each epoch. Targets stay, as do hidden tokens, kMaskId, where `masked`.
+/// Returns a data set that replaces some tokens by kUnknownId, different ones in each epoch. Keeps
+/// the targets; if `masked`, it keeps hidden tokens (kMaskId) too.
 ///
-/// A token that comes n times in the examples is replaced with probability max(rate, 1 / (2n)).
-/// Rare tokens are replaced most often, because unknown ones resemble them. `rate` makes sure that
-/// the unknown token is trained where no token is rare, as with characters.
+/// A token that occurs n times in the examples is replaced with probability max(rate, 1 / (2n)).
+/// Rare tokens are replaced most often because unknown tokens resemble them. `rate` ensures that
+/// `<unk>` is trained even if no token is rare, as with characters.
 ///
-/// A function of (seed, epoch, index) alone. `counts` has n by token id.
+/// Each example is a function of (seed, epoch, index). `counts` gives n by token id.
 std::unique_ptr<Dataset> unknown_dataset(std::unique_ptr<Dataset> examples,
                                          std::vector<std::size_t> counts, double rate,
                                          std::uint64_t seed, bool masked);
 
-/// The row of `unknown`, the rate, 0.01 by default; 0: nothing is replaced.
+/// The option `unknown`: the rate, 0.01 by default; 0 replaces nothing.
 OptionSpec unknown_option();
 
 }  // namespace xgrad

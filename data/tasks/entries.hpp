@@ -1,4 +1,4 @@
-// One function a task: its row of the table in tasks.cpp.
+// One function per task: its entry in the table of table.cpp.
 #pragma once
 
 #include <xgrad/data/task.hpp>

@@ -1,5 +1,5 @@
-// The user's own rows: words, characters, numbers or graphs, with a label, any number of labels,
-// numbers, a label for each token, or alone.
+// Task `files`: rows of user files. Inputs are words, characters, numbers or graphs. Targets are a
+// label, several labels, numbers, a label for each token, or hidden tokens.
 #include <map>
 
 #include <xgrad/autograd/check.hpp>
@@ -46,7 +46,7 @@ const std::vector<OptionSpec>& option_table() {
        0, 1 << 24},
       {"min_count", 1, "Minimum count in the training rows: rarer tokens become <unk>.", 1, 1e9},
       unknown_option(),
-      {"lowercase", false, "Converts the input to lower case."},
+      {"lowercase", false, "Converts the input to lower case, in all alphabets of Unicode."},
       {"max_length", 0,
        "Maximum tokens in a row; 0: those of the longest row in the training file.", 0, 65536},
       choice("longer", "What to do with rows above max_length: stop with an error, or cut them.",
@@ -61,7 +61,7 @@ Enum chosen(const Options& options, const char* name, const std::map<std::string
   return words.at(get_string(options, name));
 }
 
-/// "height, width"
+/// Splits a list of column names, such as "height, width".
 std::vector<std::string> column_names(const std::string& text) {
   std::vector<std::string> names(1);
   for (const char c : text) {

@@ -1,4 +1,4 @@
-// Amounts as people read them.
+// Formats durations and large numbers.
 #pragma once
 
 #include <cstdint>
@@ -6,10 +6,10 @@
 
 namespace xgrad {
 
-/// A duration, "1:02:03" or "4:05"; fractions of a second are cut off.
+/// A duration, "1:02:03" or "4:05", without fractions of a second.
 std::string clock(double seconds);
 
-/// A number with a comma between thousands: "1,773,312".
+/// A number with commas between thousands: "1,773,312".
 std::string grouped(std::uint64_t number);
 
 }  // namespace xgrad

@@ -13,7 +13,8 @@ std::size_t width(const std::string& text) {
 
 }  // namespace
 
-std::string text_table(const std::vector<std::vector<std::string>>& rows) {
+std::string text_table(const std::vector<std::vector<std::string>>& rows, Align others,
+                       const std::string& indentation) {
   std::vector<std::size_t> widest;
   for (const auto& row : rows) {
     widest.resize(std::max(widest.size(), row.size()), 0);
@@ -21,10 +22,11 @@ std::string text_table(const std::vector<std::vector<std::string>>& rows) {
   }
   std::string text;
   for (const auto& row : rows) {
-    std::string line;
+    std::string line = indentation;
     for (std::size_t i = 0; i < row.size(); ++i) {
       const std::string room(widest[i] - width(row[i]), ' ');
-      line += (i > 0 ? "  " : "") + (i == 0 ? row[i] + room : room + row[i]);
+      line +=
+          (i > 0 ? "  " : "") + (i == 0 || others == Align::left ? row[i] + room : room + row[i]);
     }
     line.erase(line.find_last_not_of(' ') + 1);
     text += line + "\n";

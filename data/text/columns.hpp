@@ -1,4 +1,4 @@
-// Tables for a terminal.
+// Formats tables for a terminal.
 #pragma once
 
 #include <string>
@@ -6,8 +6,13 @@
 
 namespace xgrad {
 
-/// Rows of cells in columns, two spaces apart: the first column to the left, the others to the
-/// right. Counts characters, of which UTF-8 may need several bytes.
-std::string text_table(const std::vector<std::vector<std::string>>& rows);
+/// Alignment of a cell in its column.
+enum class Align { left, right };
+
+/// Formats rows of cells as columns, two spaces apart, with `indentation` before each row. The
+/// first column is left-aligned; `others` aligns the rest. Widths count UTF-8 characters, not
+/// bytes.
+std::string text_table(const std::vector<std::vector<std::string>>& rows,
+                       Align others = Align::right, const std::string& indentation = "");
 
 }  // namespace xgrad

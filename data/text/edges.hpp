@@ -1,4 +1,4 @@
-// Edges of a graph, and how they are written.
+// Edges of a graph and their text format.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,13 @@
 
 namespace xgrad {
 
-/// Pairs of nodes, each pair undirected.
+/// Pairs of nodes; edges are undirected.
 using Edges = std::vector<std::pair<std::int32_t, std::int32_t>>;
 
-/// "0-1 1-4"
+/// Formats edges: "0-1 1-4".
 std::string edges_text(const Edges& edges);
 
-/// An edge as edges_text() writes it; nothing for any other word.
+/// Parses one edge in the format of edges_text(); nothing for any other word.
 std::optional<Edges::value_type> parse_edge(const std::string& word);
 
 }  // namespace xgrad

@@ -29,10 +29,8 @@ std::vector<std::int32_t> parse_names(const std::string& task, const std::string
       std::vector<std::string> known = nearest_first(word, names);
       const bool all = known.size() <= kMostSuggested;
       if (!all) known.resize(kMostSuggested);
-      std::string list;
-      for (const std::string& name : known) list += (list.empty() ? "" : " ") + name;
       detail::fail<DataError>(task, ": token ", ids.size() + 1, " is ", excerpt(word),
-                              ", must be one of: ", list, all ? "" : " ...");
+                              ", must be one of: ", joined(known, " "), all ? "" : " ...");
     }
     ids.push_back(std::int32_t(found - names.begin()));
   }
@@ -40,13 +38,13 @@ std::vector<std::int32_t> parse_names(const std::string& task, const std::string
 }
 
 template <class Value, class Name>
-std::string joined(const std::vector<Value>& values, const Name& name) {
+std::string joined_by(const std::vector<Value>& values, const Name& name) {
   std::string text;
   for (const Value& value : values) text += (text.empty() ? "" : " ") + name(value);
   return text;
 }
 
-// The shortest that reads back as the same number.
+// The shortest text that reads back as the same number.
 std::string number_text(float x) {
   char text[32];
   return {text, std::to_chars(text, text + sizeof(text), x).ptr};
@@ -131,7 +129,7 @@ std::string input_text(const Example& example, const TaskShape& shape) {
     }
     return text;
   }
-  const std::string tokens = joined(example.ids, [&](std::int32_t id) {
+  const std::string tokens = joined_by(example.ids, [&](std::int32_t id) {
     return shape.token_names.empty() ? std::to_string(id) : shape.token_names[std::size_t(id)];
   });
   return example.edges.empty() ? tokens : tokens + " " + edges_text(example.edges);
@@ -144,10 +142,10 @@ std::size_t unknown_tokens(const Example& example, const TaskShape& shape) {
 
 std::string target_text(const Example& example, const TaskShape& shape) {
   if (shape.target == TargetKind::classes) {
-    return joined(example.targets, [&](std::int32_t id) { return class_text(id, shape); });
+    return joined_by(example.targets, [&](std::int32_t id) { return class_text(id, shape); });
   }
   std::size_t i = 0;
-  return joined(example.values, [&](float x) -> std::string {
+  return joined_by(example.values, [&](float x) -> std::string {
     const std::size_t number = i++ % shape.classes;
     if (std::isnan(x)) return ".";
     return shape.target == TargetKind::binary ? answer_text(x > 0.5f, number, shape)

@@ -1,4 +1,4 @@
-// Numbers that a user typed.
+// Parses numbers typed by a user.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace xgrad {
 
-/// The whole numbers of a line, separated by spaces or tabs, each in [0, largest]. Throws DataError
-/// that names the word: `what` 3 is "x", ...
+/// Parses the whole numbers of a line, separated by spaces or tabs, each in [0, largest]. Throws
+/// DataError that names the word: `what` 3 is "x", ...
 std::vector<std::int32_t> parse_numbers(const std::string& what, std::string_view line,
                                         std::int32_t largest);
 

@@ -1,4 +1,4 @@
-// Text of a user: UTF-8 and its characters, words, numbers.
+// Text processing: UTF-8 characters, words, numbers, letter case and hashing.
 #pragma once
 
 #include <cstdint>
@@ -9,41 +9,45 @@
 
 namespace xgrad {
 
-/// Where text stops being UTF-8 (RFC 3629: no overlong forms, no surrogates), or npos.
+/// Returns the index of the first byte that is not valid UTF-8 (RFC 3629: no overlong forms, no
+/// surrogates), or npos.
 std::size_t invalid_utf8(std::string_view text);
 
-/// The code points of a text, each as its bytes in it. Requires: the text is UTF-8.
+/// The number of bytes of the first character; 0 if the text does not start with one.
+std::size_t character_length(std::string_view text);
+
+/// Splits a text into code points, as views of it. Requires: the text is UTF-8.
 std::vector<std::string_view> characters(std::string_view text);
 
-/// What stands between white space, as parts of the text.
+/// Splits a text at white space, into views of it.
 std::vector<std::string_view> words(std::string_view text);
 
-/// The text in small letters, as far as ASCII has letters, and with spaces for punctuation: "Don't
-/// go!" has the words dont and go.
+/// Converts ASCII letters to lower case, deletes apostrophes, and replaces other ASCII punctuation
+/// by spaces: "Don't go!" has the words dont and go.
 std::string plain_text(std::string_view text);
 
-/// The text with its capital letters of Latin, Greek and Cyrillic made small, where Unicode gives
-/// one small letter for one capital. Requires: the text is UTF-8.
+/// Converts a text to lower case by the simple lowercase mappings of Unicode 15, which map one code
+/// point to one. Requires: the text is UTF-8.
 std::string lowercase(std::string_view text);
 
-/// The finite number that the whole text is, in decimal; nothing of any other text.
+/// Parses a text that is one finite decimal number as a whole; nothing for any other text.
 std::optional<double> to_number(std::string_view text);
 
-/// A hash that is the same everywhere, of bytes that come in parts.
+/// A hash of bytes that arrive in parts; the same on every machine.
 class StableHash {
  public:
-  /// Of `size` bytes in all; `key` tells one use from another.
+  /// `size` is the total number of bytes. `key` separates different uses of the hash.
   explicit StableHash(std::uint64_t size, std::uint64_t key = 0);
-  /// The next bytes. Requires: those of each part before the last are a multiple of 16.
+  /// Adds the next bytes. Requires: every part but the last has a multiple of 16 bytes.
   void add(std::string_view bytes);
-  /// The hash of all. Requires: all came.
+  /// The hash. Requires: all bytes were added.
   std::uint64_t value() const { return key_; }
 
  private:
   std::uint64_t key_;
 };
 
-/// The same of bytes that are all there.
+/// StableHash of bytes in memory.
 std::uint64_t stable_hash(std::string_view bytes, std::uint64_t key = 0);
 
 }  // namespace xgrad

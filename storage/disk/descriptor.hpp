@@ -1,4 +1,4 @@
-// Descriptor: an open file that closes itself, and the IoError of a failed system call.
+// Descriptor: an open file that closes itself; and helpers for system calls.
 #pragma once
 
 #include <fcntl.h>
@@ -13,12 +13,12 @@
 
 namespace xgrad::detail {
 
-/// Throws IoError: "path: cannot write: No space left on device".
+/// Throws IoError for a failed system call: "path: cannot write: No space left on device".
 [[noreturn]] inline void fail_io(const std::string& path, const char* what, int error = errno) {
   fail<IoError>(path, ": ", what, ": ", std::generic_category().message(error));
 }
 
-/// Repeats a system call that a signal interrupted.
+/// Repeats a system call while signals interrupt it.
 template <class Call>
 auto uninterrupted(Call call) {
   auto result = call();
@@ -28,7 +28,7 @@ auto uninterrupted(Call call) {
 
 class Descriptor {
  public:
-  /// Throws IoError with `what` when the file cannot be opened.
+  /// Opens a file relative to `directory`. Throws IoError with `path` and `what` on failure.
   Descriptor(int directory, const std::string& name, int flags, const std::string& path,
              const char* what)
       : fd_(uninterrupted(
@@ -43,7 +43,7 @@ class Descriptor {
 
   operator int() const { return fd_; }
 
-  /// Closes now. Linux has closed the descriptor even where close() reports an interruption.
+  /// Closes the file. An interrupted close() is no error: Linux has closed the descriptor then.
   void close(const std::string& path) {
     const int fd = std::exchange(fd_, -1);
     if (::close(fd) == -1 && errno != EINTR) fail_io(path, "cannot close");

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <new>
 #include <optional>
@@ -33,17 +34,17 @@ struct stat status_of(const Descriptor& file, const std::string& path) {
   return status;
 }
 
-/// What stands under a name, links not followed; nothing where nothing does.
-std::optional<mode_t> mode_of(const Folder& folder, const std::string& name) {
+/// Returns the status of a name without following links; nothing if it does not exist.
+std::optional<struct stat> status_of(const Folder& folder, const std::string& name) {
   struct stat status;
   if (::fstatat(folder.descriptor(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) {
-    return status.st_mode;
+    return status;
   }
   if (errno != ENOENT) fail_io(folder.path_of(name), "cannot stat");
   return std::nullopt;
 }
 
-/// Some filesystems cannot sync a directory, and say so by EINVAL.
+/// Ignores EINVAL, with which some file systems refuse to sync a directory.
 void sync_descriptor(const Descriptor& descriptor, const std::string& path) {
   const int result = uninterrupted([&] { return ::fsync(descriptor); });
   if (result == -1 && errno != EINVAL) fail_io(path, "cannot sync");
@@ -79,21 +80,37 @@ bool Folder::is_at_path() const {
   return there.st_dev == here.st_dev && there.st_ino == here.st_ino;
 }
 
+std::string Folder::present_path() const {
+  if (is_at_path()) return path_;
+  std::error_code failed;
+  const auto link = std::filesystem::path("/proc/self/fd") / std::to_string(int(descriptor_));
+  const std::string there = std::filesystem::read_symlink(link, failed).string();
+  struct stat status;  // a removed directory has no path
+  return !failed && ::stat(there.c_str(), &status) == 0 ? there : path_;
+}
+
 bool Folder::holds(const std::string& name) const {
-  const std::optional<mode_t> mode = mode_of(*this, name);
-  if (mode) check_regular(*mode, path_of(name));
-  return mode.has_value();
+  const auto status = status_of(*this, name);
+  if (status) check_regular(status->st_mode, path_of(name));
+  return status.has_value();
+}
+
+void Folder::check_single(const std::string& name) const {
+  const auto status = status_of(*this, name);
+  check<IoError>(!status || status->st_nlink == 1, path_of(name),
+                 ": is a hard link, and what a run writes into it would change the other file; put "
+                 "a copy in its place");
 }
 
 bool Folder::holds_folder(const std::string& name) const {
-  const std::optional<mode_t> mode = mode_of(*this, name);
-  if (!mode) return false;
-  check<IoError>(!S_ISLNK(*mode), path_of(name), ": is a symbolic link, not a directory");
-  check<IoError>(S_ISDIR(*mode), path_of(name), ": is not a directory");
+  const auto status = status_of(*this, name);
+  if (!status) return false;
+  check<IoError>(!S_ISLNK(status->st_mode), path_of(name), ": is a symbolic link, not a directory");
+  check<IoError>(S_ISDIR(status->st_mode), path_of(name), ": is not a directory");
   return true;
 }
 
-// std::filesystem's iterator ends the process where it gets no memory.
+// Avoids std::filesystem's iterator, which terminates the process when out of memory.
 std::vector<std::string> Folder::names() const {
   struct Close {
     void operator()(DIR* open) const { ::closedir(open); }
@@ -116,15 +133,18 @@ std::vector<std::string> Folder::names() const {
 
 Descriptor Folder::open(const std::string& name, int flags) const {
   const std::string path = path_of(name);
-  holds(name);  // says what it is; below, nothing but a regular file is opened in any case
+  holds(name);  // for the message only; the open below refuses other kinds in any case
   Descriptor file(descriptor_, name, flags | O_NOFOLLOW | O_NONBLOCK, path, "cannot open");
   check_regular(status_of(file, path).st_mode, path);
   return file;
 }
 
-std::string Folder::read(const std::string& name) const {
-  const InputFile file(open(name, O_RDONLY), path_of(name));
-  return file.read(0, file.size());
+InputFile Folder::input(const std::string& name) const {
+  return InputFile(open(name, O_RDONLY), path_of(name));
+}
+
+std::string Folder::read(const std::string& name, std::uint64_t most) const {
+  return read_whole(input(name), most);
 }
 
 void Folder::append(const std::string& name, const std::string& line) const {
@@ -156,8 +176,10 @@ void Folder::make_folder(const std::string& name) const {
   }
 }
 
-void Folder::remove(const std::string& name) const {
-  if (::unlinkat(descriptor_, name.c_str(), 0) == -1) fail_io(path_of(name), "cannot remove");
+bool Folder::remove(const std::string& name) const {
+  if (::unlinkat(descriptor_, name.c_str(), 0) == 0) return true;
+  if (errno != ENOENT) fail_io(path_of(name), "cannot remove");
+  return false;
 }
 
 void Folder::rename(const std::string& from, const std::string& to) const {

@@ -1,4 +1,4 @@
-// Folder: a directory that is held open, and the only way in which xgrad opens a file of a run.
+// Folder: a directory held open. xgrad opens every file of a run through it.
 #pragma once
 
 #include <cstdint>
@@ -10,54 +10,63 @@
 
 namespace xgrad {
 
-/// A directory that is held open. Its files are reached through its descriptor, so they stay those
-/// of this directory when somebody renames it or puts another one under its path. Only regular
-/// files are opened: a symbolic link is not followed, and a FIFO or a device is refused unopened.
+class InputFile;
+
+/// A directory held open. Its files are accessed through its descriptor, so they stay the same if
+/// the directory is renamed or another one takes its path. Opens regular files only: it does not
+/// follow symbolic links, and refuses FIFOs and devices without opening them.
 class Folder {
  public:
-  /// Opens a directory. Links in `path` are followed: whoever names a path means what it leads to.
-  /// Implicit, so that a function that needs a folder can be called with a path. Throws IoError.
+  /// Opens a directory, following symbolic links in `path`. Implicit, so that functions that take a
+  /// folder accept a path. Throws IoError.
   Folder(std::string path);
-  Folder(const char* path) : Folder(std::string(path)) {}  ///< the same
-  /// Opens the directory `name` of another folder. Throws IoError, also when it is a link.
+  Folder(const char* path) : Folder(std::string(path)) {}  ///< opens the directory at `path`
+  /// Opens the directory `name` of another folder. Throws IoError, also when it is a symbolic link.
   Folder(const Folder& above, const std::string& name);
 
-  /// The path by which it was opened.
+  /// The path used to open it.
   const std::string& path() const { return path_; }
-  /// The path of a file in it, for messages.
+  /// The path of the file `name` in it, for messages.
   std::string path_of(const std::string& name) const { return path_ + "/" + name; }
-  /// Its descriptor.
+  /// The descriptor of the directory.
   const detail::Descriptor& descriptor() const { return descriptor_; }
-  /// Whether its path still leads to it. Throws IoError.
+  /// Whether path() still leads to this directory. Throws IoError.
   bool is_at_path() const;
+  /// The current path: path(), or an absolute path if the directory was moved. Throws IoError.
+  std::string present_path() const;
 
-  /// Whether it has a regular file of this name. Throws IoError, which says what it is, when it is
+  /// Whether it has a regular file of this name. Throws IoError that says what it is when it is
   /// anything else.
   bool holds(const std::string& name) const;
   /// Whether it has a directory of this name. Throws IoError when it is anything else.
   bool holds_folder(const std::string& name) const;
-  /// The names in it, in no order. Throws IoError.
+  /// Throws IoError when the file of this name has another hard link: writing to it would change
+  /// the other file too.
+  void check_single(const std::string& name) const;
+  /// The names of all entries, unordered. Throws IoError.
   std::vector<std::string> names() const;
 
-  /// Opens a regular file; `flags` as of open(2). Throws IoError.
+  /// Opens a regular file with the flags of open(2). Throws IoError.
   detail::Descriptor open(const std::string& name, int flags) const;
-  /// Reads a whole regular file. Throws IoError.
-  std::string read(const std::string& name) const;
-  /// Appends one whole line and hands it to the system; makes the file if there is none. Throws
-  /// IoError.
+  /// Opens a regular file for reading. Throws IoError.
+  InputFile input(const std::string& name) const;
+  /// Reads a whole regular file. Throws IoError, and reads nothing if the file has more than `most`
+  /// bytes.
+  std::string read(const std::string& name, std::uint64_t most) const;
+  /// Appends a line and a newline, creating the file if needed. Does not sync. Throws IoError.
   void append(const std::string& name, const std::string& line) const;
-  /// Shortens a file to its first `size` bytes. Throws IoError.
+  /// Truncates a file to `size` bytes. Throws IoError.
   void truncate(const std::string& name, std::size_t size) const;
-  /// The data of a file are on disk when it returns. Throws IoError.
+  /// Flushes a file to disk. Throws IoError.
   void sync(const std::string& name) const;
-  /// The names in it are on disk when it returns. Throws IoError.
+  /// Flushes the directory entries to disk. Throws IoError.
   void sync() const;
 
-  /// Makes the directory `name` unless it is there. Throws IoError.
+  /// Creates the directory `name` unless it exists. Throws IoError.
   void make_folder(const std::string& name) const;
-  /// Removes a file, or the link of that name. Throws IoError.
-  void remove(const std::string& name) const;
-  /// Gives a file another name, in the place of a file that has it. Throws IoError.
+  /// Removes a file or a symbolic link. Returns false if it did not exist. Throws IoError.
+  bool remove(const std::string& name) const;
+  /// Renames a file, replacing an existing file `to`. Throws IoError.
   void rename(const std::string& from, const std::string& to) const;
 
  private:

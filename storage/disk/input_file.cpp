@@ -14,7 +14,7 @@ namespace xgrad {
 using detail::fail_io;
 using detail::uninterrupted;
 
-// O_NONBLOCK: opening a FIFO that nobody writes must not wait.
+// O_NONBLOCK: opening a FIFO without a writer must not block.
 InputFile::InputFile(const std::string& path)
     : InputFile({AT_FDCWD, path, O_RDONLY | O_NONBLOCK, path, "cannot open"}, path) {}
 
@@ -50,11 +50,14 @@ void InputFile::read(std::uint64_t from, std::size_t size, char* bytes) const {
   }
 }
 
-std::string read_file(const std::string& path, std::uint64_t most) {
-  const InputFile file(path);
-  check<IoError>(file.size() <= most, path, ": has ", file.size(), " bytes, must have at most ",
-                 most);
+std::string read_whole(const InputFile& file, std::uint64_t most) {
+  check<IoError>(file.size() <= most, file.path(), ": has ", file.size(),
+                 " bytes, must have at most ", most);
   return file.read(0, file.size());
+}
+
+std::string read_file(const std::string& path, std::uint64_t most) {
+  return read_whole(InputFile(path), most);
 }
 
 FileEnds read_ends(const InputFile& file, std::size_t most) {

@@ -1,4 +1,4 @@
-// InputFile: a file that is read, by parts or as a whole.
+// InputFile: a file open for reading, in parts or as a whole.
 #pragma once
 
 #include <cstddef>
@@ -10,23 +10,23 @@
 
 namespace xgrad {
 
-/// An open regular file, of the size that it had when it was opened.
+/// An open regular file. Its size is the one at opening.
 class InputFile {
  public:
-  /// Never waits on a FIFO. Throws IoError with path and reason.
+  /// Opens a file; never blocks on a FIFO. Throws IoError with path and reason.
   explicit InputFile(const std::string& path);
-  /// One that is open; `path` names it in messages. Throws IoError.
+  /// Takes an open file; `path` names it in messages. Throws IoError.
   InputFile(detail::Descriptor file, const std::string& path);
 
-  /// Where it lies.
+  /// The path.
   const std::string& path() const { return path_; }
-  /// In bytes.
+  /// The size in bytes.
   std::uint64_t size() const { return size_; }
 
-  /// `size` bytes from byte `from` on. Throws IoError with path and reason, also where they do not
-  /// fit into memory or are no longer there. Requires: from + size <= size().
+  /// Reads `size` bytes from offset `from`. Throws IoError with path and reason, also when they do
+  /// not fit into memory or the file became shorter. Requires: from + size <= size().
   std::string read(std::uint64_t from, std::size_t size) const;
-  /// The same into memory of the caller.
+  /// The same, into memory of the caller.
   void read(std::uint64_t from, std::size_t size, char* bytes) const;
 
  private:
@@ -35,19 +35,21 @@ class InputFile {
   std::uint64_t size_ = 0;
 };
 
-/// Reads a whole file of at most `most` bytes, and nothing of a larger one. Throws IoError with
-/// path and reason.
+/// Reads a whole file. Throws IoError with path and reason, and reads nothing if the file has more
+/// than `most` bytes.
+std::string read_whole(const InputFile& file, std::uint64_t most);
+/// Reads the whole file at `path`; see read_whole().
 std::string read_file(const std::string& path,
                       std::uint64_t most = std::numeric_limits<std::uint64_t>::max());
 
-/// What a file begins and ends with.
+/// The beginning and end of a file.
 struct FileEnds {
-  std::string start;       ///< its first bytes
-  std::string end;         ///< its last, which may be the same
-  std::uint64_t size = 0;  ///< of the whole file
+  std::string start;       ///< first bytes
+  std::string end;         ///< last bytes; these may overlap with `start`
+  std::uint64_t size = 0;  ///< size of the whole file
 };
 
-/// Reads `most` bytes at either end, or all where the file is shorter. Throws IoError.
+/// Reads up to `most` bytes at each end of a file. Throws IoError.
 FileEnds read_ends(const InputFile& file, std::size_t most);
 
 }  // namespace xgrad

@@ -33,10 +33,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// What the result begins with.
+// First byte of the answer.
 constexpr char kDone = '+', kRefused = '-', kUnconfined = '?';
 
-// Why there is no result: what the process did is the file's fault, what was done to it is not.
+// Prefixes of errors. The file is to blame for what the process did, but not for what was done to
+// it.
 constexpr const char* kMalicious = "is damaged, or made to deceive: the process that read it ";
 constexpr const char* kUnread = "could not be read: the process that read it ";
 
@@ -45,15 +46,15 @@ constexpr std::uint32_t kMachine = AUDIT_ARCH_X86_64;
 #elif defined(__aarch64__)
 constexpr std::uint32_t kMachine = AUDIT_ARCH_AARCH64;
 #else
-constexpr std::uint32_t kMachine = 0;  // no system call is allowed
+constexpr std::uint32_t kMachine = 0;  // unknown machine: no system call is allowed
 #endif
 
-// To compute, to take memory, to answer, to end.
+// Calls needed to compute, allocate memory, answer and exit.
 constexpr std::uint32_t kAllowed[] = {
     SYS_brk,          SYS_mmap,     SYS_munmap,    SYS_mremap,        SYS_mprotect,
     SYS_madvise,      SYS_futex,    SYS_getrandom, SYS_clock_gettime, SYS_sched_yield,
     SYS_rt_sigreturn, SYS_write,    SYS_exit,      SYS_exit_group,
-#ifdef __SANITIZE_ADDRESS__  // what the sanitizers ask on the way
+#ifdef __SANITIZE_ADDRESS__  // calls of the sanitizers
     SYS_sigaltstack,  SYS_pipe2,    SYS_close,     SYS_getpid,        SYS_gettid,
     SYS_ioctl,
 #ifdef __x86_64__
@@ -62,8 +63,8 @@ constexpr std::uint32_t kAllowed[] = {
 #endif
 };
 
-/// From here on every other system call kills the process. An inherited descriptor would be a way
-/// out, so there must be none.
+/// Makes every other system call kill the process from here on. Write is allowed, so there must be
+/// no inherited descriptor that could be a way out.
 bool filter_calls() {
   std::vector<sock_filter> program = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, arch)),
@@ -75,7 +76,7 @@ bool filter_calls() {
     program.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1));
     program.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
   }
-  // libhdf5 makes sure that an image in memory has not the name of a file.
+  // libhdf5 checks that no file has the name of the image in memory: let open fail harmlessly.
   program.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 1));
   program.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EACCES));
   program.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS));
@@ -84,7 +85,7 @@ bool filter_calls() {
          ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
 }
 
-/// The lower of what is wanted and the limit that there is: to raise one is not ours.
+/// Returns `wanted` or the current limit if that is lower, because we must not raise limits.
 rlim_t at_most(int what, rlim_t wanted) {
   rlimit present{};
   return ::getrlimit(what, &present) == 0 ? std::min(wanted, present.rlim_cur) : wanted;
@@ -96,7 +97,8 @@ bool limit(int what, rlim_t most) {
   return ::setrlimit(what, &both) == 0;
 }
 
-/// SIGXCPU at the limit, so that a SIGKILL is somebody else's; it follows a second later.
+/// Kills by SIGXCPU at the limit, so that a SIGKILL must come from elsewhere. The hard limit, which
+/// sends SIGKILL, is a second later.
 bool limit_time(rlim_t seconds) {
   rlimit limits{};
   if (::getrlimit(RLIMIT_CPU, &limits) != 0) return false;
@@ -105,7 +107,7 @@ bool limit_time(rlim_t seconds) {
   return ::setrlimit(RLIMIT_CPU, &limits) == 0;
 }
 
-/// Bytes of address space that the process has; 0 where the system does not tell.
+/// The size of the address space in bytes; 0 if unknown.
 std::size_t address_space() {
   std::FILE* file = std::fopen("/proc/self/statm", "re");
   if (file == nullptr) return 0;
@@ -133,7 +135,7 @@ void answer(int pipe, char kind, std::string_view text) {
   for (int part = 0; part < 2; ++part, rest = text) {
     while (!rest.empty()) {
       const ssize_t n = ::write(pipe, rest.data(), rest.size());
-      if (n < 0) return;  // nobody listens
+      if (n < 0) return;  // the parent has closed the pipe
       rest.remove_prefix(std::size_t(n));
     }
   }
@@ -143,10 +145,11 @@ void answer(int pipe, char kind, std::string_view text) {
                            const IsolatedLimits& limits) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   detail::forget_threads();
-  ::setenv("TZ", "UTC0",
-           1);  // libzip asks for the time of day, for which libc would look at a file
+  // libzip asks for local time, for which libc would otherwise open a file.
+  ::setenv("TZ", "UTC0", 1);
   ::tzset();
-  for (const int signal : {SIGINT, SIGTERM, SIGUSR1}) ::signal(signal, SIG_IGN);  // our parent's
+  // These signals are for the parent.
+  for (const int signal : {SIGINT, SIGTERM, SIGUSR1}) ::signal(signal, SIG_IGN);
   for (const int signal : {SIGPIPE, SIGXCPU, SIGSEGV}) ::signal(signal, SIG_DFL);
   const std::size_t present = address_space();
   const bool scarce = at_most(RLIMIT_AS, present + limits.memory) < present + limits.memory;
@@ -176,7 +179,7 @@ std::string took_longer(rlim_t seconds) {
   return kUnread + ("took longer than " + std::to_string(seconds)) + " s";
 }
 
-/// What comes through the pipe until it is closed. Returns why that is not all, or nothing.
+/// Reads the pipe until it is closed. Returns why the answer is incomplete, or an empty string.
 std::string listen(int pipe, const IsolatedLimits& limits, std::string& text) {
   const auto late = Clock::now() + std::chrono::seconds(limits.seconds);
   std::vector<char> chunk(1 << 16);
@@ -187,14 +190,14 @@ std::string listen(int pipe, const IsolatedLimits& limits, std::string& text) {
       return std::string(kMalicious) + "gave more than the file can hold";
     }
     pollfd ready{pipe, POLLIN, 0};
-    if (::poll(&ready, 1, int(left)) <= 0) continue;  // late, or a signal
+    if (::poll(&ready, 1, int(left)) <= 0) continue;  // timeout or a signal
     const ssize_t n = ::read(pipe, chunk.data(), chunk.size());
     if (n == 0) return "";
     if (n > 0) text.append(chunk.data(), std::size_t(n));
   }
 }
 
-/// How a child ended.
+/// Exit status and resource usage of a child.
 struct End {
   int status = 0;
   rusage used{};
@@ -206,13 +209,13 @@ struct End {
   }
 };
 
-/// Why a child that ended gave no answer.
+/// Explains why a child gave no answer.
 std::string why(const End& end, const IsolatedLimits& limits) {
   const int signal = end.signal();
   if (signal == SIGSYS) {
     return std::string(kMalicious) + "asked the system for what reading does not need";
   }
-  // Where whoever started us allows no second more, the system's own limit kills at once.
+  // If the hard limit leaves no extra second, the kernel sends SIGKILL instead of SIGXCPU.
   const rlim_t seconds = at_most(RLIMIT_CPU, limits.seconds);
   if (signal == SIGXCPU || (signal == SIGKILL && end.seconds() > 0.9 * double(seconds))) {
     return took_longer(seconds);
@@ -226,7 +229,7 @@ std::string why(const End& end, const IsolatedLimits& limits) {
          (signal == 0 ? "gave no answer" : std::string("crashed: ") + ::strsignal(signal));
 }
 
-/// Waits for the end of a child.
+/// Waits for a child to end.
 End reap(pid_t child) {
   End end;
   while (::wait4(child, &end.status, 0, &end.used) < 0 && errno == EINTR) {

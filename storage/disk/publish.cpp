@@ -19,9 +19,9 @@ using detail::Descriptor;
 using detail::fail_io;
 using detail::uninterrupted;
 
-constexpr unsigned kNoReplace = 1;  // RENAME_NOREPLACE, which older C libraries do not declare
+constexpr unsigned kNoReplace = 1;  // RENAME_NOREPLACE, missing in older C libraries
 
-/// ".name.<pid>.<random>.tmp": nothing else has it, and a sweep can recognise it.
+/// Returns a unique name, ".name.<pid>.<random>.tmp", that sweep_temporaries() recognises.
 std::string temporary_name(const std::string& name) {
   std::random_device random;
   char suffix[48];
@@ -29,7 +29,7 @@ std::string temporary_name(const std::string& name) {
   return "." + name + suffix;
 }
 
-/// Cuts what stands behind the last dot off a name, and returns it.
+/// Removes the part after the last dot from a name, and returns it.
 std::string_view cut_last(std::string_view& name) {
   const std::size_t dot = std::min(name.rfind('.'), name.size());
   const std::string_view last = name.substr(std::min(dot + 1, name.size()));
@@ -46,7 +46,7 @@ bool is_temporary(std::string_view name) {
          only(pid, "0123456789") && name.size() > 1 && name.front() == '.';
 }
 
-/// A name in a directory that is removed unless it was handed on.
+/// Deletes a file when destroyed, unless renamed() was called.
 class Temporary {
  public:
   Temporary(int directory, std::string name) : directory_(directory), name_(std::move(name)) {}
@@ -91,8 +91,8 @@ void compare(int fd, std::string_view bytes, const std::string& path) {
   check<IoError>(offset == bytes.size(), path, ": read back ", offset, " bytes of ", bytes.size());
 }
 
-/// Where the filesystem cannot rename without replacement: a second name, which never replaces,
-/// then the first goes; and where it has no second names either, a check and a plain rename.
+/// For file systems without RENAME_NOREPLACE: creates a hard link, which never replaces a file, and
+/// removes the first name. Without hard links, checks the target and renames.
 int rename_by_link(int directory, const char* from, const char* to) {
   if (::linkat(directory, from, directory, to, 0) == 0) {
     ::unlinkat(directory, from, 0);
@@ -130,7 +130,8 @@ void publish(const Folder& folder, const std::string& name, std::string_view byt
   Temporary guard(directory, temporary);
   reserve(file, bytes.size(), path);
   detail::write_all(file, bytes, path);
-  // Once fsync failed, the same descriptor may report success for lost data: give up, never retry.
+  // After a failed fsync, the descriptor may later report success for lost data: give up, never
+  // retry.
   if (uninterrupted([&] { return ::fsync(file); }) == -1) fail_io(path, "cannot sync");
   file.close(path);
   {
@@ -152,7 +153,7 @@ void publish(const Folder& folder, const std::string& name, std::string_view byt
 }
 
 void publish_over(const Folder& folder, const std::string& name, std::string_view bytes) {
-  folder.holds(name);  // only a file gives way
+  folder.holds(name);  // throws unless the target is a regular file or absent
   publish(folder, name, bytes, rename_over);
 }
 
@@ -160,8 +161,8 @@ std::vector<std::string> sweep_temporaries(const Folder& folder) {
   std::vector<std::string> left;
   for (const std::string& name : folder.names()) {
     if (!is_temporary(name)) continue;
-    folder.remove(name);
-    left.push_back(folder.path_of(name));
+    // A process that publishes here at the same time may remove its own first.
+    if (folder.remove(name)) left.push_back(folder.path_of(name));
   }
   return left;
 }

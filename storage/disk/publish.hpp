@@ -1,4 +1,4 @@
-// The one way in which xgrad writes a file that matters.
+// Publishes files: crash-safe writing, used for every file that matters.
 #pragma once
 
 #include <string>
@@ -9,23 +9,23 @@
 
 namespace xgrad {
 
-/// Writes `bytes` as the file `name` of a folder so that after a crash at any moment the file is
-/// either absent or whole: temporary file (O_EXCL), space reserved, written, fsync, read back and
-/// compared, renamed without replacement, directory fsync. Throws IoError with path and reason;
-/// then nothing of that name was made and no temporary is left.
+/// Writes `bytes` as the file `name` of a folder. After a crash at any moment, the file is either
+/// absent or complete. Steps: temporary file (O_EXCL), reserve space, write, fsync, read back and
+/// compare, rename without replacement, fsync of the directory. Throws IoError with path and
+/// reason; then neither the file nor the temporary exists.
 ///
-/// A process with a file size limit must ignore SIGXFSZ, as `xgrad` does, to get the IoError
-/// instead of the signal.
+/// In a process with a file size limit, ignore SIGXFSZ as `xgrad` does, or the signal ends the
+/// process instead of an IoError.
 void publish(const Folder& folder, const std::string& name, std::string_view bytes);
 
-/// The same in place of an older file of that name, if there is one: after a crash at any moment it
-/// is the older or the new one, whole. Throws IoError; then it may be either. What has the name and
-/// is no regular file is refused, and left as it is.
+/// The same, but replaces an existing regular file of that name. After a crash at any moment, the
+/// file is either the old or the new one, complete. Throws IoError; then it may be either. If the
+/// name belongs to something other than a regular file, throws and leaves it as it is.
 void publish_over(const Folder& folder, const std::string& name, std::string_view bytes);
 
-/// Removes what publish() left in a folder when it was killed, and returns the paths. Only for the
-/// holder of the run's lock: it would take the ground from under a publish() at work. Throws
-/// IoError.
+/// Removes temporary files that a killed publish() left, and returns their paths. Call it only
+/// while holding the lock of the run: it would delete the temporary file of a running publish().
+/// Throws IoError.
 std::vector<std::string> sweep_temporaries(const Folder& folder);
 
 }  // namespace xgrad

@@ -13,7 +13,8 @@ namespace fs = std::filesystem;
 
 void check_room(const std::string& path, std::size_t bytes, const std::string& what) {
   fs::path place = fs::absolute(path).lexically_normal();
-  while (!fs::exists(place) && place.has_relative_path()) place = place.parent_path();
+  std::error_code ignored;  // a name that is too long does not exist either
+  while (!fs::exists(place, ignored) && place.has_relative_path()) place = place.parent_path();
   struct statvfs status;
   if (detail::uninterrupted([&] { return ::statvfs(place.c_str(), &status); }) == -1) {
     detail::fail_io(path, "cannot tell how much room there is");

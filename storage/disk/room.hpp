@@ -1,4 +1,4 @@
-// Whether a run's checkpoints will have room.
+// Checks for free disk space before a run writes its checkpoints.
 #pragma once
 
 #include <cstddef>
@@ -6,8 +6,8 @@
 
 namespace xgrad {
 
-/// Throws IoError, which names the path and both sizes, unless the file system that holds it, or
-/// the nearest of its parents that exists, has this much free. A quota is not seen.
+/// Throws IoError unless the file system of `path` (or of its nearest existing parent) has `bytes`
+/// free. The message gives the path, `what`, and both sizes. Does not see quotas.
 void check_room(const std::string& path, std::size_t bytes, const std::string& what);
 
 }  // namespace xgrad

@@ -1,13 +1,16 @@
 #include <xgrad/storage/formats/foreign_hdf5.hpp>
 
-#define H5_USE_110_API  // The types of HDF5 1.10, which 1.12 and later offer beside their own.
+#define H5_USE_110_API  // Use the types of HDF5 1.10, which 1.12 and later still offer.
 #include <hdf5.h>
 
 #include <algorithm>
 #include <set>
 #include <utility>
 
-#include <xgrad/autograd/check.hpp>
+#include <xgrad/storage/disk/input_file.hpp>
+#include <xgrad/storage/disk/isolated.hpp>
+#include <xgrad/storage/formats/format_error.hpp>
+#include <xgrad/storage/formats/little_endian.hpp>
 
 namespace xgrad {
 
@@ -15,9 +18,13 @@ namespace {
 
 constexpr std::size_t kMostObjects = 10'000;
 constexpr std::ptrdiff_t kDeepest = 16;
-constexpr hsize_t kMostPerByte = 1100;  // what deflate can make of a byte, at most, is 1032
+constexpr hsize_t kMostPerByte = 1100;  // above the maximum expansion of deflate, 1032
 
-/// An identifier of libhdf5's, closed at the end.
+// Memory limit of the reading process: a base for libhdf5, and an amount for each byte of the file.
+constexpr std::size_t kMemory = std::size_t(128) << 20;
+constexpr std::size_t kMemoryPerByte = 256;
+
+/// An identifier of libhdf5 that closes itself.
 class Handle {
  public:
   Handle(hid_t id, herr_t (*close)(hid_t)) : id_(id), close_(close) {}
@@ -32,7 +39,7 @@ class Handle {
   herr_t (*close_)(hid_t);
 };
 
-/// While it lives libhdf5 prints nothing and loads no plug-ins.
+/// While an instance is alive, libhdf5 prints no errors and loads no plug-ins.
 class Quiet {
  public:
   Quiet() {
@@ -53,7 +60,8 @@ class Quiet {
   unsigned plugins_ = 0;
 };
 
-/// libhdf5 copies an image for its property list, and again to open it, unless told not to.
+/// Avoids two copies: by default libhdf5 copies an image for its property list, and again to open
+/// it.
 void* lend(std::size_t, H5FD_file_image_op_t, void* image) {
   return image;
 }
@@ -70,18 +78,18 @@ herr_t unshare(void*) {
   return 0;
 }
 
-/// A file in memory. libhdf5 opens no other.
+/// Opens a file in memory. libhdf5 never opens one on disk.
 Handle open_image(std::string_view image) {
-  check<DataError>(image.starts_with(kHdf5Signature), kNoHdf5);
+  check<FormatError>(image.starts_with(kHdf5Signature), kNoHdf5);
   const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
-  // Read only: nobody writes to what is lent.
+  // Safe: the file is read-only, so libhdf5 does not write to the image.
   void* bytes = const_cast<char*>(image.data());
   H5FD_file_image_callbacks_t callbacks{lend, leave, nullptr, keep, share, unshare, bytes};
   const bool ready = H5Pset_fapl_core(access, 1 << 16, false) >= 0 &&
                      H5Pset_file_image_callbacks(access, &callbacks) >= 0 &&
                      H5Pset_file_image(access, bytes, image.size()) >= 0;
   Handle file(ready ? H5Fopen("/image", H5F_ACC_RDONLY, access) : -1, H5Fclose);
-  check<DataError>(file >= 0, kNoHdf5);
+  check<FormatError>(file >= 0, kNoHdf5);
   return file;
 }
 
@@ -122,7 +130,7 @@ class Reader {
     if (array.text) {
       read_texts(array, count, type, space);
     } else {
-      // An enumeration, as h5py's booleans are, converts through its integers.
+      // Enumerations, such as h5py's booleans, convert through their integers.
       const Handle base(kind == H5T_ENUM ? H5Tget_super(type) : H5Tcopy(type), H5Tclose);
       read_numbers(array, count, kind == H5T_ENUM, base);
     }
@@ -130,9 +138,9 @@ class Reader {
   }
 
  private:
-  void require(bool ok, const char* what) const { check<DataError>(ok, place_, ": ", what); }
+  void require(bool ok, const char* what) const { check<FormatError>(ok, place_, ": ", what); }
 
-  // Only hard links: no other file is opened and no link is followed in a circle.
+  // Allows only hard links, so that no other file is opened and no cycle is followed.
   void check_links(const std::string& dataset) {
     require(!dataset.empty() && dataset.find('\0') == std::string::npos, "has no name");
     for (std::size_t end = dataset.find('/', 1);; end = dataset.find('/', end + 1)) {
@@ -162,7 +170,7 @@ class Reader {
     }
   }
 
-  // A header that lies does not make us ask for more memory than the file can fill.
+  // Stops a false header from making us allocate more memory than the file can fill.
   void check_size(std::size_t count, std::size_t each) {
     hsize_t file_size = 0;
     std::size_t size = 0;
@@ -215,16 +223,16 @@ class Reader {
   hid_t dataset_ = -1;
 };
 
-/// The names of all datasets below a group, which hard links alone lead to.
+/// Collects the names of all datasets below a group, following only hard links.
 class Lister {
  public:
   void visit(hid_t group, const std::string& path) {
-    check<DataError>(std::count(path.begin(), path.end(), '/') <= kDeepest, path,
-                     ": is nested too deep");
+    check<FormatError>(std::count(path.begin(), path.end(), '/') <= kDeepest, path,
+                       ": is nested too deep");
     Links links;
     const herr_t all = H5Literate(group, H5_INDEX_NAME, H5_ITER_NATIVE, nullptr, collect, &links);
-    check<DataError>(all >= 0, path.empty() ? "/" : path, ": its links are damaged");
-    check<DataError>(all == 0, "holds more than ", kMostObjects, " objects");
+    check<FormatError>(all >= 0, path.empty() ? "/" : path, ": its links are damaged");
+    check<FormatError>(all == 0, "holds more than ", kMostObjects, " objects");
     for (const auto& [name, type] : links) follow(group, path, name, type);
   }
   std::vector<std::string> take() { return std::move(datasets_); }
@@ -240,13 +248,13 @@ class Lister {
 
   void follow(hid_t group, const std::string& path, const std::string& name, H5L_type_t type) {
     const std::string full = path + "/" + name;
-    check<DataError>(type == H5L_TYPE_HARD, full, ": is a soft or external link");
+    check<FormatError>(type == H5L_TYPE_HARD, full, ": is a soft or external link");
     const Handle object(H5Oopen(group, name.c_str(), H5P_DEFAULT), H5Oclose);
     H5O_info_t info;
-    check<DataError>(object >= 0 && H5Oget_info2(object, &info, H5O_INFO_BASIC) >= 0, full,
-                     ": is damaged");
-    check<DataError>(seen_.insert(info.addr).second, full, ": is linked twice");
-    check<DataError>(seen_.size() <= kMostObjects, "holds more than ", kMostObjects, " objects");
+    check<FormatError>(object >= 0 && H5Oget_info2(object, &info, H5O_INFO_BASIC) >= 0, full,
+                       ": is damaged");
+    check<FormatError>(seen_.insert(info.addr).second, full, ": is linked twice");
+    check<FormatError>(seen_.size() <= kMostObjects, "holds more than ", kMostObjects, " objects");
     if (info.type == H5O_TYPE_DATASET) datasets_.push_back(full.substr(1));
     if (info.type == H5O_TYPE_GROUP) visit(object, full);
   }
@@ -257,16 +265,42 @@ class Lister {
 
 }  // namespace
 
+std::uint64_t hdf5_size(const InputFile& file) {
+  // The addresses are: base, one other, end of file. Versions 0 and 1 have more fields before them.
+  // An address has as many bytes as an offset.
+  const std::string start = file.read(0, std::size_t(std::min<std::uint64_t>(file.size(), 64)));
+  check<FormatError>(start.size() == 64 && start.starts_with(kHdf5Signature), kNoHdf5);
+  const std::uint64_t version = little_endian(start, 8, 1);
+  const std::size_t offset = little_endian(start, version < 2 ? 13 : 9, 1);
+  check<FormatError>(version <= 3 && (offset == 2 || offset == 4 || offset == 8), kNoHdf5);
+  const std::size_t addresses = version == 0 ? 24 : version == 1 ? 28 : 12;
+  const std::uint64_t base = little_endian(start, addresses, offset),
+                      end = little_endian(start, addresses + 2 * offset, offset);
+  check<FormatError>(base <= end && end - base <= file.size(),
+                     "ends early: its superblock says that it has ", end - base, " bytes, it has ",
+                     file.size());
+  return end - base;
+}
+
 Array parse_hdf5_dataset(std::string_view image, const std::string& dataset) {
   const Quiet quiet;
   const Handle file = open_image(image);
   return Reader(file, dataset).read();
 }
 
+Array read_hdf5_dataset(std::string_view image, const std::string& dataset) {
+  const auto read = [&] { return pack(parse_hdf5_dataset(image, dataset)); };
+  const std::size_t most = kMemory + kMemoryPerByte * image.size();
+  const Isolated answer =
+      run_isolated(read, {.memory = most, .result = most, .seconds = seconds_for(image.size())});
+  check<FormatError>(answer.done, answer.text);
+  return unpack(answer.text);
+}
+
 std::vector<std::string> list_hdf5_datasets(std::string_view image) {
   const Quiet quiet;
   const Handle file = open_image(image), root(H5Gopen2(file, "/", H5P_DEFAULT), H5Gclose);
-  check<DataError>(root >= 0, kNoHdf5);
+  check<FormatError>(root >= 0, kNoHdf5);
   Lister lister;
   lister.visit(root, "");
   return lister.take();

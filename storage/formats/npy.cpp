@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <bit>
+#include <charconv>
 #include <cstring>
-#include <regex>
+#include <set>
 
-#include <xgrad/autograd/check.hpp>
+#include <xgrad/storage/disk/input_file.hpp>
+#include <xgrad/storage/formats/format_error.hpp>
+#include <xgrad/storage/formats/little_endian.hpp>
 
 namespace xgrad {
 
@@ -14,9 +17,9 @@ namespace {
 static_assert(std::endian::native == std::endian::little);
 
 constexpr std::string_view kMagic = "\x93NUMPY";
-constexpr std::size_t kAlignment = 64;
-constexpr std::size_t kLongest = 1024;  // of a header: enough for all axes
-constexpr std::size_t kMostAxes = 32;
+constexpr std::size_t kMostHeader = 65536;
+constexpr std::size_t kMostRank = 32;
+constexpr std::size_t kAlignment = 64;  // alignment of the values in the file
 
 template <class T>
 constexpr const char* kDescr = "<f4";
@@ -37,84 +40,215 @@ std::string tuple(const Shape& shape) {
 
 struct Header {
   std::string descr;
-  bool columns_first = false;
-  Shape shape;
+  bool fortran = false;
+  std::vector<std::size_t> shape;
 };
 
-/// Cuts the header off `bytes` and leaves the data.
-std::string take_header(std::string_view& bytes) {
-  check<CheckpointError>(bytes.starts_with(kMagic) && bytes.size() >= 12, "is no .npy array");
-  const int version = bytes[6];
-  check<CheckpointError>(version >= 1 && version <= 3, ".npy of version ", version,
-                         "; 1 to 3 can be read");
-  const std::size_t width = version == 1 ? 2 : 4, start = 8 + width;
-  std::uint32_t size = 0;
-  std::memcpy(&size, bytes.data() + 8, width);
-  check<CheckpointError>(size <= kLongest && size <= bytes.size() - start, "a header of ", size,
-                         " bytes");
-  const std::string text(bytes.substr(start, size));
-  bytes.remove_prefix(start + size);
+/// Parses the dictionary literal of a header, and no other Python.
+class HeaderParser {
+ public:
+  explicit HeaderParser(std::string_view text) : text_(text) {}
+
+  Header parse() {
+    Header header;
+    std::set<std::string> keys;
+    expect('{');
+    while (!take('}')) {
+      const std::string key = string();
+      if (!keys.insert(key).second) fail();
+      expect(':');
+      if (key == "descr") {
+        header.descr = string();
+      } else if (key == "fortran_order") {
+        header.fortran = boolean();
+      } else if (key == "shape") {
+        header.shape = shape();
+      } else {
+        fail();
+      }
+      if (!take(',')) {
+        expect('}');
+        break;
+      }
+    }
+    skip();
+    if (at_ != text_.size() || keys.size() != 3) fail();
+    return header;
+  }
+
+ private:
+  [[noreturn]] void fail() const {
+    detail::fail<FormatError>("its npy header is not one that NumPy writes");
+  }
+  void skip() {
+    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n')) ++at_;
+  }
+  bool take(char c) {
+    skip();
+    if (at_ == text_.size() || text_[at_] != c) return false;
+    ++at_;
+    return true;
+  }
+  void expect(char c) {
+    if (!take(c)) fail();
+  }
+  std::string string() {
+    expect('\'');
+    const std::size_t end = text_.find('\'', at_);
+    if (end == std::string_view::npos) fail();
+    const std::string_view value = text_.substr(at_, end - at_);
+    at_ = end + 1;
+    return std::string(value);
+  }
+  bool boolean() {
+    skip();
+    for (const auto& [word, value] :
+         {std::pair(std::string_view("True"), true), {"False", false}}) {
+      if (!text_.substr(at_).starts_with(word)) continue;
+      at_ += word.size();
+      return value;
+    }
+    fail();
+  }
+  std::vector<std::size_t> shape() {
+    std::vector<std::size_t> extents;
+    expect('(');
+    while (!take(')')) {
+      std::size_t extent = 0;
+      const char* end = text_.data() + text_.size();
+      skip();
+      const auto [stop, error] = std::from_chars(text_.data() + at_, end, extent);
+      if (error != std::errc()) fail();
+      at_ = std::size_t(stop - text_.data());
+      extents.push_back(extent);
+      if (!take(',')) {
+        expect(')');
+        break;
+      }
+    }
+    return extents;
+  }
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+};
+
+/// Returns (begin, length) of the header's text.
+std::pair<std::size_t, std::size_t> find_header(std::string_view bytes) {
+  check<FormatError>(bytes.size() > 12 && bytes.starts_with(kMagic), "is not a npy file");
+  const std::uint64_t major = little_endian(bytes, 6, 1), minor = little_endian(bytes, 7, 1);
+  check<FormatError>(major >= 1 && major <= 3 && minor == 0, "is a npy file of version ", major,
+                     ".", minor, "; 1.0 to 3.0 are read");
+  const std::size_t width = major == 1 ? 2 : 4, begin = 8 + width;
+  const std::uint64_t length = little_endian(bytes, 8, width);
+  check<FormatError>(length <= kMostHeader && begin + length <= bytes.size(),
+                     "the file is cut off in its header");
+  return {begin, length};
+}
+
+template <class Stored>
+double stored(const char* at) {
+  Stored value;
+  std::memcpy(&value, at, sizeof value);
+  return double(value);
+}
+
+struct Type {
+  const char* descr;
+  std::size_t size;
+  bool whole;
+  double (*read)(const char*);
+};
+
+const Type kTypes[] = {
+    {"<f4", 4, false, stored<float>},       {"<f8", 8, false, stored<double>},
+    {"|b1", 1, true, stored<std::uint8_t>}, {"|u1", 1, true, stored<std::uint8_t>},
+    {"|i1", 1, true, stored<std::int8_t>},  {"<u2", 2, true, stored<std::uint16_t>},
+    {"<i2", 2, true, stored<std::int16_t>}, {"<u4", 4, true, stored<std::uint32_t>},
+    {"<i4", 4, true, stored<std::int32_t>}, {"<u8", 8, true, stored<std::uint64_t>},
+    {"<i8", 8, true, stored<std::int64_t>},
+};
+
+/// Converts UTF-32 to UTF-8, up to the zero padding. Invalid code points become bytes that
+/// check_text() refuses.
+std::string from_utf32(const char* at, std::size_t length) {
+  std::string text;
+  for (std::size_t i = 0; i < length; ++i) {
+    std::uint32_t c;
+    std::memcpy(&c, at + 4 * i, 4);
+    if (c == 0) break;
+    if (c < 0x80) {
+      text += char(c);
+    } else if (c < 0x800) {
+      text += {char(0xC0 | c >> 6), char(0x80 | (c & 0x3F))};
+    } else if (c < 0x10000) {
+      text += {char(0xE0 | c >> 12), char(0x80 | (c >> 6 & 0x3F)), char(0x80 | (c & 0x3F))};
+    } else if (c < 0x110000) {
+      text += {char(0xF0 | c >> 18), char(0x80 | (c >> 12 & 0x3F)), char(0x80 | (c >> 6 & 0x3F)),
+               char(0x80 | (c & 0x3F))};
+    } else {
+      text += char(0xFF);
+    }
+  }
   return text;
 }
 
-Shape parse_tuple(const std::string& text) {
-  Shape shape;
-  static const std::regex number("[0-9]+");
-  for (std::sregex_iterator n(text.begin(), text.end(), number), end; n != end; ++n) {
-    check<CheckpointError>(n->length() < 19, "an extent of ", n->str());
-    shape.push_back(std::stoull(n->str()));
+/// Layout of the values, from the header.
+struct Layout {
+  std::vector<std::size_t> extents;
+  bool fortran = false;        ///< column-major order
+  const Type* type = nullptr;  ///< null for texts
+  std::size_t each = 0;        ///< bytes per value
+  std::size_t begin = 0;       ///< offset of the values
+  std::size_t count = 1;
+};
+
+/// Parses the layout of a file of `size` bytes that starts with `bytes`.
+Layout parse(std::string_view bytes, std::uint64_t size) {
+  const auto [begin, length] = find_header(bytes);
+  const Header header = HeaderParser(bytes.substr(begin, length)).parse();
+  check<FormatError>(header.shape.size() <= kMostRank, "has ", header.shape.size(), " axes");
+  Layout layout{.extents = header.shape, .fortran = header.fortran, .begin = begin + length};
+  for (const Type& type : kTypes) {
+    if (header.descr == type.descr) layout.type = &type;
   }
-  check<CheckpointError>(shape.size() <= kMostAxes, shape.size(), " axes");
-  return shape;
-}
-
-Header parse(const std::string& text) {
-  // Python's literal as every version of NumPy prints it.
-  static const std::regex form(R"(\{'descr': '([^'\\]*)', 'fortran_order': (False|True), )"
-                               R"('shape': (\((?:|[0-9]+L?,|[0-9]+L?(?:, [0-9]+L?)+)\)), \} *\n)");
-  std::smatch found;
-  check<CheckpointError>(std::regex_match(text, found, form),
-                         "the header is not as NumPy writes it");
-  return {found[1], found[2] == "True", parse_tuple(found[3])};
-}
-
-/// Throws unless there are exactly as many bytes as the shape needs.
-void check_size(const Shape& shape, std::size_t item, std::size_t bytes) {
-  std::size_t needed = item;
-  bool fits = true, none = false;
-  for (const std::size_t extent : shape) {
-    none = none || extent == 0;
-    fits = fits && !__builtin_mul_overflow(needed, std::max<std::size_t>(extent, 1), &needed);
+  const std::string& descr = header.descr;
+  const char* end = descr.data() + descr.size();
+  std::size_t width = 0;  // characters per text
+  const bool text = descr.starts_with("<U") &&
+                    std::from_chars(descr.data() + 2, end, width).ptr == end && width > 0 &&
+                    width <= kMostHeader;
+  check<FormatError>(layout.type != nullptr || text, "is of the type '", descr,
+                     "', which is not read: use little-endian numbers, booleans or str");
+  layout.each = text ? 4 * width : layout.type->size;
+  for (const std::size_t extent : layout.extents) {
+    check<FormatError>(!__builtin_mul_overflow(layout.count, extent, &layout.count),
+                       "the shape is too large");
   }
-  if (none) needed = 0;
-  check<CheckpointError>(fits && needed == bytes, "the shape ", shape, " needs ",
-                         fits ? std::to_string(needed) : "uncountable", " bytes, there are ",
-                         bytes);
+  std::size_t needed = 0;
+  const std::uint64_t values = size - layout.begin;
+  check<FormatError>(
+      !__builtin_mul_overflow(layout.count, layout.each, &needed) && needed == values, "has ",
+      values, " bytes of values; its shape needs ", layout.count, " times ", layout.each);
+  return layout;
 }
 
-/// Data with the first axis running fastest, in row-major order.
-template <class T>
-void rows_first(Tensor<T>& tensor) {
-  const Tensor<T> columns = tensor;
-  const Shape& shape = tensor.shape();
-  Shape index(shape.size(), 0);
-  for (std::size_t i = 0; i < tensor.size(); ++i) {
-    std::size_t from = 0;
-    for (std::size_t axis = shape.size(); axis-- > 0;) from = from * shape[axis] + index[axis];
-    tensor.data()[i] = columns.data()[from];
-    for (std::size_t axis = shape.size(); axis-- > 0 && ++index[axis] == shape[axis];) {
+/// Calls `visit` with the offset of each value, in row-major order.
+template <class Visit>
+void for_each_place(const Layout& layout, Visit visit) {
+  const std::vector<std::size_t>& extents = layout.extents;
+  std::vector<std::size_t> index(extents.size(), 0);
+  for (std::size_t i = 0; i < layout.count; ++i) {
+    std::size_t place = layout.fortran ? 0 : i;
+    for (std::size_t axis = extents.size(); layout.fortran && axis-- > 0;) {
+      place = place * extents[axis] + index[axis];
+    }
+    visit(layout.begin + place * layout.each);
+    for (std::size_t axis = extents.size();
+         layout.fortran && axis-- > 0 && ++index[axis] == extents[axis];) {
       index[axis] = 0;
     }
   }
-}
-
-template <class T>
-AnyTensor read(const Header& header, std::string_view data) {
-  check_size(header.shape, sizeof(T), data.size());
-  Tensor<T> tensor = empty<T>(header.shape);
-  if (!data.empty()) std::memcpy(tensor.data(), data.data(), data.size());
-  if (header.columns_first) rows_first(tensor);
-  return tensor;
 }
 
 }  // namespace
@@ -135,11 +269,28 @@ std::string to_npy(const Tensor<T>& tensor) {
   return bytes;
 }
 
-AnyTensor from_npy(std::string_view bytes) {
-  const Header header = parse(take_header(bytes));
-  check<CheckpointError>(header.descr == "<f4" || header.descr == "<f8", "its type is '",
-                         header.descr, "'; '<f4' and '<f8' can be read");
-  return header.descr == "<f4" ? read<float>(header, bytes) : read<double>(header, bytes);
+Array read_npy(std::string_view bytes) {
+  const Layout layout = parse(bytes, bytes.size());
+  const Type* type = layout.type;
+  Array array{.extents = layout.extents, .text = type == nullptr};
+  array.whole = !array.text && type->whole;
+  array.single = !array.text && !type->whole && type->size == sizeof(float);
+  if (array.text) {
+    for_each_place(layout, [&](std::size_t at) {
+      array.texts.push_back(from_utf32(bytes.data() + at, layout.each / 4));
+    });
+  } else {
+    array.values.reserve(layout.count);
+    for_each_place(layout,
+                   [&](std::size_t at) { array.values.push_back(type->read(bytes.data() + at)); });
+  }
+  return array;
+}
+
+std::uint64_t npy_size(const InputFile& file) {
+  const std::uint64_t longest = kMagic.size() + 6 + kMostHeader;
+  parse(file.read(0, std::size_t(std::min(file.size(), longest))), file.size());
+  return file.size();
 }
 
 template std::string to_npy(const Tensor<float>&);

@@ -1,6 +1,6 @@
 #include <xgrad/storage/formats/npz.hpp>
 
-#include <xgrad/autograd/check.hpp>
+#include <xgrad/storage/formats/format_error.hpp>
 #include <xgrad/storage/formats/npy.hpp>
 #include <xgrad/storage/formats/zip.hpp>
 
@@ -11,13 +11,11 @@ namespace {
 constexpr std::string_view kSuffix = ".npy";
 
 NamedTensor read(const ZipMember& member) try {
-  check<CheckpointError>(member.name.ends_with(kSuffix), "is no .npy array");
-  const std::string name = member.name.substr(0, member.name.size() - kSuffix.size());
-  NamedTensor named{name, from_npy(member.bytes)};
-  check_finite<CheckpointError>(name, named.tensor);
-  return named;
-} catch (const CheckpointError& error) {
-  detail::fail<CheckpointError>("'", member.name, "': ", error.what());
+  check<FormatError>(member.name.ends_with(kSuffix), "is no .npy array");
+  return to_tensor(member.name.substr(0, member.name.size() - kSuffix.size()),
+                   read_npy(member.bytes));
+} catch (const FormatError& error) {
+  detail::fail<FormatError>("'", member.name, "': ", error.what());
 }
 
 }  // namespace
@@ -32,12 +30,10 @@ std::string to_npz(const WeightFile& weights) {
   return to_zip(archive);
 }
 
-WeightFile from_npz(std::string_view bytes, const std::string& origin) try {
+WeightFile from_npz(std::string_view bytes) {
   WeightFile weights;
   for (const ZipMember& member : from_zip(bytes).members) weights.tensors.push_back(read(member));
   return weights;
-} catch (const CheckpointError& error) {
-  detail::fail<CheckpointError>(origin, ": ", error.what());
 }
 
 }  // namespace xgrad

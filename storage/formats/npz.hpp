@@ -1,4 +1,4 @@
-// npz: NumPy's archive of arrays, one .npy a tensor, under its name.
+// npz: NumPy's zip archive of arrays, with one .npy per tensor, under its name.
 #pragma once
 
 #include <string>
@@ -8,16 +8,17 @@
 
 namespace xgrad {
 
-/// The text is the archive's comment. Identical weights give identical bytes.
+/// Serializes weights; the text becomes the comment of the archive. Identical weights give
+/// identical bytes.
 ///
-/// Throws CheckpointError on a name that comes twice, NumericError on a tensor that is not finite.
+/// Throws FormatError on a repeated name, and NumericError on a tensor that is not finite.
 std::string to_npz(const WeightFile& weights);
 
-/// The tensors in the order of the file, as numpy.savez and numpy.savez_compressed write them; the
-/// comment is ignored.
+/// Parses an archive as numpy.savez and numpy.savez_compressed write it. Returns the tensors in the
+/// order of the file; ignores the comment.
 ///
-/// Throws CheckpointError, with `origin` and the tensor in the message, on whatever is damaged, is
-/// no array of float32 or float64, or is not finite.
-WeightFile from_npz(std::string_view bytes, const std::string& origin);
+/// Throws FormatError that names the tensor when it is damaged, not an array of float32 or float64,
+/// or not finite.
+WeightFile from_npz(std::string_view bytes);
 
 }  // namespace xgrad

@@ -40,7 +40,7 @@ enum Message : std::uint64_t {
 struct KnownType {
   Type type;
   std::size_t size;
-  std::string_view encoding;  // of the datatype message
+  std::string_view encoding;  // bytes of the datatype message
 };
 
 constexpr std::array<KnownType, 4> kNumbers{{
@@ -49,9 +49,10 @@ constexpr std::array<KnownType, 4> kNumbers{{
     {Type::int64, 8, "\x10\x08\0\0\x8\0\0\0\0\0\x40\0"sv},
     {Type::uint64, 8, "\x10\0\0\0\x8\0\0\0\0\0\x40\0"sv},
 }};
-constexpr std::string_view kText = "\x13\x10\0\0"sv;  // UTF-8, ends in a zero byte; then its size
+// UTF-8 with a closing zero byte; its size follows
+constexpr std::string_view kText = "\x13\x10\0\0"sv;
 
-/// Little-endian numbers and runs of bytes, never outside the span.
+/// Reads little-endian numbers and bytes, never outside the span.
 class Span {
  public:
   explicit Span(std::string_view bytes) : bytes_(bytes) {}
@@ -79,7 +80,7 @@ class Span {
   std::string_view bytes_;
 };
 
-/// The messages of an object header that matter, by type.
+/// The relevant messages of an object header, by type.
 using Messages = std::map<std::uint64_t, Span>;
 
 Shape parse_shape(Span message) {
@@ -97,7 +98,7 @@ Shape parse_shape(Span message) {
   return shape;
 }
 
-/// The type and the bytes of an element.
+/// Returns the type and the size of an element in bytes.
 std::pair<Type, std::size_t> parse_type(Span message) {
   const std::string_view head = message.take(0, 8);
   for (const KnownType& known : kNumbers) {
@@ -131,7 +132,7 @@ class Parser {
   Parser(std::string_view image, Hdf5Objects& objects) : image_(image), objects_(&objects) {}
 
   void superblock() {
-    // Signature, versions, eight bytes for an offset and for a length.
+    // Signature, versions, and 8-byte offsets and lengths.
     image_.expect(0, "\x89HDF\r\n\x1a\n\0\0\0\0\0\x8\x8\0"sv, "superblock of version 0");
     check<CheckpointError>(image_.number(24, 8) == 0, "its base address is not 0");
     check<CheckpointError>(image_.number(40, 8) == image_.size(), "should have ",
@@ -140,13 +141,12 @@ class Parser {
     object("/", image_.number(64, 8), 0);
   }
 
-  /// The object that was being read.
+  /// The path of the object being read.
   const std::string& path() const { return path_; }
 
  private:
-  /// Counts bytes that a structure has to itself. Structures of a sound file do not overlap, so
-  /// together they are no larger than the file: this ends every loop that a file can be made to
-  /// hold.
+  /// Claims the bytes of a structure. Structures of a valid file do not overlap, so together they
+  /// are no larger than the file. This ends every loop in a malicious file.
   void claim(std::uint64_t bytes) {
     check<CheckpointError>(bytes <= image_.size() - claimed_, "needs more bytes than the file has");
     claimed_ += bytes;
@@ -197,7 +197,8 @@ class Parser {
   }
 
   static void keep(Messages& messages, std::uint64_t type, Span message) {
-    if (type == kNil || type == kFillValue || type == kAttribute) return;  // for other readers
+    // Only other readers need these.
+    if (type == kNil || type == kFillValue || type == kAttribute) return;
     const bool known =
         type == kDataspace || type == kDatatype || type == kLayout || type == kSymbolTable;
     if (!known) refuse_message(type);
@@ -236,7 +237,7 @@ class Parser {
     tree(message.number(0, 8), -1, names, depth);
   }
 
-  /// A node of a group's B-tree; `level` is -1 for the root, which may have any.
+  /// Reads a node of a group's B-tree. `level` is -1 for the root, which may have any level.
   void tree(std::uint64_t at, int level, Span names, int depth) {
     const Span node = structure(at, 24);
     node.expect(0, "TREE\0"sv, "tree of links");
@@ -254,7 +255,7 @@ class Parser {
     }
   }
 
-  /// A symbol table node: links of one group.
+  /// Reads a symbol table node, which holds links of one group.
   void leaf(std::uint64_t at, Span names, int depth) {
     constexpr std::uint64_t kEntry = 40;
     const Span node = structure(at, 8);

@@ -18,10 +18,10 @@ using detail::Hdf5Handle;
 
 static_assert(std::is_same_v<hid_t, std::int64_t>);
 
-// Keras splits attributes here, below the 64 KiB that an object header can hold.
+// Keras splits attributes at this size, below the 64 KiB limit of an object header.
 constexpr std::size_t kAttributeLimit = 64512;
 
-// libhdf5 may be built without its own lock.
+// libhdf5 may be built without a lock of its own.
 std::mutex& library() {
   static std::mutex mutex;
   return mutex;
@@ -40,18 +40,19 @@ Hdf5Handle property_list(hid_t kind) {
   return own(H5Pcreate(kind), H5Pclose, "create", "a property list");
 }
 
-/// Of a file, group or dataset to be made: no times, so that the same content has the same bytes.
+/// Returns a property list without times, so that the same content has the same bytes.
 Hdf5Handle timeless(hid_t kind) {
   Hdf5Handle list = property_list(kind);
   require(H5Pset_obj_track_times(list, false), "leave out", "times");
   return list;
 }
 
-// What libhdf5 takes beside the image. Where it gets none it may crash, so it is asked for before.
+// Memory that libhdf5 needs besides the image. It may crash when out of memory, so test beforehand.
 constexpr std::size_t kLibraryBytes = 8 << 20;
 
 void need_memory(std::size_t bytes) {
-  void* const volatile room = std::malloc(bytes);  // volatile: else nothing might be asked for
+  // The compiler would remove the allocation without volatile.
+  void* const volatile room = std::malloc(bytes);
   if (room == nullptr) throw std::bad_alloc();
   std::free(room);
 }

@@ -1,7 +1,6 @@
-// Writes the little of HDF5 that a checkpoint is, to memory only. hdf5_writer.cpp alone knows
-// libhdf5.
+// Writes the part of HDF5 that checkpoints use, to memory only. Includes no header of libhdf5.
 //
-// It is what every known reader opens, and has the same bytes every time: earliest file format,
+// All known readers open such files, and the same content has the same bytes: earliest file format,
 // contiguous datasets without filters, no times, no creation order.
 #pragma once
 
@@ -16,8 +15,8 @@ namespace xgrad {
 
 namespace detail {
 
-/// While one lives, this thread has libhdf5 to itself, which prints nothing; afterwards it prints
-/// where the host program had told it to.
+/// While an instance is alive, this thread has exclusive use of libhdf5, and libhdf5 prints no
+/// errors. Afterwards it prints as the host program had set it to.
 class Hdf5Session {
  public:
   Hdf5Session();
@@ -30,7 +29,7 @@ class Hdf5Session {
   void* print_data_ = nullptr;
 };
 
-/// An identifier of libhdf5, closed at the end.
+/// An identifier of libhdf5 that closes itself.
 class Hdf5Handle {
  public:
   using Close = int (*)(std::int64_t);
@@ -50,23 +49,24 @@ class Hdf5Handle {
 
 }  // namespace detail
 
-/// Every method throws Error when libhdf5 refuses. Groups are made before what they hold.
+/// Builds an HDF5 file. Every method throws Error when libhdf5 fails. Create a group before its
+/// contents.
 class Hdf5Writer {
  public:
-  /// `bytes`: a guess of the size, for memory to be asked for once.
+  /// `bytes` estimates the size of the file, to allocate memory once.
   explicit Hdf5Writer(std::size_t bytes);
 
   void group(const std::string& path);
-  /// An attribute of a group: strings of one length, split as Keras does where they exceed an
+  /// Adds an attribute to a group: strings of one length, split as Keras does when they exceed an
   /// object header.
   void names(const std::string& group, const std::string& attribute,
              const std::vector<std::string>& names);
   void tensor(const std::string& path, const AnyTensor& tensor);
   void number(const std::string& path, std::uint64_t value);
-  /// An integer, a double, or a text with its closing zero byte.
+  /// Adds an integer, a double, or a text with a closing zero byte.
   void value(const std::string& path, const StateValue& value);
 
-  /// The whole file.
+  /// The bytes of the file.
   std::string image() const;
 
  private:

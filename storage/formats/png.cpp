@@ -20,7 +20,7 @@ std::string to_png(const Picture& picture) {
     check<IoError>(done != 0, "a picture of ", picture.width, " x ", picture.height,
                    " pixels: ", image.message);
   };
-  write(nullptr);  // only asks for the size
+  write(nullptr);  // only computes the size
   bytes.resize(size);
   write(bytes.data());
   bytes.resize(size);

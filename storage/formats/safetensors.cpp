@@ -6,7 +6,7 @@
 #include <set>
 #include <tuple>
 
-#include <xgrad/autograd/check.hpp>
+#include <xgrad/storage/formats/format_error.hpp>
 #include <xgrad/storage/formats/safetensors_header.hpp>
 #include <xgrad/storage/formats/sha256.hpp>
 #include <xgrad/version.hpp>
@@ -20,7 +20,7 @@ constexpr auto kMetadata = SafetensorsHeader::kMetadata;
 
 static_assert(std::endian::native == std::endian::little);
 
-constexpr std::size_t kPrefix = 8;  // the length of the header
+constexpr std::size_t kPrefix = 8;  // bytes of the length of the header
 constexpr std::size_t kLimit = 100'000'000;
 constexpr const char* kDigest = "sha256";
 constexpr const char* kConfig = "config";
@@ -60,12 +60,12 @@ std::vector<const NamedTensor*> sorted(const std::vector<NamedTensor>& tensors) 
 void check_names(const SafetensorsHeader& header) {
   std::set<std::string_view> names;
   for (const Entry& entry : header.entries) {
-    check<CheckpointError>(entry.name != kMetadata, "'", kMetadata, "' is no name for a tensor");
-    check<CheckpointError>(names.insert(entry.name).second, "'", entry.name, "' comes twice");
+    check<FormatError>(entry.name != kMetadata, "'", kMetadata, "' is no name for a tensor");
+    check<FormatError>(names.insert(entry.name).second, "'", entry.name, "' comes twice");
   }
 }
 
-/// Where the header ends: behind the prefix, and padded so that the data are aligned.
+/// Returns the size of the header, padded so that the data are aligned.
 std::size_t padded(std::size_t header) {
   return (header + kPrefix - 1) / kPrefix * kPrefix;
 }
@@ -79,37 +79,37 @@ Parts split(std::string_view file) {
   return {file.substr(kPrefix, start - kPrefix), file.substr(start)};
 }
 
-/// The bytes that dtype and shape need. Extents of empty tensors must be sane too.
+/// Returns the bytes that dtype and shape need. Checks the extents of empty tensors too.
 std::uint64_t needed_bytes(const Entry& entry) {
   const bool single = entry.dtype == "F32";
-  check<CheckpointError>(single || entry.dtype == "F64", entry.name, ": its dtype is ", entry.dtype,
-                         "; F32 and F64 can be read");
+  check<FormatError>(single || entry.dtype == "F64", entry.name, ": its dtype is ", entry.dtype,
+                     "; F32 and F64 can be read");
   std::int64_t bytes = single ? sizeof(float) : sizeof(double);
   bool fits = true, empty = false;
   for (const std::uint64_t extent : entry.shape) {
     empty = empty || extent == 0;
     fits = fits && !__builtin_mul_overflow(bytes, std::max<std::uint64_t>(extent, 1), &bytes);
   }
-  check<CheckpointError>(fits, entry.name, ": its shape needs more bytes than can be counted");
+  check<FormatError>(fits, entry.name, ": its shape needs more bytes than can be counted");
   return empty ? 0 : std::uint64_t(bytes);
 }
 
-/// Every byte of the data belongs to exactly one tensor, of exactly the size that it needs.
+/// Checks that every byte of the data belongs to exactly one tensor, and that sizes are right.
 void check_cover(const std::vector<Entry>& entries, std::uint64_t size) {
   std::uint64_t position = 0;
   for (const Entry& entry : entries) {
-    check<CheckpointError>(entry.begin == position, entry.name, ": begins at byte ", entry.begin,
-                           " of the data, ",
-                           entry.begin < position ? "inside of another tensor" : "behind a hole");
+    check<FormatError>(entry.begin == position, entry.name, ": begins at byte ", entry.begin,
+                       " of the data, ",
+                       entry.begin < position ? "inside of another tensor" : "behind a hole");
     const std::uint64_t bytes = needed_bytes(entry);
-    check<CheckpointError>(entry.end >= entry.begin && entry.end - entry.begin == bytes, entry.name,
-                           ": its shape needs ", bytes, " bytes, but its data_offsets are ",
-                           entry.begin, " and ", entry.end);
-    check<CheckpointError>(entry.end <= size, entry.name, ": ends at byte ", entry.end,
-                           " of the data, which have ", size);
+    check<FormatError>(entry.end >= entry.begin && entry.end - entry.begin == bytes, entry.name,
+                       ": its shape needs ", bytes, " bytes, but its data_offsets are ",
+                       entry.begin, " and ", entry.end);
+    check<FormatError>(entry.end <= size, entry.name, ": ends at byte ", entry.end,
+                       " of the data, which have ", size);
     position = entry.end;
   }
-  check<CheckpointError>(position == size, size - position, " bytes after the last tensor");
+  check<FormatError>(position == size, size - position, " bytes after the last tensor");
 }
 
 template <class T>
@@ -120,17 +120,17 @@ AnyTensor copy(const Entry& entry, std::string_view data) {
   return tensor;
 }
 
-// Metadata of other writers mean what they like.
+// Ignores the metadata of other writers, whose keys may have other meanings.
 void check_digest(const SafetensorsHeader& header, std::string_view data) {
   if (!header.metadata.contains(kVersionKey)) return;
   const auto found = header.metadata.find(kDigest);
   const bool holds = found != header.metadata.end() && found->second == to_hex(sha256(data));
-  check<CheckpointError>(holds,
-                         "damaged, or changed by another program: the SHA-256 of the data is "
-                         "not the one in the metadata");
+  check<FormatError>(holds,
+                     "damaged, or changed by another program: the SHA-256 of the data is "
+                     "not the one in the metadata");
 }
 
-/// The header of a file with so many bytes of data, its tensors in the order of these.
+/// Parses the header of a file with `data` bytes of data; sorts the tensors by offset.
 SafetensorsHeader read_header(std::string_view json, std::uint64_t data) {
   SafetensorsHeader header = parse_header(json);
   std::stable_sort(header.entries.begin(), header.entries.end(),
@@ -139,21 +139,6 @@ SafetensorsHeader read_header(std::string_view json, std::uint64_t data) {
                    });
   check_cover(header.entries, data);
   return header;
-}
-
-WeightFile read(std::string_view file) {
-  const Parts parts = split(file);
-  SafetensorsHeader header = read_header(parts.header, parts.data.size());
-  check_digest(header, parts.data);
-
-  WeightFile weights;
-  for (const Entry& entry : header.entries) {
-    weights.tensors.push_back({entry.name, entry.dtype == "F32" ? copy<float>(entry, parts.data)
-                                                                : copy<double>(entry, parts.data)});
-    check_finite<CheckpointError>(entry.name, weights.tensors.back().tensor);
-  }
-  if (header.metadata.contains(kVersionKey)) weights.text = header.metadata[kConfig];
-  return weights;
 }
 
 }  // namespace
@@ -175,8 +160,8 @@ std::string to_safetensors(const WeightFile& weights) {
                      {kDigest, to_hex(sha256(data))}};
   std::string json = print_header(header);
   json.resize(padded(json.size()), ' ');
-  check<CheckpointError>(json.size() <= kLimit, "needs a header of ", json.size(),
-                         " bytes; readers take ", kLimit);
+  check<FormatError>(json.size() <= kLimit, "needs a header of ", json.size(),
+                     " bytes; readers take ", kLimit);
   const std::uint64_t size = json.size();
   std::string file(reinterpret_cast<const char*>(&size), sizeof size);
   file.reserve(kPrefix + json.size() + data.size());
@@ -186,14 +171,14 @@ std::string to_safetensors(const WeightFile& weights) {
 }
 
 std::size_t safetensors_start(std::string_view first, std::uint64_t size) {
-  check<CheckpointError>(first.size() > kPrefix && first[kPrefix] == '{',
-                         "is no safetensors file: there is no header at byte ", kPrefix);
+  check<FormatError>(first.size() > kPrefix && first[kPrefix] == '{',
+                     "is no safetensors file: there is no header at byte ", kPrefix);
   std::uint64_t header = 0;
   std::memcpy(&header, first.data(), sizeof header);
-  check<CheckpointError>(header <= kLimit, "its header should have ", header,
-                         " bytes; the limit is ", kLimit);
-  check<CheckpointError>(header <= size - kPrefix, "ends inside of its header: ", size,
-                         " bytes, of which the header should be ", header);
+  check<FormatError>(header <= kLimit, "its header should have ", header, " bytes; the limit is ",
+                     kLimit);
+  check<FormatError>(header <= size - kPrefix, "ends inside of its header: ", size,
+                     " bytes, of which the header should be ", header);
   return kPrefix + header;
 }
 
@@ -201,10 +186,19 @@ void check_safetensors(std::string_view start, std::uint64_t size) {
   read_header(start.substr(kPrefix), size - start.size());
 }
 
-WeightFile from_safetensors(std::string_view bytes, const std::string& origin) try {
-  return read(bytes);
-} catch (const CheckpointError& error) {
-  detail::fail<CheckpointError>(origin, ": ", error.what());
+WeightFile from_safetensors(std::string_view file) {
+  const Parts parts = split(file);
+  SafetensorsHeader header = read_header(parts.header, parts.data.size());
+  check_digest(header, parts.data);
+
+  WeightFile weights;
+  for (const Entry& entry : header.entries) {
+    weights.tensors.push_back({entry.name, entry.dtype == "F32" ? copy<float>(entry, parts.data)
+                                                                : copy<double>(entry, parts.data)});
+    check_finite<FormatError>(entry.name, weights.tensors.back().tensor);
+  }
+  if (header.metadata.contains(kVersionKey)) weights.text = header.metadata[kConfig];
+  return weights;
 }
 
 }  // namespace xgrad

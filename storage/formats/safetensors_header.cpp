@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include <xgrad/autograd/check.hpp>
+#include <xgrad/storage/formats/format_error.hpp>
 
 namespace xgrad {
 
@@ -16,22 +16,21 @@ constexpr auto kMetadata = SafetensorsHeader::kMetadata;
 constexpr std::size_t kRank = 32;
 constexpr std::size_t kNameLimit = 1000;
 
-/// A name goes into messages, and so onto terminals.
+/// Names appear in messages, and so on terminals.
 void check_name(const std::string& name) {
   const auto control = [](unsigned char c) { return c < ' ' || c == 0x7f; };
-  check<CheckpointError>(
-      name.size() <= kNameLimit && std::none_of(name.begin(), name.end(), control),
-      "its header has a name that is too long or does not print");
+  check<FormatError>(name.size() <= kNameLimit && std::none_of(name.begin(), name.end(), control),
+                     "its header has a name that is too long or does not print");
 }
 
-// Takes the parser's events one by one: a tree of the whole text would hide names that come twice,
-// and need many times the memory.
+// Handles parser events one by one: a tree of the whole text would hide repeated names and need
+// many times the memory.
 class Events final : public nlohmann::json_sax<nlohmann::json> {
  public:
   explicit Events(SafetensorsHeader& header) : header_(header) {}
 
   bool start_object(std::size_t) override {
-    check<CheckpointError>(depth_ < 2, where(), ": has an object inside");
+    check<FormatError>(depth_ < 2, where(), ": has an object inside");
     ++depth_;
     return true;
   }
@@ -40,15 +39,15 @@ class Events final : public nlohmann::json_sax<nlohmann::json> {
     check_name(name);
     if (depth_ == 1) {
       name_ = name;
-      check<CheckpointError>(names_.insert(name).second, "'", name, "' comes twice");
+      check<FormatError>(names_.insert(name).second, "'", name, "' comes twice");
       if (!in_metadata()) header_.entries.push_back({.name = name, .dtype = {}, .shape = {}});
       fields_.clear();
       offsets_ = 0;
     } else {
-      check<CheckpointError>(fields_.insert(name).second, where(), ": ", name, " comes twice");
+      check<FormatError>(fields_.insert(name).second, where(), ": ", name, " comes twice");
       const bool known =
           in_metadata() || name == "dtype" || name == "shape" || name == "data_offsets";
-      check<CheckpointError>(known, where(), ": has an unknown key '", name, "'");
+      check<FormatError>(known, where(), ": has an unknown key '", name, "'");
     }
     field_ = name;
     return true;
@@ -57,8 +56,8 @@ class Events final : public nlohmann::json_sax<nlohmann::json> {
   bool end_object() override {
     --depth_;
     if (depth_ != 1 || in_metadata()) return true;
-    check<CheckpointError>(fields_.size() == 3, where(),
-                           ": needs all of dtype, shape and data_offsets");
+    check<FormatError>(fields_.size() == 3, where(),
+                       ": needs all of dtype, shape and data_offsets");
     return true;
   }
 
@@ -84,19 +83,18 @@ class Events final : public nlohmann::json_sax<nlohmann::json> {
 
   bool end_array() override {
     --depth_;
-    check<CheckpointError>(field_ == "shape" || offsets_ == 2, where(),
-                           ": data_offsets are not two numbers");
+    check<FormatError>(field_ == "shape" || offsets_ == 2, where(),
+                       ": data_offsets are not two numbers");
     return true;
   }
 
   bool number_unsigned(std::uint64_t value) override {
     if (depth_ != 3) unexpected("a number");
     if (field_ == "shape") {
-      check<CheckpointError>(entry().shape.size() < kRank, where(), ": has more than ", kRank,
-                             " axes");
+      check<FormatError>(entry().shape.size() < kRank, where(), ": has more than ", kRank, " axes");
       entry().shape.push_back(value);
     } else {
-      check<CheckpointError>(offsets_ < 2, where(), ": data_offsets are not two numbers");
+      check<FormatError>(offsets_ < 2, where(), ": data_offsets are not two numbers");
       (offsets_++ == 0 ? entry().begin : entry().end) = value;
     }
     return true;
@@ -110,7 +108,7 @@ class Events final : public nlohmann::json_sax<nlohmann::json> {
 
   bool parse_error(std::size_t at, const std::string&,
                    const nlohmann::detail::exception& error) override {
-    detail::fail<CheckpointError>("its header is no JSON at byte ", at, ": ", error.what());
+    detail::fail<FormatError>("its header is no JSON at byte ", at, ": ", error.what());
   }
 
  private:
@@ -121,15 +119,15 @@ class Events final : public nlohmann::json_sax<nlohmann::json> {
 
   [[noreturn]] void unexpected(const std::string& what) const {
     if (depth_ < 2) {
-      detail::fail<CheckpointError>(where(), ": is ", what, ", not an object");
+      detail::fail<FormatError>(where(), ": is ", what, ", not an object");
     }
-    detail::fail<CheckpointError>(where(), ": ", field_, " is or holds ", what);
+    detail::fail<FormatError>(where(), ": ", field_, " is or holds ", what);
   }
 
   SafetensorsHeader& header_;
-  int depth_ = 0;      // open objects and lists
-  std::string name_;   // key of the header
-  std::string field_;  // key inside of that
+  int depth_ = 0;      // nesting depth of objects and lists
+  std::string name_;   // current key of the header
+  std::string field_;  // current key within name_
   std::set<std::string> names_, fields_;
   int offsets_ = 0;
 };
@@ -146,12 +144,12 @@ std::string print_header(const SafetensorsHeader& header) try {
   }
   return json.dump();
 } catch (const nlohmann::json::exception& error) {
-  detail::fail<CheckpointError>("a name or a text is not UTF-8: ", error.what());
+  detail::fail<FormatError>("a name or a text is not UTF-8: ", error.what());
 }
 
 SafetensorsHeader parse_header(std::string_view json) {
-  // The parser takes a zero byte for the end of the text.
-  check<CheckpointError>(json.find('\0') == std::string_view::npos, "its header holds a zero byte");
+  // The parser treats a zero byte as the end of the text.
+  check<FormatError>(json.find('\0') == std::string_view::npos, "its header holds a zero byte");
   SafetensorsHeader header;
   Events events(header);
   nlohmann::json::sax_parse(json, &events);

@@ -1,4 +1,4 @@
-// SHA-256 (FIPS 180-4), by OpenSSL.
+// Computes SHA-256 (FIPS 180-4), by OpenSSL.
 #pragma once
 
 #include <array>
@@ -10,10 +10,10 @@ namespace xgrad {
 
 using Sha256 = std::array<std::uint8_t, 32>;
 
-/// The digest of `bytes`. Throws Error when the system's OpenSSL offers no SHA-256.
+/// The SHA-256 of `bytes`. Throws Error when the system's OpenSSL offers no SHA-256.
 Sha256 sha256(std::string_view bytes);
 
-/// 64 lower-case hexadecimal digits.
+/// The digest as 64 lower-case hexadecimal digits.
 std::string to_hex(const Sha256& digest);
 
 }  // namespace xgrad

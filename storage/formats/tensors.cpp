@@ -1,7 +1,7 @@
 #include <xgrad/storage/formats/tensors.hpp>
 
-#include <xgrad/autograd/check.hpp>
-#include <xgrad/autograd/element.hpp>
+#include <xgrad/autograd/kernels/element.hpp>
+#include <xgrad/storage/formats/format_error.hpp>
 
 namespace xgrad {
 
@@ -26,5 +26,6 @@ void check_finite(const std::string& name, const AnyTensor& tensor) {
 
 template void check_finite<NumericError>(const std::string&, const AnyTensor&);
 template void check_finite<CheckpointError>(const std::string&, const AnyTensor&);
+template void check_finite<FormatError>(const std::string&, const AnyTensor&);
 
 }  // namespace xgrad

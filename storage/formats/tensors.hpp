@@ -1,4 +1,4 @@
-// Tensors by name: what every file of weights holds, whatever its format.
+// Named tensors: the contents of a file of weights, in any format.
 #pragma once
 
 #include <cstdint>
@@ -10,28 +10,32 @@
 
 namespace xgrad {
 
-/// A tensor of either precision that a run may have.
+/// A tensor in either precision.
 using AnyTensor = std::variant<Tensor<float>, Tensor<double>>;
-/// A value that is no tensor: an entry of a run's state.
+/// The shape of a tensor in either precision.
+inline const Shape& shape_of(const AnyTensor& tensor) {
+  return std::visit([](const auto& t) -> const Shape& { return t.shape(); }, tensor);
+}
+/// A value in the state of a run that is not a tensor.
 using StateValue = std::variant<std::int64_t, double, std::string>;
 
-/// A tensor of a file.
+/// A tensor and its name.
 struct NamedTensor {
-  std::string name;  ///< its path in the model: "encoder.layers.0.norm1.weight"
-  AnyTensor tensor;  ///< float or double
+  std::string name;  ///< path in the model: "encoder.layers.0.norm1.weight"
+  AnyTensor tensor;  ///< values in float or double
 };
 
-/// Weights with a text beside them, which xgrad uses for the config.
+/// Weights, with a text that xgrad uses for the config.
 struct WeightFile {
   std::vector<NamedTensor> tensors = {};
   std::string text = {};
 };
 
-/// The number of elements of all tensors together.
+/// Returns the total number of elements.
 std::size_t count(const std::vector<NamedTensor>& tensors);
 
-/// Throws Exception, NumericError or CheckpointError, that names the first entry which is infinite
-/// or NaN: such tensors are neither written nor read.
+/// Throws Exception (NumericError, CheckpointError or FormatError) that names the first entry that
+/// is infinite or NaN. Such tensors are neither written nor read.
 template <class Exception>
 void check_finite(const std::string& name, const AnyTensor& tensor);
 

@@ -2,11 +2,10 @@
 
 #include <zip.h>
 
-#include <algorithm>
 #include <memory>
 #include <set>
 
-#include <xgrad/autograd/check.hpp>
+#include <xgrad/storage/formats/format_error.hpp>
 
 namespace xgrad {
 
@@ -24,7 +23,7 @@ using Archive = std::unique_ptr<zip_t, Close>;
 using Source = std::unique_ptr<zip_source_t, Close>;
 using File = std::unique_ptr<zip_file_t, Close>;
 
-/// libzip's own words for what went wrong.
+/// Error message of libzip.
 class Reason {
  public:
   Reason() { zip_error_init(&error_); }
@@ -41,15 +40,15 @@ class Reason {
 Source memory(std::string_view bytes) {
   Reason reason;
   Source source(zip_source_buffer_create(bytes.data(), bytes.size(), 0, reason.get()));
-  check<CheckpointError>(source != nullptr, reason.text());
+  check<FormatError>(source != nullptr, reason.text());
   return source;
 }
 
-/// `source` stays with its owner, who reads from it what was written.
+/// Keeps `source` alive after closing, so that its owner can read what was written.
 Archive open(const Source& source, int flags) {
   Reason reason;
   Archive archive(zip_open_from_source(source.get(), flags, reason.get()));
-  check<CheckpointError>(archive != nullptr, "is no zip archive: ", reason.text());
+  check<FormatError>(archive != nullptr, "is no zip archive: ", reason.text());
   zip_source_keep(source.get());
   return archive;
 }
@@ -58,12 +57,12 @@ void add(zip_t* archive, const ZipMember& member) {
   Source source = memory(member.bytes);
   const zip_int64_t index =
       zip_file_add(archive, member.name.c_str(), source.get(), ZIP_FL_ENC_UTF_8);
-  check<CheckpointError>(index >= 0, "'", member.name, "': ", zip_strerror(archive));
-  source.release();  // the archive's from here on
+  check<FormatError>(index >= 0, "'", member.name, "': ", zip_strerror(archive));
+  source.release();  // now owned by the archive
   const auto at = zip_uint64_t(index);
   const bool plain = zip_set_file_compression(archive, at, ZIP_CM_STORE, 0) == 0 &&
                      zip_file_set_dostime(archive, at, 0, kFirstDay, 0) == 0;
-  check<CheckpointError>(plain, "'", member.name, "': ", zip_strerror(archive));
+  check<FormatError>(plain, "'", member.name, "': ", zip_strerror(archive));
 }
 
 std::string content(const Source& source) {
@@ -76,17 +75,17 @@ std::string content(const Source& source) {
     whole = zip_source_read(source.get(), bytes.data(), about.size) == zip_int64_t(about.size);
     zip_source_close(source.get());
   }
-  check<CheckpointError>(whole, "the archive cannot be read back");
+  check<FormatError>(whole, "the archive cannot be read back");
   return bytes;
 }
 
 ZipMember read(zip_t* archive, zip_uint64_t index) {
   zip_stat_t about;
-  check<CheckpointError>(zip_stat_index(archive, index, 0, &about) == 0, "member ", index, ": ",
-                         zip_strerror(archive));
+  check<FormatError>(zip_stat_index(archive, index, 0, &about) == 0, "member ", index, ": ",
+                     zip_strerror(archive));
   ZipMember member{about.name, ""};
   const auto fail_if = [&](bool wrong, const std::string& why) {
-    check<CheckpointError>(!wrong, "'", member.name, "': ", why);
+    check<FormatError>(!wrong, "'", member.name, "': ", why);
   };
   fail_if(about.comp_method != ZIP_CM_STORE && about.comp_method != ZIP_CM_DEFLATE,
           "compressed by another method than deflate");
@@ -98,7 +97,7 @@ ZipMember read(zip_t* archive, zip_uint64_t index) {
   while ((count = zip_fread(file.get(), chunk, sizeof chunk)) > 0) {
     member.bytes.append(chunk, std::size_t(count));
   }
-  fail_if(count < 0, zip_file_strerror(file.get()));  // a wrong CRC, too
+  fail_if(count < 0, zip_file_strerror(file.get()));  // also on a wrong CRC
   fail_if(member.bytes.size() != about.size, "ends early");
   return member;
 }
@@ -106,35 +105,20 @@ ZipMember read(zip_t* archive, zip_uint64_t index) {
 }  // namespace
 
 std::string to_zip(const ZipArchive& archive) {
-  check<CheckpointError>(archive.comment.size() <= kComment, "a comment of ",
-                         archive.comment.size(), " bytes; an archive holds ", kComment);
+  check<FormatError>(archive.comment.size() <= kComment, "a comment of ", archive.comment.size(),
+                     " bytes; an archive holds ", kComment);
   const Source source = memory({});
   Archive zip = open(source, ZIP_CREATE | ZIP_TRUNCATE);
   for (const ZipMember& member : archive.members) add(zip.get(), member);
   zip_set_archive_comment(zip.get(), archive.comment.data(), zip_uint16_t(archive.comment.size()));
-  check<CheckpointError>(zip_close(zip.get()) == 0, zip_strerror(zip.get()));
+  check<FormatError>(zip_close(zip.get()) == 0, zip_strerror(zip.get()));
   zip.release();
   return archive.members.empty() ? std::string("PK\5\6") + std::string(18, '\0') : content(source);
 }
 
-void check_zip_ends(std::string_view start, std::string_view end) {
-  // libzip takes no bytes at all for an empty archive.
-  check<CheckpointError>(start.starts_with("PK"), "is no zip archive: it does not begin as one");
-  constexpr std::string_view kRecord = "PK\5\6";
-  constexpr std::size_t kFixed = 22;  // of the record; the last two tell the comment's length
-  for (std::size_t at = end.rfind(kRecord); at != end.npos;
-       at = at == 0 ? end.npos : end.rfind(kRecord, at - 1)) {
-    if (end.size() - at < kFixed) continue;
-    const auto byte = [&](std::size_t i) {
-      return std::size_t(static_cast<unsigned char>(end[i]));
-    };
-    if (at + kFixed + byte(at + 20) + 256 * byte(at + 21) == end.size()) return;
-  }
-  detail::fail<CheckpointError>("is no zip archive: it does not end as one");
-}
-
 ZipArchive from_zip(std::string_view bytes) {
-  check_zip_ends(bytes.substr(0, 2), bytes.substr(bytes.size() - std::min(bytes.size(), kZipEnd)));
+  // libzip accepts zero bytes as an empty archive.
+  check<FormatError>(bytes.starts_with("PK"), "is no zip archive: it does not begin as one");
   const Source source = memory(bytes);
   const Archive zip = open(source, ZIP_RDONLY | ZIP_CHECKCONS);
   ZipArchive archive;
@@ -146,7 +130,7 @@ ZipArchive from_zip(std::string_view bytes) {
   for (zip_uint64_t i = 0; i < count; ++i) {
     archive.members.push_back(read(zip.get(), i));
     const std::string& name = archive.members.back().name;
-    check<CheckpointError>(names.insert(name).second, "'", name, "' comes twice");
+    check<FormatError>(names.insert(name).second, "'", name, "' comes twice");
   }
   return archive;
 }

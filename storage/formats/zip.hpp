@@ -1,7 +1,6 @@
-// Archives in memory, by libzip: what .npz files are made of.
+// Zip archives in memory, by libzip; .npz files are zip archives.
 #pragma once
 
-#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,19 +17,13 @@ struct ZipArchive {
   std::string comment;  ///< at most 65535 bytes
 };
 
-/// The members in their order, uncompressed, dated 1980-01-01: identical archives give identical
-/// bytes. Throws CheckpointError on a name that comes twice or a comment that is too long.
+/// Writes the members in order, uncompressed, dated 1980-01-01. Identical archives give identical
+/// bytes. Throws FormatError on a repeated name or a comment that is too long.
 std::string to_zip(const ZipArchive& archive);
 
-/// Bytes at the end of a file that hold the end record of an archive, whatever its comment.
-constexpr std::size_t kZipEnd = 22 + 65535;
-/// Throws CheckpointError unless a file with these bytes at either end may be an archive: kZipEnd
-/// bytes at its end, or all where it is shorter. What this refuses need not be read.
-void check_zip_ends(std::string_view start, std::string_view end);
-
-/// Throws CheckpointError that names the member on whatever is damaged, encrypted, or compressed by
-/// another method than deflate, and on a name that comes twice. Memory follows the bytes that are
-/// there, never a size that a header claims.
+/// Reads an archive. Throws FormatError that names the member when it is damaged, encrypted,
+/// compressed by a method other than deflate, or has a repeated name. Memory grows with the bytes
+/// actually decompressed, never with a size in a header.
 ZipArchive from_zip(std::string_view bytes);
 
 }  // namespace xgrad

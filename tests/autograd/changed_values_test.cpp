@@ -2,6 +2,9 @@
 // op.
 #include <gtest/gtest.h>
 
+#include <set>
+
+#include <xgrad/autograd/memory/counters.hpp>
 #include <xgrad/autograd/ops.hpp>
 
 #include "autograd/op_table.hpp"
@@ -23,7 +26,48 @@ std::vector<Tensor<double>> gradients(const V& y, const std::vector<V>& leaves) 
   return result;
 }
 
-// Leaves, or constants where `wanted` is another input.
+// An op, and for each input that alone wants a gradient the inputs that its backward does not read.
+struct Unread {
+  std::string op;
+  std::function<V(const std::vector<V>&)> f;
+  std::vector<Shape> shapes;
+  std::vector<std::set<std::size_t>> unread;
+};
+
+const std::vector<Unread> kUnread = {
+    {"mul", [](const auto& x) { return mul(x[0], x[1]); }, {{2, 3}, {3}}, {{0}, {1}}},
+    {"div", [](const auto& x) { return div(x[0], x[1]); }, {{2, 3}, {3}}, {{0}, {0}}},
+    {"pow", [](const auto& x) { return pow(x[0], x[1]); }, {{2, 3}, {3}}, {{}, {}}},
+    {"matmul", [](const auto& x) { return matmul(x[0], x[1]); }, {{4, 2, 3}, {3, 5}}, {{0}, {1}}},
+    {"linear",
+     [](const auto& x) { return linear(x[0], x[1], x[2]); },
+     {{2, 3}, {4, 3}, {4}},
+     {{0, 2}, {1, 2}, {0, 1, 2}}},
+    {"linear_gelu",
+     [](const auto& x) { return linear_gelu(x[0], x[1], x[2]); },
+     {{2, 3}, {4, 3}, {4}},
+     {{0, 2}, {1, 2}, {0, 1, 2}}},
+    {"layer_norm",
+     [](const auto& x) { return layer_norm(x[0], x[1], x[2]); },
+     {{2, 3}, {3}, {3}},
+     {{2}, {1, 2}, {1, 2}}},
+    {"rms_norm", [](const auto& x) { return rms_norm(x[0], x[1]); }, {{2, 3}, {3}}, {{}, {1}}},
+    {"batch_norm",
+     [](const auto& x) { return batch_norm(x[0], x[1], x[2]); },
+     {{2, 3}, {3}, {3}},
+     {{2}, {1, 2}, {1, 2}}},
+};
+
+// Positive numbers, since pow takes the logarithm of some. Input `wanted` alone is a leaf.
+std::vector<V> inputs_of(const Unread& row, std::size_t wanted) {
+  std::vector<V> x;
+  for (std::size_t i = 0; i < row.shapes.size(); ++i) {
+    x.emplace_back(random_tensor(row.shapes[i], Rng(1) / i, 0.5, 2), i == wanted);
+  }
+  return x;
+}
+
+// Leaves; input `changed` is a constant if that is asked for.
 std::vector<V> inputs_of(const Sample& sample, std::size_t changed, bool constant) {
   std::vector<V> x;
   for (std::size_t i = 0; i < sample.inputs.size(); ++i) {
@@ -97,6 +141,37 @@ TEST(MutableValue, MayComeBeforeForwardAndAfterBackward) {
   EXPECT_EQ(layer.weight.grad()(0, 0), 2 * (1 + 2 + 3));
 }
 
+// A frozen weight may be loaded anew, and a constant input be filled with the next batch.
+TEST(MutableValue, IsRefusedExactlyWhereBackwardReadsTheValue) {
+  for (const Unread& row : kUnread) {
+    for (std::size_t wanted = 0; wanted < row.shapes.size(); ++wanted) {
+      for (std::size_t i = 0; i < row.shapes.size(); ++i) {
+        SCOPED_TRACE(row.op + ": gradient of " + std::to_string(wanted) + ", changed " +
+                     std::to_string(i));
+        const auto x = inputs_of(row, wanted), same = inputs_of(row, wanted);
+        const V y = row.f(x);
+        x[i].mutable_value().fill(7);
+        if (row.unread[wanted].count(i) == 0) {
+          EXPECT_TRUE(throws_with<GradientError>([&] { gradients(y, x); },
+                                                 "a value that '" + row.op + "' needs"));
+          continue;
+        }
+        EXPECT_TRUE(same_bits(gradients(y, x)[wanted], gradients(row.f(same), same)[wanted]));
+      }
+    }
+  }
+}
+
+// The input of a frozen layer is free as soon as the caller lets it go.
+TEST(MutableValue, WhatBackwardDoesNotReadIsNotKept) {
+  const V weight(random_tensor({8, 1024}, Rng(1))), x(random_tensor({4, 1024}, Rng(2)), true);
+  linear(scale(x, 2), weight);  // the work space of a thread's first product stays
+  const Counters counters;
+  const V y = linear(scale(x, 2), weight);
+  EXPECT_LT(counters.live_bytes(), std::int64_t(1024 * sizeof(double)));
+  y.backward(random_tensor({4, 8}, Rng(3)));
+}
+
 // The derivative of a sum needs neither term.
 TEST(MutableValue, MayComeBetweenWhereTheDerivativeDoesNotNeedTheValue) {
   const Layer layer;
@@ -118,7 +193,7 @@ TEST(MutableValue, EndsARetainedGraph) {
 TEST(MutableValue, RefusesTheResultOfARecordedOp) {
   const V x(random_tensor({3}, Rng(1)), true);
   const V y = tanh(x);
-  const char* const said = "mutable_value: of the result of ";
+  const char* const said = "mutable_value: this is the result of ";
   EXPECT_TRUE(throws_with<GradientError>([&] { y.mutable_value(); }, said + std::string("tanh")));
   EXPECT_TRUE(throws_with<GradientError>([&] { y.detach().mutable_value(); }, said));
   EXPECT_TRUE(throws_with<GradientError>([] { V().mutable_value(); }, "has no value"));

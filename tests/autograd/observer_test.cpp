@@ -5,7 +5,7 @@
 #include <string>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/autograd/counters.hpp>
+#include <xgrad/autograd/memory/counters.hpp>
 #include <xgrad/autograd/ops.hpp>
 
 #include "support/tensors.hpp"
@@ -83,6 +83,13 @@ TEST(Counters, FollowTheMemoryOfTensors) {
   before.reset();
   EXPECT_EQ(counters.live_bytes(), -8000);
   EXPECT_EQ(counters.peak_bytes(), 4000 + 800000);
+}
+
+TEST(Counters, LeaveOutMemoryThatCouldNotBeHad) {
+  const Counters counters;
+  EXPECT_THROW(empty<double>({std::size_t(1) << 50}), std::bad_alloc);
+  EXPECT_EQ(counters.live_bytes(), 0);
+  EXPECT_EQ(counters.peak_bytes(), 0);
 }
 
 TEST(Counters, CountForOneAtATime) {

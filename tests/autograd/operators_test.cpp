@@ -40,12 +40,15 @@ TEST(Operators, OfAVariableAndANumber) {
   EXPECT_TENSOR_NEAR((2 * kA).value(), tensor({2}, {12, 16}), 0);
   EXPECT_TENSOR_NEAR((kA / 2).value(), tensor({2}, {3, 4}), 0);
   EXPECT_TENSOR_NEAR((24 / kA).value(), tensor({2}, {4, 3}), 0);
+  EXPECT_TENSOR_NEAR(pow(kB, 3).value(), tensor({2}, {8, -64}), 0);
 }
 
 TEST(Operators, HaveGradients) {
   EXPECT_TRUE(
       gradients_agree([](const auto& x) { return -(x[0] + 2) * x[1] / (3 - x[0]) - 1 / x[1]; },
                       {tensor({2}, {0.5, -1}), tensor({2, 1}, {2, -1.5})}));
+  EXPECT_TRUE(
+      gradients_agree([](const auto& x) { return pow(x[0], 3) - pow(x[0], -2); }, {kB.value()}));
 }
 
 TEST(SingularPoints, AreAsOpsSays) {

@@ -2,6 +2,8 @@
 // there is a GradientError.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/ops.hpp>
 #include <xgrad/autograd/recompute.hpp>
@@ -207,10 +209,10 @@ TEST(RecomputeCaptures, AreChecked) {
 
   V h = tanh(l.w);
   const V other = recompute<double>([&h](const V& v) { return mul(v, h); }, l.x);
-  const V h0 = std::exchange(h, scale(l.u, 2));
+  const V h0 = std::exchange(h, scale(h, 1));
   EXPECT_TRUE(throws_with<GradientError>([&] { other.backward(zeros<double>({2})); },
                                          "it used a scale from outside that it had not"));
-  h = l.u;
+  h = V(h0.value(), true);
   EXPECT_TRUE(throws_with<GradientError>([&] { other.backward(zeros<double>({2})); },
                                          "it used a leaf from outside that it had not"));
   h = h0;
@@ -241,6 +243,77 @@ TEST(RecomputeCaptures, KeepTheShape) {
   size = 1;
   EXPECT_TRUE(throws_with<GradientError>([&] { y.backward(zeros<double>({2})); },
                                          "gave shape (2) at first, and (1) when it ran again"));
+}
+
+TEST(RecomputeCaptures, KeepTheValues) {
+  const Leaves l;
+  double factor = 2;
+  const V y = recompute<double>([&](const V& v) { return scale(v, factor); }, l.x);
+  factor = 3;
+  const char* const said = "recompute: its function gave other values when it ran again";
+  EXPECT_TRUE(throws_with<GradientError>([&] { y.backward(tensor({2}, {1, 1})); }, said));
+  EXPECT_FALSE(l.x.has_grad());
+  factor = 2;
+  y.backward(tensor({2}, {1, 1}));
+  EXPECT_TRUE(same_bits(l.x.grad(), tensor({2}, {2, 2})));
+}
+
+// One bit of one element, wherever it is.
+template <class T>
+void expect_every_element_compared(std::size_t n) {
+  const Variable<T> x(zeros<T>({n}), true);
+  Tensor<T> term = random_tensor<T>({n}, Rng(n));
+  const Variable<T> y =
+      recompute<T>([&](const Variable<T>& v) { return add(v, Variable<T>(term)); }, x);
+  for (std::size_t i = 0; i < n; ++i) {
+    const T before = term(i);
+    term(i) = std::nextafter(before, T(2));
+    EXPECT_THROW(y.backward(zeros<T>({n}), true), GradientError) << n << " elements, " << i;
+    term(i) = before;
+    if (i == 0) continue;
+    std::swap(term(i), term(i - 1));
+    EXPECT_THROW(y.backward(zeros<T>({n}), true), GradientError) << n << " elements, " << i;
+    std::swap(term(i), term(i - 1));
+  }
+  EXPECT_NO_THROW(y.backward(zeros<T>({n})));
+}
+
+TEST(RecomputeCaptures, KeepTheValueOfEveryElement) {
+  for (const std::size_t n : {1, 2, 7, 8, 9, 16, 31, 67}) {
+    expect_every_element_compared<float>(n);
+    expect_every_element_compared<double>(n);
+    expect_every_element_compared<long double>(n);
+  }
+}
+
+TEST(RecomputeCaptures, KeepTheGraph) {
+  for (const bool cut_at_first : {false, true}) {
+    const Leaves l;
+    bool cut = cut_at_first;
+    const Function f = [&](const V& v) { return cut ? tanh(v).detach() : tanh(v); };
+    const V y = recompute(f, l.x);
+    cut = !cut;
+    EXPECT_TRUE(throws_with<GradientError>([&] { y.backward(zeros<double>({2})); },
+                                           "recompute: its function gave a result that depends"));
+  }
+}
+
+// Freed by recursion, either chain would overflow the stack: the functions hold one another.
+TEST(RecomputeCaptures, AreFreedInAChainOfAnyLength) {
+  const V x(full<double>({}, 3), true), one(full<double>({}, 1), true);
+  constexpr int kLength = 200000;
+  const auto chain = [&](bool use) {
+    V h = x;
+    for (int i = 0; i < kLength; ++i) {
+      h = recompute<double>([h, use](const V& v) { return use ? mul(v, h) : scale(v, 1); }, one);
+    }
+    return h;
+  };
+  chain(false);
+  chain(true);
+  chain(true).backward();
+  EXPECT_EQ(x.grad()(), 1);
+  EXPECT_EQ(one.grad()(), 3 * kLength);
 }
 
 TEST(RecomputeCaptures, NeedAResult) {

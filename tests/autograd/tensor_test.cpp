@@ -41,6 +41,19 @@ TEST(Tensor, AllocatorReportsWhatCannotBe) {
   detail::deallocate(detail::allocate(0), 0);
 }
 
+// Sizes in bytes, or numbers of elements, that wrap around to small ones.
+TEST(Tensor, IsNotMadeOfMoreThanMemoryCanHold) {
+  constexpr std::size_t one = 1;
+  EXPECT_THROW(empty<float>({one << 62}), std::bad_alloc);
+  EXPECT_THROW(empty<double>({one << 61, 1}), std::bad_alloc);
+  EXPECT_TRUE(throws_with<ShapeError>(
+      [] {
+        empty<float>({one << 32, one << 32});
+      },
+      "shape (4294967296, 4294967296) has more elements than can be counted"));
+  EXPECT_EQ(empty<float>({one << 40, one << 40, 0}).size(), 0u);
+}
+
 TEST(BroadcastShape, IsNumPys) {
   const auto expect = [](const Shape& a, const Shape& b, const Shape& result) {
     EXPECT_EQ(broadcast_shape("add", a, b), result) << to_string(a) << " " << to_string(b);

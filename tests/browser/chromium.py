@@ -11,7 +11,7 @@ import tempfile
 import time
 
 PROGRAM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-PHONE, DESKTOP = (390, 844), (1280, 900)
+PHONE, DESKTOP = (390, 844), (1440, 900)
 TIMEOUT = 120
 
 

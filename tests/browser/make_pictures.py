@@ -1,81 +1,78 @@
-"""The pictures of the documentation: a terminal, a report, and TensorBoard's pages of two runs.
+"""Makes the pictures of the documentation in docs/pictures, or in another folder that PICTURES names.
 
-    XGRAD=build/release/xgrad build/venv/bin/python tests/browser/make_pictures.py RUNS NAME
+    XGRAD=build/release/xgrad python3 tests/browser/make_pictures.py run
+    XGRAD=build/release/xgrad build/venv/bin/python tests/browser/make_pictures.py tensorboard
 
-RUNS holds finished runs with log.tensorboard, and RUNS/NAME is the one whose report is shown. Writes docs/pictures.
+`run` trains as the first command of README.md does, in a pseudo-terminal: terminal.svg is the screen at the end, report.png and
+report-phone.png are its report on a desk and on a phone. Run it on an idle machine, because the pictures show the speed.
+`tensorboard` trains three runs and makes tensorboard.png and tensorboard-images.png.
 """
 
+import fcntl
 import html
 import os
 import pathlib
 import pty
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 import urllib.request
 
 import chromium
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PICTURES = ROOT / "docs/pictures"
+PICTURES = pathlib.Path(os.environ.get("PICTURES", ROOT / "docs/pictures")).resolve()
 XGRAD = os.path.abspath(os.environ["XGRAD"])
 PORT = 6123
 
 
 def typed(words, folder):
-    """What a command writes to a terminal."""
+    """What a command writes to a terminal of 40 lines and 120 columns."""
     parts = []
     pid, terminal = pty.fork()
     if pid == 0:
         os.chdir(folder)
+        fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("4H", 40, 120, 0, 0))
         os.execv(XGRAD, ["xgrad", *words])
     while True:
         try:
             part = os.read(terminal, 4096)
-        except OSError:  # how Linux says that nobody writes any more
+        except OSError:  # Linux reports the end of a terminal's input as EIO
             break
         if not part:
             break
         parts.append(part)
-    os.waitpid(pid, 0)
+    if os.waitpid(pid, 0)[1] != 0:
+        raise RuntimeError(b"".join(parts).decode())
     return b"".join(parts).decode()
 
 
 def screen(text):
-    """The lines that stand there after these characters."""
-    lines, at = [""], 0
-    for piece in text.replace("\r\n", "\n").split("\r\x1b[K"):
-        first, *more = piece.split("\n")
-        lines[-1] = first if at else lines[-1] + first
-        lines += more
-        at += 1
-    return [line.rstrip() for line in lines]
+    """The lines of the screen at the end: "\\r\\x1b[K" erases a line."""
+    return [line.split("\r\x1b[K")[-1].rstrip() for line in text.replace("\r\n", "\n").rstrip().split("\n")]
 
 
-def terminal(lines, path):
-    width, step = 880, 20
-    rows = "".join(f'<text x="18" y="{44 + step * i}">{html.escape(line)}</text>\n' for i, line in enumerate(lines))
+def draw_terminal(lines, path):
+    width, step = 36 + 8.5 * max(map(len, lines)), 20
+    rows = "".join(f'<text x="18" y="{34 + step * i}">{html.escape(line)}</text>\n' for i, line in enumerate(lines))
     path.write_text(
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {44 + step * len(lines)}" role="img">\n'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {34 + step * len(lines)}" role="img">\n'
         "<style>rect{fill:#15181b}text{fill:#e6e9eb;font:14px ui-monospace,Menlo,Consolas,'DejaVu Sans Mono',monospace;"
         'white-space:pre}</style>\n<rect width="100%" height="100%" rx="8"/>\n' + rows + "</svg>\n")
 
 
-def train_in_a_terminal():
-    with tempfile.TemporaryDirectory() as folder:
-        text = typed(["train", str(ROOT / "configs/copy.toml"), "run.dir=runs/copy"], folder)
-    prompt = ["$ ./run train configs/copy.toml"]
-    begin = text.find(" 210/300")
-    lines = screen(text[:text.index("\r", begin)] if begin > 0 else text)
-    terminal(prompt + lines, PICTURES / "terminal.svg")
-
-
-def report(page):
+def make_run(folder):
+    command = "train configs/reverse.toml"
+    lines = screen(typed(command.split(), folder))
+    draw_terminal([f"$ ./run {command}", *lines], PICTURES / "terminal.svg")
+    page = f"file://{folder}/runs/reverse/report.html"
     with chromium.Chromium() as browser:
-        browser.open(f"file://{page}", (1100, 1000))
+        browser.open(page, (1100, 1000))
         browser.picture(PICTURES / "report.png", clip=(0, 0, 1100, 1000))
-        browser.open(f"file://{page}", chromium.PHONE, dark=True)
+        browser.open(page, chromium.PHONE, dark=True)
         browser.picture(PICTURES / "report-phone.png")
 
 
@@ -88,25 +85,35 @@ def wait_for(address):
     raise RuntimeError(f"{address} does not answer")
 
 
-def tensorboard(runs):
-    runs = pathlib.Path(runs).resolve()
-    words = [sys.executable, "-m", "tensorboard.main", "--logdir", runs.name, "--port", str(PORT), "--host", "127.0.0.1"]
-    board = subprocess.Popen(words, cwd=runs.parent, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+def show_tensorboard(runs, tab, path, height):
+    words = [sys.executable, "-m", "tensorboard.main", "--logdir", "runs", "--port", str(PORT), "--host", "127.0.0.1"]
+    board = subprocess.Popen(words, cwd=runs, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         wait_for(f"http://127.0.0.1:{PORT}/data/runs")
-        for tab, name, height in (("scalars&_smoothingWeight=0&tagFilter=loss%7Clr", "tensorboard.png", 900),
-                                  ("images", "tensorboard-images.png", 430)):
-            with chromium.Chromium() as browser:
-                browser.open(f"http://127.0.0.1:{PORT}/?darkMode=false#{tab}", (1280, 900))
-                time.sleep(40)  # what it shows comes bit by bit, and nothing says that all is there
-                browser.picture(PICTURES / name, clip=(0, 0, 1280, height))
+        with chromium.Chromium() as browser:
+            browser.open(f"http://127.0.0.1:{PORT}/?darkMode=false#{tab}", (1280, 900))
+            time.sleep(40)  # the page fills bit by bit, and nothing says when it is complete
+            browser.picture(path, clip=(0, 0, 1280, height))
     finally:
         board.terminate()
         board.wait()
 
 
+def make_tensorboard(folder):
+    for runs, tab, name, height in (
+            ((("reverse", "reverse"), ("reverse", "reverse-lr", "optim.lr=1e-3")),
+             "scalars&_smoothingWeight=0&tagFilter=loss%7Clr", "tensorboard.png", 900),
+            ((("mqar", "mqar"),), "images", "tensorboard-images.png", 430)):
+        shown = folder / name
+        shown.mkdir()
+        for config, run, *words in runs:
+            subprocess.run([XGRAD, "train", ROOT / f"configs/{config}.toml", "--quiet", "log.tensorboard=true", f"run.dir=runs/{run}", *words],
+                           cwd=shown, check=True)
+        show_tensorboard(shown, tab, PICTURES / name, height)
+
+
 if __name__ == "__main__":
-    PICTURES.mkdir(exist_ok=True)
-    train_in_a_terminal()
-    report(pathlib.Path(sys.argv[1], sys.argv[2], "report.html").resolve())
-    tensorboard(sys.argv[1])
+    with tempfile.TemporaryDirectory() as name:
+        here = pathlib.Path(name)
+        (here / "configs").symlink_to(ROOT / "configs")
+        {"run": make_run, "tensorboard": make_tensorboard}[sys.argv[1]](here)

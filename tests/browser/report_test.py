@@ -23,6 +23,11 @@ CUT_OFF = """[...document.querySelectorAll('body *')].filter(e => e.getBoundingC
 CUT_LABELS = """[...document.querySelectorAll('svg text')].filter(e => e.getBoundingClientRect().right >
   e.ownerSVGElement.getBoundingClientRect().right + 1).map(e => e.textContent)"""
 
+# TOPS: the top edges of the first table, the legend and the first chart. LOOKS: the colour and dashes of each line of the first chart.
+TOPS = "['table', '.legend', 'svg'].map(e => document.querySelector(e).getBoundingClientRect().top)"
+LOOKS = """[...document.querySelector('svg').querySelectorAll('polyline')].map(getComputedStyle)
+  .map(style => style.stroke + style.strokeDasharray)"""
+
 
 class Report(CommandTest):
     def look(self, page, name, says):
@@ -35,17 +40,22 @@ class Report(CommandTest):
                     browser.open(address, getattr(chromium, size), dark, script)
                     self.assertEqual(browser.complaints, [])
                     self.assertEqual(browser.requests, [address])
-                    widest, width = browser.evaluate(WIDTHS)
-                    self.assertLessEqual(widest, width)
-                    self.assertEqual(browser.evaluate(CUT_OFF), [])
-                    self.assertEqual(browser.evaluate(CUT_LABELS), [])
+                    self.check_widths(browser)
                     self.assertIn(says, browser.evaluate("document.body.innerText"))
                     ink, paper = browser.evaluate("[getComputedStyle(document.body).color, "
                                                   "getComputedStyle(document.body).backgroundColor]")
                     self.assertEqual(brightness(ink) > brightness(paper), dark)
                     if PICTURES:
                         browser.picture(pathlib.Path(PICTURES, f"{name}-{size.lower()}{'-dark' * dark}.png"), whole=True)
+                    browser.evaluate("document.querySelectorAll('details').forEach(e => e.open = true)")
+                    self.check_widths(browser)
             self.assertTrue(browser.printed().startswith(b"%PDF"))
+
+    def check_widths(self, browser):
+        widest, width = browser.evaluate(WIDTHS)
+        self.assertLessEqual(widest, width)
+        self.assertEqual(browser.evaluate(CUT_OFF), [])
+        self.assertEqual(browser.evaluate(CUT_LABELS), [])
 
     def page(self, run, *words, exit_code=0):
         self.xgrad("train", "small.toml", f"run.dir={run}", "-q", *words, exit_code=exit_code)
@@ -60,6 +70,30 @@ class Report(CommandTest):
             self.page(name, f"train.seed={i + 1}", "train.steps=30")
         self.xgrad("report", *names, "--heads", "--out", "all.html")
         self.look(self.folder / "all.html", "several", names[-1])
+
+    def test_a_sweep_of_20_runs(self):
+        self.xgrad("sweep", "small.toml", "--over", "optim.lr=[1e-4, 3e-4, 1e-3, 3e-3, 1e-2]", "--over", "train.seed=[1, 2, 3, 4]",
+                   "--out", "groups", "train.steps=30")
+        self.xgrad("sweep", "small.toml", "--over", "optim.lr=[1e-4, 3e-4, 1e-3, 3e-3, 1e-2]", "--over", "model.layers=[1, 2]",
+                   "--over", "model.dropout=[0, 0.2]", "--out", "single", "train.steps=30")
+        for name, lines in (("groups", 5), ("single", 20)):
+            page = self.folder / name / "report.html"
+            self.look(page, f"sweep-{name}", "20 finished")
+            for size in (chromium.PHONE, chromium.DESKTOP):
+                with self.subTest(name, size=size), chromium.Chromium() as browser:
+                    browser.open(f"file://{page}", size)
+                    table, legend, first = browser.evaluate(TOPS)
+                    self.assertTrue(table < legend < first)
+                    self.assertEqual(len(set(browser.evaluate(LOOKS))), lines)
+                    # The legend is still seen at the last chart, and a row's name beside the last column.
+                    browser.evaluate("[...document.querySelectorAll('svg')].at(-1).scrollIntoView()")
+                    self.assertEqual(browser.evaluate(TOPS)[1], 0)
+                    browser.evaluate("document.querySelector('.wide').scrollLeft = 1e6")
+                    self.assertEqual(*browser.evaluate("['.wide', 'th[scope=row]'].map(e => document.querySelector(e).getBoundingClientRect().left)"))
+                    closed = browser.evaluate("document.body.scrollHeight")
+                    browser.call("Emulation.setEmulatedMedia", media="print")
+                    self.assertGreater(browser.evaluate("document.body.scrollHeight"), 2 * closed)  # paper shows the details
+                    self.assertEqual(*browser.evaluate("(e => [e.scrollHeight, e.clientHeight])(document.querySelector('.legend'))"))
 
     def test_a_failed_run(self):
         page = self.page("run", "optim.lr=1e30", "optim.name=sgd", "train.clip=0", exit_code=5)

@@ -1,9 +1,11 @@
 """What helps before and between runs: trials, sweeps, comparisons, the profile, the manual."""
 
 import json
+import math
 import os
 import re
 import shutil
+import statistics
 import tomllib
 
 from command import CommandTest, signal, subprocess, unittest
@@ -66,6 +68,21 @@ class Compare(CommandTest):
         test = [row for row in self.rows("two") if row["split"] == "test"][0]
         self.assertEqual(table["test accuracy"][1], f"{test['accuracy']:.4f} ± {test['accuracy_se']:.4f}")
         self.assertNotIn("model.width", table)
+
+    def test_shows_the_means_over_seeds(self):
+        over = ("--over", "optim.lr=[1e-3, 1e-2]", "--over", "train.seed=[1, 2, 3]")
+        self.xgrad("sweep", "small.toml", *over, "--out", "s")
+        runs = [f"s/optim.lr={lr},train.seed={seed}" for lr in (0.001, 0.01) for seed in (1, 2, 3)]
+        lines = self.xgrad("compare", *runs).stdout.splitlines()
+        table = {re.split("  +", line)[0]: re.split("  +", line)[1:] for line in lines}
+        self.assertEqual(table[""], ["optim.lr=0.001", "optim.lr=0.01"])
+        self.assertEqual(table["state"], ["3 finished", "3 finished"])
+        for cell, members in zip(table["test accuracy"], (runs[:3], runs[3:])):
+            values = [row["accuracy"] for run in members for row in self.rows(run) if row["split"] == "test"]
+            error = statistics.stdev(values) / math.sqrt(3)
+            self.assertEqual(cell, f"{sum(values) / 3:.4f} ± {error:.4f}")
+        alone = self.xgrad("compare", *runs[:3]).stdout
+        self.assertRegex(alone, r"train.seed +1 +2 +3\n")
 
     def test_a_value_that_holds_an_arrow(self):
         self.xgrad("train", "small.toml", "run.dir=one", "-q")
@@ -191,6 +208,14 @@ class Sweep(CommandTest):
             self.assertIn(f"two runs the name {name}", alike.stderr)
         none = self.xgrad("sweep", "small.toml", "--over", "optim.lr=[1]", "--jobs", 0, exit_code=2)
         self.assertIn("--jobs: is 0, must be a number above 0", none.stderr)
+        for words in (("sweep", "small.toml", "--over", "optim.lr=[1]"), ("profile", "small.toml", "--trace"), ("check", "small.toml", "--table"),
+                      ("report", "run"), ("attention", "run"), ("export", "run", "--to", "npz"),
+                      ("import", "file", "--from", "npz", "--config", "small.toml")):
+            option = words[-1] if words[-1] in ("--trace", "--table") else "--out"
+            words = [*words, option] if option == "--out" else words
+            for path, said in (("~/x", 'begins with "~", which a shell alone expands; write the whole path, or ./~ for a name that begins with it'),
+                               ("a\nb", 'is "a\\u000Ab", must have no control characters')):
+                self.assertIn(f"{option}: {said}", self.xgrad(*words, path, exit_code=2).stderr)
         self.assertEqual([path.name for path in self.folder.iterdir()], ["small.toml"])
 
     def test_a_run_that_fails_does_not_end_the_sweep(self):

@@ -92,6 +92,31 @@ class Files(CommandTest):
         self.xgrad("train", "data/rows.toml", "task.train=", "run.dir=run", exit_code=2)
         self.assertIn("nowhere.csv", self.xgrad("train", "data/rows.toml", "task.train=nowhere.csv", exit_code=3).stderr)
 
+    def test_control_characters_do_not_reach_a_terminal(self):
+        """ESC begins commands to a terminal: in a value, in the name of a column, in a cell."""
+        train = ("train", "data/rows.toml", "run.dir=run")
+        said = self.xgrad(*train, "model.width=\x1b[31m", exit_code=2).stderr
+        self.assertIn("override 'model.width=\\u001B[31m'", said)
+        said += self.xgrad("sweep", "data/rows.toml", "--over", "\x1b[31m", exit_code=2).stderr
+        self.write("data/rows.csv", rows(200).replace("label", "\x1b[31m", 1))
+        said += self.xgrad(*train, exit_code=3).stderr
+        self.assertIn('it has "text", " [31m"', said)
+        said += self.xgrad(*train, "task.target='\x1b[32m'", exit_code=2).stderr
+        self.write("data/rows.csv", rows(200) + "w, \x1b[31m\n")
+        said += self.xgrad(*train, exit_code=3).stderr
+        self.assertIn('the label is "  [31m"', said)
+        self.assertNotIn("\x1b", said)
+
+    def test_paths_that_are_too_long(self):
+        path = "/" + 5000 * "a"
+        for ending in ("", ".tsv", ".npy", ".h5"):
+            said = self.xgrad("train", "data/rows.toml", f"task.train={path}{ending}", exit_code=3).stderr
+            self.assertRegex(said, "^xgrad: /a{999}[.]{3}: there is no such file\n$")
+        for command in ("resume", "inspect", "eval"):
+            self.assertRegex(self.xgrad(command, path, exit_code=6).stderr, "^xgrad: /a{999}[.]{3}: File name too long\n$")
+        said = self.xgrad("train", "data/rows.toml", f"run.dir={path}", exit_code=6).stderr
+        self.assertRegex(said, "^xgrad: /a{5000}: .*File name too long\n$")
+
     def test_unknown_tokens_are_counted(self):
         self.xgrad("train", "data/rows.toml", "run.dir=run")
         known = self.xgrad("predict", "run", stdin="up down\n")

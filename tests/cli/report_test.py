@@ -1,11 +1,24 @@
 """report.html: whole without network or script, escaped, and right for runs that failed."""
 
 import html.parser
+import itertools
 import json
+import math
 import re
 import resource
+import statistics
+import xml.etree.ElementTree
 
+import numpy
 from command import CommandTest, unittest
+
+LUMINANCE = numpy.array([0.2126, 0.7152, 0.0722])
+PROTANOPIA = numpy.array([[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]])
+DEUTERANOPIA = numpy.array([[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]])
+TO_LMS = numpy.array([[0.4122214708, 0.5363325363, 0.0514459929], [0.2119034982, 0.6806995451, 0.1073969566],
+                      [0.0883024619, 0.2817188376, 0.6299787005]])
+LMS_TO_OKLAB = numpy.array([[0.2104542553, 0.7936177850, -0.0040720468], [1.9779984951, -2.4285922050, 0.4505937099],
+                            [0.0259040371, 0.7827717662, -0.8086757660]])
 
 VOID = {"meta", "img", "br", "wbr", "line", "circle", "polyline", "polygon"}
 
@@ -39,7 +52,44 @@ class Page(html.parser.HTMLParser):
     def handle_data(self, data):
         if self.heading is None:
             self.heading = data
-        self.text[self.heading] = self.text.get(self.heading, "") + data
+        self.text[self.heading] = self.text.get(self.heading, "") + data.replace("\xa0", " ")
+
+
+def linear_rgb(colour):
+    """Of #rgb or #rrggbb, without the leading character."""
+    digits = colour if len(colour) == 6 else "".join(2 * digit for digit in colour)
+    c = numpy.array([int(digits[i:i + 2], 16) / 255 for i in (0, 2, 4)])
+    return numpy.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4)
+
+
+def oklab(rgb):
+    return LMS_TO_OKLAB @ numpy.cbrt(TO_LMS @ numpy.clip(rgb, 0, 1))
+
+
+class Chart:
+    """The numbers that a chart shows, read off its axes. `unit` is how much a value grows over a unit of the drawing."""
+
+    def __init__(self, figure):
+        svg = xml.etree.ElementTree.fromstring(re.search("<svg.*</svg>", figure, re.DOTALL)[0])
+        grid = [float(line.get("y1")) for line in svg.iter("line")]
+        labels = [(text, float(text.text)) for text in svg.iter("text")]
+        self.y = self.axis(list(zip(grid, (value for text, value in labels if text.get("x") == "47.0"), strict=True)))
+        self.x = self.axis([(float(text.get("x")), value) for text, value in labels if text.get("text-anchor") == "middle"])
+        self.lines = {line.find("title").text: [self.points(line.find(tag)) for tag in ("polyline", "polygon")]
+                      for line in svg.iter("g")}
+
+    def axis(self, ticks):
+        """From a place on the drawing to a value; logarithmic if that fits the ticks better."""
+        def through(forward, back):
+            (first, low), *_, (last, high) = [(at, forward(value)) for at, value in ticks]
+            unit = (high - low) / (last - first)
+            return lambda at: back(low + (at - first) * unit)
+        scales = [through(float, float), through(lambda v: math.log(max(v, 1e-30)), math.exp)]
+        return min(scales, key=lambda scale: sum(abs(scale(at) - value) / abs(value) for at, value in ticks if value))
+
+    def points(self, shape):
+        pairs = [pair.split(",") for pair in shape.get("points").split()] if shape is not None else []
+        return [(float(x), float(y)) for x, y in pairs]
 
 
 class Report(CommandTest):
@@ -97,13 +147,106 @@ class Report(CommandTest):
         self.xgrad("train", "small.toml", "run.dir=two", "optim.lr=3e-3", "-q")
         self.xgrad("report", "one", "two", "--out", "both.html")
         page = self.page("both.html")
-        self.assertIn("optim.lr: 0.001 -> 0.003", page.text["From one to two"])
+        for row in ("one0.001", "two0.003"):
+            self.assertIn(row, page.text["Settings that differ"].split())
         self.assertEqual(page.tags.count("polyline"), self.lines("one") + self.lines("two"))
         self.assertIn("--out", self.xgrad("report", "one", "two", exit_code=2).stderr)
         self.assertIn("exists", self.xgrad("report", "one", "two", "--out", "both.html", exit_code=6).stderr)
         (self.folder / "one" / "report.html").unlink()
         self.xgrad("report", "one")
         self.page("one/report.html")
+
+    def mean_and_error(self, runs, split, metric):
+        """{step: (mean, standard error)} over runs, by hand."""
+        found = {}
+        for run in runs:
+            for row in self.rows(run):
+                if row["split"] == split and metric in row:
+                    found.setdefault(row["step"], []).append(row[metric])
+        self.assertEqual({len(values) for values in found.values()}, {len(runs)})
+        return {step: (sum(values) / len(values), statistics.stdev(values) / math.sqrt(len(values)))
+                for step, values in found.items()}
+
+    def test_a_sweep_shows_the_means_of_its_groups(self):
+        self.xgrad("sweep", "small.toml", "--over", "optim.lr=[1e-3, 1e-2, 1e-4]", "--over", "train.seed=[1, 2, 3, 4]",
+                   "--out", "s")
+        self.page("s/report.html")
+        text = (self.folder / "s/report.html").read_text().replace("\xa0", " ").replace("&nbsp;", "")
+        head, rest = text.split("<h2>Curves</h2>")
+        runs = {f"optim.lr={lr}": [f"s/optim.lr={lr},train.seed={seed}" for seed in (1, 2, 3, 4)]
+                for lr in ("0.01", "0.001", "0.0001")}  # the best first
+        rows = [re.findall("<t[hd][^>]*>(.*?)</t[hd]>", row) for row in re.findall("<tr>(.*?)</tr>", head)]
+        self.assertEqual([re.sub("<.*?>", "", row[0]) for row in rows], ["", *runs])
+        for row, members in zip(rows[1:], runs.values()):
+            for split, metric in (("validation", "loss"), ("validation", "accuracy"), ("test", "perplexity")):
+                mean, error = list(self.mean_and_error(members, split, metric).values())[-1]
+                self.assertEqual(row[rows[0].index(f"{metric}, {split}")], f"{mean:.4f} ± {error:.4f}")
+        self.assertEqual(text.count('class="legend"'), 1)
+        legend = re.search('<p class="legend">(.*)</p>', text)[1]
+        looks = dict(re.findall('<span><i class="(.*?)"></i>(.*?)</span>', legend))
+        self.assertEqual(list(looks.values()), list(runs))
+        figures = dict(re.findall("<figcaption>(.*?)</figcaption>(.*?)</figure>", rest, re.DOTALL))
+        charts = [(split, metric) for split in ("validation", "train") for metric in ("loss", "accuracy", "perplexity")]
+        for split, metric in [*charts, ("train", "lr"), ("train", "grad_norm")]:
+            figure = figures[f"{metric}, {split}"]
+            self.assertEqual(dict(re.findall('<g class="(.*?)"><title>(.*?)</title>', figure)), looks)
+            self.check_chart(Chart(figure), {name: self.mean_and_error(of, split, metric) for name, of in runs.items()})
+
+    def check_chart(self, chart, expected):
+        """Every line is at the means and its band one standard error around them, to a tenth of a unit of the drawing."""
+        self.assertGreater(chart.y(10), chart.y(200))  # larger is higher
+        for name, means in expected.items():
+            line, band = chart.lines[name]
+            low, high = band[len(means):][::-1], band[:len(means)]
+            self.assertEqual((len(line), len(low), len(high)), (len(means),) * 3)
+            for i, (step, (mean, error)) in enumerate(sorted(means.items())):
+                for (x, y), value in ((line[i], mean), (low[i], mean - error), (high[i], mean + error)):
+                    self.assertAlmostEqual(chart.x(x), step, delta=0.2)
+                    self.assertBetween(value, chart.y(y + 0.15), chart.y(y - 0.15))
+
+    def assertBetween(self, value, low, high):
+        self.assertTrue(low <= value <= high, (low, value, high))
+
+    def test_the_colours_of_lines_can_be_told_apart(self):
+        """In both schemes a contrast of 3 with the page (WCAG 2.1, 1.4.11), and distances in OKLab (Ottosson 2020) as with normal
+        sight, protanopia and deuteranopia (Machado et al. 2009); 0.02 is about the least that the eye notices."""
+        self.xgrad("train", "small.toml", "run.dir=run", "-q")
+        text = (self.folder / "run/report.html").read_text()
+        schemes = [dict(re.findall(r"--(c\d|page):#(\w+)", block)) for block in re.findall(r":root\{(.*?)\}", text, re.DOTALL)]
+        self.assertEqual([len(scheme) for scheme in schemes], [11, 11])
+        for scheme in schemes:
+            page, *colours = (linear_rgb(scheme[name]) for name in sorted(scheme, reverse=True))
+            for colour in colours:
+                dark, light = sorted(LUMINANCE @ rgb for rgb in (page, colour))
+                self.assertGreaterEqual((light + 0.05) / (dark + 0.05), 3)
+            for sight, least in ((numpy.eye(3), 0.16), (PROTANOPIA, 0.08), (DEUTERANOPIA, 0.08)):
+                seen = [oklab(sight @ colour) for colour in colours]
+                distances = [numpy.linalg.norm(a - b) for a, b in itertools.combinations(seen, 2)]
+                self.assertGreaterEqual(min(distances), least)
+
+    def test_a_group_in_which_a_run_failed_comes_last(self):
+        self.xgrad("sweep", "small.toml", "--over", "optim.lr=[1e30, 1e-2]", "--over", "train.seed=[1, 2]", "--out", "s",
+                   "optim.name=sgd", "train.clip=0", exit_code=1)
+        page = self.page("s/report.html")
+        self.assertIn("4 runs in 2 groups: 2 finished, 2 failed", page.text["reverse"])
+        self.assertIn("failed after step", page.text["reverse"])
+        good, bad = (page.text["Results"].index(word) for word in ("2 finished", "2 failed"))
+        self.assertLess(good, bad)
+
+    def test_a_failed_run_does_not_stand_for_its_group(self):
+        """However low its last validation loss was."""
+        for seed in (1, 2):
+            self.xgrad("train", "small.toml", f"run.dir=run{seed}", f"train.seed={seed}", "-q")
+        rows = [json.loads(row) for row in (self.folder / "run2/metrics.jsonl").read_text().splitlines()]
+        for row in rows:
+            row["loss"] = 1e-3
+        (self.folder / "run2/metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows if row["split"] != "test"))
+        (self.folder / "run2/log.txt").write_text("failed: step 3: the loss is nan\n")
+        self.xgrad("report", "run1", "run2", "--out", "a.html")
+        page = self.page("a.html")
+        self.assertIn("1 finished, 1 failed", page.text["reverse"])
+        self.assertIn("Examples: run1", page.text)
+        self.assertNotIn("Examples: run2", page.text)
 
     def test_heads(self):
         self.xgrad("train", "small.toml", "run.dir=run", "-q")
@@ -123,7 +266,7 @@ class Report(CommandTest):
         said = " ".join(page.text["reverse"].split())
         self.assertIn("failed after step", said)
         self.assertIn(done.stderr.split("xgrad: ")[1].splitlines()[0], said)
-        self.assertIn("could not be looked at", page.text["Examples"])
+        self.assertIn("There are none: ", page.text["Examples"])
         self.assertIn("linear_gelu", page.text["Model"])  # what it is, not why it failed
 
     def test_a_run_that_was_stopped_before_anything(self):

@@ -215,6 +215,11 @@ class Resume(CommandTest):
         self.assertIn("needs a newer xgrad", self.xgrad("verify", newest, exit_code=4).stdout)
         self.assertEqual((sorted((self.folder / "whole/checkpoints").iterdir()), newest.read_bytes()), before)
 
+        older = self.checkpoints("whole")[2]
+        self.xgrad("resume", older)  # it is named, so the newest does not matter
+        self.assertTrue((self.folder / "runs/whole/config.toml").exists())
+        self.assertEqual((sorted((self.folder / "whole/checkpoints").iterdir()), newest.read_bytes()), before)
+
     def test_a_branch_made_inside_of_a_run(self):
         older = self.checkpoints("whole")[2]
         for folder in ("whole", "whole/checkpoints"):

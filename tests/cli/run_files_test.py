@@ -86,14 +86,67 @@ class RunFiles(CommandTest):
         self.assertIn("run/checkpoints: is a symbolic link, not a directory", self.xgrad("resume", "run", exit_code=6).stderr)
         self.assertEqual(listing(self.folder), before)
 
+    def is_left_alone(self, said, *words):
+        """The command ends with 6, says so, and changes nothing anywhere."""
+        before = listing(self.folder)
+        self.assertIn(f"xgrad: run/{said}", self.xgrad(*words, exit_code=6).stderr)
+        self.assertEqual(listing(self.folder), before)
+
     def test_a_lock_of_another_program(self):
         (self.folder / "run").mkdir()
-        for text in ("4711\n", "not xgrad's, and longer than any name of a process" * 20):
-            (self.folder / "run/run.lock").write_text(text)
+        foreign = ("4711\n", "not xgrad's, and longer than any name of a process" * 20, "process ", "process monitor: on", "process 12 on a host",
+                   "process 12 on host\n", "process 12 at host", "process  on host")
+        for text in (*foreign, "", "proc", "process 12", "\0\0\0\0"):
+            with self.subTest(text):
+                self.write("run/run.lock", text)
+                self.is_left_alone("run.lock: is not the lock of a run", "train", "small.toml", *SHORT, "run.dir=run")
+        (self.folder / "run/run.lock").unlink()
+        self.xgrad("train", "small.toml", *SHORT, "run.dir=run")
+        for text in foreign[:2] + foreign[3:-1]:
+            with self.subTest(text):
+                self.write("run/run.lock", text)
+                self.is_left_alone("run.lock: is not the lock of a run", "resume", "run")
+        for text in ("", "proc", "process 12", "process 12 o", "process 12 on h\0\0", "\0" * 20, "\0" * 10 + "34 on host", "process 12 on host"):
+            with self.subTest("after a power failure: " + text):
+                self.write("run/run.lock", text)
+                self.xgrad("resume", "run")
+                self.assertRegex((self.folder / "run/run.lock").read_text(), r"^process \d+ on \S+$")
+
+    def test_hard_links(self):
+        """What is written in place would change the file of another name."""
+        for name, text in (("run.lock", "process 12 on host"), ("metrics.jsonl", ""), ("timing.jsonl", ""), ("log.txt", ""), ("checkpoints/manifest.sha256", "")):
+            with self.subTest(name):
+                self.write("victim", text)
+                shutil.rmtree(self.folder / "run", ignore_errors=True)
+                (self.folder / "run/checkpoints").mkdir(parents=True)
+                os.link(self.victim, self.folder / "run" / name)
+                self.is_left_alone(f"{name}: is a hard link", "train", "small.toml", *SHORT, "run.dir=run")
+
+    def test_a_manifest_of_another_program(self):
+        (self.folder / "run/checkpoints").mkdir(parents=True)
+        for name in ("checkpoints/manifest.sha256", "config.sha256"):
+            self.write(f"run/{name}", f"{'0' * 64}  config.toml\n")
             before = listing(self.folder)
             said = self.xgrad("train", "small.toml", *SHORT, "run.dir=run", exit_code=6).stderr
-            self.assertIn("xgrad: run/run.lock: is not the lock of a run", said)
+            self.assertIn(f"xgrad: run holds {name} but no config.toml", said)
             self.assertEqual(listing(self.folder), before)
+            (self.folder / "run" / name).unlink()
+        self.xgrad("train", "small.toml", *SHORT, "run.dir=run")
+        manifest = self.folder / "run/checkpoints/manifest.sha256"
+        ours = manifest.read_text()
+        for text in (f"{'0' * 64}  holiday.jpg\n", "mine\n", "mine, without an end", f"{ours}{'0' * 64}  step-1.h5\n", f"{ours}\n", f"{ours}{'x' * 64}"):
+            with self.subTest(text):
+                manifest.write_text(text)
+                self.is_left_alone("checkpoints/manifest.sha256: line ", "resume", "run")
+        manifest.write_text(ours + ours[:70])  # a kill in the middle of a line
+        self.xgrad("resume", "run")
+        self.assertEqual(manifest.read_text(), ours)
+        for text in ("", "mine\n", f"{'0' * 64}  holiday.jpg\n", f"{'0' * 64}  config.toml", f"{'0' * 64}  config.toml\nmore\n"):
+            with self.subTest(text):
+                self.write("run/config.sha256", text)
+                self.is_left_alone("config.sha256: is not one that a run writes", "resume", "run")
+        self.write("run/config.sha256", f"{'0' * 64}  config.toml\n")
+        self.xgrad("resume", "run")
 
     def test_files_that_readers_find(self):
         """Neither a report nor a comparison waits for a FIFO."""
@@ -130,6 +183,14 @@ class RunFiles(CommandTest):
         self.assertEqual(self.rows("moved")[-1]["split"], "test")
         self.xgrad("verify", *self.checkpoints("moved")[-3:])
         self.xgrad("report", "moved")
+
+    def test_a_moved_run_that_is_stopped_says_where_it_is(self):
+        process = self.start("train", "small.toml", "train.steps=1000000", "train.save_every=10", "run.dir=run")
+        self.wait_for_checkpoint(process, "run")
+        (self.folder / "run").rename(self.folder / "moved")
+        process.terminate()
+        stderr = process.communicate()[1]
+        self.assertIn(f"`xgrad resume {self.folder.resolve()}/moved` goes on", stderr)
 
 
 class Manifest(CommandTest):
@@ -200,6 +261,12 @@ class Manifest(CommandTest):
         self.replace(self.transposed())
         self.xgrad("eval", "run")
         self.xgrad("resume", "run")
+
+    def test_weights_to_start_from(self):
+        self.replace(self.transposed())
+        self.refused("train", "small.toml", *SHORT, f"model.init_from=run/checkpoints/{self.newest.name}", "run.dir=other")
+        self.newest.write_bytes(self.saved)
+        self.xgrad("train", "small.toml", *SHORT, f"model.init_from=run/checkpoints/{self.newest.name}", "run.dir=other")
 
     def test_an_older_checkpoint_may_be_wrong(self):
         """Only what is read is looked at."""

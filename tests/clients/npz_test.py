@@ -147,7 +147,7 @@ class Npz(CommandTest):
                      "head.weight: the file has (16, 8), the model (8, 16)"):
             self.assertIn(line, said)
         said = self.xgrad("train", "small.toml", "model.init_from=half.npz", "run.dir=never", exit_code=4).stderr
-        self.assertIn("half.npz: 'head.npy': its type is '<f2'", said)
+        self.assertIn("half.npz: 'head.npy': is of the type '<f2'", said)
         self.assertFalse((self.folder / "never").exists())
 
     def test_nothing_is_replaced_and_nothing_is_left(self):

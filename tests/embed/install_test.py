@@ -13,7 +13,7 @@ import unittest
 HERE = pathlib.Path(__file__).resolve().parent
 BUILD = pathlib.Path(sys.argv.pop())
 MAX_LINES = 120_000  # of the umbrella header, preprocessed, blank ones aside; 97,000 are xtensor's
-MAX_MEMORY = 300 * 1024  # KiB that the compiler takes for main.cpp
+MAX_MEMORY = 350 * 1024  # KiB that the compiler takes for main.cpp; GCC 14 takes 310 MiB
 
 
 def call(*words):
@@ -96,9 +96,10 @@ class Install(unittest.TestCase):
         self.assertLess(memory, MAX_MEMORY)
 
     def test_kernels_stay_inside(self):
-        for name in ("packed_gemm", "tasks", "commands", "commands.hpp"):
+        for name in ("kernels", "tasks", "commands", "commands.hpp"):
             self.assertEqual(list((self.prefix / "include").rglob(name)), [])
-        self.assertEqual([path.name for path in (self.prefix / "include").rglob("formats/*")], ["tensors.hpp"])
+        self.assertEqual(sorted(path.name for path in (self.prefix / "include").rglob("formats/*")),
+                         ["format_error.hpp", "tensors.hpp", "whole_file.hpp"])
 
     def test_headers_are_whole(self):
         include = self.prefix / "include"

@@ -13,7 +13,7 @@ import re
 CALL = re.compile(r"(\w+)\((.*)\) += (-?\d+)(?:<.*>)?(.*)$")
 # What changes nothing on disk, or is not followed since it only reads.
 READS = set("""
-    access execve fcntl flock getcwd getdents64 lseek mmap newfstatat openat_read pread64 read readlink statfs statx uname
+    access execve fcntl flock fstat getcwd getdents64 lseek mmap newfstatat openat_read pread64 read readlink statfs statx uname
 """.split())
 # Logs that no run syncs and no run needs: their changes are sampled, since they only add up.
 LOGS = {"log.txt", "timing.jsonl"}

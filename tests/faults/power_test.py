@@ -140,9 +140,9 @@ class PowerFailure(RunTest):
     def killed(self):
         """A run that was killed with rows behind its last save; the last row, as a line of each other log, is torn."""
         run = self.killed_at(tier(9, 17), *OVERRIDES)
-        for name in ("metrics.jsonl", "timing.jsonl", "log.txt", "checkpoints/manifest.sha256"):
+        for name, torn in (("metrics.jsonl", b'{"step":'), ("timing.jsonl", b'{"step":'), ("log.txt", b'{"step":'), ("checkpoints/manifest.sha256", b"0a1b2c3d")):
             with open(run / name, "ab") as log:
-                log.write(b'{"step":')
+                log.write(torn)
         return run
 
     def test_what_goes_on_after_a_kill(self):

@@ -20,7 +20,7 @@ SHORT = ("train.steps=21", "train.keep=2")  # five saves, of which the first two
 CHANGE = ("--allow-change", "optim.lr", "optim.lr=0.003")
 ERRORS = ("ENOSPC", "EIO", "EDQUOT", "EFBIG", "EROFS", "EACCES", "EMFILE")
 # All that a run and a resume call with files, but for what begins a process; fcntl and lseek fail for wrong arguments only.
-CALLS = ("openat", "mkdir", "mkdirat", "write", "fsync", "close", "fallocate", "renameat2", "renameat", "ftruncate", "unlinkat", "flock", "pread64", "read", "getdents64", "newfstatat", "access", "statfs")
+CALLS = ("openat", "mkdir", "mkdirat", "write", "fsync", "close", "fallocate", "renameat2", "renameat", "ftruncate", "unlinkat", "flock", "pread64", "read", "getdents64", "fstat", "newfstatat", "access", "statfs")
 OTHERS = {"execve", "mmap", "fcntl", "getcwd", "lseek", "ioctl", "readlink", "uname"}
 # A directory that cannot rename without replacement gives a file a second name, and takes the first away.
 BY_LINK = ("linkat", "unlinkat", "renameat")

@@ -9,7 +9,7 @@
 #include <xgrad/autograd/parallel.hpp>
 #include <xgrad/data/prefetch_loader.hpp>
 #include <xgrad/data/task.hpp>
-#include <xgrad/layers/encoder_model.hpp>
+#include <xgrad/layers/models/encoder_model.hpp>
 #include <xgrad/optim/clip.hpp>
 #include <xgrad/optim/ema.hpp>
 #include <xgrad/optim/table.hpp>

@@ -59,10 +59,18 @@ class Together(RunTest):
         self.assertEqual(self.check(run, "after a kill and a stop"), trained(run))
         count(STARTS, "simultaneous resumes after kill -9, one winner")
 
+    def test_a_kill_while_the_name_is_written(self):
+        run = self.new_run()
+        self.execute(self.words(run))
+        (run / "run.lock").write_text("process 1 on " + 40 * "long-")
+        kill = [*strace("/dev/null", "-e", "trace=ftruncate", "-e", "inject=ftruncate:signal=SIGKILL:when=1")]
+        self.assertEqual(self.execute([*kill, *self.words(run)]).returncode, -9)
+        self.finish(run, "after a kill between two names in the lock")
+
     def test_another_finishes_the_run_before_the_lock_is_free(self):
         """The one that waited goes on from what it finds then, not from what it saw before."""
         run = self.new_run()
-        self.execute([*strace("/dev/null", "-e", "trace=renameat2", "-e", "inject=renameat2:signal=SIGKILL:when=5"),
+        self.execute([*strace("/dev/null", "-e", "trace=renameat2", "-e", "inject=renameat2:signal=SIGKILL:when=6"),
                       *self.words(run)])
         self.assertEqual(self.latest(run), 2 * SAVE_EVERY)
         waits = subprocess.Popen([*strace("/dev/null", "-e", "trace=flock", "-e", "inject=flock:delay_enter=4000000"),

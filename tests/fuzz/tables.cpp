@@ -6,7 +6,7 @@
 #include <xgrad/data/tables/csv.hpp>
 #include <xgrad/data/tables/fields.hpp>
 #include <xgrad/data/tables/jsonl.hpp>
-#include <xgrad/storage/formats/npy_array.hpp>
+#include <xgrad/storage/formats/npy.hpp>
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
@@ -24,14 +24,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         xgrad::read_jsonl(stream, {"x", "y"}, [](const xgrad::Table&) {});
         break;
       case 'n':
-        xgrad::read_npy("a.npy", bytes);
+        xgrad::read_npy(bytes);
         break;
       case 'e':
         xgrad::check_text("a.csv", bytes);
         xgrad::field_edges("a.csv", std::string(bytes), 4);
         break;
     }
-  } catch (const xgrad::DataError&) {
+  } catch (const xgrad::Error&) {
   }
   return 0;
 }

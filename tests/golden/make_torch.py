@@ -78,6 +78,9 @@ def more_ops(write):
     op(write, "clamp", lambda input: input.clamp(-1, 1.5), input=bounds)
     indices = torch.tensor([[2, 0], [2, 2]])
     op(write, "gather", lambda input: input[:, indices], constants=dict(indices=indices), input=rounded(2, 3, 2))
+    condition = torch.tensor([[1, 0, 1], [0, 1, 1]])
+    op(write, "where", lambda input, other: torch.where(condition.bool(), input, other),
+       constants=dict(condition=condition), input=rounded(3), other=rounded(4, 1, 1))
 
 
 def ops(write):

@@ -10,7 +10,7 @@ import house
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDERS = "autograd|layers|optim|storage|data|train|cli|configs|tests|docs|cmake|bench"
-# `layers/encoder.cpp`, `optim/foo.{hpp,cpp}`, `tests/torch`; a placeholder is called foo.
+# `layers/models/encoder.cpp`, `optim/foo.{hpp,cpp}`, `tests/torch`; a placeholder is called foo.
 NAMED = re.compile(rf"`((?:{FOLDERS})/[\w./{{}},-]*)`")
 
 
@@ -43,7 +43,19 @@ def not_called_hard(root):
     return configs ^ set(re.findall(r"`(\w+)`", named.group(1) if named else ""))
 
 
+def not_listed(header, page):
+    """Ops that ops.hpp declares and the page does not list, or the other way round."""
+    declared = set(re.findall(r"(?m)^Variable<T> (\w+)\(", header))
+    table = re.search(r"(?s)\| kind \| ops \|\n(.*?)\n\n", page).group(1)
+    return declared ^ set(re.findall(r"`(\w+)`", table))
+
+
 class Docs(unittest.TestCase):
+    def test_every_op_is_listed(self):
+        header, page = ((ROOT / name).read_text() for name in ("autograd/ops.hpp", "docs/ops.md"))
+        self.assertEqual(not_listed(header, page), set())
+        self.assertEqual(not_listed(header + "\nVariable<T> planted(", page.replace("`gelu`", "")), {"planted", "gelu"})
+
     def test_the_picture_of_the_house_is_true(self):
         self.assertEqual(house.BLOCK.findall(house.PAGE.read_text()), [house.drawing()], "run tests/house/house.py --write")
 

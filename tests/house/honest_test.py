@@ -29,6 +29,7 @@ foreach(script IN LISTS scripts)
 endforeach()
 """
 CPP = r"""
+#include <gtest/gtest-spi.h>
 #include <gtest/gtest.h>
 #include <cstdio>
 #include <cstdlib>
@@ -37,6 +38,10 @@ TEST(Planted, Fails) { FAIL(); }
 TEST(Planted, PrintsAndFails) { std::puts("[  SKIPPED ] Planted.PrintsAndFails (0 ms)\nSkipped: it is missing"); FAIL(); }
 TEST(Planted, PrintsAndCrashes) { std::puts("[  SKIPPED ] 1 test\n[  PASSED  ] 1 test."); std::fflush(stdout); std::abort(); }
 TEST(Planted, SkipsItself) { GTEST_SKIP() << "it is missing"; }
+TEST(Planted, ExitsWithoutFailure) { std::exit(0); }
+TEST(Planted, FailsAndExits) { EXPECT_TRUE(false); std::exit(0); }
+TEST(Planted, FailsAndExitsAtOnce) { EXPECT_TRUE(false); std::_Exit(0); }
+TEST(Planted, ExpectsAFailureInside) { EXPECT_NONFATAL_FAILURE(ADD_FAILURE(), ""); }
 TEST(Planted, DISABLED_Fails) { FAIL(); }
 template <class T>
 class Typed : public testing::Test {};
@@ -56,9 +61,10 @@ SCRIPTS = {
     "skips_a_part_and_fails": UNITTEST.format("    def test_a(self): self.skipTest('no')\n    def test_b(self): self.fail()"),
     "runs_nothing": UNITTEST.format("    pass"),
 }
-PASS = {"planted.Planted.Passes", "planted.Typed/0.Passes", "python.passes"}
+PASS = {"planted.Planted.Passes", "planted.Planted.ExpectsAFailureInside", "planted.Typed/0.Passes", "python.passes"}
 CANNOT_RUN = {"python.cannot_run"}
 FAIL = {"planted.Planted.Fails", "planted.Planted.PrintsAndFails", "planted.Planted.PrintsAndCrashes", "planted.Planted.SkipsItself",
+        "planted.Planted.ExitsWithoutFailure", "planted.Planted.FailsAndExits", "planted.Planted.FailsAndExitsAtOnce",
         "planted.Planted.DISABLED_Fails", "planted.Typed/0.Fails", "planted.All/Valued.Fails/0", "planted.All/Valued.Fails/1",
         "python.prints_and_fails", "python.skips_a_part", "python.skips_a_part_and_fails", "python.runs_nothing", "broken.list"}
 

@@ -54,7 +54,7 @@ def tests_by_row(build):
 
 def cited():
     """The papers that headers of ops and layers cite."""
-    headers = [ROOT / "autograd" / "ops.hpp", *(ROOT / "layers").glob("*.hpp")]
+    headers = [ROOT / "autograd" / "ops.hpp", *(ROOT / "layers").rglob("*.hpp")]
     lines = re.compile(r"\s*\n\s*//[/!<]*\s*")  # a citation may be broken by the end of a line
     return {paper for path in headers for paper in PAPER.findall(lines.sub(" ", path.read_text()))}
 

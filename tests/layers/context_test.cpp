@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include <xgrad/layers/encoder_model.hpp>
 #include <xgrad/layers/mlp.hpp>
+#include <xgrad/layers/models/encoder_model.hpp>
 
 #include "support/gradients.hpp"
 

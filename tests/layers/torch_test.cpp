@@ -2,7 +2,7 @@
 // make of them.
 #include <gtest/gtest.h>
 
-#include <xgrad/layers/encoder_model.hpp>
+#include <xgrad/layers/models/encoder_model.hpp>
 #include <xgrad/optim/table.hpp>
 
 #include "support/golden.hpp"

@@ -5,10 +5,10 @@
 #include <numeric>
 
 #include <xgrad/autograd/observer.hpp>
-#include <xgrad/layers/attention.hpp>
-#include <xgrad/layers/attention_observer.hpp>
+#include <xgrad/layers/attention/attention.hpp>
+#include <xgrad/layers/attention/observer.hpp>
 #include <xgrad/layers/embedding.hpp>
-#include <xgrad/layers/encoder.hpp>
+#include <xgrad/layers/models/encoder.hpp>
 
 #include "support/gradients.hpp"
 #include "support/tensors.hpp"

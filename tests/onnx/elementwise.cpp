@@ -44,6 +44,11 @@ Results<T> clip_of(const VectorCase& c) {
   return {clamp(in<T>(c, 0), min, max).value()};
 }
 
+template <class T>
+Results<T> where_of(const VectorCase& c) {
+  return {where(c.inputs.at(0).as<std::uint8_t>(), in<T>(c, 1), in<T>(c, 2)).value()};
+}
+
 // The sum of several, times `factor`.
 template <class T>
 Results<T> sum_of(const VectorCase& c, double factor) {
@@ -78,6 +83,7 @@ Operators<T> elementwise() {
       {"Log", one(log<T>)},
       {"Sqrt", one(sqrt<T>)},
       {"Clip", clip_of<T>},
+      {"Where", where_of<T>},
       {"Tanh", one(tanh<T>)},
       {"Sigmoid", one(sigmoid<T>)},
       {"Softplus", softplus_of<T>},

@@ -33,7 +33,20 @@ Results<T> reduce_of(const VectorCase& c,
 }
 
 template <class T>
+Results<T> argmax_of(const VectorCase& c) {
+  if (c.number("select_last_index", 0) != 0) throw NotOurs{"the last of equals"};
+  const Tensor<T> x = c.inputs.at(0).as<T>();
+  const std::size_t axis = axis_of(c.number("axis", 0), x.dimension());
+  Tensor<T> best = cast<T>(argmax(x, axis));
+  Shape kept = x.shape();
+  kept[axis] = 1;
+  if (c.number("keepdims", 1) != 0) best.reshape(kept);
+  return {best};
+}
+
+template <class T>
 Variable<T> largest(const Variable<T>& x, std::size_t axis) {
+  if (x.shape()[axis] == 0) throw NotOurs{"the largest of nothing"};
   const Shape& shape = x.shape();
   const auto at = shape.begin() + std::ptrdiff_t(axis);
   Shape rest(shape.begin(), at);
@@ -50,6 +63,7 @@ Variable<T> mean_of_all(const Variable<T>& x) {
 // ln sum exp x = x_0 - ln softmax(x)_0
 template <class T>
 Variable<T> log_sum_exp(const Variable<T>& x, std::size_t axis) {
+  if (x.shape()[axis] == 0) throw NotOurs{"the logarithm of an empty sum"};
   const Variable<T> last = to_end(x, axis);
   const std::size_t end = last.shape().size() - 1;
   return sub(select(last, end, 0), select(log_softmax(last), end, 0));
@@ -89,6 +103,7 @@ Operators<T> reductions() {
            return sum(squares, axis);
          });
        }},
+      {"ArgMax", argmax_of<T>},
       {"ReduceMax", [](const C& c) { return reduce_of<T>(c, largest<T>); }},
       {"ReduceLogSumExp", [](const C& c) { return reduce_of<T>(c, log_sum_exp<T>); }},
       {"GlobalAveragePool", [](const C& c) { return pool_of<T>(c, mean_of_all<T>); }},

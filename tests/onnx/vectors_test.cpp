@@ -74,7 +74,7 @@ TYPED_TEST(Vectors, EveryOpAgreesWithOnnx) {
   std::printf("%d of %d vectors passed, of %zu operators; left out:%s\n", total, run, passed.size(),
               left_out.c_str());
   EXPECT_EQ(passed.size(), ops.size());
-  EXPECT_EQ(run, 270);
+  EXPECT_GE(run, 280);  // all of Debian 12; 13 has more
 }
 
 }  // namespace

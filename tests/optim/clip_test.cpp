@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include <xgrad/autograd/element.hpp>
+#include <xgrad/autograd/kernels/element.hpp>
 #include <xgrad/autograd/parallel.hpp>
 #include <xgrad/optim/clip.hpp>
 

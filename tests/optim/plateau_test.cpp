@@ -18,7 +18,7 @@ TEST(Plateau, AsTorch) {
     const auto at = std::size_t(e);
     EXPECT_NEAR(0.002 * plateau.factor(), expected[at], 1e-15) << e;
     Plateau resumed(0.3, 3, 0.04);
-    resumed.restore(plateau.state());
+    resumed.state() = plateau.state();
     plateau = resumed;
   }
 }

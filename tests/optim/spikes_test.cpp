@@ -35,7 +35,7 @@ TEST(SpikeGuard, WithFactorZeroNothingIsASpike) {
 
 TEST(SpikeGuard, GoesOnFromItsState) {
   SpikeGuard guard = after(3, 19), again(3);
-  again.restore(guard.state());
+  again.state() = guard.state();
   for (SpikeGuard* each : {&guard, &again}) each->observe(4);
   EXPECT_EQ(again.state().mean, guard.state().mean);
   EXPECT_TRUE(again.is_spike(6.2));

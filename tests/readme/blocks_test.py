@@ -20,6 +20,7 @@ XGRAD = pathlib.Path(sys.argv.pop())
 ELSEWHERE = [
     ("README.md", "cpp", "#include", "tests/readme/CMakeLists.txt"),
     ("docs/extending.md", "cpp", "#include", "tests/readme/CMakeLists.txt"),
+    ("docs/ops.md", "cpp", "#include", "tests/readme/CMakeLists.txt"),
     ("docs/serving.md", "cpp", "#include", "tests/readme/CMakeLists.txt"),
     ("docs/serving.md", "sh", "pkg-config", "tests/embed/package_test.py"),
     ("docs/your-data.md", "", "", "tests/cli/files_test.py"),  # all of the page but these
@@ -36,7 +37,7 @@ ELSEWHERE = [
     ("docs/export.md", "sh", "xgrad import", "tests/torch/import_test.py"),
 ]
 # Commands of those who work on the tree itself: building it, its tests and its measurements.
-OF_THE_TREE = re.compile(r"^(cmake --preset|(build/release/)?(tests|bench)/|./run install|(\w+=\S+ )*python3 tests/)")
+OF_THE_TREE = re.compile(r"^(cmake --preset|(build/release/)?(tests|bench)/|./run install|(\w+=\S+ )*(python3|build/venv/bin/python) tests/)")
 QUOTED = re.compile(r"// \S+\.[ch]pp\n")  # held to the tree by tests/house/rules.py
 
 SMALL = """

@@ -71,7 +71,7 @@ CLAIMS = {
                                      "tests/cli/aids_test.py test_a_model_that_cannot_learn_it"],
         "[looking-inside.md]": ["tests/cli/study_test.py test_tells_of_every_head"],
         "`gradcheck` compares": ["tests/cli/use_test.py test_gradcheck"],
-        "In a tensor of more than 64": ["autograd/gradcheck.hpp entries = 64", "autograd/gradcheck.hpp directions = 4"],
+        "In a tensor of more than 64": ["autograd/gradcheck/gradcheck.hpp entries = 64", "autograd/gradcheck/gradcheck.hpp directions = 4"],
         "`verify-resume` kills": ["tests/cli/proofs_test.py test_verify_resume_kills_and_resumes",
                                   "tests/cli/proofs_test.py test_verify_resume_finds_a_difference"],
         "[reliability.md]": ["tests/house/docs_test.py test_every_named_file_exists"],

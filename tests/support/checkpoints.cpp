@@ -38,7 +38,7 @@ std::string difference(const std::vector<NamedTensor>& a, const std::vector<Name
 Checkpoint small_checkpoint() {
   Checkpoint c;
   c.step = 1200;
-  // Names of one module that do not stand together: their order must survive.
+  // The parameters of one module are not adjacent, to test that their order survives.
   c.parameters = {{"encoder.layers.0.attention.in_proj_weight", ramp<float>({3, 2}, -1)},
                   {"encoder.layers.0.norm1.weight", ramp<float>({2}, 1)},
                   {"encoder.layers.0.attention.in_proj_bias", ramp<float>({3}, 0)},

@@ -1,4 +1,4 @@
-// Small checkpoints to test with.
+// Small checkpoints for tests, and comparing them.
 #pragma once
 
 #include <string>
@@ -7,21 +7,20 @@
 
 namespace xgrad::test {
 
-/// Two modules, one slot, every kind of state; a few kilobytes.
+/// A checkpoint of a few kilobytes with several modules, one slot and every kind of state.
 Checkpoint small_checkpoint();
 
-/// What a file of weights keeps of a checkpoint: its parameters and its config.
+/// The parameters and the config of a checkpoint, as a weight file holds them.
 WeightFile weight_file(const Checkpoint& checkpoint);
 
-/// What differs first between two of them; empty where they are the same to the bit.
+/// The first difference between two checkpoints or weight files; empty if they have the same bits.
 std::string difference(const Checkpoint& a, const Checkpoint& b);
 std::string difference(const WeightFile& a, const WeightFile& b);
 
-/// How many random edits to try: `quick`, or what the environment's XGRAD_RANDOM_EDITS says.
+/// The number of random edits to try: the environment variable XGRAD_RANDOM_EDITS, else `quick`.
 int random_edits(int quick);
 
-/// The message of the exception that `call` throws; fails the test when it throws none of that
-/// type.
+/// The message of the Exception that `call` throws, or "nothing was thrown". Other exceptions pass.
 template <class Exception, class Call>
 std::string message_of(Call call) {
   try {

@@ -1,5 +1,4 @@
-// check_gradients() as a condition for EXPECT_TRUE, and for expecting that an exception says
-// something.
+// Conditions for EXPECT_TRUE: gradients agree, an exception has a certain message.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -7,13 +6,15 @@
 #include <string>
 #include <vector>
 
-#include <xgrad/autograd/gradcheck.hpp>
+#include <xgrad/autograd/gradcheck/gradcheck.hpp>
 
 #include "support/tensors.hpp"
 
 namespace xgrad::test {
 
-/// EXPECT_TRUE(gradients_agree([](const auto& x) { return add(x[0], x[1]); }, {a, b}));
+/// Whether check_gradients() passes:
+///
+///     EXPECT_TRUE(gradients_agree([](const auto& x) { return add(x[0], x[1]); }, {a, b}));
 template <class F>
 testing::AssertionResult gradients_agree(const F& f, const std::vector<Tensor<double>>& inputs,
                                          const GradcheckOptions& options = {}) {

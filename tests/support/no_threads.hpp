@@ -6,7 +6,7 @@
 
 namespace xgrad::test {
 
-/// While it lives, no thread can begin: its stack would not fit into the address space.
+/// While it lives, no thread can start, since its stack would exceed the address space.
 class NoThreads {
  public:
   NoThreads() {

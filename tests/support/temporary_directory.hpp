@@ -1,7 +1,5 @@
-// A directory of its own for a test, removed at its end.
+// TemporaryDirectory: a directory for one test, removed at its end.
 #pragma once
-
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -10,41 +8,30 @@
 #include <string_view>
 #include <vector>
 
+#include <xgrad/storage/disk/temporary_folder.hpp>
+
 namespace xgrad::test {
 
-class TemporaryDirectory {
+class TemporaryDirectory : public TemporaryFolder {
  public:
-  TemporaryDirectory() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "xgrad-XXXXXX").string();
-    path_ = ::mkdtemp(pattern.data());
-  }
   ~TemporaryDirectory() {
     std::error_code ignored;
-    std::filesystem::permissions(path_, std::filesystem::perms::owner_all, ignored);
-    std::filesystem::remove_all(path_, ignored);
+    std::filesystem::permissions(path(), std::filesystem::perms::owner_all, ignored);
   }
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-
-  const std::string& path() const { return path_; }
-  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
 
   std::vector<std::string> names() const {
     std::vector<std::string> names;
-    for (const auto& entry : std::filesystem::directory_iterator(path_)) {
+    for (const auto& entry : std::filesystem::directory_iterator(path())) {
       names.push_back(entry.path().filename().string());
     }
     return names;
   }
 
-  /// Writes a file as a foreign program would.
+  /// Writes a file directly, as another program would, and returns its path.
   std::string write(const std::string& name, std::string_view bytes) const {
     std::ofstream(*this / name, std::ios::binary) << bytes;
     return *this / name;
   }
-
- private:
-  std::string path_;
 };
 
 }  // namespace xgrad::test

@@ -1,4 +1,4 @@
-// Random tensors, and comparing tensors.
+// Random tensors, and comparisons of tensors.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 
 namespace xgrad::test {
 
-/// Uniform in [low, high).
+/// Elements uniform in [low, high).
 template <class T = double>
 Tensor<T> random_tensor(const Shape& shape, const Rng& rng, double low = -1, double high = 1) {
   Tensor<T> x = empty<T>(shape);
@@ -21,7 +21,7 @@ Tensor<T> random_tensor(const Shape& shape, const Rng& rng, double low = -1, dou
   return x;
 }
 
-/// Standard normal.
+/// Standard normal elements.
 template <class T = double>
 Tensor<T> normal_tensor(const Shape& shape, const Rng& rng) {
   Tensor<T> x = empty<T>(shape);
@@ -29,13 +29,13 @@ Tensor<T> normal_tensor(const Shape& shape, const Rng& rng) {
   return x;
 }
 
-/// Uniform in [0, bound).
+/// Ids uniform in [0, bound).
 Ids random_ids(const Shape& shape, const Rng& rng, std::int32_t bound);
 
-/// 1 with probability `keep`, else 0.
+/// A mask of 1 with probability `keep`, else 0.
 Mask random_mask(const Shape& shape, const Rng& rng, double keep = 0.7);
 
-/// A number in [low, high], for the extents of random shapes.
+/// A random number in [low, high], for the axes of random shapes.
 std::size_t random_size(const Rng& rng, std::size_t low, std::size_t high);
 
 /// A tensor of these values in row-major order.
@@ -47,7 +47,8 @@ Tensor<T> tensor(const Shape& shape, std::initializer_list<std::type_identity_t<
   return x;
 }
 
-/// Same shape, and |actual - expected| <= absolute + relative |expected| everywhere.
+/// Whether the shapes are equal and |actual - expected| <= absolute + relative |expected| for every
+/// element; NaN equals NaN.
 template <class T, class U>
 testing::AssertionResult tensors_near(const Tensor<T>& actual, const Tensor<U>& expected,
                                       double absolute, double relative = 0) {
@@ -66,7 +67,7 @@ testing::AssertionResult tensors_near(const Tensor<T>& actual, const Tensor<U>& 
   return testing::AssertionSuccess();
 }
 
-/// Same shape and the same values to the bit; +0 and -0 differ, NaN equals itself.
+/// Whether shapes and values are the same to the bit; +0 and -0 differ, NaN equals NaN.
 template <class T>
 testing::AssertionResult same_bits(const Tensor<T>& actual, const Tensor<T>& expected) {
   if (actual.shape() != expected.shape()) {

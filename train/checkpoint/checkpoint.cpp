@@ -29,14 +29,18 @@ constexpr const char* kTypeName<std::int64_t> = "an integer";
 template <>
 constexpr const char* kTypeName<double> = "a double";
 
-/// Whether the run has published a file of this name and, where one is to be sure, this very file.
+/// Whether the manifest lists a file of this name and, with `be_sure`, with the digest of this
+/// file.
 bool is_listed(const std::map<std::string, std::string>& manifest, const Folder& directory,
                const std::string& name, bool be_sure) try {
   const auto listed = manifest.find(name);
   return listed != manifest.end() &&
-         (!be_sure || to_hex(sha256(directory.read(name))) == listed->second);
+         (!be_sure ||
+          to_hex(sha256(read_checkpoint_file(directory.input(name)))) == listed->second);
 } catch (const IoError&) {
-  return false;  // nothing that cannot be read is removed
+  return false;  // unreadable files are not removed
+} catch (const CheckpointError&) {
+  return false;
 }
 
 std::string read_sealed(const std::string& path) {
@@ -45,20 +49,6 @@ std::string read_sealed(const std::string& path) {
 
 std::string name_of(const std::string& path) {
   return fs::path(path).filename().string();
-}
-
-/// A run that owes a validation overwrites its checkpoint after it, and lists only the second one.
-void check_listed(const std::string& path, const std::string& bytes, const Checkpoint& checkpoint) {
-  const fs::path beside = fs::path(path).parent_path();
-  const auto manifest = read_manifest(beside.empty() ? "." : beside.string());
-  if (!manifest || checkpoint.state.contains(kOwesValidation)) return;
-  const auto listed = manifest->find(name_of(path));
-  if (listed == manifest->end() || listed->second == to_hex(sha256(bytes))) return;
-  detail::fail<CheckpointError>(
-      path, ": is not the file that the run saved: its SHA-256 is not the one that ", kManifest,
-      " lists; put the saved file back, or move this one out of the directory to go on from an "
-      "earlier checkpoint. If you changed it on purpose, remove its line from ",
-      kManifest);
 }
 
 Checkpoint load_any(const std::string& path, bool listed) {
@@ -119,6 +109,21 @@ Checkpoint load_checkpoint(const std::string& path, CheckpointKind kind) {
   return from_hdf5(read_sealed(path), path, kind);
 }
 
+// A run that was stopped during a validation overwrites its checkpoint after that validation, and
+// lists only the second one.
+void check_listed(const std::string& path, std::string_view bytes, const Checkpoint& checkpoint) {
+  const fs::path beside = fs::path(path).parent_path();
+  const auto manifest = read_manifest(beside.empty() ? "." : beside.string());
+  if (!manifest || checkpoint.state.contains(kOwesValidation)) return;
+  const auto listed = manifest->find(name_of(path));
+  if (listed == manifest->end() || listed->second == to_hex(sha256(bytes))) return;
+  detail::fail<CheckpointError>(
+      path, ": is not the file that the run saved: its SHA-256 is not the one that ", kManifest,
+      " lists; put the saved file back, or move this one out of the directory to go on from an "
+      "earlier checkpoint. If you changed it on purpose, remove its line from ",
+      kManifest);
+}
+
 Checkpoint load_listed(const std::string& path) {
   const std::string bytes = read_sealed(path);
   Checkpoint checkpoint = from_hdf5(bytes, path);
@@ -171,7 +176,7 @@ std::string latest_checkpoint(const Folder& directory, std::vector<std::string>*
   const std::vector<CheckpointFile> files = list_checkpoints(directory);
   std::string skipped;
   for (auto file = files.rbegin(); file != files.rend(); ++file) {
-    directory.holds(checkpoint_name(file->step));  // a run has no links
+    directory.holds(checkpoint_name(file->step));  // throws if it is a link: runs write none
     const std::string why = damage(file->path, /*listed=*/false);
     if (why.empty()) return file->path;
     skipped += "\n  " + why;
@@ -189,7 +194,7 @@ std::vector<std::string> prune(const Folder& directory, std::size_t keep, std::u
   std::vector<std::string> removed;
   for (auto file = files.rbegin(); file != files.rend(); ++file) {
     const std::string name = checkpoint_name(file->step);
-    // Hashing reads the whole file, so only those that must be whole are hashed.
+    // Hashing reads the whole file, so only the newest two and those to remove are hashed.
     const bool be_sure = kept < kFewest || kept == most;
     if (manifest ? !is_listed(*manifest, directory, name, be_sure) : !verify(file->path)) continue;
     if (kept < most) {

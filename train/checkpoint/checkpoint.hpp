@@ -1,5 +1,5 @@
-// Checkpoint: an ordered dictionary of tensors and the run's state. Every format is two functions
-// on it.
+// Checkpoint: named tensors in a fixed order, and the state of a run. Each file format is a pair of
+// functions that write and read it.
 #pragma once
 
 #include <cstdint>
@@ -16,93 +16,97 @@ namespace xgrad {
 
 class InputFile;
 
-/// The state of a run, or of a model.
+/// The saved state of a run, or only a model's weights.
 struct Checkpoint {
-  std::uint64_t step = 0;  ///< steps taken
+  std::uint64_t step = 0;  ///< number of steps taken
   /// "encoder.layers.0.norm1.weight", in the model's order
   std::vector<NamedTensor> parameters = {};
   std::vector<NamedTensor> optimizer = {};  ///< "exp_avg.encoder.layers.0.norm1.weight", ...
-  /// Loader position, best metric, ...; may be infinite, not NaN.
+  /// Loader position, best metric and others. Values may be infinite but not NaN.
   std::map<std::string, StateValue> state = {};
   std::string config = {};  ///< resolved TOML, without execution keys
 };
 
-/// The entry of the state that holds what the task learned from its data; missing where that is
-/// nothing.
+/// Name of the state entry that holds what the task learned from its data, such as a vocabulary. It
+/// is missing if the task learned nothing.
 inline constexpr const char* kLearned = "task";
-/// The entry of the state of a run that was stopped inside the validation of its last step, which
-/// is then still to be done; missing in any other.
+/// Name of the state entry of a run that was stopped during the validation of its last step. The
+/// resumed run validates that step first. All other runs lack the entry.
 inline constexpr const char* kOwesValidation = "owes_validation";
 
-/// An entry of the state. Throws CheckpointError when it is missing or of another type.
+/// Returns an entry of the state. Throws CheckpointError if it is missing or of another type.
 template <class Value>
 const Value& state_value(const Checkpoint& checkpoint, const std::string& name);
 
-/// What a file holds: what a run goes on from, or a step that failed (failed_step.hpp), which may
-/// hold numbers that are not finite and has the state "fault".
+/// Contents of a file: a checkpoint that a run can resume from, or a failed step
+/// (failed_step.hpp). A failed step has the state entry "fault", and its tensors may contain NaN or
+/// infinity.
 enum class CheckpointKind { checkpoint, failed_step, any };
-/// Which of them it is.
+/// The kind of a checkpoint in memory: checkpoint or failed_step.
 CheckpointKind kind_of(const Checkpoint& checkpoint);
 
-/// The sealed HDF5 image: identical checkpoints give identical bytes. docs/checkpoint-format.md
-/// describes it.
+/// Returns the sealed HDF5 image. Identical checkpoints give identical bytes.
+/// docs/checkpoint-format.md describes the format.
 ///
-/// Throws CheckpointError on a name that the format cannot hold, NumericError on a tensor that is
-/// not finite (but for a failed step) and on a NaN in the state: what would not load is not
-/// written.
+/// Refuses to write what could not be loaded: throws CheckpointError if the format cannot hold a
+/// name, and NumericError if a tensor contains NaN or infinity (failed steps may) or the state
+/// contains NaN.
 std::string to_hdf5(const Checkpoint& checkpoint);
-/// An upper bound of the size of that image: of tensors of so many bytes in all, of how many, and
-/// with so much text in its state and config.
+/// An upper bound of the size of that image in bytes, for `tensors` tensors with `bytes` bytes in
+/// total and `text` bytes of text in state and config.
 std::size_t most_hdf5_bytes(std::size_t bytes, std::size_t tensors, std::size_t text);
-/// Throws CheckpointError, with `origin` in the message, unless seal, structure and values are what
-/// to_hdf5 writes, and of this kind.
+/// Reads an image. Throws CheckpointError, with `origin` in the message, unless seal, structure and
+/// values are as to_hdf5() writes them and the file is of this kind.
 Checkpoint from_hdf5(std::string_view bytes, const std::string& origin,
                      CheckpointKind kind = CheckpointKind::checkpoint);
 
-/// Reads a whole file, once its seal holds: of a file of another kind no more is read. Throws
-/// IoError; CheckpointError, with the file's path.
+/// Reads a whole file after checking its seal; of a file without a valid seal it reads only both
+/// ends. Throws IoError, or CheckpointError with the path of the file.
 std::string read_checkpoint_file(const InputFile& file);
-/// Reads and checks such a file. Throws IoError or CheckpointError.
+/// Reads a file and checks it as from_hdf5() does. Throws IoError or CheckpointError.
 Checkpoint load_checkpoint(const std::string& path,
                            CheckpointKind kind = CheckpointKind::checkpoint);
 
-/// Reads a checkpoint of a run: as load_checkpoint(), and its SHA-256 must be the one that the
-/// manifest beside it lists. A name that is not listed is accepted, and so is any file where there
-/// is no manifest. Throws IoError or CheckpointError, which says what to do.
+/// Checks a checkpoint's file against the manifest beside it. Throws CheckpointError, which says
+/// what to do, if the manifest lists another SHA-256 for it. Accepts names that the manifest does
+/// not list, and any file if there is no manifest. Throws IoError if the manifest cannot be read.
+void check_listed(const std::string& path, std::string_view bytes, const Checkpoint& checkpoint);
+/// Reads a checkpoint of a run: load_checkpoint(), then check_listed().
 Checkpoint load_listed(const std::string& path);
 
 /// "step-0000001200.h5"
 std::string checkpoint_name(std::uint64_t step);
-/// The step of such a name, and nothing for any other name.
+/// Returns the step in a name of that form; nothing for any other name.
 std::optional<std::uint64_t> parse_checkpoint_name(std::string_view name);
 
-/// A file that is named like a checkpoint.
+/// A file with the name of a checkpoint.
 struct CheckpointFile {
-  std::string path;    ///< where it lies
-  std::uint64_t step;  ///< by its name
+  std::string path;    ///< path of the file
+  std::uint64_t step;  ///< step in its name
 };
 
-/// The files of a directory that are named like checkpoints, by ascending step; none are opened.
-/// Throws IoError.
+/// Lists the files of a directory that have names of checkpoints, by ascending step, without
+/// opening them. Throws IoError.
 std::vector<CheckpointFile> list_checkpoints(const Folder& directory);
 
-/// What is wrong with a file, beginning with its path; empty when it is one that loads: a
-/// checkpoint, under a name that is not that of another step, or else a step that failed; and whose
-/// digest is the one that the manifest beside it lists, if it does. Throws IoError where it cannot
-/// be read, which says nothing about it.
+/// Says what is wrong with a file, starting with its path; empty if nothing is. A good file is a
+/// checkpoint whose name does not claim another step, or a failed step under any other name. If the
+/// manifest beside it lists the file, the digests must be equal. Throws IoError if the file cannot
+/// be read and NewerFormatError if it needs a newer xgrad: neither proves damage.
 std::string damage(const std::string& path);
 
-/// Whether a file can be read and loads.
+/// Whether the file can be read and loaded.
 bool verify(const std::string& path);
 
-/// The path of the highest step that loads; the manifest is not looked at. What is wrong with those
-/// skipped goes to `damaged`, when given. Throws CheckpointError, listing them, when none loads;
-/// IoError.
+/// Returns the path of the checkpoint with the highest step that loads, without looking at the
+/// manifest. Appends what is wrong with each skipped file to `damaged` if given. Throws
+/// CheckpointError, which lists them, if none loads; IoError.
 std::string latest_checkpoint(const Folder& directory, std::vector<std::string>* damaged = nullptr);
 
-/// Removes older checkpoints of a run's own directory, and returns their paths: of the files that
-/// its manifest vouches for (without one, that verify) all but the newest `keep`, at least 2, and
-/// that of `best_step`. Call it after a new one is published, under the lock. Throws IoError.
+/// Removes old checkpoints from a run's own directory and returns their paths. Keeps the newest
+/// `keep` (at least 2) and that of `best_step`. Counts and removes only files that the manifest
+/// lists or, without a manifest, files that verify. Call it under the lock after publishing a new
+/// checkpoint. Throws IoError.
 std::vector<std::string> prune(const Folder& directory, std::size_t keep, std::uint64_t best_step);
 
 }  // namespace xgrad

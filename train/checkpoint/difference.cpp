@@ -17,7 +17,7 @@ namespace {
 
 using Lines = std::vector<std::string>;
 
-// Numbers of a type in their order: neighbours differ by 1; both zeros are 0.
+// Maps numbers to integers in the same order: neighbours differ by 1, and both zeros are 0.
 template <class T>
 std::int64_t place_of(T x) {
   using Bits = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;

@@ -1,4 +1,4 @@
-// What differs between two checkpoints.
+// Differences between two checkpoints.
 #pragma once
 
 #include <string>
@@ -8,9 +8,10 @@
 
 namespace xgrad {
 
-/// One line for each difference: the step, keys of the config, the state, tensors that only one
-/// has or whose shape, type or numbers differ (how many, the largest difference and the most units
-/// in the last place). Empty when the two are the same to the bit.
+/// Returns one line for each difference: the step, config keys, state entries, and tensors. Tensors
+/// differ if only one checkpoint has them, or in shape, type or numbers (the line says how many,
+/// the largest difference, and the largest difference in units in the last place). Empty if both
+/// checkpoints are equal to the bit.
 std::vector<std::string> differences(const Checkpoint& a, const Checkpoint& b);
 
 }  // namespace xgrad

@@ -10,7 +10,8 @@ namespace xgrad {
 
 namespace {
 
-// A batch's tensors by name, and where each lives. Ids are exact in double.
+// These call `call` with the name and place of each tensor of a batch. Ids are stored as double,
+// which is exact.
 template <class Function>
 void for_each_ids(Batch& batch, const Function& call) {
   call("ids", batch.ids);
@@ -62,12 +63,12 @@ const Tensor<T>* find(const Checkpoint& failed, const std::string& name) {
   return nullptr;
 }
 
-// Whole numbers in a type that holds all of them from the first to the last.
+// Casts whole numbers to a type, after checking that they are between `least` and `most`.
 template <class To, class From>
 Tensor<To> whole(const std::string& name, const Tensor<From>& from, double least, double most) {
   for (std::size_t i = 0; i < from.size(); ++i) {
     const double x = double(from.data()[i]);
-    const bool good = x >= least && x <= most && x == std::floor(x);  // NaN is none of them
+    const bool good = x >= least && x <= most && x == std::floor(x);  // false for NaN
     check<CheckpointError>(good, name, " holds ", x, ", which is no whole number from ", least,
                            " to ", most);
   }

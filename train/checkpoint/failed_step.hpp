@@ -1,5 +1,5 @@
-// A step that failed, as a file that replays it: the checkpoint of the moment before, with what the
-// step read.
+// A failed step as a file that `xgrad replay` can run again: the checkpoint before the step, and
+// the batches that the step read.
 #pragma once
 
 #include <string>
@@ -10,19 +10,19 @@
 
 namespace xgrad {
 
-/// `before` with the step's micro-batches in the place of the optimizer's tensors, and why it
-/// failed as the state "fault".
+/// Returns `before` with the step's micro-batches in place of the optimizer's tensors, and the
+/// reason for the failure as the state entry "fault".
 Checkpoint failed_step(Checkpoint before, const std::vector<Batch>& batches,
                        const std::string& fault);
 
-/// The micro-batches of a failed step. Throws CheckpointError when one lacks what is
-/// read, and on an id, a target or a mask that is none.
+/// Returns the micro-batches of a failed step. Throws CheckpointError if a micro-batch lacks its
+/// input, or contains an invalid id, target or mask.
 std::vector<Batch> batches_of(const Checkpoint& failed);
 
-/// The name of the file of the step that failed: "fault-0000001200.h5" of step 1200.
+/// The file name of a failed step: "fault-0000001200.h5" for step 1200.
 std::string failed_step_name(std::uint64_t step);
 
-/// Reads such a file. Throws IoError, CheckpointError.
+/// Reads the file of a failed step. Throws IoError, CheckpointError.
 Checkpoint load_failed_step(const std::string& path);
 
 }  // namespace xgrad

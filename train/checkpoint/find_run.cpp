@@ -3,24 +3,48 @@
 #include <filesystem>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/data/excerpt.hpp>
 
 namespace xgrad {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+constexpr std::size_t kMostOfPath = 1000;  // maximum bytes of a path in a message
+
+// The file status at a path; not_found if nothing is there. Throws IoError if the system cannot
+// tell.
+fs::file_status status_of(const fs::path& path) {
+  std::error_code why;
+  const fs::file_status status = fs::status(path, why);
+  check<IoError>(status.type() != fs::file_type::none, clipped(path.string(), kMostOfPath), ": ",
+                 why.message());
+  return status;
+}
+
+}  // namespace
+
+void check_is_run(const Folder& folder) {
+  check<IoError>(folder.holds("config.toml"), folder.path(),
+                 " is not a run directory: it holds no config.toml");
+}
+
 RunSource find_run(const std::string& path, const std::vector<std::string>& overrides) {
   RunSource source;
-  if (fs::is_directory(path)) {
+  const fs::file_status status = status_of(path);
+  if (fs::is_directory(status)) {
     const Folder folder(path);
-    check<IoError>(folder.holds("config.toml"), path,
-                   " is not a run directory: it holds no config.toml");
+    check_is_run(folder);
     source.directory = path;
     source.file = latest_checkpoint({folder, "checkpoints"});
   } else {
-    check<IoError>(fs::exists(path), path, ": no such run directory or checkpoint");
+    check<IoError>(fs::exists(status), clipped(path, kMostOfPath),
+                   ": no such run directory or checkpoint");
     source.file = path;
     const fs::path folder = fs::absolute(path).lexically_normal().parent_path();
-    if (folder.filename() == "checkpoints" && fs::exists(folder.parent_path() / "config.toml")) {
+    if (folder.filename() == "checkpoints" &&
+        fs::exists(status_of(folder.parent_path() / "config.toml"))) {
       source.directory = fs::proximate(folder.parent_path()).string();
     }
   }

@@ -1,4 +1,4 @@
-// A run, named by its directory or by one of its checkpoints.
+// Finds a run by its directory or by one of its checkpoints.
 #pragma once
 
 #include <string>
@@ -9,16 +9,20 @@
 
 namespace xgrad {
 
-/// What a run left.
+/// Throws IoError unless the folder holds a config.toml, as every run directory does.
+void check_is_run(const Folder& folder);
+
+/// A run on disk.
 struct RunSource {
-  std::string directory;  ///< of the run; empty for a checkpoint that lies elsewhere
-  std::string file;       ///< the checkpoint: the one named, or the newest that verifies
-  Checkpoint checkpoint;  ///< as it was read
-  Config config;          ///< that of the checkpoint
+  std::string directory;  ///< directory of the run; empty if the checkpoint is not in one
+  std::string file;       ///< path of the checkpoint: the named one, or the newest that verifies
+  Checkpoint checkpoint;  ///< contents of that file
+  Config config;          ///< config in the checkpoint, with the overrides
 };
 
-/// The config is that of the checkpoint with the overrides. A checkpoint that is not the one that
-/// the run's manifest lists is refused. Throws IoError, CheckpointError, ConfigError.
+/// Loads a run directory's newest checkpoint, or the checkpoint at `path`, and applies the
+/// overrides to its config. Throws CheckpointError also if the run's manifest lists another digest
+/// for the file; IoError, ConfigError.
 RunSource find_run(const std::string& path, const std::vector<std::string>& overrides = {});
 
 }  // namespace xgrad

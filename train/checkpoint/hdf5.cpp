@@ -1,11 +1,10 @@
-// The sealed HDF5 image of a checkpoint, written and read; docs/checkpoint-format.md is its
-// description.
+// Writes and reads the sealed HDF5 image of a checkpoint. docs/checkpoint-format.md describes it.
 #include <bit>
 #include <map>
 #include <optional>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/autograd/element.hpp>
+#include <xgrad/autograd/kernels/element.hpp>
 #include <xgrad/storage/formats/own_hdf5_reader.hpp>
 #include <xgrad/storage/formats/own_hdf5_writer.hpp>
 #include <xgrad/train/checkpoint/checkpoint.hpp>
@@ -24,11 +23,11 @@ constexpr const char* kParameterNames = "/trainer/parameters";
 constexpr const char* kOptimizerNames = "/trainer/optimizer";
 constexpr const char* kState = "/trainer/state";
 
-/// Paths, and whether each is a group.
+/// Paths of objects; true for groups, false for datasets.
 using Places = std::map<std::string, bool>;
 
-/// An infinity may stand for "none yet"; not a number never equals itself, so two equal runs would
-/// differ.
+/// Infinity is allowed, because it can mean "none yet". NaN is not: it never equals itself, so two
+/// equal runs would differ.
 template <class Exception>
 void check_state(const std::string& name, const StateValue& value) {
   const auto* real = std::get_if<double>(&value);
@@ -68,7 +67,7 @@ void check_content(const Checkpoint& checkpoint) {
   }
 }
 
-// Keras's attributes, by which other programs find the weights.
+// Writes the attributes that Keras uses, so other programs find the weights.
 void write_modules(Hdf5Writer& file, const Layout& layout) {
   std::vector<std::string> modules;
   for (const LayoutGroup& module : layout) {
@@ -103,7 +102,8 @@ std::string write_image(const Checkpoint& checkpoint) {
   for (const NamedTensor& t : checkpoint.optimizer) file.tensor(optimizer_path(t.name), t.tensor);
   write_trainer(file, checkpoint);
   std::string image = file.image();
-  // Another libhdf5 may write what our reader does not know; now is the time to learn it.
+  // Another version of libhdf5 may write something that our reader does not support. Find out
+  // before the run depends on the file.
   read_hdf5(image);
   return image;
 }
@@ -115,7 +115,7 @@ void expect_groups(Places& places, const Layout& layout) {
   }
 }
 
-/// Everything that a file of these names consists of, but for the state.
+/// All objects in a file with these tensors, except the state.
 Places expected(const std::vector<std::string>& parameters,
                 const std::vector<std::string>& optimizer) {
   Places places;
@@ -128,7 +128,7 @@ Places expected(const std::vector<std::string>& parameters,
   return places;
 }
 
-/// "epoch" of "/trainer/state/epoch", and nothing of other paths.
+/// Returns "epoch" for "/trainer/state/epoch"; nothing for other paths.
 std::optional<std::string> state_name(const std::string& path) {
   const std::string prefix = std::string(kState) + "/";
   if (!path.starts_with(prefix)) return std::nullopt;
@@ -175,7 +175,7 @@ std::map<std::string, StateValue> read_state(const Hdf5Objects& objects) {
   for (const auto& [path, dataset] : objects) {
     const std::optional<std::string> name = state_name(path);
     if (!name || !dataset) continue;
-    state_path(*name);  // throws on what is no name
+    state_path(*name);  // throws if the name is invalid
     check_state<CheckpointError>(*name, state[*name] = dataset->value());
   }
   return state;
@@ -216,7 +216,7 @@ std::string to_hdf5(const Checkpoint& checkpoint) try {
   detail::fail<NumericError>("checkpoint of step ", checkpoint.step, ": ", error.what());
 }
 
-// A tensor's module, header and names take less than kTensor, all else but the text kFixed.
+// kTensor bounds the module, header and names of a tensor, kFixed everything else except the text.
 std::size_t most_hdf5_bytes(std::size_t bytes, std::size_t tensors, std::size_t text) {
   constexpr std::size_t kTensor = 4096, kFixed = 1 << 16;
   return bytes + kTensor * tensors + text + kFixed + kSealSize;

@@ -1,5 +1,6 @@
 #include <xgrad/train/checkpoint/manifest.hpp>
 
+#include <xgrad/storage/disk/lines.hpp>
 #include <xgrad/storage/formats/sha256.hpp>
 
 namespace xgrad {
@@ -15,18 +16,22 @@ std::string manifest_line(const std::string& name, std::string_view bytes) {
   return to_hex(sha256(bytes)) + std::string(kBetween) + name;
 }
 
+std::optional<std::pair<std::string, std::string>> parse_manifest_line(std::string_view line) {
+  if (line.size() <= kDigest + kBetween.size() ||
+      line.substr(kDigest, kBetween.size()) != kBetween ||
+      line.find_first_not_of("0123456789abcdef") != kDigest) {
+    return std::nullopt;
+  }
+  return std::pair(std::string(line.substr(kDigest + kBetween.size())),
+                   std::string(line.substr(0, kDigest)));
+}
+
 std::optional<std::map<std::string, std::string>> read_manifest(const Folder& directory) {
   if (!directory.holds(kManifest)) return std::nullopt;
-  const std::string text = directory.read(kManifest);
   std::map<std::string, std::string> digests;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    const std::string line = text.substr(at, end - at);
-    at = end + 1;
-    if (line.size() <= kDigest + kBetween.size()) continue;
-    if (line.compare(kDigest, kBetween.size(), kBetween) != 0) continue;
-    if (line.find_first_not_of("0123456789abcdef") != kDigest) continue;
-    digests[line.substr(kDigest + kBetween.size())] = line.substr(0, kDigest);
+  Lines lines(directory.input(kManifest));
+  for (std::string line; lines.next(line);) {
+    if (const auto entry = parse_manifest_line(line)) digests[entry->first] = entry->second;
   }
   return digests;
 }

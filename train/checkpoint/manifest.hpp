@@ -1,25 +1,29 @@
-// The manifest of a run's checkpoints: the digest and the name of each that the run has published,
-// one a line, as `sha256sum --check --ignore-missing` reads them.
+// The manifest of a run: the digest and name of each checkpoint that the run published, one per
+// line, in the format of `sha256sum --check --ignore-missing`.
 #pragma once
 
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <xgrad/storage/disk/folder.hpp>
 
 namespace xgrad {
 
-/// Its name in the directory of the checkpoints.
+/// File name of the manifest, in the directory of the checkpoints.
 inline constexpr const char* kManifest = "manifest.sha256";
 
-/// The line of a file that is about to be published. A run that dies in between has noted what is
-/// not there, which is harmless; never the other way round.
+/// Returns the line of a file. Append it before publishing the file: if the run dies in between,
+/// the manifest lists a file that does not exist, which is harmless; an unlisted file would not be.
 std::string manifest_line(const std::string& name, std::string_view bytes);
 
-/// Names and digests. Nothing where there is no manifest, as earlier versions left a run; lines
-/// that are none are passed over, as a line in which a power failure left zeros. Throws IoError.
+/// Parses a line, without its line feed, into name and digest; nothing for any other text.
+std::optional<std::pair<std::string, std::string>> parse_manifest_line(std::string_view line);
+
+/// Reads the digest of each name. Returns nothing if there is no manifest, as in runs of earlier
+/// versions. Skips malformed lines, such as zeros after a power failure. Throws IoError.
 std::optional<std::map<std::string, std::string>> read_manifest(const Folder& directory);
 
 }  // namespace xgrad

@@ -34,7 +34,7 @@ bool holds(std::string_view seal, std::size_t offset, const Sha256& digest) {
   return std::memcmp(seal.data() + offset, digest.data(), digest.size()) == 0;
 }
 
-/// Says what a file without a seal is.
+/// Throws an error that says what a file without a seal is.
 [[noreturn]] void refuse_unsealed(std::string_view start, std::uint64_t size) {
   check<CheckpointError>(size > 0, "is empty, 0 bytes");
   check<CheckpointError>(

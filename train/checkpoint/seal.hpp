@@ -1,15 +1,17 @@
-// The seal: the last 512 bytes of a checkpoint, which vouch for all bytes before them.
+// The seal: the last 512 bytes of a checkpoint, which protect all bytes before them.
 //
 //   offset  size  content (integers little-endian)
 //        0     8  magic "XGRADCK1"
 //        8     4  format, major: another major is another layout
-//       12     4  format, minor: a higher minor adds objects under /trainer that an older reader
-//       may leave unread 16     8  length of the payload, which starts at byte 0 of the file 24 8
-//       step 32    32  SHA-256 of the payload 64   416  zero
+//       12     4  format, minor: a higher minor adds objects under /trainer that old readers skip
+//       16     8  length of the payload, which starts at byte 0 of the file
+//       24     8  step
+//       32    32  SHA-256 of the payload
+//       64   416  zero
 //      480    32  SHA-256 of the 480 bytes before
 //
-// It stands at the end because readers of HDF5 look for their signature at byte 0 and ignore what
-// follows their data.
+// The seal is at the end because HDF5 readers look for their signature at byte 0 and ignore bytes
+// after their data.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +26,7 @@ constexpr std::size_t kSealSize = 512;
 constexpr std::uint32_t kFormatMajor = 1;
 constexpr std::uint32_t kFormatMinor = 0;
 
-/// A sealed file of a later major: not damaged, but for a newer xgrad to read.
+/// The file is sealed with a later major version: it is intact, but needs a newer xgrad.
 struct NewerFormatError : CheckpointError {
   using CheckpointError::CheckpointError;
 };
@@ -36,18 +38,18 @@ struct Sealed {
   std::uint64_t step = 0;
 };
 
-/// The 512 bytes that belong behind the payload.
+/// Returns the 512 bytes to append to the payload.
 std::string make_seal(const Sealed& content);
 
-/// Throws NewerFormatError where the seal's own digest holds and the major is a later one;
-/// CheckpointError, which says what kind of file came instead, unless the seal's own digest
-/// holds, the major is ours and the length is the file's. `start` and `end` are what a file of
-/// `size` bytes begins and ends with: kSealSize bytes each, or all where it is shorter. What this
-/// refuses need not be read.
+/// Checks the seal without reading the payload. `start` and `end` are the first and last kSealSize
+/// bytes of a file of `size` bytes, or the whole file if it is shorter. Throws NewerFormatError if
+/// the seal's own digest is right and the major version is a later one; CheckpointError, which says
+/// what kind of file it is, unless the seal's own digest, the major version and the payload length
+/// are right.
 void check_seal(std::string_view start, std::string_view end, std::uint64_t size);
 
-/// The payload of a whole file, a view into it. Throws as check_seal(), and CheckpointError unless
-/// the payload's digest holds.
+/// Returns the payload of a whole file as a view into it. Throws as check_seal() does, and
+/// CheckpointError if the payload's digest is wrong.
 Sealed open_seal(std::string_view file);
 
 }  // namespace xgrad

@@ -30,10 +30,10 @@ using detail::Place;
 using detail::Problem;
 using detail::Unusable;
 
-constexpr std::size_t kMostProblems = 100;  // that a message lists
-constexpr std::size_t kMostQuoted = 200;    // bytes of an override or a key
+constexpr std::size_t kMostProblems = 100;  // problems listed in a message
+constexpr std::size_t kMostQuoted = 200;    // bytes of an override or a key in a message
 
-// Keys of [task] that stored configs of earlier versions lack, and what such a run did.
+// Keys of [task] that configs of earlier versions lack, with the value that those versions used.
 struct YoungKey {
   const char* task;
   const char* name;
@@ -41,13 +41,7 @@ struct YoungKey {
 };
 constexpr YoungKey kYoungKeys[] = {{"files", "unknown", 0}};
 
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
-  return text;
-}
-
-// Turns a document into a Config, and collects everything that is wrong on the way.
+// Turns a document into a Config and collects all problems on the way.
 class Reader {
  public:
   Reader(std::string origin, ConfigWriter writer) : origin_(std::move(origin)), writer_(writer) {}
@@ -55,7 +49,7 @@ class Reader {
   Config read(const std::string& text, const std::vector<std::string>& overrides) {
     Document document = detail::parse_document(text);
     if (!document.problems.empty())
-      fail(document.problems);  // what follows a fault of syntax would mislead
+      fail(document.problems);  // after a syntax error other problems would mislead
     for (std::size_t i = 0; i < overrides.size(); ++i) {
       detail::parse_override(overrides[i], unsigned(i), document);
     }
@@ -80,7 +74,7 @@ class Reader {
   }
 
  private:
-  // The last one of a key counts.
+  // The last assignment of a key counts.
   void accept(Assignment a) {
     const std::string name = a.section + "." + a.key;
     if (a.section.empty()) {
@@ -107,7 +101,7 @@ class Reader {
     return false;
   }
 
-  // "train.steps=10" on a command line means it, whatever the file says of epochs.
+  // "train.steps=10" on a command line wins, even if the file sets train.epochs.
   void let_overrides_choose_the_length() {
     const auto overridden = [this](const char* name) {
       const auto found = assignments_.find(name);
@@ -138,8 +132,8 @@ class Reader {
     return std::find(choices.begin(), choices.end(), name) != choices.end();
   }
 
-  // Keys that the chosen optimizer or schedule does not read. "optim.name=sgd" on a command line
-  // means it, whatever the file sets of another optimizer.
+  // Drops keys that the chosen optimizer or schedule does not use. "optim.name=sgd" on a command
+  // line wins, even if the file sets keys of another optimizer.
   void leave_out_keys_of_others() {
     for (auto at = assignments_.begin(); at != assignments_.end();) {
       const Assignment& a = at->second;
@@ -149,7 +143,8 @@ class Reader {
         continue;
       }
       const auto [name, overridden] = chosen(a.section);
-      if (row->read_by(name) || !is_choice(a.section, name)) {  // the name itself is reported
+      // An unknown name is reported by itself.
+      if (row->read_by(name) || !is_choice(a.section, name)) {
         ++at;
         continue;
       }
@@ -164,7 +159,7 @@ class Reader {
     }
   }
 
-  // Its values are defaults: what the config itself sets is set later.
+  // A preset sets defaults, so it comes before the keys that the config sets.
   void apply_preset() {
     const auto given = assignments_.find("model.preset");
     if (given == assignments_.end()) return;
@@ -246,7 +241,7 @@ class Reader {
       return;
     }
     if (a.section == "task") {
-      if (task_ == nullptr) return;  // its keys are unknown, and it is reported
+      if (task_ == nullptr) return;  // the unknown task is reported itself
       for (const OptionSpec& spec : task_->options) {
         if (spec.name != a.key) continue;
         if (auto value = checked(a, spec)) {
@@ -264,7 +259,8 @@ class Reader {
     problems_.push_back({a.key_place, a.section + "." + a.key, text});
   }
 
-  // A file named in a config lies relative to it; one named on the command line, to where that is.
+  // A relative path is relative to the config's folder or, on the command line, to the working
+  // directory.
   std::string in_folder(const Assignment& a, const std::string& name) const {
     if (name.empty()) return name;
     const bool overridden = a.key_place.override.has_value();
@@ -292,7 +288,8 @@ class Reader {
     return std::nullopt;
   }
 
-  // At the first of the rule's keys that is given; nothing when one of them is wrong by itself.
+  // Reports the rule at its first key that is given; not at all if one of its keys is invalid
+  // itself.
   void report(const detail::RuleBroken& broken) {
     const auto is_wrong = [this](const std::string& key) { return wrong_.contains(key); };
     if (std::any_of(broken.keys.begin(), broken.keys.end(), is_wrong)) return;
@@ -320,9 +317,10 @@ class Reader {
         break;
       }
       if (!text.empty()) text += '\n';
-      text += p.place.override ? "override '" + clipped(*p.place.override, kMostQuoted) + "'"
-                               : origin_ + ":" + std::to_string(p.place.line) + ":" +
-                                     std::to_string(p.place.column);
+      text +=
+          p.place.override
+              ? "override '" + escaped(clipped(*p.place.override, kMostQuoted)) + "'"
+              : origin_ + ":" + std::to_string(p.place.line) + ":" + std::to_string(p.place.column);
       text += ": " + escaped(clipped(p.key, kMostQuoted) + (p.key.empty() ? "" : ": ") + p.text);
     }
     throw ConfigError(text);
@@ -334,7 +332,7 @@ class Reader {
   std::map<std::string, Place> sections_;
   std::set<std::string> unknown_sections_;
   std::map<std::string, Assignment> assignments_;  // by "section.key"
-  std::set<std::string> wrong_;                    // keys whose value was refused
+  std::set<std::string> wrong_;                    // keys with an invalid value
   const TaskEntry* task_ = nullptr;
   Config config_;
 };
@@ -352,7 +350,8 @@ Config load_config(const std::string& path, const std::vector<std::string>& over
     try {
       return read_file(path, detail::kMostConfigBytes);
     } catch (const IoError& error) {
-      if (writer == ConfigWriter::xgrad) throw;  // a run's own file, not a word of the user's
+      // A run's own file, so it is not an error in the user's config.
+      if (writer == ConfigWriter::xgrad) throw;
       throw ConfigError(error.what());
     }
   };

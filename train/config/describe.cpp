@@ -1,9 +1,9 @@
 #include <algorithm>
-#include <array>
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/option_text.hpp>
 #include <xgrad/data/task.hpp>
+#include <xgrad/data/text/columns.hpp>
 #include <xgrad/train/config/config.hpp>
 #include <xgrad/train/config/groups.hpp>
 #include <xgrad/train/config/keys.hpp>
@@ -13,32 +13,15 @@ namespace xgrad {
 
 namespace {
 
-using Row = std::array<std::string, 4>;  // name, default, values, help
+using Row = std::vector<std::string>;  // name, default, values, help
 
-// Rows under a heading, in columns.
+// Rows in columns, under a heading.
 struct Table {
   std::string section;
   std::string heading;
   std::vector<Row> rows;
 
-  std::string text() const {
-    std::string result = heading + "\n";
-    for (const Row& row : rows) {
-      result += "  ";
-      for (std::size_t i = 0; i < row.size(); ++i) {
-        result += row[i];
-        if (i + 1 < row.size()) result.append(width(i) - row[i].size() + 2, ' ');
-      }
-      result += "\n";
-    }
-    return result;
-  }
-
-  std::size_t width(std::size_t column) const {
-    std::size_t widest = 0;
-    for (const Row& row : rows) widest = std::max(widest, row[column].size());
-    return widest;
-  }
+  std::string text() const { return heading + "\n" + text_table(rows, Align::left, "  "); }
 };
 
 std::string values_of(const OptionSpec& spec) {

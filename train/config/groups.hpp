@@ -1,4 +1,4 @@
-// The keys of optim.groups, an array of tables. Not installed.
+// The keys of optim.groups, an array of tables in the config. This header is not installed.
 #pragma once
 
 #include <functional>
@@ -13,13 +13,13 @@ namespace xgrad::detail {
 
 struct GroupKey {
   OptionSpec spec;
-  std::function<std::optional<OptionValue>(const ParameterGroup&)> get;  ///< nothing: the default
+  std::function<std::optional<OptionValue>(const ParameterGroup&)> get;  ///< nothing: default
   std::function<void(ParameterGroup&, const OptionValue&)> set;
 };
 
 const std::vector<GroupKey>& group_keys();
 
-/// Each group as an inline table of TOML, without what is at its default.
+/// Each group as an inline TOML table; keys at their defaults are left out.
 std::vector<std::string> group_literals(const std::vector<ParameterGroup>& groups);
 
 }  // namespace xgrad::detail

@@ -10,13 +10,13 @@ namespace xgrad::detail {
 
 namespace {
 
-// Only concerns how a run is executed.
+// Marks a key that changes how a run is executed, not its result.
 ConfigKey execution(ConfigKey key) {
   key.execution = true;
   return key;
 }
 
-// A claim: absent unless given.
+// A key of [expect], which has no default.
 template <class Field>
 ConfigKey claim(const char* name, std::optional<Field> ExpectConfig::*field, const char* help,
                 Limits limits) {
@@ -33,7 +33,7 @@ ConfigKey claim(const char* name, std::optional<Field> ExpectConfig::*field, con
   return key;
 }
 
-// Tells each row which values of the section's `name` read it.
+// Sets for each row which values of the section's `name` use it.
 Keys with_users(Keys keys, const std::vector<std::string>& names,
                 const std::vector<std::string>& (*keys_of)(const std::string&)) {
   for (ConfigKey& key : keys) {
@@ -106,7 +106,7 @@ Keys schedule_rows() {
   return with_users(std::move(keys), schedule_names(), schedule_keys);
 }
 
-// The steps of a run: how many, on what, for which loss.
+// Keys of [train] about steps: their number, batches and loss.
 Keys step_keys() {
   using T = TrainConfig;
   const Rows<TrainConfig> key{"train", &Config::train};
@@ -136,7 +136,7 @@ Keys step_keys() {
   };
 }
 
-// What a run does beside its steps, and how it computes.
+// The other keys of [train]: evaluation, saving, limits and execution.
 Keys run_keys() {
   using T = TrainConfig;
   const Rows<TrainConfig> key{"train", &Config::train};

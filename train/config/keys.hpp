@@ -1,4 +1,4 @@
-// The table that defines every key of a config. Not installed.
+// The table that defines every key of a config. This header is not installed.
 #pragma once
 
 #include <functional>
@@ -11,30 +11,31 @@
 
 namespace xgrad::detail {
 
-/// A row: the key, and where its value lives in a Config.
+/// A row of the table: a key, with functions that read and write its value in a Config.
 struct ConfigKey {
   std::string section;
   OptionSpec spec;
   std::function<std::optional<OptionValue>(const Config&)>
-      get;  ///< nothing: not given, and without a default
+      get;  ///< Reads the value. Nothing: the key is not given and has no default.
   std::function<void(Config&, const OptionValue&)> set;
-  bool execution = false;               ///< concerns only how a run is executed, not its result
-  std::vector<std::string> users = {};  ///< values of the section's `name` that read it; empty: all
+  bool execution = false;  ///< changes how a run is executed, not its result
+  /// Optimizers or schedules that use the key, named by the section's `name`; empty: all.
+  std::vector<std::string> users = {};
 
   bool read_by(const std::string& user) const;
   std::string name() const { return section + "." + spec.name; }
 };
 
-/// All keys but the tasks' own, in the order in which they are printed.
+/// All keys except those of tasks, in the order in which they are printed.
 const std::vector<ConfigKey>& config_keys();
 
-/// The sections, in that order.
+/// The sections, in the order in which they are printed.
 const std::vector<std::string>& config_sections();
 
-/// Nullptr when there is none.
+/// The key of this name, or nullptr.
 const ConfigKey* find_config_key(std::string_view section, std::string_view name);
 
-/// Whether it means anything for what the config has chosen: its optimizer, its schedule.
+/// Whether the chosen optimizer or schedule of the config uses the key.
 bool is_read(const ConfigKey& key, const Config& config);
 
 }  // namespace xgrad::detail

@@ -6,7 +6,7 @@ namespace xgrad::detail {
 
 namespace {
 
-// The kind of model, its sizes, and what a layer is made of.
+// Keys for the kind of model, its sizes and its layers.
 Keys layer_keys() {
   using M = ModelConfig;
   const Rows<ModelConfig> key{"model", &Config::model};
@@ -46,7 +46,7 @@ Keys layer_keys() {
   };
 }
 
-// Positions, input and output, projections, and initial weights.
+// Keys for positions, input, output, projections and initial weights.
 Keys input_keys() {
   using M = ModelConfig;
   const Rows<ModelConfig> key{"model", &Config::model};
@@ -83,7 +83,7 @@ Keys input_keys() {
   };
 }
 
-// What a token attends to, and how much.
+// Keys for attention masks, scores and weights.
 Keys attention_keys() {
   using M = ModelConfig;
   const Rows<ModelConfig> key{"model", &Config::model};

@@ -4,8 +4,7 @@
 
 namespace xgrad::detail {
 
-// What the constructors of a book's multi-head attention (S0.12) and of its encoder block (S1.10)
-// default to.
+// The default arguments of a book's multi-head attention (S0.12) and of its encoder block (S1.10).
 const std::vector<Preset>& model_presets() {
   static const std::vector<Preset> presets = {
       {"vit_book_mhsa",

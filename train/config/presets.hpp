@@ -1,4 +1,4 @@
-// The table of [model] preset: settings by a name.
+// The presets of [model]: named sets of defaults.
 #pragma once
 
 #include <string>
@@ -9,16 +9,16 @@
 
 namespace xgrad::detail {
 
-/// A row: the defaults that keys of [model] have in its place.
+/// One preset: values that replace the defaults of keys of [model].
 struct Preset {
   std::string name;
   std::vector<std::pair<std::string, OptionValue>> values;
 };
 
-/// All of them.
+/// All presets.
 const std::vector<Preset>& model_presets();
 
-/// The row of model.preset. A Config does not hold it, but the values that it sets.
+/// The row of model.preset. A Config stores the values that a preset sets, not its name.
 ConfigKey preset_key();
 
 }  // namespace xgrad::detail

@@ -13,11 +13,11 @@ namespace {
 
 struct Line {
   std::string section, key;
-  std::string literal;  // empty: not given
+  std::string literal;  // empty if not given
 };
 
-// A task's options in the order of its table; those of a task that this program does not have, by
-// name.
+// Adds a task's options in the order of its table, followed by those that this program does not
+// know, sorted by name.
 void add_task_options(const Config& config, std::vector<Line>& lines) {
   const auto entry = std::find_if(tasks().begin(), tasks().end(),
                                   [&](const TaskEntry& e) { return e.name == config.task; });
@@ -33,7 +33,7 @@ void add_task_options(const Config& config, std::vector<Line>& lines) {
   for (const auto& [name, value] : rest) lines.push_back({"task", name, to_literal(value)});
 }
 
-// One group a line.
+// One line per group.
 std::string groups_literal(const std::vector<ParameterGroup>& groups) {
   if (groups.empty()) return "";
   std::string text = "[";

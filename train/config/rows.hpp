@@ -1,4 +1,4 @@
-// What makes the rows of the table of config keys. Not installed.
+// Functions that build the rows of the table of config keys. This header is not installed.
 #pragma once
 
 #include <limits>
@@ -16,7 +16,7 @@ using Keys = std::vector<ConfigKey>;
 // The rows of [model], in the order in which they are printed.
 Keys model_keys();
 
-// All rows of the parts, in their order.
+// Concatenates the parts.
 inline Keys joined(const std::vector<Keys>& parts) {
   Keys all;
   for (const Keys& part : parts) all.insert(all.end(), part.begin(), part.end());
@@ -35,7 +35,7 @@ inline Limits between(double min, double max) {
   return {min, max};
 }
 inline const Limits kFraction = {0, below(1)};  // [0, 1)
-inline constexpr double kMany = 1e12;           // steps: more than any run has, far from overflow
+inline constexpr double kMany = 1e12;           // limit of steps: above any run, far from overflow
 
 template <class Field>
 OptionValue to_value(const Field& field) {
@@ -55,7 +55,8 @@ Field from_value(const OptionValue& value) {
   }
 }
 
-// The row of the value that `place` returns for a config; the default is that of a new Config.
+// Makes the row of a key whose value `place` returns for a config. The default is the value in a
+// new Config.
 template <class Place>
 ConfigKey row(const char* section, const char* name, Place place, const char* help, Limits limits,
               std::vector<std::string> choices) {
@@ -74,7 +75,7 @@ ConfigKey row(const char* section, const char* name, Place place, const char* he
   return key;
 }
 
-// Makes the rows of the section that is the member `part` of a Config.
+// Makes rows of the section that is stored in member `part` of a Config.
 template <class Part>
 struct Rows {
   const char* section;

@@ -50,7 +50,8 @@ void rotary_needs_pairs(const Config& config, Broken& broken) {
   const ModelConfig& model = config.model;
   const std::size_t head_dim = model.head_dim != 0 ? model.head_dim : model.width / model.heads;
   if (!has_attention(model) || model.positions != "rotary" || head_dim % 2 == 0) return;
-  if (model.head_dim == 0 && model.width % model.heads != 0) return;  // which is a rule of its own
+  // heads_divide_width() reports that.
+  if (model.head_dim == 0 && model.width % model.heads != 0) return;
   broken.push_back({{"model.positions", "model.width", "model.heads", "model.head_dim"},
                     "rotary turns pairs of features, and a head has " + std::to_string(head_dim)});
 }
@@ -109,7 +110,7 @@ void window_of_window_mlp(const Config& config, Broken& broken) {
   }
 }
 
-// What the penalty compares are the attention maps of two heads, and their directions.
+// The penalty compares the directions of the attention maps of two heads.
 void heads_that_can_differ(const Config& config, Broken& broken) {
   if (config.train.head_diversity == 0) return;
   const ModelConfig& model = config.model;
@@ -132,7 +133,7 @@ void heads_that_can_differ(const Config& config, Broken& broken) {
   }
 }
 
-// Whether the loss fits the task's targets is seen when the task is made.
+// make_objective() checks whether the loss fits the task's targets.
 void what_goes_with_the_loss(const Config& config, Broken& broken) {
   const TrainConfig& train = config.train;
   if (train.huber_delta != TrainConfig().huber_delta && train.loss != "huber") {
@@ -145,7 +146,8 @@ void what_goes_with_the_loss(const Config& config, Broken& broken) {
   }
 }
 
-// Where the length is in epochs, the trainer checks it, which knows the size of the data.
+// If the length is given in epochs, the trainer checks the warm-up, because only it knows the size
+// of the data.
 void warmup_within_steps(const Config& config, Broken& broken) {
   if (config.train.steps == 0 || config.schedule.warmup <= config.train.steps) return;
   broken.push_back({{"schedule.warmup", "train.steps"},
@@ -159,7 +161,8 @@ void nesterov_needs_momentum(const Config& config, Broken& broken) {
   broken.push_back({{"optim.nesterov", "optim.momentum"}, "needs optim.momentum above 0"});
 }
 
-// As 0 it would divide 0 by 0 where no gradient comes, as in rows that no batch looks up.
+// An eps of 0 would divide 0 by 0 for weights without gradient, such as rows that no batch looks
+// up.
 void eps_stays_above_zero(const Config& config, Broken& broken) {
   if (config.train.precision != "float" || float(config.optim.eps) > 0) return;
   broken.push_back({{"optim.eps", "train.precision"},
@@ -183,7 +186,7 @@ void frozen_groups_have_no_settings(const Config& config, Broken& broken) {
   }
 }
 
-// A task that has min_x has x or max_x.
+// A task with a key min_x also has x or max_x.
 void minima_of_the_task(const Config& config, Broken& broken) {
   for (const auto& [name, value] : config.task_options) {
     const auto* least = std::get_if<std::int64_t>(&value);
@@ -228,22 +231,21 @@ std::vector<RuleBroken> broken_rules(const Config& config) {
   return broken;
 }
 
-// Only a shell knows whose directory ~ is, and a control character has no place in a terminal, a
-// log or a list of runs.
-std::vector<RuleBroken> broken_rules_of_new_runs(const Config& config) {
-  Broken broken;
-  const std::string& name = config.run_dir;
-  if (name.starts_with('~')) {
-    broken.push_back(
-        {{"run.dir"},
-         "begins with \"~\", which a shell alone expands; write the whole path, or ./" +
-             name.substr(0, name.find('/')) + " for a directory of that name"});
+// Only a shell expands ~. Control characters would garble terminals, logs and lists of runs.
+std::string flaw_of_new_path(const std::string& path) {
+  if (path.starts_with('~')) {
+    return "begins with \"~\", which a shell alone expands; write the whole path, or ./" +
+           path.substr(0, path.find('/')) + " for a name that begins with it";
   }
   const auto control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
-  if (std::any_of(name.begin(), name.end(), control)) {
-    broken.push_back({{"run.dir"}, "is " + to_literal(name) + ", must have no control characters"});
-  }
-  return broken;
+  return std::any_of(path.begin(), path.end(), control)
+             ? "is " + to_literal(path) + ", must have no control characters"
+             : "";
+}
+
+std::vector<RuleBroken> broken_rules_of_new_runs(const Config& config) {
+  const std::string flaw = flaw_of_new_path(config.run_dir);
+  return flaw.empty() ? Broken{} : Broken{{{"run.dir"}, flaw}};
 }
 
 }  // namespace xgrad::detail

@@ -1,4 +1,4 @@
-// What must hold between the keys of a config. Not installed.
+// Rules that relate several keys of a config. This header is not installed.
 #pragma once
 
 #include <string>
@@ -9,13 +9,16 @@
 namespace xgrad::detail {
 
 struct RuleBroken {
-  std::vector<std::string> keys;  ///< that take part; the first names the problem
+  std::vector<std::string> keys;  ///< keys of the rule; the message is about the first
   std::string text;
 };
 
 std::vector<RuleBroken> broken_rules(const Config& config);
 
-/// What must hold besides for a run that begins; the config of one that goes on need not keep it.
+/// Says what is wrong with the path of a file or directory to be created; empty if nothing is.
+std::string flaw_of_new_path(const std::string& path);
+
+/// Rules that apply only to new runs. The config of a resumed run may break them.
 std::vector<RuleBroken> broken_rules_of_new_runs(const Config& config);
 
 }  // namespace xgrad::detail

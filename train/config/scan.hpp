@@ -1,4 +1,4 @@
-// A look at a config before the TOML parser. Not installed.
+// A check of a config before the TOML parser reads it. This header is not installed.
 #pragma once
 
 #include <optional>
@@ -11,10 +11,10 @@ struct ScanProblem {
   std::string text;
 };
 
-/// The first thing in the text that the parser must not see, since it would end the process or read
-/// past its own rules: deep nesting (tables are freed by recursion), and characters beyond ASCII
-/// outside of strings and comments, which TOML forbids. Refuses multi-line strings, which no key
-/// has a use for, so that every line stands alone.
+/// Returns the first problem in the text that the TOML parser must not see: deep nesting, which
+/// could exhaust the stack because tables are freed by recursion, and characters beyond ASCII
+/// outside of strings and comments, which TOML forbids but the parser accepts. Also refuses
+/// multi-line strings. No key needs them, and without them every line can be scanned by itself.
 std::optional<ScanProblem> scan(const std::string& text);
 
 }  // namespace xgrad::detail

@@ -10,7 +10,7 @@ namespace xgrad::detail {
 
 namespace {
 
-// What a user of other programs may have typed.
+// Translates key names of other libraries.
 const std::string& translated(const std::string& key) {
   static const std::map<std::string, std::string, std::less<>> words = {
       {"batch_size", "batch"},
@@ -50,11 +50,11 @@ std::string choose_from(const std::vector<std::string>& names) {
   return text;
 }
 
-// The name most like the word, or one that it begins with or that begins with it; empty when none
-// is near.
+// The name closest to the word, or one that is a prefix of the word or has it as a prefix; empty if
+// there is none.
 std::string meant(std::string word, const std::vector<std::string>& names) {
-  word.resize(std::min<std::size_t>(word.size(),
-                                    64));  // no name is that long, and the distance is quadratic
+  // No name is longer, and the distance takes quadratic time.
+  word.resize(std::min<std::size_t>(word.size(), 64));
   const std::string near = nearest(word, names);
   if (!near.empty()) return near;
   for (const std::string& name : names) {

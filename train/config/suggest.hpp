@@ -1,4 +1,4 @@
-// Which key the user may have meant. Not installed.
+// Suggestions for misspelt keys and sections. This header is not installed.
 #pragma once
 
 #include <string>
@@ -8,15 +8,15 @@
 
 namespace xgrad::detail {
 
-/// "; did you mean optim.lr?" for a key that its section does not have, or the keys that it has;
-/// `task_keys` are those of the config's task.
+/// Returns "; did you mean optim.lr?" for an unknown key, or else a list of the section's keys.
+/// `task_keys` are the keys of the config's task.
 std::string suggest_key(const std::string& section, const std::string& key,
                         const std::vector<OptionSpec>& task_keys);
 
-/// The same for a key that stands outside of every section.
+/// Makes a suggestion for a key that is outside of every section.
 std::string suggest_anywhere(const std::string& key);
 
-/// The same for a section.
+/// Makes a suggestion for an unknown section.
 std::string suggest_section(const std::string& section);
 
 }  // namespace xgrad::detail

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-// What toml++ asserts it also reports as an error, and nothing may end the process.
+// toml++ also reports as errors what it asserts, and an assertion would end the process.
 #define TOML_ASSERT(expression) static_cast<void>(0)
 #define TOML_ENABLE_FORMATTERS 0
 #define TOML_HEADER_ONLY 1
@@ -26,7 +26,7 @@ ParsedValue value_of(const toml::node& node);
 
 Assignment assignment(const std::string& section, const toml::key& key, const toml::node& node) {
   const Place key_place = place_of(key.source());
-  // A table has no value to point at.
+  // A table has no value that a message could point at.
   const Place value_place = node.is_value() ? place_of(node.source()) : key_place;
   return {section, std::string(key.str()), value_of(node), key_place, value_place};
 }
@@ -79,7 +79,7 @@ Document walk(const toml::table& root) {
   return document;
 }
 
-// The value of an override, or nothing where it is no TOML expression.
+// The value of an override, or nothing if it is not a TOML expression.
 std::optional<ParsedValue> parse_value(const std::string& text) {
   if (scan(text)) return std::nullopt;
   try {
@@ -140,7 +140,8 @@ void parse_override(const std::string& text, unsigned number, Document& document
 
 std::pair<std::string, std::vector<std::string>> parse_axis(const std::string& text) {
   const auto refuse = [&](const char* why) {
-    fail<ConfigError>("'", clipped(text, 200), "': ", why, ", as in optim.lr=[1e-3, 3e-4]");
+    fail<ConfigError>("'", escaped(clipped(text, 200)), "': ", why,
+                      ", as in optim.lr=[1e-3, 3e-4]");
   };
   const std::size_t equals = text.find('=');
   const std::string key = text.substr(0, equals);

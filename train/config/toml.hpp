@@ -1,4 +1,5 @@
-// From TOML to assignments with their places; knows nothing of the keys. Not installed.
+// Parses TOML into assignments with their places. It does not know which keys exist. This header is
+// not installed.
 #pragma once
 
 #include <cstddef>
@@ -13,10 +14,10 @@
 
 namespace xgrad::detail {
 
-/// Of a config, in bytes.
+/// Maximum size of a config, in bytes.
 inline constexpr std::size_t kMostConfigBytes = 1 << 20;
 
-/// Where something stands: in the file, or in an override.
+/// A position in the file or in an override.
 struct Place {
   Place() = default;
   Place(unsigned line_number, unsigned column_number) : line(line_number), column(column_number) {}
@@ -25,10 +26,11 @@ struct Place {
 
   unsigned line = 1;
   unsigned column = 1;
-  std::optional<std::string> override;  ///< its text; then line is its number among them
+  /// Text of the override, if the place is in one. Then `line` is the index of the override.
+  std::optional<std::string> override;
 };
 
-/// A value that no key can have: "an array", "a date".
+/// A value of a type that no key has: "an array", "a date".
 struct Unusable {
   std::string what;
 };
@@ -48,30 +50,31 @@ struct Assignment {
   Place key_place, value_place;
 };
 
-/// Something that is wrong, at a place; `key` may be empty.
+/// A problem and its place; `key` may be empty.
 struct Problem {
   Place place;
   std::string key;
   std::string text;
 };
 
-/// What a file holds, in the order of its places.
+/// The contents of a file in the order in which they appear.
 struct Document {
   Document() = default;
   explicit Document(Problem problem) { problems.push_back(std::move(problem)); }
 
   std::vector<Assignment> assignments;
   std::map<std::string, Place> sections;
-  std::vector<Problem> problems;  ///< a fault of syntax: then the rest is empty
+  std::vector<Problem> problems;  ///< after a syntax error all other members are empty
 };
 
 Document parse_document(const std::string& text);
 
-/// Adds what "section.key=value" sets, or a problem. The value is a TOML expression; what is none,
-/// and looks like a bare word, is a string.
+/// Adds the assignment "section.key=value", or a problem. The value is a TOML expression; other
+/// text that looks like a bare word is taken as a string.
 void parse_override(const std::string& text, unsigned number, Document& document);
 
-/// "section.key=[a, b]" as the key and its values, each as a TOML literal. Throws ConfigError.
+/// Splits "section.key=[a, b]" into the key and its values, each as a TOML literal. Throws
+/// ConfigError.
 std::pair<std::string, std::vector<std::string>> parse_axis(const std::string& text);
 
 }  // namespace xgrad::detail

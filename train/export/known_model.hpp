@@ -1,4 +1,4 @@
-// What a program that rebuilds models from their configs, as every export does, knows of [model].
+// The [model] settings that an exporter supports. It refuses others by name.
 #pragma once
 
 #include <map>
@@ -9,15 +9,15 @@
 
 namespace xgrad {
 
-/// The keys of [model] that it handles, and their values: words, or "true", "false" and numbers as
-/// TOML has them; an empty list stands for any value.
+/// Supported keys of [model] with their supported values: words, or "true", "false" and numbers as
+/// in TOML. An empty list allows any value.
 using KnownModel = std::map<std::string, std::vector<std::string>>;
 
-/// What every export that rebuilds models handles, train/export/check_npz.py among them.
+/// Settings that all exporters that rebuild models support, train/export/check_npz.py included.
 KnownModel plain_encoder();
 
-/// The settings that it does not know, as `model.norm = "post"`: a known key with another word, or
-/// any other key that is not at its default.
+/// Returns the unsupported settings of a config, such as `model.norm = "post"`: known keys with
+/// other values, and unknown keys that are not at their defaults.
 std::vector<std::string> unknown_settings(const Config& config, const KnownModel& known);
 
 }  // namespace xgrad

@@ -13,7 +13,8 @@ std::size_t hidden(const ModelConfig& model) {
   return model.feedforward == 0 ? 4 * model.width : model.feedforward;
 }
 
-// What all three have: learned positions, heads that share the width, norms with a bias.
+// Settings that all three libraries support: learned positions, width divided by heads, norms with
+// a bias.
 KnownModel common() {
   KnownModel known = plain_encoder();
   for (const char* fixed : {"head_dim", "out_bias"}) known.erase(fixed);
@@ -67,7 +68,7 @@ Words torchvision_differences(const Config& config, const TaskShape& shape) {
   return result;
 }
 
-// The class takes colour images only; with another first layer it reads others.
+// The class supports only colour images; for others its first layer has to be replaced.
 std::string torchvision_constructor(const Config& config, const TaskShape& shape) {
   const ModelConfig& m = config.model;
   std::string text = fmt::format(

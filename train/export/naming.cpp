@@ -40,7 +40,7 @@ Tensor<T> as_kernels(const Tensor<T>& weight, std::size_t side) {
   return kernels;
 }
 
-// Zeros behind each packed weight without a bias.
+// Adds a bias of zeros after each packed weight without bias.
 Tensors with_qkv_bias(const Tensors& tensors) {
   const auto is_bias = [](const NamedTensor& t) {
     return t.name.ends_with(std::string(kPacked) + "bias");
@@ -58,7 +58,7 @@ Tensors with_qkv_bias(const Tensors& tensors) {
   return result;
 }
 
-// A third of a packed projection's rows.
+// Returns one third of the rows of a packed projection.
 template <class T>
 Tensor<T> third(const Tensor<T>& x, std::size_t part) {
   Shape shape = x.shape();
@@ -82,8 +82,8 @@ Tensor<T> identity(std::size_t width) {
   return result;
 }
 
-// The class token becomes one more word, the last one; what BERT puts between it and the head
-// changes nothing.
+// Appends the class token to the words. BERT's pooler, which lies between it and the head, gets
+// identity weights.
 Tensors with_class_word(const Tensors& tensors) {
   const auto is_class = [](const NamedTensor& t) { return t.name == "embedding.class_token"; };
   const auto token = std::find_if(tensors.begin(), tensors.end(), is_class);
@@ -130,7 +130,8 @@ Tensors as_bert(const Tensors& tensors) {
   return result;
 }
 
-// An image's: a class token and positions for a batch of one, patches as a convolution.
+// Shapes for image models: class token and positions for a batch of one, patch embedding as a
+// convolution.
 void shape_as_of_images(const Config& config, Tensors& tensors) {
   for (NamedTensor& t : tensors) {
     if (t.name == "embedding.patch.weight") {

@@ -1,4 +1,4 @@
-// Weights under the names that other libraries give them.
+// Converts weights to the names and shapes of other libraries.
 #pragma once
 
 #include <string>
@@ -10,33 +10,35 @@
 
 namespace xgrad {
 
-/// A model as another library has it.
+/// A model in the form of another library.
 struct LibraryModel {
-  std::vector<NamedTensor> parameters;  ///< for load_state_dict(strict=True)
-  std::string constructor;              ///< Python that makes the model they belong to
+  std::vector<NamedTensor> parameters;  ///< weights for load_state_dict(strict=True)
+  std::string constructor;              ///< Python code that constructs the model for these weights
 };
 
-/// "timm", "torchvision" and "hf-bert".
+/// The known libraries: "timm", "torchvision" and "hf-bert".
 const std::vector<std::string>& library_names();
 
-/// The weights of a model under a library's names and in its shapes: packed projections cut where
-/// it has three, patches as the kernels of a convolution, zeros for biases that it insists on.
+/// Converts the weights of a model to a library's names and shapes: splits packed projections where
+/// the library has three, reshapes patch embeddings to convolution kernels, and adds zeros for
+/// biases that the library requires.
 ///
-/// Throws ConfigError that lists all in which the model differs from the library's.
+/// Throws ConfigError, which lists all differences between this model and the library's.
 LibraryModel to_library(const std::string& library, const Config& config, const TaskShape& shape,
                         const std::vector<NamedTensor>& parameters);
 
 namespace detail {
 
-/// How a library's model is told from ours. See naming_libraries.cpp.
+/// How to convert models for a library. libraries.cpp defines one for each.
 struct Library {
   std::string name, model;
-  /// What of a config and a task has no place there.
+  /// Lists the settings of a config and a task that the library's model does not support.
   std::vector<std::string> (*differences)(const Config&, const TaskShape&);
-  /// Parts of our names and of theirs, replaced in this order.
+  /// Pairs (part of our name, part of theirs), replaced in this order.
   std::vector<std::pair<std::string, std::string>> words;
   bool needs_qkv_bias = false;
-  bool as_bert = false;  ///< query, key and value apart, and a table of one type of tokens
+  /// Separate query, key and value, and an embedding table for one token type.
+  bool as_bert = false;
   std::string (*constructor)(const Config&, const TaskShape&);
 };
 const std::vector<Library>& libraries();

@@ -1,4 +1,4 @@
-// What a model makes of a few examples, for other programs to compare with.
+// Reference values for other programs that run the same model.
 #pragma once
 
 #include <string>
@@ -10,15 +10,16 @@
 
 namespace xgrad {
 
-/// An npz archive of the first examples of the validation split, at most `count`, as one batch:
+/// Returns an npz archive with a batch of at most `count` examples, the first of the validation
+/// split:
 ///
-///     ids (B, N) or vectors (B, N, F), and mask (B, N); of graphs adjacency (B, N, N) too; or
-///     image (B, H, W, C); of an encoder-decoder decoder_ids (B, M); targets, -100 where nothing
-///     counts, or numbers with a mask `valid`; logits; loss, the mean of that of `objective` over
-///     the targets that count; gradient.NAME of each parameter
+///     ids (B, N) or vectors (B, N, F), with mask (B, N) and, for graphs, adjacency (B, N, N);
+///     or image (B, H, W, C); for an encoder-decoder also decoder_ids (B, M);
+///     targets, -100 for those that do not count, or numbers with a mask `valid`; logits;
+///     loss, the mean loss of `objective` over the targets that count; gradient.NAME per parameter
 ///
-/// all without dropout, label smoothing and the penalty on heads. Changes the parameters'
-/// gradients. Throws DataError when the task's files are missing.
+/// computed without dropout, label smoothing and the penalty on heads. Changes the parameters'
+/// gradients. Throws DataError if the task's files are missing.
 template <class T>
 std::string reference_npz(const SequenceModel<T>& model, const Parameters<T>& parameters,
                           const Task& task, Objective objective, std::size_t count = 100);

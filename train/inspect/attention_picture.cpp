@@ -9,11 +9,11 @@ namespace xgrad {
 
 namespace {
 
-constexpr std::size_t kSide = 128;  // of a head, in pixels
+constexpr std::size_t kSide = 128;  // side of a head's picture, in pixels
 constexpr std::size_t kGap = 4;
 constexpr std::uint8_t kGrey = 160;
 
-// Each pixel of `from` as a square, with its top left corner at (x, 0).
+// Draws each pixel of `from` as a square; the top left corner is at (x, 0).
 void paste(const Picture& from, std::size_t square, std::size_t x, Picture& to) {
   for (std::size_t i = 0; i < square * from.height; ++i) {
     for (std::size_t j = 0; j < square * from.width; ++j) {

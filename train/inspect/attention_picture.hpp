@@ -1,4 +1,4 @@
-// Attention maps as pictures.
+// Draws attention maps as pictures.
 #pragma once
 
 #include <xgrad/data/task.hpp>
@@ -7,19 +7,20 @@
 
 namespace xgrad {
 
-/// Tokens of the longest input whose maps are drawn.
+/// Maximum number of tokens of an input whose maps are drawn.
 inline constexpr std::size_t kMostMapped = 128;
 
-/// The tokens that attention sees of an example: ids, vectors, or an image's patches of this side;
-/// or the outputs to generate, where these are more. A class token is not counted.
+/// Number of tokens in the attention maps of an example: its ids, vectors, or image patches with
+/// side `patch`; or its outputs to generate, if there are more. Does not count a class token.
 std::size_t attended_tokens(const Example& example, const TaskShape& shape, std::size_t patch);
 
-/// One head's map of the first sample: a row of pixels for each token that looks, a column for each
-/// that is looked at; from white to dark blue, as dark as the square root of a part of the largest
-/// weight, so that small ones are seen too.
+/// Draws the map of one head for the first sample: one row of pixels per query, one column per key.
+/// White is 0 and dark blue the largest weight. The shade follows the square root, so small weights
+/// are visible too.
 Picture head_picture(const AttentionMap& map, std::size_t head);
 
-/// Those of all heads from left to right, enlarged to about 128 pixels, with grey between them.
+/// Draws the maps of all heads from left to right, separated by grey and enlarged to about 128
+/// pixels each.
 Picture heads_picture(const AttentionMap& map);
 
 }  // namespace xgrad

@@ -16,20 +16,18 @@ struct ModelProblem {
   ModelProblem(const Config& config, const TaskShape& shape, const Batch& batch)
       : parameters(config.train.seed),
         model(make_model<T>(config.model, shape, parameters)),
-        input(batch),
         objective(make_objective(config.train, shape)),
         whole(together({batch})) {
     if (!config.model.init_from.empty()) initialize(config.model, shape, parameters);
     problem.leaves.assign(parameters.begin(), parameters.end());
     problem.f = [this, &config, &batch] {
       const Context context = Context::train(config.train.seed, /*step=*/0);
-      return training_loss(*model, objective, input.input(), batch, context, whole).minimised;
+      return training_loss(*model, objective, batch, context, whole).minimised;
     };
   }
 
   Parameters<T> parameters;
   std::unique_ptr<SequenceModel<T>> model;
-  BatchInput<T> input;
   Objective objective;
   LogicalBatch whole;
   GradientProblem<T> problem;

@@ -4,15 +4,15 @@
 #include <map>
 
 #include <xgrad/autograd/scalar.hpp>
-#include <xgrad/layers/attention_observer.hpp>
-#include <xgrad/train/loop/trainer.hpp>
+#include <xgrad/layers/attention/observer.hpp>
+#include <xgrad/train/metrics/evaluate.hpp>
 #include <xgrad/train/model/build.hpp>
 
 namespace xgrad {
 
 namespace {
 
-// Keeps the maps of a forward.
+// Stores the maps of a forward.
 class Recorder final : public AttentionObserver {
  public:
   struct Seen {
@@ -26,7 +26,7 @@ class Recorder final : public AttentionObserver {
   std::vector<Seen> seen;
 };
 
-// Adds up what maps say, site by site.
+// Adds up the metrics of maps for each module.
 class Surveyor final : public AttentionObserver {
  public:
   bool wants_probabilities() const override { return true; }
@@ -70,7 +70,7 @@ class Beginning final : public Dataset {
   std::size_t count_;
 };
 
-// The paths of all modules by their Scope::site().
+// The path of each module by its Scope::site().
 template <class T>
 std::map<std::uint64_t, std::string> paths_by_site(const Parameters<T>& parameters) {
   std::map<std::uint64_t, std::string> paths;
@@ -112,7 +112,7 @@ AttentionStudy study_attention(const SequenceModel<T>& model, const Parameters<T
                                std::size_t examples) {
   const Beginning some(dataset, examples);
   const auto look = [&](AttentionObserver& observer) {
-    return evaluate(model, some, shape, objective, batch, looking(observer));
+    return *evaluate(model, {some, shape, batch, looking(observer)}, objective);
   };
   AttentionStudy study;
   study.examples = some.size();

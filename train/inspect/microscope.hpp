@@ -1,4 +1,5 @@
-// The attention microscope: what every head of a trained model looks at, and what it is good for.
+// The attention microscope: what each head of a trained model attends to, and how much the model
+// loses without it.
 #pragma once
 
 #include <string>
@@ -6,54 +7,57 @@
 
 #include <xgrad/data/batch.hpp>
 #include <xgrad/data/task.hpp>
-#include <xgrad/layers/attention_metrics.hpp>
+#include <xgrad/layers/attention/metrics.hpp>
 #include <xgrad/layers/model.hpp>
 #include <xgrad/train/metrics/metrics.hpp>
 #include <xgrad/train/model/objective.hpp>
 
 namespace xgrad {
 
-/// The maps of one attention on a batch.
+/// The attention maps of one module for a batch.
 struct AttentionMap {
   std::string path;              ///< "encoder.layers.0.self_attn"
   Tensor<double> probabilities;  ///< (B, H, N, M)
 };
 
-/// All attentions of a model on a batch, in the order in which they run, without dropout.
+/// Returns the maps of all attention modules for a batch, in the order in which they run, without
+/// dropout.
 template <class T>
 std::vector<AttentionMap> attention_maps(const SequenceModel<T>& model,
                                          const Parameters<T>& parameters, const Batch& batch);
 
-/// The attention of one layer.
+/// The study of one attention module.
 struct LayerStudy {
   std::string path;              ///< "encoder.layers.0.self_attn"
-  AttentionMetrics metrics;      ///< of its maps
-  std::vector<Metrics> without;  ///< the model's, with this head silenced; one a head
+  AttentionMetrics metrics;      ///< metrics of its maps
+  std::vector<Metrics> without;  ///< metrics of the model without this head, one per head
 };
 
-/// The attentions of a model.
+/// The study of all attention modules of a model.
 struct AttentionStudy {
-  std::size_t examples = 0;        ///< that were studied
-  Metrics metrics;                 ///< of the whole model
+  std::size_t examples = 0;        ///< number of examples used
+  Metrics metrics;                 ///< metrics of the whole model
   std::vector<LayerStudy> layers;  ///< in the order in which they run
 };
 
-/// Studies the first `examples` of a data set: one evaluation, and one more for each head.
+/// Studies a model on the first `examples` of a data set: one evaluation, and another for each
+/// head.
 template <class T>
 AttentionStudy study_attention(const SequenceModel<T>& model, const Parameters<T>& parameters,
                                const Dataset& dataset, const TaskShape& shape,
                                const Objective& objective, std::size_t batch, std::size_t examples);
 
-/// A table for people, ending with a line feed.
+/// Returns a table to print, ending with a line feed.
 std::string to_text(const AttentionStudy& study);
 
-/// A map as characters, the darker the more: a row for each query and a column for each key, with
-/// their names where given.
+/// Returns a map as characters, denser for larger weights: one row per query and one column per
+/// key, labelled with `names` if given.
 std::string heat_map(const Tensor<double>& probabilities, std::size_t sample, std::size_t head,
                      const std::vector<std::string>& names);
 
-/// HDF5: for each attention a group with maps (B, H, N, M), entropy, distance, asymmetry (H),
-/// redundancy (H, H), loss_without and, of accuracy, accuracy_without (H); beside them the inputs.
+/// Returns an HDF5 file with one group per attention module: maps (B, H, N, M), entropy, distance,
+/// asymmetry (H), redundancy (H, H), loss_without (H) and, for tasks with accuracy,
+/// accuracy_without (H). The root holds the inputs.
 std::string to_hdf5(const AttentionStudy& study, const std::vector<AttentionMap>& maps,
                     const std::vector<std::string>& inputs);
 

@@ -1,4 +1,4 @@
-// How a study of attention is shown and stored.
+// Writes a study of attention as text and as HDF5.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,9 +12,9 @@ namespace xgrad {
 
 namespace {
 
-constexpr std::size_t kNameWidth = 8;  // of a token beside its row
+constexpr std::size_t kNameWidth = 8;  // width of a token in front of its row
 
-// The loss, and the figure to look at.
+// The loss and the most important other metric.
 struct Two {
   explicit Two(const Metrics& metrics)
       : loss(metrics.figures()[0].value),
@@ -61,7 +61,7 @@ Tensor<double> redundancy(const LayerStudy& layer) {
   return values;
 }
 
-// The first characters of a word, as many as fit, whole ones in UTF-8.
+// The first `most` characters of a UTF-8 word, padded with spaces.
 std::string shortened(const std::string& word, std::size_t most) {
   std::string text;
   std::size_t count = 0;

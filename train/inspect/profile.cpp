@@ -7,11 +7,12 @@
 #include <cstring>
 #include <limits>
 
-#include <xgrad/autograd/counters.hpp>
-#include <xgrad/autograd/gemm.hpp>
+#include <xgrad/autograd/kernels/gemm.hpp>
+#include <xgrad/autograd/memory/counters.hpp>
 #include <xgrad/autograd/observer.hpp>
 #include <xgrad/autograd/parallel.hpp>
 #include <xgrad/data/text/columns.hpp>
+#include <xgrad/train/config/precision.hpp>
 #include <xgrad/train/loop/trainer.hpp>
 
 namespace xgrad {
@@ -30,15 +31,16 @@ double seconds_between(Clock::time_point from, Clock::time_point to) {
 std::uint64_t bytes_of(const OpCall& call) {
   std::size_t elements = size_of(call.result.shape);
   for (const Operand& x : call.inputs) {
-    if (call.kind == OpCall::Kind::forward && x.value == nullptr) continue;  // left out
+    // An optional input that is not given has no bytes.
+    if (call.kind == OpCall::Kind::forward && x.value == nullptr) continue;
     elements += size_of(x.shape);
     if (call.kind == OpCall::Kind::backward && x.gradient) elements += size_of(x.shape);
   }
   return call.kind == OpCall::Kind::region ? 0 : elements * call.scalar;
 }
 
-// Adds up calls by name; the time and products of what runs inside a call are not its own. The
-// clock stands still while calls are described and added up.
+// Adds up calls by name, excluding time and products of nested calls. The clock is stopped while
+// this class itself works.
 class Profiler final : public OpObserver {
  public:
   explicit Profiler(const Counters& counters) : counters_(counters) {}
@@ -97,7 +99,7 @@ class Profiler final : public OpObserver {
     return found != rows.end() ? *found : rows.emplace_back(ProfileRow{name});
   }
 
-  // Names and shapes hold nothing that JSON would escape.
+  // Names and shapes need no escaping in JSON.
   void add_event(const OpCall& call, Clock::time_point start, double seconds) {
     if (events.empty()) epoch_ = start;
     std::string shapes;
@@ -119,11 +121,11 @@ class Profiler final : public OpObserver {
   Clock::duration stood_still_{};
 };
 
-// The best of some repetitions, in seconds.
+// The shortest of 20 repetitions, in seconds.
 template <class F>
 double best_time(const F& f) {
   double best = std::numeric_limits<double>::infinity();
-  for (int i = 0; i < 20; ++i) {  // enough for one that nobody else disturbs
+  for (int i = 0; i < 20; ++i) {  // enough for one that no other process disturbs
     const Clock::time_point start = Clock::now();
     f();
     best = std::min(best, seconds_between(start, Clock::now()));
@@ -156,7 +158,7 @@ bool names_work(const ProfileRow& row) {
   return row.name != kOther && !row.name.starts_with(kBetween);
 }
 
-// Of all rows, and of those that name no work.
+// The time of all rows, and of rows that name no work.
 std::pair<double, double> seconds_of(const std::vector<ProfileRow>& rows) {
   double all = 0, unnamed = 0;
   for (const ProfileRow& row : rows) {
@@ -166,8 +168,8 @@ std::pair<double, double> seconds_of(const std::vector<ProfileRow>& rows) {
   return {all, unnamed};
 }
 
-// Of one update: the norm and the optimizer read the gradients, which alone reads and writes values
-// and state.
+// Bytes that an update moves: the gradient norm and the optimizer both read the gradients, and only
+// the optimizer reads and writes values and state.
 template <class T>
 std::uint64_t update_bytes(const Trainer<T>& trainer) {
   std::size_t elements = 2 * trainer.state_numbers();
@@ -177,7 +179,7 @@ std::uint64_t update_bytes(const Trainer<T>& trainer) {
   return elements * sizeof(T);
 }
 
-// Of at least one value; the upper one of the middle two.
+// The median of at least one value; the upper one of the middle two.
 double median(std::vector<double> x) {
   const auto middle = x.begin() + std::ptrdiff_t(x.size() / 2);
   std::nth_element(x.begin(), middle, x.end());
@@ -219,8 +221,7 @@ Profile measure(const Config& config, std::size_t steps) {
 }  // namespace
 
 Profile profile(const Config& config, std::size_t steps) {
-  return config.train.precision == "double" ? measure<double>(config, steps)
-                                            : measure<float>(config, steps);
+  return with_precision(config, [&]<class T>() { return measure<T>(config, steps); });
 }
 
 std::string to_text(const Profile& p) {

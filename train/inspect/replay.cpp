@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/autograd/element.hpp>
+#include <xgrad/autograd/kernels/element.hpp>
 #include <xgrad/train/checkpoint/failed_step.hpp>
+#include <xgrad/train/config/precision.hpp>
 #include <xgrad/train/model/build.hpp>
 #include <xgrad/train/model/training_loss.hpp>
 
@@ -35,31 +37,20 @@ void set_weights(const Checkpoint& failed, const Parameters<T>& parameters) {
   }
 }
 
-// Every output and every gradient of the step, in their order.
+// Returns every output and gradient of the step, in order.
 template <class T>
 std::vector<Seen<T>> run(const Checkpoint& failed, const Config& config) {
   const TaskShape shape = make_task(config, &failed)->shape();
   Parameters<T> parameters(config.train.seed);
-  parameters.freeze([&](const std::string& name) {
-    const ParameterGroup* group = group_of(config.optim.groups, name);
-    return group != nullptr && group->freeze;
-  });
-  const auto model = make_model<T>(config.model, shape, parameters);
+  const auto model = make_model<T>(config.model, shape, parameters, config.optim.groups);
   set_weights(failed, parameters);
 
   std::vector<Seen<T>> seen;
   const Trace<T> trace(parameters, [&](const OpPlace& place, const Tensor<T>& x) {
     seen.push_back({place, x});
   });
-  const std::vector<Batch> batches = batches_of(failed);
-  const Objective objective = make_objective(config.train, shape);
-  const LogicalBatch whole = together(batches);
-  Context context = Context::train(config.train.seed, failed.step);
-  for (const Batch& batch : batches) {
-    const BatchInput<T> input(batch);
-    training_loss(*model, objective, input.input(), batch, context, whole).minimised.backward();
-    context.first_sample += std::uint32_t(batch.size);
-  }
+  forward_backward(*model, make_objective(config.train, shape), batches_of(failed),
+                   Context::train(config.train.seed, failed.step));
   return seen;
 }
 
@@ -87,10 +78,12 @@ ReplayRow compare(const Seen<T>& x, const Seen<U>& reference) {
   return row;
 }
 
-template <class T, class U>
+// Compares the step in T with the step in the next higher precision.
+template <class T>
 std::vector<ReplayRow> compare_runs(const Checkpoint& failed, const Config& config) {
+  using Reference = std::conditional_t<std::is_same_v<T, float>, double, long double>;
   const std::vector<Seen<T>> seen = run<T>(failed, config);
-  const std::vector<Seen<U>> reference = run<U>(failed, config);
+  const std::vector<Seen<Reference>> reference = run<Reference>(failed, config);
   check<CheckpointError>(seen.size() == reference.size(), "the step makes ", seen.size(),
                          " tensors, in the reference ", reference.size());
   std::vector<ReplayRow> rows;
@@ -103,8 +96,7 @@ std::vector<ReplayRow> compare_runs(const Checkpoint& failed, const Config& conf
 std::vector<ReplayRow> replay(const Checkpoint& failed) {
   const Config config =
       parse_config(failed.config, "the failed step's config", {}, ConfigWriter::xgrad);
-  return config.train.precision == "double" ? compare_runs<double, long double>(failed, config)
-                                            : compare_runs<float, double>(failed, config);
+  return with_precision(config, [&]<class T>() { return compare_runs<T>(failed, config); });
 }
 
 }  // namespace xgrad

@@ -1,4 +1,4 @@
-// Replay: a failed step again, op by op, beside the same in more precision.
+// Replay: runs a failed step again, op by op, in its own and in higher precision.
 #pragma once
 
 #include <vector>
@@ -8,24 +8,25 @@
 
 namespace xgrad {
 
-/// One tensor of the step, in the run's precision and in the next: double beside float, long double
-/// beside double.
+/// Comparison of one tensor of the step between the run's precision and the next higher: double for
+/// float, long double for double.
 struct ReplayRow {
-  OpPlace place;                 ///< where it comes from
-  Shape shape;                   ///< (...) of the tensor
-  bool finite = true;            ///< whether all of it is
-  bool reference_finite = true;  ///< whether all of the reference's is
-  double largest = 0;            ///< magnitude in the reference
-  double difference = 0;         ///< largest, as a part of `largest`
-  std::size_t worst = 0;  ///< flat index: of the first that is not finite, else of the difference
+  OpPlace place;                 ///< place where it was computed
+  Shape shape;                   ///< shape of the tensor
+  bool finite = true;            ///< no NaN or infinity in the tensor
+  bool reference_finite = true;  ///< no NaN or infinity in the reference
+  double largest = 0;            ///< largest magnitude in the reference
+  double difference = 0;         ///< largest difference, as a fraction of `largest`
+  /// Flat index of the first NaN or infinity, else of the largest difference.
+  std::size_t worst = 0;
 
-  /// Not finite, or further than kBand from the reference.
+  /// Whether a value is NaN or infinite, or the difference exceeds kBand.
   bool leaves_band() const { return !finite || !reference_finite || !(difference <= kBand); }
-  /// Far above what rounding adds up to in a step of float.
+  /// Far above the accumulated rounding errors of a step in float.
   static constexpr double kBand = 1e-3;
 };
 
-/// Runs forward and backward of a failed step in both precisions. Throws CheckpointError when the
+/// Runs forward and backward of a failed step in both precisions. Throws CheckpointError if the
 /// file does not fit its own config.
 std::vector<ReplayRow> replay(const Checkpoint& failed);
 

@@ -5,11 +5,12 @@
 #include <algorithm>
 #include <map>
 
-#include <xgrad/autograd/counters.hpp>
+#include <xgrad/autograd/memory/counters.hpp>
 #include <xgrad/autograd/observer.hpp>
 #include <xgrad/autograd/parallel.hpp>
 #include <xgrad/data/text/amounts.hpp>
 #include <xgrad/data/text/columns.hpp>
+#include <xgrad/train/config/precision.hpp>
 #include <xgrad/train/loop/trainer.hpp>
 
 namespace xgrad {
@@ -24,7 +25,7 @@ bool holds(const std::string& module, const std::string& path) {
   return module.empty() || path == module || path.starts_with(module + ".");
 }
 
-// Sorts the ops of a step into the modules of a model.
+// Assigns the ops of a step to the modules of a model.
 class Tracer final : public OpObserver {
  public:
   Tracer(const Counters& counters, std::map<const void*, std::string> parameters)
@@ -32,7 +33,7 @@ class Tracer final : public OpObserver {
 
   void begin(const char* name) override {
     const std::string_view what = name;
-    if (what == "model") in_model_ = calls_.empty();  // the first micro-batch stands for all
+    if (what == "model") in_model_ = calls_.empty();  // only the first micro-batch
     if (what == "loss") in_model_ = false;
     if (what == "backward" && kept_ == 0) kept_ = counters_.live_bytes();
     flops_before_ = counters_.flops();
@@ -76,7 +77,7 @@ std::map<const void*, std::string> addresses(const Parameters<T>& parameters) {
   return found;
 }
 
-// A module's parts stand together and after it, whatever the order in which they come.
+// Inserts a module behind its parent and siblings, whatever the order of the calls.
 void insert(std::vector<ModuleSummary>& tree, const std::string& path) {
   const auto same = [&](const ModuleSummary& m) { return m.path == path; };
   if (std::any_of(tree.begin(), tree.end(), same)) return;
@@ -92,7 +93,7 @@ std::size_t trainable(const Parameter<T>& p) {
   return p.variable.requires_grad() ? p.variable.value().size() : 0;
 }
 
-// Every module that has parameters, in the order in which a step comes to them.
+// All modules with parameters, in the order in which a step uses them.
 template <class T>
 std::vector<ModuleSummary> modules_of(const Parameters<T>& parameters,
                                       const std::vector<Tracer::Call>& calls) {
@@ -119,7 +120,7 @@ void assign(const std::vector<Tracer::Call>& calls, std::vector<ModuleSummary>& 
   }
 }
 
-// (B, N, H d) -> (B, H, N, d); a shape that is split already stays as it is.
+// (B, N, H d) -> (B, H, N, d); leaves a shape that is already split unchanged.
 Shape split(const Shape& x, std::size_t heads) {
   return x.size() == 4 ? x : Shape{x[0], heads, x[1], x[2] / heads};
 }
@@ -128,18 +129,18 @@ Shape transposed(const Shape& x) {
   return {x[0], x[1], x[3], x[2]};
 }
 
-// Of queries (B, H, N, d), keys (B, H, M, d) and values (B, H, M, d_v).
+// The summary for queries (B, H, N, d), keys (B, H, M, d) and values (B, H, M, d_v).
 AttentionSummary attention_of(const std::string& path, const Shape& q, const Shape& k,
                               const Shape& v) {
   return {path, q, transposed(k), {q[0], q[1], q[2], k[2]}, v, {q[0], q[2], q[1] * v[3]}};
 }
 
-// An attention is one op, or an op for the scores and a product with the values.
-// train.head_diversity forms the scores of a module a second time, which is not another attention.
+// An attention is either a single op, or an op for the scores and a product with the values.
+// train.head_diversity computes the scores of a module again, which is not another attention.
 std::vector<AttentionSummary> attentions_of(const std::vector<Tracer::Call>& calls,
                                             std::size_t heads) {
   std::vector<AttentionSummary> found;
-  const Tracer::Call* scores = nullptr;  // whose values are still to come
+  const Tracer::Call* scores = nullptr;  // scores whose values have not come yet
   for (const Tracer::Call& call : calls) {
     const std::vector<Shape>& in = call.inputs;
     const bool known = !found.empty() && found.back().path == call.module;
@@ -163,8 +164,8 @@ std::vector<AttentionSummary> attentions_of(const std::vector<Tracer::Call>& cal
   return found;
 }
 
-// A step forgets large gradients with their memory, and would seem to keep so much less. Returns
-// how much that is.
+// Frees the gradients and returns their bytes. A step frees large gradients at its start, so
+// without this it would seem to keep less memory than it does.
 template <class T>
 std::int64_t forget_gradients(const Parameters<T>& parameters) {
   const Counters counters;
@@ -174,12 +175,13 @@ std::int64_t forget_gradients(const Parameters<T>& parameters) {
 
 template <class T>
 ModelSummary trace(Config config) {
-  // Each thread that computes has work space of its own, from whenever it first has work.
+  // Each working thread allocates its own work space, at an unpredictable time.
   const SerialScope one_thread;
-  config.optim.lr = 1e-300;  // leaves the weights as they are, also where another makes them NaN
+  // Does not change the weights, even where a larger rate would make them NaN.
+  config.optim.lr = 1e-300;
   Trainer<T> trainer(config);
   const Batch& batch = trainer.hold_batch().front();
-  trainer.train_step();  // the work space of kernels and the gradients stay from here on
+  trainer.train_step();  // allocates gradients and work space of kernels, which stay
   ModelSummary summary;
   summary.input = batch.features.dimension() == 0 ? to_string(batch.ids.shape()) + " token ids"
                                                   : to_string(batch.features.shape()) + " numbers";
@@ -234,7 +236,7 @@ std::string totals(const ModelSummary& s) {
       bytes(std::size_t(s.kept_bytes)), bytes(std::size_t(s.peak_bytes)));
 }
 
-// Empty where there is no attention.
+// Empty if there is no attention.
 std::string attention_table(const std::vector<AttentionSummary>& attentions) {
   if (attentions.empty()) return "";
   std::vector<std::vector<std::string>> rows{
@@ -249,7 +251,7 @@ std::string attention_table(const std::vector<AttentionSummary>& attentions) {
 }  // namespace
 
 ModelSummary summarize(const Config& config) {
-  return config.train.precision == "double" ? trace<double>(config) : trace<float>(config);
+  return with_precision(config, [&]<class T>() { return trace<T>(config); });
 }
 
 std::string to_text(const ModelSummary& summary) {

@@ -1,4 +1,4 @@
-// What a model is made of and what a step of it costs, taken from a step that really runs.
+// Summary: the modules, shapes, FLOPs and memory of a model, measured in a real training step.
 #pragma once
 
 #include <cstdint>
@@ -10,48 +10,50 @@
 
 namespace xgrad {
 
-/// A place in the tree of parameter names with everything below it; the root has an empty path.
+/// A module in the tree of parameter names, with everything below it. The path of the root is
+/// empty.
 struct ModuleSummary {
-  std::string path;                   ///< "encoder.layers.0.self_attn"
-  std::size_t parameters = 0;         ///< trainable scalars
-  std::uint64_t flops = 0;            ///< forward of one micro-batch
-  std::vector<std::string> ops = {};  ///< of this place alone, in the order in which they first ran
-  Shape output = {};                  ///< of the last op that ran at this place or below it
+  std::string path;            ///< "encoder.layers.0.self_attn"
+  std::size_t parameters = 0;  ///< trainable scalars
+  std::uint64_t flops = 0;     ///< floating-point operations in forward of one micro-batch
+  /// Ops of this module alone, in the order in which they first ran.
+  std::vector<std::string> ops = {};
+  Shape output = {};  ///< output of the last op in this module or below
 };
 
-/// The shapes inside of one attention, which works on the heads side by side: B examples, H heads,
-/// N queries of width d, M keys, values of width d_v. Attention in one op forms the scores block by
-/// block and never stores them whole.
+/// The shapes inside one attention: B examples, H heads, N queries of width d, M keys, and values
+/// of width d_v. Fused attention computes the scores in blocks and never stores them whole.
 struct AttentionSummary {
   std::string path;  ///< "encoder.layers.0.self_attn"
   Shape queries;     ///< (B, H, N, d)
   Shape keys;        ///< transposed, (B, H, d, M)
   Shape scores;      ///< (B, H, N, M)
   Shape values;      ///< (B, H, M, d_v)
-  Shape joined;      ///< the heads' outputs beside each other, (B, N, H d_v)
+  Shape joined;      ///< concatenated outputs of the heads, (B, N, H d_v)
 };
 
-/// Floating-point operations are those of matrix products, 2 m n k for (m, k) (k, n), counted where
-/// they are computed. An op that reads a parameter belongs to the module of that parameter, any
-/// other to the module before it.
+/// The summary of a model. FLOPs are those of matrix products, 2 m n k for (m, k) (k, n), counted
+/// as they run. An op that reads a parameter belongs to the module of that parameter, other ops to
+/// the module of the op before.
 struct ModelSummary {
   std::string input;                         ///< "64 x 16 tokens"
-  std::size_t examples = 0;                  ///< of that micro-batch, the first of the step
-  std::vector<ModuleSummary> modules;        ///< a module before what is below it; the root first
+  std::size_t examples = 0;                  ///< examples in the micro-batch, the first of the step
+  std::vector<ModuleSummary> modules;        ///< each module before those below it; the root first
   std::vector<AttentionSummary> attentions;  ///< in the order in which they run
-  std::size_t frozen = 0;                    ///< scalars that are not trained
-  std::uint64_t step_flops = 0;              ///< forward and backward of all its micro-batches
-  std::size_t weight_bytes = 0;              ///< of the parameters
-  std::size_t gradient_bytes = 0;            ///< of the gradients of those that are trained
-  std::size_t optimizer_bytes = 0;           ///< of the optimizer's tensors
-  std::int64_t kept_bytes = 0;  ///< what forward leaves for backward, the batch included
-  std::int64_t peak_bytes = 0;  ///< the most that a step holds beside weights, gradients, optimizer
+  std::size_t frozen = 0;                    ///< number of frozen scalars
+  std::uint64_t step_flops = 0;     ///< forward and backward of all micro-batches of a step
+  std::size_t weight_bytes = 0;     ///< size of the parameters
+  std::size_t gradient_bytes = 0;   ///< size of the gradients of trained parameters
+  std::size_t optimizer_bytes = 0;  ///< size of the optimizer's state
+  std::int64_t kept_bytes = 0;      ///< memory that forward keeps for backward, batch included
+  /// Peak memory of a step besides weights, gradients and optimizer state.
+  std::int64_t peak_bytes = 0;
 };
 
-/// Runs two steps of the config's training and forgets them. Throws what a Trainer throws.
+/// Runs two training steps of the config and discards the model. Throws the errors of Trainer.
 ModelSummary summarize(const Config& config);
 
-/// A table for people, ending with a line feed.
+/// Returns a table to print, ending with a line feed.
 std::string to_text(const ModelSummary& summary);
 
 }  // namespace xgrad

@@ -1,10 +1,10 @@
-// What a trainer does about a step that failed: find where, stop, skip it or go back.
+// How a trainer handles failed steps: finds the cause, then stops, skips the step or goes back.
 #include <fmt/format.h>
 
 #include <cmath>
 #include <utility>
 
-#include <xgrad/autograd/element.hpp>
+#include <xgrad/autograd/kernels/element.hpp>
 #include <xgrad/autograd/scalar.hpp>
 #include <xgrad/optim/clip.hpp>
 #include <xgrad/train/checkpoint/failed_step.hpp>
@@ -15,9 +15,7 @@ namespace xgrad {
 
 namespace {
 
-constexpr std::uint64_t kMostSpikes = 10;  // in a row, or since the last save: then it is no spike
-
-// Without the sign that processors give to NaN.
+// Leaves out the sign of NaN, which depends on the processor.
 std::string number_text(double x) {
   return std::isnan(x) ? "nan" : fmt::format("{}", x);
 }
@@ -40,14 +38,12 @@ std::string Trainer<T>::fault_of_parameters() const {
 
 template <class T>
 std::string Trainer<T>::fault_of_state() const {
-  const auto fault_in = [](const std::vector<OptimizerState<T>>& state) -> std::string {
-    for (const OptimizerState<T>& s : state) {
-      if (const auto at = first_not_finite(s.tensor)) return s.name + element_text(s.tensor, *at);
-    }
-    return "";
-  };
-  const std::string found = fault_in(optimizer_->state());
-  return found.empty() && ema_ ? fault_in(ema_->state()) : found;
+  std::string found = fault_of_parameters();
+  for_each_state([&](const OptimizerState<T>& s) {
+    if (!found.empty()) return;
+    if (const auto at = first_not_finite(s.tensor)) found = s.name + element_text(s.tensor, *at);
+  });
+  return found;
 }
 
 template <class T>
@@ -56,9 +52,9 @@ std::string Trainer<T>::fault_of(const StepReport& report) const {
   if (!is_finite_bits(report.grad_norm)) {
     return "the gradient norm is " + number_text(report.grad_norm);
   }
-  if (!spikes_.is_spike(report.grad_norm)) return "";
+  if (!progress_.spikes.is_spike(report.grad_norm)) return "";
   return fmt::format("the gradient norm is {:.3g}, more than {:g} times its mean, {:.3g}",
-                     report.grad_norm, config_.train.spike, spikes_.state().mean);
+                     report.grad_norm, config_.train.spike, progress_.spikes.state().mean);
 }
 
 template <class T>
@@ -69,8 +65,9 @@ std::string Trainer<T>::locate() {
     if (const auto at = first_not_finite(x)) found = to_string(place) + element_text(x, *at);
   });
   StepReport again;
-  again.step = step_ + 1;
-  const bool recompute = std::exchange(config_.train.recompute, false);  // each op runs once
+  again.step = step() + 1;
+  // Without recomputation each op runs once.
+  const bool recompute = std::exchange(config_.train.recompute, false);
   run_batches(again);
   config_.train.recompute = recompute;
   return found.empty() ? "not found again: a second run of the step is finite, so memory or "
@@ -84,51 +81,34 @@ void Trainer<T>::fail(const StepReport& report, TrainerHooks& hooks) {
   if (!is_finite_bits(report.loss) || !is_finite_bits(report.grad_norm)) {
     text += "\n  " + locate();
   }
-  Checkpoint before = capture();
-  before.state["epoch"] = std::int64_t(before_.epoch);
-  before.state["position"] = std::int64_t(before_.position);
-  hooks.on_fault(failed_step(std::move(before), batches_, text));
+  hooks.on_fault(failed_step(capture(), batches_, text));
+  progress_.loader = loader_.state();
   throw NumericError(text);
 }
 
 template <class T>
-bool Trainer<T>::get_over(const StepReport& report, TrainerHooks& hooks) {
-  const bool back = config_.train.on_spike == "rollback";
-  // No later step heals a weight, or what the optimizer keeps of it.
-  if (!back && !(fault_of_parameters() + fault_of_state()).empty()) return false;
-  if (config_.train.on_spike == "stop" || ++spikes_in_a_row_ > kMostSpikes) return false;
-  if (back) {
-    const LoaderState next = loader_.state();
-    const std::uint64_t spikes = spikes_in_a_row_;
-    restore(*saved_);
-    loader_.restore(next);
-    spikes_in_a_row_ = spikes;
+bool Trainer<T>::recover(const StepReport& report, TrainerHooks& hooks) {
+  const Remedy remedy = judge(remedy_, !fault_of_state().empty(), progress_.spikes_in_a_row);
+  if (remedy == Remedy::end) return false;
+  if (remedy == Remedy::pass_over) {
+    end_step();
   } else {
-    ++step_;
+    Progress earlier(config_, &*saved_);
+    earlier.loader = loader_.state();
+    earlier.spikes_in_a_row = progress_.spikes_in_a_row;
+    restore(*saved_, earlier);
   }
-  hooks.on_spike(report, step_);
+  hooks.on_spike(report, step());
   return true;
 }
 
-template <class T>
-void Trainer<T>::go_back(TrainerHooks& hooks) {
-  StepReport report;
-  report.step = step_;
-  report.fault = "the loss of the validation split is not finite";
-  const bool earlier = saved_ && saved_->step < step_;  // where it owed this validation, it is not
-  if (!earlier || !get_over(report, hooks)) {
-    throw NumericError(fmt::format("step {}: {}", report.step, report.fault));
-  }
-}
-
-#define XGRAD_INSTANTIATE(T)                                            \
-  template std::string Trainer<T>::fault_of_parameters() const;         \
-  template std::string Trainer<T>::fault_of_state() const;              \
-  template std::string Trainer<T>::fault_of(const StepReport&) const;   \
-  template std::string Trainer<T>::locate();                            \
-  template void Trainer<T>::fail(const StepReport&, TrainerHooks&);     \
-  template bool Trainer<T>::get_over(const StepReport&, TrainerHooks&); \
-  template void Trainer<T>::go_back(TrainerHooks&);
+#define XGRAD_INSTANTIATE(T)                                          \
+  template std::string Trainer<T>::fault_of_parameters() const;       \
+  template std::string Trainer<T>::fault_of_state() const;            \
+  template std::string Trainer<T>::fault_of(const StepReport&) const; \
+  template std::string Trainer<T>::locate();                          \
+  template void Trainer<T>::fail(const StepReport&, TrainerHooks&);   \
+  template bool Trainer<T>::recover(const StepReport&, TrainerHooks&);
 XGRAD_FOR_EACH_TRAINING_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

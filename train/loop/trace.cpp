@@ -54,15 +54,14 @@ void Trace<T>::forward(const OpCall& call) {
     latest = std::max(latest, number);
   }
   see_(place, *static_cast<const Tensor<T>*>(call.result.value));
-  made_[call.result.value] = {place.number,
-                              place.module};  // an address that is used again is set again
+  made_[call.result.value] = {place.number, place.module};  // a reused address is overwritten here
   if (call.node != 0) places_[call.node] = std::move(place);
 }
 
 template <class T>
 void Trace<T>::backward(const OpCall& call) {
   const auto found = places_.find(call.node);
-  if (found == places_.end()) return;  // it was made before this trace
+  if (found == places_.end()) return;  // its forward ran before this trace
   OpPlace place = found->second;
   for (std::size_t i = 0; i < call.inputs.size(); ++i) {
     const void* gradient = call.inputs[i].value;

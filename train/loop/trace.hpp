@@ -1,4 +1,4 @@
-// Trace: the values and gradients of a training step, each with its place in the model.
+// Trace: reports the values and gradients of a training step, each with its place in the model.
 #pragma once
 
 #include <functional>
@@ -10,12 +10,12 @@
 
 namespace xgrad {
 
-/// Where a tensor comes from.
+/// The place where a tensor is computed.
 struct OpPlace {
-  std::size_t number = 0;  ///< of the op, from 1, in the order in which forward ran them
-  std::string op;          ///< its name
-  /// The module whose parameters the op reads; of an op without parameters that of the input that
-  /// was computed last, so that the sum of a residual belongs to the sublayer that it adds.
+  std::size_t number = 0;  ///< number of the op, from 1, in the order of forward
+  std::string op;          ///< name of the op
+  /// The module whose parameters the op reads. For an op without parameters, the module of the
+  /// input that was computed last, so the sum of a residual belongs to its sublayer.
   std::string module;
   std::string tensor;  ///< "output", "gradient of input 0", "gradient of head.weight"
 };
@@ -23,15 +23,14 @@ struct OpPlace {
 /// "op 12 softmax in encoder.layers.0.attention: output"
 std::string to_string(const OpPlace& place);
 
-/// While it lives, calls `see` for the output of every op of this scalar type and for every
-/// gradient that a backward gives, in their order. An observer that was there before it is told
-/// first.
+/// During its lifetime, calls `see` for the output of every op of this scalar type and for every
+/// gradient that backward computes, in order. Calls the observer that was active before it first.
 template <class T>
 class Trace final : public OpObserver {
  public:
-  /// What is called.
+  /// The callback.
   using See = std::function<void(const OpPlace&, const Tensor<T>&)>;
-  /// From now on, to the end of the block.
+  /// Starts tracing, which ends with this object.
   Trace(const Parameters<T>& parameters, See see);
 
   void begin(const char* name) override;
@@ -39,7 +38,7 @@ class Trace final : public OpObserver {
   void end(const OpCall& call) override;
 
  private:
-  // Where a value comes from: the op's number, 0 of a parameter, and its module.
+  // The origin of a value: the number of its op (0 for a parameter) and its module.
   struct Made {
     std::size_t number;
     std::string module;
@@ -50,9 +49,10 @@ class Trace final : public OpObserver {
 
   See see_;
   std::size_t count_ = 0;
-  std::unordered_map<const void*, std::string> names_;  // of parameters, by value and gradient
-  std::unordered_map<const void*, Made> made_;          // by value
-  std::unordered_map<std::uint64_t, OpPlace> places_;   // by node
+  // Names of parameters, by the addresses of their values and of their gradients.
+  std::unordered_map<const void*, std::string> names_;
+  std::unordered_map<const void*, Made> made_;         // by address of the value
+  std::unordered_map<std::uint64_t, OpPlace> places_;  // by id of the node
   OpObserver* before_;
   Observing observing_;
 };

@@ -1,14 +1,16 @@
 #include <xgrad/train/loop/trainer.hpp>
 
 #include <algorithm>
-#include <limits>
 
-#include <xgrad/autograd/element.hpp>
+#include <xgrad/autograd/kernels/cpu.hpp>
+#include <xgrad/autograd/kernels/element.hpp>
 #include <xgrad/autograd/observer.hpp>
 #include <xgrad/autograd/scalar.hpp>
 #include <xgrad/optim/clip.hpp>
 #include <xgrad/optim/table.hpp>
+#include <xgrad/train/metrics/evaluate.hpp>
 #include <xgrad/train/model/training_loss.hpp>
+#include <xgrad/train/weights/state_dict.hpp>
 
 namespace xgrad {
 
@@ -37,38 +39,6 @@ ScheduleSettings settings(const ScheduleConfig& config) {
   return {config.final, config.power, config.every, config.gamma, config.decay, config.div};
 }
 
-std::optional<Plateau> make_plateau(const ScheduleConfig& config) {
-  if (config.name != "plateau") return std::nullopt;
-  return Plateau(config.gamma, config.patience, config.final);
-}
-
-// Before the model makes its parameters.
-template <class T>
-Parameters<T>& freeze(Parameters<T>& parameters, const std::vector<ParameterGroup>& groups) {
-  parameters.freeze([&groups](const std::string& name) {
-    const ParameterGroup* group = group_of(groups, name);
-    return group != nullptr && group->freeze;
-  });
-  return parameters;
-}
-
-// While it lives, the parameters have their means' values.
-template <class T>
-class Averaged {
- public:
-  explicit Averaged(Ema<T>* ema) : ema_(ema) {
-    if (ema_ != nullptr) ema_->swap();
-  }
-  ~Averaged() {
-    if (ema_ != nullptr) ema_->swap();
-  }
-  Averaged(const Averaged&) = delete;
-  Averaged& operator=(const Averaged&) = delete;
-
- private:
-  Ema<T>* ema_;
-};
-
 std::size_t count_tokens(const Batch& batch) {
   if (!batch.mask) {
     if (batch.ids.dimension() == 2) return batch.ids.size();
@@ -80,17 +50,6 @@ std::size_t count_tokens(const Batch& batch) {
 }  // namespace
 
 template <class T>
-Metrics evaluate(const SequenceModel<T>& model, const Dataset& dataset, const TaskShape& shape,
-                 const Objective& objective, std::size_t batch, const Context& context) {
-  Metrics metrics;
-  for_each_output(
-      model, dataset, shape, batch,
-      [&](const Tensor<T>& outputs, const Batch& b) { metrics.add(outputs, b, objective); },
-      context);
-  return metrics;
-}
-
-template <class T>
 Trainer<T>::Trainer(const Config& config, const Checkpoint* checkpoint)
     : config_(config),
       task_(make_task(config, checkpoint)),
@@ -98,7 +57,7 @@ Trainer<T>::Trainer(const Config& config, const Checkpoint* checkpoint)
       objective_(make_objective(config.train, shape_)),
       train_(task_->dataset(Split::train)),
       parameters_(config.train.seed),
-      model_(make_model<T>(config.model, shape_, freeze(parameters_, config_.optim.groups))),
+      model_(make_model<T>(config.model, shape_, parameters_, config.optim.groups)),
       optimizer_(make_optimizer<T>(config.optim.name, parameters_, settings(config.optim))),
       loader_(Loader(*train_, shape_,
                      {.batch = config.train.batch,
@@ -111,9 +70,8 @@ Trainer<T>::Trainer(const Config& config, const Checkpoint* checkpoint)
       save_every_(config.train.save_every > 0 ? config.train.save_every : evaluate_every_),
       schedule_(Schedule::shape(config.schedule.name), config.optim.lr, total_steps_,
                 config.schedule.warmup, settings(config.schedule)),
-      plateau_(make_plateau(config.schedule)),
-      spikes_(config.train.spike),
-      best_loss_(std::numeric_limits<double>::infinity()) {
+      remedy_(remedy_of(config.train.on_spike)),
+      progress_(config) {
   check<ConfigError>(std::any_of(parameters_.begin(), parameters_.end(),
                                  [](const Parameter<T>& p) { return p.variable.requires_grad(); }),
                      "optim.groups: every parameter is frozen");
@@ -133,79 +91,75 @@ const Dataset& Trainer<T>::data(Split split) const {
 
 template <class T>
 void Trainer<T>::run(TrainerHooks& hooks) {
-  if (config_.train.on_spike == "rollback") saved_ = capture();
-  if (owes_validation_ && end_step(hooks, hooks.stop(), /*save_due=*/true)) return;
+  if (remedy_ == Remedy::go_back) saved_ = capture();
   while (!finished()) {
-    const StepReport report = try_step();
-    if (report.fault.empty()) {
-      hooks.on_step(report);
-    } else if (!get_over(report, hooks)) {
-      fail(report, hooks);
-    } else if (step_ < report.step) {
-      continue;  // gone back to what is saved and evaluated already
-    }
-    const bool stop = hooks.stop();
-    const bool save_due = hooks.take_save() || is_due(save_every_);
-    owes_validation_ = finished() || is_due(evaluate_every_);
-    if ((stop || save_due || owes_validation_) && !is_sound(hooks)) continue;
-    if (end_step(hooks, stop, save_due)) return;
+    // A run that was stopped during a validation first repeats that validation.
+    if (!owes_validation() && !advance(hooks)) continue;
+    Due due = what_is_due(hooks);
+    if ((due.save || owes_validation()) && !is_sound(hooks)) continue;
+    if (owes_validation()) validate(hooks, due);
+    if (due.save) save(hooks);
+    if (due.stop) return;
   }
 }
 
-// Micro-batches of a step may belong to two epochs.
+template <class T>
+bool Trainer<T>::advance(TrainerHooks& hooks) {
+  const StepReport report = try_step();
+  if (report.fault.empty()) {
+    hooks.on_step(report);
+  } else if (!recover(report, hooks)) {
+    fail(report, hooks);
+  }
+  return step() == report.step;
+}
+
+template <class T>
+auto Trainer<T>::what_is_due(TrainerHooks& hooks) -> Due {
+  const bool stop = hooks.stop();
+  const bool save = owes_validation() || hooks.take_save() || is_due(save_every_);
+  progress_.owes_validation = owes_validation() || finished() || is_due(evaluate_every_);
+  return {save || stop, stop};
+}
+
+// The micro-batches of a step may belong to two epochs.
 template <class T>
 bool Trainer<T>::is_due(std::uint64_t every) const {
-  if (every > 0) return step_ % every == 0;
+  if (every > 0) return step() % every == 0;
   const std::uint64_t an_epoch = divided_up(train_->size(), config_.train.batch);
-  const std::uint64_t taken = step_ * config_.train.accumulate;
+  const std::uint64_t taken = step() * config_.train.accumulate;
   return taken / an_epoch > (taken - config_.train.accumulate) / an_epoch;
 }
 
-// What an update has left not finite is neither validated nor saved: it is the next step that
-// fails, before it begins.
+// If the update left a NaN or infinity, reports the next step as failed instead of validating or
+// saving.
 template <class T>
 bool Trainer<T>::is_sound(TrainerHooks& hooks) {
   StepReport next;
-  next.step = step_ + 1;
-  next.fault = fault_of_parameters();
-  if (next.fault.empty()) next.fault = fault_of_state();
+  next.step = step() + 1;
+  next.fault = fault_of_state();
   if (next.fault.empty()) return true;
-  owes_validation_ = false;
-  if (get_over(next, hooks)) return false;
-  begin_step();
+  progress_.owes_validation = false;
+  if (recover(next, hooks)) return false;
+  batches_ = next_batches();
   fail(next, hooks);
 }
 
 template <class T>
-bool Trainer<T>::end_step(TrainerHooks& hooks, bool stop, bool save_due) {
-  const std::uint64_t step = step_;
-  const bool best = owes_validation_ && validate(hooks);
-  if (step_ < step) return stop;  // gone back to what is saved already
-  stop = stop || owes_validation_;
-  if (finished() || stop || best || save_due) save(hooks);
-  return stop;
-}
-
-template <class T>
 void Trainer<T>::save(TrainerHooks& hooks) {
-  if (config_.train.on_spike != "rollback") return hooks.on_checkpoint(capture());
-  spikes_in_a_row_ = 0;
+  if (remedy_ != Remedy::go_back) return hooks.on_checkpoint(capture());
+  progress_.spikes_in_a_row = 0;
   saved_ = capture();
   hooks.on_checkpoint(*saved_);
 }
 
 template <class T>
 std::vector<Batch> Trainer<T>::next_batches() {
+  if (!held_.empty()) return held_;
   const Region region("loader");
   std::vector<Batch> batches;
   for (std::size_t i = 0; i < config_.train.accumulate; ++i) batches.push_back(loader_.next());
   return batches;
-}
-
-template <class T>
-void Trainer<T>::begin_step() {
-  before_ = loader_.state();
-  batches_ = held_.empty() ? next_batches() : held_;  // one logical batch
 }
 
 template <class T>
@@ -218,10 +172,11 @@ StepReport Trainer<T>::train_step(std::optional<double> lr) {
 
 template <class T>
 StepReport Trainer<T>::try_step(std::optional<double> lr) {
-  begin_step();
+  batches_ = next_batches();  // micro-batches of this step
   StepReport report;
-  report.step = step_ + 1;
-  report.lr = lr ? *lr : schedule_(step_) * (plateau_ ? plateau_->factor() : 1.0);
+  report.step = step() + 1;
+  const double factor = config_.schedule.name == "plateau" ? progress_.plateau.factor() : 1;
+  report.lr = lr.value_or(schedule_(step()) * factor);
   report.fault = fault_of_parameters();
   if (!report.fault.empty()) return report;
   run_batches(report);
@@ -232,68 +187,69 @@ StepReport Trainer<T>::try_step(std::optional<double> lr) {
   if (!report.fault.empty()) return report;
   optimizer_->step(report.lr, clip_factor(report.grad_norm, config_.train.clip));
   if (ema_) ema_->update();
-  spikes_.observe(report.grad_norm);
-  if (config_.train.on_spike == "skip") spikes_in_a_row_ = 0;
-  ++step_;
+  progress_.optimizer_steps = optimizer_->steps();
+  progress_.spikes.observe(report.grad_norm);
+  if (remedy_ == Remedy::pass_over) progress_.spikes_in_a_row = 0;
+  end_step();
   return report;
 }
 
-// Forward and backward of all micro-batches; gradients add up in the parameters.
 template <class T>
-void Trainer<T>::run_batches(StepReport& report) {
-  const LogicalBatch whole = together(batches_);
-  const bool log = report.step % config_.log_every == 0;
-  parameters_.zero_grad();
-  Context context = Context::train(config_.train.seed, step_);
-  context.recompute = config_.train.recompute;
-  for (const Batch& batch : batches_) {
-    const BatchInput<T> input(batch);
-    const TrainingLoss<T> loss =
-        training_loss(*model_, objective_, input.input(), batch, context, whole);
-    {
-      const Region region("backward");
-      loss.minimised.backward();
-    }
-    report.loss += double(loss.task.value()());
-    if (loss.penalty.defined()) report.head_diversity += double(loss.penalty.value()());
-    report.tokens += count_tokens(batch);
-    if (log) report.metrics.add(loss.outputs.value(), batch, objective_);
-    context.first_sample += std::uint32_t(batch.size);
-  }
+void Trainer<T>::end_step() {
+  ++progress_.step;
+  progress_.loader = loader_.state();
 }
 
 template <class T>
-bool Trainer<T>::validate(TrainerHooks& hooks) {
+void Trainer<T>::run_batches(StepReport& report) {
+  const bool log = report.step % config_.log_every == 0;
+  parameters_.zero_grad();
+  Context context = Context::train(config_.train.seed, step());
+  context.recompute = config_.train.recompute;
+  forward_backward<T>(*model_, objective_, batches_, context,
+                      [&](const TrainingLoss<T>& loss, const Batch& batch) {
+                        report.loss += double(loss.task.value()());
+                        if (loss.penalty.defined()) {
+                          report.head_diversity += double(loss.penalty.value()());
+                        }
+                        report.tokens += count_tokens(batch);
+                        if (log) report.metrics.add(loss.outputs.value(), batch, objective_);
+                      });
+}
+
+template <class T>
+void Trainer<T>::validate(TrainerHooks& hooks, Due& due) {
   const std::optional<Metrics> metrics = evaluate(Split::validation, hooks);
-  owes_validation_ = !metrics;
-  if (!metrics) return false;
+  if (!metrics) {  // ended early: this step still has to be validated
+    due = {.save = true, .stop = true};
+    return;
+  }
+  progress_.owes_validation = false;
   const double loss = metrics->loss.mean();
   if (!is_finite_bits(loss)) {
-    go_back(hooks);
-    return false;
+    StepReport report;
+    report.step = step();
+    report.fault = "the loss of the validation split is not finite";
+    // A save of this same step would give the same loss again.
+    const bool earlier = saved_ && saved_->step < step();
+    check<NumericError>(earlier && recover(report, hooks), "step ", report.step, ": ",
+                        report.fault);
+    due.save = false;
+    return;
   }
-  const bool best = loss < best_loss_;
-  if (best) {
-    best_loss_ = loss;
-    best_step_ = step_;
-    bad_evaluations_ = 0;
-  } else {
-    ++bad_evaluations_;
-  }
-  if (plateau_) plateau_->observe(loss);
-  hooks.on_evaluation(step_, *metrics);
-  return best;
+  due.save = progress_.observe(loss) || finished() || due.save;
+  hooks.on_evaluation(step(), *metrics);
 }
 
 template <class T>
 std::optional<Metrics> Trainer<T>::evaluate(Split split, TrainerHooks& hooks) const {
-  const Averaged<T> averaged(ema_.get());
-  Metrics metrics;
-  const bool whole = for_each_output(
-      *model_, data(split), shape_, config_.train.batch,
-      [&](const Tensor<T>& outputs, const Batch& b) { metrics.add(outputs, b, objective_); }, {},
-      [&hooks] { return hooks.break_off(); });
-  return whole ? std::optional(metrics) : std::nullopt;
+  std::optional<Metrics> metrics;
+  with_evaluated_weights([&] {
+    const Pass pass{
+        data(split), shape_, config_.train.batch, {}, [&] { return hooks.break_off(); }};
+    metrics = xgrad::evaluate(*model_, pass, objective_);
+  });
+  return metrics;
 }
 
 template <class T>
@@ -304,14 +260,64 @@ Metrics Trainer<T>::evaluate(Split split) const {
 
 template <class T>
 void Trainer<T>::with_evaluated_weights(const std::function<void()>& f) const {
-  const Averaged<T> averaged(ema_.get());
+  if (!ema_) return f();
+  struct Swapped {
+    Ema<T>& ema;
+    ~Swapped() { ema.swap(); }
+  };
+  ema_->swap();
+  const Swapped until_the_end{*ema_};
   f();
 }
 
-#define XGRAD_INSTANTIATE(T)                                                           \
-  template Metrics evaluate(const SequenceModel<T>&, const Dataset&, const TaskShape&, \
-                            const Objective&, std::size_t, const Context&);            \
-  template class Trainer<T>;
+template <class T>
+std::size_t Trainer<T>::state_numbers() const {
+  std::size_t numbers = 0;
+  for_each_state([&](const OptimizerState<T>& s) { numbers += s.tensor.size(); });
+  return numbers;
+}
+
+template <class T>
+std::size_t Trainer<T>::checkpoint_bytes() const {
+  const std::size_t numbers = parameters_.count() + state_numbers();
+  std::size_t tensors = parameters_.size();
+  for_each_state([&](const OptimizerState<T>&) { ++tensors; });
+  const std::size_t text =
+      task_->learned().size() + to_toml(config_, /*with_execution_keys=*/false).size();
+  return most_hdf5_bytes(numbers * sizeof(T), tensors, text);
+}
+
+template <class T>
+Checkpoint Trainer<T>::capture() const {
+  Checkpoint checkpoint;
+  checkpoint.parameters = xgrad::capture(parameters_);
+  checkpoint.optimizer = xgrad::capture(*optimizer_, ema_.get());
+  progress_.write(config_, checkpoint);
+  checkpoint.state["cpu"] = cpu_name(cpu());
+  if (const std::string learned = task_->learned(); !learned.empty()) {
+    checkpoint.state[kLearned] = learned;
+  }
+  checkpoint.config = to_toml(config_, /*with_execution_keys=*/false);
+  return checkpoint;
+}
+
+template <class T>
+void Trainer<T>::restore(const Checkpoint& checkpoint) {
+  restore(checkpoint, Progress(config_, &checkpoint));
+}
+
+template <class T>
+void Trainer<T>::restore(const Checkpoint& checkpoint, const Progress& progress) {
+  check<CheckpointError>(progress.loader.position < train_->size(), "the checkpoint's position is ",
+                         progress.loader.position, ", but there are ", train_->size(), " examples");
+  // Changes everything or nothing.
+  xgrad::restore(checkpoint, parameters_, *optimizer_, ema_.get());
+  progress_ = progress;
+  optimizer_->set_steps(progress.optimizer_steps);
+  loader_.restore(progress.loader);
+}
+
+#define XGRAD_INSTANTIATE(T) template class Trainer<T>;
 XGRAD_FOR_EACH_TRAINING_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

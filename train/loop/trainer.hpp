@@ -1,6 +1,7 @@
-// Trainer: the loop.
+// Trainer: the training loop.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -10,169 +11,163 @@
 #include <xgrad/data/prefetch_loader.hpp>
 #include <xgrad/optim/ema.hpp>
 #include <xgrad/optim/optimizer.hpp>
-#include <xgrad/optim/plateau.hpp>
 #include <xgrad/optim/schedule.hpp>
-#include <xgrad/optim/spikes.hpp>
 #include <xgrad/train/checkpoint/checkpoint.hpp>
+#include <xgrad/train/loop/on_spike.hpp>
+#include <xgrad/train/loop/progress.hpp>
 #include <xgrad/train/metrics/metrics.hpp>
 #include <xgrad/train/model/build.hpp>
 #include <xgrad/train/weights/init_from.hpp>
 
 namespace xgrad {
 
-/// What one step did.
+/// The result of one step.
 struct StepReport {
-  std::uint64_t step = 0;  ///< steps taken, this one included
-  double loss = 0;         ///< of the step's batch, before the update; without the penalty
+  std::uint64_t step = 0;  ///< number of steps taken, this one included
+  double loss = 0;         ///< loss of the step's batch before the update, without the penalty
   double lr = 0;           ///< learning rate of the step
-  double grad_norm = 0;    ///< before clipping
-  std::size_t tokens = 0;  ///< tokens or vectors read, padding not counted; of images, the images
-  double head_diversity = 0;  ///< the penalty of that name; 0 where its weight is
-  Metrics metrics;            ///< of the step's batch; filled on every log.every-th step
-  std::string fault;          ///< why nothing was updated; empty when something was
+  double grad_norm = 0;    ///< gradient norm before clipping
+  std::size_t tokens = 0;  ///< tokens or vectors without padding; for images, the number of images
+  double head_diversity = 0;  ///< penalty train.head_diversity; 0 if its weight is 0
+  Metrics metrics;            ///< metrics of the step's batch; filled on every log.every-th step
+  std::string fault;          ///< why nothing was updated; empty after an update
 };
 
-/// Who watches a run, and may end it.
+/// Callbacks that observe a run and can end it.
 class TrainerHooks {
  public:
   virtual ~TrainerHooks() = default;
-  /// A step was taken.
+  /// Called after each step that updated the weights.
   virtual void on_step(const StepReport&) {}
-  /// The validation split was scored after `step`.
+  /// Called after the validation split was evaluated at `step`.
   virtual void on_evaluation(std::uint64_t /*step*/, const Metrics& /*validation*/) {}
-  /// A state is to be saved.
+  /// Called to save a checkpoint.
   virtual void on_checkpoint(const Checkpoint&) {}
-  /// A step failed that [train] on_spike passes over; the run goes on behind `step`.
+  /// Called after a failed step that does not end the run ([train] on_spike). The run continues
+  /// after `step`.
   virtual void on_spike(const StepReport&, std::uint64_t /*step*/) {}
-  /// A step failed and ends the run; see failed_step.hpp.
+  /// Called when a failed step ends the run; see failed_step.hpp.
   virtual void on_fault(const Checkpoint& /*failed*/) {}
-  /// Whether to end the run after this step, with a save.
+  /// Returns whether to save and end the run after this step.
   virtual bool stop() { return false; }
-  /// Whether to break off an evaluation; asked before each of its batches.
+  /// Returns whether to stop an evaluation early; called before each of its batches.
   virtual bool break_off() { return false; }
-  /// Whether somebody asked for a save now.
+  /// Returns whether a save was requested since the last call.
   virtual bool take_save() { return false; }
 };
 
-/// Calls f(outputs, batch) for every batch of a data set, in order and without dropout, unless
-/// `break_off`, asked before each, says to stop. Returns whether it came to the end.
-template <class T, class F>
-bool for_each_output(const SequenceModel<T>& model, const Dataset& dataset, const TaskShape& shape,
-                     std::size_t batch, const F& f, const Context& context = {},
-                     const std::function<bool()>& break_off = {}) {
-  const NoGrad no_grad;
-  Loader loader(dataset, shape, {.batch = batch});
-  for (std::size_t i = loader.batches_per_epoch(); i > 0; --i) {
-    if (break_off && break_off()) return false;
-    const Batch b = loader.next();
-    f(model(BatchInput<T>(b).input(), context).value(), b);
-  }
-  return true;
-}
-
-/// Loss and metrics of a model on a whole data set, without dropout.
-template <class T>
-Metrics evaluate(const SequenceModel<T>& model, const Dataset& dataset, const TaskShape& shape,
-                 const Objective& objective, std::size_t batch, const Context& context = {});
-
 /// Trains the model of a config. T is float or double.
 ///
-/// Everything it does is a function of the config and of (step, loader position), so a run that
-/// goes on from a checkpoint ends with the same bits as one that was never interrupted, on any
-/// number of threads.
+/// Each step is a function of the config and of (step, loader position). A resumed run therefore
+/// ends with the same bits as a run without interruption, with any number of threads.
 template <class T>
 class Trainer {
  public:
-  /// Begins, from the weights of [model] init_from if it names a file; or goes on from a
-  /// checkpoint, which has read that file long ago. Reads the data of all three splits: foreign
-  /// HDF5 is read by a forked process, which is safe only before the first step starts a thread.
-  /// Throws ConfigError, DataError, IoError, CheckpointError.
+  /// Starts a run, from the weights of [model] init_from if it is set, or resumes from a checkpoint
+  /// without reading that file. Reads the data of all three splits: libhdf5 reads untrusted files
+  /// in a forked process, which is safe only before the first step starts a thread. Throws
+  /// ConfigError, DataError, IoError, CheckpointError.
   explicit Trainer(const Config& config, const Checkpoint* checkpoint = nullptr);
 
-  /// Goes on from a checkpoint. Throws CheckpointError, with nothing changed, when it does not fit.
+  /// Resumes from a checkpoint. Throws CheckpointError, with nothing changed, if it does not fit.
   void restore(const Checkpoint& checkpoint);
-  /// The state of the run, to be saved.
+  /// Returns the state of the run as a checkpoint.
   Checkpoint capture() const;
 
   /// Trains to the last step, or until hooks.stop(). Saves as the config says, at the best
-  /// validation loss so far, at the end, and when stopped. A validation that hooks.break_off() ends
-  /// counts for nothing: the run stops, and what goes on from its save validates first.
+  /// validation loss so far, at the end, and when stopped. If hooks.break_off() ends a validation
+  /// early, its result is discarded: the run stops, and when resumed validates that step first.
   ///
-  /// Throws NumericError when a parameter, the loss or a gradient is not finite, unless
-  /// [train] on_spike says otherwise; the parameters are then those of the step before, and the
-  /// message names the first op whose output or gradient is not finite, found by a second run. Also
-  /// when the loss of a validation is not finite and on_spike is not "rollback".
+  /// Throws NumericError if a parameter, the loss or a gradient is NaN or infinite and [train]
+  /// on_spike does not handle it. The parameters are then those before the step. The message names
+  /// the first op with a NaN or infinity in its output or gradient, which a second run of the step
+  /// finds. Also throws NumericError if a validation loss is NaN or infinite and on_spike is not
+  /// "rollback".
   void run(TrainerHooks& hooks);
 
-  /// One step, at `lr` instead of the schedule's when given. Throws NumericError as run() does.
+  /// Does one step, at learning rate `lr` instead of the schedule's if given. Throws NumericError
+  /// as run() does.
   StepReport train_step(std::optional<double> lr = {});
-  /// Every later step sees the batches that would come next, again and again; returns them.
+  /// Makes every later step reuse the next batches, and returns them.
   const std::vector<Batch>& hold_batch() { return held_ = next_batches(); }
 
-  /// Of the weights' means, where the config keeps them.
+  /// Evaluates a split, with the averaged weights if the config keeps them.
   Metrics evaluate(Split split) const;
-  /// Calls f while the parameters have the values that evaluate() scores: their means, where the
-  /// config keeps them.
+  /// Calls f while the parameters hold the weights that evaluate() uses: the averaged weights if
+  /// the config keeps them.
   void with_evaluated_weights(const std::function<void()>& f) const;
-  /// The same; nothing when hooks.break_off() ended it.
+  /// Evaluates a split; returns nothing if hooks.break_off() ended it early.
   std::optional<Metrics> evaluate(Split split, TrainerHooks& hooks) const;
 
-  /// Steps taken.
-  std::uint64_t step() const { return step_; }
-  /// Those of the whole run.
+  /// Number of steps taken.
+  std::uint64_t step() const { return progress_.step; }
+  /// Number of steps of the whole run.
   std::uint64_t total_steps() const { return total_steps_; }
-  /// At the last step, or when the validation loss has not become better for train.patience
-  /// evaluations; and nothing is left to validate.
+  /// Whether the run is complete: at the last step, or after train.patience evaluations without a
+  /// better validation loss, with no validation left to do.
   bool finished() const {
-    return !owes_validation_ && (step_ >= total_steps_ || out_of_patience());
+    return !owes_validation() && (step() >= total_steps_ || out_of_patience());
   }
-  /// Whether the step that was taken last is still to be validated.
-  bool owes_validation() const { return owes_validation_; }
+  /// Whether the last step is not validated yet.
+  bool owes_validation() const { return progress_.owes_validation; }
   /// Whether train.patience ended the run.
   bool out_of_patience() const {
-    return config_.train.patience > 0 && bad_evaluations_ >= config_.train.patience;
+    return config_.train.patience > 0 && progress_.bad_evaluations >= config_.train.patience;
   }
-  /// The weights.
+  /// The model's weights.
   const Parameters<T>& parameters() const { return parameters_; }
-  /// What is trained.
+  /// The model.
   const SequenceModel<T>& model() const { return *model_; }
-  /// What it is trained for.
+  /// The task.
   const Task& task() const { return *task_; }
-  /// The examples of a split.
+  /// Number of examples in a split.
   std::size_t examples(Split split) const { return data(split).size(); }
-  /// An upper bound of the bytes of a checkpoint of this run.
+  /// An upper bound of the size of this run's checkpoints, in bytes.
   std::size_t checkpoint_bytes() const;
-  /// How many numbers the optimizer's state and the weights' means hold.
+  /// Number of scalars in the optimizer's state and the averaged weights.
   std::size_t state_numbers() const;
-  /// What [model] init_from gave, when this trainer has read it.
+  /// The weights that [model] init_from provided, if this trainer read them.
   const std::optional<Initialization>& initialization() const { return initialization_; }
-  /// The step whose validation loss was the least.
-  std::uint64_t best_step() const { return best_step_; }
+  /// The step with the lowest validation loss.
+  std::uint64_t best_step() const { return progress_.best_step; }
 
  private:
+  // Actions that are due after a step. A run that stops is also saved.
+  struct Due {
+    bool save, stop;
+  };
+
   const Dataset& data(Split split) const;
   std::vector<Batch> next_batches();
-  // Reads the batches of the step at hand.
-  void begin_step();
+  // Calls f(state) for each state tensor of the optimizer and for each averaged weight.
+  template <class F>
+  void for_each_state(const F& f) const {
+    std::for_each(optimizer_->state().begin(), optimizer_->state().end(), f);
+    if (ema_) std::for_each(ema_->state().begin(), ema_->state().end(), f);
+  }
+  // Whether an interval of this many steps ends here; 0 stands for an epoch.
+  bool is_due(std::uint64_t every) const;
+  Due what_is_due(TrainerHooks& hooks);
+  // Does a step. Returns true if the run is one step further, false if it returned to the last
+  // save.
+  bool advance(TrainerHooks& hooks);
   StepReport try_step(std::optional<double> lr = {});
   void run_batches(StepReport& report);
-  // Whether an interval in steps ends; one of 0 does with each epoch.
-  bool is_due(std::uint64_t every) const;
+  // Counts the current step, whether it was updated or skipped, as taken.
+  void end_step();
+  // Returns whether parameters and optimizer are finite. If not, the run returned to the last save.
   bool is_sound(TrainerHooks& hooks);
-  // Whether the run stops.
-  bool end_step(TrainerHooks& hooks, bool stop, bool save_due);
-  // Whether the loss is the best so far.
-  bool validate(TrainerHooks& hooks);
+  void validate(TrainerHooks& hooks, Due& due);
   void save(TrainerHooks& hooks);
+  void restore(const Checkpoint& checkpoint, const Progress& progress);
   std::string fault_of_parameters() const;
+  // Describes the first NaN or infinity in parameters or optimizer state; empty if there is none.
   std::string fault_of_state() const;
   std::string fault_of(const StepReport& report) const;
   std::string locate();
   [[noreturn]] void fail(const StepReport& report, TrainerHooks& hooks);
-  // Whether the run goes on, one step later or at the last save.
-  bool get_over(const StepReport& report, TrainerHooks& hooks);
-  // From a validation whose loss is not finite to the last save, or not at all.
-  void go_back(TrainerHooks& hooks);
+  // Handles a failed step. Returns false if the run has to end.
+  bool recover(const StepReport& report, TrainerHooks& hooks);
 
   Config config_;
   std::unique_ptr<Task> task_;
@@ -182,24 +177,18 @@ class Trainer {
   Parameters<T> parameters_;
   std::unique_ptr<SequenceModel<T>> model_;
   std::unique_ptr<Optimizer<T>> optimizer_;
-  std::unique_ptr<Ema<T>> ema_;  // null: none is kept
+  std::unique_ptr<Ema<T>> ema_;  // null: no averaged weights
+  // Already past the current step; progress_.loader is its position before the step.
   PrefetchLoader loader_;
   std::vector<Batch> held_;
-  std::vector<Batch> batches_;  // of the step at hand
-  LoaderState before_;          // of that step
+  std::vector<Batch> batches_;  // micro-batches of the current step
   std::uint64_t total_steps_;
-  std::uint64_t evaluate_every_;  // 0: with each epoch
-  std::uint64_t save_every_;      // 0: with each epoch
+  std::uint64_t evaluate_every_;  // 0: every epoch
+  std::uint64_t save_every_;      // 0: every epoch
   Schedule schedule_;
-  std::optional<Plateau> plateau_;
-  SpikeGuard spikes_;
-  std::uint64_t spikes_in_a_row_ = 0;
-  std::optional<Checkpoint> saved_;  // what on_spike = "rollback" goes back to
-  std::uint64_t step_ = 0;
-  double best_loss_;
-  std::uint64_t best_step_ = 0;
-  std::uint64_t bad_evaluations_ = 0;  // since the best
-  bool owes_validation_ = false;
+  Remedy remedy_;  // what [train] on_spike asks for
+  Progress progress_;
+  std::optional<Checkpoint> saved_;  // the last save, if remedy_ is go_back
   std::optional<Initialization> initialization_;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include <xgrad/autograd/ops.hpp>
 #include <xgrad/autograd/scalar.hpp>
 #include <xgrad/train/metrics/metrics.hpp>
 
@@ -13,14 +14,15 @@ ClassReport::ClassReport(std::size_t classes) : classes_(classes) {}
 template <class T>
 void ClassReport::add(const Tensor<T>& logits, const Ids& targets) {
   confusion_.resize(classes() * classes());
-  const Ids guesses = argmax(logits);
   const std::size_t samples = targets.shape()[0];
   const std::size_t rows = samples == 0 ? 0 : targets.size() / samples;
   for (std::size_t s = 0; s < samples; ++s) {
     Sample sample;
     for (std::size_t i = s * rows; i < (s + 1) * rows; ++i) {
       if (targets.data()[i] == kIgnore) continue;
-      const auto target = std::size_t(targets.data()[i]), guess = std::size_t(guesses.data()[i]);
+      const T* row = logits.data() + i * classes();  // its largest as Metrics has it
+      const auto target = std::size_t(targets.data()[i]),
+                 guess = std::size_t(std::max_element(row, row + classes()) - row);
       ++confusion_[target * classes() + guess];
       count(sample, target, true, target == guess);
       if (target != guess) count(sample, guess, false, true);
@@ -66,8 +68,8 @@ std::uint64_t ClassReport::confusion(std::size_t target, std::size_t guess) cons
   return confusion_[target * classes() + guess];
 }
 
-// To first order a sample moves the F1 of class c by (2 both - F1 (guesses + targets)) / sum
-// (guesses + targets), as in RatioMean, and the mean by the mean of these.
+// To first order a sample changes the F1 of class c by (2 both - F1 (guesses + targets)) / sum
+// (guesses + targets), as in RatioMean, and macro F1 by the mean of these.
 Figure ClassReport::macro_f1() const {
   double sum = 0, occurring = 0;
   for (const Class& of : classes_) {

@@ -1,4 +1,4 @@
-// ClassReport: what a classifier takes for what.
+// ClassReport: confusion matrix, precision, recall and F1 of a classifier.
 #pragma once
 
 #include <cstdint>
@@ -10,40 +10,42 @@
 
 namespace xgrad {
 
-/// A confusion matrix and what follows from it, or what is right and wrong in yes-or-no answers.
-/// For class c, with its targets among all, its guesses among all, and what is in both (of an
-/// answer, where the target, the guess and both are yes):
+/// A confusion matrix with precision, recall and F1 of each class; for yes-or-no targets only the
+/// latter three. For class c let `targets` be the number of targets of the class, `guesses` the
+/// number of predictions of the class, and `both` the number of targets predicted as it. For
+/// yes-or-no targets they count the yeses of output c in targets, in predictions, and in both. Then
 ///
 ///     precision = both / guesses, recall = both / targets, F1 = 2 both / (guesses + targets)
 ///
-/// each 0 where it divides by nothing, as scikit-learn's zero_division=0. They are ratios of sums
+/// each 0 if its denominator is 0, as with scikit-learn's zero_division=0. They are ratios of sums
 /// over samples, so RatioMean gives their standard errors.
 class ClassReport {
  public:
-  /// Of so many classes.
+  /// Starts an empty report for this number of classes.
   explicit ClassReport(std::size_t classes);
 
-  /// logits (B, N, V) with targets (B, N), or (B, V) with (B); kIgnore counts nothing.
+  /// Adds logits (B, N, V) with targets (B, N), or (B, V) with (B). Targets equal to kIgnore are
+  /// skipped.
   template <class T>
   void add(const Tensor<T>& logits, const Ids& targets);
 
-  /// Outputs (..., K) with the yes-or-no values of their batch.
+  /// Adds outputs (..., K) with the yes-or-no values of their batch.
   template <class T>
   void add_answers(const Tensor<T>& outputs, const Batch& batch);
 
-  /// How many there are.
+  /// Number of classes.
   std::size_t classes() const { return classes_.size(); }
-  /// Whether there is a confusion matrix: not of answers.
+  /// Whether there is a confusion matrix. Yes-or-no targets have none.
   bool has_confusion() const { return !confusion_.empty(); }
-  /// Targets of class `target` that were taken for `guess`. Requires: has_confusion().
+  /// Number of targets of class `target` that were predicted as `guess`. Requires: has_confusion().
   std::uint64_t confusion(std::size_t target, std::size_t guess) const;
-  /// Of those that were taken for class c, the part that is of it.
+  /// Fraction of the predictions of class c that are right.
   const RatioMean& precision(std::size_t c) const { return classes_[c].precision; }
-  /// Of the targets of class c, the part that was found.
+  /// Fraction of the targets of class c that were predicted as c.
   const RatioMean& recall(std::size_t c) const { return classes_[c].recall; }
-  /// Of class c.
+  /// F1 of class c.
   const RatioMean& f1(std::size_t c) const { return classes_[c].f1; }
-  /// The mean F1 over the classes that occur, as targets or as guesses.
+  /// The mean F1 over the classes that occur as targets or predictions.
   Figure macro_f1() const;
 
  private:
@@ -51,7 +53,7 @@ class ClassReport {
     std::size_t c = 0;
     double both = 0, guesses = 0, targets = 0;
   };
-  using Sample = std::vector<Counts>;  // of the classes that occur
+  using Sample = std::vector<Counts>;  // counts of the classes that occur in the sample
   struct Class {
     RatioMean precision, recall, f1;
   };

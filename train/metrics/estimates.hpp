@@ -1,4 +1,4 @@
-// Estimates from samples, each with its standard error.
+// Estimates from samples, each with a standard error.
 #pragma once
 
 #include <cstddef>
@@ -7,59 +7,60 @@
 
 namespace xgrad {
 
-/// One number of a report.
+/// A named number with its standard error.
 struct Figure {
-  std::string name;           ///< in words
-  double value = 0;           ///< the number
-  double standard_error = 0;  ///< of it, over samples
+  std::string name;           ///< name of the metric
+  double value = 0;           ///< its value
+  double standard_error = 0;  ///< standard error over samples
 };
 
-/// A mean over targets whose samples are independent but whose targets within a sample are not: sum
-/// x / sum n.
+/// The mean per target, sum x / sum n, over independent samples; targets of one sample may depend
+/// on each other.
 ///
-/// The standard error is that of a ratio estimator over samples: with r the ratio and S samples,
-/// sqrt(S / (S - 1) sum (x - r n)^2) / sum n (Cochran 1977, 6.4); 0 for fewer than two samples.
+/// Its standard error is that of a ratio estimator over samples (Cochran 1977, 6.4). With ratio r
+/// and S samples it is sqrt(S / (S - 1) sum (x - r n)^2) / sum n; 0 for fewer than two samples.
 class RatioMean {
  public:
-  /// One sample: the sum of its values and the number of its targets.
+  /// Adds a sample: the sum `x` of its values and the number `n` of its targets.
   void add(double x, double n);
 
-  double mean() const;  ///< x by n; 0 before anything was added.
-  /// Of the mean.
+  double mean() const;  ///< sum x / sum n; 0 before the first sample
+  /// Standard error of the mean.
   double standard_error() const;
-  /// Targets so far.
+  /// Number of targets so far.
   double count() const { return n_; }
 
  private:
   double samples_ = 0, x_ = 0, n_ = 0, xx_ = 0, xn_ = 0, nn_ = 0;
 };
 
-/// R^2 = 1 - sum (y - x)^2 / sum_k sum (y_k - mean of y_k)^2 of predictions x for targets y with K
-/// components, which so weigh by their variance; 0 where the targets do not vary.
+/// R^2 = 1 - sum (y - x)^2 / sum_k sum (y_k - mean of y_k)^2 for predictions x of targets y with K
+/// components. Components thus count in proportion to their variance. 0 if the targets do not vary.
 ///
-/// The standard error is that of the ratio, by the delta method: to first order the sum in the
-/// denominator does not depend on the means, which minimise it.
+/// The standard error is that of the ratio, by the delta method. The means minimise the sum in the
+/// denominator, so to first order that sum does not depend on them.
 class RSquared {
  public:
-  /// The next sample's targets follow, of K components each time.
+  /// Starts the next sample. `components` is K, equal for all samples.
   void begin_sample(std::size_t components);
-  /// The next target of the sample and its prediction.
+  /// Adds a target of the sample and its prediction.
   void add(std::size_t component, double prediction, double target);
 
   /// R^2 of all targets so far.
   double value() const;
-  /// Of R^2.
+  /// Standard error of R^2.
   double standard_error() const { return ratio().standard_error(); }
 
  private:
   struct Sums {
-    double n = 0, y = 0, yy = 0;  // of the targets less `shift_`
+    double n = 0, y = 0, yy = 0;  // of the targets minus `shift_`
   };
   RatioMean ratio() const;
 
-  std::vector<double> shift_;   // each component's first target, so that sums do not cancel
-  std::vector<Sums> sums_;      // of each sample, K each
-  std::vector<double> errors_;  // sum (y - x)^2 of each sample
+  // First target of each component, subtracted to avoid cancellation in the sums.
+  std::vector<double> shift_;
+  std::vector<Sums> sums_;      // K per sample
+  std::vector<double> errors_;  // sum (y - x)^2 per sample
 };
 
 }  // namespace xgrad

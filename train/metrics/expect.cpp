@@ -41,7 +41,7 @@ struct Claim {
   bool most = false;
 };
 
-// The claims about figures that the test split gives.
+// The claims about metrics of the test split.
 std::vector<Claim> claims_about_figures(const ExpectConfig& expect) {
   return {{"accuracy", expect.accuracy},
           {"exact_match", expect.exact_match},

@@ -1,4 +1,4 @@
-// What a config claims about itself, judged.
+// Checks of a result against the claims in [expect].
 #pragma once
 
 #include <optional>
@@ -11,28 +11,29 @@
 
 namespace xgrad {
 
-/// What became of a claim.
+/// A claim, checked against the result.
 struct Verdict {
   std::string claim;  ///< "accuracy >= 0.99"
   std::string found;  ///< "0.9987 +- 0.0003"
-  bool holds;         ///< whether it is true
+  bool holds;         ///< whether the claim is true
 };
 
-/// What a run came to.
+/// The result of a run.
 struct Result {
   std::uint64_t steps = 0;         ///< steps taken
-  std::size_t parameters = 0;      ///< trainable numbers
-  Metrics test;                    ///< of the test split, after the last step
-  std::optional<Ceiling> ceiling;  ///< of the test split, where the task knows it
-  std::vector<Rule> rules = {};    ///< of the task's own, on the test split
-  /// Of the test split from each token by itself, where the task knows it.
+  std::size_t parameters = 0;      ///< number of scalars in all parameters
+  Metrics test;                    ///< metrics on the test split after the last step
+  std::optional<Ceiling> ceiling;  ///< best possible on the test split, if the task knows it
+  std::vector<Rule> rules = {};    ///< the task's rule baselines on the test split
+  /// Best possible on the test split from each token by itself, if the task knows it.
   std::optional<Ceiling> token_ceiling = {};
 };
 
-/// Throws ConfigError where a claim is about a ceiling that the task does not know.
+/// Throws ConfigError if a claim is about a metric that the task does not have or a ceiling that it
+/// does not know.
 void check_claims(const ExpectConfig& expect, const Task& task);
 
-/// One verdict for each key of [expect].
+/// Returns one verdict for each key of [expect] that is set.
 std::vector<Verdict> judge(const ExpectConfig& expect, const Result& result);
 
 }  // namespace xgrad

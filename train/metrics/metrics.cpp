@@ -9,7 +9,7 @@ namespace xgrad {
 
 namespace {
 
-// The loss of one number, as the objective's op has it.
+// The loss of one output, as the op of the objective defines it.
 double loss_of(const Objective& objective, double x, double y) {
   const double d = std::fabs(x - y);
   switch (objective.loss) {
@@ -116,22 +116,9 @@ std::vector<Figure> Metrics::figures() const {
   return all;
 }
 
-template <class T>
-Ids argmax(const Tensor<T>& logits) {
-  const std::size_t classes = logits.shape().back();
-  const Shape shape(logits.shape().begin(), logits.shape().end() - 1);
-  Ids best = empty<std::int32_t>(shape);
-  for (std::size_t i = 0; i < best.size(); ++i) {
-    const T* row = logits.data() + i * classes;
-    best.data()[i] = std::int32_t(std::max_element(row, row + classes) - row);
-  }
-  return best;
-}
-
-#define XGRAD_INSTANTIATE(T)                                                    \
-  template void Metrics::add(const Tensor<T>&, const Ids&);                     \
-  template void Metrics::add(const Tensor<T>&, const Batch&, const Objective&); \
-  template Ids argmax(const Tensor<T>&);
+#define XGRAD_INSTANTIATE(T)                                \
+  template void Metrics::add(const Tensor<T>&, const Ids&); \
+  template void Metrics::add(const Tensor<T>&, const Batch&, const Objective&);
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

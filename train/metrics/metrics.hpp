@@ -9,35 +9,33 @@
 
 namespace xgrad {
 
-/// What is reported of a split or a batch. Sums in double, in the order of the samples.
+/// Metrics of a split or a batch. Sums are in double, in the order of the samples.
 struct Metrics {
-  TargetKind target = TargetKind::classes;  ///< of what was added last
-  RatioMean loss;      ///< the objective's per target, without smoothing; cross-entropy in nats
-  RatioMean accuracy;  ///< of classes and binary targets
-  RatioMean exact;     ///< of samples whose targets are all right
-  RatioMean absolute;  ///< |y - x|, of numbers
-  RatioMean squared;   ///< (y - x)^2, of numbers
-  RSquared r2;         ///< of numbers
+  TargetKind target = TargetKind::classes;  ///< kind of the targets added last
+  RatioMean loss;      ///< loss per target, without label smoothing; cross-entropy in nats
+  RatioMean accuracy;  ///< for classes and yes-or-no targets
+  RatioMean exact;     ///< fraction of samples with all targets right
+  RatioMean absolute;  ///< |y - x|, for numbers
+  RatioMean squared;   ///< (y - x)^2, for numbers
+  RSquared r2;         ///< for numbers
 
-  /// logits (B, N, V) with targets (B, N), or (B, V) with (B); kIgnore counts nothing.
+  /// Adds logits (B, N, V) with targets (B, N), or (B, V) with (B). Targets equal to kIgnore are
+  /// skipped.
   template <class T>
   void add(const Tensor<T>& logits, const Ids& targets);
-  /// Outputs of any kind with the targets of their batch.
+  /// Adds outputs of any kind with the targets of their batch.
   template <class T>
   void add(const Tensor<T>& outputs, const Batch& batch, const Objective& objective);
 
-  /// What fits the kind of target, the loss first, then the figure to look at: loss, accuracy,
-  /// exact_match and, of classes, perplexity, exp(loss); or loss, r2, mae and rmse. Standard errors
-  /// of functions of means by the delta method.
+  /// Returns the metrics that fit the kind of target, loss first and the most important second.
+  /// Classes: loss, accuracy, exact_match and perplexity = exp(loss); yes or no: the same without
+  /// perplexity; numbers: loss, r2, mae and rmse. Standard errors of functions of means are by the
+  /// delta method.
   std::vector<Figure> figures() const;
 
  private:
   template <class T>
   void add_values(const Tensor<T>& outputs, const Batch& batch, const Objective& objective);
 };
-
-/// The class of the largest logit of each row; the first of equals. logits (..., V) -> (...).
-template <class T>
-Ids argmax(const Tensor<T>& logits);
 
 }  // namespace xgrad

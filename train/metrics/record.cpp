@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
-#include <xgrad/autograd/check.hpp>
 #include <xgrad/storage/disk/folder.hpp>
+#include <xgrad/storage/disk/lines.hpp>
+#include <xgrad/train/checkpoint/find_run.hpp>
+#include <xgrad/train/config/toml.hpp>
 
 namespace xgrad {
 
@@ -11,15 +13,15 @@ namespace {
 
 constexpr std::string_view kFailed = "failed: ";
 
-std::string text_of(const Folder& folder, const std::string& name) {
-  return folder.holds(name) ? folder.read(name) : "";
-}
-
-std::string last_line(const std::string& text) {
-  const std::size_t end = text.find_last_not_of('\n');
-  if (end == text.npos) return "";
-  const std::size_t before = text.rfind('\n', end);
-  return text.substr(before == text.npos ? 0 : before + 1, end - before);
+// The last nonempty line.
+std::string last_line(const Folder& folder, const std::string& name) {
+  std::string last;
+  if (!folder.holds(name)) return last;
+  Lines lines(folder.input(name));
+  for (std::string line; lines.next(line);) {
+    if (!line.empty()) last.swap(line);
+  }
+  return last;
 }
 
 }  // namespace
@@ -36,24 +38,26 @@ std::string failure_line(const std::string& message) {
   return line;
 }
 
+MetricsRow last_timing(const Folder& run) {
+  const std::vector<MetricsRow> rows = read_metrics(run, "timing.jsonl");
+  return rows.empty() ? MetricsRow() : rows.back();
+}
+
 RunRecord read_run(const std::string& directory) {
   RunRecord run;
   run.path = directory;
   while (run.path.size() > 1 && run.path.back() == '/') run.path.pop_back();
   const Folder folder(run.path);
-  check<IoError>(folder.holds("config.toml"), directory,
-                 " is not a run directory: it holds no config.toml");
-  run.config_text = folder.read("config.toml");
+  check_is_run(folder);
+  run.config_text = folder.read("config.toml", detail::kMostConfigBytes);
   run.config =
       parse_config(run.config_text, folder.path_of("config.toml"), {}, ConfigWriter::xgrad);
-  run.rows = read_metrics(text_of(folder, "metrics.jsonl"));
+  run.rows = read_metrics(folder, "metrics.jsonl");
   for (const MetricsRow& row : run.rows) run.last_step = std::max(run.last_step, row.step);
-  const std::vector<MetricsRow> times = read_metrics(text_of(folder, "timing.jsonl"));
-  if (!times.empty()) {
-    run.seconds = times.back().number("seconds").value_or(0);
-    run.rate = times.back().number("tokens_per_second").value_or(0);
-  }
-  const std::string end = last_line(text_of(folder, "log.txt"));
+  const MetricsRow timing = last_timing(folder);
+  run.seconds = timing.number("seconds").value_or(0);
+  run.rate = timing.number("tokens_per_second").value_or(0);
+  const std::string end = last_line(folder, "log.txt");
   if (run.last("test") != nullptr) {
     run.state = RunRecord::State::finished;
   } else if (end.starts_with(kFailed)) {

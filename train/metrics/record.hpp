@@ -1,10 +1,11 @@
-// RunRecord: what the files of a run directory say of it.
+// RunRecord: a run as its files on disk describe it.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include <xgrad/storage/disk/folder.hpp>
 #include <xgrad/train/config/config.hpp>
 #include <xgrad/train/metrics/rows.hpp>
 
@@ -16,20 +17,24 @@ struct RunRecord {
   std::string path;
   std::string config_text;
   Config config;
-  std::vector<MetricsRow> rows;  ///< of metrics.jsonl
+  std::vector<MetricsRow> rows;  ///< rows of metrics.jsonl
   State state = State::unfinished;
-  std::string failure;  ///< of a failed run: what it said
+  std::string failure;  ///< error message of a failed run
   std::uint64_t last_step = 0;
-  double seconds = 0, rate = 0;  ///< of timing.jsonl's last row; 0 where there is none
+  double seconds = 0, rate = 0;  ///< from the last row of timing.jsonl; 0 if there is none
 
-  /// The row of a split with the highest step; null where there is none.
+  /// The last row of a split, or nullptr if there is none.
   const MetricsRow* last(const std::string& split) const;
 };
 
-/// How a failed run says so, as the last line of log.txt.
+/// The last line in the log.txt of a failed run.
 std::string failure_line(const std::string& message);
 
-/// Throws IoError when the directory holds no run, ConfigError when its config is none.
+/// The last row of a run's timing.jsonl; a row without numbers if there is none.
+MetricsRow last_timing(const Folder& run);
+
+/// Reads the record of a run. Throws IoError if the directory is not a run; ConfigError if its
+/// config is invalid.
 RunRecord read_run(const std::string& directory);
 
 }  // namespace xgrad

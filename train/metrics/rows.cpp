@@ -2,7 +2,9 @@
 
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <sstream>
+
+#include <xgrad/storage/disk/folder.hpp>
+#include <xgrad/storage/disk/lines.hpp>
 
 namespace xgrad {
 
@@ -10,9 +12,9 @@ using Row = nlohmann::ordered_json;
 
 namespace {
 
-/// Empties a row before it goes: the destructor of one with members asks for memory, and may not
-/// throw where there is none. So rows are not made of lists in braces, and are objects from the
-/// start: one that fails to become an object cannot be destroyed.
+/// Empties a row before its destruction. The destructor of a nonempty row allocates memory, and
+/// cannot report a failure. For the same reason rows start as objects and are never made from
+/// braced lists: a row whose conversion to an object fails could not be destroyed.
 class Emptied {
  public:
   explicit Emptied(Row& row) : row_(row) {}
@@ -26,44 +28,53 @@ class Emptied {
   Row& row_;
 };
 
-void put(Row& row, const std::string& name, double value, double standard_error) {
-  row[name] = value;
-  row[name + "_se"] = standard_error;
+void put(MetricsRow& row, const Figure& figure) {
+  row.numbers.emplace_back(figure.name, figure.value);
+  row.numbers.emplace_back(figure.name + "_se", figure.standard_error);
+}
+
+void put(Row& row, const MetricsRow& from) {
+  row["step"] = from.step;
+  if (!from.split.empty()) row["split"] = from.split;
+  for (const auto& [name, value] : from.numbers) row[name] = value;
 }
 
 void put(Row& row, const std::string& name, const RatioMean& mean) {
-  put(row, name, mean.mean(), mean.standard_error());
-}
-
-void put(Row& row, std::uint64_t step, const std::string& split, const Metrics& metrics) {
-  row["step"] = step;
-  row["split"] = split;
-  for (const Figure& figure : metrics.figures()) {
-    put(row, figure.name, figure.value, figure.standard_error);
-  }
+  row[name] = mean.mean();
+  row[name + "_se"] = mean.standard_error();
 }
 
 }  // namespace
 
-std::string metrics_row(std::uint64_t step, const std::string& split, const Metrics& metrics,
-                        std::optional<double> lr, std::optional<double> grad_norm,
-                        std::optional<double> head_diversity) {
-  Row row(Row::value_t::object);
-  const Emptied later(row);
-  put(row, step, split, metrics);
-  if (lr) row["lr"] = *lr;
-  if (grad_norm) row["grad_norm"] = *grad_norm;
-  if (head_diversity) row["head_diversity"] = *head_diversity;
-  return row.dump();
+MetricsRow metrics_row(std::uint64_t step, const std::string& split, const Metrics& metrics,
+                       std::optional<double> lr, std::optional<double> grad_norm,
+                       std::optional<double> head_diversity) {
+  MetricsRow row{step, split, {}};
+  for (const Figure& figure : metrics.figures()) put(row, figure);
+  if (lr) row.numbers.emplace_back("lr", *lr);
+  if (grad_norm) row.numbers.emplace_back("grad_norm", *grad_norm);
+  if (head_diversity) row.numbers.emplace_back("head_diversity", *head_diversity);
+  return row;
+}
+
+MetricsRow timing_row(std::uint64_t step, double seconds, double tokens_per_second) {
+  return {step, "", {{"seconds", seconds}, {"tokens_per_second", tokens_per_second}}};
+}
+
+std::string to_json(const MetricsRow& row) {
+  Row json(Row::value_t::object);
+  const Emptied later(json);
+  put(json, row);
+  return json.dump();
 }
 
 std::string report_row(std::uint64_t step, const std::string& split, const Metrics& metrics,
                        const ClassReport& report, const std::vector<std::string>& names) {
+  MetricsRow whole = metrics_row(step, split, metrics);
+  put(whole, report.macro_f1());
   Row row(Row::value_t::object);
   const Emptied later(row);
-  put(row, step, split, metrics);
-  const Figure f1 = report.macro_f1();
-  put(row, f1.name, f1.value, f1.standard_error);
+  put(row, whole);
   for (std::size_t c = 0; c < report.classes(); ++c) {
     Row of = {{"class", names[c]}, {"targets", std::uint64_t(report.recall(c).count())}};
     put(of, "precision", report.precision(c));
@@ -78,15 +89,6 @@ std::string report_row(std::uint64_t step, const std::string& split, const Metri
   return row.dump();
 }
 
-std::string timing_row(std::uint64_t step, double seconds, double tokens_per_second) {
-  Row row(Row::value_t::object);
-  const Emptied later(row);
-  row["step"] = step;
-  row["seconds"] = seconds;
-  row["tokens_per_second"] = tokens_per_second;
-  return row.dump();
-}
-
 std::optional<double> MetricsRow::number(const std::string& name) const {
   for (const auto& [key, value] : numbers) {
     if (key == name) return value;
@@ -94,19 +96,26 @@ std::optional<double> MetricsRow::number(const std::string& name) const {
   return std::nullopt;
 }
 
-std::vector<MetricsRow> read_metrics(const std::string& text) {
+std::optional<MetricsRow> read_row(const std::string& line) {
+  Row row = Row::parse(line, nullptr, /*allow_exceptions=*/false);
+  const Emptied later(row);
+  if (!row.is_object() || !row.contains("step") || !row["step"].is_number_unsigned()) {
+    return std::nullopt;
+  }
+  MetricsRow read{row["step"].get<std::uint64_t>(), "", {}};
+  for (const auto& [name, value] : row.items()) {
+    if (name == "split" && value.is_string()) read.split = value.get<std::string>();
+    if (name != "step" && value.is_number()) read.numbers.emplace_back(name, value.get<double>());
+  }
+  return read;
+}
+
+std::vector<MetricsRow> read_metrics(const Folder& run, const std::string& name) {
   std::vector<MetricsRow> rows;
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    Row row = Row::parse(line, nullptr, /*allow_exceptions=*/false);
-    const Emptied later(row);
-    if (!row.is_object() || !row.contains("step") || !row["step"].is_number_unsigned()) continue;
-    MetricsRow read{row["step"].get<std::uint64_t>(), "", {}};
-    for (const auto& [name, value] : row.items()) {
-      if (name == "split" && value.is_string()) read.split = value.get<std::string>();
-      if (name != "step" && value.is_number()) read.numbers.emplace_back(name, value.get<double>());
-    }
-    rows.push_back(std::move(read));
+  if (!run.holds(name)) return rows;
+  Lines lines(run.input(name));
+  for (std::string line; lines.next(line);) {
+    if (auto row = read_row(line)) rows.push_back(std::move(*row));
   }
   return rows;
 }

@@ -1,4 +1,4 @@
-// The rows of metrics.jsonl and timing.jsonl.
+// Rows of metrics.jsonl and timing.jsonl.
 #pragma once
 
 #include <cstdint>
@@ -12,40 +12,49 @@
 
 namespace xgrad {
 
-/// {"step": 100, "split": "train", "loss": ..., "loss_se": ..., ...}. Holds no times, so that two
-/// equal runs give equal files; numbers are written so that they read back exactly. What is
-/// given of a step stands in training rows.
-std::string metrics_row(std::uint64_t step, const std::string& split, const Metrics& metrics,
-                        std::optional<double> lr = {}, std::optional<double> grad_norm = {},
-                        std::optional<double> head_diversity = {});
+class Folder;
 
-/// A row of metrics with what is known of each class: "macro_f1" with its error, "classes", an
-/// object a class, and "confusion", a row a class of targets, a column a class of guesses; answers
-/// have none.
-std::string report_row(std::uint64_t step, const std::string& split, const Metrics& metrics,
-                       const ClassReport& report, const std::vector<std::string>& names);
-
-/// {"step": 100, "seconds": ..., "tokens_per_second": ...}
-std::string timing_row(std::uint64_t step, double seconds, double tokens_per_second);
-
-/// A row as it was read.
+/// A row of metrics.jsonl or timing.jsonl.
 struct MetricsRow {
-  std::uint64_t step = 0;                               ///< of the run
-  std::string split;                                    ///< empty where the row has none
-  std::vector<std::pair<std::string, double>> numbers;  ///< the others, in their order
+  std::uint64_t step = 0;  ///< steps taken by the run
+  std::string split;       ///< train, validation or test; empty in timing.jsonl
+  std::vector<std::pair<std::string, double>> numbers;  ///< all other numbers, in order
 
-  /// Nothing where there is none of that name.
+  /// The number of this name, if the row has it.
   std::optional<double> number(const std::string& name) const;
 };
 
-/// The rows of metrics.jsonl or timing.jsonl; lines that are none are left out, and so are numbers
-/// that are not finite.
-std::vector<MetricsRow> read_metrics(const std::string& text);
+/// Makes a row with the metrics of a split, each as NAME and its standard error as NAME_se. It
+/// contains no times, so equal runs give equal files. Only training rows have `lr`, `grad_norm` and
+/// `head_diversity`.
+MetricsRow metrics_row(std::uint64_t step, const std::string& split, const Metrics& metrics,
+                       std::optional<double> lr = {}, std::optional<double> grad_norm = {},
+                       std::optional<double> head_diversity = {});
 
-/// The step of a row; the largest number for a line that is none, and for the row of the test
-/// split, which a finished run writes anew whenever it is resumed.
+/// Makes a row with "seconds" and "tokens_per_second".
+MetricsRow timing_row(std::uint64_t step, double seconds, double tokens_per_second);
+
+/// Returns {"step": 100, "split": "train", "loss": ..., "loss_se": ..., ...}. Finite numbers read
+/// back exactly; NaN and infinity become null.
+std::string to_json(const MetricsRow& row);
+
+/// Returns a row of metrics with a report on each class as JSON: "macro_f1" with its standard
+/// error; "classes", a list with one object per class; and "confusion", with one row per target
+/// class and one column per predicted class. Yes-or-no targets have no "confusion".
+std::string report_row(std::uint64_t step, const std::string& split, const Metrics& metrics,
+                       const ClassReport& report, const std::vector<std::string>& names);
+
+/// Parses a line of metrics.jsonl or timing.jsonl, leaving out NaN and infinity; nothing if the
+/// line is not a row.
+std::optional<MetricsRow> read_row(const std::string& line);
+/// Reads all rows of such a file; none if there is no file. Throws IoError, also if a line is
+/// longer than kMostLine bytes.
+std::vector<MetricsRow> read_metrics(const Folder& run, const std::string& name);
+
+/// Returns the step of a row. Returns the largest number for a line that is not a row, and for the
+/// row of the test split, because a finished run writes that row again whenever it is resumed.
 std::uint64_t row_step(const std::string& line);
-/// The split of a row; empty where it names none.
+/// Returns the split of a row; empty if it has none.
 std::string row_split(const std::string& line);
 
 }  // namespace xgrad

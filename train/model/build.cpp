@@ -3,15 +3,15 @@
 #include <map>
 
 #include <xgrad/autograd/scalar.hpp>
-#include <xgrad/layers/encoder_decoder_model.hpp>
-#include <xgrad/layers/encoder_model.hpp>
-#include <xgrad/layers/window_mlp.hpp>
+#include <xgrad/layers/models/encoder_decoder_model.hpp>
+#include <xgrad/layers/models/encoder_model.hpp>
+#include <xgrad/layers/models/window_mlp.hpp>
 
 namespace xgrad {
 
 namespace {
 
-// The config's table has checked that the word is one of these.
+// The config parser has checked that the word is one of these.
 template <class Enum>
 Enum choose(const std::map<std::string, Enum>& words, const std::string& word) {
   return words.at(word);
@@ -189,9 +189,15 @@ std::unique_ptr<Task> make_task(const Config& config, const Checkpoint* checkpoi
 
 template <class T>
 std::unique_ptr<SequenceModel<T>> make_model(const ModelConfig& config, const TaskShape& shape,
-                                             Parameters<T>& parameters) {
+                                             Parameters<T>& parameters,
+                                             const std::vector<ParameterGroup>& groups) {
   check_fit(config, shape);
   check_mask(config, shape);
+  const auto is_frozen = [groups](const std::string& name) {
+    const ParameterGroup* group = group_of(groups, name);
+    return group != nullptr && group->freeze;
+  };
+  if (!groups.empty()) parameters.freeze(is_frozen);
   if (config.kind == "encoder_decoder") {
     return std::make_unique<EncoderDecoderModel<T>>(parameters.root(),
                                                     encoder_decoder_options(config, shape));
@@ -223,10 +229,10 @@ BatchInput<T>::BatchInput(const Batch& batch) {
   }
 }
 
-#define XGRAD_INSTANTIATE(T)                                                                  \
-  template class BatchInput<T>;                                                               \
-  template std::unique_ptr<SequenceModel<T>> make_model(const ModelConfig&, const TaskShape&, \
-                                                        Parameters<T>&);
+#define XGRAD_INSTANTIATE(T)                             \
+  template class BatchInput<T>;                          \
+  template std::unique_ptr<SequenceModel<T>> make_model( \
+      const ModelConfig&, const TaskShape&, Parameters<T>&, const std::vector<ParameterGroup>&);
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

@@ -1,7 +1,8 @@
-// From a config to its objects: task and model.
+// Builds the task and the model of a config.
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include <xgrad/data/batch.hpp>
 #include <xgrad/data/task.hpp>
@@ -11,23 +12,25 @@
 
 namespace xgrad {
 
-/// The task of [task], seeded with train.seed; with what it learned from its data, where a
-/// checkpoint keeps that. Throws ConfigError, DataError, CheckpointError.
+/// Makes the task of [task], seeded with train.seed. A checkpoint supplies what the task learned
+/// from its data, if it stores that. Throws ConfigError, DataError, CheckpointError.
 std::unique_ptr<Task> make_task(const Config& config, const Checkpoint* checkpoint = nullptr);
 
-/// The model of [model] for a task of this shape. Throws ConfigError where the two do not fit.
+/// Makes the model of [model] for a task of this shape and freezes the parameters that a group
+/// freezes. Throws ConfigError if model and task do not fit.
 template <class T>
 std::unique_ptr<SequenceModel<T>> make_model(const ModelConfig& config, const TaskShape& shape,
-                                             Parameters<T>& parameters);
+                                             Parameters<T>& parameters,
+                                             const std::vector<ParameterGroup>& groups = {});
 
-/// A batch as the model reads it; keeps what had to be converted.
+/// A batch in the form that models read. Owns the tensors that had to be converted.
 template <class T>
 class BatchInput {
  public:
-  /// Requires: the batch outlives it.
+  /// Requires: `batch` outlives this object.
   explicit BatchInput(const Batch& batch);
   BatchInput(const BatchInput&) = delete;
-  /// What a model is called with.
+  /// The argument of the model's call.
   const ModelInput<T>& input() const { return input_; }
 
  private:

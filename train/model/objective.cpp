@@ -14,7 +14,7 @@ struct LossRow {
   TargetKind target;
 };
 
-// The first of a kind of target is what "auto" means for it.
+// "auto" stands for the first loss of the task's kind of target.
 const std::vector<std::pair<std::string, LossRow>>& losses() {
   static const std::vector<std::pair<std::string, LossRow>> rows = {
       {"cross_entropy", {Loss::cross_entropy, TargetKind::classes}},

@@ -1,4 +1,4 @@
-// Objective: what a training minimises.
+// Objective: the loss that training minimises.
 #pragma once
 
 #include <optional>
@@ -9,27 +9,28 @@
 
 namespace xgrad {
 
-/// What of outputs and targets is averaged.
+/// The loss per target.
 enum class Loss { cross_entropy, binary_cross_entropy, mse, mae, huber };
 
-/// What is minimised, with what it is set to.
+/// A loss with its settings.
 struct Objective {
-  Loss loss = Loss::cross_entropy;  ///< the kind
-  double label_smoothing = 0;       ///< of cross_entropy
-  double huber_delta = 1;           ///< where huber turns from square to line
-  double head_diversity = 0;        ///< weight of the penalty of training_loss()
+  Loss loss = Loss::cross_entropy;  ///< kind of loss
+  double label_smoothing = 0;       ///< for cross_entropy
+  double huber_delta = 1;           ///< for huber: error at which it turns from quadratic to linear
+  double head_diversity = 0;        ///< weight of the penalty in training_loss()
 };
 
-/// That of [train] for the targets of a task. Throws ConfigError where they do not fit.
+/// The objective of [train] for the targets of a task. Throws ConfigError if the loss does not fit
+/// them.
 Objective make_objective(const TrainConfig& config, const TaskShape& shape);
 
-/// The mean loss of a model's outputs over the targets of a batch that count; `normalizer` divides
-/// the sum instead of their number, for a part of a logical batch.
+/// Returns the mean loss of a model's outputs over the counted targets of a batch. For part of a
+/// logical batch, `normalizer` replaces the number of targets as the divisor of the sum.
 template <class T>
 Variable<T> mean_loss(const Objective& objective, const Variable<T>& outputs, const Batch& batch,
                       std::optional<double> normalizer = std::nullopt);
 
-/// Targets that count: classes, or numbers one by one.
+/// Number of targets that count: class ids other than kIgnore, or valid numbers.
 std::size_t count_targets(const Batch& batch);
 
 }  // namespace xgrad

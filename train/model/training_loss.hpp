@@ -1,6 +1,7 @@
-// TrainingLoss: what a step minimises of a batch, penalties included.
+// TrainingLoss: the loss that a step minimises, penalties included.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include <xgrad/layers/model.hpp>
@@ -8,36 +9,44 @@
 
 namespace xgrad {
 
-/// What the micro-batches of a step are parts of.
+/// Total size of the micro-batches of a step.
 struct LogicalBatch {
-  double targets = 0;   ///< that count
-  double examples = 0;  ///< rows
+  double targets = 0;   ///< number of targets that count
+  double examples = 0;  ///< number of examples
 };
 
-/// The sizes of the micro-batches together.
+/// Adds up the sizes of the micro-batches.
 LogicalBatch together(const std::vector<Batch>& batches);
 
-/// What a micro-batch adds to the loss of its step; `task + weight * penalty` is minimised.
+/// The contribution of a micro-batch to the loss of its step, `task + weight * penalty`.
 template <class T>
 struct TrainingLoss {
-  Variable<T> outputs;    ///< of the model
-  Variable<T> task;       ///< sum of the task's losses, divided by the targets of the whole
-  Variable<T> penalty;    ///< see training_loss(); undefined where its weight is 0
-  Variable<T> minimised;  ///< both
+  Variable<T> outputs;    ///< outputs of the model
+  Variable<T> task;       ///< sum of the task's losses, divided by the targets of the whole step
+  Variable<T> penalty;    ///< see training_loss(); undefined if its weight is 0
+  Variable<T> minimised;  ///< task + weight * penalty
 };
 
-/// Runs the model in training on a micro-batch of `whole`.
+/// Runs the model in training mode on a micro-batch of `whole`.
 ///
-/// With Objective::head_diversity the penalty is the mean over the examples of `whole`, over the L
+/// With Objective::head_diversity the penalty is the mean, over the examples of `whole`, over the L
 /// self-attentions of the encoder and over the H (H - 1) ordered pairs of heads, of
 ///
 ///     cos^2(A_g, A_h) = <A_g, A_h>^2 / (|A_g|^2 |A_h|^2)
 ///
-/// of the maps A (N, M) before dropout, without rows of padding (S2.14, Lin et al. 2017): a
-/// micro-batch adds the part of its own examples. Throws ShapeError where the model has none.
+/// where A (N, M) are the attention maps before dropout, without rows of padding (S2.14, Lin et al.
+/// 2017). A micro-batch adds the part of its own examples. Throws ShapeError if the model has no
+/// self-attention.
 template <class T>
 TrainingLoss<T> training_loss(const SequenceModel<T>& model, const Objective& objective,
-                              const ModelInput<T>& input, const Batch& batch, Context context,
-                              const LogicalBatch& whole);
+                              const Batch& batch, Context context, const LogicalBatch& whole);
+
+/// Runs forward and backward of a training step: adds the gradients of all its micro-batches to the
+/// gradients of the parameters, and calls see(loss, batch) after each micro-batch. `context` is the
+/// context of the first micro-batch.
+template <class T>
+void forward_backward(const SequenceModel<T>& model, const Objective& objective,
+                      const std::vector<Batch>& batches, Context context,
+                      const std::function<void(const TrainingLoss<T>&, const Batch&)>& see = {});
 
 }  // namespace xgrad

@@ -1,4 +1,4 @@
-// A trained model, loaded from a run for use.
+// LoadedModel: a trained model, loaded from a run.
 #pragma once
 
 #include <memory>
@@ -9,10 +9,10 @@
 
 namespace xgrad {
 
-/// A task and its trained model.
+/// A task and its trained model with scalar type T.
 template <class T>
 struct LoadedModel {
-  /// Throws CheckpointError when the weights do not fit.
+  /// Loads the model of a run. Throws CheckpointError if the weights do not fit.
   explicit LoadedModel(const RunSource& source)
       : task(make_task(source.config, &source.checkpoint)),
         shape(task->shape()),
@@ -21,17 +21,10 @@ struct LoadedModel {
     restore(weights_of(source.checkpoint), parameters);
   }
 
-  std::unique_ptr<Task> task;               ///< what it was trained for
-  TaskShape shape;                          ///< of the task
+  std::unique_ptr<Task> task;               ///< the task that the model was trained for
+  TaskShape shape;                          ///< shape of the task
   Parameters<T> parameters;                 ///< the weights
-  std::unique_ptr<SequenceModel<T>> model;  ///< to be called
+  std::unique_ptr<SequenceModel<T>> model;  ///< the model
 };
-
-/// Calls f, a template of a scalar type T without arguments, with that which the config trains in.
-template <class F>
-auto with_precision(const Config& config, const F& f) {
-  return config.train.precision == "double" ? f.template operator()<double>()
-                                            : f.template operator()<float>();
-}
 
 }  // namespace xgrad

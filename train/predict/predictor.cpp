@@ -5,14 +5,16 @@
 #include <map>
 
 #include <xgrad/data/text/example_text.hpp>
-#include <xgrad/layers/generate.hpp>
+#include <xgrad/layers/models/generate.hpp>
+#include <xgrad/train/config/precision.hpp>
 #include <xgrad/train/predict/loaded_model.hpp>
 
 namespace xgrad {
 
 namespace {
 
-// Adds what the logits (rows, K) say of the targets of an example.
+// Adds labels and probabilities, or numbers, from the logits (rows, K) of an example to a
+// prediction.
 template <class T>
 class Reader {
  public:
@@ -31,7 +33,7 @@ class Reader {
   }
 
  private:
-  // Returns whether the output goes on.
+  // Returns false at the end of a generated output.
   bool read_class(const T* logits) {
     const std::size_t count = shape_.classes;
     const auto best = std::size_t(std::max_element(logits, logits + count) - logits);
@@ -69,7 +71,7 @@ class Reader {
   Prediction& prediction_;
 };
 
-// The logits of one example, out of those of a batch of examples of its length.
+// Cuts the logits of one example out of those of a batch.
 template <class T>
 Tensor<T> part_of(const Tensor<T>& logits, std::size_t sample) {
   Tensor<T> part = empty<T>(Shape(logits.shape().begin() + 1, logits.shape().end()));
@@ -100,7 +102,7 @@ class ModelOf final : public Predictor::Model {
   const Task& task() const override { return *loaded_.task; }
   const TaskShape& shape() const override { return loaded_.shape; }
 
-  // Those of one length go together: padding would change the order in which numbers are added.
+  // Batches only examples of equal length: padding would change the order of additions.
   std::vector<Prediction> predict(const std::vector<Example>& examples) const override {
     std::map<std::size_t, std::vector<std::size_t>> alike;
     for (std::size_t i = 0; i < examples.size(); ++i) {
@@ -124,7 +126,7 @@ class ModelOf final : public Predictor::Model {
   }
 
  private:
-  // Of outputs to generate, the logits after which each class was chosen.
+  // For a task with generated outputs, these are the logits from which each class was chosen.
   Variable<T> outputs(std::vector<Example> examples) const {
     Batch batch = collate(examples, shape());
     if (shape().output == OutputKind::generated) {
@@ -136,7 +138,7 @@ class ModelOf final : public Predictor::Model {
   }
 
   LoadedModel<T> loaded_;
-  bool alone_;  // what others beside an example would change
+  bool alone_;  // predict alone: other examples in the batch would change the result
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Predictor: a trained model in use, as in `xgrad predict` and in programs of others.
+// Predictor: predictions of a trained model, as `xgrad predict` and other programs use it.
 #pragma once
 
 #include <memory>
@@ -10,44 +10,46 @@
 
 namespace xgrad {
 
-/// What a model says of one input: an entry for each target, but for positions that the task asks
-/// nothing of.
+/// The prediction for one input: an entry for each target, except positions for which the task has
+/// no target.
 struct Prediction {
-  /// Classes, by name where they have one; of yes-or-no targets every name that may hold, or yes
-  /// (1) or no (0) where they have none.
+  /// Class names, or class ids if the classes have no names. For yes-or-no targets: every name,
+  /// likely or not, or yes (1) or no (0) if there are no names.
   std::vector<std::string> labels;
-  std::vector<double> probabilities;  ///< that of each label
-  bool multi_label = false;           ///< any number of labels holds: those above 1/2
-  std::vector<double> numbers;        ///< instead of both, of a task whose targets are numbers
-  AnyTensor logits;                   ///< what the model put out: (K), or (N, K) for all positions
+  std::vector<double> probabilities;  ///< probability of each label
+  bool multi_label = false;           ///< each label is yes or no: probabilities above 1/2 are yes
+  /// Predicted numbers, instead of labels, if the targets are numbers.
+  std::vector<double> numbers;
+  AnyTensor logits;  ///< output of the model: (K), or (N, K) for all positions
 };
 
-/// A model as its run left it. All calls are thread-safe, also on one object at once, and an input
-/// has the same prediction to the bit on any thread and beside any others.
+/// A trained model. All calls are thread-safe, also on the same object. The same input gives the
+/// same bits on any thread and beside any other inputs.
 class Predictor {
  public:
-  /// Loads a checkpoint, or the newest of a run directory; needs no data. Throws IoError,
-  /// CheckpointError, ConfigError.
+  /// Loads a checkpoint, or the newest checkpoint of a run directory. Reads no data. Throws
+  /// IoError, CheckpointError, ConfigError.
   explicit Predictor(const std::string& run);
   ~Predictor();
-  /// What is left may only be assigned to, or destroyed.
+  /// The moved-from object may only be assigned to or destroyed.
   Predictor(Predictor&&) noexcept;
-  /// What is left may only be assigned to, or destroyed.
+  /// The moved-from object may only be assigned to or destroyed.
   Predictor& operator=(Predictor&&) noexcept;
 
-  /// What inputs and outputs are.
+  /// Shape of inputs and outputs.
   const TaskShape& shape() const;
 
-  /// An input as `xgrad predict` reads it. Throws DataError, which calls it example `number`.
+  /// Parses a line of input as `xgrad predict` does. Throws DataError, which calls it example
+  /// `number`.
   Example parse(const std::string& line, std::size_t number = 1) const;
 
-  /// Throws DataError as parse() does.
+  /// Parses a line and predicts for it. Throws DataError as parse() does.
   Prediction operator()(const std::string& line) const;
-  /// Predictions for many at once, in their order. Requires: each comes from parse(), or passed
-  /// check_example().
+  /// Predicts for many examples at once and returns predictions in their order. Requires: each
+  /// example comes from parse() or passed check_example().
   std::vector<Prediction> operator()(const std::vector<Example>& examples) const;
 
-  /// A loaded model of one scalar type.
+  /// A loaded model of either scalar type.
   class Model;
 
  private:

@@ -1,4 +1,4 @@
-// Predictions as `xgrad predict` writes them.
+// Formats of predictions as `xgrad predict` prints them.
 #pragma once
 
 #include <string>
@@ -7,18 +7,20 @@
 
 namespace xgrad {
 
-/// The labels, of yes-or-no answers those that hold, or the numbers to six digits; separated by
-/// spaces.
+/// Returns the labels (for yes-or-no targets those that are yes) or the numbers with six digits,
+/// separated by spaces.
 std::string prediction_text(const Prediction& prediction);
 
-/// The labels, a tab, their probabilities, each separated by spaces; or the numbers. A backslash
-/// and a tab, a line feed and a carriage return in a label become `\\`, `\t`, `\n` and `\r`.
+/// Returns the labels, a tab and their probabilities, each separated by spaces; or the numbers. In
+/// labels, backslash, tab, line feed and carriage return become `\\`, `\t`, `\n` and `\r`.
 std::string prediction_tsv(const Prediction& prediction);
 
-/// {"labels": [...], "probabilities": [...]}, or {"numbers": [...]}; numbers read back exactly.
+/// Returns {"labels": [...], "probabilities": [...]} or {"numbers": [...]}. Numbers read back
+/// exactly.
 std::string prediction_json(const Prediction& prediction);
 
-/// The logits of all positions, separated by spaces, with as many digits as give each back exactly.
+/// Returns the logits of all positions, separated by spaces, with enough digits to read back
+/// exactly.
 std::string logits_text(const Prediction& prediction);
 
 }  // namespace xgrad

@@ -12,7 +12,7 @@ namespace xgrad::html {
 
 namespace {
 
-constexpr double kWidth = 400, kHeight = 250;  // of the drawing, in its own units
+constexpr double kWidth = 400, kHeight = 250;  // size of a chart in SVG units
 constexpr double kLeft = 52, kRight = 10, kTop = 8, kBottom = 28;
 constexpr std::size_t kMostPoints = 300;
 constexpr double kSpansMuch = 30;
@@ -21,7 +21,7 @@ struct Axis {
   double low = std::numeric_limits<double>::infinity();
   double high = -std::numeric_limits<double>::infinity();
   bool logarithmic = false;
-  double from = 0, to = 1;  // on the drawing
+  double from = 0, to = 1;  // range in the chart
 
   void include(double value) {
     low = std::min(low, value);
@@ -77,8 +77,7 @@ std::string axes(const Axis& x, const Axis& y) {
         kLeft, kWidth - kRight, y(value), y(value), kLeft - 5, y(value) + 4, value);
   }
   for (double value : x.ticks(4)) {
-    const bool last =
-        x(value) > kWidth - kRight - 15;  // would be cut off if it stood in the middle
+    const bool last = x(value) > kWidth - kRight - 15;  // a centered label would be cut off
     text += fmt::format(
         "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>\n",
         last ? kWidth - 1.0 : x(value), kHeight - kBottom + 18, last ? "end" : "middle",
@@ -87,30 +86,32 @@ std::string axes(const Axis& x, const Axis& y) {
   return text;
 }
 
+std::string look_of(std::size_t look) {
+  return fmt::format("c{} d{}", look % kColors, look / kColors);
+}
+
 std::string drawn(const ChartLine& line, const std::vector<ChartPoint>& points, const Axis& x,
                   const Axis& y) {
+  if (points.empty()) return "";
   std::string path, upper, lower;
   bool errors = false;
   for (const ChartPoint& p : points) {
     path += fmt::format("{:.1f},{:.1f} ", x(p.x), y(p.y));
-    upper += fmt::format("{:.1f},{:.1f} ", x(p.x), y(p.y + 1.96 * p.error));
-    const double low = p.y - 1.96 * p.error;
+    upper += fmt::format("{:.1f},{:.1f} ", x(p.x), y(p.y + p.error));
+    const double low = p.y - p.error;
     lower = fmt::format("{:.1f},{:.1f} ", x(p.x), y(y.logarithmic ? std::max(low, y.low) : low)) +
             lower;
     errors = errors || p.error > 0;
   }
-  const std::size_t color = line.color % 6;
-  std::string text;
-  if (errors)
-    text += fmt::format("<polygon class=\"band c{}\" points=\"{}{}\"/>\n", color, upper, lower);
-  text += fmt::format("<polyline class=\"line c{}{}\" points=\"{}\"/>\n", color,
-                      line.dashed ? " dashed" : "", path);
-  if (points.size() > 40) return text;
-  for (const ChartPoint& p : points) {
-    text += fmt::format("<circle class=\"dot c{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"2.5\"/>", color,
-                        x(p.x), y(p.y));
+  std::string text =
+      "<g class=\"" + look_of(line.look) + "\"><title>" + escape(line.name) + "</title>\n";
+  if (errors) text += "<polygon class=\"band\" points=\"" + upper + lower + "\"/>\n";
+  text += "<polyline points=\"" + path + "\"/>\n";
+  for (std::size_t i = 0; i < points.size() && points.size() <= 40; ++i) {
+    text += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"2.5\"/>", x(points[i].x),
+                        y(points[i].y));
   }
-  return text + "\n";
+  return text + "</g>\n";
 }
 
 bool spans_much(const std::vector<ChartLine>& lines) {
@@ -136,8 +137,8 @@ std::string chart(const std::string& title, const std::vector<ChartLine>& lines)
     for (const ChartPoint& p : points.back()) {
       x.include(p.x);
       y.include(p.y);
-      const double low = p.y - 1.96 * p.error;
-      y.include(p.y + 1.96 * p.error);
+      const double low = p.y - p.error;
+      y.include(p.y + p.error);
       if (!y.logarithmic || low > 0.3 * p.y) y.include(low);
     }
   }
@@ -152,12 +153,19 @@ std::string chart(const std::string& title, const std::vector<ChartLine>& lines)
       "aria-label=\"{}\">\n{}",
       escape(title), kWidth, kHeight, escape(title), axes(x, y));
   for (std::size_t i = 0; i < lines.size(); ++i) text += drawn(lines[i], points[i], x, y);
-  text += "</svg>\n<p class=\"legend\">";
+  return text + "</svg></figure>\n";
+}
+
+std::string sample(std::size_t look) {
+  return "<i class=\"" + look_of(look) + "\"></i>&nbsp;";
+}
+
+std::string legend(const std::vector<ChartLine>& lines) {
+  std::string text = "<p class=\"legend\">";
   for (const ChartLine& line : lines) {
-    text += fmt::format("<span><i class=\"c{}{}\"></i>{}</span> ", line.color % 6,
-                        line.dashed ? " dashed" : "", escape(line.name));
+    text += "<span>" + sample(line.look) + breakable(line.name, ',') + "</span> ";
   }
-  return text + "</p></figure>\n";
+  return text + "</p>\n";
 }
 
 }  // namespace xgrad::html

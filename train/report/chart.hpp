@@ -9,18 +9,25 @@ namespace xgrad::html {
 
 struct ChartPoint {
   double x, y;
-  double error = 0;  ///< a standard error, drawn as a band of 1.96 of them
+  double error = 0;  ///< standard error, drawn as a band around the line
 };
+
+/// Number of distinguishable lines: kColors solid ones, then as many dashed, then as many dotted.
+inline constexpr std::size_t kColors = 10, kLooks = 3 * kColors;
 
 struct ChartLine {
   std::string name;
-  std::size_t color = 0;  ///< a number; lines of one run share it
-  bool dashed = false;
+  std::size_t look = 0;  ///< colour and dashes; below kLooks
   std::vector<ChartPoint> points;
 };
 
-/// Lines over x with axes and a legend. Values that span much, and are all above 0, are drawn on a
-/// logarithmic axis; what is not finite is left out. Empty where nothing can be drawn.
+/// Returns a chart of lines over x with axes. Positive values over a wide range get a logarithmic
+/// axis. Leaves out NaN and infinity. Empty if there is nothing to draw.
 std::string chart(const std::string& title, const std::vector<ChartLine>& lines);
+
+/// Returns a short sample of a line with this look, for use in front of its name.
+std::string sample(std::size_t look);
+/// Returns one legend for any number of charts: samples and names of the lines.
+std::string legend(const std::vector<ChartLine>& lines);
 
 }  // namespace xgrad::html

@@ -8,6 +8,7 @@
 #include <xgrad/autograd/scalar.hpp>
 #include <xgrad/data/text/example_text.hpp>
 #include <xgrad/train/checkpoint/checkpoint.hpp>
+#include <xgrad/train/config/precision.hpp>
 #include <xgrad/train/inspect/attention_picture.hpp>
 #include <xgrad/train/model/build.hpp>
 #include <xgrad/train/report/html.hpp>
@@ -18,8 +19,8 @@ namespace xgrad {
 namespace {
 
 constexpr std::size_t kExamples = 1000;
-constexpr std::size_t kSamples = 8;       // of each kind
-constexpr std::size_t kMostClasses = 40;  // that a matrix of them can be read
+constexpr std::size_t kSamples = 8;       // right ones and wrong ones
+constexpr std::size_t kMostClasses = 40;  // largest confusion matrix that is readable
 
 std::string picture_of(const Example& example, const TaskShape& shape) {
   const auto [low, high] = std::minmax_element(example.features.begin(), example.features.end());
@@ -35,7 +36,7 @@ std::string picture_of(const Example& example, const TaskShape& shape) {
   return html::uri(picture);
 }
 
-// Looks at a model example by example.
+// Evaluates a model example by example.
 template <class T>
 class Examiner {
  public:
@@ -163,9 +164,8 @@ class Examiner {
 
 Examination examine(const std::string& directory, const Config& config, bool heads) {
   const Checkpoint checkpoint = load_listed(latest_checkpoint(directory + "/checkpoints"));
-  Examination result = config.train.precision == "double"
-                           ? Examiner<double>(config, checkpoint).examine(heads)
-                           : Examiner<float>(config, checkpoint).examine(heads);
+  Examination result = with_precision(
+      config, [&]<class T>() { return Examiner<T>(config, checkpoint).examine(heads); });
   result.step = checkpoint.step;
   if (const auto cpu = checkpoint.state.find("cpu"); cpu != checkpoint.state.end()) {
     if (const auto* name = std::get_if<std::string>(&cpu->second)) result.cpu = *name;

@@ -1,4 +1,5 @@
-// Examination: what a trained model does with the test split, for people to look at.
+// Examination: predictions, attention maps and baselines of a trained model on the test split, for
+// report.html.
 #pragma once
 
 #include <optional>
@@ -12,36 +13,38 @@
 
 namespace xgrad {
 
-/// An example with what the model says of it.
+/// An example with its prediction.
 struct Sample {
-  std::string input;                              ///< text; empty for an image
-  std::string picture;                            ///< of an image: a data: URI
-  std::vector<std::string> targets, predictions;  ///< word by word, or answers or numbers
-  bool right = false;                             ///< every class or answer that counts
+  std::string input;                              ///< input as text; empty for an image
+  std::string picture;                            ///< image as a data: URI
+  std::vector<std::string> targets, predictions;  ///< by word, yes-or-no answer or number
+  bool right = false;                             ///< every class or answer that counts is right
 };
 
 struct Confusion {
   std::vector<std::string> classes;
-  std::vector<std::size_t> counts;  ///< (classes, classes): row the target, column the prediction
+  /// (classes, classes): row is the target, column the prediction.
+  std::vector<std::size_t> counts;
 };
 
 struct Examination {
-  std::uint64_t step = 0;    ///< of the checkpoint
-  std::string cpu;           ///< that it was trained on
-  std::size_t examples = 0;  ///< looked at
-  bool judged = false;       ///< whether samples are right or wrong: their targets are no numbers
-  std::vector<Sample> right, wrong;  ///< a few; all in `right` when not judged
-  Confusion confusion;               ///< empty without classes, or with too many to be read
-  Sample mapped;                     ///< whose maps these are
+  std::uint64_t step = 0;            ///< step of the checkpoint
+  std::string cpu;                   ///< processor class that it was trained on
+  std::size_t examples = 0;          ///< number of examples used
+  bool judged = false;               ///< samples are right or wrong; false for numbers
+  std::vector<Sample> right, wrong;  ///< some samples; all are in `right` if not judged
+  Confusion confusion;               ///< empty without classes, or with too many to display
+  Sample mapped;                     ///< the example of the maps
   std::vector<AttentionMap> maps;
-  std::optional<AttentionStudy> heads;  ///< when asked for
-  std::optional<Ceiling> ceiling;       ///< of the test split
-  std::optional<Baseline> baseline;     ///< counting what the model saw, 1,000 examples at least
-  std::vector<Rule> rules;              ///< of the task's own, on the test split
+  std::optional<AttentionStudy> heads;  ///< if requested
+  std::optional<Ceiling> ceiling;       ///< best possible on the test split
+  /// Baselines from counts in training data, at least 1,000 examples.
+  std::optional<Baseline> baseline;
+  std::vector<Rule> rules;  ///< the task's rule baselines on the test split
 };
 
-/// Loads the newest checkpoint of a run and runs it on the first examples of the test split;
-/// studies each head of it when asked to, which takes an evaluation a head. Throws CheckpointError,
+/// Loads the newest checkpoint of a run and evaluates it on the first examples of the test split.
+/// `heads` adds a study of each head, which takes one evaluation per head. Throws CheckpointError,
 /// DataError, IoError.
 Examination examine(const std::string& directory, const Config& config, bool heads);
 

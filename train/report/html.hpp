@@ -1,4 +1,4 @@
-// HTML as text: everything that comes from outside goes through escape().
+// Helpers that write HTML. All text from outside goes through escape().
 #pragma once
 
 #include <string>
@@ -9,15 +9,18 @@
 
 namespace xgrad::html {
 
-/// Text for an element or a quoted attribute. Characters that mean something are written as
-/// entities; bytes that are no UTF-8 and control characters become U+FFFD.
+/// Escapes text for an element or a quoted attribute: special characters become entities, invalid
+/// UTF-8 and control characters U+FFFD.
 std::string escape(std::string_view text);
 
-/// A table: `rows[0]` holds the column heads, the first cell of each other row is its head. Cells
-/// are HTML already.
+/// Escapes a long name and allows line breaks after each `after`.
+std::string breakable(std::string_view text, char after);
+
+/// Returns a table. `rows[0]` holds the column heads, the first cell of each other row is its head.
+/// Cells are already HTML.
 std::string table(const std::vector<std::vector<std::string>>& rows);
 
-/// A picture as a data: URI.
+/// Returns a picture as a data: URI.
 std::string uri(const Picture& picture);
 
 }  // namespace xgrad::html

@@ -7,13 +7,14 @@
 #include <optional>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/autograd/cpu.hpp>
+#include <xgrad/autograd/kernels/cpu.hpp>
 #include <xgrad/data/text/amounts.hpp>
 #include <xgrad/storage/disk/publish.hpp>
 #include <xgrad/train/inspect/summary.hpp>
-#include <xgrad/train/metrics/record.hpp>
+#include <xgrad/train/metrics/groups.hpp>
 #include <xgrad/train/report/chart.hpp>
 #include <xgrad/train/report/html.hpp>
+#include <xgrad/train/report/overview.hpp>
 #include <xgrad/train/report/sections.hpp>
 #include <xgrad/train/report/style.hpp>
 #include <xgrad/version.hpp>
@@ -25,33 +26,40 @@ using html::escape;
 
 namespace {
 
-// A run with all that could be found out about it.
-struct Shown {
+// Limits the time of examinations and the size of attention maps on the page.
+constexpr std::size_t kMostExamined = 8;
+
+using Row = std::vector<std::string>;
+
+// The best run of a group and the examination of its model.
+struct Examined {
   RunRecord record;
-  std::string name;
   std::optional<Examination> examination;
-  std::string why_not;  // there is none
-  std::string model;    // the summary, or why there is none
+  std::string why_not;  // reason for a missing examination
 };
 
-Shown look_at(const std::string& path, bool heads) {
-  Shown run{read_run(path), "", {}, "", ""};
-  run.name = fs::path(run.record.path).filename().string();
-  try {
-    run.examination = examine(run.record.path, run.record.config, heads);
-  } catch (const Error& error) {
-    run.why_not = error.what();
+Examined look_at(const RunRecord& run, bool heads, std::size_t rank) {
+  if (rank >= kMostExamined) {
+    return {run, {}, fmt::format("only the best {} groups are examined", kMostExamined)};
   }
   try {
-    run.model = to_text(summarize(run.record.config));
+    return {run, examine(run.path, run.config, heads), ""};
   } catch (const Error& error) {
-    run.model = error.what();
+    return {run, {}, error.what()};
   }
-  return run;
 }
 
-using Runs = std::vector<Shown>;
-using Row = std::vector<std::string>;
+std::string name_of(const RunRecord& run) {
+  return escape(fs::path(run.path).filename().string());
+}
+
+std::string model_of(const Config& config) {
+  try {
+    return to_text(summarize(config));
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
 
 std::string state_of(const RunRecord& run) {
   const std::string steps = grouped(run.last_step);
@@ -67,204 +75,112 @@ std::string state_of(const RunRecord& run) {
   return "<span class=\"state\">unfinished</span> at step " + steps;
 }
 
-std::string header(const Runs& runs) {
+std::string tasks_of(const std::vector<RunRecord>& runs) {
   std::vector<std::string> tasks;
-  for (const Shown& run : runs) {
-    const std::string& task = run.record.config.task;
-    if (std::find(tasks.begin(), tasks.end(), task) == tasks.end()) tasks.push_back(task);
+  for (const RunRecord& run : runs) {
+    if (std::find(tasks.begin(), tasks.end(), run.config.task) == tasks.end()) {
+      tasks.push_back(run.config.task);
+    }
   }
-  std::string text = "<h1>" + escape(fmt::format("{}", fmt::join(tasks, ", "))) + "</h1>\n";
-  for (const Shown& run : runs) {
-    text += "<p><strong>" + escape(run.name) + "</strong> " + state_of(run.record) + "</p>\n";
+  return escape(fmt::format("{}", fmt::join(tasks, ", ")));
+}
+
+// If there are several runs, only those that did not finish get a line each.
+std::string header(const std::vector<RunRecord>& runs, std::size_t groups) {
+  std::string text = "<h1>" + tasks_of(runs) + "</h1>\n";
+  if (runs.size() > 1) {
+    text += fmt::format("<p>{} runs{}: {}</p>\n", runs.size(),
+                        groups < runs.size()
+                            ? fmt::format(" in {} {}", groups, groups == 1 ? "group" : "groups")
+                            : "",
+                        RunGroup{"", runs}.state());
+  }
+  for (const RunRecord& run : runs) {
+    if (runs.size() > 1 && run.state == RunRecord::State::finished) continue;
+    text += "<p><strong>" + name_of(run) + "</strong> " + state_of(run) + "</p>\n";
   }
   return text;
 }
 
-// A row of the table of results: what `value` says of each run; no row where it says nothing.
-template <class Value>
-void add_row(std::vector<Row>& rows, const std::string& name, const Runs& runs,
-             const Value& value) {
-  Row row{escape(name)};
-  bool any = false;
-  for (const Shown& run : runs) {
-    const std::string cell = value(run);
-    any = any || !cell.empty();
-    row.push_back(cell.empty() ? "–" : escape(cell));
-  }
-  if (any) rows.push_back(row);
-}
-
-std::string with_error(const MetricsRow* row, const std::string& metric) {
-  const auto value = row ? row->number(metric) : std::nullopt;
-  if (!value) return "";
-  const auto error = row->number(metric + "_se");
-  return fmt::format("{:.4f}", *value) + (error ? fmt::format(" ± {:.4f}", *error) : "");
-}
-
-// The metrics of a split, each once, in the order of the rows.
-std::vector<std::string> metrics_of(const Runs& runs, const std::string& split, bool with_errors) {
-  std::vector<std::string> names;
-  for (const Shown& run : runs) {
-    const MetricsRow* row = run.record.last(split);
-    for (std::size_t i = 0; row && i < row->numbers.size(); ++i) {
-      const std::string& name = row->numbers[i].first;
-      const bool fits = !name.ends_with("_se") && (!with_errors || row->number(name + "_se"));
-      if (fits && std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-    }
-  }
-  return names;
-}
-
-// A row a rule; runs of different tasks may have different ones.
-void add_rules(std::vector<Row>& rows, const Runs& runs) {
-  std::vector<std::string> names;
-  for (const Shown& run : runs) {
-    if (!run.examination) continue;
-    for (const Rule& rule : run.examination->rules) {
-      if (std::find(names.begin(), names.end(), rule.name) == names.end()) {
-        names.push_back(rule.name);
-      }
-    }
-  }
-  for (const std::string& name : names) {
-    add_row(rows, "accuracy of the rule \"" + name + "\", test", runs,
-            [&](const Shown& run) -> std::string {
-              if (!run.examination) return "";
-              for (const Rule& rule : run.examination->rules) {
-                if (rule.name == name) return fmt::format("{:.4f}", rule.accuracy);
-              }
-              return "";
-            });
-  }
-}
-
-void add_references(std::vector<Row>& rows, const Runs& runs) {
-  const auto of = [](const auto& get) {
-    return [get](const Shown& run) -> std::string {
-      const std::optional<double> value = run.examination ? get(*run.examination) : std::nullopt;
-      return value ? fmt::format("{:.4f}", *value) : "";
-    };
+// Reference values for the test results of a run.
+std::vector<Row> references(const Examined& run) {
+  std::vector<Row> rows;
+  const auto add = [&](const std::string& name, const std::optional<double>& value) {
+    if (value) rows.push_back({escape(name) + ", test", fmt::format("{:.4f}", *value)});
   };
-  using Found = const Examination&;
-  add_row(rows, "highest accuracy there can be, test", runs, of([](Found e) {
-            const bool known = e.ceiling && e.ceiling->accuracy > 0;  // of numbers it is 0
-            return known ? std::optional(e.ceiling->accuracy) : std::nullopt;
-          }));
-  add_row(rows, "lowest loss there can be, test", runs,
-          of([](Found e) { return e.ceiling ? std::optional(e.ceiling->loss) : std::nullopt; }));
-  add_row(rows, "accuracy of the most frequent answer, test", runs,
-          of([](Found e) { return e.baseline ? e.baseline->majority : std::nullopt; }));
-  add_row(rows, "accuracy from each token alone, test", runs,
-          of([](Found e) { return e.baseline ? e.baseline->own_token : std::nullopt; }));
-  add_row(rows,
-          fmt::format("accuracy from windows of up to {} tokens, test", 2 * kBaselineRadius + 1),
-          runs, of([](Found e) { return e.baseline ? e.baseline->window : std::nullopt; }));
-  add_rules(rows, runs);
+  if (!run.examination) return rows;
+  const auto& ceiling = run.examination->ceiling;
+  const auto& baseline = run.examination->baseline;
+  if (ceiling && ceiling->accuracy > 0) {  // 0 for tasks with numbers as targets
+    add("highest accuracy there can be", ceiling->accuracy);
+  }
+  if (ceiling) add("lowest loss there can be", ceiling->loss);
+  if (baseline) {
+    add("accuracy of the most frequent answer", baseline->majority);
+    add("accuracy from each token alone", baseline->own_token);
+    add(fmt::format("accuracy from windows of up to {} tokens", 2 * kBaselineRadius + 1),
+        baseline->window);
+  }
+  for (const Rule& rule : run.examination->rules) {
+    add("accuracy of the rule \"" + rule.name + "\"", rule.accuracy);
+  }
+  return rows;
 }
 
-std::string results(const Runs& runs) {
-  std::vector<Row> rows{{""}};
-  for (const Shown& run : runs) rows[0].push_back(escape(run.name));
-  for (const char* split : {"test", "validation"}) {
-    for (const std::string& metric : metrics_of(runs, split, true)) {
-      add_row(rows, metric + ", " + split, runs,
-              [&](const Shown& run) { return with_error(run.record.last(split), metric); });
-    }
+std::string behaviour(const Examined& run, const std::string& of) {
+  if (!run.examination) {
+    return "<h2>Examples" + of + "</h2>\n<p>There are none: " + escape(run.why_not) + "</p>\n";
   }
-  add_references(rows, runs);
-  add_row(rows, "time", runs,
-          [](const Shown& run) { return run.record.seconds > 0 ? clock(run.record.seconds) : ""; });
-  add_row(rows, "tokens or images a second", runs, [](const Shown& run) {
-    return run.record.rate > 0 ? grouped(std::uint64_t(run.record.rate)) : "";
-  });
-  std::string text = "<h2>Results</h2>\n" + html::table(rows);
-  if (metrics_of(runs, "test", true).empty() && metrics_of(runs, "validation", true).empty()) {
-    text = "<h2>Results</h2>\n<p>Nothing was evaluated.</p>\n";
-  }
-  return text + "<p class=\"soft\">± is one standard error.</p>\n";
-}
-
-std::string curves(const Runs& runs) {
-  std::string charts;
-  std::vector<std::string> names = metrics_of(runs, "train", false);
-  for (const std::string& name : metrics_of(runs, "validation", false)) {
-    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-  }
-  for (const std::string& metric : names) {
-    std::vector<html::ChartLine> lines;
-    for (std::size_t i = 0; i < runs.size(); ++i) {
-      for (const char* split : {"validation", "train"}) {
-        const bool train = std::string_view(split) == "train";
-        html::ChartLine line{runs.size() == 1 ? split : runs[i].name + ", " + split, i, train, {}};
-        for (const MetricsRow& row : runs[i].record.rows) {
-          const auto value = row.split == split ? row.number(metric) : std::nullopt;
-          if (!value) continue;
-          line.points.push_back(
-              {double(row.step), *value, train ? 0 : row.number(metric + "_se").value_or(0)});
-        }
-        if (!line.points.empty()) lines.push_back(std::move(line));
-      }
-    }
-    charts += html::chart(metric, lines);
-  }
-  if (charts.empty()) return "<h2>Curves</h2>\n<p>No step was logged.</p>\n";
-  return "<h2>Curves</h2>\n<div class=\"charts\">\n" + charts +
-         "</div>\n<p class=\"soft\">By steps; bands are 95 % intervals of the validation "
-         "split.</p>\n";
-}
-
-std::string behaviour(const Runs& runs) {
+  const Examination& found = *run.examination;
+  const std::string where =
+      fmt::format("<p class=\"soft\">The first {} examples of the test split, at step {}.</p>\n",
+                  grouped(found.examples), grouped(found.step));
   std::string text;
-  for (const Shown& run : runs) {
-    const std::string of = runs.size() == 1 ? "" : ": " + escape(run.name);
-    if (!run.examination) {
-      text += "<h2>Examples" + of +
-              "</h2>\n<p>The model could not be looked at: " + escape(run.why_not) + "</p>\n";
-      continue;
-    }
-    const Examination& found = *run.examination;
-    const std::string where =
-        fmt::format("<p class=\"soft\">The first {} examples of the test split, at step {}.</p>\n",
-                    grouped(found.examples), grouped(found.step));
-    if (const std::string matrix = html::confusion_section(found.confusion); !matrix.empty()) {
-      text += "<h2>Confusion" + of + "</h2>\n" + where + matrix;
-    }
-    text += "<h2>Examples" + of + "</h2>\n" + where + html::samples_section(found);
-    if (const std::string maps = html::maps_section(found); !maps.empty()) {
-      text += "<h2>Attention" + of + "</h2>\n" + maps;
-    }
-    if (found.heads && !found.heads->layers.empty()) {
-      text += "<h2>Heads" + of + "</h2>\n" + where + html::heads_section(*found.heads);
-    }
+  if (const std::string matrix = html::confusion_section(found.confusion); !matrix.empty()) {
+    text += "<h2>Confusion" + of + "</h2>\n" + where + matrix;
+  }
+  text += "<h2>Examples" + of + "</h2>\n" + where + html::samples_section(found);
+  if (const std::string maps = html::maps_section(found); !maps.empty()) {
+    text += "<h2>Attention" + of + "</h2>\n" + maps;
+  }
+  if (found.heads && !found.heads->layers.empty()) {
+    text += "<h2>Heads" + of + "</h2>\n" + where + html::heads_section(*found.heads);
   }
   return text;
 }
 
-std::string configuration(const Runs& runs) {
-  std::string text;
-  for (std::size_t i = 1; i < runs.size(); ++i) {
-    text += "<h2>From " + escape(runs[0].name) + " to " + escape(runs[i].name) + "</h2>\n<pre>";
-    for (const ConfigDifference& d : differences(runs[0].record.config, runs[i].record.config)) {
-      text += escape(to_string(d)) + "\n";
-    }
-    text += "</pre>\n";
+std::string configuration(const Examined& run, const std::string& of) {
+  const RunRecord& record = run.record;
+  const std::string trained = run.examination ? run.examination->cpu : "";
+  return "<h2>Model" + of + "</h2>\n<pre>" + escape(model_of(record.config)) +
+         "</pre>\n<h2>Configuration" + of + "</h2>\n<pre>" + escape(record.config_text) +
+         "</pre>\n<h2>Again" + of + "</h2>\n<pre>xgrad train " +
+         escape(record.path + "/config.toml run.dir=" + record.path + "-again") +
+         "</pre>\n<p class=\"soft\">The same config and binary give the same bits on any number of "
+         "threads of a processor of the same class.</p>\n<h2>Machine" +
+         of + "</h2>\n<p>Trained on a processor of the class " +
+         escape(trained.empty() ? cpu_name(cpu()) : trained) + ", " +
+         (record.config.train.threads > 0
+              ? std::to_string(record.config.train.threads) + " thread(s)"
+              : "all its cores") +
+         ". This page: xgrad " + kVersion + ".</p>\n";
+}
+
+// The sections about each group and its best run. Several groups become collapsible sections.
+std::string details(const std::vector<RunGroup>& groups, const std::vector<Examined>& best) {
+  if (groups.size() == 1) {
+    const std::string of = groups[0].runs.size() > 1 ? ": " + name_of(best[0].record) : "";
+    return html::runs_section(groups[0]) + behaviour(best[0], of) + configuration(best[0], of);
   }
-  for (const Shown& run : runs) {
-    const std::string of = runs.size() == 1 ? "" : ": " + escape(run.name);
-    text += "<h2>Model" + of + "</h2>\n<pre>" + escape(run.model) + "</pre>\n";
-    text += "<h2>Configuration" + of + "</h2>\n<pre>" + escape(run.record.config_text) + "</pre>\n";
-    text +=
-        "<h2>Again" + of + "</h2>\n<pre>xgrad train " +
-        escape(run.record.path + "/config.toml run.dir=" + run.record.path + "-again") +
-        "</pre>\n<p class=\"soft\">The same config and binary give the same bits on any number of "
-        "threads of a processor of the same class.</p>\n";
-    const std::string trained = run.examination ? run.examination->cpu : "";
-    text += "<h2>Machine" + of + "</h2>\n<p>Trained on a processor of the class " +
-            escape(trained.empty() ? cpu_name(cpu()) : trained) + ", " +
-            (run.record.config.train.threads > 0
-                 ? std::to_string(run.record.config.train.threads) + " thread(s)"
-                 : "all its cores") +
-            ". This page: xgrad " + kVersion + ".</p>\n";
+  std::string text = "<h2>Details</h2>\n";
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    const std::string of = ": " + name_of(best[i].record);
+    std::vector<Row> rows = references(best[i]);
+    if (!rows.empty()) rows.insert(rows.begin(), {"", name_of(best[i].record)});
+    text += "<details><summary>" + (i < html::kLooks ? html::sample(i) : "") +
+            html::breakable(groups[i].name, ',') + "</summary>\n" + html::runs_section(groups[i]) +
+            (rows.empty() ? "" : "<h2>For comparison" + of + "</h2>\n" + html::table(rows)) +
+            behaviour(best[i], of) + configuration(best[i], of) + "</details>\n";
   }
   return text;
 }
@@ -272,14 +188,23 @@ std::string configuration(const Runs& runs) {
 }  // namespace
 
 std::string report_html(const std::vector<std::string>& paths, bool heads) {
-  Runs runs;
-  for (const std::string& path : paths) runs.push_back(look_at(path, heads));
-  std::string title = "xgrad:";
-  for (const Shown& run : runs) title += " " + run.name;
+  std::vector<RunRecord> runs;
+  for (const std::string& path : paths) runs.push_back(read_run(path));
+  std::vector<RunGroup> groups = group_runs(runs);
+  html::sort_groups(groups);
+  std::vector<Examined> best;
+  for (const RunGroup& group : groups)
+    best.push_back(look_at(html::best_run(group), heads, best.size()));
+  const std::string title =
+      "xgrad: " + (runs.size() == 1 ? name_of(runs[0])
+                                    : fmt::format("{}, {} runs", tasks_of(runs), runs.size()));
   return "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>" +
-         escape(title) + "</title>\n<style>" + html::kStyle + "</style>\n</head>\n<body>\n" +
-         header(runs) + results(runs) + curves(runs) + behaviour(runs) + configuration(runs) +
+         title + "</title>\n<style>" + html::kStyle + "</style>\n</head>\n<body>\n" +
+         header(runs, groups.size()) +
+         html::results_section(groups,
+                               groups.size() == 1 ? references(best[0]) : std::vector<Row>{}) +
+         html::curves_section(groups) + html::settings_section(groups) + details(groups, best) +
          "</body>\n</html>\n";
 }
 

@@ -1,4 +1,4 @@
-// report.html: one self-contained page about a run, or several side by side.
+// report.html: one self-contained page about one run or several.
 #pragma once
 
 #include <string>
@@ -8,11 +8,12 @@
 
 namespace xgrad {
 
-/// The page: no script, nothing from outside. Says what cannot be shown, and why, where a run has
-/// failed or lost files. `heads` adds a study of each head. Throws IoError where a path is no run.
+/// Returns the page. It uses no script and loads nothing. Where a run failed or lost files, it says
+/// what cannot be shown and why. `heads` adds a study of each head. Throws IoError if a path is not
+/// a run.
 std::string report_html(const std::vector<std::string>& runs, bool heads = false);
 
-/// Writes `directory`/`name` in place of an older one. Throws IoError.
+/// Writes the page to `directory`/`name`, replacing an older one. Throws IoError.
 void write_report(const Folder& directory, const std::string& name,
                   const std::vector<std::string>& runs, bool heads = false);
 

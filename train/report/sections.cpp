@@ -48,13 +48,6 @@ std::string boxes(const std::string& title, const std::vector<Sample>& samples, 
   return text + "</div>\n";
 }
 
-// Long paths may break after their dots.
-std::string breakable(const std::string& path) {
-  std::string text;
-  for (const char c : path) text += c == '.' ? ".<wbr>" : std::string(1, c);
-  return text;
-}
-
 }  // namespace
 
 std::string confusion_section(const Confusion& confusion) {
@@ -99,7 +92,7 @@ std::string maps_section(const Examination& found) {
       ++shown;
       const std::string name = fmt::format("{}, head {}", map.path, head);
       figures += "<figure><img alt=\"attention map of " + escape(name) + "\" src=\"" +
-                 uri(head_picture(map, head)) + "\"><figcaption>" + breakable(escape(name)) +
+                 uri(head_picture(map, head)) + "\"><figcaption>" + breakable(name, '.') +
                  "</figcaption></figure>\n";
     }
   }

@@ -1,4 +1,4 @@
-// The parts of report.html that show what a model does.
+// The sections of report.html that show what a model predicts and attends to.
 #pragma once
 
 #include <string>
@@ -7,13 +7,14 @@
 
 namespace xgrad::html {
 
-/// Counts of each class for each class, the darker the larger a part of its row.
+/// The confusion matrix. A cell is darker the larger its part of the row.
 std::string confusion_section(const Confusion& confusion);
-/// Examples with predictions; what is wrong is marked.
+/// Examples with predictions; errors are marked.
 std::string samples_section(const Examination& found);
-/// The maps of every head for one example.
+/// The attention maps of every head for one example.
 std::string maps_section(const Examination& found);
-/// What each head does on all examples, and what the model loses without it; empty without heads.
+/// The metrics of each head over all examples, and the loss of the model without it; empty if there
+/// are no heads.
 std::string heads_section(const AttentionStudy& study);
 
 }  // namespace xgrad::html

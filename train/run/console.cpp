@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include <xgrad/data/text/amounts.hpp>
+#include <xgrad/data/text/columns.hpp>
 
 namespace xgrad {
 
@@ -32,10 +33,9 @@ Console::Console(bool quiet, std::string unit)
     : quiet_(quiet), unit_(std::move(unit)), terminal_(!quiet && ::isatty(STDERR_FILENO) == 1) {}
 
 void Console::table(const std::vector<std::pair<std::string, std::string>>& rows) {
-  std::size_t widest = 0;
-  for (const auto& [name, value] : rows) widest = std::max(widest, name.size());
-  for (const auto& [name, value] : rows) line(fmt::format("  {:<{}}  {}", name, widest, value));
-  line("");
+  std::vector<std::vector<std::string>> cells;
+  for (const auto& [name, value] : rows) cells.push_back({name, value});
+  line(text_table(cells, Align::left, "  "));
 }
 
 bool Console::is_time_to_draw() {
@@ -66,6 +66,14 @@ void Console::reading(const std::string& path, std::uint64_t read, std::uint64_t
                    grouped(size / kMiB)));
 }
 
+void Console::counting(const std::string& what, std::uint64_t done, std::uint64_t total,
+                       const char* unit) {
+  if (done == total) return clear_progress();
+  if (!is_time_to_draw()) return;
+  draw(fmt::format("{} {}: {} of {} {}", bar(double(done) / double(total)), what, grouped(done),
+                   grouped(total), unit));
+}
+
 std::string Console::evaluation(const Progress& p, const Metrics& validation) {
   const std::vector<Figure> figures = validation.figures();
   if (!heads_shown_) {
@@ -92,6 +100,7 @@ void Console::line(const std::string& text) {
 void Console::clear_progress() {
   if (drawn_) write("\r\033[K");
   drawn_ = false;
+  last_drawn_ = {};  // whatever comes next is drawn at once
 }
 
 }  // namespace xgrad

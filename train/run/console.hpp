@@ -1,4 +1,4 @@
-// Console: what a person sees of a run, on standard error.
+// Console: the display of a run on standard error.
 #pragma once
 
 #include <chrono>
@@ -11,32 +11,35 @@
 
 namespace xgrad {
 
-/// A table of what will run, a row for each evaluation and, on a terminal, one progress line.
-/// Without a terminal: plain rows only, no control characters. NO_COLOR is honoured.
+/// Shows a table of the planned run, a row per evaluation and, on a terminal, a progress line.
+/// Without a terminal it writes plain rows without control characters. Honours NO_COLOR.
 class Console {
  public:
-  /// `unit` is what a rate counts: "tokens" or "images".
+  /// `unit` is the unit of rates: "tokens" or "images".
   Console(bool quiet, std::string unit);
 
-  /// Rows of "name  value", aligned.
+  /// Shows rows of "name  value", aligned.
   void table(const std::vector<std::pair<std::string, std::string>>& rows);
 
-  /// What the progress line shows.
+  /// Contents of the progress line.
   struct Progress {
     std::uint64_t step = 0;   ///< steps taken
-    std::uint64_t total = 0;  ///< those of the run
-    double loss = 0;          ///< of the step
-    double lr = 0;            ///< of the step
-    double rate = 0;          ///< units a second
-    double seconds_left = 0;  ///< at this rate
+    std::uint64_t total = 0;  ///< steps of the whole run
+    double loss = 0;          ///< loss of the step
+    double lr = 0;            ///< learning rate of the step
+    double rate = 0;          ///< units per second
+    double seconds_left = 0;  ///< remaining time at this rate
   };
-  /// Draws the progress line, at most ten times a second; nothing without a terminal.
+  /// Draws the progress line, at most ten times a second. Does nothing without a terminal.
   void progress(const Progress& progress);
-  /// Draws how far a file has been read, as progress() does; nothing once all is.
+  /// Draws how much of a file has been read, like progress(); clears the line when all is read.
   void reading(const std::string& path, std::uint64_t read, std::uint64_t size);
-  /// Appends the row of an evaluation, with the column heads above the first.
+  /// Draws how many of `total` units some work has done, like progress(); clears the line at the
+  /// end.
+  void counting(const std::string& what, std::uint64_t done, std::uint64_t total, const char* unit);
+  /// Prints the row of an evaluation, below column heads the first time. Returns the row.
   std::string evaluation(const Progress& progress, const Metrics& validation);
-  /// Appends a line.
+  /// Prints a line.
   void line(const std::string& text);
 
  private:

@@ -15,9 +15,12 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/storage/disk/descriptor.hpp>
 #include <xgrad/storage/disk/input_file.hpp>
+#include <xgrad/storage/disk/lines.hpp>
 #include <xgrad/storage/disk/publish.hpp>
 #include <xgrad/train/checkpoint/checkpoint.hpp>
+#include <xgrad/train/checkpoint/find_run.hpp>
 #include <xgrad/train/checkpoint/manifest.hpp>
+#include <xgrad/train/config/toml.hpp>
 #include <xgrad/train/metrics/rows.hpp>
 
 namespace xgrad {
@@ -32,14 +35,15 @@ constexpr char kLock[] = "run.lock";
 constexpr char kConfig[] = "config.toml";
 constexpr char kConfigDigest[] = "config.sha256";
 constexpr char kCheckpoints[] = "checkpoints";
-// What a run appends to or replaces, the lock and the configs aside.
-constexpr const char* kWritten[] = {"metrics.jsonl", "timing.jsonl", "log.txt", "report.html"};
-// What the lock's file begins with, and more bytes than a run writes there.
-constexpr char kOwner[] = "process ";
+constexpr char kReport[] = "report.html";
+constexpr const char* kLogs[] = {"metrics.jsonl", "timing.jsonl", "log.txt"};
+// Prefix and inner part of the lock file's text, and a limit above its length.
+constexpr std::string_view kOwner = "process ";
+constexpr std::string_view kOn = " on ";
 constexpr std::size_t kLongestOwner = 512;
 
-// The name of a directory is on disk once the one above it is. One that may not be read cannot be
-// synced.
+// A new directory survives a power failure once its parent is synced. A parent that cannot be read
+// cannot be synced.
 void sync_name(const std::string& path) {
   fs::path name = fs::path(path).lexically_normal();
   if (!name.has_filename()) name = name.parent_path();
@@ -59,7 +63,7 @@ void make_directory(const std::string& path) {
   sync_name(path);
 }
 
-// Claims the first free runs/<stem>, runs/<stem>-2, ...: mkdir decides between two runs that start
+// Creates the first free runs/<stem>, runs/<stem>-2, ...; mkdir decides between two runs that start
 // at once.
 std::string claim_next(const std::string& stem) {
   make_directory("runs");
@@ -70,12 +74,16 @@ std::string claim_next(const std::string& stem) {
   }
 }
 
-// Cuts off a line that a full disk or a kill left without its end: the next one would continue it.
+// Removes an incomplete last line, left by a full disk or a kill: the next line would continue it.
 void end_last_line(const Folder& folder, const std::string& name) {
   if (!folder.holds(name)) return;
-  const std::string text = folder.read(name);
-  const std::size_t kept = text.rfind('\n') + 1;  // 0 where there is none
-  if (kept != text.size()) folder.truncate(name, kept);
+  const InputFile file = folder.input(name);
+  const std::size_t size = std::min<std::uint64_t>(file.size(), kMostLine + 1);
+  const std::string end = file.read(file.size() - size, size);
+  const std::size_t kept = end.rfind('\n') + 1;  // 0 if there is none
+  check<IoError>(kept > 0 || size <= kMostLine, file.path(), ": its last line has more than ",
+                 kMostLine, " bytes");
+  if (kept != size) folder.truncate(name, file.size() - size + kept);
 }
 
 std::string start_of(int file) {
@@ -84,17 +92,32 @@ std::string start_of(int file) {
   return size > 0 ? std::string(bytes, std::size_t(size)) : "";
 }
 
-// Whether the lock's file holds what a run wrote. A power failure may leave a part of that, and
-// zeros in the place of the rest.
-bool is_owner(const std::string& text) {
-  const std::string_view start = kOwner;
-  for (std::size_t i = 0; i < std::min(text.size(), start.size()); ++i) {
-    if (text[i] != start[i] && text[i] != '\0') return false;
-  }
-  return text.size() < kLongestOwner;
+// "process 4711 on host"
+std::string owner() {
+  char host[256] = "";
+  ::gethostname(host, sizeof host - 1);
+  return std::string(kOwner) + std::to_string(::getpid()) + std::string(kOn) + host;
 }
 
-// Who has the lock. It writes its name right after it got it, so this waits for a moment.
+// Whether the text of a lock file comes from owner(). A power failure may leave only part of it,
+// and zeros for the rest; `whole` refuses that.
+bool is_owner(std::string_view text, bool whole) {
+  for (std::size_t i = 0; i < std::min(text.size(), kOwner.size()); ++i) {
+    if (text[i] != kOwner[i] && text[i] != '\0') return false;
+  }
+  if (text.empty()) return true;
+  if (text.size() >= kLongestOwner || text.find('\n') != text.npos) return false;
+  const bool torn = text.size() < kOwner.size() || text.find('\0') != text.npos;
+  if (torn) return !whole;
+  text.remove_prefix(kOwner.size());
+  const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  text.remove_prefix(digits);
+  if (!whole && kOn.starts_with(text)) return true;
+  return digits > 0 && text.starts_with(kOn) && text.find(' ', kOn.size()) == text.npos;
+}
+
+// The process that holds the lock. It writes its name right after it gets the lock, so this waits a
+// moment.
 std::string owner_of(int lock) {
   std::string name;
   for (int tries = 0; tries < 100 && name.empty(); ++tries) {
@@ -104,16 +127,52 @@ std::string owner_of(int lock) {
   return name.empty() ? "another process" : name;
 }
 
-// What a new run would take for its own, of another run or of somebody else: its name, or nothing.
+// An empty log does not count: a run killed before its first step leaves one.
+bool has_bytes(const Folder& folder, const std::string& name) {
+  return folder.holds(name) && folder.input(name).size() > 0;
+}
+
+// The name of something in the folder that a new run would take for its own; empty if there is
+// none.
 std::string remains(const Folder& folder) {
-  if (folder.holds_folder(kCheckpoints) && !list_checkpoints({folder, kCheckpoints}).empty()) {
-    return kCheckpoints;
+  if (folder.holds_folder(kCheckpoints)) {
+    const Folder checkpoints(folder, kCheckpoints);
+    if (!list_checkpoints(checkpoints).empty()) return kCheckpoints;
+    if (has_bytes(checkpoints, kManifest)) return std::string(kCheckpoints) + "/" + kManifest;
   }
-  for (const std::string name : kWritten) {
-    // A run that was killed before its first step leaves an empty log.
-    if (folder.holds(name) && !folder.read(name).empty()) return name;
+  for (const char* name : {kLogs[0], kLogs[1], kLogs[2], kReport, kConfigDigest}) {
+    if (has_bytes(folder, name)) return name;
   }
   return "";
+}
+
+// Whether a run could have added this line to its manifest. A power failure may leave zeros in it;
+// a kill may truncate the last line.
+bool is_listing(std::string line, bool has_end) {
+  if (line.find('\0') != line.npos) return true;
+  const std::string whole = manifest_line(checkpoint_name(0), "");
+  if (!has_end && line.size() < whole.size()) line += whole.substr(line.size());
+  const auto entry = parse_manifest_line(line);
+  return entry && parse_checkpoint_name(entry->first);
+}
+
+// Refuses a manifest of another program, because a run would append to it.
+void check_manifest(const Folder& checkpoints) {
+  if (!checkpoints.holds(kManifest)) return;
+  Lines lines(checkpoints.input(kManifest));
+  for (std::string line; lines.next(line);) {
+    check<IoError>(is_listing(line, lines.has_end()), checkpoints.path_of(kManifest), ": line ",
+                   lines.number(), " is not one that a run writes; remove it, or the file");
+  }
+}
+
+// Refuses a config.sha256 of another program, because a run would replace it.
+void check_config_digest(const Folder& folder) {
+  if (!folder.holds(kConfigDigest)) return;
+  const std::string text = folder.read(kConfigDigest, kMostLine);
+  const auto entry = parse_manifest_line(text.substr(0, text.find('\n')));
+  check<IoError>(entry && text == entry->second + "  " + kConfig + "\n",
+                 folder.path_of(kConfigDigest), ": is not one that a run writes; remove it");
 }
 
 }  // namespace
@@ -130,11 +189,15 @@ void RunDirectory::check_unused() const {
 }
 
 void RunDirectory::check_files() const {
-  for (const char* name : {kLock, kConfig, kConfigDigest}) folder_.holds(name);
-  for (const char* name : kWritten) folder_.holds(name);
+  for (const char* name : {kLock, kConfig, kConfigDigest, kReport}) folder_.holds(name);
+  for (const char* name : kLogs) {
+    folder_.holds(name);
+    folder_.check_single(name);
+  }
   if (!folder_.holds_folder(kCheckpoints)) return;
   const Folder checkpoints(folder_, kCheckpoints);
   checkpoints.holds(kManifest);
+  checkpoints.check_single(kManifest);
   for (const CheckpointFile& file : list_checkpoints(checkpoints)) {
     checkpoints.holds(checkpoint_name(file.step));
   }
@@ -144,8 +207,8 @@ RunDirectory RunDirectory::create(const std::string& chosen, const std::string& 
   if (!chosen.empty()) make_directory(chosen);
   RunDirectory run(chosen.empty() ? claim_next(stem) : chosen);
   run.check_files();
-  // Before the lock, so that a directory that is refused is left as it is; where somebody may hold
-  // the lock, after it.
+  // Checks before locking, so that a refused directory stays unchanged. If there is a lock that
+  // somebody may hold, checks only after locking.
   if (!run.folder_.holds(kLock)) run.check_unused();
   run.lock();
   run.check_unused();
@@ -155,32 +218,41 @@ RunDirectory RunDirectory::create(const std::string& chosen, const std::string& 
 
 RunDirectory RunDirectory::open(const std::string& path) {
   RunDirectory run(path);
-  check<IoError>(run.folder_.holds(kConfig), path,
-                 " is not a run directory: it holds no config.toml");
+  check_is_run(run.folder_);
   run.check_files();
+  check_config_digest(run.folder_);
+  if (run.folder_.holds_folder(kCheckpoints)) check_manifest({run.folder_, kCheckpoints});
   run.lock();
   run.furnish();
   return run;
 }
 
 void RunDirectory::lock() {
-  const std::string file = folder_.path_of(kLock);
-  lock_.emplace(folder_.open(kLock, O_RDWR | O_CREAT));
+  const std::string file = folder_.path_of(kLock), mine = owner();
+  // Published atomically, so an incomplete lock file comes from an earlier run or another program.
+  try {
+    if (!folder_.holds(kLock)) publish(folder_, kLock, mine);
+  } catch (const IoError&) {
+    if (!folder_.holds(kLock)) throw;  // otherwise another process was faster
+  }
+  lock_.emplace(folder_.open(kLock, O_RDWR));
   if (::flock(*lock_, LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK) fail_io(file, "cannot lock");
     detail::fail<LockError>(path(), " is in use by ", owner_of(*lock_));
   }
-  check<IoError>(is_owner(start_of(*lock_)), file,
+  const std::string before = start_of(*lock_);
+  check<IoError>(is_owner(before, /*whole=*/!folder_.holds(kConfig)), file,
                  ": is not the lock of a run; choose another run.dir, or remove it");
-  char host[256] = "";
-  ::gethostname(host, sizeof host - 1);
+  sweep_temporaries(folder_);  // one of them may be a hard link of the lock
+  folder_.check_single(kLock);
+  if (before == mine) return;
+  // Emptied first: a kill in between leaves an empty lock, not a mixture of two names.
   if (::ftruncate(*lock_, 0) != 0) fail_io(file, "cannot write");
-  detail::write_all(*lock_, kOwner + std::to_string(::getpid()) + " on " + host, file);
+  detail::write_all(*lock_, mine, file);
 }
 
 void RunDirectory::furnish() {
   sync_name(path());
-  sweep_temporaries(folder_);
   folder_.make_folder(kCheckpoints);
   checkpoints_.emplace(folder_, kCheckpoints);
   sweep_temporaries(*checkpoints_);
@@ -190,31 +262,30 @@ void RunDirectory::furnish() {
   folder_.sync();
 }
 
-// The digest first: with the older config it says nothing.
+// Writes the digest first: it does not match the old config, so after a crash in between it claims
+// nothing.
 void RunDirectory::replace_config(const std::string& text) const {
   publish_over(folder_, kConfigDigest, manifest_line(kConfig, text) + "\n");
   publish_over(folder_, kConfig, text);
 }
 
 bool RunDirectory::config_was_replaced() const {
+  const std::size_t most = detail::kMostConfigBytes;
   return folder_.holds(kConfigDigest) &&
-         folder_.read(kConfigDigest) == manifest_line(kConfig, folder_.read(kConfig)) + "\n";
+         folder_.read(kConfigDigest, most) ==
+             manifest_line(kConfig, folder_.read(kConfig, most)) + "\n";
 }
 
 void RunDirectory::cut_back(const std::string& file, std::uint64_t step, bool validated) const {
   if (!folder_.holds(file)) return;
-  const std::string text = folder_.read(file);
-  std::size_t kept = 0;
-  while (kept < text.size()) {
-    const std::size_t end = text.find('\n', kept);
-    if (end == std::string::npos) break;
-    const std::string row = text.substr(kept, end - kept);
+  Lines lines(folder_.input(file));
+  std::uint64_t kept = 0;
+  for (std::string row; lines.next(row) && lines.has_end(); kept = lines.position()) {
     const std::uint64_t taken = row_step(row);
     if (taken > step) break;
     if (!validated && taken == step && row_split(row) == "validation") break;
-    kept = end + 1;
   }
-  if (kept != text.size()) folder_.truncate(file, kept);
+  if (kept != folder_.input(file).size()) folder_.truncate(file, kept);
 }
 
 }  // namespace xgrad

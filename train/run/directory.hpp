@@ -1,4 +1,4 @@
-// RunDirectory: the folder that holds all of one run, locked while somebody writes to it.
+// RunDirectory: the folder that holds all files of a run, locked while a process writes to it.
 #pragma once
 
 #include <cstdint>
@@ -9,52 +9,55 @@
 
 namespace xgrad {
 
-/// The directory of a run, locked against others.
+/// The directory of a run, locked against other processes.
 class RunDirectory {
  public:
-  /// Makes the directory of a new run: `chosen` if not empty, else runs/STEM, or the next free
-  /// runs/STEM-2, -3, ... Throws IoError when `chosen` holds a run, or anything of a name that a
-  /// run writes; LockError when it is in use. A directory that is refused is left as it is.
+  /// Creates the directory of a new run: `chosen` if not empty, else runs/STEM or the next free
+  /// runs/STEM-2, -3, ... Throws IoError if `chosen` holds a run, or any file with a name that a
+  /// run writes; LockError if it is in use. Leaves a refused directory unchanged.
   static RunDirectory create(const std::string& chosen, const std::string& stem);
 
-  /// Opens an existing run. Throws IoError when it is none, or when what has the name of one of its
-  /// files is no regular file; LockError when it is in use.
+  /// Opens an existing run. Throws IoError if the directory is not a run, or if anything with the
+  /// name of one of its files is not a regular file; LockError if it is in use.
   static RunDirectory open(const std::string& path);
 
-  /// The path by which it was opened.
+  /// The path by which the directory was opened.
   const std::string& path() const { return folder_.path(); }
-  /// The directory, in which all of the run is read and written.
+  /// The directory, for reading and writing the files of the run.
   const Folder& folder() const { return folder_; }
-  /// The directory of the checkpoints in it.
+  /// Its subdirectory of checkpoints.
   const Folder& checkpoints() const { return *checkpoints_; }
 
-  /// Replaces the run's config and notes its digest. Throws IoError.
+  /// Replaces the run's config and records its digest. Throws IoError.
   void replace_config(const std::string& text) const;
-  /// Whether the run's config is that of the last replace_config(), unchanged since.
+  /// Whether replace_config() wrote the run's current config.
   bool config_was_replaced() const;
 
-  /// Appends one whole line and hands it to the system. Throws IoError.
+  /// Appends a whole line to a file and hands it to the system. Throws IoError.
   void append(const std::string& file, const std::string& line) const {
     folder_.append(file, line);
   }
-  /// Keeps the lines of a log whose "step" is at most `step`, byte for byte: a run goes on from
-  /// there. Where it is not `validated` yet, the row of that step's validation goes too.
+  /// Truncates a log for a run that resumes from `step`: keeps the lines whose "step" is at most
+  /// that, byte for byte. Unless the step is `validated`, also removes the row of its validation.
   void cut_back(const std::string& file, std::uint64_t step, bool validated = true) const;
 
  private:
   explicit RunDirectory(std::string path);
-  /// Throws IoError unless what has the name of a file of a run is a regular file.
+  /// Throws IoError unless everything with the name of a run's file is a regular file, without hard
+  /// links if runs write it in place.
   void check_files() const;
-  /// Throws IoError when the directory holds a run or what a run would take for its own.
+  /// Throws IoError if the directory holds a run, or files that a run would take for its own.
   void check_unused() const;
+  /// Locks the directory and removes temporary files of a killed run. Throws LockError; IoError if
+  /// the lock file is not one of a run.
   void lock();
-  /// Makes what is missing, removes what a killed run left, and syncs the names, so that a power
-  /// failure takes neither the directory nor the log of a run whose checkpoint it spares.
+  /// Creates missing files, removes temporary files of checkpoints, and syncs the names. Otherwise
+  /// a power failure could spare a checkpoint but take its directory or log.
   void furnish();
 
   Folder folder_;
-  std::optional<Folder> checkpoints_;       // once it is furnished
-  std::optional<detail::Descriptor> lock_;  // once it is locked
+  std::optional<Folder> checkpoints_;       // set by furnish()
+  std::optional<detail::Descriptor> lock_;  // set by lock()
 };
 
 }  // namespace xgrad

@@ -2,9 +2,9 @@
 
 #include <events.pb.h>
 #include <fcntl.h>
-#include <isa-l/crc.h>
 #include <unistd.h>
 
+#include <array>
 #include <bit>
 #include <cerrno>
 #include <chrono>
@@ -17,6 +17,17 @@ namespace xgrad {
 namespace {
 
 static_assert(std::endian::native == std::endian::little);
+
+/// CRC-32C of each byte: remainders by Castagnoli's polynomial with bits in reverse order (RFC
+/// 3720, appendix B.4).
+constexpr auto kCrc32c = [] {
+  std::array<std::uint32_t, 256> table{};
+  for (std::uint32_t i = 0; i < table.size(); ++i) {
+    table[i] = i;
+    for (int bit = 0; bit < 8; ++bit) table[i] = table[i] >> 1 ^ (table[i] & 1) * 0x82f63b78u;
+  }
+  return table;
+}();
 
 double now() {
   using Seconds = std::chrono::duration<double>;
@@ -33,7 +44,7 @@ events::Event make(std::uint64_t step) {
 std::string file_name() {
   char host[256] = "localhost";
   ::gethostname(host, sizeof host - 1);
-  // Two of one process and second differ in the last part.
+  // The number distinguishes files of one process and second.
   static int number = 0;
   return "events.out.tfevents." + std::to_string(std::int64_t(now())) + "." + host + "." +
          std::to_string(::getpid()) + "." + std::to_string(number++);
@@ -85,9 +96,9 @@ struct Describe {
 }  // namespace
 
 std::uint32_t masked_crc32c(const std::string& bytes) {
-  // ISA-L leaves both inversions of CRC-32C to its caller, and changes nothing in the buffer.
-  auto* data = reinterpret_cast<unsigned char*>(const_cast<char*>(bytes.data()));
-  const std::uint32_t crc = ~crc32_iscsi(data, int(bytes.size()), 0xffffffffu);
+  std::uint32_t crc = ~std::uint32_t{0};
+  for (const char c : bytes) crc = crc >> 8 ^ kCrc32c[(crc ^ static_cast<unsigned char>(c)) & 0xff];
+  crc = ~crc;
   return ((crc >> 15) | (crc << 17)) + 0xa282ead8u;
 }
 
@@ -107,7 +118,7 @@ void EventFile::append(const std::string& event) {
   const std::string length(reinterpret_cast<const char*>(&size), sizeof size);
   const std::string record =
       length + word(masked_crc32c(length)) + event + word(masked_crc32c(event));
-  // One call, so that a reader never sees a part of a record, however the run ends.
+  // A single call, so that readers never see part of a record, however the run ends.
   const ssize_t written = ::write(file_, record.data(), record.size());
   check<IoError>(written == ssize_t(record.size()), path_, ": cannot write: ",
                  written < 0 ? std::strerror(errno) : "only a part of a record fitted");

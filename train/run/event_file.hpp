@@ -1,10 +1,11 @@
-// EventFile: what TensorBoard reads while a run goes on.
+// EventFile: an event file, which TensorBoard can read during the run.
 //
-// Records, each handed to the system whole:
+// It is a sequence of records, each handed to the system whole:
 //
 //   u64 length | u32 masked CRC32C of the length | an Event | u32 masked CRC32C of the Event
 //
-// little-endian, where mask(c) = (c >> 15 | c << 17) + 0xa282ead8; Events as events.proto has them.
+// Integers are little-endian, and mask(c) = (c >> 15 | c << 17) + 0xa282ead8. events.proto defines
+// Event.
 #pragma once
 
 #include <cstdint>
@@ -23,26 +24,26 @@ class EventFile {
  public:
   using Setting = std::variant<bool, double, std::string>;
 
-  /// A new file in the directory, under a name that TensorBoard knows. Throws IoError, as every
-  /// function here does.
+  /// Creates a file in the directory, with a name that TensorBoard recognises. Every function of
+  /// this class can throw IoError.
   explicit EventFile(const Folder& directory);
 
-  /// A run goes on from this step: what older files in the directory have of it and of later ones
-  /// is not shown.
+  /// Marks that the run resumes from this step. TensorBoard then hides events of this and later
+  /// steps in older files of the directory.
   void restart(std::uint64_t step);
   void scalars(std::uint64_t step, const std::vector<std::pair<std::string, double>>& values);
   void histograms(std::uint64_t step, const std::vector<std::pair<std::string, Histogram>>& values);
   void images(std::uint64_t step, const std::vector<std::pair<std::string, Picture>>& values);
-  /// Markdown.
+  /// Adds a text in Markdown.
   void text(std::uint64_t step, const std::string& tag, const std::string& markdown);
-  /// Hyperparameters, and the tags of the scalars by which runs are compared.
+  /// Adds the hyperparameters, and the tags of the scalars to compare runs by.
   void settings(const std::vector<std::pair<std::string, Setting>>& settings,
                 const std::vector<std::string>& metrics);
-  /// The run has finished.
+  /// Marks the run as finished.
   void finish();
 
  private:
-  /// A serialized Event.
+  /// Appends a serialized Event as a record.
   void append(const std::string& event);
 
   EventFile(const Folder& directory, const std::string& name);
@@ -51,7 +52,7 @@ class EventFile {
   detail::Descriptor file_;
 };
 
-/// CRC-32C (Castagnoli), masked as above.
+/// CRC-32C (Castagnoli), masked as described above.
 std::uint32_t masked_crc32c(const std::string& bytes);
 
 }  // namespace xgrad

@@ -4,23 +4,16 @@
 
 #include <csignal>
 #include <optional>
-#include <vector>
 
 #include <xgrad/storage/disk/input_file.hpp>
 #include <xgrad/storage/disk/publish.hpp>
 #include <xgrad/train/checkpoint/failed_step.hpp>
 #include <xgrad/train/checkpoint/manifest.hpp>
-#include <xgrad/train/metrics/rows.hpp>
+#include <xgrad/train/metrics/record.hpp>
 
 namespace xgrad {
 
 namespace {
-
-double seconds_in(const Folder& run) {
-  if (!run.holds("timing.jsonl")) return 0;
-  const std::vector<MetricsRow> rows = read_metrics(run.read("timing.jsonl"));
-  return rows.empty() ? 0 : rows.back().number("seconds").value_or(0);
-}
 
 bool owes_validation(const Checkpoint& checkpoint) {
   return checkpoint.state.contains(kOwesValidation);
@@ -39,7 +32,7 @@ Recorder::Recorder(const Config& config, const RunDirectory& run, std::uint64_t 
       kill_at_(kill_at),
       board_(board),
       look_(std::move(look)),
-      earlier_(seconds_in(run.folder())) {}
+      earlier_(last_timing(run.folder()).number("seconds").value_or(0)) {}
 
 void Recorder::on_step(const StepReport& report) {
   tokens_ += report.tokens;
@@ -66,9 +59,9 @@ void Recorder::on_evaluation(std::uint64_t step, const Metrics& metrics) {
   look_(step);
 }
 
-// Its rows are on disk before a checkpoint is, or a power failure could take rows that no resumed
-// run writes again. One that owes its validation gives way to the one after it, which alone is
-// listed.
+// Syncs the metrics before the checkpoint: a power failure could otherwise take rows that no
+// resumed run writes again. A checkpoint saved during its validation is overwritten after it, and
+// only the second one is listed in the manifest.
 void Recorder::on_checkpoint(const Checkpoint& checkpoint) {
   run_.folder().sync("metrics.jsonl");
   const Folder& folder = run_.checkpoints();
@@ -77,7 +70,8 @@ void Recorder::on_checkpoint(const Checkpoint& checkpoint) {
     folder.append(kManifest, manifest_line(name, bytes));
   }
   const bool owed =
-      folder.holds(name) && owes_validation(from_hdf5(folder.read(name), folder.path_of(name)));
+      folder.holds(name) &&
+      owes_validation(from_hdf5(read_checkpoint_file(folder.input(name)), folder.path_of(name)));
   (owed ? publish_over : publish)(folder, name, bytes);
   prune(folder, config_.train.keep,
         std::uint64_t(state_value<std::int64_t>(checkpoint, "best_step")));
@@ -89,19 +83,19 @@ void Recorder::on_spike(const StepReport& report, std::uint64_t step) {
                   step < report.step ? "back to step" : "on after step", step);
   console_.line(line);
   run_.append("log.txt", line);
-  if (step == report.step) return;  // passed over, not undone
+  if (step == report.step) return;  // skipped, not undone
   run_.cut_back("metrics.jsonl", step);
   run_.cut_back("timing.jsonl", step);
   board_.go_back(step);
 }
 
-// The fault is what counts, even where its file cannot be written.
+// Failing to write this file must not hide the error of the step.
 void Recorder::on_fault(const Checkpoint& failed) {
   const std::string name = failed_step_name(failed.step + 1);
   try {
     publish_over(run_.folder(), name, to_hdf5(failed));
-    fault_ =
-        fmt::format("\n  kept as {}; `xgrad replay` runs it op by op", run_.folder().path_of(name));
+    fault_ = fmt::format("\n  kept as {}; `xgrad replay` runs it op by op",
+                         run_.folder().present_path() + "/" + name);
   } catch (const Error& error) {
     fault_ = fmt::format("\n  and could not be kept: {}", error.what());
   }
@@ -112,7 +106,7 @@ bool Recorder::stop() {
   return stop_signal() != 0;
 }
 
-// Not by train.max_seconds: an evaluation that takes longer would never come to its end.
+// train.max_seconds does not end an evaluation early: one that takes longer would never complete.
 bool Recorder::break_off() {
   return signals_.stop() != 0;
 }
@@ -126,8 +120,8 @@ double Recorder::elapsed() const {
   return std::chrono::duration<double>(Clock::now() - start_).count();
 }
 
-void Recorder::log(const std::string& file, const std::string& row) {
-  run_.append(file, row);
+void Recorder::log(const std::string& file, const MetricsRow& row) {
+  run_.append(file, to_json(row));
   board_.row(row);
 }
 

@@ -1,5 +1,5 @@
-// Recorder: writes a run's logs and checkpoints, shows it, and ends it when a signal or the time
-// says so.
+// Recorder: writes a run's logs and checkpoints, displays it, and ends it after a signal or
+// train.max_seconds.
 #pragma once
 
 #include <chrono>
@@ -15,12 +15,12 @@
 
 namespace xgrad {
 
-/// Who watches a run in its directory. All members of TrainerHooks throw IoError when a file cannot
-/// be written, but on_fault().
+/// The callbacks of a run in its directory. All except on_fault() throw IoError if a file cannot be
+/// written.
 class Recorder final : public TrainerHooks {
  public:
-  /// Of a run of `total` steps, which dies as by kill -9 after step `kill_at` unless that is 0.
-  /// `look` shows on the board what a model is after a step.
+  /// Records a run of `total` steps. `look` adds weights and attention maps of a step to the board.
+  /// After step `kill_at`, if it is not 0, the process dies as by kill -9, for tests.
   Recorder(const Config& config, const RunDirectory& run, std::uint64_t total, Console& console,
            Signals& signals, std::uint64_t kill_at, TensorBoard& board,
            std::function<void(std::uint64_t)> look);
@@ -34,16 +34,17 @@ class Recorder final : public TrainerHooks {
   bool break_off() override;
   bool take_save() override { return signals_.take_save(); }
 
-  /// Where the step was kept that ended the run.
+  /// Text that says where the failed step that ended the run is stored.
   const std::string& fault() const { return fault_; }
-  /// The signal that asked to stop, SIGALRM when the time is over; 0: none.
+  /// The signal that requested a stop, or SIGALRM after train.max_seconds; 0: none.
   int stop_signal() const;
+  /// Seconds since construction.
+  double elapsed() const;
 
  private:
   using Clock = std::chrono::steady_clock;
 
-  double elapsed() const;
-  void log(const std::string& file, const std::string& row);
+  void log(const std::string& file, const MetricsRow& row);
 
   const Config& config_;
   const RunDirectory& run_;
@@ -54,7 +55,7 @@ class Recorder final : public TrainerHooks {
   std::string fault_;
   TensorBoard& board_;
   std::function<void(std::uint64_t)> look_;
-  double earlier_;  // seconds that the run took before this process
+  double earlier_;  // training time in earlier processes
   Clock::time_point start_ = Clock::now();
   std::size_t tokens_ = 0, steps_ = 0;
   Console::Progress shown_;

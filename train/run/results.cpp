@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include <xgrad/data/text/amounts.hpp>
+#include <xgrad/data/text/columns.hpp>
 
 namespace xgrad {
 
@@ -14,7 +15,7 @@ namespace {
 
 using Row = std::vector<std::string>;
 
-// The 0.975 quantile of Student's t, for 1, 2, ... degrees of freedom.
+// The 0.975 quantiles of Student's t for 1, 2, ... degrees of freedom.
 constexpr std::array<double, kMostSeeds - 1> kStudent = {12.706, 4.303, 3.182, 2.776, 2.571,
                                                          2.447,  2.365, 2.306, 2.262};
 
@@ -46,12 +47,12 @@ std::string ceiling(const std::vector<Outcome>& outcomes, double Ceiling::*which
   return fmt::format("{:.4f}", student_interval(values).mean);
 }
 
-// Whether it can be told from the accuracy: an example has several targets.
+// Whether exact match differs from accuracy, because examples have several targets.
 bool has_exact_match(const Metrics& test) {
   return test.exact.count() > 0 && test.exact.count() < test.accuracy.count();
 }
 
-// What the best of the task's own rules reaches.
+// Accuracy of the task's best rule.
 std::string best_rule(const Result& result) {
   const auto best =
       std::max_element(result.rules.begin(), result.rules.end(),
@@ -108,12 +109,6 @@ std::vector<Row> table(const std::vector<ConfigResult>& results) {
   return rows;
 }
 
-// Characters, of which UTF-8 may need several bytes.
-std::size_t width(const std::string& text) {
-  return std::size_t(
-      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
-}
-
 }  // namespace
 
 bool ConfigResult::holds() const {
@@ -145,20 +140,7 @@ std::string results_markdown(const std::vector<ConfigResult>& results) {
 }
 
 std::string results_text(const std::vector<ConfigResult>& results) {
-  const std::vector<Row> rows = table(results);
-  std::vector<std::size_t> widest(kHeads.size());
-  for (const Row& cells : rows) {
-    for (std::size_t i = 0; i < cells.size(); ++i) widest[i] = std::max(widest[i], width(cells[i]));
-  }
-  std::string text;
-  for (const Row& cells : rows) {
-    for (std::size_t i = 0; i < cells.size(); ++i) {
-      text += cells[i];
-      if (i + 1 < cells.size()) text.append(widest[i] - width(cells[i]) + 2, ' ');
-    }
-    text += "\n";
-  }
-  return text;
+  return text_table(table(results), Align::left);
 }
 
 }  // namespace xgrad

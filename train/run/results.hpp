@@ -1,4 +1,4 @@
-// The table of what configs reached.
+// The table of results of `xgrad check`.
 #pragma once
 
 #include <string>
@@ -9,34 +9,34 @@
 
 namespace xgrad {
 
-/// One config, trained with one seed or several.
+/// The results of a config, trained with one or more seeds.
 struct ConfigResult {
-  std::string name;                    ///< the stem of its file
-  std::string failure = {};            ///< what ended it early; empty: nothing
-  std::vector<Outcome> outcomes = {};  ///< one a seed
-  Baseline baseline = {};              ///< of the first seed's data
+  std::string name;                    ///< file name without directory and extension
+  std::string failure = {};            ///< error that ended a run; empty: none
+  std::vector<Outcome> outcomes = {};  ///< one per seed
+  Baseline baseline = {};              ///< baselines on the data of the first seed
 
-  /// Whether it ended, and all its claims are true.
+  /// Whether all runs completed and all claims are true.
   bool holds() const;
 };
 
-/// A mean and half the width of its 95 % interval.
+/// A mean and half the width of its 95 % confidence interval.
 struct Interval {
-  double mean = 0;        ///< its middle
-  double half_width = 0;  ///< on either side
+  double mean = 0;        ///< center of the interval
+  double half_width = 0;  ///< half the width
 };
-/// Student's interval of the mean: t s / sqrt(n); 0 wide for fewer than two values. Requires: at
-/// most 10 values.
+/// Student's confidence interval of the mean: t s / sqrt(n). Its width is 0 for fewer than two
+/// values. Requires: at most 10 values.
 Interval student_interval(const std::vector<double>& values);
-/// Of check --seeds.
+/// Maximum of `check --seeds`.
 inline constexpr std::size_t kMostSeeds = 10;
 
-/// A row a config: accuracy, exact match and loss of the test split with the best there can be,
-/// what rules without a model reach, size, steps, seconds, and whether the claims hold. With one
-/// seed ± is the standard error over the examples of the split, with several half the 95 % interval
-/// over seeds.
+/// Returns a table with a row per config: accuracy, exact match and loss on the test split with the
+/// best possible values, accuracies of rules without a model, parameters, steps, seconds, and
+/// whether the claims hold. With one seed ± is the standard error over examples; with several it is
+/// half the 95 % confidence interval over seeds.
 std::string results_markdown(const std::vector<ConfigResult>& results);
-/// The same in aligned columns.
+/// Returns the same table as text in aligned columns.
 std::string results_text(const std::vector<ConfigResult>& results);
 
 }  // namespace xgrad

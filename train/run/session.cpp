@@ -3,19 +3,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <memory>
 #include <optional>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/autograd/cpu.hpp>
-#include <xgrad/autograd/element.hpp>
+#include <xgrad/autograd/kernels/cpu.hpp>
+#include <xgrad/autograd/kernels/element.hpp>
 #include <xgrad/autograd/parallel.hpp>
+#include <xgrad/data/rules/watch_rule.hpp>
 #include <xgrad/data/tables/byte_stream.hpp>
 #include <xgrad/data/text/amounts.hpp>
 #include <xgrad/storage/disk/publish.hpp>
 #include <xgrad/storage/disk/room.hpp>
+#include <xgrad/train/config/precision.hpp>
 #include <xgrad/train/loop/trainer.hpp>
 #include <xgrad/train/metrics/record.hpp>
 #include <xgrad/train/metrics/rows.hpp>
@@ -29,20 +30,8 @@ namespace xgrad {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-// The newest checkpoint stays until the next one is whole.
-template <class T>
-void need_room(const std::string& directory, const Trainer<T>& trainer) {
-  check_room(directory, 2 * trainer.checkpoint_bytes(), "two checkpoints");
-}
-
-// A run goes on from its newest checkpoint that verifies. What is newer is damaged: it is kept
-// under another name, so that the run can write its own.
+// A run resumes from its newest checkpoint that verifies. Newer ones are damaged. They are renamed,
+// so that the run can write its own.
 void set_aside_damaged(const RunDirectory& run, std::uint64_t step, Console& console) {
   for (const CheckpointFile& file : list_checkpoints(run.checkpoints())) {
     if (file.step <= step) continue;
@@ -108,8 +97,8 @@ void show_plan(Console& console, const Config& config, const Trainer<T>& trainer
   console.line("");
 }
 
-// The page of a run that has ended. Returns why there is none: a run is not worth less for that,
-// and first says how it ended.
+// Writes report.html at the end of a run and returns the error, if any. A missing page does not
+// make the run fail.
 std::string leave_report(const RunDirectory& run) {
   try {
     check<IoError>(run.folder().is_at_path(), run.path(), " was moved or replaced during the run");
@@ -120,7 +109,7 @@ std::string leave_report(const RunDirectory& run) {
   }
 }
 
-// A message about a failed step tells where it was kept.
+// Adds to the error message where the failed step is stored.
 template <class T>
 void train(Trainer<T>& trainer, Recorder& recorder) try {
   trainer.run(recorder);
@@ -135,11 +124,25 @@ void train(Trainer<T>& trainer, Recorder& recorder, const RunDirectory& run, Con
   } catch (const std::exception& error) {
     try {
       run.append("log.txt", failure_line(error.what()));
-    } catch (const IoError& log) {  // which is not what ended the run
+    } catch (const IoError& log) {  // not the error that ended the run
       console.line(log.what());
     }
     if (const std::string why = leave_report(run); !why.empty()) console.line(why);
     throw;
+  }
+}
+
+// Returns nothing if a signal came during the measurement.
+std::optional<std::vector<Rule>> rules_of(const Task& task, Recorder& recorder, Console& console) {
+  struct Stopped {};
+  try {
+    const WatchRule watch([&](const std::string& rule, std::size_t done, std::size_t rows) {
+      if (recorder.break_off()) throw Stopped();
+      console.counting(rule, done, rows, "rows");
+    });
+    return task.rules();
+  } catch (const Stopped&) {
+    return std::nullopt;
   }
 }
 
@@ -158,15 +161,14 @@ Outcome work(const Config& config, Trainer<T>& trainer, const RunDirectory& run,
         trainer.with_evaluated_weights(
             [&] { board.attention(step, trainer.model(), trainer.parameters(), trainer.task()); });
       });
-  const Clock::time_point before = Clock::now();
   train(trainer, recorder, run, console);
 
   Outcome outcome;
-  outcome.seconds = seconds_since(before);
+  outcome.seconds = recorder.elapsed();
   const auto stopped = [&] {
     outcome.signal = recorder.stop_signal();
     console.line(fmt::format("stopped and saved at step {}; `xgrad resume {}` goes on",
-                             trainer.step(), run.path()));
+                             trainer.step(), run.folder().present_path()));
     return outcome;
   };
   if (!trainer.finished()) return stopped();
@@ -176,41 +178,30 @@ Outcome work(const Config& config, Trainer<T>& trainer, const RunDirectory& run,
   }
   const std::optional<Metrics> test = trainer.evaluate(Split::test, recorder);
   if (!test) return stopped();
-  outcome.result = {trainer.step(),
-                    trainer.parameters().count(),
-                    *test,
-                    trainer.task().ceiling(Split::test),
-                    trainer.task().rules(),
-                    trainer.task().token_ceiling()};
-  const std::string row = metrics_row(trainer.step(), "test", outcome.result.test);
-  run.append("metrics.jsonl", row);
+  const MetricsRow row = metrics_row(trainer.step(), "test", *test);
+  run.append("metrics.jsonl", to_json(row));
   run.folder().sync("metrics.jsonl");
   board.row(row);
   board.finish();
+  const auto rules = rules_of(trainer.task(), recorder, console);
+  if (!rules) return stopped();
+  outcome.result = {trainer.step(), trainer.parameters().count(),
+                    *test,          trainer.task().ceiling(Split::test),
+                    *rules,         trainer.task().token_ceiling()};
   if (!is_finite_bits(test->loss.mean())) {
     console.line("the loss of the test split is not finite");
   }
   outcome.verdicts = judge(config.expect, outcome.result);
-  signals.let_stop();  // the page can be made again
+  signals.let_stop();  // report.html can be written again later
   if (signals.stop() != 0) return stopped();
+  const WatchRule watch([&](const std::string& rule, std::size_t done, std::size_t rows) {
+    console.counting(rule, done, rows, "rows");  // report.html measures the rules again
+  });
   outcome.report_failure = leave_report(run);
   return outcome;
 }
 
-// The trainer of a run, whose data have been read under the eyes of whoever waits for them.
-template <class T>
-std::unique_ptr<Trainer<T>> prepared(const Config& config, const Checkpoint* checkpoint,
-                                     const SessionOptions& options) {
-  Console console(options.quiet, "");
-  const WatchReading watch([&](const std::string& path, std::uint64_t read, std::uint64_t size) {
-    console.reading(path, read, size);
-  });
-  auto trainer = std::make_unique<Trainer<T>>(config, checkpoint);
-  check_claims(config.expect, trainer->task());
-  return trainer;
-}
-
-// Another class computes other last bits; nobody should have to guess why.
+// Tells the user why results will differ: processors of another class compute other last bits.
 void tell_class(const Checkpoint& checkpoint, Console& console) {
   const auto saved = checkpoint.state.find("cpu");
   if (saved == checkpoint.state.end()) return;
@@ -221,43 +212,48 @@ void tell_class(const Checkpoint& checkpoint, Console& console) {
                   *before, cpu_name(cpu())));
 }
 
-// Begins in a fresh directory, from a checkpoint if there is one.
+// Makes the trainer of a run in `directory`. Reads its data, then checks that its claims can be
+// judged and that two checkpoints fit on the disk: the newest one stays until the next is complete.
+template <class T>
+std::unique_ptr<Trainer<T>> prepared(const Config& config, const Checkpoint* checkpoint,
+                                     const SessionOptions& options, const std::string& directory) {
+  Console console(options.quiet, "");
+  const WatchReading watch([&](const std::string& path, std::uint64_t read, std::uint64_t size) {
+    console.reading(path, read, size);
+  });
+  auto trainer = std::make_unique<Trainer<T>>(config, checkpoint);
+  check_claims(config.expect, trainer->task());
+  check_room(directory, 2 * trainer->checkpoint_bytes(), "two checkpoints");
+  if (checkpoint != nullptr) tell_class(*checkpoint, console);
+  return trainer;
+}
+
+// Starts in a new directory, from a checkpoint if there is one.
 template <class T>
 Outcome start(const Config& config, const std::string& stem, const Checkpoint* checkpoint,
               const SessionOptions& options) {
-  const auto prepared_trainer = prepared<T>(config, checkpoint, options);
-  Trainer<T>& trainer = *prepared_trainer;
-  need_room(config.run_dir.empty() ? "runs" : config.run_dir, trainer);
+  const auto trainer =
+      prepared<T>(config, checkpoint, options, config.run_dir.empty() ? "runs" : config.run_dir);
   const RunDirectory run = RunDirectory::create(config.run_dir, stem);
   publish(run.folder(), "config.toml", to_toml(config));
-  if (checkpoint != nullptr) {
-    Console console(options.quiet, "");
-    tell_class(*checkpoint, console);
-  }
-  return work(config, trainer, run, options);
+  return work(config, *trainer, run, options);
 }
 
 template <class T>
 Outcome go_on(const Config& config, const RunDirectory& run, const Checkpoint* checkpoint,
               const SessionOptions& options) {
-  const auto prepared_trainer = prepared<T>(config, checkpoint, options);
-  Trainer<T>& trainer = *prepared_trainer;
-  need_room(run.checkpoints().path(), trainer);
+  const auto trainer = prepared<T>(config, checkpoint, options, run.checkpoints().path());
   if (options.keep_config) run.replace_config(to_toml(config));
   Console console(options.quiet, "");
-  if (checkpoint == nullptr) {
-    console.line("no checkpoint was saved yet: begins again");
-  } else {
-    tell_class(*checkpoint, console);
-  }
-  set_aside_damaged(run, trainer.step(), console);
-  run.cut_back("metrics.jsonl", trainer.step(), /*validated=*/!trainer.owes_validation());
-  run.cut_back("timing.jsonl", trainer.step());
-  return work(config, trainer, run, options);
+  if (checkpoint == nullptr) console.line("no checkpoint was saved yet: begins again");
+  set_aside_damaged(run, trainer->step(), console);
+  run.cut_back("metrics.jsonl", trainer->step(), /*validated=*/!trainer->owes_validation());
+  run.cut_back("timing.jsonl", trainer->step());
+  return work(config, *trainer, run, options);
 }
 
-// Numbers that are not finite are found by their bits, which no compiler flag should hide; a build
-// in which one did must not train.
+// NaN and infinity are detected by their bits, so that compiler flags cannot hide them. A build in
+// which a flag does must not train.
 void need_guard() {
   const volatile double zero = 0;
   check<Error>(
@@ -280,27 +276,27 @@ Outcome start_run(const Config& config, const std::string& config_path,
                   const SessionOptions& options) {
   prepare(config);
   const std::string stem = std::filesystem::path(config_path).stem().string();
-  return config.train.precision == "double" ? start<double>(config, stem, nullptr, options)
-                                            : start<float>(config, stem, nullptr, options);
+  return with_precision(config,
+                        [&]<class T>() { return start<T>(config, stem, nullptr, options); });
 }
 
 Outcome continue_run(const Config& config, const RunDirectory& run, const Checkpoint* checkpoint,
                      const SessionOptions& options) {
   prepare(config);
-  return config.train.precision == "double" ? go_on<double>(config, run, checkpoint, options)
-                                            : go_on<float>(config, run, checkpoint, options);
+  return with_precision(config,
+                        [&]<class T>() { return go_on<T>(config, run, checkpoint, options); });
 }
 
 Outcome branch_run(const Config& config, const std::string& directory, const Checkpoint& checkpoint,
                    const SessionOptions& options) {
   prepare(config);
   Config branch = config;
-  branch.run_dir.clear();  // never the directory of the run it branches from
+  branch.run_dir.clear();  // never the directory of the original run
   const auto whole =
       std::filesystem::absolute(std::filesystem::path(directory) / "").lexically_normal();
   const std::string stem = whole.parent_path().filename().string();
-  return config.train.precision == "double" ? start<double>(branch, stem, &checkpoint, options)
-                                            : start<float>(branch, stem, &checkpoint, options);
+  return with_precision(config,
+                        [&]<class T>() { return start<T>(branch, stem, &checkpoint, options); });
 }
 
 }  // namespace xgrad

@@ -1,4 +1,4 @@
-// Session: a trainer at work in a run directory, with its logs, checkpoints, console and verdicts.
+// Session: trains in a run directory, with logs, checkpoints, console and checks of claims.
 #pragma once
 
 #include <string>
@@ -11,35 +11,35 @@
 
 namespace xgrad {
 
-/// How a run ended.
+/// The outcome of a run.
 struct Outcome {
-  int signal = 0;      ///< that stopped it, SIGALRM for train.max_seconds; 0: it is finished
-  double seconds = 0;  ///< of training, with its evaluations and checkpoints
-  Result result = {};  ///< of a finished run
-  std::vector<Verdict> verdicts = {};  ///< one a claim
-  std::string report_failure = {};     ///< why there is no report.html; empty: there is one
+  int signal = 0;      ///< signal that stopped it, SIGALRM for train.max_seconds; 0: it finished
+  double seconds = 0;  ///< time of training, evaluations and checkpoints
+  Result result = {};  ///< result of a finished run
+  std::vector<Verdict> verdicts = {};  ///< one per claim
+  std::string report_failure = {};     ///< error that prevented report.html; empty: none
 
   /// Whether all claims are true.
   bool holds() const;
 };
 
-/// How a run is watched and ended.
+/// Options of a session.
 struct SessionOptions {
-  bool quiet = false;         ///< whether only results are shown
-  std::uint64_t kill_at = 0;  ///< after this step the process dies as by kill -9; 0: it goes on
-  bool keep_config = false;  ///< a run that goes on keeps its config, which was changed, as its own
+  bool quiet = false;         ///< shows only results
+  std::uint64_t kill_at = 0;  ///< after this step the process dies as by kill -9; 0: never
+  bool keep_config = false;   ///< a resumed run stores its changed config as its own
 };
 
-/// A new run: everything that can be wrong with the config is found before the directory is made.
+/// Starts a new run. Finds all errors in the config before it creates the directory.
 Outcome start_run(const Config& config, const std::string& config_path,
                   const SessionOptions& options);
 
-/// Goes on from the checkpoint, in the run's own directory; without one, from the beginning.
+/// Resumes a run in its own directory from a checkpoint; without one, starts it again.
 Outcome continue_run(const Config& config, const RunDirectory& run, const Checkpoint* checkpoint,
                      const SessionOptions& options);
 
-/// Goes on from a checkpoint that is not the newest of the run in `directory`: in a new directory
-/// beside it, so that nothing is overwritten.
+/// Resumes from a checkpoint that is not the newest of the run in `directory`. Uses a new directory
+/// beside it, so nothing is overwritten.
 Outcome branch_run(const Config& config, const std::string& directory, const Checkpoint& checkpoint,
                    const SessionOptions& options);
 

@@ -1,11 +1,11 @@
-// Signals: asked about between steps and batches, never acted on inside one.
+// Signals: requests to stop or save, polled between steps and batches, never handled inside one.
 #pragma once
 
 namespace xgrad {
 
-/// While one lives, SIGINT and SIGTERM ask to stop, SIGUSR1 asks to save, and SIGXFSZ and SIGPIPE
-/// are ignored so that writing fails with an error instead. Restores what was there before. One at
-/// a time.
+/// During its lifetime, SIGINT and SIGTERM request a stop, SIGUSR1 requests a save, and SIGXFSZ and
+/// SIGPIPE are ignored so that writes fail with an error instead. The destructor restores the
+/// previous handlers. Only one object may exist at a time.
 class Signals {
  public:
   Signals();
@@ -13,11 +13,11 @@ class Signals {
   Signals(const Signals&) = delete;
   Signals& operator=(const Signals&) = delete;
 
-  /// The signal that asked to stop; 0: none.
+  /// The signal that requested a stop; 0: none.
   int stop() const;
-  /// From here on SIGINT and SIGTERM do what they did before.
+  /// Restores the previous handlers of SIGINT and SIGTERM.
   void let_stop();
-  /// Whether a save was asked for since the last call.
+  /// Returns whether a save was requested since the last call.
   bool take_save();
 };
 

@@ -1,9 +1,9 @@
 #include <xgrad/train/run/tensorboard.hpp>
 
+#include <xgrad/autograd/kernels/element.hpp>
 #include <xgrad/autograd/scalar.hpp>
 #include <xgrad/train/config/keys.hpp>
 #include <xgrad/train/inspect/attention_picture.hpp>
-#include <xgrad/train/metrics/rows.hpp>
 
 namespace xgrad {
 
@@ -16,7 +16,7 @@ EventFile::Setting to_setting(const OptionValue& value) {
   return std::get<std::string>(value);
 }
 
-// What makes a run what it is.
+// The settings that determine the result of a run.
 std::vector<std::pair<std::string, EventFile::Setting>> settings(const Config& config) {
   std::vector<std::pair<std::string, EventFile::Setting>> all;
   for (const detail::ConfigKey& key : detail::config_keys()) {
@@ -29,7 +29,7 @@ std::vector<std::pair<std::string, EventFile::Setting>> settings(const Config& c
   return all;
 }
 
-// Four spaces make a block of code of a line of Markdown.
+// Four leading spaces make a line of Markdown code.
 std::string as_code(const std::string& text) {
   std::string code = "    ";
   for (const char c : text) code += c == '\n' ? std::string("\n    ") : std::string(1, c);
@@ -47,16 +47,14 @@ TensorBoard::TensorBoard(const Config& config, const Folder& directory, std::uin
   file_->settings(settings(config), {"loss/validation", "loss/test"});
 }
 
-void TensorBoard::row(const std::string& row) {
+void TensorBoard::row(const MetricsRow& row) {
   if (!file_) return;
-  for (const MetricsRow& read : read_metrics(row)) {
-    std::vector<std::pair<std::string, double>> values;
-    for (const auto& [name, value] : read.numbers) {
-      if (name.ends_with("_se")) continue;
-      values.emplace_back(read.split.empty() ? name : name + "/" + read.split, value);
-    }
-    file_->scalars(read.step, values);
+  std::vector<std::pair<std::string, double>> values;
+  for (const auto& [name, value] : row.numbers) {
+    if (name.ends_with("_se") || !is_finite_bits(value)) continue;
+    values.emplace_back(row.split.empty() ? name : name + "/" + row.split, value);
   }
+  file_->scalars(row.step, values);
 }
 
 template <class T>

@@ -1,4 +1,4 @@
-// TensorBoard: a run's curves, weights and settings, as its event files.
+// TensorBoard: writes a run's curves, weights and settings to event files.
 #pragma once
 
 #include <memory>
@@ -6,6 +6,7 @@
 #include <xgrad/data/task.hpp>
 #include <xgrad/layers/model.hpp>
 #include <xgrad/train/config/config.hpp>
+#include <xgrad/train/metrics/rows.hpp>
 #include <xgrad/train/run/event_file.hpp>
 
 namespace xgrad {
@@ -13,29 +14,29 @@ namespace xgrad {
 /// Does nothing unless [log] tensorboard is set.
 class TensorBoard {
  public:
-  /// Begins a file in the run's directory with the config, as text and as hyperparameters; from
-  /// `step` on, where a run is resumed.
+  /// Creates an event file in the run's directory with the config as text and as hyperparameters.
+  /// `step` is the first one, or the one that the run resumes from.
   TensorBoard(const Config& config, const Folder& directory, std::uint64_t step);
 
-  /// The numbers of a row of metrics.jsonl or timing.jsonl as NAME/SPLIT, standard errors left out.
-  void row(const std::string& row);
-  /// Every parameter as weights/NAME, and its gradient as gradients/NAME: those that are trained.
+  /// Adds the finite numbers of a row as NAME/SPLIT, without standard errors.
+  void row(const MetricsRow& row);
+  /// Adds histograms of every parameter as weights/NAME and of the gradients of trained ones as
+  /// gradients/NAME.
   template <class T>
   void histograms(std::uint64_t step, const Parameters<T>& parameters);
-  /// What each head attends to in the first example of the validation split, as
-  /// attention/MODULE; nothing where that example has more than kMostMapped tokens. `parameters`
-  /// are those that validation scored.
+  /// Adds the attention maps of the first validation example as attention/MODULE; does nothing if
+  /// that example has more than kMostMapped tokens. `parameters` are those that validation used.
   template <class T>
   void attention(std::uint64_t step, const SequenceModel<T>& model, const Parameters<T>& parameters,
                  const Task& task);
-  /// The run goes on from this step: what came after it is shown no more.
+  /// Marks that the run continues from this step. TensorBoard hides later events.
   void go_back(std::uint64_t step);
-  /// Says that the run has ended well.
+  /// Marks the run as finished.
   void finish();
 
  private:
   std::unique_ptr<EventFile> file_;
-  std::size_t patch_;  // side of an image's
+  std::size_t patch_;  // side of an image patch
 };
 
 }  // namespace xgrad

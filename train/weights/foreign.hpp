@@ -1,4 +1,4 @@
-// Weights in a file that anyone may have made.
+// Readers for weights in untrusted files.
 #pragma once
 
 #include <cstddef>
@@ -11,24 +11,24 @@ namespace xgrad {
 
 class InputFile;
 
-/// "safetensors", "npz" and "hdf5".
+/// The known formats: "safetensors", "npz" and "hdf5".
 std::vector<std::string> foreign_formats();
 
-/// Reads a whole file of one of these formats, once its header, or what it begins and ends with,
-/// shows that it may be one: nothing else is read of a file that is not. Throws IoError;
-/// CheckpointError, with the file's path.
+/// Reads a whole file in one of these formats, up to 4 GiB. First checks the header or directory;
+/// if it is not of the format, reads no more. Throws IoError, or CheckpointError with the path of
+/// the file.
 std::string read_foreign_file(const InputFile& file, const std::string& format);
 
-/// Reads the tensors in the bytes of a file in one of these formats, in a process of its own that
-/// can open nothing and takes little more memory than the file and `expected` numbers need.
+/// Parses the bytes of a file in one of these formats into tensors. A child process does the work:
+/// it can open no files, and uses little more memory than the file and `expected` numbers need.
 ///
-/// Of HDF5 every dataset is one, in whatever groups: /encoder.layers.0.norm1/weight,
-/// /encoder/layers /0/norm1/weight and a dataset of that full name are
-/// encoder.layers.0.norm1.weight; only /trainer and /optimizer, where xgrad keeps what are no
-/// weights, are left alone.
+/// In HDF5 every dataset is a tensor, in any groups: /encoder.layers.0.norm1/weight,
+/// /encoder/layers/0/norm1/weight and a dataset of that full name are all
+/// encoder.layers.0.norm1.weight. The groups /trainer and /optimizer are skipped, because xgrad
+/// keeps no weights in them.
 ///
-/// Throws IoError where no process can be had; CheckpointError, with the file's `path`, on what is
-/// malformed, is neither float32 nor float64, or is not finite.
+/// Throws IoError if no process can be started; CheckpointError, with `path`, if the file is
+/// malformed or a tensor is not float32 or float64 or contains NaN or infinity.
 std::vector<NamedTensor> read_foreign(const std::string& bytes, const std::string& path,
                                       const std::string& format, std::size_t expected);
 

@@ -15,7 +15,7 @@ namespace xgrad {
 
 namespace {
 
-// What a file holds, and its digest.
+// Contents and digest of a file.
 struct Weights {
   Checkpoint checkpoint;
   Sha256 sha256;
@@ -26,7 +26,9 @@ Weights read_weights(const std::string& path, std::size_t expected) {
   const std::string start = read_ends(file, kHdf5Signature.size()).start;
   if (start == kHdf5Signature) {
     const std::string bytes = read_checkpoint_file(file);
-    return {weights_of(from_hdf5(bytes, path)), sha256(bytes)};
+    const Checkpoint checkpoint = from_hdf5(bytes, path);
+    check_listed(path, bytes, checkpoint);
+    return {weights_of(checkpoint), sha256(bytes)};
   }
   const std::string format = start.starts_with("PK") ? "npz" : "safetensors";
   const std::string bytes = read_foreign_file(file, format);
@@ -39,7 +41,8 @@ IdNames names_of(const TaskShape& shape) {
   return {shape.token_names, shape.class_names};
 }
 
-// Of a task whose words are its own. Those that every task of a name shares need no comparing.
+// Names of a task that learns its own vocabulary. Other tasks of one name share their names, so
+// these need no comparison.
 IdNames names_of(const Checkpoint& weights, const std::string& path) {
   if (!weights.state.contains(kLearned)) return {};
   const Config config = parse_config(weights.config, path + ":config", {}, ConfigWriter::xgrad);

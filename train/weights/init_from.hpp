@@ -1,4 +1,4 @@
-// [model] init_from: a model that starts from weights in a file instead of random ones.
+// [model] init_from: initial weights from a file.
 #pragma once
 
 #include <optional>
@@ -10,24 +10,23 @@
 
 namespace xgrad {
 
-/// What a file gave a model.
+/// The weights that a model took from a file.
 struct Initialization {
-  std::string file;                        ///< its path
-  std::string sha256;                      ///< of the file, 64 hexadecimal digits
-  std::size_t tensors = 0;                 ///< that it gave
-  std::size_t numbers = 0;                 ///< in them
-  bool converted = false;                  ///< some from another precision
-  std::optional<PartialFit> partial = {};  ///< where it need not give all: what became of each
+  std::string file;                        ///< path of the file
+  std::string sha256;                      ///< SHA-256 of the file, 64 hexadecimal digits
+  std::size_t tensors = 0;                 ///< number of tensors taken
+  std::size_t numbers = 0;                 ///< number of scalars in them
+  bool converted = false;                  ///< whether some were converted from another precision
+  std::optional<PartialFit> partial = {};  ///< without init_strict: the outcome for each tensor
 };
 
-/// Overwrites the parameters of a model for a task of this shape with the weights in the
-/// safetensors file, npz archive or checkpoint that init_from names; float and double become the
-/// model's own type.
+/// Overwrites a model's parameters with the weights in the safetensors file, npz archive or
+/// checkpoint that init_from names. Converts float and double to the model's type.
 ///
-/// Throws IoError; and CheckpointError, with nothing changed, when the file is none, is damaged, or
-/// does not fit: then every parameter that is missing, unexpected or of another shape is listed.
-/// Without init_strict it takes what fits, as restore_fitting() does: a checkpoint of a task that
-/// learned its words tells what ids stand for.
+/// Throws IoError; CheckpointError, with nothing changed, if the file is in another format, is
+/// damaged or does not fit. The message then lists every parameter that is missing, unexpected or
+/// of another shape. Without init_strict it takes the weights that fit, as restore_fitting() does.
+/// The checkpoint of a task with its own vocabulary provides the names of its ids.
 template <class T>
 Initialization initialize(const ModelConfig& config, const TaskShape& shape,
                           const Parameters<T>& parameters);

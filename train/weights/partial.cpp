@@ -11,15 +11,11 @@ namespace xgrad {
 
 namespace {
 
-const Shape& shape_of(const AnyTensor& tensor) {
-  return std::visit([](const auto& t) -> const Shape& { return t.shape(); }, tensor);
-}
-
-/// A parameter and what it takes.
+/// What a parameter takes from a tensor of the file.
 struct Match {
-  /// Pairs of rows, the file's and the model's; empty: all of the tensor.
+  /// Pairs (row of the file, row of the model); empty: the whole tensor.
   std::vector<std::pair<std::size_t, std::size_t>> rows = {};
-  std::string misfit = {};  ///< why nothing is taken; empty: something is
+  std::string misfit = {};  ///< why nothing is taken; empty if something is
 };
 
 bool differ(const std::vector<std::string>& a, const std::vector<std::string>& b) {

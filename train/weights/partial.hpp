@@ -1,4 +1,4 @@
-// Weights that fit a model in part: what fits is taken, and the rest is told.
+// Partial initialization: takes the weights that fit a model and lists the others.
 #pragma once
 
 #include <string>
@@ -9,31 +9,31 @@
 
 namespace xgrad {
 
-/// What ids stand for, one name an id; empty where it is not known.
+/// Names of ids, indexed by id; empty if unknown.
 struct IdNames {
-  std::vector<std::string> tokens = {};   ///< of the input
-  std::vector<std::string> classes = {};  ///< of the output
+  std::vector<std::string> tokens = {};   ///< names of input tokens
+  std::vector<std::string> classes = {};  ///< names of output classes
 };
 
-/// What became of each parameter and of each tensor.
+/// The outcome for each parameter and each tensor of the file.
 struct PartialFit {
-  std::vector<std::string> taken = {};    ///< parameters that have values of the file now
-  std::vector<std::string> missing = {};  ///< parameters that the file lacks
-  std::vector<std::string> misfits = {};  ///< those that differ, each with what the two have
-  std::vector<std::string> unused = {};   ///< tensors that the model lacks
-  std::size_t numbers = 0;                ///< that were taken
+  std::vector<std::string> taken = {};    ///< parameters taken from the file
+  std::vector<std::string> missing = {};  ///< parameters missing in the file
+  std::vector<std::string> misfits = {};  ///< parameters that do not fit, each with the reason
+  std::vector<std::string> unused = {};   ///< tensors of the file that the model does not have
+  std::size_t numbers = 0;                ///< number of scalars taken
 };
 
-/// A line for each list: how many, and their names.
+/// Returns a line for each list with its length and names.
 std::vector<std::string> lines_of(const PartialFit& fit);
 
-/// Overwrites the parameters that `weights` have in the same shape; the others stay as they are.
-/// float and double become T.
+/// Overwrites the parameters for which `weights` has a tensor of the same shape, converting float
+/// and double to T. Leaves the others unchanged.
 ///
-/// Where both `theirs` and `ours` are known, ids may differ: then embedding.token.weight takes the
-/// rows of the words that both have, and a head for other classes is a misfit. `origin` begins the
-/// message of a CheckpointError, with nothing changed: when nothing fits, or a number is too large
-/// for T.
+/// If both `theirs` and `ours` are known, ids may differ. Then embedding.token.weight takes the
+/// rows of the words that both have, and a head for other classes does not fit. Throws
+/// CheckpointError, which starts with `origin`, and changes nothing if no tensor fits or a number
+/// is too large for T.
 template <class T>
 PartialFit restore_fitting(const std::vector<NamedTensor>& weights, const IdNames& theirs,
                            const std::string& origin, const Parameters<T>& parameters,

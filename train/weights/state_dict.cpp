@@ -12,16 +12,12 @@ namespace xgrad {
 
 namespace {
 
-const std::string kMean = "ema.";  // begins the names of the weights' means
+const std::string kMean = "ema.";  // prefix of averaged weights
 
 template <class T>
 constexpr const char* kScalarName = "float32";
 template <>
 constexpr const char* kScalarName<double> = "float64";
-
-const Shape& shape_of(const AnyTensor& tensor) {
-  return std::visit([](const auto& t) -> const Shape& { return t.shape(); }, tensor);
-}
 
 const char* scalar_of(const AnyTensor& tensor) {
   return std::visit([]<class T>(const Tensor<T>&) { return kScalarName<T>; }, tensor);
@@ -32,11 +28,11 @@ bool is_of(const AnyTensor& tensor) {
   return std::visit([]<class U>(const Tensor<U>&) { return std::is_same_v<T, U>; }, tensor);
 }
 
-/// Compares names, shapes and scalar types of what a file has with what memory wants, and keeps all
-/// that differs.
+/// Compares names, shapes and scalar types in a file with those in memory and lists the
+/// differences.
 class Differences {
  public:
-  /// `kind` is "parameter" or "optimizer state", `source` what they were found in.
+  /// `kind` is "parameter" or "optimizer state"; `source` is where the tensors were found.
   Differences(const char* kind, const std::vector<NamedTensor>& found,
               const char* source = "the checkpoint")
       : kind_(kind), source_(source) {
@@ -45,7 +41,7 @@ class Differences {
     }
   }
 
-  /// A tensor of this shape, and of T unless another scalar type is to be `converted`.
+  /// Expects a tensor of this shape and of type T; `converted` allows any type.
   template <class T>
   void want(const std::string& name, const Shape& shape, bool converted = false) {
     const auto found = unclaimed_.find(name);
@@ -59,7 +55,7 @@ class Differences {
     }
   }
 
-  /// One line for each difference; empty when everything fits.
+  /// Returns one line per difference; empty if everything fits.
   std::string text() {
     for (const auto& [name, tensor] : unclaimed_) add("unexpected", name, "");
     unclaimed_.clear();
@@ -123,9 +119,11 @@ std::vector<NamedTensor> capture(const Parameters<T>& parameters) {
 }
 
 template <class T>
-std::vector<NamedTensor> capture(const Optimizer<T>& optimizer) {
+std::vector<NamedTensor> capture(const Optimizer<T>& optimizer, const Ema<T>* ema) {
   std::vector<NamedTensor> tensors;
   for (const OptimizerState<T>& s : optimizer.state()) tensors.push_back({s.name, s.tensor});
+  if (ema == nullptr) return tensors;
+  for (const OptimizerState<T>& s : ema->state()) tensors.push_back({s.name, s.tensor});
   return tensors;
 }
 
@@ -203,10 +201,10 @@ void restore_weights(const std::vector<NamedTensor>& weights, const std::string&
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 #undef XGRAD_INSTANTIATE
 
-#define XGRAD_INSTANTIATE(T)                                       \
-  template std::vector<NamedTensor> capture(const Parameters<T>&); \
-  template std::vector<NamedTensor> capture(const Optimizer<T>&);  \
-  template void restore(const Checkpoint&, const Parameters<T>&);  \
+#define XGRAD_INSTANTIATE(T)                                                     \
+  template std::vector<NamedTensor> capture(const Parameters<T>&);               \
+  template std::vector<NamedTensor> capture(const Optimizer<T>&, const Ema<T>*); \
+  template void restore(const Checkpoint&, const Parameters<T>&);                \
   template void restore(const Checkpoint&, const Parameters<T>&, Optimizer<T>&, Ema<T>*);
 XGRAD_FOR_EACH_TRAINING_SCALAR(XGRAD_INSTANTIATE)
 

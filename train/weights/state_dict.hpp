@@ -1,4 +1,4 @@
-// Between a checkpoint's tensors and a model in memory: strictly, and all or nothing.
+// Copies tensors between a checkpoint and a model in memory: strictly, and all or nothing.
 #pragma once
 
 #include <string>
@@ -11,34 +11,37 @@
 
 namespace xgrad {
 
-/// Copies of all parameters, in their order.
+/// Returns copies of all parameters, in order.
 template <class T>
 std::vector<NamedTensor> capture(const Parameters<T>& parameters);
-/// Copies of all state tensors of an optimizer, in their order.
+/// Returns copies of all state tensors of an optimizer, followed by the averaged weights if `ema`
+/// is given.
 template <class T>
-std::vector<NamedTensor> capture(const Optimizer<T>& optimizer);
+std::vector<NamedTensor> capture(const Optimizer<T>& optimizer, const Ema<T>* ema = nullptr);
 
-/// A checkpoint that no run can go on from: the weights, and how they were made. They are the means
-/// where the run kept some ([train] ema), unless `raw`.
+/// Returns a checkpoint with only the weights, step, config and what the task learned. No run can
+/// resume from it. If the run kept averaged weights ([train] ema), they replace the weights unless
+/// `raw`.
 Checkpoint weights_of(const Checkpoint& checkpoint, bool raw = false);
 
 /// Overwrites every parameter with the checkpoint's. Throws CheckpointError, with nothing changed,
-/// that lists every parameter that is missing, unexpected, or of another shape or scalar type.
+/// and lists every parameter that is missing, unexpected, or of another shape or scalar type.
 template <class T>
 void restore(const Checkpoint& checkpoint, const Parameters<T>& parameters);
 
-/// The same for the parameters, the optimizer's state tensors and the means, where there are some,
-/// together; the optimizer's steps() are not touched.
+/// Overwrites the parameters, the optimizer's state tensors and, if given, the averaged weights in
+/// the same way. Does not change the optimizer's steps().
 template <class T>
 void restore(const Checkpoint& checkpoint, const Parameters<T>& parameters, Optimizer<T>& optimizer,
              Ema<T>* ema = nullptr);
 
-/// A line of a message where the tensor has a number that T has no finite one for; else nothing.
+/// Returns a line for an error message if a number of the tensor exceeds the range of T; else an
+/// empty string.
 template <class T>
 std::string too_large(const NamedTensor& tensor);
 
-/// Overwrites every parameter with weights that need not be a run's own, as strictly but for the
-/// scalar type: float and double become T. `origin` begins the message.
+/// Overwrites every parameter with weights that need not come from a run. As strict as restore(),
+/// except that float and double are converted to T. `origin` starts the error message.
 template <class T>
 void restore_weights(const std::vector<NamedTensor>& weights, const std::string& origin,
                      const Parameters<T>& parameters);

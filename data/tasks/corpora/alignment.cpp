@@ -7,14 +7,14 @@ namespace xgrad {
 
 namespace {
 
-constexpr std::size_t kMostPhones = 2;  // of a letter
-// Where EM begins: of a letter's probability, what goes to each number of phones. Pairs get little,
-// or a silent letter and a pair would stand for two letters that sound.
+constexpr std::size_t kMostPhones = 2;  // most phones per letter
+// Initial probabilities for EM, by number of phones. Pairs get little, or EM would prefer a silent
+// letter and a pair over two letters with one phone each.
 constexpr double kStart[] = {0.2, 0.75, 0.05};
-// Decides between equally likely alignments, far above what rounding does to a sum of logarithms.
+// Breaks ties between equally likely alignments; far above rounding errors in a sum of logarithms.
 constexpr double kLater = 1e-7;
 
-/// A value for each (letters read, phones read) of a word.
+/// A value for each pair (letters read, phones read) of a word.
 class Lattice {
  public:
   Lattice(const Pronunciation& word, double value)
@@ -26,7 +26,7 @@ class Lattice {
   std::vector<double> values_;
 };
 
-/// Calls f(letter, first phone, phones) for every way that a letter may sound.
+/// Calls f(letter, first phone, number of phones) for every possible step of an alignment.
 template <class F>
 void for_each_step(const Pronunciation& word, const F& f) {
   for (std::size_t i = 0; i < word.letters.size(); ++i) {

@@ -1,4 +1,4 @@
-// Alignment: which phones each letter of a word stands for.
+// Alignment: finds the phones that each letter of a word stands for.
 #pragma once
 
 #include <cstdint>
@@ -7,31 +7,34 @@
 
 namespace xgrad {
 
-/// A word, its letters and phones as numbers from 0.
+/// A word and its pronunciation. Letters and phones are numbers from 0.
 struct Pronunciation {
-  std::vector<std::int32_t> letters;  ///< in writing
-  std::vector<std::int32_t> phones;   ///< in speech
+  std::vector<std::int32_t> letters;  ///< the spelling
+  std::vector<std::int32_t> phones;   ///< the pronunciation
 };
 
-/// Every letter stands for no, one or two phones, its label: 0 is none, 1 + p the phone p, and
-/// 1 + P + P p + q the phones p and q. A word's probability is the sum over its alignments of
-/// prod_i P(label_i | letter_i); EM fits P to words whose alignments nobody has seen (Jiampojamarn,
-/// Kondrak and Sherif 2007, with one letter and at most two phones a unit).
+/// Aligns letters and phones. Each letter stands for no, one or two phones. Its label encodes them:
+/// 0 is none, 1 + p the phone p, and 1 + P + P p + q the phones p and q. A word's probability is
+/// the sum over its alignments of prod_i P(label_i | letter_i); EM fits P to words with unknown
+/// alignments (Jiampojamarn, Kondrak and Sherif 2007, with one letter and at most two phones a
+/// unit).
 class Alignment {
  public:
-  /// Of so many letters and phones; every label is equally likely.
+  /// Starts with the same probabilities for every letter: fixed shares for none, one and two
+  /// phones, each spread evenly over its labels. `letters` and `phones` are the sizes of the two
+  /// alphabets.
   Alignment(std::size_t letters, std::size_t phones);
 
-  /// One round of EM, word by word in their order, so that the same words give the same bits.
-  /// Labels expected fewer than `least` times become impossible. Words without an alignment count
-  /// nothing. Returns the log-likelihood of the others before the round.
+  /// Runs one round of EM, in the order of `words`, so that the same words give the same bits.
+  /// Labels with an expected count below `least` become impossible. Skips words without an
+  /// alignment. Returns the log-likelihood of the other words before the round.
   double fit(const std::vector<Pronunciation>& words, double least = 0);
 
-  /// The most likely labels of the letters, the earlier letter sounding where two alignments are
-  /// equally likely ("ll"); nothing when there are none.
+  /// Returns the most likely labels of the letters, or nothing if no alignment is possible. Of two
+  /// equally likely alignments ("ll"), the earlier letter gets the sound.
   std::optional<std::vector<std::int32_t>> best(const Pronunciation& word) const;
 
-  /// The phones of a label.
+  /// Returns the phones that a label encodes.
   std::vector<std::int32_t> phones(std::int32_t label) const;
 
  private:

@@ -1,6 +1,6 @@
-// The CMU pronouncing dictionary, version 0.4 as the Festival project prepared it: 105,000 English
-// words with their phones, and of these 0, 1 or 2 for each letter. Free to use, copy, modify and
-// sell; University of Edinburgh and Carnegie Mellon University, see
+// The CMU pronouncing dictionary, version 0.4 as prepared by the Festival project: 105,000 English
+// words with their phones. The task labels each letter with 0, 1 or 2 phones. Free to use, copy,
+// modify and sell; University of Edinburgh and Carnegie Mellon University, see
 // /usr/share/doc/festlex-cmu/copyright.
 #include <algorithm>
 #include <map>
@@ -20,8 +20,8 @@ namespace xgrad {
 namespace {
 
 constexpr const char* kFolder = "/usr/share/festival/dicts/cmu";
-constexpr int kRounds = 8, kRoundsAfter = 4;  // of EM, before and after rare labels are ruled out
-constexpr double kRare = 8;                   // times that a label is expected in all words
+constexpr int kRounds = 8, kRoundsAfter = 4;  // rounds of EM before and after removing rare labels
+constexpr double kRare = 8;                   // labels with a lower expected count are removed
 constexpr const char* kSilent = "_";
 constexpr const char* kOther = "?";
 
@@ -39,8 +39,8 @@ struct Word {
   std::vector<std::string> phones;
 };
 
-/// ("abandon" nil (((ax) 0) ((b ae n) 1) ((d ax n) 0))): a word, its part of speech, and syllables
-/// of phones with their stress, which is left out.
+/// Parses an entry: ("abandon" nil (((ax) 0) ((b ae n) 1) ((d ax n) 0))). It has a word, its part
+/// of speech, and syllables of phones with their stress, which is ignored.
 Word parse_entry(const std::string& place, const std::string& line) {
   const std::size_t end = line.find('"', 2),
                     syllables = line.find(" (", std::min(end, line.size()));
@@ -52,7 +52,7 @@ Word parse_entry(const std::string& place, const std::string& line) {
   std::replace_if(
       phones.begin(), phones.end(), [](char c) { return c == '(' || c == ')'; }, ' ');
   for (const std::string_view each : words(phones)) {
-    if (each.find_first_not_of("01") == std::string::npos) continue;  // stress
+    if (each.find_first_not_of("01") == std::string::npos) continue;  // skip the stress
     check<DataError>(each.find_first_not_of("abcdefghijklmnopqrstuvwxyz") == std::string::npos,
                      place, ": ", excerpt(each), " is not a phone");
     word.phones.emplace_back(each);
@@ -61,7 +61,7 @@ Word parse_entry(const std::string& place, const std::string& line) {
   return word;
 }
 
-/// The first pronunciation of every word that is spelt with small letters alone.
+/// Reads the first pronunciation of every word spelt only with a to z.
 std::vector<Word> read_words(const std::string& path, const std::string& bytes) {
   std::vector<Word> list;
   std::set<std::string> seen;
@@ -70,7 +70,7 @@ std::vector<Word> read_words(const std::string& path, const std::string& bytes) 
     const std::size_t end = std::min(bytes.find('\n', begin), bytes.size());
     const std::string text = bytes.substr(begin, end - begin);
     begin = end + 1;
-    if (++line == 1 && text == "MNCL") continue;  // Festival's mark of a compiled dictionary
+    if (++line == 1 && text == "MNCL") continue;  // marks a compiled dictionary of Festival
     Word word = parse_entry(path + ": line " + std::to_string(line), text);
     const bool plain =
         word.letters.find_first_not_of("abcdefghijklmnopqrstuvwxyz") == std::string::npos;
@@ -86,8 +86,8 @@ Pronunciation numbered(const Word& word, const std::map<std::string, std::int32_
   return result;
 }
 
-/// Aligns all words by what EM finds on those of the training split. A word that has no alignment
-/// is left out of the training split and can never be told right in the others.
+/// Aligns all words, using EM on the training split. Training words without an alignment are left
+/// out; in the other splits they count as wrong.
 class Aligner {
  public:
   explicit Aligner(const std::vector<Word>& list) : alignment_(26, count_phones(list)) {
@@ -101,7 +101,7 @@ class Aligner {
     for (int round = 0; round < kRoundsAfter; ++round) alignment_.fit(training);
   }
 
-  /// A label for each letter; none where there is no alignment.
+  /// Returns a label for each letter; empty if there is no alignment.
   std::vector<std::string> labels(const Word& word) const {
     const auto best = alignment_.best(numbered(word, numbers_));
     std::vector<std::string> labels;

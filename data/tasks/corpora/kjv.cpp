@@ -1,6 +1,6 @@
-// The Bible in King James's version, 31,102 verses of 66 books, as the program bible of Debian's
-// package bible-kjv prints it. The text of 1611 is in the public domain; the program, which is only
-// run, is under the GPL.
+// The King James Bible, 31,102 verses of 66 books, as printed by the program `bible` of Debian's
+// package bible-kjv. The text of 1611 is in the public domain; the program, which xgrad only runs,
+// is under the GPL.
 #include <array>
 #include <cctype>
 #include <cstdio>
@@ -54,7 +54,7 @@ std::string print_verses() {
   return text;
 }
 
-/// "Ge1:1 In the beginning ...": the book, chapter and verse, and the text.
+/// Parses a verse, "Ge1:1 In the beginning ...": book, chapter and verse, and text.
 void add_verse(const std::string& place, const std::string& line, bool book, Table& table) {
   const std::size_t space = line.find(' '), colon = line.find(':');
   std::size_t end = std::min(colon, line.size());

@@ -1,6 +1,6 @@
-// Words of seven languages, from the lists of Debian's packages for /usr/share/dict, which hold
-// between 86,000 and 431,000 each. Free to use, copy, modify and distribute under the terms that
-// /usr/share/doc/PACKAGE/copyright of each package says.
+// Words of seven languages, from Debian's word lists in /usr/share/dict, with 86,000 to 431,000
+// words each. Free to use, copy, modify and distribute under the terms in
+// /usr/share/doc/PACKAGE/copyright of each package.
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -19,7 +19,7 @@ namespace {
 
 struct Language {
   const char* name;
-  const char* file;  // in the folder
+  const char* file;  // file name
   const char* package;
 };
 constexpr std::array<Language, 7> kLanguages = {{{"dutch", "dutch", "wdutch"},
@@ -30,8 +30,9 @@ constexpr std::array<Language, 7> kLanguages = {{{"dutch", "dutch", "wdutch"},
                                                  {"portuguese", "portuguese", "wportuguese"},
                                                  {"spanish", "spanish", "wspanish"}}};
 
-constexpr std::size_t kSeveral = kLanguages.size();  // in place of the number of one language
-constexpr std::uint64_t kDraw = 1;  // a hash apart from that of the splits: which words are drawn
+constexpr std::size_t kSeveral = kLanguages.size();  // marks words of several languages
+// Key of the hash that draws words, which is independent of the hash that splits them.
+constexpr std::uint64_t kDraw = 1;
 
 const std::vector<OptionSpec>& option_table() {
   static const std::vector<OptionSpec> table = {
@@ -44,16 +45,16 @@ const std::vector<OptionSpec>& option_table() {
   return table;
 }
 
-/// Of letters alone: no apostrophe, hyphen, full stop or digit.
+/// Whether a line has letters only: no apostrophe, hyphen, full stop or digit.
 bool is_word(std::string_view line) {
   return !line.empty() && std::all_of(line.begin(), line.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c & 0x80) != 0;
   });
 }
 
-using Owners = std::unordered_map<std::string, std::size_t>;  // words to their language
+using Owners = std::unordered_map<std::string, std::size_t>;  // language of each word
 
-/// Adds the words of one list in small letters. Returns a hash of the file.
+/// Adds the words of a list in lower case. Returns a hash of the file.
 std::uint64_t add_list(const std::string& folder, std::size_t language, Owners& owners) {
   const std::string path = (std::filesystem::path(folder) / kLanguages[language].file).string();
   check<DataError>(file_exists(path), path,

@@ -4,7 +4,7 @@ namespace xgrad {
 
 namespace {
 
-// The longest first; what is left has three letters or more.
+// Longest first. At least kFewest letters must remain.
 constexpr const char* kEndings[] = {"ization", "isation", "ments", "izing", "ment", "ness",
                                     "ings",    "ized",    "izes",  "iers",  "iest", "ing",
                                     "ize",     "ier",     "ies",   "est",   "ers",  "ied",

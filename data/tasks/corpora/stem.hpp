@@ -1,15 +1,16 @@
-// Stem: what the inflected forms of an English word have in common.
+// Stem: the common part of the inflected forms of an English word.
 #pragma once
 
 #include <string>
 
 namespace xgrad {
 
-/// The word without the endings of inflection and of common derivation, a doubled consonant single,
-/// a final e or y gone: abandon of abandon, abandons, abandoned, abandoning, abandonment.
+/// Returns the word without endings of inflection and common derivation, with a doubled consonant
+/// made single and a final e or y removed: "abandon" for abandon, abandons, abandoned, abandoning,
+/// abandonment.
 ///
-/// It serves to keep forms of a word together, so it rather joins two words than part one.
-/// Requires: small letters.
+/// Used to keep the forms of a word in one split. When in doubt, it joins two words rather than
+/// separate forms of one. Requires: lower-case letters.
 std::string stem(std::string word);
 
 }  // namespace xgrad

@@ -1,5 +1,5 @@
-// WordNet 3.0 (Miller 1995; Fellbaum 1998): definitions of 117,659 senses, each in one of the files
-// that its lexicographers kept, as noun.animal or verb.motion. Free to use, copy, modify and
+// WordNet 3.0 (Miller 1995; Fellbaum 1998): definitions of 117,659 senses. The class of a sense is
+// its lexicographer file, such as noun.animal or verb.motion. Free to use, copy, modify and
 // distribute; Princeton University, see /usr/share/doc/wordnet-base/copyright.
 #include <array>
 #include <charconv>
@@ -14,7 +14,7 @@ namespace xgrad {
 
 namespace {
 
-// By the number of a lexicographer's file, lexnames(5WN).
+// By number of the lexicographer file, lexnames(5WN).
 constexpr std::array<const char*, 45> kClasses = {
     "adj.all",          "adj.pert",           "adv.all",
     "noun.Tops",        "noun.act",           "noun.animal",
@@ -45,7 +45,7 @@ const std::vector<OptionSpec>& option_table() {
   return table;
 }
 
-/// One line of a data file: offset, number of the lexicographer's file, ... | definition.
+/// Parses a line of a data file: offset, number of the lexicographer file, ... | definition.
 void add_sense(const std::string& place, std::string_view line, Table& table) {
   const std::size_t bar = line.find(" | ");
   std::size_t number = kClasses.size();
@@ -55,7 +55,7 @@ void add_sense(const std::string& place, std::string_view line, Table& table) {
   check<DataError>(bar != std::string_view::npos && number < kClasses.size(), place,
                    ": is not a sense, as \"00001740 03 n ... | definition\" is");
   std::string_view text = line.substr(bar + 3);
-  text = text.substr(0, text.find('"'));  // examples follow
+  text = text.substr(0, text.find('"'));  // drop the examples after the definition
   table.rows.push_back({std::string(text), kClasses[number]});
 }
 
@@ -73,7 +73,7 @@ Table read(const std::string& folder, bool all) {
       const std::string_view line = std::string_view(bytes).substr(begin, end - begin);
       begin = end + 1;
       ++number;
-      if (line.starts_with("  ")) continue;  // the license, at the head of each file
+      if (line.starts_with("  ")) continue;  // the license at the start of each file
       add_sense(path + ": line " + std::to_string(number), line, table);
     }
     if (!all) break;

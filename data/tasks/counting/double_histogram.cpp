@@ -5,7 +5,7 @@
 
 namespace xgrad {
 
-// Class c is the number c + 1: a symbol occurs as often as itself.
+// Class c means the number c + 1, because each symbol occurs as often as itself.
 TaskEntry double_histogram_task() {
   const auto describe = [](const Options& options) {
     Synthetic task = uniform_tokens(options);
@@ -14,7 +14,7 @@ TaskEntry double_histogram_task() {
       task.shape.class_names.push_back(std::to_string(count));
     }
     task.solve = [](const Tokens& ids) {
-      Tokens sorted = ids, symbols(ids.size() + 1);  // symbols with a count
+      Tokens sorted = ids, symbols(ids.size() + 1);  // symbols[c]: how many symbols occur c times
       std::sort(sorted.begin(), sorted.end());
       for (auto run = sorted.begin(); run != sorted.end();) {
         const auto end = std::upper_bound(run, sorted.end(), *run);

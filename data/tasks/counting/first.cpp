@@ -3,7 +3,8 @@
 
 namespace xgrad {
 
-// FIRST of Chiang and Cholak (2022): easy at the lengths of training, not at longer ones.
+// The FIRST language of Chiang and Cholak (2022): easy at the lengths seen in training, hard at
+// greater ones.
 TaskEntry first_task() {
   const auto describe = [](const Options& options) {
     Synthetic task = uniform_tokens(options);

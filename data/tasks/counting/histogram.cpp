@@ -5,7 +5,7 @@
 
 namespace xgrad {
 
-// Class c is the count c + 1: each token occurs at least once.
+// Class c means the count c + 1, because each token occurs at least once.
 TaskEntry histogram_task() {
   const auto describe = [](const Options& options) {
     Synthetic task = uniform_tokens(options);

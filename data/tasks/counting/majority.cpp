@@ -5,7 +5,7 @@
 
 namespace xgrad {
 
-// As many 1s as 0s: no.
+// A tie means "no".
 TaskEntry majority_task() {
   const auto describe = [](const Options& options) {
     Synthetic task = uniform_bits(options);

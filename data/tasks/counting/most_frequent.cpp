@@ -12,7 +12,8 @@ TaskEntry most_frequent_task() {
     task.solve = [symbols = task.shape.vocabulary](const Tokens& ids) {
       std::vector<int> counts(symbols);
       for (std::int32_t id : ids) ++counts[std::size_t(id)];
-      const auto most = std::max_element(counts.begin(), counts.end());  // the first of equals
+      // The first of several maxima.
+      const auto most = std::max_element(counts.begin(), counts.end());
       return Tokens{std::int32_t(most - counts.begin())};
     };
     return task;

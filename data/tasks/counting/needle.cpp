@@ -36,7 +36,7 @@ Synthetic describe(const Options& options) {
 
 TaskEntry needle_task() {
   auto options = uniform_options(32);
-  options.back().max = 65536;  // each has a name
+  options.back().max = 65536;  // every token has a name
   return synthetic_task(
       "needle", "Find the only marker and output the token after it.",
       "Positions and two layers: the first looks one token back, the second finds the marker.",

@@ -5,8 +5,8 @@
 
 namespace xgrad {
 
-// Encoders that are right at any length exist (Chiang and Cholak 2022); training does not find
-// them, since one bit changes the answer and each alone says nothing.
+// Encoders that are right at any length exist (Chiang and Cholak 2022). Training does not find
+// them, because every single bit flips the answer but reveals nothing on its own.
 TaskEntry parity_task() {
   const auto describe = [](const Options& options) {
     Synthetic task = uniform_bits(options);

@@ -5,7 +5,7 @@ namespace xgrad {
 
 namespace {
 
-// An even id opens, the next one closes it.
+// Even ids open a bracket; the next id closes it.
 constexpr const char* kBrackets[] = {"(", ")", "[", "]", "{", "}", "<", ">"};
 enum Status { open, closed, wrong };
 
@@ -25,8 +25,8 @@ Tokens solve(const Tokens& ids) {
   return targets;
 }
 
-// Right brackets, of which two in five open where one could close; in half of the sequences one of
-// them is then replaced by any.
+// Draws correct brackets, which open with probability 2/5 where one could close. In half of the
+// sequences, replaces one bracket by a random one.
 Example draw(const Rng& rng, std::size_t length, std::uint32_t kinds) {
   const Tokens opens = random_tokens(rng / "opens", length, 5);
   const Tokens kind = random_tokens(rng / "kind", length, kinds);

@@ -10,7 +10,7 @@ namespace xgrad {
 
 namespace {
 
-// How far apart the probabilities of a row are: so that a token alone tells little, and its
+// Spread of the probabilities in a row, chosen so that a token alone reveals little, and its
 // neighbours much.
 constexpr double kTransitionSpread = 2, kEmissionSpread = 1.5;
 
@@ -46,15 +46,16 @@ Synthetic::Best best(const HiddenMarkov& model, const Tokens& ids) {
   return sum;
 }
 
-/// How often each state stands behind a token whose place is not known, up to a factor. Place t is
-/// in every sequence of more than t tokens, so it has a share of all tokens in proportion to
-/// P(length > t), and its state is distributed as p_t = p_(t-1) A, where p_0 is uniform. A split is
-/// taken to be like all sequences, as it is unless there are only few.
+/// How often each state emits a token at an unknown position, up to a factor. Position t exists in
+/// every sequence of more than t tokens, so its share of all tokens is proportional to P(length >
+/// t). Its state is distributed as p_t = p_(t-1) A, with uniform p_0. Assumes that a split is
+/// representative of all sequences, as it is unless it is small.
 std::vector<double> state_shares(const Chain& chain, const Lengths& lengths) {
   const std::size_t k = chain.states;
   std::vector<double> shares(k), p(k, 1.0 / double(k));
   for (std::size_t t = 0; t < lengths.longest; ++t) {
-    const auto longer = double(lengths.longest - std::max(t, lengths.shortest - 1));  // lengths
+    // Number of lengths above t.
+    const auto longer = double(lengths.longest - std::max(t, lengths.shortest - 1));
     std::vector<double> next(k);
     for (std::size_t from = 0; from < k; ++from) {
       shares[from] += longer * p[from];
@@ -65,8 +66,8 @@ std::vector<double> state_shares(const Chain& chain, const Lengths& lengths) {
   return shares;
 }
 
-/// p(state | symbol) of a token by itself, (symbols, states): by Bayes in proportion to the state's
-/// share times p(symbol | state). Who sees no more does best to say its largest.
+/// p(state | symbol) of a single token, (symbols, states): by Bayes, proportional to the state's
+/// share times p(symbol | state). The best guess from the token alone is the most likely state.
 std::vector<double> posterior_alone(const HiddenMarkov& model, const Lengths& lengths) {
   const std::vector<double> shares = state_shares(model.chain, lengths);
   const std::size_t k = model.chain.states;
@@ -113,8 +114,8 @@ Synthetic describe(const Options& options) {
 
 }  // namespace
 
-// Like tagging words by their part of speech. Nothing beats the posterior given the whole sequence,
-// which forward-backward computes.
+// Resembles part-of-speech tagging. The best possible prediction is the posterior given the whole
+// sequence, which forward-backward computes.
 TaskEntry hmm_task() {
   auto options = length_options(32);
   options.push_back({"states", 4, "Number of hidden states, which are the classes.", 2, 256});

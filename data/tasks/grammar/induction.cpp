@@ -17,7 +17,7 @@ Synthetic describe(const Options& options) {
     const auto query = std::int32_t((rng / "query").below(symbols, 0));
     Example example;
     example.ids = random_tokens(rng, length, symbols - 1);
-    for (std::int32_t& id : example.ids) id += id >= query;  // any token but the query
+    for (std::int32_t& id : example.ids) id += id >= query;  // any token except the query
     example.ids[(rng / "place").below(length - 2, 0)] = query;
     example.ids.back() = query;
     return example;
@@ -33,7 +33,7 @@ Synthetic describe(const Options& options) {
 
 }  // namespace
 
-// What induction heads do (Olsson et al. 2022).
+// The function of induction heads (Olsson et al. 2022).
 TaskEntry induction_task() {
   auto options = uniform_options();
   options.back().min = 3;

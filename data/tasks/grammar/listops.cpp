@@ -9,7 +9,7 @@ namespace xgrad {
 
 namespace {
 
-// Behind the ten digits.
+// Ids after the ten digits.
 enum Token : std::int32_t { minimum = 10, maximum, median, sum_modulo, end };
 
 std::int32_t apply(std::int32_t operation, Tokens values) {
@@ -32,7 +32,7 @@ Tokens solve(const Tokens& ids) {
     std::int32_t operation;
     Tokens values;
   };
-  std::vector<Open> waiting = {{end, {}}};  // of the whole line
+  std::vector<Open> waiting = {{end, {}}};  // the whole line
   for (std::size_t i = 0; i < ids.size(); ++i) {
     if (ids[i] < minimum) {
       waiting.back().values.push_back(ids[i]);
@@ -93,7 +93,7 @@ Synthetic describe(const Options& options) {
 
 }  // namespace
 
-// ListOps (Nangia and Bowman 2018), much shorter than that of the Long Range Arena.
+// ListOps (Nangia and Bowman 2018), with much shorter lists than in the Long Range Arena.
 TaskEntry listops_task() {
   return synthetic_task("listops",
                         "Evaluate nested lists of digits: MIN, MAX, MED(ian), SM (sum mod 10).",

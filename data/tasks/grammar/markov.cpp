@@ -10,10 +10,10 @@ namespace xgrad {
 
 namespace {
 
-// How far apart the probabilities of a row are.
+// Spread of the probabilities in a row.
 constexpr double kSpread = 2;
 
-// Each token is hidden by itself; where none is, one of them.
+// Hides each token independently; if that hides none, hides one.
 Example draw(const Chain& chain, double rate, const Rng& rng, std::size_t length) {
   const auto mask = std::int32_t(chain.states);
   const Rng own = rng / "mask";
@@ -67,8 +67,8 @@ Synthetic describe(const Options& options) {
 
 }  // namespace
 
-// Masked-token modelling where its best loss is known: the entropy of a hidden token given the
-// nearest visible ones.
+// Masked-token modelling with a known lowest loss: the entropy of a hidden token given the nearest
+// visible ones.
 TaskEntry markov_task() {
   auto options = length_options(32);
   options.push_back({"states", 8, "Number of different tokens.", 2, 256});

@@ -8,11 +8,11 @@ namespace {
 
 enum Atom : std::int32_t { carbon, nitrogen, oxygen };
 
-constexpr double kDegree = 2;         // bonds of an atom
-constexpr std::uint32_t kDraws = 64;  // for the answer that is wanted
+constexpr double kDegree = 2;         // mean number of bonds of an atom
+constexpr std::uint32_t kDraws = 64;  // maximum draws until the wanted answer
 
 bool has_motif(const Tokens& atoms, const Edges& bonds) {
-  std::vector<int> oxygens(atoms.size());  // that an atom is bound to
+  std::vector<int> oxygens(atoms.size());  // oxygens bound to each atom
   for (const auto& [a, b] : bonds) {
     oxygens[std::size_t(a)] += atoms[std::size_t(b)] == oxygen;
     oxygens[std::size_t(b)] += atoms[std::size_t(a)] == oxygen;
@@ -23,7 +23,7 @@ bool has_motif(const Tokens& atoms, const Edges& bonds) {
   return false;
 }
 
-// Of ten atoms four are C, three N, three O. A coin says which answer it shall have.
+// Out of ten atoms, four are C, three N and three O on average. A fair coin chooses the answer.
 Example draw(const Rng& rng, std::size_t nodes) {
   const std::int32_t wanted = std::int32_t((rng / "wanted").below(2, 0));
   Example example;
@@ -56,7 +56,7 @@ Synthetic describe(const Options& options) {
 
 }  // namespace
 
-// S4.4: like a molecule's toxicity, which a group of its atoms decides.
+// S4.4: resembles the toxicity of a molecule, which a group of its atoms decides.
 TaskEntry motif_task() {
   return synthetic_task("motif", "Say whether a graph of atoms has an N bound to at least two Os.",
                         "The edges as an attention mask, one layer or better two, no positions, "

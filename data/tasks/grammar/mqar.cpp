@@ -13,8 +13,8 @@ struct Sizes {
   std::size_t pairs, queries, keys, values;
 };
 
-// Keys are the tokens below `keys`, values those above. A key before a value belongs to it, every
-// other key is a query.
+// Tokens below `keys` are keys, the others values. A key directly before a value is bound to it;
+// every other key is a query.
 Tokens solve(const Tokens& ids, std::int32_t keys) {
   std::map<std::int32_t, std::int32_t> value_of;
   Tokens targets;
@@ -74,7 +74,7 @@ Synthetic describe(const Options& options) {
 
 }  // namespace
 
-// Multi-query associative recall (Arora et al. 2023, "Zoology"), with the queries at the end.
+// Multi-query associative recall (Arora et al. 2023, "Zoology"), with all queries at the end.
 TaskEntry mqar_task() {
   return synthetic_task("mqar",
                         "Given pairs of a key and a value, output the value of each key asked for.",

@@ -5,7 +5,7 @@ namespace xgrad {
 
 namespace {
 
-// The word "not", then three groups of equal size.
+// Ids: the word "not", then three groups of equal size.
 constexpr std::int32_t kNot = 0, kGroup = 8;
 enum Group { positive = 0, negative = 1, plain = 2 };
 
@@ -26,7 +26,7 @@ std::int32_t polarity(std::int32_t id) {
   return id >= word(negative, 0) && id < word(plain, 0) ? -1 : 0;
 }
 
-// The sign of the sum of polarities, each turned where the word before is "not".
+// Class of the sum of polarities, each reversed if the word before it is "not".
 Tokens solve(const Tokens& ids) {
   std::int32_t score = 0;
   for (std::size_t i = 0; i < ids.size(); ++i) {
@@ -36,7 +36,7 @@ Tokens solve(const Tokens& ids) {
   return {score < 0 ? 0 : score == 0 ? 1 : 2};
 }
 
-// Of five words one is "not", one positive, one negative, and two are plain.
+// Out of five words, one is "not", one positive, one negative, and two are plain on average.
 Example draw(const Rng& rng, std::size_t length) {
   const Tokens kinds = random_tokens(rng / "kind", length, 5);
   const Tokens indices = random_tokens(rng / "word", length, kGroup);

@@ -8,7 +8,7 @@ namespace xgrad {
 
 namespace {
 
-constexpr double kDegree = 2.5;  // neighbours of a node
+constexpr double kDegree = 2.5;  // mean number of neighbours
 
 Tokens smallest_within(Tokens values, const Edges& edges, std::int64_t hops) {
   for (; hops > 0; --hops) {
@@ -42,7 +42,7 @@ Synthetic describe(const Options& options) {
 
 }  // namespace
 
-// S4.4: what a node is depends on those around it.
+// S4.4: the answer for a node depends on the nodes around it.
 TaskEntry neighbours_task() {
   auto options = uniform_options(12);
   options.push_back(

@@ -1,25 +1,25 @@
-// Changes to a training image that keep its class.
+// Random changes to a training image that keep its class.
 #pragma once
 
 #include <cstdint>
 
 namespace xgrad {
 
-/// Where an image is moved to, and whether it is mirrored left to right.
+/// A translation of an image and an optional mirroring.
 struct Move {
-  int down = 0;           ///< pixels
-  int right = 0;          ///< pixels
-  bool mirrored = false;  ///< left to right
-  /// Whether they are equal.
+  int down = 0;           ///< shift down in pixels
+  int right = 0;          ///< shift right in pixels
+  bool mirrored = false;  ///< whether left and right are swapped
+  /// Compares all members.
   friend bool operator==(const Move&, const Move&) = default;
 };
 
-/// A move by up to `shift` pixels each way, mirrored half of the time: a function of (seed, epoch,
-/// index) alone.
+/// Draws a shift of up to `shift` pixels in each direction, mirrored with probability 1/2: a
+/// function of (seed, epoch, index) alone.
 Move random_move(std::uint64_t seed, std::uint64_t epoch, std::uint64_t index, int shift);
 
-/// Writes table[pixel] for each pixel of the moved image (height, width); where nothing was moved
-/// to, table[0].
+/// Writes table[pixel] for each pixel of the moved image (height, width), and table[0] where the
+/// moved image leaves a gap.
 void move_image(const std::uint8_t* image, int height, int width, const Move& move,
                 const float* table, float* result);
 

@@ -1,5 +1,5 @@
-// Fashion-MNIST (Xiao, Rasul and Vollgraf 2017): 70,000 grey images of clothes, 28 by 28, in ten
-// classes.
+// Fashion-MNIST (Xiao, Rasul and Vollgraf 2017): 70,000 grey images of clothes, 28 x 28 pixels, in
+// ten classes.
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -19,7 +19,7 @@ namespace xgrad {
 namespace {
 
 constexpr std::size_t kSide = 28, kPixels = kSide * kSide, kClasses = 10;
-// Of the 60,000 training images, pixels in [0, 1].
+// Mean and deviation of the 60,000 training images, with pixels in [0, 1].
 constexpr double kMean = 0.286040596988796, kDeviation = 0.353024244514923;
 
 const std::vector<OptionSpec>& option_table() {
@@ -34,7 +34,7 @@ const std::vector<OptionSpec>& option_table() {
   return table;
 }
 
-using Fingerprints = std::map<std::string, std::uint64_t>;  // of files, by their paths
+using Fingerprints = std::map<std::string, std::uint64_t>;  // fingerprint of each file, by path
 
 struct Images {
   std::vector<std::uint8_t> pixels;  // (count, 28, 28)
@@ -56,7 +56,7 @@ IdxArray read(const std::string& folder, const std::string& file, std::size_t ra
   return array;
 }
 
-/// `part` is train or t10k.
+/// Reads the images and labels of `part`, "train" or "t10k".
 std::shared_ptr<const Images> read_images(const std::string& folder, const std::string& part,
                                           Fingerprints& known) {
   const std::string image_file = part + "-images-idx3-ubyte.gz";
@@ -78,7 +78,7 @@ std::shared_ptr<const Images> read_images(const std::string& folder, const std::
   return std::make_shared<Images>(Images{std::move(pixels.values), std::move(labels.values)});
 }
 
-/// (x / 255 - mean) / deviation for every byte x.
+/// Returns the table of (x / 255 - mean) / deviation for each byte x.
 const std::array<float, 256>& normalised() {
   static const auto table = [] {
     std::array<float, 256> values;
@@ -90,7 +90,7 @@ const std::array<float, 256>& normalised() {
 
 class ImageDataset final : public Dataset {
  public:
-  /// Image i of the set is image chosen[i]; shift < 0: no augmentation.
+  /// Example i is image chosen[i]; shift < 0: no augmentation.
   ImageDataset(std::shared_ptr<const Images> images, std::vector<std::size_t> chosen,
                std::uint64_t seed, int shift)
       : images_(std::move(images)), chosen_(std::move(chosen)), seed_(seed), shift_(shift) {}
@@ -132,7 +132,7 @@ class FashionMnist final : public Task {
                             "Shirt", "Sneaker", "Bag", "Ankle boot"}};
   }
 
-  // Of its files it needs to know only whether they are still the same.
+  // Only fingerprints need storing: the shape is fixed.
   std::string learned() const override {
     const std::lock_guard lock(mutex_);
     return files_.empty() ? "" : to_json({.files = files_});
@@ -163,8 +163,7 @@ class FashionMnist final : public Task {
   }
 
  private:
-  // Read when first needed, so that a program that only parses needs no files; then shared by all
-  // data sets.
+  // Reads images only when needed, since parsing needs no files. All data sets share them.
   std::shared_ptr<const Images> load(bool test) const {
     const std::lock_guard lock(mutex_);
     auto& images = test ? test_ : train_;
@@ -174,7 +173,7 @@ class FashionMnist final : public Task {
     return images;
   }
 
-  /// The last of a fixed permutation of the training file are for validation.
+  /// Chooses images by a fixed permutation of the training file; the last ones are for validation.
   std::vector<std::size_t> choose(Split split, std::size_t count) const {
     const auto validation = std::size_t(get_int(options_, "validation"));
     check<ConfigError>(validation < count, "validation: is ", validation, ", must be below ", count,

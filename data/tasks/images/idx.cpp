@@ -73,7 +73,8 @@ IdxArray read_idx(const std::string& path, std::size_t rank) {
   for (std::size_t extent : array.extents) {
     if (__builtin_mul_overflow(size, extent, &size)) file.fail("the extents are too large");
   }
-  // Chunk by chunk: a header that lies does not make us ask for more memory than the file fills.
+  // Reads in chunks, so that a false header cannot make us allocate more memory than the file
+  // fills.
   std::vector<std::uint8_t>& values = array.values;
   while (values.size() < size) {
     const std::size_t have = values.size(), wanted = std::min(kChunk, size - have);

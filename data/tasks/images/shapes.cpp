@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kSide = 5, kClasses = 4;
 
 constexpr std::array<const char*, kClasses> kNames = {"square", "plus", "cross", "diamond"};
-// Row by row; # is bright.
+// The pixels of each shape, row by row; # is bright.
 constexpr std::array<const char*, kClasses> kShapes = {
     "######...##...##...######",
     "..#....#..#####..#....#..",
@@ -19,7 +19,7 @@ constexpr std::array<const char*, kClasses> kShapes = {
     "..#...#.#.#...#.#.#...#..",
 };
 
-// Dark pixels are uniform in [0, 0.4), bright ones in [0.6, 1).
+// Draws an image. Dark pixels are uniform in [0, 0.4), bright ones in [0.6, 1).
 Example draw(const Rng& rng, std::size_t size) {
   const Rng place = rng / "place";
   const auto pixels = (rng / "pixels").uniforms(size * size);

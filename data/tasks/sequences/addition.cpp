@@ -7,10 +7,10 @@ namespace xgrad {
 
 namespace {
 
-// Behind the ten digits.
+// Ids after the ten digits.
 constexpr std::int32_t kPlus = 10, kEquals = 11, kSlot = 12;
 
-// The highest digit first. The place of a digit is kept by writing all of them.
+// Writes the highest digit first, with leading zeros, so that each digit has a fixed position.
 Tokens layout(const Tokens& digits) {
   const auto half = digits.begin() + std::ptrdiff_t(digits.size() / 2);
   Tokens ids(digits.begin(), half);

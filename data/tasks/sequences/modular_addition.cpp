@@ -28,8 +28,8 @@ Synthetic describe(const Options& options) {
 
 }  // namespace
 
-// Known for grokking: with a third of all pairs, weight decay and time, the accuracy on the rest
-// jumps long after that on the training pairs (Power et al. 2022; Nanda et al. 2023).
+// Known for grokking: trained on a third of all pairs with weight decay, the accuracy on the other
+// pairs jumps long after that on the training pairs (Power et al. 2022; Nanda et al. 2023).
 TaskEntry modular_addition_task() {
   return listed_task(
       "modular_addition", "Add two numbers modulo a third.",

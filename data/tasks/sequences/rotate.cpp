@@ -3,7 +3,7 @@
 
 namespace xgrad {
 
-// Output i is input (i + shift) mod N, where N is the sequence's own length.
+// Output i is input (i + shift) mod N, where N is the length of the sequence.
 TaskEntry rotate_task() {
   const auto describe = [](const Options& options) {
     Synthetic task = uniform_tokens(options);

@@ -9,7 +9,7 @@ namespace xgrad {
 
 namespace {
 
-// Symbols, then these two.
+// Ids after those of the symbols.
 struct Layout {
   std::int32_t noise, slot;
 };
@@ -54,7 +54,7 @@ Synthetic describe(const Options& options) {
 
 }  // namespace
 
-// After the selective copying of Gu and Dao (2023), with slots for the output.
+// Follows the selective copying of Gu and Dao (2023), with slots for the output.
 TaskEntry selective_copy_task() {
   return synthetic_task(
       "selective_copy", "Copy the numbers scattered in noise into the slots at the end, in order.",

@@ -5,8 +5,8 @@
 
 namespace xgrad {
 
-// Ascending by id, a repeated id as often as it came: equal tokens cannot be told apart, so the
-// answer is unique.
+// Ascending by id, keeping repeated ids. Equal tokens cannot be told apart, so the answer is
+// unique.
 TaskEntry sort_task() {
   const auto describe = [](const Options& options) {
     Synthetic task = uniform_tokens(options);

@@ -10,7 +10,7 @@ namespace {
 
 struct Sizes {
   std::size_t vectors, features;
-  double spread;  // deviation of a centre's coordinates; a vector's from its centre is 1
+  double spread;  // deviation of the centres; vectors have deviation 1 from their centre
 };
 
 Example draw(const Rng& rng, const Sizes& sizes) {
@@ -30,13 +30,11 @@ Example draw(const Rng& rng, const Sizes& sizes) {
   return example;
 }
 
-// The probability of each vector to be the odd one. With n others around a centre that is itself
-// normal with variance s^2, up to a factor the same for all
+// Returns the probability of each vector to be the odd one. The n others surround a centre that is
+// normal with variance s^2. So for each coordinate, up to a constant,
 //
-//     log p(x | odd is i) = -1/2 (x_i^2 / (1 + s^2) + sum_others x^2 - s^2 (sum_others x)^2 / (1 +
-//     n s^2))
-//
-// for each coordinate.
+//     log p(x | odd is i) = -1/2 (x_i^2 / (1 + s^2) + sum_others x^2
+//                                 - s^2 (sum_others x)^2 / (1 + n s^2))
 std::vector<double> posterior(const std::vector<float>& x, const Sizes& sizes) {
   const double variance = sizes.spread * sizes.spread, n = double(sizes.vectors - 1);
   std::vector<double> score(sizes.vectors);
@@ -85,8 +83,8 @@ Synthetic describe(const Options& options) {
 
 }  // namespace
 
-// A set has no order, so a model without positions gives each vector the same answer wherever it
-// stands.
+// A set has no order. A model without positions suits it: its answer for a vector does not depend
+// on the vector's position.
 TaskEntry anomaly_task() {
   return synthetic_task(
       "anomaly",

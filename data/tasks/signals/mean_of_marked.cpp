@@ -14,7 +14,7 @@ std::vector<OptionSpec> options() {
   };
 }
 
-// A vector is a standard normal value, then 1 where it is marked, else 0.
+// A vector is a standard normal value, followed by 1 if it is marked, else 0.
 Example draw(const Rng& rng, std::size_t length, double marks, double noise) {
   Example example;
   example.features.reserve(2 * length);

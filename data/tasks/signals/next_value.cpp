@@ -6,8 +6,8 @@ namespace xgrad {
 
 namespace {
 
-// E[(y - E[y])^2] of the value after the signal: what the process adds, and what is not known of
-// the process, sum_k p_k (sigma_k^2 + (m_k - m)^2) with m = sum_k p_k m_k.
+// E[(y - E[y])^2] of the value y after the signal: the noise of the process, plus the uncertainty
+// about which process it is: sum_k p_k (sigma_k^2 + (m_k - m)^2) with m = sum_k p_k m_k.
 double least_square(const SignalTask& about, const std::vector<float>& x) {
   const std::vector<double> p = posterior(about.processes, x);
   const double x1 = x.back(), x2 = x.size() > 1 ? x[x.size() - 2] : 0;

@@ -16,12 +16,18 @@ Shape operand_shape(const Shape& shape, const Rng& rng) {
   return Shape(result.begin() + std::ptrdiff_t(drop), result.end());
 }
 
-// Two operands that broadcast either way, both ways or not at all, of magnitudes from 1e-3 to 1e3.
-std::vector<Tensor<double>> operands(const Rng& rng, std::size_t n) {
+// A random shape. Operands take it whole or in part, so that either, both or none is broadcast.
+Shape whole_shape(const Rng& rng, std::size_t n) {
   Shape shape(random_size(rng / "rank", 1, 4));
   for (std::size_t axis = 0; axis < shape.size(); ++axis)
     shape[axis] = random_size(rng / axis, 1, 3);
   shape.back() = n;
+  return shape;
+}
+
+// Two operands of magnitudes from 1e-3 to 1e3.
+std::vector<Tensor<double>> operands(const Rng& rng, std::size_t n) {
+  const Shape shape = whole_shape(rng, n);
   const bool plain = rng.uniform(0) < 0.25;
   std::vector<Tensor<double>> result;
   for (const char* operand : {"a", "b"}) {
@@ -55,6 +61,26 @@ Sample square_sample(const Rng& rng, std::size_t n) {
                 {random_tensor({2, n}, rng / "x", -2, 2)});
 }
 
+Sample where_sample(const Rng& rng, std::size_t n) {
+  const Shape shape = whole_shape(rng, n);
+  const Mask condition = random_mask(operand_shape(shape, rng / "mask"), rng / "condition", 0.5);
+  return Sample([condition](const auto& in) { return where(condition, in[0], in[1]); },
+                {random_tensor(operand_shape(shape, rng / "x" / "shape"), rng / "x"),
+                 random_tensor(operand_shape(shape, rng / "y" / "shape"), rng / "y")});
+}
+
+OpCase where_case() {
+  const Mask row = full<std::uint8_t>({3}, 1), none = full<std::uint8_t>({2, 0}, 1);
+  const auto condition = [row] { where(row, ones({2}), ones({1})); };
+  const auto sides = [row] { where(row, ones({2, 3}), ones({2})); };
+  const Sample nothing([none](const auto& in) { return where(none, in[0], in[1]); },
+                       {zeros<double>({2, 0}), full({1}, 1.0)});
+  return {.op = "where",
+          .sample = where_sample,
+          .wrong_calls = {condition, sides},
+          .zero_extents = {nothing}};
+}
+
 Sample scale_sample(const Rng& rng, std::size_t n) {
   const double c = 3 * rng.uniform(0) - 1.5;
   const Shape shape{random_size(rng / "rows", 1, 3), n};
@@ -76,6 +102,7 @@ std::vector<OpCase> arithmetic_cases() {
           "pow", [](const auto& x) { return pow(x[0], x[1]); }, away_from_zero),
       {.op = "mul", .variant = "by_itself", .sample = square_sample, .wrong_calls = {wrong}},
       {.op = "scale", .sample = scale_sample},
+      where_case(),
   };
 }
 

@@ -225,4 +225,23 @@ TEST(AttentionMask, NamesTheMaskThatDoesNotFit) {
       "attention: bias: expected a shape that broadcasts to (1, 1, 3, 3), got (2, 1, 3, 3)"));
 }
 
+TEST(AttentionMask, ForInspectionNamesWhatDoesNotFit) {
+  const Attention short_keys{.key_mask = shared(full<std::uint8_t>({1, 3}, 1))};
+  const Attention short_rows{.mask = shared(full<std::uint8_t>({1, 2, 4}, 1))};
+  const auto x = zeros<double>({1, 4, 6});
+  const auto said = [&](const char* op, const char* what, const auto& call) {
+    EXPECT_TRUE(throws_with<ShapeError>(call, std::string(op) + what));
+  };
+  for (const auto& [options, what] :
+       {std::pair{short_keys, ": key_mask: expected (1, 4), got (1, 3)"},
+        {short_rows, ": mask: expected (1, 4, 4), got (1, 2, 4)"}}) {
+    said("attention_mask", what, [&] { attention_mask(options, 1, 4, 4); });
+    said("attention_probabilities", what, [&] { attention_probabilities(x, x, options); });
+  }
+  for (const Shape& shape : {Shape{2, 1, 4, 4}, Shape{3}}) {
+    said("attention_probabilities", ": ",
+         [&] { attention_probabilities(x, x, {}, V(zeros<double>(shape))); });
+  }
+}
+
 }  // namespace xgrad::test

@@ -200,7 +200,7 @@ TEST(CrossEntropy, NamesTheTargetAndItsPlace) {
   y(1, 0) = 4;
   EXPECT_TRUE(throws_with<ShapeError>(
       [&] { cross_entropy(x, y); },
-      "cross_entropy: target 4 at (1, 0): expected a class in [0, 4) or -100"));
+      "cross_entropy: target 4 at [1, 0]: expected a class in [0, 4) or -100"));
   EXPECT_TRUE(throws_with<ShapeError>(
       [&] {
         cross_entropy(x, full<std::int32_t>({3, 2}, 0));
@@ -212,6 +212,22 @@ TEST(CrossEntropy, NamesTheTargetAndItsPlace) {
   EXPECT_TRUE(
       throws_with<ShapeError>([&] { cross_entropy(x, y, {.label_smoothing = -0.1}); },
                               "cross_entropy: expected 0 <= label_smoothing < 1, got -0.1"));
+}
+
+// Either would give the loss 0, or one of the wrong sign.
+TEST(CrossEntropy, RefusesNegativeWeightsAndDivisors) {
+  const Variable<double> x(zeros<double>({1, 2}));
+  const Ids y = full<std::int32_t>({1}, 0);
+  const double nan = std::nan("");
+  EXPECT_TRUE(throws_with<ShapeError>(
+      [&] {
+        cross_entropy(x, y, {.class_weights = {1, -2}});
+      },
+      "cross_entropy: expected class weights >= 0, got -2"));
+  EXPECT_TRUE(throws_with<ShapeError>([&] { cross_entropy(x, y, {.normalizer = -1}); },
+                                      "cross_entropy: expected normalizer >= 0, got -1"));
+  EXPECT_TRUE(throws_with<ShapeError>([&] { cross_entropy(x, y, {.normalizer = nan}); },
+                                      "cross_entropy: expected normalizer >= 0, got nan"));
 }
 
 }  // namespace xgrad::test

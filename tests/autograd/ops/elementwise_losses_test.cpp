@@ -194,7 +194,7 @@ TEST(ElementwiseLosses, NormalizerMakesMicroBatchesAddUp) {
   }
 }
 
-TEST(MseLoss, NamesTheShapes) {
+TEST(ElementwiseLosses, NameWhatIsWrong) {
   const auto v = [](const Shape& shape) { return Variable<double>(zeros<double>(shape)); };
   EXPECT_TRUE(throws_with<ShapeError>(
       [&] {
@@ -206,6 +206,8 @@ TEST(MseLoss, NamesTheShapes) {
         l1_loss(v({2, 3}), v({2, 3}), {.mask = share(zeros<std::uint8_t>({3, 2}))});
       },
       "l1_loss: x has shape (2, 3), the mask (3, 2)"));
+  EXPECT_TRUE(throws_with<ShapeError>([&] { l1_loss(v({2}), v({2}), {.normalizer = -1}); },
+                                      "l1_loss: expected normalizer >= 0, got -1"));
 }
 
 }  // namespace xgrad::test

@@ -55,9 +55,9 @@ TEST(Embedding, NamesTheIdAndItsPlace) {
   Ids ids = full<std::int32_t>({2, 3}, 0);
   ids(1, 2) = 4;
   EXPECT_TRUE(throws_with<ShapeError>([&] { embedding(w, ids); },
-                                      "embedding: id 4 at (1, 2): expected an id in [0, 4)"));
+                                      "embedding: id 4 at [1, 2]: expected an id in [0, 4)"));
   ids(0, 1) = -1;
-  EXPECT_TRUE(throws_with<ShapeError>([&] { embedding(w, ids); }, "embedding: id -1 at (0, 1)"));
+  EXPECT_TRUE(throws_with<ShapeError>([&] { embedding(w, ids); }, "embedding: id -1 at [0, 1]"));
   EXPECT_TRUE(throws_with<ShapeError>([&] { embedding(Variable<float>(zeros<float>({4})), ids); },
                                       "embedding: weight: expected (V, D), got (4)"));
 }

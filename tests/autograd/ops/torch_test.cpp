@@ -97,6 +97,12 @@ TEST(TorchOps, ElementwiseFunctions) {
   expect_as_torch("clamp", {"input"}, [](const Arguments& x) { return clamp(x[0], -1, 1.5); });
 }
 
+TEST(TorchOps, Where) {
+  const Mask condition = golden().mask("where.condition");
+  expect_as_torch("where", {"input", "other"},
+                  [&](const Arguments& x) { return where(condition, x[0], x[1]); });
+}
+
 TEST(TorchOps, Gather) {
   const Ids indices = golden().ids("gather.indices");
   expect_as_torch("gather", {"input"},

@@ -4,12 +4,14 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include <xgrad/autograd/random.hpp>
 #include <xgrad/data/batch.hpp>
 #include <xgrad/data/rules/naive_bayes.hpp>
 #include <xgrad/data/rules/rules.hpp>
+#include <xgrad/data/rules/watch_rule.hpp>
 
 #include <support/temporary_directory.hpp>
 
@@ -154,12 +156,89 @@ TEST(NaiveBayes, TellsEachOfManyAnswersByItself) {
   EXPECT_EQ(said[0].size() + said[1].size(), 4);
 }
 
+/// The rows of `train` in the order in which they are counted, up to the limits: the plain count.
+Examples counted_rows(const Examples& train, std::size_t longest, std::size_t counted,
+                      std::size_t different) {
+  std::set<Gram> all;
+  std::set<std::pair<Gram, std::int32_t>> pairs;
+  Examples rows;
+  std::size_t count = 0;
+  for (const std::size_t i : Rng(0).permutation(train.size())) {
+    for (const Gram& gram : grams(train[i], longest)) {
+      if (count == counted || all.size() == different || pairs.size() == different) return rows;
+      all.insert(gram);
+      pairs.emplace(gram, train[i].targets[0]);
+      ++count;
+    }
+    rows.push_back(train[i]);
+  }
+  return rows;
+}
+
 TEST(NaiveBayes, CountsNoMoreThanItIsAllowedTo) {
-  const Examples train = {
-      {.ids = {1}, .targets = {0}}, {.ids = {1}, .targets = {1}}, {.ids = {1}, .targets = {1}}};
+  const Examples train = drawn("train", 200, 3), test = drawn("test", 100, 3);
+  const std::size_t all = std::size_t(1) << 24;
+  for (const auto& [counted, different] :
+       {std::pair(all, all), {std::size_t(300), all}, {all, std::size_t(40)}, {all, all / 2}}) {
+    // The rows that are counted to their end, and then alone.
+    const Examples rows = counted_rows(train, 2, counted, different);
+    const NaiveBayes cut(Listed(train), shape_of(3), 2, {counted, different});
+    EXPECT_EQ(cut.rows(), rows.size()) << counted << " " << different;
+    EXPECT_EQ(cut.rows() < train.size(), counted == 300 || different == 40);
+    std::size_t grams_of_rows = 0;
+    for (const Example& row : rows) grams_of_rows += grams(row, 2).size();
+    if (different == all) {  // to the end of a row
+      const NaiveBayes exact(Listed(train), shape_of(3), 2, {grams_of_rows, all});
+      EXPECT_EQ(exact.rows(), rows.size());
+      for (const Example& example : test) {
+        std::vector<double> score = posterior(rows, example, 3, 2, 0.1);
+        const std::int32_t expected = best(score);
+        std::sort(score.begin(), score.end());
+        if (score[2] - score[1] < 1e-9) continue;
+        EXPECT_EQ(exact.guess(example, 0.1), std::vector{expected});
+      }
+    }
+  }
+}
+
+/// The rows, such that they are counted in this order.
+Examples in_order(const Examples& rows) {
+  Examples placed(rows.size());
+  const auto order = Rng(0).permutation(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) placed[order[i]] = rows[i];
+  return placed;
+}
+
+// A row may have any number of n-grams. Of the second here 3 is left out, so that the classes are
+// as likely.
+TEST(NaiveBayes, CountsNoMoreOfARowThanItIsAllowedTo) {
+  const Examples train =
+      in_order({{.ids = {1}, .targets = {0}}, {.ids = {2, 2, 3, 3}, .targets = {1}}});
+  const Example three = {.ids = {3}};
+  for (const auto& [limits, guess] : {std::pair(GramLimits{}, 1),
+                                      {GramLimits{5, 100}, 1},
+                                      {GramLimits{3, 100}, 0},
+                                      {GramLimits{100, 2}, 0}}) {
+    const NaiveBayes bayes(Listed(train), shape_of(2), 1, limits);
+    EXPECT_EQ(bayes.guess(three, 1), std::vector{guess}) << limits.counted;
+    EXPECT_EQ(bayes.rows(), guess == 1 ? 2 : 1);
+  }
+}
+
+// Nor of the answers of one n-gram. Yes has (1 + 0.5) / (1 + 2) = 0.5 of token 1 where it is
+// counted and 1 / 4 where not; no has 3 times 0.5 / 5 = 0.3.
+TEST(NaiveBayes, CountsNoMoreAnswersThanItIsAllowedTo) {
+  const std::vector<float> no(5, 0), yes(5, 1);
+  const Examples train = in_order({{.ids = {7}, .values = no},
+                                   {.ids = {8}, .values = no},
+                                   {.ids = {9}, .values = no},
+                                   {.ids = {1}, .values = yes}});
   const Example one = {.ids = {1}};
-  EXPECT_EQ(NaiveBayes(Listed(train), shape_of(2), 1).guess(one, 1), std::vector{1});
-  EXPECT_EQ(NaiveBayes(Listed(train), shape_of(2), 1, 1).guess(one, 1), std::vector{0});
+  const TaskShape shape = shape_of(5, TargetKind::binary);
+  EXPECT_EQ(NaiveBayes(Listed(train), shape, 1).guess(one, 0.5), std::vector(5, 1));
+  const NaiveBayes cut(Listed(train), shape, 1, {100, 3 * 5 + 2});
+  EXPECT_EQ(cut.guess(one, 0.5), (std::vector{1, 1, 0, 0, 0}));
+  EXPECT_EQ(cut.rows(), 3);
 }
 
 // Worked by hand. Class 0 has tokens 0 0 1, class 1 has 1; priors 2/3 and 1/3. Of token 1: with 1
@@ -177,6 +256,25 @@ TEST(Rules, NaiveBayesTakesTheSmoothingThatIsBestOnTheValidationSplit) {
   EXPECT_EQ(rule(zero, one).accuracy, 0) << "the test split has no say";
   EXPECT_EQ(rule(one, zero).accuracy, 0);
   EXPECT_EQ(rule(one, one).name, "naive Bayes of tokens");
+}
+
+TEST(Rules, NaiveBayesThatIsCutSaysSo) {
+  const Fixed task(shape_of(3), drawn("train", 50, 3), drawn("valid", 9, 3), drawn("test", 8, 3));
+  std::vector<std::size_t> told;
+  const WatchRule watch([&](const std::string& rule, std::size_t done, std::size_t rows) {
+    EXPECT_EQ(rule, "naive Bayes of 1- to 2-grams");
+    EXPECT_EQ(rows, 50 + 4 * 9 + 8);
+    told.push_back(done);
+  });
+  EXPECT_EQ(naive_bayes(task, 2).name, "naive Bayes of 1- to 2-grams");
+  std::vector<std::size_t> expected(50 + 4 * 9 + 8);
+  std::iota(expected.begin(), expected.end(), 1);
+  EXPECT_EQ(told, expected);
+  const Rule cut = naive_bayes(task, 2, {30, 1000});
+  const std::size_t rows = counted_rows(drawn("train", 50, 3), 2, 30, 1000).size();
+  EXPECT_EQ(cut.name,
+            "naive Bayes of 1- to 2-grams, counted in " + std::to_string(rows) + " of 50 rows");
+  EXPECT_EQ(told.back(), expected.size());
 }
 
 // A user's file, from its text to the rule. The order of two letters, or of two words, decides.

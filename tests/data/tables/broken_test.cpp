@@ -15,6 +15,20 @@ std::string rows_and(const std::string& last) {
   return text + last;
 }
 
+/// A header of so many columns, without its end.
+std::string many_columns(int count) {
+  std::string text = "text,label";
+  for (int i = 2; i < count; ++i) text += ",c" + std::to_string(i);
+  return text;
+}
+
+/// A header of so many columns with names of a MiB.
+std::string long_columns(int count) {
+  std::string text = "text";
+  for (int i = 1; i < count; ++i) text += "," + std::string(1 << 20, char('a' + i));
+  return text + ",z";
+}
+
 std::string objects_and(const std::string& last) {
   std::string text;
   for (int i = 0; i < 60; ++i) {
@@ -49,7 +63,43 @@ const std::vector<Broken> kBrokenText = {
      "a.csv",
      rows_and("a b,x,\n"),
      {},
-     "FILE: row 61 (line 62): has 3 fields, the header has 2"},
+     "FILE: row 61 (line 62): has more than the 2 fields of the header"},
+    {"a line of separators",
+     "a.csv",
+     rows_and(std::string(1 << 20, ',') + "\n"),
+     {},
+     "FILE: row 61 (line 62): has more than the 2 fields of the header"},
+    {"a header of separators",
+     "a.tsv",
+     std::string(1 << 20, '\t') + "\n",
+     {},
+     "FILE: header (line 1): has more than 65536 columns"},
+    {"more columns than allowed",
+     "a.csv",
+     many_columns(65537) + "\n",
+     {},
+     "FILE: header (line 1): has more than 65536 columns"},
+    {"as many columns as allowed",
+     "a.csv",
+     many_columns(65536) + "\na\n",
+     {},
+     "FILE: row 1 (line 2): has 1 fields, the header has 65536"},
+    {"header of too many bytes",
+     "a.csv",
+     long_columns(17) + "\n",
+     {},
+     "FILE: header (line 1): its names have more than 16777216 bytes"},
+    {"control characters in names",
+     "a.csv",
+     "te\x1b[31mxt,\x7flabel\na,x\n",
+     {},
+     "FILE: has no column \"text\"; it has \"te [31mxt\", \" label\""},
+    {"control characters in a cell",
+     "a.csv",
+     rows_and("a, \x1b[31mx\x7f\n"),
+     {},
+     "FILE: row 61 (line 62), column \"label\": the label is \"  [31mx \", with white space at an "
+     "end"},
     {"blank line",
      "a.csv",
      rows_and("\n"),
@@ -69,12 +119,12 @@ const std::vector<Broken> kBrokenText = {
      "a.csv",
      "txt,label\na,x\n",
      {},
-     "FILE: has no column \"text\"; it has txt, label"},
+     "FILE: has no column \"text\"; it has \"txt\", \"label\""},
     {"missing target",
      "a.csv",
      kGood,
      {{"target", "class"}},
-     "FILE: has no column \"class\"; it has label, text"},
+     "FILE: has no column \"class\"; it has \"label\", \"text\""},
     {"stray quote",
      "a.csv",
      rows_and("a \"b\",x\n"),
@@ -156,12 +206,12 @@ const std::vector<Broken> kBrokenText = {
      kGood,
      {},
      "FILE: of its 5 rows none fell to the test split; give more rows, or a file as task.test"},
-    {"tsv with commas", "a.tsv", kGood, {}, "FILE: has no column \"text\"; it has text,label"},
+    {"tsv with commas", "a.tsv", kGood, {}, "FILE: has no column \"text\"; it has \"text,label\""},
     {"tsv, too many tabs",
      "a.tsv",
      "text\tlabel\na\tx\ty\n",
      {},
-     "FILE: row 1 (line 2): has 3 fields, the header has 2"},
+     "FILE: row 1 (line 2): has more than the 2 fields of the header"},
     {"three nodes in an edge", "a.csv", graph_with("1-0 0-1-2"), kGraphs,
      kLast + "edge 2 is \"0-1-2\"" + kNoPair},
     {"letters as nodes", "a.csv", graph_with("a-b"), kGraphs,
@@ -323,7 +373,8 @@ TEST(BrokenFiles, AFileOfAnotherSplitThatDoesNotFitTheTrainingFile) {
   };
   EXPECT_EQ(error_with(""), ": is empty");
   EXPECT_EQ(error_with("text,label\n"), ": has no rows");
-  EXPECT_EQ(error_with("text,liked\na,x\n"), ": has no column \"label\"; it has liked, text");
+  EXPECT_EQ(error_with("text,liked\na,x\n"),
+            ": has no column \"label\"; it has \"liked\", \"text\"");
   EXPECT_EQ(error_with("label,text\nx,a\nz,b\n"),
             ": row 2 (line 3), column \"label\": the label \"z\" does not come in the training "
             "rows");

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include <xgrad/layers/encoder_model.hpp>
+#include <xgrad/layers/models/encoder_model.hpp>
 
 #include "support/tensors.hpp"
 

@@ -38,7 +38,7 @@ TEST(Folder, WritesWhereItHasBeenMovedTo) {
   publish(inner, "file", "bytes");
   publish_over(inner, "file", "others");
   folder.rename("log", "kept");
-  EXPECT_EQ(folder.read("kept"), "one\n");
+  EXPECT_EQ(folder.read("kept", 4), "one\n");
   EXPECT_EQ(read_file(directory / "moved/kept"), "one\n");
   EXPECT_EQ(read_file(directory / "moved/inner/file"), "others");
   folder.remove("kept");
@@ -64,7 +64,7 @@ TEST(Folder, OpensNothingButRegularFiles) {
                                  {"fifo", "is not a regular file"}}) {
     const std::string said = directory / name + ": " + is;
     EXPECT_EQ(message_of<IoError>([&] { folder.holds(name); }), said);
-    EXPECT_EQ(message_of<IoError>([&] { folder.read(name); }), said);
+    EXPECT_EQ(message_of<IoError>([&] { folder.read(name, 9); }), said);
     EXPECT_EQ(message_of<IoError>([&] { folder.append(name, "line"); }), said);
     EXPECT_EQ(message_of<IoError>([&] { folder.truncate(name, 0); }), said);
     EXPECT_EQ(message_of<IoError>([&] { folder.sync(name); }), said);

@@ -7,6 +7,7 @@
 #include <support/temporary_directory.hpp>
 
 #include <filesystem>
+#include <future>
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/storage/disk/input_file.hpp>
@@ -170,6 +171,22 @@ TEST(Publish, SweepsOnlyItsOwnTemporaries) {
   EXPECT_NE(
       message_of<IoError>([&] { sweep_temporaries(directory / "none"); }).find("No such file"),
       std::string::npos);
+}
+
+TEST(Publish, TwoMaySweepAtOnce) {
+  const TemporaryDirectory directory;
+  for (int i = 0; i < 2000; ++i) {
+    directory.write(".a." + std::to_string(i) + ".0123456789abcdef.tmp", "");
+  }
+  std::vector<std::future<std::size_t>> removed;
+  for (int i = 0; i < 4; ++i) {
+    removed.push_back(std::async(std::launch::async,
+                                 [&] { return sweep_temporaries(directory.path()).size(); }));
+  }
+  std::size_t total = 0;
+  for (auto& count : removed) total += count.get();
+  EXPECT_EQ(total, 2000);
+  EXPECT_EQ(directory.names(), Names{});
 }
 
 TEST(Publish, ReadFileNamesWhatIsWrong) {

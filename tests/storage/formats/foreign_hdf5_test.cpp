@@ -6,9 +6,12 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/tables/arrays.hpp>
+#include <xgrad/storage/disk/input_file.hpp>
 #include <xgrad/storage/formats/foreign_hdf5.hpp>
+#include <xgrad/storage/formats/format_error.hpp>
 
 #include <data/tables/whole_table.hpp>
+#include <support/checkpoints.hpp>
 #include <support/temporary_directory.hpp>
 
 namespace xgrad {
@@ -26,14 +29,13 @@ struct File : test::TemporaryDirectory {
   }
   Array read(const std::string& dataset) const {
     const std::string path = *this / "a.h5";
-    return read_hdf5_dataset(path, read_bytes(path), dataset);
+    return read_hdf5_dataset(read_bytes(path), dataset);
   }
   std::string error(const std::string& dataset) const {
     try {
       read(dataset);
-    } catch (const DataError& error) {
-      const std::string prefix = *this / "a.h5" + ": dataset \"" + dataset + "\": ",
-                        text = error.what();
+    } catch (const FormatError& error) {
+      const std::string prefix = "dataset \"" + dataset + "\": ", text = error.what();
       EXPECT_TRUE(text.starts_with(prefix)) << text;
       return text.substr(std::min(prefix.size(), text.size()));
     }
@@ -135,9 +137,35 @@ TEST(Hdf5Data, WhatIsNoTableIsRefused) {
   });
   EXPECT_EQ(file.error("nothing"), "does not exist");
   EXPECT_EQ(file.error("group"), "is not a dataset");
-  EXPECT_EQ(file.error("scalar"), "has no rows");
+  EXPECT_EQ(file.read("scalar").extents.size(), 0u);
   EXPECT_EQ(file.error("vast"), "declares more values than the file can hold");
   EXPECT_EQ(file.error("pairs"), "holds neither numbers nor strings");
+}
+
+TEST(Hdf5Data, TheSuperblockTellsTheSize) {
+  for (const H5F_libver_t version : {H5F_LIBVER_EARLIEST, H5F_LIBVER_LATEST}) {
+    const test::TemporaryDirectory folder;
+    const std::string path = folder / "a.h5";
+    const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    H5Pset_libver_bounds(access, version, H5F_LIBVER_LATEST);
+    H5Fclose(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access));
+    H5Pclose(access);
+    const std::string bytes = read_bytes(path);
+    const auto size_of = [&](const std::string& some) {
+      return hdf5_size(InputFile(folder.write("b.h5", some)));
+    };
+    EXPECT_EQ(size_of(bytes), bytes.size());
+    EXPECT_EQ(size_of(bytes + "more"), bytes.size());
+    EXPECT_EQ(test::message_of<FormatError>([&] { size_of(bytes.substr(0, bytes.size() - 1)); }),
+              "ends early: its superblock says that it has " + std::to_string(bytes.size()) +
+                  " bytes, it has " + std::to_string(bytes.size() - 1));
+    for (const std::size_t at : {0, 8}) {
+      std::string bad = bytes;
+      bad[at] = 9;
+      EXPECT_EQ(test::message_of<FormatError>([&] { size_of(bad); }), kNoHdf5);
+    }
+    EXPECT_EQ(test::message_of<FormatError>([&] { size_of(bytes.substr(0, 20)); }), kNoHdf5);
+  }
 }
 
 TEST(Hdf5Data, ColumnsMustHaveTheSameRows) {

@@ -1,88 +1,25 @@
 // I3: whatever is not finite is found in the same step, and named; nothing is updated.
 #include <gtest/gtest.h>
 
-#include <limits>
-
-#include <xgrad/autograd/element.hpp>
-#include <xgrad/autograd/observer.hpp>
+#include <xgrad/autograd/kernels/element.hpp>
 #include <xgrad/train/checkpoint/failed_step.hpp>
 #include <xgrad/train/inspect/replay.hpp>
-#include <xgrad/train/loop/trainer.hpp>
 
 #include "support/checkpoints.hpp"
 #include "support/gradients.hpp"
+#include "train/loop/planter.hpp"
 
 namespace xgrad {
 namespace {
 
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-constexpr float kInf = std::numeric_limits<float>::infinity();
-
-Config config_with(const std::vector<std::string>& overrides = {}) {
-  return parse_config(R"(
-    task = {name = "reverse", length = 4}
-    model = {width = 8, heads = 2, layers = 1, dropout = 0, attention_dropout = 0}
-    train = {steps = 12, batch = 8, evaluate_every = 4}
-    log.every = 1
-  )",
-                      "small.toml", overrides);
-}
-
-// Writes a number into what the n-th op of a step gives, forward or backward, while it is armed.
-struct Planter final : OpObserver {
-  void begin(const char* name) override {
-    if (std::string_view(name) == "model") count = 0;
-  }
-  void end(const OpCall& call) override {
-    if (call.kind == OpCall::Kind::region || !armed) return;
-    if (call.kind != kind) return;
-    if (++count != at) return;
-    const void* target = call.result.value;
-    for (const Operand& x : call.inputs) {
-      if (kind == OpCall::Kind::backward && target == nullptr) target = x.value;
-    }
-    if (target == nullptr) return;  // a derivative that nobody wanted
-    op = call.name;
-    auto& tensor = *static_cast<Tensor<float>*>(const_cast<void*>(target));
-    tensor.data()[tensor.size() / 2] = value;
-  }
-
-  OpCall::Kind kind = OpCall::Kind::forward;
-  std::size_t at = 0, count = 0;
-  float value = kNan;
-  bool armed = false;
-  std::string op;  // that the number was planted in
-};
-
-// Arms the planter for one step, and remembers what happened.
-struct Watch final : TrainerHooks {
-  Watch(Planter& planter, std::uint64_t step) : planter(planter), step(step) {
-    planter.armed = step == 1;
-  }
-  void on_step(const StepReport& report) override {
-    steps.push_back(report.step);
-    planter.armed = report.step + 1 == step;
-  }
-  void on_checkpoint(const Checkpoint& checkpoint) override { saves.push_back(checkpoint); }
-  void on_spike(const StepReport& report, std::uint64_t next) override {
-    spikes.push_back({report.step, next});
-    if (again_and_again) return;
-    planter.armed = false;
-    step = 0;  // never again
-  }
-  void on_fault(const Checkpoint& checkpoint) override { failed = checkpoint; }
-
-  Planter& planter;
-  std::uint64_t step;
-  bool again_and_again = false;
-  std::vector<std::uint64_t> steps;
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> spikes;
-  std::vector<Checkpoint> saves;
-  std::optional<Checkpoint> failed;
-};
+using test::kInf;
+using test::kNan;
+using test::planted_config;
+using test::Planter;
+using test::Watch;
 
 std::size_t calls_of_a_step(OpCall::Kind kind) {
-  Trainer<float> trainer(config_with());
+  Trainer<float> trainer(planted_config());
   Planter planter;
   planter.kind = kind;
   planter.armed = true;
@@ -92,14 +29,14 @@ std::size_t calls_of_a_step(OpCall::Kind kind) {
 }
 
 Checkpoint after(std::uint64_t steps) {
-  Trainer<float> trainer(config_with());
+  Trainer<float> trainer(planted_config());
   for (std::uint64_t s = 0; s < steps; ++s) trainer.train_step();
   return trainer.capture();
 }
 
 // Runs into the planted number, and returns the message.
 std::string run_into(Planter& planter, std::uint64_t step) {
-  Trainer<float> trainer(config_with());
+  Trainer<float> trainer(planted_config());
   Watch watch(planter, step);
   std::string said;
   {
@@ -161,10 +98,10 @@ TEST(Faults, I3_EveryOpsGradient) {
 
 // Even where no example of the batch reads it.
 TEST(Faults, I3_EveryParameter) {
-  const Trainer<float> like(config_with());
+  const Trainer<float> like(planted_config());
   for (const Parameter<float>& any : like.parameters()) {
     for (const float value : {kNan, -kInf}) {
-      Trainer<float> trainer(config_with());
+      Trainer<float> trainer(planted_config());
       trainer.train_step();
       Tensor<float>& x = trainer.parameters().at(any.name).mutable_value();
       x.data()[x.size() - 1] = value;
@@ -178,7 +115,7 @@ TEST(Faults, I3_EveryParameter) {
 
 TEST(Faults, NamesModuleAndIndex) {
   Planter planter;
-  Trainer<float> trainer(config_with());
+  Trainer<float> trainer(planted_config());
   planter.armed = true;
   std::vector<std::string> names;
   for (planter.at = 1; planter.at <= calls_of_a_step(OpCall::Kind::forward); ++planter.at) {
@@ -204,15 +141,15 @@ TEST(Faults, OneThatIsNotFoundAgain) {
     }
     bool done = false;
   } once;
-  Trainer<float> trainer(config_with());
+  Trainer<float> trainer(planted_config());
   const Observing observing(once);
   const std::string said = test::message_of<NumericError>([&] { trainer.train_step(); });
   EXPECT_NE(said.find("a second run of the step is finite"), std::string::npos) << said;
 }
 
 TEST(Faults, TheFailedStepIsKeptAndReplayed) {
-  const Config config = config_with({"optim.name=sgd", "optim.lr=1e30", "optim.weight_decay=0",
-                                     "train.clip=0", "train.accumulate=2"});
+  const Config config = planted_config({"optim.name=sgd", "optim.lr=1e30", "optim.weight_decay=0",
+                                        "train.clip=0", "train.accumulate=2"});
   Trainer<float> trainer(config);
   Planter unarmed;
   Watch watch(unarmed, 0);
@@ -239,98 +176,6 @@ TEST(Faults, TheFailedStepIsKeptAndReplayed) {
   EXPECT_NE(said.find(to_string(infinite->place) + index_text(infinite->shape, infinite->worst)),
             std::string::npos)
       << said << to_string(infinite->place);
-}
-
-// The step is passed over: no update, no entry, and the next batch next.
-TEST(Spikes, Skip) {
-  Planter planter;
-  planter.at = 3;
-  Trainer<float> trainer(config_with({"train.on_spike=skip"}));
-  Watch watch(planter, 6);
-  const Observing observing(planter);
-  trainer.run(watch);
-  EXPECT_EQ(watch.spikes, (std::vector<std::pair<std::uint64_t, std::uint64_t>>{{6, 6}}));
-  EXPECT_EQ(watch.steps, (std::vector<std::uint64_t>{1, 2, 3, 4, 5, 7, 8, 9, 10, 11, 12}));
-  EXPECT_EQ(state_value<std::int64_t>(watch.saves.back(), "optimizer_steps"), 11);
-  EXPECT_EQ(watch.saves.size(), 3u);
-}
-
-// Back to the save of step 4, and on with the batches that come after the bad one.
-TEST(Spikes, Rollback) {
-  Planter planter;
-  planter.at = 3;
-  Trainer<float> trainer(config_with({"train.on_spike=rollback"}));
-  Watch watch(planter, 6);
-  const Observing observing(planter);
-  trainer.run(watch);
-  EXPECT_EQ(watch.spikes, (std::vector<std::pair<std::uint64_t, std::uint64_t>>{{6, 4}}));
-  EXPECT_EQ(watch.steps, (std::vector<std::uint64_t>{1, 2, 3, 4, 5, 5, 6, 7, 8, 9, 10, 11, 12}));
-  EXPECT_EQ(watch.saves.size(), 3u);
-  EXPECT_EQ(state_value<std::int64_t>(watch.saves.back(), "position"), 14 * 8);
-  EXPECT_EQ(state_value<std::int64_t>(watch.saves.back(), "optimizer_steps"), 12);
-}
-
-TEST(Spikes, EndTheRunWhenTheyComeAgainAndAgain) {
-  for (const char* what : {"skip", "rollback"}) {
-    Planter planter;
-    planter.at = 3;
-    Trainer<float> trainer(config_with({std::string("train.on_spike=") + what, "train.steps=100"}));
-    Watch watch(planter, 2);
-    watch.again_and_again = true;
-    const Observing observing(planter);
-    struct Stubborn final : TrainerHooks {
-      explicit Stubborn(Watch& watch) : watch(watch) {}
-      void on_step(const StepReport& r) override { watch.planter.armed = r.step >= 1; }
-      void on_spike(const StepReport& r, std::uint64_t s) override { watch.on_spike(r, s); }
-      Watch& watch;
-    } hooks(watch);
-    EXPECT_THROW(trainer.run(hooks), NumericError);
-    EXPECT_EQ(watch.spikes.size(), 10u) << what;
-  }
-}
-
-TEST(Spikes, ALargeGradientIsOne) {
-  Planter planter;
-  planter.kind = OpCall::Kind::backward;
-  planter.at = 2;
-  planter.value = 1e6f;
-  Trainer<float> trainer(config_with({"train.on_spike=skip", "train.spike=50", "train.steps=40"}));
-  Watch watch(planter, 30);
-  const Observing observing(planter);
-  trainer.run(watch);
-  EXPECT_EQ(watch.spikes.size(), 1u);
-  EXPECT_EQ(watch.spikes.at(0).first, 30u);
-  EXPECT_EQ(state_value<std::int64_t>(watch.saves.back(), "spike_count"), 39);
-}
-
-TEST(Spikes, RunsGoOnToTheBit) {
-  for (const char* what : {"skip", "rollback"}) {
-    const Config config = config_with({std::string("train.on_spike=") + what, "train.spike=1.0001",
-                                       "train.batch=2", "train.steps=40", "train.save_every=5"});
-    struct Keep final : TrainerHooks {
-      void on_checkpoint(const Checkpoint& c) override { saves.push_back(c); }
-      void on_spike(const StepReport&, std::uint64_t) override { ++spikes; }
-      std::vector<Checkpoint> saves;
-      int spikes = 0;
-    };
-    Keep whole;
-    Trainer<float> straight(config);
-    try {
-      straight.run(whole);
-    } catch (const NumericError&) {  // after ten in a row
-    }
-    EXPECT_GT(whole.spikes, 0) << what;
-    ASSERT_GE(whole.saves.size(), 4u);
-    for (std::size_t i = 0; i + 1 < whole.saves.size(); ++i) {
-      Trainer<float> again(config, &whole.saves[i]);
-      Keep rest;
-      try {
-        again.run(rest);
-      } catch (const NumericError&) {
-      }
-      EXPECT_EQ(test::difference(rest.saves.back(), whole.saves.back()), "") << what << i;
-    }
-  }
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ constexpr std::size_t kBatches = 3;
 // Remembers what a run did, and breaks off its evaluations once they have asked so often.
 struct Diary final : TrainerHooks {
   void on_evaluation(std::uint64_t step, const Metrics& metrics) override {
-    rows.push_back(metrics_row(step, "validation", metrics));
+    rows.push_back(to_json(metrics_row(step, "validation", metrics)));
   }
   void on_checkpoint(const Checkpoint& checkpoint) override { saves.push_back(checkpoint); }
   bool stop() override { return breaking(); }
@@ -132,7 +132,7 @@ TEST(TrainerStop, TheBestIsSavedWhateverTheInterval) {
   for (std::uint64_t step = 1; step <= trainer.step(); ++step) {
     bool due = step % 7 == 0 || step == trainer.step();
     if (step % 3 == 0) {
-      const double loss = *read_metrics(diary.rows.at(step / 3 - 1)).at(0).number("loss");
+      const double loss = *read_row(diary.rows.at(step / 3 - 1))->number("loss");
       due = due || loss < best;
       best = std::min(best, loss);
     }

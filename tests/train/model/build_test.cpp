@@ -5,7 +5,7 @@
 #include <cmath>
 #include <functional>
 
-#include <xgrad/autograd/counters.hpp>
+#include <xgrad/autograd/memory/counters.hpp>
 #include <xgrad/train/config/keys.hpp>
 #include <xgrad/train/inspect/microscope.hpp>
 #include <xgrad/train/loop/trainer.hpp>

@@ -76,10 +76,9 @@ TEST(TrainingLoss, S2_14_WhatIsMinimisedIsTheLossAndTheWeightedPenalty) {
   const Config config = config_of(with(kStill, {"train.head_diversity=0.3"}));
   Trainer<double> trainer(config);
   const std::vector<Batch> batches = trainer.hold_batch();
-  const BatchInput<double> input(batches[0]);
   const auto minimised = [&](double weight) {
-    const auto loss = training_loss(trainer.model(), {.head_diversity = weight}, input.input(),
-                                    batches[0], {.training = true}, together(batches));
+    const auto loss = training_loss(trainer.model(), {.head_diversity = weight}, batches[0],
+                                    {.training = true}, together(batches));
     EXPECT_EQ(loss.penalty.defined(), weight > 0);
     return std::array{loss.minimised.value()(), loss.task.value()(),
                       weight > 0 ? loss.penalty.value()() : 0};
@@ -121,6 +120,45 @@ TEST(TrainingLoss, S2_14_AccumulatingIsOneLargeBatch) {
     EXPECT_NEAR(many.head_diversity, one.head_diversity, 1e-13);
     EXPECT_NEAR(many.grad_norm, one.grad_norm, 1e-12);
   }
+}
+
+// A loop of one's own over the micro-batches, each normalised by the targets of all of them.
+TEST(TrainingLoss, ForwardBackwardAddsUpTheMicroBatches) {
+  Trainer<double> trainer(config_of({"train.accumulate=3"}));
+  const std::vector<Batch> batches = trainer.hold_batch();
+  const Parameters<double>& parameters = trainer.parameters();
+  const auto gradients = [&](const auto& fill) {
+    parameters.zero_grad();
+    fill();
+    std::vector<Tensor<double>> all;
+    for (const Parameter<double>& p : parameters) all.push_back(p.variable.grad());
+    return all;
+  };
+  Context context = Context::train(7, 3);
+  std::vector<const Batch*> seen;
+  double loss = 0;
+  const auto together = gradients([&] {
+    forward_backward<double>(trainer.model(), {}, batches, context,
+                             [&](const TrainingLoss<double>& part, const Batch& batch) {
+                               seen.push_back(&batch);
+                               loss += part.task.value()();
+                             });
+  });
+  EXPECT_EQ(seen, (std::vector<const Batch*>{&batches[0], &batches[1], &batches[2]}));
+  double targets = 0, expected = 0;
+  for (const Batch& batch : batches) targets += double(count_targets(batch));
+  const auto own = gradients([&] {
+    for (const Batch& batch : batches) {
+      const auto outputs = trainer.model()(BatchInput<double>(batch).input(), context);
+      const auto part = mean_loss({}, outputs, batch, targets);
+      part.backward();
+      expected += part.value()();
+      context.first_sample += std::uint32_t(batch.size);
+    }
+  });
+  EXPECT_EQ(loss, expected);
+  ASSERT_EQ(together.size(), own.size());
+  for (std::size_t i = 0; i < own.size(); ++i) EXPECT_TRUE(test::same_bits(together[i], own[i]));
 }
 
 struct StopAfter final : TrainerHooks {

@@ -17,16 +17,16 @@ namespace {
 namespace fs = std::filesystem;
 
 std::string row(std::uint64_t step, const std::string& split) {
-  return metrics_row(step, split, {});
+  return to_json(metrics_row(step, split, {}));
 }
 
 TEST(RunDirectory, ReadsBackTheStepOfARow) {
   EXPECT_EQ(row_step(row(12, "train")), 12u);
-  EXPECT_EQ(row_step(timing_row(7, 0.5, 100)), 7u);
+  EXPECT_EQ(row_step(to_json(timing_row(7, 0.5, 100))), 7u);
   const auto none = std::numeric_limits<std::uint64_t>::max();
   EXPECT_EQ(row_step(row(12, "test")), none);
   EXPECT_EQ(row_split(row(12, "test")), "test");
-  EXPECT_EQ(row_split(timing_row(7, 0.5, 100)) + row_split("[1]") + row_split("{"), "");
+  EXPECT_EQ(row_split(to_json(timing_row(7, 0.5, 100))) + row_split("[1]") + row_split("{"), "");
   for (const char* line : {"", "{", "[1]", "{\"step\":-1}", "{\"step\":\"1\"}", "{\"step\":1"}) {
     EXPECT_EQ(row_step(line), none) << line;
   }
@@ -66,6 +66,12 @@ TEST(RunDirectory, IsLockedWhileItLives) {
   EXPECT_NO_THROW(RunDirectory::open(path));
   EXPECT_TRUE(
       test::throws_with<IoError>([&] { RunDirectory::create(path, "x"); }, "holds a run already"));
+}
+
+TEST(RunDirectory, AnEmptyLockIsNobodys) {
+  const test::TemporaryDirectory folder;
+  folder.write("run.lock", "");
+  EXPECT_NO_THROW(RunDirectory::create(folder.path(), "x"));
 }
 
 TEST(RunDirectory, OpensOnlyRuns) {

@@ -8,7 +8,8 @@ namespace {
 
 using Integers = std::vector<std::int64_t>;
 
-// x (B, N, H, d): each pair of features (2i, 2i+1) turned by N's place, as rotary_embedding() does.
+// Rotates each pair of features (2i, 2i+1) of x (B, N, H, d) by its position in N, as
+// rotary_embedding() does.
 Value rotary(Builder& b, const Value& x, std::int64_t heads, std::int64_t size) {
   OnnxGraph& g = b.graph;
   const std::size_t places = longest(b), pairs = std::size_t(size) / 2;
@@ -32,7 +33,8 @@ Value rotary(Builder& b, const Value& x, std::int64_t heads, std::int64_t size) 
   return g("Reshape", {turned, g.integers({0, 0, heads, size})});
 }
 
-// Queries of one sequence, keys and values of another, by the rows of one packed projection.
+// Projects queries from one sequence, keys and values from another, with the rows of one packed
+// projection.
 std::vector<Value> project(Builder& b, const Value& query, const Value& memory,
                            const std::string& path, std::int64_t inner) {
   OnnxGraph& g = b.graph;

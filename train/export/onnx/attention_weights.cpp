@@ -1,10 +1,10 @@
-#include <xgrad/layers/attention_weights.hpp>
+#include <xgrad/layers/attention/weights.hpp>
 
 #include <functional>
 #include <limits>
 #include <map>
 
-#include <xgrad/layers/position_bias.hpp>
+#include <xgrad/layers/attention/position_bias.hpp>
 #include <xgrad/train/export/onnx/layers.hpp>
 
 namespace xgrad::onnx_export {
@@ -17,7 +17,7 @@ const OnnxGraph::Attribute kLast = {"axis", std::int64_t{-1}};
 const std::map<std::string, Score> kScores = {
     {"dot", Score::dot}, {"cosine", Score::cosine}, {"additive", Score::additive}};
 
-// (N, M): j - i for query i and key j of q (B, N, H, d) and k (B, M, H, d).
+// Returns j - i (N, M) for query i and key j of q (B, N, H, d) and k (B, M, H, d).
 Value distance(Builder& b, const Value& q, const Value& k) {
   OnnxGraph& g = b.graph;
   const auto places = [&](const Value& x) {
@@ -28,7 +28,8 @@ Value distance(Builder& b, const Value& q, const Value& k) {
                    g("Unsqueeze", {places(q), g.integers({1})})});
 }
 
-// What broadcasts to (B, H, N, M), true where the query sees the key; empty where it sees all.
+// A mask that broadcasts to (B, H, N, M), true where a query may attend to a key; empty if it is
+// true everywhere.
 Value seen(Builder& b, const Value& distance, const Attend& attend) {
   OnnxGraph& g = b.graph;
   Value all;
@@ -42,7 +43,7 @@ Value seen(Builder& b, const Value& distance, const Attend& attend) {
   return all;
 }
 
-// What PositionBias adds, (H, N, M); empty where that is nothing.
+// The bias (H, N, M) that PositionBias adds; empty if there is none.
 Value position_bias(Builder& b, const Value& distance, const std::string& path) {
   OnnxGraph& g = b.graph;
   const ModelConfig& model = b.config.model;
@@ -61,7 +62,7 @@ Value position_bias(Builder& b, const Value& distance, const std::string& path) 
   return g("Transpose", {g("Gather", {table, rows})}, {{"perm", Integers{2, 0, 1}}});
 }
 
-// w.tanh(q + k) of each head, (B, H, N, M).
+// w.tanh(q + k) for each head, (B, H, N, M).
 Value additive_scores(Builder& b, const Value& q, const Value& k, const std::string& path) {
   OnnxGraph& g = b.graph;
   const auto per_head = [&](const Value& x, std::int64_t axis) {
@@ -90,16 +91,17 @@ Value scores(Builder& b, Value q, Value k, const std::string& path) {
   return g("MatMul", {g("Mul", {q, factor}), k});
 }
 
-// The lowest number instead of an infinity keeps rows that see nothing free of NaN.
+// The lowest finite number instead of minus infinity keeps fully masked rows free of NaN.
 constexpr float kLowest = std::numeric_limits<float>::lowest();
 
 Value where_seen(Builder& b, const Value& seen, const Value& x, float other) {
   return seen.empty() ? x : b.graph("Where", {seen, x, b.graph.scalar(other)});
 }
 
-// Martins & Astudillo 2016: max(z - tau, 0), with the tau that makes them sum to 1. Of the keys in
-// descending order the first K are above it, K the most with 1 + K z_K > z_1 + ... + z_K. A key 1
-// below the largest never is, so the hidden ones, 2 below, change nothing.
+// Martins & Astudillo 2016: max(z - tau, 0), with tau such that the results sum to 1. With the
+// scores z of the keys in descending order, the first K are above tau, where K is the largest
+// number with 1 + K z_K > z_1 + ... + z_K. A key 1 or more below the largest is never above tau.
+// Masked keys are 2 below, so they change nothing.
 Value sparsemax(Builder& b, const Value& scores, const Value& seen) {
   OnnxGraph& g = b.graph;
   const Value shown = where_seen(b, seen, scores, kLowest);
@@ -119,7 +121,7 @@ Value sparsemax(Builder& b, const Value& scores, const Value& seen) {
   return g("Relu", {g("Sub", {z, tau})});
 }
 
-// Zeros where nothing is seen.
+// Applies the attention activation; masked keys get 0.
 Value activated(Builder& b, const Value& scores, const Value& seen) {
   OnnxGraph& g = b.graph;
   const std::string& kind = b.config.model.attention_activation;
@@ -145,7 +147,7 @@ Value attention_weights(Builder& b, const Value& q, const Value& k, const std::s
                         model.positions == "relative_bias";
   const Value far = attend.self && by_place ? distance(b, q, k) : Value();
   const Value see = seen(b, far, attend);
-  const auto keys = [&] {  // that a query sees, at least 1
+  const auto keys = [&] {  // number of keys that a query may attend to, at least 1
     const Value each = see.empty() ? extent(b, k, 1) : see;
     const Value count = g("Cast", {each}, {{"to", std::int64_t{1}}});
     return g("Max", {g("ReduceSum", {count, g.integers({-1})}), g.scalar(1)});

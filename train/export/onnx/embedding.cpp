@@ -14,7 +14,7 @@ std::string text(std::size_t n) {
   return std::to_string(n);
 }
 
-// (B, H, W, C) -> (B, patches, P P C), as patchify() cuts.
+// (B, H, W, C) -> (B, patches, P P C), in the order of patchify().
 Value patches(Builder& b, const Value& image) {
   OnnxGraph& g = b.graph;
   const TaskShape& s = b.shape;
@@ -44,7 +44,7 @@ Value input(Builder& b, const std::string& path) {
   if (vectors) return linear(b, x, path + ".vector.");
   if (b.config.model.input == "embedding")
     return g("Gather", {g.weight(path + ".token.weight"), x});
-  // A one-hot vector times a matrix is one of its rows.
+  // A one-hot vector times a matrix selects one of its rows.
   const Value rows =
       g("Transpose", {g.weight(path + ".one_hot.weight")}, {{"perm", Integers{1, 0}}});
   return g("Add", {g("Gather", {rows, x}), g.weight(path + ".one_hot.bias")});
@@ -52,13 +52,14 @@ Value input(Builder& b, const std::string& path) {
 
 const OnnxGraph::Attribute kAlong = {"axis", std::int64_t{1}};
 
-// x in the shape that these extents, one after the other, make.
+// Expands x to the shape that the extents form together.
 Value tile(Builder& b, const Value& x, const std::vector<Value>& extents) {
   OnnxGraph& g = b.graph;
   return g("Expand", {x, g("Concat", extents, {{"axis", std::int64_t{0}}})});
 }
 
-// The class token sees all and is seen by none: see InputEmbedding::adjacency.
+// Extends adjacency by the class token: it attends to all tokens, but none attends to it. See
+// InputEmbedding::adjacency.
 Value with_class_token(Builder& b, const Value& adjacency, const Value& batch) {
   OnnxGraph& g = b.graph;
   const Value one = g.integers({1}), tokens = extent(b, adjacency, 1);
@@ -70,7 +71,7 @@ Value with_class_token(Builder& b, const Value& adjacency, const Value& batch) {
   return g("Concat", {same(1, {batch, one, extent(b, wider, 2)}), wider}, {kAlong});
 }
 
-// In front of x (B, N, D) and of the masks.
+// Prepends the class token to x (B, N, D) and to the masks.
 Value with_class_token(Builder& b, const Value& x, const std::string& name, const Value& batch) {
   OnnxGraph& g = b.graph;
   if (!b.mask.empty()) {
@@ -82,7 +83,7 @@ Value with_class_token(Builder& b, const Value& x, const std::string& name, cons
   return g("Concat", {tile(b, g.weight(name), {batch, g.integers({1, width})}), x}, {kAlong});
 }
 
-// A vector for each row of patches and one for each column; zeros for a class token.
+// Sums an embedding for the row and one for the column of each patch; zeros for a class token.
 Value grid(Builder& b, const std::string& path) {
   OnnxGraph& g = b.graph;
   const Value rows = g("Unsqueeze", {g.weight(path + ".row_weight"), g.integers({1})});
@@ -94,7 +95,7 @@ Value grid(Builder& b, const std::string& path) {
   return g("Concat", {none, all}, {{"axis", std::int64_t{0}}});
 }
 
-// (B, N, 2): i/n and (-1)^i of the tokens that the mask keeps, as relative_index() gives them.
+// Returns i/n and (-1)^i (B, N, 2) for the unmasked tokens, as relative_index() does.
 Value relative_places(Builder& b, const Value& x) {
   OnnxGraph& g = b.graph;
   const OnnxGraph::Attribute to_float = {"to", std::int64_t{1}};
@@ -118,7 +119,7 @@ Value with_positions(Builder& b, const Value& x, const std::string& path, const 
   if (kind == "relative_index") {
     return g("Add", {x, linear(b, relative_places(b, x), path + ".")});
   }
-  if (kind != "learned" && kind != "sinusoidal") return x;  // the rest acts in attention
+  if (kind != "learned" && kind != "sinusoidal") return x;  // other kinds are applied in attention
   const Value table = kind == "learned"
                           ? g.weight(path + ".weight")
                           : g.tensor(sinusoidal_positions<float>(longest(b), b.config.model.width));

@@ -5,6 +5,7 @@
 #include <map>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/data/excerpt.hpp>
 #include <xgrad/train/export/known_model.hpp>
 #include <xgrad/train/export/onnx/layers.hpp>
 #include <xgrad/version.hpp>
@@ -16,7 +17,7 @@ namespace {
 using onnx_export::Builder;
 using onnx_export::Value;
 
-// What the functions of layers.hpp build.
+// The settings that the functions of layers.hpp support.
 KnownModel known_model() {
   KnownModel known = plain_encoder();
   known["kind"] = {"encoder", "encoder_decoder", "mlp", "window_mlp"};
@@ -43,11 +44,6 @@ const std::map<std::string, Value (*)(Builder&)> kModels = {
     {"mlp", onnx_export::window_mlp},
     {"window_mlp", onnx_export::window_mlp}};
 
-template <class T>
-std::string joined(const std::vector<T>& parts, const char* separator) {
-  return fmt::format("{}", fmt::join(parts, separator));
-}
-
 OnnxGraph::Axes output_axes(const Config& config, const TaskShape& shape) {
   const std::string classes = std::to_string(shape.classes);
   if (shape.output == OutputKind::sequence) return {"batch", classes};
@@ -64,8 +60,8 @@ void add_metadata(OnnxGraph& graph, const TaskShape& shape, const Checkpoint& we
   if (!shape.class_names.empty()) graph.metadata("labels", joined(shape.class_names, "\n"));
   if (!shape.token_names.empty()) graph.metadata("vocabulary", joined(shape.token_names, "\n"));
   if (!shape.value_mean.empty()) {
-    graph.metadata("value_mean", joined(shape.value_mean, "\n"));
-    graph.metadata("value_deviation", joined(shape.value_deviation, "\n"));
+    graph.metadata("value_mean", fmt::to_string(fmt::join(shape.value_mean, "\n")));
+    graph.metadata("value_deviation", fmt::to_string(fmt::join(shape.value_deviation, "\n")));
   }
   if (shape.output == OutputKind::generated) {
     graph.metadata("begin_id", std::to_string(shape.classes));
@@ -77,14 +73,14 @@ void add_metadata(OnnxGraph& graph, const TaskShape& shape, const Checkpoint& we
 
 std::string to_onnx(const Config& config, const TaskShape& shape, const Checkpoint& weights) {
   const std::vector<std::string> unknown = unknown_settings(config, known_model());
-  check<ConfigError>(unknown.empty(), "cannot be exported to ONNX: ", joined(unknown, ", "));
+  check<ConfigError>(unknown.empty(), "cannot be exported to ONNX: ", joined(unknown));
   OnnxGraph graph(weights.parameters);
   Builder builder{config, shape, graph};
   graph.output(kModels.at(config.model.kind)(builder), "logits", output_axes(config, shape));
 
   const std::vector<std::string> unused = graph.unused_weights();
   check<CheckpointError>(unused.empty(), "cannot be exported to ONNX: it has no place for ",
-                         joined(unused, ", "));
+                         joined(unused));
   add_metadata(graph, shape, weights);
   return graph.finish(config.task);
 }

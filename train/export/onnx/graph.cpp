@@ -18,7 +18,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little);
 
-constexpr int kIrVersion = 8;  // that of ONNX 1.12, the first with opset 17's readers
+constexpr int kIrVersion = 8;  // IR version of ONNX 1.12, the oldest with readers of opset 17
 constexpr int kOpset = 17;
 
 template <class T>
@@ -101,7 +101,7 @@ struct OnnxGraph::Impl {
 
   onnx::ModelProto model;
   std::map<std::string, Weight> weights;
-  std::map<std::string, int> numbers;  // of values that are named after their operator
+  std::map<std::string, int> numbers;  // counters for values that are named after their operator
 
   onnx::GraphProto& graph() { return *model.mutable_graph(); }
 

@@ -1,4 +1,4 @@
-// OnnxGraph: an ONNX model under construction, by the format's own schema and checker (libonnx).
+// OnnxGraph: builds an ONNX model with the format's own schema and checker (libonnx).
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@
 
 namespace xgrad {
 
-/// Operators of opset 17 in the order of their calls. A value is named by text: that of a weight is
-/// the weight's own.
+/// A graph of opset 17 operators in the order in which they are added. A value is identified by its
+/// name; the name of a weight's value is that of the weight.
 class OnnxGraph {
  public:
   using Value = std::string;
-  /// One word an axis: a number, or a name ("batch") for any extent.
+  /// One entry per axis: a number, or a name ("batch") for any extent.
   using Axes = std::vector<std::string>;
   enum class Type { f32, i64, boolean };
   struct Attribute {
@@ -24,44 +24,44 @@ class OnnxGraph {
     std::variant<std::int64_t, float, std::vector<std::int64_t>> value;
   };
 
-  /// Keeps the weights, as float, for weight() to take. Throws NumericError when one is not finite
-  /// as float.
+  /// Stores the weights as float; weight() adds them to the graph. Throws NumericError if a weight
+  /// is NaN or infinite as float.
   explicit OnnxGraph(const std::vector<NamedTensor>& weights);
   ~OnnxGraph();
 
   Value input(const std::string& name, Type type, const Axes& axes);
-  /// Gives a value a public name.
+  /// Declares a value as an output of the model with this name.
   void output(const Value& value, const std::string& name, const Axes& axes);
 
   bool has_weight(const std::string& name) const;
   const Shape& shape_of(const std::string& name) const;
-  /// Throws CheckpointError when there is none.
+  /// Adds a weight to the graph. Throws CheckpointError if there is none of this name.
   Value weight(const std::string& name);
-  /// Weights that nothing asked for yet.
+  /// The weights that weight() has not been called for.
   std::vector<std::string> unused_weights() const;
 
-  /// Constants: scalars, a list of integers, tensors.
+  /// Add constants: scalars, a list of integers, tensors.
   Value scalar(float x);
   Value integer(std::int64_t x);
   Value integers(const std::vector<std::int64_t>& list);
   Value tensor(const Tensor<float>& x);
   Value mask(const Mask& x);
 
-  /// The one result of an operator.
+  /// Adds an operator with one result and returns that.
   Value operator()(const char* op, const std::vector<Value>& inputs,
                    const std::vector<Attribute>& attributes = {});
-  /// Each of several.
+  /// Adds an operator with several results and returns them all.
   std::vector<Value> several(std::size_t count, const char* op, const std::vector<Value>& inputs,
                              const std::vector<Attribute>& attributes);
-  /// The parts of x with these extents along an axis.
+  /// Splits x along an axis into parts with these extents.
   std::vector<Value> split(const Value& x, std::int64_t axis,
                            const std::vector<std::int64_t>& extents);
 
-  /// Text that travels with the model.
+  /// Adds a metadata entry to the model.
   void metadata(const std::string& key, const std::string& text);
 
-  /// The file, with `name` as the graph's. Throws CheckpointError when ONNX's own checker or shape
-  /// inference finds something wrong, or when it is above the format's 2 GB.
+  /// Returns the file; `name` becomes the name of the graph. Throws CheckpointError if ONNX's
+  /// checker or shape inference finds an error, or if the file exceeds the format's 2 GB.
   std::string finish(const std::string& name) const;
 
  private:

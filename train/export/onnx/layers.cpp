@@ -35,7 +35,7 @@ const std::map<std::string, Function> kActivations = {
        return g("Mul", {x, g("Sigmoid", {x})});
      }}};
 
-// See Residual in layers/residual.hpp for the four orders.
+// A residual connection; see Residual in layers/models/residual.hpp for the four orders of norms.
 Value residual(Builder& b, const Value& x, const std::string& path, int number,
                const std::function<Value(const Value&)>& sublayer) {
   const std::string& order = b.config.model.norm;
@@ -47,7 +47,7 @@ Value residual(Builder& b, const Value& x, const std::string& path, int number,
   return order == "post" ? norm(b, y, at) : y;
 }
 
-// Self-attention in an encoder's layer.
+// Self-attention in an encoder layer.
 Value look_around(Builder& b, const Value& x, const std::string& layer) {
   const bool causal = b.config.model.mask == "causal";
   return attention(b, x, x, layer + ".self_attn",
@@ -66,7 +66,7 @@ Value final_norm(Builder& b, const Value& x, const std::string& path) {
 
 Value linear(Builder& b, const Value& x, const Value& weight, const Value& bias) {
   OnnxGraph& g = b.graph;
-  // The weight keeps its name and shape; a runtime transposes it once, when it loads the file.
+  // The weight keeps its name and shape. Runtimes transpose it once, when they load the file.
   const Value turned = g("Transpose", {weight}, {{"perm", std::vector<std::int64_t>{1, 0}}});
   const Value y = g("MatMul", {x, turned});
   return bias.empty() ? y : g("Add", {y, bias});
@@ -85,7 +85,7 @@ Value to_root_mean_square_1(Builder& b, const Value& x, double eps) {
   return g("Div", {x, g("Sqrt", {g("Add", {square, g.scalar(float(eps))})})});
 }
 
-// With the moments of the batch that the runtime is given, as ours; zeros where there is no token.
+// Batch norm with the statistics of the batch at run time, as in xgrad; zeros for padding.
 Value batch_norm(Builder& b, const Value& x, const std::string& path) {
   OnnxGraph& g = b.graph;
   const OnnxGraph::Attribute places = {"axes", std::vector<std::int64_t>{0, 1}};

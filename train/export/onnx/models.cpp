@@ -6,8 +6,8 @@ namespace {
 
 using Integers = std::vector<std::int64_t>;
 
-// (B, N, D) -> (B, N, window D): each token's neighbours side by side, 0 outside of the sequence
-// and where padded.
+// (B, N, D) -> (B, N, window D): concatenates each token's neighbours, with 0 outside of the
+// sequence and for padding.
 Value windows(Builder& b, Value x) {
   OnnxGraph& g = b.graph;
   const ModelConfig& model = b.config.model;

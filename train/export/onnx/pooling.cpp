@@ -10,7 +10,7 @@ namespace {
 using Integers = std::vector<std::int64_t>;
 const OnnxGraph::Attribute kDrop = {"keepdims", std::int64_t{0}};
 
-// (B, N, 1), true for a token.
+// The mask as (B, N, 1), true for a token.
 Value column(Builder& b) {
   return b.graph("Unsqueeze", {b.mask, b.graph.integers({2})});
 }
@@ -38,7 +38,7 @@ Value max(Builder& b, const Value& x) {
   return g("Where", {any, y, g.scalar(0)});
 }
 
-// A learned query attends to the tokens.
+// Attention pooling with a learned query.
 Value attend(Builder& b, const Value& x) {
   OnnxGraph& g = b.graph;
   const Value query = g("Unsqueeze", {g.weight("pool.query"), g.integers({1})});

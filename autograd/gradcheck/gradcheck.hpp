@@ -1,0 +1,84 @@
+// Checks gradients: backward() in double against numerical derivatives in long double.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <xgrad/autograd/gradcheck/gradient_report.hpp>
+#include <xgrad/autograd/parameters.hpp>
+#include <xgrad/autograd/variable.hpp>
+
+namespace xgrad {
+
+/// A function and the leaves to differentiate it by. `f` reads the leaves at every call and depends
+/// on nothing else; dropout, if any, uses a fixed Rng.
+template <class T>
+struct GradientProblem {
+  std::vector<Parameter<T>> leaves;  ///< leaves to differentiate by
+  std::function<Variable<T>()> f;    ///< computes the result from the leaves' present values
+};
+
+/// Options of check_gradients(): tolerances, steps and numbers of probes.
+struct GradcheckOptions {
+  /// Allowed |analytic - numeric|, relative to the largest |numeric| of the leaf; 1e-11 suits a
+  /// whole model.
+  double tolerance = 1e-12;
+  /// Allowed relative error of each entry above 1e-3 of the leaf's largest |numeric|.
+  double entry_tolerance = 1e-10;
+  /// Allowed error relative to the largest |numeric| of all leaves, for leaves whose true gradient
+  /// is zero.
+  double floor = 1e-14;
+  /// First step of the differences, relative to max(1, |x|).
+  double step = 1e-2;
+  /// Leaves up to this size are probed at every entry, larger ones at this many random entries.
+  std::size_t entries = 64;
+  /// Random directions probed through each larger leaf, and through all leaves together.
+  std::size_t directions = 4;
+  std::uint64_t seed = 0;  ///< seed of the random entries and directions
+};
+
+/// Compares d<u, f>/d(leaf) for a random u by backward() in double with numerical derivatives of
+/// the same function in long double. These use four-level Richardson extrapolation of central
+/// differences and have an error of about 1e-15.
+///
+/// The step shrinks if the extrapolation has not converged, as near a kink or where f curves on a
+/// scale below max(1, |x|). Also checks laws of backward(): a second call gives the same bits,
+/// gradients accumulate, backward of 0 is exactly 0, backward is linear, and not all gradients are
+/// zero. Restores the leaves' values and clears their gradients. Throws ShapeError when the leaves
+/// of the two problems differ in name, shape or value.
+GradientReport check_gradients(const GradientProblem<double>& problem,
+                               const GradientProblem<long double>& reference,
+                               const GradcheckOptions& options = {});
+
+namespace detail {
+
+template <class T, class F>
+GradientProblem<T> gradient_problem(const F& f, const std::vector<Tensor<double>>& inputs) {
+  GradientProblem<T> problem;
+  std::vector<Variable<T>> x;
+  for (const Tensor<double>& input : inputs) {
+    x.emplace_back(cast<T>(input), true);
+    problem.leaves.push_back({"input " + std::to_string(problem.leaves.size()), x.back()});
+  }
+  problem.f = [f, x = std::move(x)] { return f(x); };
+  return problem;
+}
+
+}  // namespace detail
+
+/// Checks the gradients of a function of tensors, written once for any scalar:
+///
+///     check_gradients([](const auto& x) { return add(x[0], x[1]); }, {a, b});
+///
+/// where x is a std::vector<Variable<S>>, S = double and long double.
+template <class F>
+GradientReport check_gradients(const F& f, const std::vector<Tensor<double>>& inputs,
+                               const GradcheckOptions& options = {}) {
+  return check_gradients(detail::gradient_problem<double>(f, inputs),
+                         detail::gradient_problem<long double>(f, inputs), options);
+}
+
+}  // namespace xgrad

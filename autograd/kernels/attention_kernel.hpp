@@ -1,0 +1,102 @@
+// Fused attention, forward and backward, for q, k and v in any layout. Internal.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <xgrad/autograd/kernels/attention_heads.hpp>
+#include <xgrad/autograd/ops.hpp>
+
+namespace xgrad::detail {
+
+/// Destination of a gradient; its data is null if the gradient is not wanted.
+template <class T>
+struct GradientTokens : Tokens<T> {
+  T beta = 0;  // 0: write, 1: add
+};
+
+/// A bias added to the scores. For sample b, head h, query n and key m it is the element at
+/// data + b sample + h head + n row + m key. Null data: no bias.
+template <class T>
+struct AttentionBias {
+  const T* data = nullptr;
+  std::size_t sample = 0, head = 0, row = 0, key = 0;
+};
+
+template <class T>
+struct AttentionInputs {
+  Tokens<const T> q, k, v;
+  AttentionBias<T> bias = {};
+};
+
+template <class T>
+struct AttentionGradients {
+  GradientTokens<T> q, k, v;
+  T* scores = nullptr;  // (batch, heads, queries, keys), zeros on entry; null: not wanted
+};
+
+/// Computes attention in blocks, so that memory is linear in the number of tokens. A thread holds
+/// the scores of some queries and all keys (forward), or two blocks of some queries and some keys
+/// (backward). For backward it keeps two numbers per head and query, the softmax normalisers.
+template <class T>
+class AttentionKernel {
+ public:
+  /// Requires: the masks have the shapes that Attention documents.
+  AttentionKernel(const Attention& options, const AttentionSizes& sizes, std::size_t key_width);
+
+  void forward(const AttentionInputs<T>& in, const Tokens<T>& y);
+  void backward(const AttentionInputs<T>& in, const Tokens<const T>& y, const Tokens<const T>& dy,
+                const AttentionGradients<T>& d) const;
+
+ private:
+  // Query rows [begin, begin + rows) of head h of sample b. They see only keys [0, keys).
+  struct Block {
+    std::size_t b, h, begin, rows, keys;
+  };
+  // Keys [first, first + keys) of a block, whose scores are contiguous.
+  struct Piece {
+    std::size_t first, keys;
+  };
+  // The work space of a thread: scores (pieces, block_rows_, stride_), in backward of one piece;
+  // dropout factors of some rows; in backward also the gradients of the scores, and dY_i . Y_i for
+  // each row of a block.
+  struct Scratch {
+    T *scores, *factors, *dscores, *means;
+  };
+
+  template <class Body>
+  void for_each_piece(const Block& at, const Body& body) const;
+  template <class Body>
+  void for_each_block(std::size_t width, bool backward, const Body& body) const;
+  Block block(std::size_t head, std::size_t begin) const;
+  Tensor<T> transposed(const Tokens<const T>& x) const;
+  Tokens<const T> packed(const Tokens<const T>& x, Tensor<T>& memory) const;
+  void multiply_by_keys(const T* x, std::size_t row, const Tokens<const T>& keys,
+                        const Tensor<T>& transposed, T factor, const Block& at, const Piece& piece,
+                        T* scores) const;
+  void compute_scores(const AttentionInputs<T>& in, const Tensor<T>& transposed_k, const Block& at,
+                      const Piece& piece, T* s) const;
+  void hide_keys(const Block& at, std::size_t first, std::size_t keys, T* s) const;
+  const T* dropout_row(const Block& at, const Piece& piece, std::size_t row, T* buffer) const;
+  std::size_t first_normaliser(const Block& at) const;
+  void forward_block(const AttentionInputs<T>& in, const Tensor<T>& transposed_k, const Block& at,
+                     const Tokens<T>& y, const Scratch& scratch);
+  void backward_block(const AttentionInputs<T>& in, const Tensor<T>& transposed_k,
+                      const Tensor<T>& transposed_v, const Block& at, const Tokens<const T>& y,
+                      const Tokens<const T>& dy, const AttentionGradients<T>& d,
+                      const Scratch& scratch) const;
+  void differentiate_softmax(const Block& at, const Piece& piece, T* dscores,
+                             const Scratch& scratch) const;
+
+  Attention options_;
+  AttentionSizes sizes_;
+  T scale_;
+  std::size_t stride_;              // distance between rows of scores in a piece
+  std::size_t block_rows_;          // query rows in a block
+  std::vector<std::size_t> keys_;   // per sample: all keys from this one on are masked
+  std::vector<std::uint8_t> gaps_;  // per sample: whether an earlier key is masked too
+  Tensor<T> normalisers_;  // (batch, heads, queries, 2): a row's maximum, 1 / sum exp(s - maximum)
+};
+
+}  // namespace xgrad::detail

@@ -1,0 +1,30 @@
+// The processor classes of matrix products, detected once at run time, and of other kernels, fixed
+// at compile time.
+#pragma once
+
+namespace xgrad {
+
+/// Classes of processors. Results have the same bits within a class and differ by rounding between
+/// classes.
+enum class Cpu { baseline, avx2, avx512 };
+
+/// The class that matrix products use: avx2 on processors with AVX2 and FMA (x86-64-v3), avx512
+/// with AVX-512 F, BW, CD, DQ and VL (x86-64-v4), else baseline. The environment variable XGRAD_CPU
+/// (baseline, avx2 or avx512; empty counts as unset) selects a lower class, so that tests can run
+/// every class of the processor. Throws ConfigError when XGRAD_CPU has another value or names a
+/// class that the processor lacks.
+Cpu cpu();
+
+/// The class that the other kernels were compiled for. XGRAD_CPU does not change it.
+Cpu compiled_cpu();
+
+/// The name of a class: baseline, avx2 or avx512.
+const char* cpu_name(Cpu cpu);
+
+namespace detail {
+/// The class that cpu() returns on a processor of class `best` if XGRAD_CPU is `name`; a null name
+/// stands for an XGRAD_CPU that is not set.
+Cpu choose_cpu(const char* name, Cpu best);
+}  // namespace detail
+
+}  // namespace xgrad

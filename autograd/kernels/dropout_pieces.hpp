@@ -1,0 +1,41 @@
+// Computes dropout factors piece by piece for the ops that multiply by them. Internal.
+#pragma once
+
+#include <algorithm>
+
+#include <xgrad/autograd/kernels/rows.hpp>
+#include <xgrad/autograd/ops.hpp>
+
+namespace xgrad::detail {
+
+/// Throws ShapeError unless 0 <= p < 1 and, if p > 0, rng is set.
+inline void check_dropout(const char* op, const Dropout& dropout) {
+  check_shape(dropout.p >= 0 && dropout.p < 1, op, ": expected 0 <= p < 1, got ", dropout.p);
+  check_shape(dropout.p == 0 || dropout.rng, op, ": dropout with p = ", dropout.p,
+              " needs rng, a stream of random numbers");
+}
+
+/// Calls body(offset, factors, n) in parallel for pieces of whole rows that cover a tensor of this
+/// shape. The factors are not stored: backward computes the same ones as forward again.
+template <class T, class Body>
+void for_each_dropout_piece(const char* op, const Shape& shape, const Dropout& options,
+                            const Body& body) {
+  const Rows rows = rows_of(op, shape);
+  if (rows.count == 0) return;
+  const std::size_t tokens = shape.size() < 2 ? 1 : rows.count / shape[0];
+  const std::size_t most =
+      std::max<std::size_t>(1, 4096 / std::max<std::size_t>(1, rows.width));  // rows, in L1
+  parallel_for(rows.count, rows.grain(), [&](std::size_t begin, std::size_t end) {
+    Tensor<T> factors = empty<T>({most * rows.width});
+    for (std::size_t row = begin; row < end;) {
+      const std::size_t sample = row / tokens, token = row % tokens;
+      const std::size_t count = std::min({most, tokens - token, end - row});
+      dropout_factors(*options.rng, options.p, options.first_sample + std::uint32_t(sample), 0,
+                      std::uint32_t(token), count, rows.width, factors.data(), rows.width);
+      body(row * rows.width, factors.data(), count * rows.width);
+      row += count;
+    }
+  });
+}
+
+}  // namespace xgrad::detail

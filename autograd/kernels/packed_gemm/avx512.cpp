@@ -1,0 +1,14 @@
+// The packed product for x86-64-v4; only this file is compiled for it.
+#include <xgrad/autograd/kernels/packed_gemm/blocks.hpp>
+
+namespace xgrad::detail {
+
+template <class T>
+void packed_gemm_avx512(const Product<T>& product, void* scratch) {
+  multiply<Avx512>(product, static_cast<T*>(scratch));
+}
+
+template void packed_gemm_avx512(const Product<float>&, void*);
+template void packed_gemm_avx512(const Product<double>&, void*);
+
+}  // namespace xgrad::detail

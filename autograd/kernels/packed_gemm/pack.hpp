@@ -1,0 +1,150 @@
+// Copies blocks of A and B into the order in which multiply_tile reads them. Not installed.
+#pragma once
+
+#include <xgrad/autograd/kernels/packed_gemm/simd.hpp>
+#include <xgrad/autograd/kernels/shuffle.hpp>
+
+namespace xgrad::detail {
+
+/// Shuffles that take one instruction. A group is 128 bits; a unit is `Unit` lanes.
+template <class Isa, class T>
+struct Shuffle {
+  static constexpr int kLanes = int(Simd<Isa, T>::kLanes);
+  static constexpr int kGroup = 16 / sizeof(T);
+  using Vec = typename Simd<Isa, T>::Vec;
+
+  /// Interleaves units of a and b from the lower or upper half of each group.
+  template <int Unit>
+  static Vec zip(Vec a, Vec b, bool upper) {
+    return pick(a, b, [=](int lane) {
+      const int unit = lane % kGroup / Unit;  // even ones come from a, odd ones from b
+      const int from =
+          lane / kGroup * kGroup + (upper ? kGroup / 2 : 0) + unit / 2 * Unit + lane % Unit;
+      return unit % 2 == 0 ? from : kLanes + from;
+    });
+  }
+
+  /// The even or odd groups of a, then those of b.
+  static Vec every_other_group(Vec a, Vec b, bool odd) {
+    return pick(a, b, [=](int lane) {
+      const int group = lane % (kLanes / 2) / kGroup * 2 + (odd ? 1 : 0);
+      const int from = group * kGroup + lane % kGroup;
+      return lane < kLanes / 2 ? from : kLanes + from;
+    });
+  }
+
+ private:
+  template <class Source>
+  static Vec pick(Vec a, Vec b, const Source& source) {
+    typedef std::conditional_t<sizeof(T) == 4, int, long> Index;
+    typedef Index Lanes __attribute__((vector_size(Isa::kBytes)));
+    Lanes lanes = {};
+#pragma GCC unroll 16
+    for (int lane = 0; lane < kLanes; ++lane) lanes[lane] = source(lane);
+    return shuffle(a, b, lanes);
+  }
+};
+
+/// Transposes a square of kLanes vectors in place.
+template <class Isa, class T>
+[[gnu::always_inline]] inline void transpose_square(typename Simd<Isa, T>::Vec* rows) {
+  using S = Shuffle<Isa, T>;
+  using Vec = typename S::Vec;
+  constexpr int G = S::kGroup, L = S::kLanes;
+#pragma GCC unroll 16
+  for (int i = 0; i < L; i += G) {  // within groups: squares of G x G
+    Vec* r = rows + i;
+    if constexpr (G == 2) {
+      const Vec a = r[0], b = r[1];
+      r[0] = S::template zip<1>(a, b, false);
+      r[1] = S::template zip<1>(a, b, true);
+    } else {
+      const Vec a = S::template zip<1>(r[0], r[1], false), b = S::template zip<1>(r[0], r[1], true);
+      const Vec c = S::template zip<1>(r[2], r[3], false), d = S::template zip<1>(r[2], r[3], true);
+      r[0] = S::template zip<2>(a, c, false);
+      r[1] = S::template zip<2>(a, c, true);
+      r[2] = S::template zip<2>(b, d, false);
+      r[3] = S::template zip<2>(b, d, true);
+    }
+  }
+#pragma GCC unroll 16
+  for (int i = 0; i < G;
+       ++i) {  // then transposes the groups, if there are 2 or 4, as single elements
+    Vec* r = rows + i;
+    if constexpr (L / G == 2) {
+      const Vec a = r[0], b = r[G];
+      r[0] = S::every_other_group(a, b, false);
+      r[G] = S::every_other_group(a, b, true);
+    } else if constexpr (L / G == 4) {
+      const Vec a = S::every_other_group(r[0], r[G], false),
+                b = S::every_other_group(r[0], r[G], true);
+      const Vec c = S::every_other_group(r[2 * G], r[3 * G], false);
+      const Vec d = S::every_other_group(r[2 * G], r[3 * G], true);
+      r[0] = S::every_other_group(a, c, false);
+      r[G] = S::every_other_group(b, d, false);
+      r[2 * G] = S::every_other_group(a, c, true);
+      r[3 * G] = S::every_other_group(b, d, true);
+    }
+  }
+}
+
+/// Copies k rows of `columns` elements into rows of `width` vectors, padded with zeros.
+template <class Isa, class T>
+void pack_rows(const T* b, std::size_t stride, std::size_t k, std::size_t columns,
+               std::size_t width, T* out) {
+  using S = Simd<Isa, T>;
+  const std::size_t full = columns / S::kLanes, rest = columns % S::kLanes;
+  for (std::size_t p = 0; p < k; ++p, b += stride, out += width * S::kLanes) {
+    for (std::size_t v = 0; v < full; ++v)
+      S::store(out + v * S::kLanes, S::load(b + v * S::kLanes));
+    if (rest != 0) S::store(out + full * S::kLanes, S::load_part(b + full * S::kLanes, rest));
+  }
+}
+
+/// pack_rows() for a transposed matrix, whose rows are the columns to copy.
+template <class Isa, class T>
+void pack_transposed(const T* b, std::size_t stride, std::size_t k, std::size_t columns,
+                     std::size_t width, T* out) {
+  using S = Simd<Isa, T>;
+  constexpr std::size_t L = S::kLanes;
+  const std::size_t step = width * L;
+  for (std::size_t v = 0; v < width; ++v, b += L * stride, out += L) {
+    const std::size_t here = columns - v * L < L ? columns - v * L : L;
+    for (std::size_t p = 0; p < k; p += L) {
+      const std::size_t count = k - p < L ? k - p : L;
+      typename S::Vec rows[L] = {};
+      if (here == L && count == L) {
+#pragma GCC unroll 16
+        for (std::size_t i = 0; i < L; ++i) rows[i] = S::load(b + i * stride + p);
+      } else {
+#pragma GCC unroll 16
+        for (std::size_t i = 0; i < L; ++i) {
+          if (i < here)
+            rows[i] =
+                count == L ? S::load(b + i * stride + p) : S::load_part(b + i * stride + p, count);
+        }
+      }
+      transpose_square<Isa, T>(rows);
+#pragma GCC unroll 16
+      for (std::size_t i = 0; i < L; ++i) {
+        if (i < count) S::store(out + (p + i) * step, rows[i]);
+      }
+    }
+  }
+}
+
+/// Copies `rows` rows of a transposed A as tiles of R rows; a tile holds k times R elements.
+template <class Isa, int R, class T>
+void pack_tiles(const T* a, std::size_t stride, std::size_t k, std::size_t rows, T* out) {
+  const std::size_t full = rows / R, rest = rows % R;
+  for (std::size_t p = 0; p < k; ++p, a += stride) {
+    // The rows often lie on different pages, where the hardware does not prefetch.
+    for (std::size_t r = 0; r < rows; r += 64 / sizeof(T)) __builtin_prefetch(a + 16 * stride + r);
+    for (std::size_t t = 0; t < full; ++t) {
+      __builtin_memcpy(out + t * R * k + p * R, a + t * R, R * sizeof(T));
+    }
+    for (std::size_t r = 0; r < rest; ++r) out[full * R * k + p * rest + r] = a[full * R + r];
+  }
+}
+
+}  // namespace xgrad::detail

@@ -1,0 +1,50 @@
+// Matrix products by packed kernels, one for each class of processors. Not installed.
+//
+// C is computed in blocks (Goto and van de Geijn 2008): a block of B is packed to stay in the L2
+// cache, and tiles of C that fit the registers are computed from it, down the rows of A. Each block
+// of k adds a chain of multiply-adds, in the order of k, to an element of C; they are fused if the
+// class has the instruction. Where the blocks of k begin depends on k alone, so the bits of C do
+// not depend on how its rows and columns are cut, unlike those of a BLAS.
+#pragma once
+
+#include <cstddef>
+
+#include <xgrad/autograd/kernels/gemm.hpp>
+
+namespace xgrad::detail {
+
+/// The arguments of gemm(): C = alpha A B + beta C.
+template <class T>
+struct Product {
+  std::size_t m, n, k;
+  T alpha;
+  MatrixView<T> a, b;
+  T beta;
+  T* c;
+  std::size_t ldc;
+};
+
+/// Bytes of work space that a packed product needs, aligned to 64.
+inline constexpr std::size_t kPackedGemmScratch = 896 << 10;
+
+template <class T>
+using PackedGemm = void (*)(const Product<T>&, void* scratch);
+
+/// The kernel for cpu().
+template <class T>
+PackedGemm<T> packed_gemm();
+
+/// The kernel for every processor.
+template <class T>
+void packed_gemm_baseline(const Product<T>& product, void* scratch);
+
+/// Kernels for processors with these instructions. AVX has no fused multiply-add, so it gives the
+/// same bits as baseline, at more than twice the speed.
+template <class T>
+void packed_gemm_avx(const Product<T>& product, void* scratch);
+template <class T>
+void packed_gemm_avx2(const Product<T>& product, void* scratch);
+template <class T>
+void packed_gemm_avx512(const Product<T>& product, void* scratch);
+
+}  // namespace xgrad::detail

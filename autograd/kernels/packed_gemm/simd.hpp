@@ -1,0 +1,167 @@
+// Vectors of an instruction set, by GCC's vector extensions. Not installed.
+//
+// Every function here and in pack.hpp, tile.hpp and blocks.hpp is a template on the instruction
+// set. Compiled with the flags of different sets, it therefore gets different names, and the linker
+// cannot merge the versions.
+#pragma once
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#include <cstddef>
+#include <type_traits>
+
+namespace xgrad::detail {
+
+/// SSE2, which every x86-64 processor has; on other architectures, their 16-byte vectors.
+struct Baseline {
+  static constexpr std::size_t kBytes = 16;
+};
+
+struct Avx {
+  static constexpr std::size_t kBytes = 32;
+};
+
+struct Avx2 {
+  static constexpr std::size_t kBytes = 32;
+};
+
+struct Avx512 {
+  static constexpr std::size_t kBytes = 64;
+};
+
+/// a b + c, rounded twice. Classes with FMA round once and name the instruction, because a compiler
+/// may fuse in one tile and not in another; the bits would then depend on the tile.
+template <class Isa, class T>
+struct MultiplyAdd {
+  typedef T Vec __attribute__((vector_size(Isa::kBytes)));
+  static Vec of(Vec a, Vec b, Vec c) { return a * b + c; }
+};
+
+#if defined(__x86_64__)
+template <class T>
+struct MultiplyAdd<Avx2, T> {
+  typedef T Vec __attribute__((vector_size(Avx2::kBytes)));
+  static Vec of(Vec a, Vec b, Vec c) {
+    if constexpr (std::is_same_v<T, float>) {
+      return _mm256_fmadd_ps(a, b, c);
+    } else {
+      return _mm256_fmadd_pd(a, b, c);
+    }
+  }
+};
+
+template <class T>
+struct MultiplyAdd<Avx512, T> {
+  typedef T Vec __attribute__((vector_size(Avx512::kBytes)));
+  static Vec of(Vec a, Vec b, Vec c) {
+    if constexpr (std::is_same_v<T, float>) {
+      return _mm512_fmadd_ps(a, b, c);
+    } else {
+      return _mm512_fmadd_pd(a, b, c);
+    }
+  }
+};
+#endif
+
+/// Loads and stores the first `count` < kLanes elements of a vector. load() sets the others to 0;
+/// neither function touches memory beyond them.
+template <class Isa, class T>
+struct FirstElements {
+  static constexpr std::size_t kLanes = Isa::kBytes / sizeof(T);
+  typedef T Vec __attribute__((vector_size(Isa::kBytes)));
+
+  static Vec load(const T* from, std::size_t count) {
+    Vec v = {};
+#pragma GCC unroll 8
+    for (std::size_t i = 0; i < kLanes; ++i) {
+      if (i < count) v[i] = from[i];
+    }
+    return v;
+  }
+
+  static void store(T* to, Vec v, std::size_t count) {
+#pragma GCC unroll 8
+    for (std::size_t i = 0; i < kLanes; ++i) {
+      if (i < count) to[i] = v[i];
+    }
+  }
+};
+
+#if defined(__x86_64__)
+template <class T>
+struct FirstElements<Avx2, T> {
+  typedef T Vec __attribute__((vector_size(Avx2::kBytes)));
+
+  static Vec load(const T* from, std::size_t count) {
+    if constexpr (std::is_same_v<T, float>) {
+      return _mm256_maskload_ps(from, mask(count));
+    } else {
+      return _mm256_maskload_pd(from, mask(count));
+    }
+  }
+
+  static void store(T* to, Vec v, std::size_t count) {
+    if constexpr (std::is_same_v<T, float>) {
+      _mm256_maskstore_ps(to, mask(count), v);
+    } else {
+      _mm256_maskstore_pd(to, mask(count), v);
+    }
+  }
+
+ private:
+  // All ones in the first `count` elements.
+  static __m256i mask(std::size_t count) {
+    if constexpr (sizeof(T) == 4) {
+      return _mm256_cmpgt_epi32(_mm256_set1_epi32(int(count)),
+                                _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+    } else {
+      return _mm256_cmpgt_epi64(_mm256_set1_epi64x(long(count)), _mm256_setr_epi64x(0, 1, 2, 3));
+    }
+  }
+};
+
+template <class T>
+struct FirstElements<Avx512, T> {
+  typedef T Vec __attribute__((vector_size(Avx512::kBytes)));
+
+  static Vec load(const T* from, std::size_t count) {
+    if constexpr (std::is_same_v<T, float>) {
+      return _mm512_maskz_loadu_ps(__mmask16((1u << count) - 1), from);
+    } else {
+      return _mm512_maskz_loadu_pd(__mmask8((1u << count) - 1), from);
+    }
+  }
+
+  static void store(T* to, Vec v, std::size_t count) {
+    if constexpr (std::is_same_v<T, float>) {
+      _mm512_mask_storeu_ps(to, __mmask16((1u << count) - 1), v);
+    } else {
+      _mm512_mask_storeu_pd(to, __mmask8((1u << count) - 1), v);
+    }
+  }
+};
+#endif
+
+template <class Isa, class T>
+struct Simd {
+  static constexpr std::size_t kLanes = Isa::kBytes / sizeof(T);
+  typedef T Vec __attribute__((vector_size(Isa::kBytes)));
+  typedef T Unaligned __attribute__((vector_size(Isa::kBytes), aligned(alignof(T)), may_alias));
+
+  static Vec load(const T* from) { return *reinterpret_cast<const Unaligned*>(from); }
+  static void store(T* to, Vec v) { *reinterpret_cast<Unaligned*>(to) = v; }
+
+  static Vec all(T x) { return x - Vec{}; }  // x in every lane
+  static Vec multiply_add(Vec a, Vec b, Vec c) { return MultiplyAdd<Isa, T>::of(a, b, c); }
+
+  static Vec load_part(const T* from, std::size_t count) {
+    return FirstElements<Isa, T>::load(from, count);
+  }
+  static void store_part(T* to, Vec v, std::size_t count) {
+    FirstElements<Isa, T>::store(to, v, count);
+  }
+};
+
+}  // namespace xgrad::detail

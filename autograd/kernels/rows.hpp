@@ -1,0 +1,74 @@
+// Tensors as rows along their last axis, for kernels. Internal.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <type_traits>
+
+#include <xgrad/autograd/check.hpp>
+#include <xgrad/autograd/kernels/lanes.hpp>
+#include <xgrad/autograd/kernels/math.hpp>
+#include <xgrad/autograd/parallel.hpp>
+
+namespace xgrad::detail {
+
+/// The scalar of long sums: double for float. Such sums are few, so the precision costs no time.
+template <class T>
+using Sum = std::conditional_t<std::is_same_v<T, float>, double, T>;
+
+/// A tensor as `count` rows of `width` elements.
+struct Rows {
+  std::size_t count, width;
+
+  /// Rows per block of a parallel loop: depends on the width alone, and is enough to pay for a
+  /// task.
+  std::size_t grain() const {
+    return std::max<std::size_t>(1, 16384 / std::max<std::size_t>(1, width));
+  }
+};
+
+/// The rows of a tensor of `shape`. Throws ShapeError for the shape ().
+inline Rows rows_of(const char* op, const Shape& shape) {
+  check_shape(!shape.empty(), op, ": expected at least one axis, got ", shape);
+  Rows rows{1, shape.back()};
+  for (std::size_t axis = 0; axis + 1 < shape.size(); ++axis) rows.count *= shape[axis];
+  return rows;
+}
+
+/// Calls f(offset of the row's first element) for every row, in parallel.
+template <class F>
+void for_each_row(const Rows& rows, const F& f) {
+  parallel_for(rows.count, rows.grain(), [&](std::size_t begin, std::size_t end) {
+    for (std::size_t row = begin; row < end; ++row) f(row * rows.width);
+  });
+}
+
+/// The largest element; -inf when n is 0.
+template <class T>
+T row_max(const T* x, std::size_t n) {
+  return max_terms<T>(n, [x](std::size_t i) { return x[i]; });
+}
+
+template <class T>
+T row_sum(const T* x, std::size_t n) {
+  return sum_terms<T>(n, [x](std::size_t i) { return x[i]; });
+}
+
+template <class T>
+T dot(const T* x, const T* y, std::size_t n) {
+  return sum_terms<T>(n, [x, y](std::size_t i) { return x[i] * y[i]; });
+}
+
+/// y = exp(x - shift); returns the sum of y. x and y may be the same.
+template <class T>
+T exp_row(const T* x, std::size_t n, T shift, T* y) {
+  return sum_terms<T>(n, [=](std::size_t i) { return y[i] = detail::exp(x[i] - shift); });
+}
+
+/// sum exp(x - shift)
+template <class T>
+T exp_sum(const T* x, std::size_t n, T shift) {
+  return sum_terms<T>(n, [=](std::size_t i) { return detail::exp(x[i] - shift); });
+}
+
+}  // namespace xgrad::detail

@@ -1,0 +1,164 @@
+#include <xgrad/layers/attention/attention.hpp>
+
+#include <cmath>
+
+#include <xgrad/autograd/scalar.hpp>
+#include <xgrad/layers/attention/observer.hpp>
+#include <xgrad/layers/init.hpp>
+
+namespace xgrad {
+
+namespace {
+
+AttentionOptions resolved(AttentionOptions o) {
+  check_shape(o.heads > 0, "attention: heads is 0");
+  if (o.head_dim == 0) {
+    check_shape(o.width % o.heads == 0, "attention: heads (", o.heads, ") does not divide width (",
+                o.width, ")");
+    o.head_dim = o.width / o.heads;
+  }
+  for (std::size_t* width : {&o.key_width, &o.value_width}) *width = *width ? *width : o.width;
+  if (o.value_dim == 0) o.value_dim = o.head_dim;
+  return o;
+}
+
+bool is_packed(const AttentionOptions& o) {
+  return o.key_width == o.width && o.value_width == o.width && o.value_dim == o.head_dim;
+}
+
+// The first row of queries, of keys and of values in the packed projection, then the number of
+// rows.
+std::array<std::size_t, 4> bounds(const AttentionOptions& o) {
+  const std::size_t keys = o.heads * o.head_dim;
+  return {0, keys, 2 * keys, 2 * keys + o.heads * o.value_dim};
+}
+
+}  // namespace
+
+template <class T>
+MultiHeadAttention<T>::MultiHeadAttention(const Scope<T>& scope, const AttentionOptions& options)
+    : options_(resolved(options)), site_(scope.site()) {
+  const AttentionOptions& o = options_;
+  const auto rows = bounds(o);
+  if (is_packed(o)) {
+    in_weight_ = scope.parameter("in_proj_weight", {rows[3], o.width}, init::xavier_uniform());
+  } else {
+    const std::array names{"q_proj_weight", "k_proj_weight", "v_proj_weight"};
+    const std::array widths{o.width, o.key_width, o.value_width};
+    for (std::size_t i = 0; i < 3; ++i) {
+      separate_[i] =
+          scope.parameter(names[i], {rows[i + 1] - rows[i], widths[i]}, init::xavier_uniform());
+    }
+  }
+  if (o.qkv_bias)
+    in_bias_ = scope.parameter("in_proj_bias", {rows[3]}, init::zeros(), WeightDecay::off);
+  if (o.weights.score == Score::additive) {
+    score_weight_ = scope.parameter("score_weight", {o.heads, o.head_dim},
+                                    init::uniform(1 / std::sqrt(double(o.head_dim))));
+  }
+  if (o.out_proj) out_.emplace(scope / "out_proj", o.heads * o.value_dim, o.width, o.out_bias);
+  position_bias_.emplace(scope, o.positions, o.heads, o.max_distance);
+}
+
+template <class T>
+Variable<T> MultiHeadAttention<T>::operator()(const Variable<T>& x, const Attend<T>& attend,
+                                              const Context& context) const {
+  const WeightOptions& weights = options_.weights;
+  const Attention how = self(attend, context);
+  const Variable<T> bias = self_bias(attend, x.shape()[1]);
+  if (!in_weight_.defined() || !is_fused(weights) || weights.score != Score::dot ||
+      weights.log_scale) {
+    const Variable<T> q = turned(project(x, 0), options_.heads),
+                      k = turned(project(x, 1), options_.heads);
+    const Variable<T> y = attend_values(q, k, project(x, 2), weights, how, bias, score_weight_);
+    return finish(observed(y, q, k, how, bias, context));
+  }
+  // (B, N, 3 H d_h): self_attention() reads q, k and v from it without copies.
+  const Variable<T> qkv = turned(linear(x, in_weight_, in_bias_), 2 * options_.heads);
+  Attention scaled = how;
+  scaled.scale = score_factor(weights, options_.scale, options_.head_dim);
+  const Variable<T> y = self_attention(qkv, scaled, bias);
+  if (!context.attention) return finish(y);
+  const auto rows = bounds(options_);
+  return finish(
+      observed(y, slice(qkv, 2, 0, rows[1]), slice(qkv, 2, rows[1], rows[2]), how, bias, context));
+}
+
+template <class T>
+Variable<T> MultiHeadAttention<T>::operator()(const Variable<T>& query, const Variable<T>& key,
+                                              const Variable<T>& value, const Attend<T>& attend,
+                                              const Context& context) const {
+  return finish(attend_values(project(query, 0), project(key, 1), project(value, 2),
+                              options_.weights, cross(attend, context), attend.bias,
+                              score_weight_));
+}
+
+template <class T>
+Variable<T> MultiHeadAttention<T>::observed(const Variable<T>& y, const Variable<T>& q,
+                                            const Variable<T>& k, const Attention& how,
+                                            const Variable<T>& bias, const Context& context) const {
+  if (!context.attention) return y;
+  const auto maps = [&] {
+    return attention_weights(q, k, options_.weights, how, bias, score_weight_);
+  };
+  return observe_attention<T>(*context.attention, site_, y, how, maps);
+}
+
+template <class T>
+Variable<T> MultiHeadAttention<T>::weights(const Variable<T>& x, const Attend<T>& attend) const {
+  return attention_weights(turned(project(x, 0), options_.heads),
+                           turned(project(x, 1), options_.heads), options_.weights,
+                           self(attend, {}), self_bias(attend, x.shape()[1]), score_weight_);
+}
+
+template <class T>
+Attention MultiHeadAttention<T>::cross(const Attend<T>& attend, const Context& context) const {
+  return {.heads = options_.heads,
+          .scale = options_.scale,
+          .key_mask = attend.key_mask,
+          .mask = attend.mask,
+          .dropout = context.dropout(options_.dropout, site_)};
+}
+
+template <class T>
+Attention MultiHeadAttention<T>::self(const Attend<T>& attend, const Context& context) const {
+  Attention how = cross(attend, context);
+  how.causal = options_.causal;
+  how.exclude_self = options_.exclude_self;
+  return how;
+}
+
+template <class T>
+Variable<T> MultiHeadAttention<T>::self_bias(const Attend<T>& attend, std::size_t tokens) const {
+  const Variable<T> own = (*position_bias_)(tokens, tokens);
+  if (!attend.bias.defined()) return own;
+  return own.defined() ? add(attend.bias, own) : attend.bias;
+}
+
+// The projection of queries (part 0), keys (1) or values (2).
+template <class T>
+Variable<T> MultiHeadAttention<T>::projection(std::size_t part) const {
+  if (!in_weight_.defined()) return separate_[part];
+  const auto rows = bounds(options_);
+  return slice(in_weight_, 0, rows[part], rows[part + 1]);
+}
+
+template <class T>
+Variable<T> MultiHeadAttention<T>::project(const Variable<T>& x, std::size_t part) const {
+  const auto rows = bounds(options_);
+  return linear(
+      x, projection(part),
+      in_bias_.defined() ? slice(in_bias_, 0, rows[part], rows[part + 1]) : Variable<T>());
+}
+
+// x, with rotary positions applied to its first `heads` heads if the layer uses them.
+template <class T>
+Variable<T> MultiHeadAttention<T>::turned(const Variable<T>& x, std::size_t heads) const {
+  return options_.positions == PositionKind::rotary ? rotary_embedding(x, options_.head_dim, heads)
+                                                    : x;
+}
+
+#define XGRAD_INSTANTIATE(T) template class MultiHeadAttention<T>;
+XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
+
+}  // namespace xgrad

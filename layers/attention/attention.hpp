@@ -1,0 +1,106 @@
+// MultiHeadAttention: project to queries, keys and values, attend in every head, project back.
+#pragma once
+
+#include <array>
+#include <optional>
+
+#include <xgrad/layers/attention/position_bias.hpp>
+#include <xgrad/layers/attention/weights.hpp>
+#include <xgrad/layers/linear.hpp>
+
+namespace xgrad {
+
+/// Sizes and settings of a MultiHeadAttention.
+struct AttentionOptions {
+  std::size_t width = 0;                        ///< D
+  std::size_t heads = 1;                        ///< H
+  std::size_t head_dim = 0;                     ///< d_h, of queries and keys; 0: D / H
+  std::size_t value_dim = 0;                    ///< d_v, of values; 0: d_h (S2.11)
+  std::size_t key_width = 0;                    ///< width of the input to keys; 0: D (S2.2)
+  std::size_t value_width = 0;                  ///< width of the input to values; 0: D
+  double dropout = 0;                           ///< dropout rate of the weights
+  bool qkv_bias = false;                        ///< bias of q, k and v (S0.13: none)
+  bool out_proj = true;                         ///< S4.19: without it the result is (B, N, H d_v)
+  bool out_bias = true;                         ///< bias of the output projection (S0.13)
+  std::optional<double> scale = std::nullopt;   ///< factor of the scores; default: see Score
+  WeightOptions weights = {};                   ///< score function and activation
+  PositionKind positions = PositionKind::none;  ///< ignored unless it acts in attention
+  std::size_t max_distance = 32;                ///< K of relative_bias
+  bool causal = false;                          ///< token i sees the tokens 0 ... i only
+  bool exclude_self = false;                    ///< a token does not see itself (S4.14)
+};
+
+/// Masks that limit which keys a batch's queries attend to, and a bias added to the scores (S2.10).
+/// An absent mask hides nothing; an absent bias adds nothing.
+template <class T>
+struct Attend {
+  std::shared_ptr<const Mask> key_mask = nullptr;  ///< (B, M), 1 = may be attended to
+  std::shared_ptr<const Mask> mask = nullptr;      ///< (B, N, M), 1 = the query may see the key
+  Variable<T> bias = {};                           ///< broadcasts to (B, H, N, M)
+};
+
+/// Concat(head_1 ... head_H) W_O with head_i = weights(Q_i, K_i) V_i, by default softmax(scale Q_i
+/// K_i^T) V_i (S0.4 to S0.15; Vaswani et al. 2017).
+///
+/// Parameters, named as in PyTorch's nn.MultiheadAttention:
+///
+///     in_proj_weight   (3 H d_h, D)          rows of q, then k, then v
+///     q_proj_weight    (H d_h, D)            this and the next two replace in_proj_weight
+///     k_proj_weight    (H d_h, key_width)    where key_width or value_width differs from D,
+///     v_proj_weight    (H d_v, value_width)  or d_v from d_h
+///     in_proj_bias     (H (2 d_h + d_v))     with qkv_bias
+///     out_proj.weight  (D, H d_v)            with out_proj
+///     out_proj.bias    (D)                   with out_proj and out_bias
+///     score_weight     (H, d_h)              with Score::additive
+template <class T>
+class MultiHeadAttention {
+ public:
+  /// Makes its parameters below `scope`. Throws ShapeError when H is 0, or when head_dim is 0 and H
+  /// does not divide D.
+  MultiHeadAttention(const Scope<T>& scope, const AttentionOptions& options);
+
+  /// Self-attention: x (B, N, D) -> (B, N, D).
+  Variable<T> operator()(const Variable<T>& x, const Attend<T>& attend,
+                         const Context& context) const;
+  /// Cross-attention (S2.2): query (B, N, D), key (B, M, key_width), value (B, M, value_width) ->
+  /// (B, N, D). It ignores positions, causal and exclude_self. Without these three options, passing
+  /// x as query, key and value gives the self-attention of x (S2.12).
+  Variable<T> operator()(const Variable<T>& query, const Variable<T>& key, const Variable<T>& value,
+                         const Attend<T>& attend, const Context& context) const;
+  /// Cross-attention that reads keys and values from the same memory (B, M, D).
+  Variable<T> operator()(const Variable<T>& x, const Variable<T>& memory, const Attend<T>& attend,
+                         const Context& context) const {
+    return (*this)(x, memory, memory, attend, context);
+  }
+  /// The attention weights (B, H, N, N) of the self-attention of x, before dropout; differentiable.
+  Variable<T> weights(const Variable<T>& x, const Attend<T>& attend) const;
+
+  /// The projection of queries, (H d_h, D). S0.4.
+  Tensor<T> w_q() const { return projection(0).value(); }
+  /// The projection of keys, (H d_h, key_width). S0.4.
+  Tensor<T> w_k() const { return projection(1).value(); }
+  /// The projection of values, (H d_v, value_width). S0.4.
+  Tensor<T> w_v() const { return projection(2).value(); }
+
+ private:
+  Variable<T> projection(std::size_t part) const;
+  Variable<T> project(const Variable<T>& x, std::size_t part) const;
+  Variable<T> turned(const Variable<T>& x, std::size_t heads) const;
+  Attention self(const Attend<T>& attend, const Context& context) const;
+  Attention cross(const Attend<T>& attend, const Context& context) const;
+  Variable<T> self_bias(const Attend<T>& attend, std::size_t tokens) const;
+  Variable<T> observed(const Variable<T>& y, const Variable<T>& q, const Variable<T>& k,
+                       const Attention& how, const Variable<T>& bias, const Context& context) const;
+  Variable<T> finish(const Variable<T>& y) const { return out_ ? (*out_)(y) : y; }
+
+  AttentionOptions options_;
+  std::uint64_t site_;
+  Variable<T> in_weight_;                // in_proj_weight; undefined when separate_ is used
+  std::array<Variable<T>, 3> separate_;  // q_proj_weight, k_proj_weight, v_proj_weight
+  Variable<T> in_bias_;
+  Variable<T> score_weight_;
+  std::optional<Linear<T>> out_;
+  std::optional<PositionBias<T>> position_bias_;
+};
+
+}  // namespace xgrad

@@ -1,0 +1,159 @@
+#include <xgrad/layers/attention/weights.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <xgrad/autograd/scalar.hpp>
+
+namespace xgrad {
+
+namespace {
+
+// (B, N, H d) -> (B, H, N, d)
+template <class T>
+Variable<T> split_heads(const Variable<T>& x, std::size_t heads) {
+  const Shape& s = x.shape();
+  return transpose(reshape(x, {s[0], s[1], heads, s[2] / heads}), {0, 2, 1, 3});
+}
+
+// (B, H, N, d) -> (B, N, H d)
+template <class T>
+Variable<T> join_heads(const Variable<T>& x) {
+  const Shape& s = x.shape();
+  return reshape(transpose(x, {0, 2, 1, 3}), {s[0], s[2], s[1] * s[3]});
+}
+
+constexpr double kEps = 1e-24;  // too small to change the norm of vectors far longer than 1e-12
+
+// Scales each head of each token to length sqrt(d): x / sqrt(mean x^2).
+template <class T>
+Variable<T> normalized(const Variable<T>& x, std::size_t heads) {
+  const Shape& s = x.shape();
+  const std::size_t d = s[2] / heads;
+  const Variable<T> ones(full<T>({d}, 1));
+  return reshape(rms_norm(reshape(x, {s[0], s[1], heads, d}), ones, kEps), s);
+}
+
+// f(number of keys that the query sees, at least 1) for each query; `shape` has B N elements.
+template <class T, class F>
+Variable<T> per_query(const Mask& seen, const Shape& shape, const F& f) {
+  Tensor<T> result = empty<T>(shape);
+  const std::size_t keys = seen.shape()[2];
+  for (std::size_t row = 0; row < result.size(); ++row) {
+    const std::uint8_t* keep = seen.data() + row * keys;
+    const auto count = std::count(keep, keep + keys, std::uint8_t(1));
+    result.data()[row] = f(T(std::max<std::ptrdiff_t>(1, count)));
+  }
+  return Variable<T>(std::move(result));
+}
+
+template <class T>
+Variable<T> log_of_keys(const Mask& seen, const Shape& shape) {
+  return per_query<T>(seen, shape, [](T n) { return std::log(n); });
+}
+
+// (B, 1, N, M): -inf where the key is hidden, else 0.
+template <class T>
+Variable<T> hidden(const Mask& seen) {
+  const Shape& s = seen.shape();
+  Tensor<T> result = empty<T>({s[0], 1, s[1], s[2]});
+  std::transform(seen.data(), seen.data() + seen.size(), result.data(),
+                 [](std::uint8_t see) { return see ? T(0) : -std::numeric_limits<T>::infinity(); });
+  return Variable<T>(std::move(result));
+}
+
+template <class T>
+Variable<T> activate(const Variable<T>& scores, AttentionActivation activation) {
+  switch (activation) {
+    case AttentionActivation::softmax:
+      return softmax(scores);
+    case AttentionActivation::relu:
+      return relu(scores);
+    case AttentionActivation::squared_relu: {
+      const Variable<T> y = relu(scores);
+      return mul(y, y);
+    }
+    case AttentionActivation::sigmoid:
+      return sigmoid(scores);
+    case AttentionActivation::sparsemax:
+      break;
+  }
+  return sparsemax(scores);
+}
+
+bool hides(const Attention& options) {
+  return options.key_mask || options.mask || options.causal || options.exclude_self;
+}
+
+}  // namespace
+
+double score_factor(const WeightOptions& how, std::optional<double> scale, std::size_t head_dim) {
+  const double d = double(head_dim);
+  switch (how.score) {
+    case Score::dot:
+      return scale.value_or(1 / std::sqrt(d)) / how.temperature;
+    case Score::cosine:
+      return scale.value_or(std::sqrt(d)) / d / how.temperature;
+    case Score::additive:
+      break;
+  }
+  return scale.value_or(1) / how.temperature;
+}
+
+bool is_fused(const WeightOptions& how) {
+  return how.score != Score::additive && how.activation == AttentionActivation::softmax &&
+         !how.mean;
+}
+
+template <class T>
+Variable<T> attention_weights(const Variable<T>& q, const Variable<T>& k, const WeightOptions& how,
+                              const Attention& options, const Variable<T>& bias,
+                              const Variable<T>& additive) {
+  const std::size_t batch = q.shape()[0], queries = q.shape()[1], keys = k.shape()[1];
+  const bool normalize = how.score == Score::cosine;
+  const auto split = [&](const Variable<T>& x) {
+    return split_heads(normalize ? normalized(x, options.heads) : x, options.heads);
+  };
+  Variable<T> s = how.score == Score::additive ? additive_scores(q, k, additive)
+                                               : matmul(split(q), split(k), false, true);
+  s = scale(s, T(score_factor(how, options.scale, q.shape()[2] / options.heads)));
+  const Mask seen = attention_mask(options, batch, queries, keys);
+  const Shape per_row{batch, 1, queries, 1};
+  if (how.log_scale) s = mul(s, log_of_keys<T>(seen, per_row));
+  if (bias.defined()) s = add(s, bias);
+  if (hides(options)) s = add(s, hidden<T>(seen));
+  s = activate(s, how.activation);
+  if (how.mean) s = mul(s, per_query<T>(seen, per_row, [](T n) { return 1 / n; }));
+  return s;
+}
+
+template <class T>
+Variable<T> attend_values(const Variable<T>& q, const Variable<T>& k, const Variable<T>& v,
+                          const WeightOptions& how, Attention options, const Variable<T>& bias,
+                          const Variable<T>& additive) {
+  if (!is_fused(how)) {
+    const Variable<T> p = attention_weights(q, k, how, options, bias, additive);
+    return join_heads(matmul(dropout(p, options.dropout), split_heads(v, options.heads)));
+  }
+  const bool normalize = how.score == Score::cosine;
+  Variable<T> query = normalize ? normalized(q, options.heads) : q;
+  if (how.log_scale) {
+    const std::size_t batch = q.shape()[0], queries = q.shape()[1];
+    const Mask seen = attention_mask(options, batch, queries, k.shape()[1]);
+    query = mul(query, log_of_keys<T>(seen, {batch, queries, 1}));
+  }
+  options.scale = score_factor(how, options.scale, q.shape()[2] / options.heads);
+  return attention(query, normalize ? normalized(k, options.heads) : k, v, options, bias);
+}
+
+#define XGRAD_INSTANTIATE(T)                                                                     \
+  template Variable<T> attention_weights(const Variable<T>&, const Variable<T>&,                 \
+                                         const WeightOptions&, const Attention&,                 \
+                                         const Variable<T>&, const Variable<T>&);                \
+  template Variable<T> attend_values(const Variable<T>&, const Variable<T>&, const Variable<T>&, \
+                                     const WeightOptions&, Attention, const Variable<T>&,        \
+                                     const Variable<T>&);
+XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
+
+}  // namespace xgrad

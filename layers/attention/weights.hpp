@@ -1,0 +1,56 @@
+// Attention weights from queries and keys: score functions, activations, and scaling by the number
+// of keys.
+#pragma once
+
+#include <optional>
+
+#include <xgrad/autograd/ops.hpp>
+
+namespace xgrad {
+
+/// The score function of a query q and a key k, with the default of `scale`:
+///
+///     dot       scale q.k, scale 1/sqrt(d_h) (S0.8, Vaswani et al. 2017)
+///     cosine    scale q.k / (|q| |k|), scale sqrt(d_h) (S2.9; QK-norm, Henry et al. 2020)
+///     additive  scale w.tanh(q + k), scale 1 (S4.13, Bahdanau et al. 2015); q = W_q x_i and
+///               k = W_k x_j, so this is w.tanh([W_q W_k] [x_i; x_j])
+enum class Score { dot, cosine, additive };
+
+/// The function that turns scores into weights (S4.15). relu and squared_relu: Wortsman et al.
+/// 2023; sigmoid: Ramapuram et al. 2024; sparsemax: Martins & Astudillo 2016.
+enum class AttentionActivation { softmax, relu, squared_relu, sigmoid, sparsemax };
+
+/// How attention weights are computed from queries and keys.
+struct WeightOptions {
+  Score score = Score::dot;                                       ///< score function
+  AttentionActivation activation = AttentionActivation::softmax;  ///< turns scores into weights
+  double temperature = 1;                                         ///< divides the scale
+  bool log_scale = false;  ///< scores times ln of the number of keys seen, Chiang & Cholak 2022
+  bool mean = false;       ///< weights divided by the number of keys seen, Wortsman et al. 2023
+};
+
+/// The factor that turns the products of queries and keys into scores: `scale`, by default that of
+/// the Score, over the temperature. For Score::cosine also over d_h, since queries and keys are
+/// normalized to length sqrt(d_h).
+double score_factor(const WeightOptions& how, std::optional<double> scale, std::size_t head_dim);
+
+/// Whether attention() can compute these weights block by block. Other weights are stored, N x M
+/// for each head.
+bool is_fused(const WeightOptions& how);
+
+/// activation(score(q, k) + bias), (B, H, N, M): 0 at keys that a mask hides; differentiable. q
+/// (B, N, H d), k (B, M, H d), additive (H, d) for Score::additive. Reads heads, scale and masks of
+/// `options`.
+template <class T>
+Variable<T> attention_weights(const Variable<T>& q, const Variable<T>& k, const WeightOptions& how,
+                              const Attention& options, const Variable<T>& bias = {},
+                              const Variable<T>& additive = {});
+
+/// The weighted sum of the values v (B, M, H d_v) for each query, (B, N, H d_v): attention() where
+/// is_fused(how), else dropout(attention_weights()) v.
+template <class T>
+Variable<T> attend_values(const Variable<T>& q, const Variable<T>& k, const Variable<T>& v,
+                          const WeightOptions& how, Attention options, const Variable<T>& bias = {},
+                          const Variable<T>& additive = {});
+
+}  // namespace xgrad

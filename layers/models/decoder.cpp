@@ -1,0 +1,65 @@
+#include <xgrad/layers/models/decoder.hpp>
+
+#include <xgrad/autograd/scalar.hpp>
+
+namespace xgrad {
+
+namespace {
+
+AttentionOptions causal(AttentionOptions options) {
+  options.causal = true;
+  return options;
+}
+
+// The distance between an output token and an input token has no meaning.
+AttentionOptions without_positions(AttentionOptions options) {
+  options.positions = PositionKind::none;
+  return options;
+}
+
+}  // namespace
+
+template <class T>
+DecoderBlock<T>::DecoderBlock(const Scope<T>& scope, const EncoderOptions& options)
+    : self_attention_(scope / "self_attn", causal(options.attention)),
+      attention_(scope / "multihead_attn", without_positions(options.attention)),
+      mlp_(scope, options.attention.width, feedforward_width(options), options.activation,
+           options.dropout),
+      residual1_(scope, 1, residual_options(options)),
+      residual2_(scope, 2, residual_options(options)),
+      residual3_(scope, 3, residual_options(options)) {}
+
+template <class T>
+Variable<T> DecoderBlock<T>::operator()(const Variable<T>& x, const Variable<T>& memory,
+                                        const Attend<T>& memory_attend,
+                                        const Context& context) const {
+  Variable<T> y = residual1_(x, nullptr, context,
+                             [&](const Variable<T>& z) { return self_attention_(z, {}, context); });
+  y = residual2_(y, nullptr, context, [&](const Variable<T>& z) {
+    return attention_(z, memory, memory_attend, context);
+  });
+  return residual3_(y, nullptr, context, [&](const Variable<T>& z) { return mlp_(z, context); });
+}
+
+template <class T>
+Decoder<T>::Decoder(const Scope<T>& scope, const EncoderOptions& options) {
+  for (std::size_t i = 0; i < options.layers; ++i) {
+    layers_.emplace_back(scope / "layers" / i, options);
+  }
+  if (!options.final_norm) return;
+  norm_.emplace(scope / "norm", options.attention.width, norm_options(options));
+}
+
+template <class T>
+Variable<T> Decoder<T>::operator()(Variable<T> x, const Variable<T>& memory,
+                                   const Attend<T>& memory_attend, const Context& context) const {
+  for (const DecoderBlock<T>& layer : layers_) x = layer(x, memory, memory_attend, context);
+  return norm_ ? (*norm_)(x, nullptr) : x;
+}
+
+#define XGRAD_INSTANTIATE(T)      \
+  template class DecoderBlock<T>; \
+  template class Decoder<T>;
+XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
+
+}  // namespace xgrad

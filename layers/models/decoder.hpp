@@ -1,0 +1,55 @@
+// DecoderBlock and Decoder: causal self-attention, cross-attention to an encoder's output, and MLP,
+// stacked.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include <xgrad/layers/models/encoder.hpp>
+
+namespace xgrad {
+
+/// z' = residual1(z, self_attn), z'' = residual2(z', attention to memory), z''' = residual3(z'',
+/// mlp); pre-norm is
+///
+///     z' = z + self_attn(norm1(z)),  z'' = z' + multihead_attn(norm2(z'), memory),
+///     z''' = z'' + mlp(norm3(z''))
+///
+/// where token i of self_attn sees tokens 0 ... i only. Parameters under self_attn, multihead_attn,
+/// linear1, linear2, norm1, norm2 and norm3, as in PyTorch's nn.TransformerDecoderLayer. Vaswani et
+/// al. 2017.
+template <class T>
+class DecoderBlock {
+ public:
+  /// Makes its parameters below `scope`.
+  DecoderBlock(const Scope<T>& scope, const EncoderOptions& options);
+
+  /// x (B, M, D), memory (B, N, D) -> (B, M, D); `memory_attend` masks the memory.
+  Variable<T> operator()(const Variable<T>& x, const Variable<T>& memory,
+                         const Attend<T>& memory_attend, const Context& context) const;
+
+ private:
+  MultiHeadAttention<T> self_attention_;
+  MultiHeadAttention<T> attention_;
+  Mlp<T> mlp_;
+  Residual<T> residual1_, residual2_, residual3_;
+};
+
+/// Blocks one after the other, then the final norm. Parameters are named as in PyTorch's
+/// nn.TransformerDecoder.
+template <class T>
+class Decoder {
+ public:
+  /// Makes its parameters below `scope`: layers.0, layers.1, ... and norm.
+  Decoder(const Scope<T>& scope, const EncoderOptions& options);
+
+  /// x (B, M, D), memory (B, N, D) -> (B, M, D); `memory_attend` masks the memory.
+  Variable<T> operator()(Variable<T> x, const Variable<T>& memory, const Attend<T>& memory_attend,
+                         const Context& context) const;
+
+ private:
+  std::vector<DecoderBlock<T>> layers_;
+  std::optional<Norm<T>> norm_;
+};
+
+}  // namespace xgrad

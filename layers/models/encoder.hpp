@@ -1,0 +1,72 @@
+// EncoderBlock and Encoder: attention and MLP with residuals, stacked.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include <xgrad/layers/attention/attention.hpp>
+#include <xgrad/layers/mlp.hpp>
+#include <xgrad/layers/models/residual.hpp>
+
+namespace xgrad {
+
+/// Sizes and settings of an Encoder or a Decoder.
+struct EncoderOptions {
+  std::size_t layers = 1;           ///< blocks
+  AttentionOptions attention = {};  ///< width D, heads and the rest of each block's attention
+  std::size_t feedforward = 0;      ///< hidden width F of the MLP; 0: 4 D
+  Activation activation = Activation::gelu;            ///< activation of the MLP
+  NormOrder norm = NormOrder::pre;                     ///< where a block normalises
+  Normalization normalization = Normalization::layer;  ///< kind of every norm, the final one too
+  bool final_norm = true;                              ///< adds a norm after the last block
+  double norm_eps = 1e-5;                              ///< eps of every norm
+  double dropout = 0;  ///< dropout rate after each sublayer and inside the MLP
+};
+
+/// The options of each norm in an encoder or decoder.
+NormOptions norm_options(const EncoderOptions& options);
+/// The options of each residual in an encoder or decoder.
+ResidualOptions residual_options(const EncoderOptions& options);
+/// The hidden width F of the MLP, with the default resolved.
+std::size_t feedforward_width(const EncoderOptions& options);
+
+/// z' = residual1(z, attention), z'' = residual2(z', mlp); pre-norm (S1.3) is
+///
+///     z' = z + attention(norm1(z)),  z'' = z' + mlp(norm2(z'))
+///
+/// and Residual lists the other orders. Parameters under self_attn, linear1, linear2, norm1 and
+/// norm2; in sandwich order also norm1_post and norm2_post.
+template <class T>
+class EncoderBlock {
+ public:
+  /// Makes its parameters below `scope`.
+  EncoderBlock(const Scope<T>& scope, const EncoderOptions& options);
+
+  /// x (B, N, D) -> (B, N, D)
+  Variable<T> operator()(const Variable<T>& x, const Attend<T>& attend,
+                         const Context& context) const;
+
+ private:
+  MultiHeadAttention<T> attention_;
+  Mlp<T> mlp_;
+  Residual<T> residual1_;
+  Residual<T> residual2_;
+};
+
+/// Blocks one after the other (S1.1), then the final norm; the identity without blocks and norm.
+/// Parameters are named as in PyTorch's nn.TransformerEncoder.
+template <class T>
+class Encoder {
+ public:
+  /// Makes its parameters below `scope`: layers.0, layers.1, ... and norm.
+  Encoder(const Scope<T>& scope, const EncoderOptions& options);
+
+  /// x (B, N, D) -> (B, N, D).
+  Variable<T> operator()(Variable<T> x, const Attend<T>& attend, const Context& context) const;
+
+ private:
+  std::vector<EncoderBlock<T>> layers_;
+  std::optional<Norm<T>> norm_;
+};
+
+}  // namespace xgrad

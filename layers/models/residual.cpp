@@ -1,0 +1,32 @@
+#include <xgrad/layers/models/residual.hpp>
+
+#include <xgrad/autograd/scalar.hpp>
+
+namespace xgrad {
+
+template <class T>
+Residual<T>::Residual(const Scope<T>& scope, int number, const ResidualOptions& options)
+    : dropout_(options.dropout), site_((scope / ("dropout" + std::to_string(number))).site()) {
+  const std::string name = "norm" + std::to_string(number);
+  const auto norm = [&](const std::string& at) {
+    return Norm<T>(scope / at, options.width, options.norm);
+  };
+  const NormOrder order = options.order;
+  if (order == NormOrder::pre || order == NormOrder::sandwich) before_ = norm(name);
+  if (order == NormOrder::sandwich) inside_ = norm(name + "_post");
+  if (order == NormOrder::post) after_ = norm(name);
+}
+
+template <class T>
+Variable<T> Residual<T>::finish(Variable<T> y, const Variable<T>& x,
+                                const std::shared_ptr<const Mask>& mask,
+                                const Context& context) const {
+  if (inside_) y = (*inside_)(y, mask);
+  y = dropout_add(y, x, context.dropout(dropout_, site_));
+  return after_ ? (*after_)(y, mask) : y;
+}
+
+#define XGRAD_INSTANTIATE(T) template class Residual<T>;
+XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
+
+}  // namespace xgrad

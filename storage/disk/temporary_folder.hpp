@@ -1,0 +1,34 @@
+// TemporaryFolder: a temporary directory, removed with its owner.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+
+namespace xgrad {
+
+/// Creates an empty directory in the system's folder for temporary files, or in another. The
+/// destructor removes it with its contents, but only in the process that created it.
+class TemporaryFolder {
+ public:
+  /// Creates it in the system's folder for temporary files. Throws IoError.
+  TemporaryFolder();
+  /// Creates it in `above`. Throws IoError.
+  explicit TemporaryFolder(const std::string& above);
+  ~TemporaryFolder();
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  /// Its path.
+  const std::string& path() const { return path_; }
+  /// The path of the file `name` in it.
+  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
+  /// Keeps the directory: the destructor will not remove it.
+  void keep() { owner_ = 0; }
+
+ private:
+  std::string path_;
+  pid_t owner_;
+};
+
+}  // namespace xgrad

@@ -1,0 +1,19 @@
+#include <gtest/gtest.h>
+
+#include <xgrad/data/text/columns.hpp>
+
+namespace xgrad {
+namespace {
+
+TEST(Columns, AlignCharactersNotBytes) {
+  EXPECT_EQ(text_table({}), "");
+  EXPECT_EQ(text_table({{"a", "\u00e9"}, {"bcd", "12"}}), "a     \u00e9\nbcd  12\n");
+}
+
+TEST(Columns, ToTheLeftBehindAnIndentation) {
+  EXPECT_EQ(text_table({{"a", "x", "one"}, {"bcd", "12"}}, Align::left, "  "),
+            "  a    x   one\n  bcd  12\n");
+}
+
+}  // namespace
+}  // namespace xgrad

@@ -1,0 +1,124 @@
+#include <xgrad/layers/attention/metrics.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include <xgrad/layers/attention/attention.hpp>
+#include <xgrad/layers/attention/observer.hpp>
+
+#include "support/tensors.hpp"
+
+namespace xgrad {
+namespace {
+
+// One sample of heads that are given as functions of query and key.
+template <class... Heads>
+Tensor<double> maps(std::size_t n, const Heads&... heads) {
+  Tensor<double> p = empty<double>({1, sizeof...(heads), n, n});
+  double* at = p.data();
+  const auto fill = [&](const auto& head) {
+    for (std::size_t i = 0; i < n * n; ++i) *at++ = head(i / n, i % n);
+  };
+  (fill(heads), ...);
+  return p;
+}
+
+constexpr auto kSelf = [](std::size_t i, std::size_t j) { return i == j ? 1.0 : 0.0; };
+constexpr auto kUniform = [](std::size_t, std::size_t) { return 0.25; };
+constexpr auto kNext = [](std::size_t i, std::size_t j) { return (i + 1) % 4 == j ? 1.0 : 0.0; };
+
+TEST(AttentionMetrics, ByHand) {
+  AttentionMetrics metrics;
+  metrics.add(maps(4, kSelf, kUniform, kNext), nullptr);
+  EXPECT_EQ(metrics.entropy(0), 0);
+  EXPECT_NEAR(metrics.entropy(1), std::log(4), 1e-15);
+  EXPECT_EQ(metrics.distance(0), 0);
+  EXPECT_NEAR(metrics.distance(1), 20.0 / 16, 1e-15);  // 2 (3 1 + 2 2 + 1 3) / 16
+  EXPECT_NEAR(metrics.distance(2), (1 + 1 + 1 + 3) / 4.0, 1e-15);
+}
+
+TEST(AttentionMetrics, S2_13_AsymmetryOfAMapThatSharesNothingWithItsTransposeIsOne) {
+  AttentionMetrics metrics;
+  metrics.add(maps(4, kSelf, kUniform, kNext), nullptr);
+  EXPECT_EQ(metrics.asymmetry(0), 0);
+  EXPECT_EQ(metrics.asymmetry(1), 0);
+  EXPECT_NEAR(metrics.asymmetry(2), 1, 1e-15);
+}
+
+TEST(AttentionMetrics, S2_14_RedundancyIsOneForEqualHeadsAndZeroForHeadsThatShareNoKey) {
+  AttentionMetrics metrics;
+  metrics.add(maps(4, kSelf, kNext, kSelf, kUniform), nullptr);
+  EXPECT_NEAR(metrics.redundancy(0, 2), 1, 1e-15);
+  EXPECT_EQ(metrics.redundancy(0, 1), 0);
+  EXPECT_NEAR(metrics.redundancy(0, 3), 0.5, 1e-15);  // <I, J/4> = 1; |I| = 2, |J/4| = 1
+  EXPECT_EQ(metrics.redundancy(1, 3), metrics.redundancy(3, 1));
+}
+
+TEST(AttentionMetrics, PaddedQueriesCountNothing) {
+  AttentionMetrics whole, padded;
+  const auto two = [](std::size_t i, std::size_t j) { return i < 2 && j < 2 ? 0.5 : 0.0; };
+  const auto junk = [&](std::size_t i, std::size_t j) { return i < 2 ? two(i, j) : 0.25; };
+  whole.add(maps(2, two), nullptr);
+  Mask mask = zeros<std::uint8_t>({1, 4});
+  mask.data()[0] = mask.data()[1] = 1;
+  padded.add(maps(4, junk), &mask);
+  EXPECT_NEAR(padded.entropy(0), whole.entropy(0), 1e-15);
+  EXPECT_NEAR(padded.distance(0), whole.distance(0), 1e-15);
+  EXPECT_NEAR(padded.asymmetry(0), 0, 1e-15);
+}
+
+TEST(AttentionMetrics, RefusesAnotherNumberOfHeads) {
+  AttentionMetrics metrics;
+  metrics.add(maps(4, kSelf), nullptr);
+  EXPECT_THROW(metrics.add(maps(4, kSelf, kNext), nullptr), ShapeError);
+}
+
+struct Watcher final : AttentionObserver {
+  bool wants_probabilities() const override { return true; }
+  void on_probabilities(std::uint64_t at, const Tensor<double>& p, const Mask*) override {
+    site = at;
+    probabilities = p;
+  }
+  std::vector<double> head_factors(std::uint64_t, std::size_t) override { return factors; }
+  std::uint64_t site = 0;
+  Tensor<double> probabilities;
+  std::vector<double> factors;
+};
+
+TEST(AttentionObserver, SeesTheMapsOfALayerAndChangesNothing) {
+  Parameters<float> parameters(1);
+  const auto scope = parameters.root() / "a";
+  const MultiHeadAttention<float> layer(scope, {.width = 6, .heads = 3});
+  const Variable<float> x(cast<float>(test::random_tensor({2, 5, 6}, Rng(1), -1, 1)));
+  Watcher watcher;
+  Context context;
+  const Tensor<float> before = layer(x, {}, context).value();
+  context.attention = &watcher;
+  EXPECT_TENSOR_NEAR(layer(x, {}, context).value(), before, 0);
+  EXPECT_EQ(watcher.site, scope.site());
+  ASSERT_EQ(watcher.probabilities.shape(), (Shape{2, 3, 5, 5}));
+  for (std::size_t row = 0; row < 30; ++row) {
+    double sum = 0;
+    for (std::size_t j = 0; j < 5; ++j) sum += watcher.probabilities.data()[row * 5 + j];
+    EXPECT_NEAR(sum, 1, 1e-6);
+  }
+}
+
+// The output projection without the columns of a head is the layer without that head.
+TEST(AttentionObserver, SilencesAHead) {
+  Parameters<double> parameters(1);
+  const MultiHeadAttention<double> layer(parameters.root() / "a", {.width = 6, .heads = 3});
+  const Variable<double> x(test::random_tensor({2, 5, 6}, Rng(1), -1, 1));
+  Watcher watcher;
+  watcher.factors = {1, 0, 1};
+  Context context;
+  context.attention = &watcher;
+  const Tensor<double> silenced = layer(x, {}, context).value();
+  Tensor<double>& weight = parameters.at("a.out_proj.weight").mutable_value();
+  for (std::size_t row = 0; row < 6; ++row) weight(row, 2) = weight(row, 3) = 0;
+  EXPECT_TENSOR_NEAR(silenced, layer(x, {}, {}).value(), 1e-15);
+}
+
+}  // namespace
+}  // namespace xgrad

@@ -1,0 +1,39 @@
+#include <xgrad/train/metrics/evaluate.hpp>
+
+#include <xgrad/autograd/scalar.hpp>
+#include <xgrad/data/loader.hpp>
+#include <xgrad/train/model/build.hpp>
+
+namespace xgrad {
+
+template <class T>
+bool for_each_output(const SequenceModel<T>& model, const Pass& pass,
+                     const std::function<void(const Tensor<T>&, const Batch&)>& see) {
+  const NoGrad no_grad;
+  Loader loader(pass.dataset, pass.shape, {.batch = pass.batch});
+  for (std::size_t i = loader.batches_per_epoch(); i > 0; --i) {
+    if (pass.break_off && pass.break_off()) return false;
+    const Batch batch = loader.next();
+    see(model(BatchInput<T>(batch).input(), pass.context).value(), batch);
+  }
+  return true;
+}
+
+template <class T>
+std::optional<Metrics> evaluate(const SequenceModel<T>& model, const Pass& pass,
+                                const Objective& objective) {
+  Metrics metrics;
+  const bool whole =
+      for_each_output<T>(model, pass, [&](const Tensor<T>& outputs, const Batch& batch) {
+        metrics.add(outputs, batch, objective);
+      });
+  return whole ? std::optional(metrics) : std::nullopt;
+}
+
+#define XGRAD_INSTANTIATE(T)                                                                 \
+  template bool for_each_output(const SequenceModel<T>&, const Pass&,                        \
+                                const std::function<void(const Tensor<T>&, const Batch&)>&); \
+  template std::optional<Metrics> evaluate(const SequenceModel<T>&, const Pass&, const Objective&);
+XGRAD_FOR_EACH_TRAINING_SCALAR(XGRAD_INSTANTIATE)
+
+}  // namespace xgrad

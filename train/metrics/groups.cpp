@@ -1,0 +1,141 @@
+#include <xgrad/train/metrics/groups.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+#include <xgrad/train/metrics/estimates.hpp>
+
+namespace xgrad {
+
+namespace {
+
+constexpr std::size_t kMostNamed = 3;  // maximum number of keys in a name
+
+constexpr std::pair<RunRecord::State, const char*> kStates[] = {
+    {RunRecord::State::finished, "finished"},
+    {RunRecord::State::failed, "failed"},
+    {RunRecord::State::unfinished, "unfinished"}};
+
+using Rows = std::vector<const MetricsRow*>;
+
+MetricsRow mean_of(const Rows& rows) {
+  if (rows.size() == 1) return *rows[0];
+  MetricsRow mean{rows[0]->step, rows[0]->split, {}};
+  for (const auto& [name, first] : rows[0]->numbers) {
+    RatioMean over_runs;
+    for (const MetricsRow* row : rows) {
+      if (const auto value = row->number(name)) over_runs.add(*value, 1);
+    }
+    if (name.ends_with("_se") || over_runs.count() < double(rows.size())) continue;
+    mean.numbers.emplace_back(name, over_runs.mean());
+    mean.numbers.emplace_back(name + "_se", over_runs.standard_error());
+  }
+  return mean;
+}
+
+std::size_t count(const std::vector<RunRecord>& runs, RunRecord::State state) {
+  return std::size_t(std::count_if(runs.begin(), runs.end(),
+                                   [&](const RunRecord& run) { return run.state == state; }));
+}
+
+void average(RunGroup& group, const std::string& split) {
+  Rows last;
+  std::map<std::uint64_t, Rows> at;  // step
+  const bool all = count(group.runs, RunRecord::State::failed) == group.runs.size();
+  for (const RunRecord& run : group.runs) {
+    if (run.last(split) == nullptr || (run.state == RunRecord::State::failed && !all)) continue;
+    for (const MetricsRow& row : run.rows) {
+      if (row.split == split && at[row.step].size() == last.size()) at[row.step].push_back(&row);
+    }
+    last.push_back(run.last(split));
+  }
+  group.last[split] = last.empty() ? MetricsRow{} : mean_of(last);
+  std::vector<MetricsRow>& means = group.rows[split];
+  for (const auto& [step, rows] : at) {
+    if (rows.size() == last.size()) means.push_back(mean_of(rows));
+  }
+}
+
+bool has_several(const RunGroup& group) {
+  return group.runs.size() > 1;
+}
+
+void name(std::vector<RunGroup>& groups) {
+  const auto settings = settings_of(groups);
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    std::string& name = groups[i].name;
+    if (!has_several(groups[i])) continue;
+    if (settings.empty() || settings.size() > kMostNamed) {
+      name += fmt::format(" and {} more", groups[i].runs.size() - 1);
+      continue;
+    }
+    name.clear();
+    for (const auto& row : settings) name += (name.empty() ? "" : ", ") + row[0] + "=" + row[i + 1];
+  }
+}
+
+}  // namespace
+
+std::string RunGroup::state() const {
+  std::string text;
+  for (const auto& [state, word] : kStates) {
+    const std::size_t n = count(runs, state);
+    if (n == 0) continue;
+    text += (text.empty() ? "" : ", ") + (runs.size() > 1 ? fmt::format("{} ", n) : "") + word;
+  }
+  return text;
+}
+
+std::vector<RunGroup> group_runs(const std::vector<RunRecord>& runs) {
+  std::vector<RunGroup> groups;
+  std::vector<std::string> configs;  // config of each group, without the seed
+  for (const RunRecord& run : runs) {
+    Config config = run.config;
+    config.train.seed = 0;
+    const std::string text = to_toml(config, false);
+    const auto same_seed = [&](const RunRecord& other) {
+      return other.config.train.seed == run.config.train.seed;
+    };
+    std::size_t i = 0;
+    while (i < groups.size() &&
+           (configs[i] != text ||
+            std::any_of(groups[i].runs.begin(), groups[i].runs.end(), same_seed))) {
+      ++i;
+    }
+    if (i == groups.size()) {
+      groups.push_back({std::filesystem::path(run.path).filename().string(), {}});
+      configs.push_back(text);
+    }
+    groups[i].runs.push_back(run);
+  }
+  for (RunGroup& group : groups) {
+    for (const char* split : {"train", "validation", "test"}) average(group, split);
+  }
+  name(groups);
+  return groups;
+}
+
+std::vector<std::vector<std::string>> settings_of(const std::vector<RunGroup>& groups) {
+  std::vector<std::vector<std::string>> rows;
+  const bool seeds = std::any_of(groups.begin(), groups.end(), has_several);
+  for (std::size_t i = 1; i < groups.size(); ++i) {
+    for (const auto& [key, before, after] :
+         differences(groups[0].runs[0].config, groups[i].runs[0].config)) {
+      if (seeds && key == "train.seed") continue;
+      auto at =
+          std::find_if(rows.begin(), rows.end(), [&](const auto& row) { return row[0] == key; });
+      if (at == rows.end()) {
+        rows.emplace_back(groups.size() + 1, before);
+        at = rows.end() - 1;
+        at->front() = key;
+      }
+      (*at)[i + 1] = after;
+    }
+  }
+  return rows;
+}
+
+}  // namespace xgrad
