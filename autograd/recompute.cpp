@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstring>
+#include <limits>
 #include <numeric>
 #include <type_traits>
 #include <utility>
@@ -61,12 +63,16 @@ std::uint64_t mix(std::uint64_t hash, std::uint64_t word) {
   return hash ^ hash >> 32;
 }
 
-// The bits of x. A long double is wider than a word and has padding bytes.
+// The bits of x, mixed into one word. An x87 long double has padding after its ten bytes.
 template <class T>
 std::uint64_t word(T x) {
-  const auto near = std::bit_cast<std::uint64_t>(double(x));
-  if constexpr (!std::is_same_v<T, long double>) return near;
-  return mix(near, std::bit_cast<std::uint64_t>(double(x - T(double(x)))));
+  if constexpr (!std::is_same_v<T, long double>) {
+    return std::bit_cast<std::uint64_t>(double(x));
+  } else {
+    std::uint64_t words[2] = {};
+    std::memcpy(words, &x, std::numeric_limits<T>::digits == 64 ? 10 : sizeof x);
+    return mix(words[0], words[1]);
+  }
 }
 
 // A hash of all elements, in independent lanes for speed.

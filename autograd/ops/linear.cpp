@@ -138,11 +138,12 @@ struct LinearGelu final : Op<T> {
   const char* arguments() const override { return "x weight bias?"; }
 
   // One pass over Z = X W^T adds the bias, writes f gelu(Z) with dropout factors f, and replaces Z
-  // by f gelu'(Z), which shares most of the work. If nothing is recorded, f gelu(Z) replaces Z.
+  // by f gelu'(Z), which shares most of the work. If no gradient is wanted, f gelu(Z) replaces Z.
   Value<T> forward(const Inputs<T>& x) override {
     sizes = checked_sizes(name(), x);
     const auto z = product(x, sizes);
-    const auto y = grad_enabled() ? make_value<T>(z->shape()) : z;
+    const bool wanted = x.wants(0) || x.wants(1) || (x.has(2) && x.wants(2));
+    const auto y = wanted ? make_value<T>(z->shape()) : z;
     const Tensor<T> bias = x.has(2) ? x[2] : zeros<T>({sizes.out});
     if (dropout.p == 0) {
       for_rows(sizes, [&](std::size_t row) {
@@ -156,19 +157,18 @@ struct LinearGelu final : Op<T> {
               activate<true>(bias.data(), factors, z->data() + at, y->data() + at);
           });
     }
-    if (y == z) return y;
+    if (!wanted) return y;
     if (x.wants(1)) input = x.save(0);
     if (x.wants(0)) weight = x.save(1);
     slope = z;
     return y;
   }
 
-  // That pass for one row. y == z means that nothing is recorded.
+  // That pass for one row. y == z means that no gradient is wanted.
   template <bool kDrops>
   void activate(const T* bias, const T* factors, T* z, T* y) const {
-    const bool records = y != z;
     const auto factor = [&](std::size_t j) { return kDrops ? factors[j] : T(1); };
-    if (records) {
+    if (y != z) {
 #pragma omp simd
       for (std::size_t j = 0; j < sizes.out; ++j) {
         const T v = z[j] + bias[j];

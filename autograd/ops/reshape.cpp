@@ -16,9 +16,9 @@ struct Reshape final : Op<T> {
     check_shape(size_of(shape) == x[0].size(), "reshape: ", x[0].shape(), " has ", x[0].size(),
                 " elements, ", shape, " has ", size_of(shape));
     before = x[0].shape();
-    auto y = make_value<T>(shape);
-    std::copy_n(x[0].data(), x[0].size(), y->data());
-    return y;
+    Tensor<T> y = x[0];
+    y.reshape(shape);
+    return as_value<T>(std::move(y));
   }
 
   // The elements keep their order, so dx is dy in the shape of x.

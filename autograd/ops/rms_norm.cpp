@@ -80,13 +80,10 @@ struct RmsNorm final : Op<T> {
       dweight[i] += term;
       return term;
     };
-    if (!target.data) {
-#pragma omp simd
-      for (std::size_t i = 0; i < n; ++i) add_up(i);
-      return;
-    }
-    const T* w = weight->data();
+    // The same loop whether or not dx is wanted: it decides the last bits of dweight.
+    const T* w = target.data ? weight->data() : in;
     const T mean = detail::sum_terms<T>(n, [=](std::size_t i) { return add_up(i) * w[i]; }) / T(n);
+    if (!target.data) return;
     const auto derivative = [=](std::size_t i) { return r * (dy[i] * w[i] - in[i] * r * mean); };
     T* dx = target.data + row * n;
     if (target.fresh) {

@@ -1,7 +1,5 @@
 #include <xgrad/layers/attention/head_diversity.hpp>
 
-#include <algorithm>
-
 #include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {
@@ -15,9 +13,8 @@ Variable<T> counted(const Variable<T>& maps, const Mask& mask) {
   const Shape queries{s[0], s[2]};
   check_shape(mask.shape() == queries, "head_diversity_penalty: mask: expected ", queries, ", got ",
               mask.shape());
-  Tensor<T> rows = empty<T>({s[0], 1, s[2], 1});
-  std::transform(mask.data(), mask.data() + mask.size(), rows.data(),
-                 [](std::uint8_t counts) { return T(counts != 0); });
+  Tensor<T> rows = xt::cast<T>(xt::not_equal(mask, 0));
+  rows.reshape({s[0], 1, s[2], 1});
   return mul(maps, Variable<T>(std::move(rows)));
 }
 

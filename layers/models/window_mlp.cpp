@@ -1,7 +1,5 @@
 #include <xgrad/layers/models/window_mlp.hpp>
 
-#include <algorithm>
-
 #include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {
@@ -14,8 +12,8 @@ Variable<T> windows(Variable<T> x, std::size_t window, const std::shared_ptr<con
   if (window == 1) return x;
   const std::size_t batch = x.shape()[0], tokens = x.shape()[1], width = x.shape()[2];
   if (mask) {
-    Tensor<T> factors = empty<T>({batch, tokens, 1});
-    std::copy_n(mask->data(), mask->size(), factors.data());
+    Tensor<T> factors = xt::cast<T>(*mask);
+    factors.reshape({batch, tokens, 1});
     x = mul(x, Variable<T>(std::move(factors)));
   }
   const Variable<T> outside(zeros<T>({batch, window / 2, width}));

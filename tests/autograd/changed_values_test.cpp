@@ -172,6 +172,14 @@ TEST(MutableValue, WhatBackwardDoesNotReadIsNotKept) {
   y.backward(random_tensor({4, 8}, Rng(3)));
 }
 
+TEST(MutableValue, WithoutAGradientToComputeTheDerivativeOfGeluIsNotKept) {
+  const V weight(random_tensor({1024, 8}, Rng(1))), x(random_tensor({64, 8}, Rng(2)));
+  linear_gelu(x, weight);  // the work space of a thread's first product stays
+  const Counters counters;
+  const V y = linear_gelu(x, weight);
+  EXPECT_LT(counters.peak_bytes(), std::int64_t(2 * y.value().size() * sizeof(double)));
+}
+
 // The derivative of a sum needs neither term.
 TEST(MutableValue, MayComeBetweenWhereTheDerivativeDoesNotNeedTheValue) {
   const Layer layer;

@@ -286,6 +286,15 @@ TEST(RecomputeCaptures, KeepTheValueOfEveryElement) {
   }
 }
 
+TEST(RecomputeCaptures, KeepValuesBeyondTheRangeOfDouble) {
+  const Variable<long double> x(zeros<long double>({1}), true);
+  Tensor<long double> term = full<long double>({1}, 1e4000L);
+  const auto y =
+      recompute<long double>([&](const auto& v) { return add(v, Variable<long double>(term)); }, x);
+  term(0) = 2e4000L;
+  EXPECT_THROW(y.backward(zeros<long double>({1})), GradientError);
+}
+
 TEST(RecomputeCaptures, KeepTheGraph) {
   for (const bool cut_at_first : {false, true}) {
     const Leaves l;
