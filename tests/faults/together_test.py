@@ -62,7 +62,7 @@ class Together(RunTest):
     def test_a_kill_while_the_name_is_written(self):
         run = self.new_run()
         self.execute(self.words(run))
-        (run / "run.lock").write_text("process 1 on " + 40 * "long-")
+        (run / "run.lock").write_text("process " + 100 * "1" + " on host")
         kill = [*strace("/dev/null", "-e", "trace=ftruncate", "-e", "inject=ftruncate:signal=SIGKILL:when=1")]
         self.assertEqual(self.execute([*kill, *self.words(run)]).returncode, -9)
         self.finish(run, "after a kill between two names in the lock")
