@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <support/errors.hpp>
 
 #include <limits>
 
@@ -116,12 +117,7 @@ TEST(Collate, S4_7_GeneratedTargetsAreAsLongAsTheyAre) {
 }
 
 std::string error_of(const Example& example, const TaskShape& shape) {
-  try {
-    check_example(example, shape, 3);
-  } catch (const DataError& error) {
-    return error.what();
-  }
-  return "none";
+  return test::message_of<DataError>([&] { check_example(example, shape, 3); });
 }
 
 TEST(CheckExample, NamesWhatDoesNotFit) {

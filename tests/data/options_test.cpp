@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <support/errors.hpp>
 
 #include <cmath>
 
@@ -16,12 +17,7 @@ const std::vector<OptionSpec> kTable = {
 };
 
 std::string error_of(const Options& given) {
-  try {
-    complete(kTable, given);
-  } catch (const ConfigError& error) {
-    return error.what();
-  }
-  return "none";
+  return test::message_of<ConfigError>([&] { complete(kTable, given); });
 }
 
 TEST(Options, CompleteAddsTheDefaults) {

@@ -25,20 +25,6 @@ void make_frozen_parameters(Parameters<T>& parameters) {
   test::make_golden_parameters(parameters);
 }
 
-template <class T>
-void set_gradients_but_of_frozen(const Parameters<T>& parameters, std::size_t step) {
-  parameters.zero_grad();
-  std::size_t p = 0;
-  for (const Parameter<T>& parameter : parameters) {
-    Tensor<T> g = parameter.variable.value();
-    for (std::size_t e = 0; e < g.size(); ++e) {
-      g.data()[e] += T((double((7 * e + 3 * step + p) % 11) - 5) / 8);
-    }
-    if (parameter.variable.requires_grad()) test::add_gradient(parameter.variable, std::move(g));
-    ++p;
-  }
-}
-
 TEST(Groups, AsTorchWithGroupsAndAMeanOfTheWeights) {
   Parameters<double> parameters(0);
   make_frozen_parameters(parameters);
@@ -49,7 +35,7 @@ TEST(Groups, AsTorchWithGroupsAndAMeanOfTheWeights) {
   EXPECT_EQ(adamw->state().size(), 10u);  // nothing for the frozen head
   EXPECT_EQ(ema.state().size(), 5u);
   for (std::size_t s = 0; s < 40; ++s) {
-    set_gradients_but_of_frozen(parameters, s);
+    test::set_golden_gradients(parameters, s);
     adamw->step(0.01);
     ema.update();
   }

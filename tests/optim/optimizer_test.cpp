@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <support/errors.hpp>
 
 #include <xgrad/autograd/parallel.hpp>
 #include <xgrad/optim/table.hpp>
@@ -274,16 +275,6 @@ TEST(Optimizer, StateExistsBeforeTheFirstStep) {
             "momentum_buffer.embedding.position.weight");
 }
 
-template <class Exception, class F>
-std::string message_of(const F& f) {
-  try {
-    f();
-  } catch (const Exception& e) {
-    return e.what();
-  }
-  return "nothing of that type was thrown";
-}
-
 TEST(Optimizer, NamesEveryParameterThatNoGradientReached) {
   Parameters<double> parameters(0);
   test::make_golden_parameters(parameters);
@@ -292,7 +283,7 @@ TEST(Optimizer, NamesEveryParameterThatNoGradientReached) {
   parameters.at("embedding.token.weight").zero_grad();
   parameters.at("head.weight").zero_grad();
   const Tensor<double> before = parameters.at("embedding.position.weight").value();
-  EXPECT_EQ(message_of<NumericError>([&] { adam->step(0.1); }),
+  EXPECT_EQ(test::message_of<NumericError>([&] { adam->step(0.1); }),
             "optimizer: no gradient has reached these parameters:\n  embedding.token.weight\n  "
             "head.weight");
   EXPECT_EQ(adam->steps(), 0u);
@@ -321,16 +312,16 @@ TEST(Optimizer, RefusesForeignState) {
   Parameters<double> parameters(0);
   make_parameter(parameters, "a.x", {2}, test::constant(1));
   const auto adam = make_optimizer("adam", parameters, {});
-  EXPECT_EQ(message_of<Error>([&] { adam->set_state("exp_avg.a.y", zeros<double>({2})); }),
+  EXPECT_EQ(test::message_of<Error>([&] { adam->set_state("exp_avg.a.y", zeros<double>({2})); }),
             "optimizer: there is no state tensor 'exp_avg.a.y'");
-  EXPECT_EQ(message_of<ShapeError>([&] {
+  EXPECT_EQ(test::message_of<ShapeError>([&] {
               adam->set_state("exp_avg.a.x", zeros<double>({2, 1}));
             }),
             "optimizer: state tensor 'exp_avg.a.x' has shape (2), not (2, 1)");
-  EXPECT_EQ(message_of<ConfigError>([&] { make_optimizer("adamax", parameters, {}); }),
+  EXPECT_EQ(test::message_of<ConfigError>([&] { make_optimizer("adamax", parameters, {}); }),
             "there is no optimizer 'adamax'; there are adagrad, adam, adamw, lion, rmsprop, sgd");
   make_parameter(parameters, "a.y", {2}, test::constant(1));
-  EXPECT_EQ(message_of<Error>([&] { adam->step(0.1); }),
+  EXPECT_EQ(test::message_of<Error>([&] { adam->step(0.1); }),
             "optimizer: made for 1 parameters, but there are 2 now");
 }
 

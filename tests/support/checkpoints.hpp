@@ -20,15 +20,4 @@ std::string difference(const WeightFile& a, const WeightFile& b);
 /// The number of random edits to try: the environment variable XGRAD_RANDOM_EDITS, else `quick`.
 int random_edits(int quick);
 
-/// The message of the Exception that `call` throws, or "nothing was thrown". Other exceptions pass.
-template <class Exception, class Call>
-std::string message_of(Call call) {
-  try {
-    call();
-  } catch (const Exception& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
-}
-
 }  // namespace xgrad::test

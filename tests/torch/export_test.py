@@ -8,21 +8,6 @@ from harness import TorchTest, main
 from model import Model
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-CONFIG = """
-[task]
-name = "reverse"
-length = 6
-[model]
-width = 16
-heads = 2
-layers = 2
-feedforward = 24
-qkv_bias = {bias}
-[train]
-steps = 20
-batch = 8
-precision = "{precision}"
-"""
 
 
 def functions_of_the_guide():
@@ -45,7 +30,7 @@ class Export(TorchTest):
 
     def there_and_back(self, precision, bias, tolerance):
         read, write = functions_of_the_guide()
-        (self.folder / "small.toml").write_text(CONFIG.format(precision=precision, bias=str(bias).lower()))
+        self.write_config("small.toml", precision=precision, bias=bias)
         self.xgrad("train", "small.toml", "run.dir=run", "--quiet")
         self.xgrad("export", "run", "--to", "safetensors", "--out", "out.safetensors")
         self.xgrad("export", "run", "--to", "hdf5", "--out", "out.h5")
@@ -79,7 +64,7 @@ class Export(TorchTest):
 
     def test_what_does_not_fit_is_listed(self):
         _, write = functions_of_the_guide()
-        (self.folder / "small.toml").write_text(CONFIG.format(precision="float", bias="false"))
+        self.write_config("small.toml")
         weights = {name: t.numpy() for name, t in self.model(True).state_dict().items()}
         del weights["head.bias"]
         weights["embedding.token.weight"] = weights["embedding.token.weight"].T.copy()

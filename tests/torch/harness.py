@@ -9,6 +9,25 @@ import unittest
 
 import torch
 
+# A model and its task that a test trains in a moment.
+CONFIG = """
+[task]
+name = "reverse"
+length = 6
+[model]
+width = 16
+heads = 2
+layers = 2
+feedforward = 24
+norm = "{norm}"
+activation = "{activation}"
+qkv_bias = {bias}
+[train]
+steps = 20
+batch = 8
+precision = "{precision}"
+"""
+
 
 class TorchTest(unittest.TestCase):
     def setUp(self):
@@ -16,6 +35,9 @@ class TorchTest(unittest.TestCase):
         self.addCleanup(temporary.cleanup)
         self.folder = pathlib.Path(temporary.name)
         self.rows = [[random.randrange(10) for _ in range(6)] for _ in range(20)]
+
+    def write_config(self, name, norm="pre", activation="gelu", bias=False, precision="float"):
+        (self.folder / name).write_text(CONFIG.format(norm=norm, activation=activation, bias=str(bias).lower(), precision=precision))
 
     def xgrad(self, *words, text="", exit_code=0):
         run = subprocess.run([XGRAD, *words], input=text, capture_output=True, text=True, cwd=self.folder)

@@ -8,22 +8,6 @@ import torch
 from harness import TorchTest, main
 from model import Model
 
-CONFIG = """
-[task]
-name = "reverse"
-length = 6
-[model]
-width = 16
-heads = 2
-layers = 2
-feedforward = 24
-qkv_bias = true
-[train]
-steps = 20
-batch = 8
-precision = "{precision}"
-"""
-
 
 def write_safetensors(path, arrays):
     header, data = {}, b""
@@ -56,9 +40,6 @@ class Import(TorchTest):
         return self.xgrad("import", f"weights.{form}", "--from", form, "--config", "small.toml", "--out", f"{form}.h5",
                           exit_code=exit_code)
 
-    def config(self, precision):
-        (self.folder / "small.toml").write_text(CONFIG.format(precision=precision))
-
     def trained_model(self, dtype):
         """A few steps of PyTorch's own, so that no tensor is as it begins."""
         model = Model(width=16, heads=2, layers=2, feedforward=24, classes=10, vocabulary=10, length=6)
@@ -74,7 +55,7 @@ class Import(TorchTest):
         return model.eval()
 
     def round_trip(self, precision, dtype, tolerance):
-        self.config(precision)
+        self.write_config("small.toml", precision=precision, bias=True)
         model = self.trained_model(dtype)
         arrays = {name: tensor.numpy() for name, tensor in model.state_dict().items()}
         for form, write in WRITERS.items():
@@ -96,7 +77,7 @@ class Import(TorchTest):
         self.round_trip("double", torch.float64, 1e-10)
 
     def test_what_does_not_fit_is_listed_and_nothing_written(self):
-        self.config("float")
+        self.write_config("small.toml", bias=True)
         arrays = {name: t.numpy() for name, t in self.trained_model(torch.float32).state_dict().items()}
         del arrays["head.bias"]
         arrays["extra.weight"] = arrays["head.weight"]
@@ -111,7 +92,7 @@ class Import(TorchTest):
             self.assertFalse((self.folder / f"{form}.h5").exists())
 
     def test_other_types_and_what_is_not_finite(self):
-        self.config("float")
+        self.write_config("small.toml", bias=True)
         arrays = {name: t.numpy() for name, t in self.trained_model(torch.float32).state_dict().items()}
         for change, reason in ((lambda a: a.astype(numpy.int64), "neither float32 nor float64"),
                                (lambda a: a * numpy.float32("nan"), "head.bias: entry 0 of shape (10) is not finite")):
@@ -121,7 +102,7 @@ class Import(TorchTest):
             self.assertIn(reason, message)
 
     def test_half_precision_in_hdf5_is_exact(self):
-        self.config("float")
+        self.write_config("small.toml", bias=True)
         arrays = {name: t.numpy().astype(numpy.float16) for name, t in self.trained_model(torch.float32).state_dict().items()}
         write_hdf5(self.folder / "weights.hdf5", arrays)
         write_npz(self.folder / "weights.npz", {name: array.astype(numpy.float32) for name, array in arrays.items()})
@@ -129,7 +110,7 @@ class Import(TorchTest):
         self.assertEqual((self.folder / "hdf5.h5").read_bytes(), (self.folder / "npz.h5").read_bytes())
 
     def test_a_checkpoint_that_h5py_changed(self):
-        self.config("float")
+        self.write_config("small.toml", bias=True)
         self.xgrad("train", "small.toml", "run.dir=run", "--quiet")
         source = next((self.folder / "run/checkpoints").glob("*.h5"))
         changed = self.folder / "weights.hdf5"

@@ -5,26 +5,10 @@ import torch
 from harness import TorchTest, main
 from model import Model
 
-CONFIG = """
-[task]
-name = "reverse"
-length = 6
-[model]
-width = 16
-heads = 2
-layers = 2
-feedforward = 24
-norm = "{norm}"
-activation = "{activation}"
-[train]
-steps = 20
-batch = 8
-"""
-
 
 class Live(TorchTest):
     def check(self, norm, activation):
-        (self.folder / "config.toml").write_text(CONFIG.format(norm=norm, activation=activation))
+        self.write_config("config.toml", norm=norm, activation=activation)
         self.xgrad("train", "config.toml", "run.dir=run", "--quiet")
         checkpoint = sorted((self.folder / "run" / "checkpoints").glob("*.h5"))[-1]
 

@@ -22,8 +22,8 @@ AnyTensor changed(const AnyTensor& tensor, const F& f) {
 
 template <class T>
 Tensor<T> reshaped(const Tensor<T>& x, const Shape& shape) {
-  Tensor<T> y = empty<T>(shape);
-  std::copy_n(x.data(), x.size(), y.data());
+  Tensor<T> y = x;
+  y.reshape(shape);
   return y;
 }
 

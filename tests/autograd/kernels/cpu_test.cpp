@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <support/errors.hpp>
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/kernels/cpu.hpp>
@@ -8,12 +9,7 @@ namespace xgrad::test {
 namespace {
 
 std::string refusal(const char* name, Cpu best) {
-  try {
-    detail::choose_cpu(name, best);
-  } catch (const ConfigError& error) {
-    return error.what();
-  }
-  return "";
+  return test::message_of<ConfigError>([&] { detail::choose_cpu(name, best); });
 }
 
 }  // namespace

@@ -1,42 +1,21 @@
 #include <gtest/gtest.h>
 
-#include <array>
 #include <cmath>
 
 #include <xgrad/data/batch.hpp>
 #include <xgrad/data/rules/baseline.hpp>
 
+#include "data/rules/listed_task.hpp"
+
 namespace xgrad {
 namespace {
 
-using Examples = std::vector<Example>;
+using test::Examples;
+using test::ListedTask;
 
-class Listed final : public Dataset {
- public:
-  explicit Listed(Examples examples) : examples_(std::move(examples)) {}
-  std::size_t size() const override { return examples_.size(); }
-  Example get(std::uint64_t, std::size_t index) const override { return examples_[index]; }
-
- private:
-  Examples examples_;
-};
-
-class Fixed final : public Task {
- public:
-  Fixed(OutputKind output, Examples train, Examples validation, Examples test)
-      : output_(output), splits_{std::move(train), std::move(validation), std::move(test)} {}
-  TaskShape shape() const override {
-    return {.output = output_, .vocabulary = 6, .max_length = 2, .classes = 3};
-  }
-  std::unique_ptr<Dataset> dataset(Split split) const override {
-    return std::make_unique<Listed>(splits_[std::size_t(split)]);
-  }
-  Example parse(const std::string&) const override { return {}; }
-
- private:
-  OutputKind output_;
-  std::array<Examples, 3> splits_;
-};
+TaskShape shape_of(OutputKind output) {
+  return {.output = output, .vocabulary = 6, .max_length = 2, .classes = 3};
+}
 
 // Two answers: the first mostly yes, the second never.
 class Answers final : public Task, public Dataset {
@@ -74,18 +53,22 @@ const Examples kTrain = {{{3, 1}, {}, {0, 2}},
 
 TEST(Baseline, CountsInTrainingAndIsMeasuredOnTheTestSplit) {
   const Examples test = {{{3, 1}, {}, {0, 2}}, {{3, 1}, {}, {1, 2}}, {{3, 0}, {}, {kIgnore, 1}}};
-  const Baseline found = measure_baseline(Fixed(OutputKind::tokens, kTrain, kTrain, test));
+  const Baseline found =
+      measure_baseline(ListedTask(shape_of(OutputKind::tokens), kTrain, kTrain, test));
   EXPECT_DOUBLE_EQ(found.majority.value(), 1.0 / 5);
   EXPECT_DOUBLE_EQ(found.own_token.value(), 3.0 / 5) << "token 0 has the most frequent class";
-  const Baseline of_one = measure_baseline(
-      Fixed(OutputKind::tokens, {{{3, 1}, {}, {1, 1}}, {{3, 1}, {}, {2, 2}}}, kTrain, test), 1);
+  const Baseline of_one =
+      measure_baseline(ListedTask(shape_of(OutputKind::tokens),
+                                  {{{3, 1}, {}, {1, 1}}, {{3, 1}, {}, {2, 2}}}, kTrain, test),
+                       1);
   EXPECT_DOUBLE_EQ(of_one.majority.value(), 2.0 / 5) << "the second is not counted";
 }
 
 TEST(Baseline, OfASequenceThereIsTheMostFrequentClass) {
   const Examples train = {{{1}, {}, {2}}, {{1}, {}, {2}}, {{1}, {}, {1}}};
   const Examples test = {{{1}, {}, {2}}, {{1}, {}, {1}}, {{1}, {}, {1}}, {{1}, {}, {1}}};
-  const Baseline found = measure_baseline(Fixed(OutputKind::sequence, train, train, test));
+  const Baseline found =
+      measure_baseline(ListedTask(shape_of(OutputKind::sequence), train, train, test));
   EXPECT_DOUBLE_EQ(found.majority.value(), 1.0 / 4);
   EXPECT_FALSE(found.own_token.has_value());
   EXPECT_FALSE(found.window.has_value());
@@ -100,7 +83,7 @@ TEST(Baseline, TheWindowIsAsWideAsIsBestOnTheValidationSplit) {
   const Examples train = {behind(1, 1), behind(2, 2), behind(3, 2)};
   const Examples test = {behind(1, 1), behind(4, 2)};  // 4 5 was never seen: so 5 alone
   const auto window = [&](std::int32_t of_validation) {
-    const Fixed task(OutputKind::tokens, train, {behind(1, of_validation)}, test);
+    const ListedTask task(shape_of(OutputKind::tokens), train, {behind(1, of_validation)}, test);
     const Baseline found = measure_baseline(task);
     EXPECT_DOUBLE_EQ(found.own_token.value(), 1.0 / 2);
     return found.window.value();
@@ -111,7 +94,7 @@ TEST(Baseline, TheWindowIsAsWideAsIsBestOnTheValidationSplit) {
 
 TEST(Baseline, WhereNothingCountsThereIsNone) {
   const Examples nothing = {{{0}, {}, {kIgnore}}};
-  const Fixed task(OutputKind::tokens, nothing, kTrain, kTrain);
+  const ListedTask task(shape_of(OutputKind::tokens), nothing, kTrain, kTrain);
   EXPECT_FALSE(measure_baseline(task).majority.has_value());
 }
 

@@ -1,7 +1,6 @@
 // Naive Bayes of n-grams, held against counts and formula written out.
 #include <gtest/gtest.h>
 
-#include <array>
 #include <cmath>
 #include <map>
 #include <numeric>
@@ -15,36 +14,14 @@
 
 #include <support/temporary_directory.hpp>
 
+#include "data/rules/listed_task.hpp"
+
 namespace xgrad {
 namespace {
 
-using Examples = std::vector<Example>;
-
-class Listed final : public Dataset {
- public:
-  explicit Listed(Examples examples) : examples_(std::move(examples)) {}
-  std::size_t size() const override { return examples_.size(); }
-  Example get(std::uint64_t, std::size_t i) const override { return examples_[i]; }
-
- private:
-  Examples examples_;
-};
-
-class Fixed final : public Task {
- public:
-  Fixed(TaskShape shape, Examples train, Examples validation, Examples test)
-      : shape_(std::move(shape)),
-        splits_{std::move(train), std::move(validation), std::move(test)} {}
-  TaskShape shape() const override { return shape_; }
-  std::unique_ptr<Dataset> dataset(Split split) const override {
-    return std::make_unique<Listed>(splits_[std::size_t(split)]);
-  }
-  Example parse(const std::string&) const override { return {}; }
-
- private:
-  TaskShape shape_;
-  std::array<Examples, 3> splits_;
-};
+using test::Examples;
+using test::ListedDataset;
+using test::ListedTask;
 
 TaskShape shape_of(std::size_t classes, TargetKind target = TargetKind::classes) {
   return {.output = OutputKind::sequence,
@@ -112,7 +89,7 @@ std::int32_t best(const std::vector<double>& score) {
 TEST(NaiveBayes, IsTheFormula) {
   const Examples train = drawn("train", 60, 3), test = drawn("test", 300, 3);
   for (const std::size_t longest : {1, 2, 4}) {
-    const NaiveBayes bayes(Listed(train), shape_of(3), longest);
+    const NaiveBayes bayes(ListedDataset(train), shape_of(3), longest);
     for (const double a : {1.0, 0.01}) {
       std::set<std::int32_t> said;
       for (const Example& example : test) {
@@ -141,7 +118,7 @@ TEST(NaiveBayes, TellsEachOfManyAnswersByItself) {
     train[i].values = {first, i % 5 == 0 ? std::nanf("") : second};
     train[i].targets.clear();
   }
-  const NaiveBayes bayes(Listed(train), shape_of(2, TargetKind::binary), 2);
+  const NaiveBayes bayes(ListedDataset(train), shape_of(2, TargetKind::binary), 2);
   std::array<std::set<std::int32_t>, 2> said;
   for (const Example& example : test) {
     const std::vector<std::int32_t> guess = bayes.guess(example, 0.1);
@@ -182,13 +159,13 @@ TEST(NaiveBayes, CountsNoMoreThanItIsAllowedTo) {
        {std::pair(all, all), {std::size_t(300), all}, {all, std::size_t(40)}, {all, all / 2}}) {
     // The rows that are counted to their end, and then alone.
     const Examples rows = counted_rows(train, 2, counted, different);
-    const NaiveBayes cut(Listed(train), shape_of(3), 2, {counted, different});
+    const NaiveBayes cut(ListedDataset(train), shape_of(3), 2, {counted, different});
     EXPECT_EQ(cut.rows(), rows.size()) << counted << " " << different;
     EXPECT_EQ(cut.rows() < train.size(), counted == 300 || different == 40);
     std::size_t grams_of_rows = 0;
     for (const Example& row : rows) grams_of_rows += grams(row, 2).size();
     if (different == all) {  // to the end of a row
-      const NaiveBayes exact(Listed(train), shape_of(3), 2, {grams_of_rows, all});
+      const NaiveBayes exact(ListedDataset(train), shape_of(3), 2, {grams_of_rows, all});
       EXPECT_EQ(exact.rows(), rows.size());
       for (const Example& example : test) {
         std::vector<double> score = posterior(rows, example, 3, 2, 0.1);
@@ -219,7 +196,7 @@ TEST(NaiveBayes, CountsNoMoreOfARowThanItIsAllowedTo) {
                                       {GramLimits{5, 100}, 1},
                                       {GramLimits{3, 100}, 0},
                                       {GramLimits{100, 2}, 0}}) {
-    const NaiveBayes bayes(Listed(train), shape_of(2), 1, limits);
+    const NaiveBayes bayes(ListedDataset(train), shape_of(2), 1, limits);
     EXPECT_EQ(bayes.guess(three, 1), std::vector{guess}) << limits.counted;
     EXPECT_EQ(bayes.rows(), guess == 1 ? 2 : 1);
   }
@@ -235,8 +212,8 @@ TEST(NaiveBayes, CountsNoMoreAnswersThanItIsAllowedTo) {
                                    {.ids = {1}, .values = yes}});
   const Example one = {.ids = {1}};
   const TaskShape shape = shape_of(5, TargetKind::binary);
-  EXPECT_EQ(NaiveBayes(Listed(train), shape, 1).guess(one, 0.5), std::vector(5, 1));
-  const NaiveBayes cut(Listed(train), shape, 1, {100, 3 * 5 + 2});
+  EXPECT_EQ(NaiveBayes(ListedDataset(train), shape, 1).guess(one, 0.5), std::vector(5, 1));
+  const NaiveBayes cut(ListedDataset(train), shape, 1, {100, 3 * 5 + 2});
   EXPECT_EQ(cut.guess(one, 0.5), (std::vector{1, 1, 0, 0, 0}));
   EXPECT_EQ(cut.rows(), 3);
 }
@@ -249,7 +226,7 @@ TEST(Rules, NaiveBayesTakesTheSmoothingThatIsBestOnTheValidationSplit) {
       {.ids = {0, 0}, .targets = {0}}, {.ids = {1}, .targets = {0}}, {.ids = {1}, .targets = {1}}};
   const Example zero = {.ids = {1}, .targets = {0}}, one = {.ids = {1}, .targets = {1}};
   const auto rule = [&](const Example& validation, const Example& test) {
-    return naive_bayes(Fixed(shape_of(2), train, {validation}, {test}), 1);
+    return naive_bayes(ListedTask(shape_of(2), train, {validation}, {test}), 1);
   };
   EXPECT_EQ(rule(zero, zero).accuracy, 1);
   EXPECT_EQ(rule(one, one).accuracy, 1);
@@ -259,7 +236,8 @@ TEST(Rules, NaiveBayesTakesTheSmoothingThatIsBestOnTheValidationSplit) {
 }
 
 TEST(Rules, NaiveBayesThatIsCutSaysSo) {
-  const Fixed task(shape_of(3), drawn("train", 50, 3), drawn("valid", 9, 3), drawn("test", 8, 3));
+  const ListedTask task(shape_of(3), drawn("train", 50, 3), drawn("valid", 9, 3),
+                        drawn("test", 8, 3));
   std::vector<std::size_t> told;
   const WatchRule watch([&](const std::string& rule, std::size_t done, std::size_t rows) {
     EXPECT_EQ(rule, "naive Bayes of 1- to 2-grams");

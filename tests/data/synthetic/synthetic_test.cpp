@@ -1,5 +1,6 @@
 // Every made-up task against answers computed apart from it, and the promises of its three splits.
 #include <gtest/gtest.h>
+#include <support/errors.hpp>
 
 #include <algorithm>
 #include <array>
@@ -155,12 +156,7 @@ TEST_P(MadeTasks, ReadALineAsTheyAreWritten) {
 TEST_P(MadeTasks, ErrorsOfALineNameTheTask) {
   const auto task = make(row_.varied);
   const auto error_of = [&](const std::string& line) -> std::string {
-    try {
-      task->parse(line);
-    } catch (const DataError& error) {
-      return error.what();
-    }
-    return "none";
+    return test::message_of<DataError>([&] { task->parse(line); });
   };
   EXPECT_EQ(error_of(row_.bad_line), row_.name + ": " + row_.complaint);
   const TaskShape shape = task->shape();

@@ -1,5 +1,6 @@
 // Inputs of random tokens: what their options mean and how they are distributed.
 #include <gtest/gtest.h>
+#include <support/errors.hpp>
 
 #include <cmath>
 #include <map>
@@ -55,13 +56,8 @@ TEST_P(UniformTokens, TooFewInputsForThreeSplitsIsAnError) {
 
 TEST_P(UniformTokens, ErrorsOfALineNameTheToken) {
   const auto task = make(GetParam(), {{"length", 4}});
-  const auto error_of = [&](const std::string& line) -> std::string {
-    try {
-      task->parse(line);
-    } catch (const DataError& error) {
-      return error.what();
-    }
-    return "none";
+  const auto error_of = [&](const std::string& line) {
+    return test::message_of<DataError>([&] { task->parse(line); });
   };
   const std::string name = GetParam();
   EXPECT_EQ(error_of("3 x"), name + ": token 2 is \"x\", must be a whole number from 0 to 9");

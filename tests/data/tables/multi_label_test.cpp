@@ -1,5 +1,6 @@
 // Rows with any number of labels, each an answer: yes or no.
 #include <gtest/gtest.h>
+#include <support/errors.hpp>
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/batch.hpp>
@@ -35,12 +36,7 @@ std::vector<Values> values(const Task& task, Split split) {
 }
 
 std::string error_of(const std::string& train, const std::string& test = "") {
-  try {
-    task(train, test)->dataset(Split::test);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "none";
+  return test::message_of<Error>([&] { task(train, test)->dataset(Split::test); });
 }
 
 TEST(MultiLabel, NamesOfThoseThatHoldInEveryFormat) {

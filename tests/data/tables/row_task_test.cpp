@@ -1,5 +1,6 @@
 // The user's own files, in every format.
 #include <gtest/gtest.h>
+#include <support/errors.hpp>
 
 #include <set>
 
@@ -219,12 +220,7 @@ TEST(Files, ATrainingFileThatChangedIsNotTrainedOn) {
 }
 
 std::string error_of(const Task& task, Split split) {
-  try {
-    task.dataset(split);
-  } catch (const DataError& error) {
-    return error.what();
-  }
-  return "none";
+  return test::message_of<DataError>([&] { task.dataset(split); });
 }
 
 TEST(Files, FilesOfTheOtherSplitsThatChangedAreNotScored) {

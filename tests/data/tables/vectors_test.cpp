@@ -1,5 +1,6 @@
 // The user's own numbers and graphs.
 #include <gtest/gtest.h>
+#include <support/errors.hpp>
 
 #include <cmath>
 
@@ -30,12 +31,7 @@ std::vector<Example> examples(const Task& task) {
 }
 
 std::string error_of(const Options& options) {
-  try {
-    task(options)->dataset(Split::train);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "none";
+  return test::message_of<Error>([&] { task(options)->dataset(Split::train); });
 }
 
 // Mean 2 and deviation 1 of a; mean 10 of b, which never changes; mean 30 and deviation 10 of y.
@@ -210,12 +206,7 @@ TEST(FilesOfGraphs, WrongLinesAreErrors) {
   const auto of =
       task({{"train", folder.write("a.csv", "text,e,label\nC O,0-1,1\nC,,0\n")}, {"edges", "e"}});
   const auto error_with = [&](const std::string& line) -> std::string {
-    try {
-      of->parse(line);
-    } catch (const DataError& error) {
-      return error.what();
-    }
-    return "none";
+    return test::message_of<DataError>([&] { of->parse(line); });
   };
   EXPECT_EQ(error_with("C O 0-1"),
             "files: the line has no tab, which must stand between nodes and edges");
@@ -310,12 +301,7 @@ TEST(FilesOfNumbers, NumbersTooLargeForFloatAreErrors) {
                      {"labels", "numbers"}};
   const auto error_with = [&](const std::string& row) {
     options["test"] = folder.write("test.csv", "b,y,a\n10,20,1\n" + row);
-    try {
-      task(options)->dataset(Split::test);
-    } catch (const DataError& error) {
-      return std::string(error.what());
-    }
-    return std::string("none");
+    return test::message_of<DataError>([&] { task(options)->dataset(Split::test); });
   };
   const std::string place = folder / "test.csv" + ": row 2 (line 3), column ";
   EXPECT_EQ(error_with("10,20,1e60\n"),

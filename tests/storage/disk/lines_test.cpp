@@ -2,7 +2,7 @@
 #include <xgrad/storage/disk/lines.hpp>
 
 #include <gtest/gtest.h>
-#include <support/checkpoints.hpp>
+#include <support/errors.hpp>
 #include <support/temporary_directory.hpp>
 
 #include <xgrad/autograd/check.hpp>

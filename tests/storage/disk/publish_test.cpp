@@ -3,7 +3,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <support/checkpoints.hpp>
+#include <support/errors.hpp>
 #include <support/temporary_directory.hpp>
 
 #include <filesystem>
@@ -180,20 +180,13 @@ TEST(Publish, TwoMaySweepAtOnce) {
   }
   std::vector<std::future<std::size_t>> removed;
   for (int i = 0; i < 4; ++i) {
-    removed.push_back(std::async(std::launch::async,
-                                 [&] { return sweep_temporaries(directory.path()).size(); }));
+    removed.push_back(
+        std::async(std::launch::async, [&] { return sweep_temporaries(directory.path()).size(); }));
   }
   std::size_t total = 0;
   for (auto& count : removed) total += count.get();
   EXPECT_EQ(total, 2000);
   EXPECT_EQ(directory.names(), Names{});
-}
-
-TEST(Publish, ReadFileNamesWhatIsWrong) {
-  const TemporaryDirectory directory;
-  EXPECT_EQ(message_of<IoError>([&] { read_file(directory / "none"); }),
-            directory / "none" + ": cannot open: No such file or directory");
-  EXPECT_EQ(read_file(directory.write("a", std::string("a\0b", 3))), std::string("a\0b", 3));
 }
 
 }  // namespace

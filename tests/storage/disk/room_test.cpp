@@ -1,5 +1,5 @@
 #include <gtest/gtest.h>
-#include <support/checkpoints.hpp>
+#include <support/errors.hpp>
 #include <support/temporary_directory.hpp>
 
 #include <xgrad/autograd/check.hpp>

@@ -1,6 +1,6 @@
 // Arrays as bytes, in which the process that reads a foreign file returns them.
 #include <gtest/gtest.h>
-#include <support/checkpoints.hpp>
+#include <support/errors.hpp>
 
 #include <cmath>
 

@@ -11,7 +11,7 @@
 #include <xgrad/storage/formats/format_error.hpp>
 
 #include <data/tables/whole_table.hpp>
-#include <support/checkpoints.hpp>
+#include <support/errors.hpp>
 #include <support/temporary_directory.hpp>
 
 namespace xgrad {

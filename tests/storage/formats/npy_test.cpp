@@ -1,6 +1,6 @@
 // npy: what is written is the format, and what is not the format is refused.
 #include <gtest/gtest.h>
-#include <support/checkpoints.hpp>
+#include <support/errors.hpp>
 
 #include <xgrad/storage/formats/format_error.hpp>
 #include <xgrad/storage/formats/npy.hpp>

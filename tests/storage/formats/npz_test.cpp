@@ -1,6 +1,7 @@
 // npz: what is written comes back to the bit, and files that anyone could make are refused by name.
 #include <gtest/gtest.h>
 #include <support/checkpoints.hpp>
+#include <support/errors.hpp>
 
 #include <cmath>
 

@@ -1,6 +1,7 @@
 // C6: safetensors files that anyone could make are refused, by name and reason, and cost nothing.
 #include <gtest/gtest.h>
 #include <support/checkpoints.hpp>
+#include <support/errors.hpp>
 
 #include <cmath>
 #include <cstring>

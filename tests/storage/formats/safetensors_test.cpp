@@ -1,6 +1,7 @@
 // safetensors: what is written is what the format's own library writes, and comes back to the bit.
 #include <gtest/gtest.h>
 #include <support/checkpoints.hpp>
+#include <support/errors.hpp>
 
 #include <cmath>
 #include <cstring>

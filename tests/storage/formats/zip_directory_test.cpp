@@ -1,6 +1,6 @@
 // Whether a file may be a zip archive, by its directory alone.
 #include <gtest/gtest.h>
-#include <support/checkpoints.hpp>
+#include <support/errors.hpp>
 
 #include <xgrad/storage/disk/input_file.hpp>
 #include <xgrad/storage/formats/format_error.hpp>

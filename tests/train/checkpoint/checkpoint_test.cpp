@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <support/checkpoints.hpp>
+#include <support/errors.hpp>
 #include <support/temporary_directory.hpp>
 
 #include <cstdlib>
@@ -86,14 +87,13 @@ TEST(Checkpoint, WhatWouldNotLoadIsNotSaved) {
     EXPECT_NE(refusal([&](Checkpoint& c) {
                 c.parameters.push_back({name, full<float>({1}, 0)});
               }),
-              "nothing was thrown")
+              "none")
         << name;
   }
-  EXPECT_NE(refusal([](Checkpoint& c) { c.optimizer[0].name = "exp_avg"; }), "nothing was thrown");
-  EXPECT_NE(refusal([](Checkpoint& c) { c.config += '\0'; }), "nothing was thrown");
-  EXPECT_NE(refusal([](Checkpoint& c) { c.state["a/b"] = 1.0; }), "nothing was thrown");
-  EXPECT_NE(refusal([](Checkpoint& c) { c.state["a"] = std::string("\0", 1); }),
-            "nothing was thrown");
+  EXPECT_NE(refusal([](Checkpoint& c) { c.optimizer[0].name = "exp_avg"; }), "none");
+  EXPECT_NE(refusal([](Checkpoint& c) { c.config += '\0'; }), "none");
+  EXPECT_NE(refusal([](Checkpoint& c) { c.state["a/b"] = 1.0; }), "none");
+  EXPECT_NE(refusal([](Checkpoint& c) { c.state["a"] = std::string("\0", 1); }), "none");
 }
 
 TEST(Checkpoint, StateValueNamesWhatIsWrong) {

@@ -8,7 +8,7 @@
 #include <xgrad/train/inspect/replay.hpp>
 #include <xgrad/train/loop/trainer.hpp>
 
-#include "support/checkpoints.hpp"
+#include "support/errors.hpp"
 #include "support/gradients.hpp"
 #include "train/small_run.hpp"
 

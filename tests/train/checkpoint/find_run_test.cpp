@@ -1,5 +1,6 @@
 // Files of the user's own, from the run that trains on them to whatever goes on from it.
 #include <gtest/gtest.h>
+#include <support/errors.hpp>
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/train/checkpoint/find_run.hpp>
@@ -11,6 +12,7 @@
 namespace xgrad {
 namespace {
 
+using test::message_of;
 using test::TemporaryDirectory;
 
 Config config_of(const TemporaryDirectory& folder, const std::string& more) {
@@ -35,16 +37,6 @@ void write_splits(const TemporaryDirectory& folder, const std::string& rows) {
   for (const char* name : {"train.csv", "validation.csv", "test.csv"}) folder.write(name, rows);
 }
 
-template <class F>
-std::string error_of(const F& work) {
-  try {
-    work();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "none";
-}
-
 TEST(DataFiles, ARunDoesNotGoOnWithOthers) {
   const TemporaryDirectory folder;
   const std::string rows = "text,label\na b,x\nb c,y\n";
@@ -53,10 +45,10 @@ TEST(DataFiles, ARunDoesNotGoOnWithOthers) {
   const Checkpoint saved = saved_run(config);
   for (const Split split : {Split::validation, Split::test}) {
     const auto go_on = [&] { Trainer<float>(config, &saved).evaluate(split); };
-    EXPECT_EQ(error_of(go_on), "none");
+    EXPECT_EQ(message_of<Error>(go_on), "none");
     const std::string file =
         folder.write(to_string(split) + std::string(".csv"), "text,label\nc,x\n");
-    EXPECT_EQ(error_of(go_on), file + ": has changed since this run began");
+    EXPECT_EQ(message_of<Error>(go_on), file + ": has changed since this run began");
     folder.write(to_string(split) + std::string(".csv"), rows);
   }
 }
@@ -78,7 +70,7 @@ TEST(DataFiles, ARunOnLargeNumbersGoesOn) {
   write_splits(folder, "text,label\n1e200,1e170\n3e200,2e170\n");
   const Config config = config_of(folder, "tokens = 'numbers'\nlabels = 'numbers'\n");
   const Checkpoint saved = saved_run(config);
-  EXPECT_EQ(error_of([&] { Trainer<float>(config, &saved).train_step(); }), "none");
+  EXPECT_EQ(message_of<Error>([&] { Trainer<float>(config, &saved).train_step(); }), "none");
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <xgrad/train/inspect/replay.hpp>
 
 #include "support/checkpoints.hpp"
+#include "support/errors.hpp"
 #include "support/gradients.hpp"
 #include "train/loop/planter.hpp"
 

@@ -6,7 +6,7 @@
 
 #include <xgrad/train/loop/trainer.hpp>
 
-#include "support/checkpoints.hpp"
+#include "support/errors.hpp"
 #include "train/small_run.hpp"
 
 namespace xgrad {

@@ -1,5 +1,6 @@
 // What a config claims is judged by numbers worked out by hand.
 #include <gtest/gtest.h>
+#include <support/errors.hpp>
 
 #include <type_traits>
 
@@ -105,12 +106,8 @@ TEST(Expect, LossExactMatchAndR2) {
 
 TEST(Expect, AClaimAboutWhatIsNotMeasuredIsRefused) {
   const auto error_of = [](const ExpectConfig& expect, const std::string& task) -> std::string {
-    try {
-      check_claims(expect, *find_task(task).make({}, 1));
-    } catch (const ConfigError& error) {
-      return error.what();
-    }
-    return "none";
+    return test::message_of<ConfigError>(
+        [&] { check_claims(expect, *find_task(task).make({}, 1)); });
   };
   EXPECT_EQ(error_of(claim(&ExpectConfig::r2, 0.5), "mean_of_marked"), "none");
   EXPECT_EQ(error_of(claim(&ExpectConfig::above_floor, 0.5), "mean_of_marked"), "none");

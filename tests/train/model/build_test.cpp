@@ -1,6 +1,7 @@
 #include <xgrad/train/model/build.hpp>
 
 #include <gtest/gtest.h>
+#include <support/errors.hpp>
 
 #include <cmath>
 #include <functional>
@@ -71,12 +72,7 @@ TEST(Build, EveryWordOfEveryModelKeyIsAModelOfItsOwn) {
 
 std::string message_of(const Config& config, const TaskShape& shape) {
   Parameters<float> parameters(1);
-  try {
-    make_model<float>(config.model, shape, parameters);
-  } catch (const ConfigError& error) {
-    return error.what();
-  }
-  return "";
+  return test::message_of<ConfigError>([&] { make_model<float>(config.model, shape, parameters); });
 }
 
 // S2.9, S2.10, S4.13 to S4.15, S4.19: every key of attention is part of the model.
@@ -218,7 +214,7 @@ TEST(Build, S2_10_MasksHaveWhatTheyNeed) {
             "model.mask: causal hides all tokens from the class token, which stands first; choose "
             "another model.pool than cls");
   config.model.pool = "mean";
-  EXPECT_EQ(message_of(config, shape), "");
+  EXPECT_EQ(message_of(config, shape), "none");
   config.model.kind = "mlp";
   EXPECT_EQ(message_of(config, shape), "model.mask: causal has no use with model.kind mlp");
   config.model = {};
@@ -226,7 +222,7 @@ TEST(Build, S2_10_MasksHaveWhatTheyNeed) {
   EXPECT_EQ(message_of(config, shape),
             "model.mask: adjacency needs a task whose examples are graphs");
   shape.graph = true;
-  EXPECT_EQ(message_of(config, shape), "");
+  EXPECT_EQ(message_of(config, shape), "none");
 }
 
 TEST(Build, Learned2dPositionsNeedAnImage) {
@@ -239,13 +235,13 @@ TEST(Build, Learned2dPositionsNeedAnImage) {
 TEST(Build, GeneratedOutputsNeedADecoder) {
   Config config;
   TaskShape shape{.vocabulary = 5, .max_length = 4, .classes = 3};
-  EXPECT_EQ(message_of(config, shape), "");
+  EXPECT_EQ(message_of(config, shape), "none");
   config.model.kind = "encoder_decoder";
   EXPECT_EQ(message_of(config, shape),
             "model.kind: encoder_decoder writes a sequence, which the task does not ask for");
   shape.output = OutputKind::generated;
   shape.max_outputs = 3;
-  EXPECT_EQ(message_of(config, shape), "");
+  EXPECT_EQ(message_of(config, shape), "none");
   config.model.kind = "encoder";
   EXPECT_EQ(message_of(config, shape),
             "model.kind: encoder cannot write a sequence, which the task asks for; "
@@ -260,12 +256,8 @@ std::string refused(const std::function<void(ModelConfig&)>& change, InputKind i
   shape.input = input;
   shape.features = 2;
   Parameters<double> parameters(1);
-  try {
-    make_model<double>(config.model, shape, parameters);
-  } catch (const ConfigError& error) {
-    return error.what();
-  }
-  return "none";
+  return test::message_of<ConfigError>(
+      [&] { make_model<double>(config.model, shape, parameters); });
 }
 
 TEST(Build, WhatDoesNotGoTogetherIsRefused) {

@@ -1,6 +1,7 @@
 // [model] init_from: a file fits entirely, or every misfit is named and nothing changes.
 #include <gtest/gtest.h>
 #include <support/checkpoints.hpp>
+#include <support/errors.hpp>
 #include <support/temporary_directory.hpp>
 #include <train/small_run.hpp>
 

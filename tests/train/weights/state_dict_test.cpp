@@ -1,6 +1,7 @@
 // C5: a checkpoint fits a model entirely, or the model stays as it is and every misfit is named.
 #include <gtest/gtest.h>
 #include <support/checkpoints.hpp>
+#include <support/errors.hpp>
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/ops.hpp>

@@ -1,5 +1,6 @@
 // Words of seven languages: small lists written here, and Debian's.
 #include <gtest/gtest.h>
+#include <support/errors.hpp>
 
 #include <filesystem>
 #include <map>
@@ -99,14 +100,7 @@ TEST(Languages, IsTheSameWithEverySeed) {
 
 TEST(Languages, AListThatIsMissingOrDamagedIsAnError) {
   const Lists lists;
-  const auto error_of = [&] {
-    try {
-      lists.task()->shape();
-    } catch (const DataError& error) {
-      return std::string(error.what());
-    }
-    return std::string("none");
-  };
+  const auto error_of = [&] { return test::message_of<DataError>([&] { lists.task()->shape(); }); };
   lists.write("italian", "perch\xe9\n");
   EXPECT_EQ(error_of(), lists / "italian" + ": is not UTF-8 at byte 5");
   std::filesystem::remove(lists / "italian");

@@ -1,6 +1,7 @@
 // Fashion-MNIST, on small files made here, and on the real ones where Debian's package is
 // installed.
 #include <gtest/gtest.h>
+#include <support/errors.hpp>
 
 #include <array>
 #include <filesystem>
@@ -241,13 +242,8 @@ TEST(FashionMnist, ParsesALineWithoutAnyFile) {
   for (std::size_t p = 0; p < kPixels; ++p) {
     EXPECT_EQ(example.features[p], normalised(int(p % 256)));
   }
-  const auto error_of = [&](const std::string& bad) -> std::string {
-    try {
-      task->parse(bad);
-    } catch (const DataError& error) {
-      return error.what();
-    }
-    return "none";
+  const auto error_of = [&](const std::string& bad) {
+    return test::message_of<DataError>([&] { task->parse(bad); });
   };
   EXPECT_EQ(error_of("0 256"),
             "fashion_mnist: pixel 2 is \"256\", must be a whole number from 0 to 255");

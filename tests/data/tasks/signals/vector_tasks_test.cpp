@@ -1,5 +1,6 @@
 // Tasks on vectors, against answers and limits that are worked out apart from them.
 #include <gtest/gtest.h>
+#include <support/errors.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -149,13 +150,8 @@ TEST(VectorTasks, ReadALineAsTheyAreWritten) {
     EXPECT_EQ(task->parse(input_text(example, task->shape())).features, example.features) << name;
   }
   const auto task = make("mean_of_marked", {{"length", 2}});
-  const auto error_of = [&](const std::string& line) -> std::string {
-    try {
-      task->parse(line);
-    } catch (const DataError& error) {
-      return error.what();
-    }
-    return "none";
+  const auto error_of = [&](const std::string& line) {
+    return test::message_of<DataError>([&] { task->parse(line); });
   };
   EXPECT_EQ(error_of("1 0, -2.5e-1 1"), "none");
   EXPECT_EQ(error_of("1 0 2"), "mean_of_marked: the line has 3 numbers, expected vectors of 2");

@@ -1,7 +1,7 @@
 // Export to ONNX: every setting of [model] is built. What the files compute is held to xgrad's own
 // logits in tests/clients.
 #include <gtest/gtest.h>
-#include <support/checkpoints.hpp>
+#include <support/errors.hpp>
 
 #include <cmath>
 

@@ -3,7 +3,7 @@
 
 #include <cstdio>
 
-#include "onnx/operators.hpp"
+#include "onnx_vectors/operators.hpp"
 
 namespace xgrad {
 namespace {

@@ -1,4 +1,4 @@
-#include "onnx/vectors.hpp"
+#include "onnx_vectors/vectors.hpp"
 
 #include <onnx/onnx_pb.h>
 

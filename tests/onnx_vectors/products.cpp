@@ -1,7 +1,7 @@
 // Products.
 #include <xgrad/autograd/scalar.hpp>
 
-#include "onnx/operators.hpp"
+#include "onnx_vectors/operators.hpp"
 
 namespace xgrad::test {
 

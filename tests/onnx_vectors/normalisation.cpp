@@ -1,7 +1,7 @@
 // Operators that normalise.
 #include <xgrad/autograd/scalar.hpp>
 
-#include "onnx/operators.hpp"
+#include "onnx_vectors/operators.hpp"
 
 namespace xgrad::test {
 

@@ -1,4 +1,4 @@
-#include "onnx/operators.hpp"
+#include "onnx_vectors/operators.hpp"
 
 #include <numeric>
 

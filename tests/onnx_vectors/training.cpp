@@ -2,7 +2,7 @@
 #include <xgrad/autograd/scalar.hpp>
 #include <xgrad/optim/table.hpp>
 
-#include "onnx/operators.hpp"
+#include "onnx_vectors/operators.hpp"
 
 namespace xgrad::test {
 

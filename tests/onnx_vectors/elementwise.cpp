@@ -3,7 +3,7 @@
 
 #include <xgrad/autograd/scalar.hpp>
 
-#include "onnx/operators.hpp"
+#include "onnx_vectors/operators.hpp"
 
 namespace xgrad::test {
 

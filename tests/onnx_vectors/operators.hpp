@@ -8,7 +8,7 @@
 
 #include <xgrad/autograd/ops.hpp>
 
-#include "onnx/vectors.hpp"
+#include "onnx_vectors/vectors.hpp"
 
 namespace xgrad::test {
 

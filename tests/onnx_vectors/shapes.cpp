@@ -4,7 +4,7 @@
 #include <xgrad/autograd/scalar.hpp>
 #include <xgrad/layers/embedding.hpp>
 
-#include "onnx/operators.hpp"
+#include "onnx_vectors/operators.hpp"
 
 namespace xgrad::test {
 

@@ -1,0 +1,67 @@
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <support/errors.hpp>
+#include <support/temporary_directory.hpp>
+
+#include <filesystem>
+
+#include <xgrad/autograd/check.hpp>
+#include <xgrad/storage/disk/input_file.hpp>
+
+namespace xgrad {
+namespace {
+
+using test::message_of;
+using test::TemporaryDirectory;
+
+TEST(InputFile, ReadsPartsAndAll) {
+  const TemporaryDirectory directory;
+  const InputFile file(directory.write("a", std::string("a\0bcd", 5)));
+  EXPECT_EQ(file.path(), directory / "a");
+  EXPECT_EQ(file.size(), 5);
+  EXPECT_EQ(file.read(2, 2), "bc");
+  EXPECT_EQ(file.read(5, 0), "");
+  EXPECT_EQ(read_whole(file, 5), std::string("a\0bcd", 5));
+  EXPECT_EQ(message_of<IoError>([&] { read_whole(file, 4); }),
+            directory / "a" + ": has 5 bytes, must have at most 4");
+}
+
+TEST(InputFile, RefusesWhatIsNoRegularFile) {
+  const TemporaryDirectory directory;
+  EXPECT_EQ(message_of<IoError>([&] { InputFile(directory / "none"); }),
+            directory / "none" + ": cannot open: No such file or directory");
+  EXPECT_EQ(message_of<IoError>([&] { InputFile(directory.path()); }),
+            directory.path() + ": is a directory, not a file");
+  ASSERT_EQ(::mkfifo((directory / "fifo").c_str(), 0600), 0);
+  EXPECT_EQ(message_of<IoError>([&] { InputFile(directory / "fifo"); }),
+            directory / "fifo" + ": is not a regular file");
+}
+
+TEST(InputFile, NoticesThatTheFileBecameShorter) {
+  const TemporaryDirectory directory;
+  const InputFile file(directory.write("a", "abcdef"));
+  std::filesystem::resize_file(directory / "a", 3);
+  EXPECT_EQ(file.read(0, 3), "abc");
+  EXPECT_EQ(message_of<IoError>([&] { file.read(0, 6); }),
+            directory / "a" + ": became shorter while it was read");
+}
+
+TEST(InputFile, SaysHowMuchDoesNotFitIntoMemory) {
+  const TemporaryDirectory directory;
+  const InputFile file(directory.write("a", ""));
+  const std::size_t much = std::size_t(1) << 62;
+  EXPECT_EQ(message_of<IoError>([&] { file.read(0, much); }),
+            directory / "a" + ": does not fit into memory: 4611686018427387904 bytes");
+}
+
+TEST(InputFile, ReadsBothEnds) {
+  const TemporaryDirectory directory;
+  const FileEnds ends = read_ends(InputFile(directory.write("a", "abcdef")), 4);
+  EXPECT_EQ(ends.start, "abcd");
+  EXPECT_EQ(ends.end, "cdef");
+  EXPECT_EQ(ends.size, 6);
+  EXPECT_EQ(read_ends(InputFile(directory.write("b", "xy")), 4).end, "xy");
+}
+
+}  // namespace
+}  // namespace xgrad
