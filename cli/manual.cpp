@@ -1,5 +1,8 @@
-#include <xgrad/cli/manual.hpp>
+// The commands completion and man, which show names, help and options of all commands.
+#include <cstdio>
+#include <sstream>
 
+#include <xgrad/cli/command.hpp>
 #include <xgrad/data/excerpt.hpp>
 #include <xgrad/version.hpp>
 
@@ -7,54 +10,57 @@ namespace xgrad::commands {
 
 namespace {
 
+// CLI11 gives this option to every command.
+const Option kHelp{"-h,--help", "Print this help message and exit", static_cast<bool*>(nullptr)};
+
+std::vector<std::string> names_of(const Option& option) {
+  std::vector<std::string> names;
+  std::istringstream text(option.names);
+  for (std::string name; std::getline(text, name, ',');) names.push_back(name);
+  return names;
+}
+
 // Escapes text for roff: backslashes, minus signs, and a dot or quote at the start of a line.
 std::string roff(const std::string& text) {
   std::string result;
   for (const char c : text) {
-    if (c == '\\') {
-      result += "\\e";
-    } else if (c == '-') {
-      result += "\\-";
-    } else {
-      if ((c == '.' || c == '\'') && result.empty()) result += "\\&";
-      result += c;
-    }
+    if ((c == '.' || c == '\'') && result.empty()) result += "\\&";
+    result += c == '\\' ? "\\e" : c == '-' ? "\\-" : std::string(1, c);
   }
   return result;
 }
 
-std::string synopsis(const CommandHelp& command) {
+std::string synopsis(const Command& command) {
   std::string text = ".B xgrad " + roff(command.name) + "\n";
-  for (const OptionHelp& option : command.options) {
-    if (option.positional) text += ".I " + roff(option.names[0]) + "\n";
+  for (const Option& option : command.options) {
+    if (option.positional()) text += ".I " + roff(option.names) + "\n";
   }
   return text;
 }
 
-std::string described(const OptionHelp& option) {
+std::string described(const Option& option) {
   std::string text = ".TP\n";
-  text += (option.positional ? ".I " : ".B ") + roff(joined(option.names, ", "));
-  if (option.takes_value && !option.positional) text += " VALUE";
+  text += (option.positional() ? ".I " : ".B ") + roff(joined(names_of(option), ", "));
+  if (!std::holds_alternative<bool*>(option.target) && !option.positional()) text += " VALUE";
   text += "\n" + roff(option.help);
-  if (!option.choices.empty()) text += " (" + roff(joined(option.choices, ", ")) + ")";
+  const std::vector<std::string>& choices = option.rules.choices;
+  if (!choices.empty()) text += " (" + roff(joined(choices, ", ")) + ")";
   return text + "\n";
 }
 
-}  // namespace
-
-std::string bash_completion(const std::vector<CommandHelp>& commands) {
+std::string bash_completion(const std::vector<Command>& commands) {
   std::vector<std::string> names;
   std::string cases, choices;
-  for (const CommandHelp& command : commands) {
+  for (const Command& command : commands) {
     names.push_back(command.name);
-    std::vector<std::string> options;
-    for (const OptionHelp& option : command.options) {
-      if (option.positional) continue;
-      options.insert(options.end(), option.names.begin(), option.names.end());
-      for (const std::string& name : option.names) {
-        if (option.choices.empty()) continue;
+    std::vector<std::string> options = names_of(kHelp);
+    for (const Option& option : command.options) {
+      if (option.positional()) continue;
+      for (const std::string& name : names_of(option)) {
+        options.push_back(name);
+        if (option.rules.choices.empty()) continue;
         choices += "    '" + command.name + " " + name + "') words='" +
-                   joined(option.choices, " ") + "' ;;\n";
+                   joined(option.rules.choices, " ") + "' ;;\n";
       }
     }
     cases += "    '" + command.name + "') options='" + joined(options, " ") + "' ;;\n";
@@ -85,21 +91,40 @@ std::string bash_completion(const std::vector<CommandHelp>& commands) {
          "complete -o filenames -F _xgrad xgrad\n";
 }
 
-std::string man_page(const std::vector<CommandHelp>& commands) {
+std::string man_page(const std::vector<Command>& commands) {
   std::string text = std::string(".TH XGRAD 1 \"\" \"xgrad ") + kVersion +
                      "\" \"User Commands\"\n.SH NAME\nxgrad \\- train transformer encoders from "
                      "one config file\n.SH SYNOPSIS\n";
-  for (const CommandHelp& command : commands) text += synopsis(command) + ".br\n";
+  for (const Command& command : commands) text += synopsis(command) + ".br\n";
   text += ".SH COMMANDS\n";
-  for (const CommandHelp& command : commands) {
-    text += ".SS " + roff(command.name) + "\n" + roff(command.help) + ".\n";
-    for (const OptionHelp& option : command.options) text += described(option);
+  for (const Command& command : commands) {
+    text += ".SS " + roff(command.name) + "\n" + roff(command.help) + ".\n" + described(kHelp);
+    for (const Option& option : command.options) text += described(option);
   }
   return text +
          ".SH EXIT STATUS\n0: success; 1: a claim or check failed; 2: wrong config or usage; 3: "
          "wrong or missing data; 4: wrong or damaged checkpoint; 5: a loss, gradient or weight is "
          "NaN or infinite; 6: a file cannot be read or written; 7: another process uses the run "
          "directory; 8: out of memory; 128 + n: stopped by signal n, after saving.\n";
+}
+
+}  // namespace
+
+Command completion_command() {
+  const auto shell = std::make_shared<std::string>();
+  return Command("completion", "Print the completion script of a shell",
+                 {{"shell", "the shell", shell.get(), {.required = true, .choices = {"bash"}}}},
+                 [shell] {
+                   std::fputs(bash_completion(all_commands()).c_str(), stdout);
+                   return 0;
+                 });
+}
+
+Command man_command() {
+  return Command("man", "Print the manual page", {}, [] {
+    std::fputs(man_page(all_commands()).c_str(), stdout);
+    return 0;
+  });
 }
 
 }  // namespace xgrad::commands

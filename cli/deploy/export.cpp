@@ -24,6 +24,11 @@ namespace fs = std::filesystem;
 
 namespace {
 
+struct Arguments {
+  std::string run, to, out, naming = "torch";
+  bool raw = false;
+};
+
 struct File {
   std::string extension;  ///< replaces the extension of --out; empty: --out itself
   std::string bytes;
@@ -130,21 +135,19 @@ void publish_all(const Files& files, const fs::path& out) {
   for (const File& file : files.files) publish(folder, path(file).filename().string(), file.bytes);
 }
 
-}  // namespace
-
-std::vector<std::string> export_formats() {
+std::vector<std::string> format_names() {
   std::vector<std::string> names;
   for (const Format& format : kFormats) names.push_back(format.name);
   return names;
 }
 
-std::vector<std::string> export_namings() {
+std::vector<std::string> namings() {
   std::vector<std::string> names{"torch"};
   names.insert(names.end(), library_names().begin(), library_names().end());
   return names;
 }
 
-int export_weights(const ExportArguments& arguments) {
+int export_weights(const Arguments& arguments) {
   const bool renamed = arguments.naming != "torch";
   xgrad::check<ConfigError>(!renamed || arguments.to == "safetensors", "--naming ",
                             arguments.naming, " needs --to safetensors, not ", arguments.to);
@@ -164,6 +167,24 @@ int export_weights(const ExportArguments& arguments) {
   }
   if (!files.note.empty()) fmt::print("{}\n", files.note);
   return 0;
+}
+
+}  // namespace
+
+Command export_command() {
+  const auto a = std::make_shared<Arguments>();
+  return Command(
+      "export", "Export the weights to a new file for other programs",
+      {{"run", kRun, &a->run, kRequired},
+       {"--to", "the file format", &a->to, {.required = true, .choices = format_names()}},
+       {"--out", "the new file", &a->out, {.required = true, .new_path = true}},
+       {"--naming",
+        "library whose tensor names to use; all but torch need --to safetensors",
+        &a->naming,
+        {.choices = namings()}},
+       {"--raw", "with train.ema: the weights of the last step, not their moving average",
+        &a->raw}},
+      [a] { return export_weights(*a); });
 }
 
 }  // namespace xgrad::commands

@@ -15,8 +15,12 @@ namespace xgrad::commands {
 
 namespace {
 
+struct Arguments : ConfigArguments {
+  std::string file, from, out;
+};
+
 template <class T>
-Checkpoint import_into(const Config& config, const ImportArguments& arguments) {
+Checkpoint import_into(const Config& config, const Arguments& arguments) {
   const std::unique_ptr<Task> task = make_task(config);
   Parameters<T> parameters(config.train.seed);
   const auto model = make_model<T>(config.model, task->shape(), parameters);
@@ -32,13 +36,7 @@ Checkpoint import_into(const Config& config, const ImportArguments& arguments) {
   return checkpoint;
 }
 
-}  // namespace
-
-std::vector<std::string> import_formats() {
-  return foreign_formats();
-}
-
-int import_weights(const ImportArguments& arguments) {
+int import_weights(const Arguments& arguments) {
   const Config config = load_config(arguments.config, arguments.overrides);
   const Checkpoint checkpoint =
       with_precision(config, [&]<class T>() { return import_into<T>(config, arguments); });
@@ -48,6 +46,20 @@ int import_weights(const ImportArguments& arguments) {
   fmt::print("{}: {} numbers in {} tensors, of {}\n", arguments.out,
              grouped(count(checkpoint.parameters)), checkpoint.parameters.size(), arguments.file);
   return 0;
+}
+
+}  // namespace
+
+Command import_command() {
+  const auto a = std::make_shared<Arguments>();
+  return Command(
+      "import", "Make a checkpoint from a weight file of another program",
+      {{"file", "the weight file", &a->file, kRequired},
+       {"overrides", kOverrides, &a->overrides},
+       {"--from", "the file format", &a->from, {.required = true, .choices = foreign_formats()}},
+       {"--config", "a TOML file whose model has these weights", &a->config, kRequired},
+       {"--out", "the new checkpoint", &a->out, {.required = true, .new_path = true}}},
+      [a] { return import_weights(*a); });
 }
 
 }  // namespace xgrad::commands

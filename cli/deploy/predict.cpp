@@ -17,6 +17,11 @@ namespace xgrad::commands {
 
 namespace {
 
+struct Arguments {
+  std::string run, format = "text";
+  bool logits = false;
+};
+
 struct Format {
   const char* name;
   std::string (*write)(const Prediction&);
@@ -25,15 +30,14 @@ struct Format {
 const Format kFormats[] = {
     {"text", prediction_text, ""}, {"tsv", prediction_tsv, ""}, {"jsonl", prediction_json, "{}"}};
 
-}  // namespace
-
-std::vector<std::string> prediction_formats() {
+std::vector<std::string> format_names() {
   std::vector<std::string> names;
   for (const Format& format : kFormats) names.emplace_back(format.name);
   return names;
 }
 
-int predict(const PredictArguments& arguments) {
+// Predicts from each line of standard input as soon as it arrives.
+int predict(const Arguments& arguments) {
   constexpr std::size_t kMostLines = 64;
   const Predictor predictor(arguments.run);
   const auto format = std::find_if(std::begin(kFormats), std::end(kFormats),
@@ -77,6 +81,18 @@ int predict(const PredictArguments& arguments) {
   }
   if (bad) throw *bad;
   return 0;
+}
+
+}  // namespace
+
+Command predict_command() {
+  const auto a = std::make_shared<Arguments>();
+  return Command(
+      "predict", "Predict from each line of standard input",
+      {{"run", kRun, &a->run, kRequired},
+       {"--format", "the output format", &a->format, {.choices = format_names()}},
+       {"--logits", "print logits instead of labels", &a->logits, {.excludes = {"--format"}}}},
+      [a] { return predict(*a); });
 }
 
 }  // namespace xgrad::commands

@@ -18,6 +18,12 @@ namespace fs = std::filesystem;
 
 namespace {
 
+struct Arguments {
+  std::string run, out;
+  std::size_t examples = 1000, maps = 16;
+  std::optional<std::string> text;
+};
+
 // The names of a map's `rows` rows: the example's tokens, after [class] if there is one row more.
 std::vector<std::string> token_names(const Example& example, const TaskShape& shape,
                                      std::size_t rows) {
@@ -59,9 +65,7 @@ std::string file_of(const LoadedModel<T>& loaded, const Dataset& dataset,
   return to_hdf5(study, attention_maps(*loaded.model, loaded.parameters, batch), inputs);
 }
 
-}  // namespace
-
-int attention(const AttentionArguments& arguments) {
+int attention(const Arguments& arguments) {
   const fs::path out = arguments.out;
   xgrad::check<IoError>(arguments.out.empty() || !fs::exists(out), arguments.out,
                         " exists already");
@@ -83,6 +87,25 @@ int attention(const AttentionArguments& arguments) {
     }
     return 0;
   });
+}
+
+}  // namespace
+
+Command attention_command() {
+  const auto a = std::make_shared<Arguments>();
+  return Command("attention", "Show what each head attends to and how much it matters",
+                 {{"run", kRun, &a->run, kRequired},
+                  {"--examples", "maximum number of test examples", &a->examples, kPositive},
+                  {"--out", "new HDF5 file for attention maps and metrics", &a->out, kNewPath},
+                  {"--maps",
+                   "number of examples with maps in --out",
+                   &a->maps,
+                   {.positive = true, .needs = {"--out"}}},
+                  {"--text",
+                   "draw the maps of this input instead",
+                   &a->text,
+                   {.excludes = {"--examples", "--out"}}}},
+                 [a] { return attention(*a); });
 }
 
 }  // namespace xgrad::commands

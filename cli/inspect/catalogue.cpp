@@ -1,4 +1,4 @@
-// The commands config, tasks, info and verify.
+// The commands config, tasks and info, which explain xgrad itself.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +13,6 @@
 #include <xgrad/data/rules/baseline.hpp>
 #include <xgrad/data/task.hpp>
 #include <xgrad/data/text/example_text.hpp>
-#include <xgrad/train/checkpoint/checkpoint.hpp>
 #include <xgrad/train/config/config.hpp>
 #include <xgrad/version.hpp>
 
@@ -88,13 +87,6 @@ std::string machine() {
   return fmt::format("{} cores, {}", std::thread::hardware_concurrency(), model);
 }
 
-}  // namespace
-
-int config(const std::string& key) {
-  fmt::print("{}", describe_config(key));
-  return 0;
-}
-
 int tasks(const std::string& name) {
   if (name.empty()) {
     for (const TaskEntry& task : xgrad::tasks()) fmt::print("{:<16} {}\n", task.name, task.summary);
@@ -118,29 +110,31 @@ int tasks(const std::string& name) {
   return 0;
 }
 
-int info() {
-  fmt::print("xgrad      {}\nmachine    {}\nprocessor  {}\ncompiled   {}\nthreads    {}\n",
-             kVersion, machine(), cpu_name(cpu()), cpu_name(compiled_cpu()), threads());
-  return 0;
+}  // namespace
+
+Command config_command() {
+  const auto key = std::make_shared<std::string>();
+  return Command("config", "Explain the keys of a config",
+                 {{"key", "a key or section, such as optim.lr or train; default: all", key.get()}},
+                 [key] {
+                   fmt::print("{}", describe_config(*key));
+                   return 0;
+                 });
 }
 
-int verify(const std::vector<std::string>& files) {
-  int code = 0;  // that of the first bad file
-  for (const std::string& file : files) {
-    std::string why;
-    int bad = 4;
-    try {
-      why = damage(file);
-    } catch (const CheckpointError& error) {  // not damaged, but in a newer format
-      why = error.what();
-    } catch (const IoError& error) {
-      why = error.what();
-      bad = 6;
-    }
-    fmt::print("{}\n", why.empty() ? file + ": ok" : why);
-    if (code == 0 && !why.empty()) code = bad;
-  }
-  return code;
+Command tasks_command() {
+  const auto name = std::make_shared<std::string>();
+  return Command("tasks", "List the tasks, or describe one",
+                 {{"task", "name of a task; default: list all", name.get()}},
+                 [name] { return tasks(*name); });
+}
+
+Command info_command() {
+  return Command("info", "Show version and machine", {}, [] {
+    fmt::print("xgrad      {}\nmachine    {}\nprocessor  {}\ncompiled   {}\nthreads    {}\n",
+               kVersion, machine(), cpu_name(cpu()), cpu_name(compiled_cpu()), threads());
+    return 0;
+  });
 }
 
 }  // namespace xgrad::commands

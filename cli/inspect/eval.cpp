@@ -17,6 +17,12 @@ namespace xgrad::commands {
 
 namespace {
 
+struct Arguments {
+  std::string run, split = "test";
+  std::vector<std::string> overrides;
+  bool json = false;
+};
+
 // A table of more classes than this is unreadable.
 constexpr std::size_t kMostClasses = 20;
 
@@ -86,9 +92,7 @@ void print_classes(const Scores& scores) {
   }
 }
 
-}  // namespace
-
-int eval(const EvalArguments& arguments) {
+int eval(const Arguments& arguments) {
   const RunSource source = find_run(arguments.run, arguments.overrides);
   const Split split = arguments.split == "train"        ? Split::train
                       : arguments.split == "validation" ? Split::validation
@@ -119,6 +123,23 @@ int eval(const EvalArguments& arguments) {
     if (tabled) print_classes(scores);
   }
   return 0;
+}
+
+}  // namespace
+
+Command eval_command() {
+  const auto a = std::make_shared<Arguments>();
+  return Command(
+      "eval", "Evaluate a trained model on a data split",
+      {{"run", kRun, &a->run, kRequired},
+       {"overrides", "KEY=VALUE overrides the config, as in task.test=other.csv for other data",
+        &a->overrides},
+       {"--split",
+        "the split to evaluate",
+        &a->split,
+        {.choices = {"train", "validation", "test"}}},
+       {"--json", kJson, &a->json}},
+      [a] { return eval(*a); });
 }
 
 }  // namespace xgrad::commands

@@ -13,6 +13,11 @@ namespace xgrad::commands {
 
 namespace {
 
+struct Arguments {
+  std::string run;
+  bool config = false;
+};
+
 constexpr std::size_t kHashDigits = 16;  // shown of a SHA-256: enough to tell two tensors apart
 constexpr std::size_t kMostText = 64;    // shown of a state, which may hold a whole vocabulary
 
@@ -45,9 +50,7 @@ void print_history(const RunSource& source) {
   }
 }
 
-}  // namespace
-
-int inspect(const InspectArguments& arguments) {
+int inspect(const Arguments& arguments) {
   const RunSource source = find_run(arguments.run);
   const Checkpoint& checkpoint = source.checkpoint;
   if (arguments.config) {
@@ -69,6 +72,16 @@ int inspect(const InspectArguments& arguments) {
   print_all(checkpoint.parameters);
   print_all(checkpoint.optimizer);
   return 0;
+}
+
+}  // namespace
+
+Command inspect_command() {
+  const auto a = std::make_shared<Arguments>();
+  return Command(
+      "inspect", "Show what a checkpoint holds",
+      {{"run", kRun, &a->run, kRequired}, {"--config", "print only its config", &a->config}},
+      [a] { return inspect(*a); });
 }
 
 }  // namespace xgrad::commands

@@ -13,7 +13,14 @@ namespace xgrad::commands {
 
 namespace fs = std::filesystem;
 
-int profile(const ProfileArguments& arguments) {
+namespace {
+
+struct Arguments : ConfigArguments {
+  std::size_t steps = 20;
+  std::string trace;
+};
+
+int profile(const Arguments& arguments) {
   const fs::path out = arguments.trace;
   xgrad::check<IoError>(arguments.trace.empty() || !fs::exists(out), arguments.trace,
                         " exists already");
@@ -25,6 +32,18 @@ int profile(const ProfileArguments& arguments) {
   const fs::path folder = out.has_parent_path() ? out.parent_path() : ".";
   publish(folder.string(), out.filename().string(), result.trace);
   return 0;
+}
+
+}  // namespace
+
+Command profile_command() {
+  const auto a = std::make_shared<Arguments>();
+  return Command("profile", "Show where the time of a training step goes",
+                 {{"config", kConfig, &a->config, kRequired},
+                  {"overrides", kOverrides, &a->overrides},
+                  {"--steps", "number of steps to measure", &a->steps, kPositive},
+                  {"--trace", "new file for a Chrome trace of one step", &a->trace, kNewPath}},
+                 [a] { return profile(*a); });
 }
 
 }  // namespace xgrad::commands

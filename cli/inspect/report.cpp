@@ -11,7 +11,15 @@ namespace xgrad::commands {
 
 namespace fs = std::filesystem;
 
-int write_report(const ReportArguments& arguments) {
+namespace {
+
+struct Arguments {
+  std::vector<std::string> runs;
+  std::string out;
+  bool heads = false;
+};
+
+int write_report(const Arguments& arguments) {
   fs::path out = arguments.out;
   if (arguments.out.empty()) {
     xgrad::check<ConfigError>(arguments.runs.size() == 1,
@@ -24,6 +32,18 @@ int write_report(const ReportArguments& arguments) {
   xgrad::write_report(folder.string(), out.filename().string(), arguments.runs, arguments.heads);
   fmt::print("{}\n", out.string());
   return 0;
+}
+
+}  // namespace
+
+Command report_command() {
+  const auto a = std::make_shared<Arguments>();
+  return Command(
+      "report", "Write an HTML report of one or several runs",
+      {{"runs", "run directories", &a->runs, kRequired},
+       {"--out", "the HTML file; default for one run: its report.html", &a->out, kNewPath},
+       {"--heads", "also show what each head attends to and how much it matters", &a->heads}},
+      [a] { return write_report(*a); });
 }
 
 }  // namespace xgrad::commands

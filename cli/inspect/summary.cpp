@@ -6,9 +6,14 @@
 
 namespace xgrad::commands {
 
-int summary(const SummaryArguments& arguments) {
-  fmt::print("{}", to_text(summarize(load_config(arguments.config, arguments.overrides))));
-  return 0;
+Command summary_command() {
+  const auto a = std::make_shared<ConfigArguments>();
+  return Command(
+      "summary", "Show a model's modules, shapes and cost",
+      {{"config", kConfig, &a->config, kRequired}, {"overrides", kOverrides, &a->overrides}}, [a] {
+        fmt::print("{}", to_text(summarize(load_config(a->config, a->overrides))));
+        return 0;
+      });
 }
 
 }  // namespace xgrad::commands

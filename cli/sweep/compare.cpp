@@ -54,8 +54,6 @@ std::string last_step(const RunGroup& group) {
              : fmt::format("{} to {}", least->last_step, most->last_step);
 }
 
-}  // namespace
-
 int compare(const std::vector<std::string>& paths) {
   std::vector<RunRecord> runs;
   for (const std::string& path : paths) runs.push_back(read_run(path));
@@ -70,6 +68,15 @@ int compare(const std::vector<std::string>& paths) {
   for (const Row& row : metrics(groups)) rows.push_back(row);
   fmt::print("{}", text_table(rows));
   return 0;
+}
+
+}  // namespace
+
+Command compare_command() {
+  const auto runs = std::make_shared<std::vector<std::string>>();
+  return Command("compare", "Show how configs and results of runs differ",
+                 {{"runs", "run directories", runs.get(), kRequired}},
+                 [runs] { return compare(*runs); });
 }
 
 }  // namespace xgrad::commands

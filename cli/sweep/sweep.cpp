@@ -25,6 +25,13 @@ namespace fs = std::filesystem;
 
 namespace {
 
+struct Arguments : ConfigArguments {
+  std::vector<std::string> over;     // keys with their values, as "optim.lr=[1e-3, 3e-4]"
+  std::size_t random = 0, jobs = 0;  // 0: not given
+  bool halving = false;
+  std::string out;
+};
+
 const std::string kSeed = "train.seed";
 
 // A setting without the seed. Each round trains it once per seed.
@@ -59,7 +66,7 @@ void shorten(Setting& setting, const Config& config, double part) {
 
 class Sweep {
  public:
-  explicit Sweep(const SweepArguments& arguments)
+  explicit Sweep(const Arguments& arguments)
       : arguments_(arguments),
         out_(arguments.out.empty() ? "runs/sweep-" + fs::path(arguments.config).stem().string()
                                    : arguments.out) {
@@ -254,7 +261,7 @@ class Sweep {
     return "accuracy";
   }
 
-  const SweepArguments& arguments_;
+  const Arguments& arguments_;
   std::string out_;
   Axis seeds_;
   int signal_ = 0;  // the signal that asked to stop; 0: none
@@ -263,8 +270,22 @@ class Sweep {
 
 }  // namespace
 
-int sweep(const SweepArguments& arguments) {
-  return Sweep(arguments).run();
+// Trains a config with every combination of values. Does not repeat finished runs.
+Command sweep_command() {
+  const auto a = std::make_shared<Arguments>();
+  return Command(
+      "sweep", "Train a config with many combinations of values",
+      {{"config", kConfig, &a->config, kRequired},
+       {"overrides", kOverrides, &a->overrides},
+       {"--over", "KEY=[VALUES], as in optim.lr=[1e-3, 3e-4]; may be repeated", &a->over,
+        kRequired},
+       {"--random", "train this many combinations, drawn at random", &a->random, kPositive},
+       {"--halving", "short runs of all first, then longer ones of the better half, and so on",
+        &a->halving},
+       {"--jobs", "number of parallel runs; default: one per core", &a->jobs, kPositive},
+       {"--out", "directory of the runs; default: runs/sweep-NAME for NAME.toml", &a->out,
+        kNewPath}},
+      [a] { return Sweep(*a).run(); });
 }
 
 }  // namespace xgrad::commands

@@ -16,6 +16,13 @@ namespace xgrad::commands {
 
 namespace {
 
+struct Arguments {
+  std::vector<std::string> configs;
+  std::size_t seeds = 1;
+  std::string table;
+  bool quiet = false;
+};
+
 // A config file, loaded once per seed.
 struct Job {
   std::string path;
@@ -23,7 +30,7 @@ struct Job {
 };
 
 // Reads all configs first, so that a wrong one is reported before another trains for hours.
-std::vector<Job> read_jobs(const CheckArguments& arguments) {
+std::vector<Job> read_jobs(const Arguments& arguments) {
   std::vector<Job> jobs;
   for (const std::string& path : arguments.configs) {
     Job job{path, {load_config(path, {})}};
@@ -76,9 +83,9 @@ class TableFile {
   std::string name_;
 };
 
-}  // namespace
-
-int check(const CheckArguments& arguments) {
+// Trains each config and checks the claims in its [expect]. Returns 1 when a claim fails. An error
+// in one config does not stop the others; the first error is thrown at the end.
+int check(const Arguments& arguments) {
   const std::vector<Job> jobs = read_jobs(arguments);
   std::vector<ConfigResult> results;
   std::exception_ptr first_failure;
@@ -100,6 +107,22 @@ int check(const CheckArguments& arguments) {
   if (first_failure) std::rethrow_exception(first_failure);
   return std::all_of(results.begin(), results.end(), [](const auto& r) { return r.holds(); }) ? 0
                                                                                               : 1;
+}
+
+}  // namespace
+
+Command check_command() {
+  const auto a = std::make_shared<Arguments>();
+  return Command(
+      "check", "Train configs and check their [expect] claims",
+      {{"configs", "TOML files", &a->configs, kRequired},
+       {"--seeds",
+        "train each with this many seeds; show the means",
+        &a->seeds,
+        {.range = {{1, kMostSeeds}}}},
+       {"--table", "write results to this file, as a Markdown table", &a->table, kNewPath},
+       {"-q,--quiet", kQuiet, &a->quiet}},
+      [a] { return check(*a); });
 }
 
 }  // namespace xgrad::commands

@@ -16,6 +16,12 @@ namespace fs = std::filesystem;
 
 namespace {
 
+struct Arguments {
+  std::string run;  // a run directory or one of its checkpoints
+  std::vector<std::string> overrides, allow_change;
+  bool quiet = false, json = false;
+};
+
 void check_changes(const Config& before, const std::string& file, const Config& config,
                    const std::vector<std::string>& allowed) {
   std::string refused;
@@ -42,9 +48,7 @@ bool is_newest(const RunSource& source) try {
   return false;  // this xgrad cannot read the newest one
 }
 
-}  // namespace
-
-int resume(const ResumeArguments& arguments) {
+int resume(const Arguments& arguments) {
   SessionOptions options{arguments.quiet};
   // Locks the directory first, so that its newest checkpoint stays the newest.
   std::optional<RunDirectory> run;
@@ -75,6 +79,22 @@ int resume(const ResumeArguments& arguments) {
   return report(run ? continue_run(config, *run, source ? &source->checkpoint : nullptr, options)
                     : branch_run(config, source->directory, source->checkpoint, options),
                 arguments.json);
+}
+
+}  // namespace
+
+Command resume_command() {
+  const auto a = std::make_shared<Arguments>();
+  return Command("resume", "Continue a run, bit for bit as if it had never stopped",
+                 {{"run", kRun, &a->run, kRequired},
+                  {"overrides", kOverrides, &a->overrides},
+                  {"--allow-change",
+                   "a key that may change; may be repeated",
+                   &a->allow_change,
+                   {.value = "KEY"}},
+                  {"-q,--quiet", kQuiet, &a->quiet},
+                  {"--json", kJson, &a->json}},
+                 [a] { return resume(*a); });
 }
 
 }  // namespace xgrad::commands

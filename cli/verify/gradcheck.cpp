@@ -7,10 +7,15 @@
 
 namespace xgrad::commands {
 
-int gradcheck(const GradcheckArguments& arguments) {
-  const GradientReport report = check_model(load_config(arguments.config, arguments.overrides));
-  fmt::print("{}", report.table());
-  return report.ok() ? 0 : 1;
+Command gradcheck_command() {
+  const auto a = std::make_shared<ConfigArguments>();
+  return Command(
+      "gradcheck", "Check a model's gradients by finite differences",
+      {{"config", kConfig, &a->config, kRequired}, {"overrides", kOverrides, &a->overrides}}, [a] {
+        const GradientReport report = check_model(load_config(a->config, a->overrides));
+        fmt::print("{}", report.table());
+        return report.ok() ? 0 : 1;
+      });
 }
 
 }  // namespace xgrad::commands

@@ -35,8 +35,6 @@ std::vector<ReplayRow> run(const Checkpoint& failed, const std::string& file) tr
   xgrad::detail::fail<CheckpointError>(file, ": ", error.what());
 }
 
-}  // namespace
-
 int replay(const std::string& file) {
   const std::vector<ReplayRow> rows = run(load_failed_step(file), file);
   const auto first = std::find_if(rows.begin(), rows.end(),
@@ -51,6 +49,15 @@ int replay(const std::string& file) {
   fmt::print("\nthe first to leave its band: {} at {}: {}\n", to_string(first->place),
              index_text(first->shape, first->worst), difference(*first));
   return 1;
+}
+
+}  // namespace
+
+Command replay_command() {
+  const auto file = std::make_shared<std::string>();
+  return Command("replay", "Rerun a failed step op by op and compare with higher precision",
+                 {{"file", "a failed step, fault-*.h5 in a run directory", file.get(), kRequired}},
+                 [file] { return replay(*file); });
 }
 
 }  // namespace xgrad::commands

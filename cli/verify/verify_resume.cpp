@@ -24,6 +24,11 @@ namespace xgrad::commands {
 
 namespace {
 
+struct Arguments : ConfigArguments {
+  std::size_t at = 0;
+  bool quiet = false;
+};
+
 constexpr int kNotFinite = 5;  // exit code after a NaN or infinity
 
 // Forks a child process that is killed when its parent ends. Returns the same as fork(). Requires:
@@ -57,7 +62,7 @@ int watch(pid_t child, const Signals& signals) {
 
 // Trains in a child process, so that it can be killed. In the child, returns the run's exit code.
 // In the parent, returns nullopt if the child ended as planned, else the code to exit with.
-std::optional<int> train_apart(const Config& config, const VerifyResumeArguments& arguments,
+std::optional<int> train_apart(const Config& config, const Arguments& arguments,
                                std::uint64_t kill_at) {
   const pid_t child = split();
   if (child == 0) {
@@ -89,8 +94,7 @@ bool same(const std::string& what, const std::string& a, const std::string& b) {
   return equal;
 }
 
-int train_and_compare(Config config, const VerifyResumeArguments& arguments,
-                      const TemporaryFolder& scratch) {
+int train_and_compare(Config config, const Arguments& arguments, const TemporaryFolder& scratch) {
   const auto last = [&](const char* run) {
     return latest_checkpoint((scratch / run) + "/checkpoints");
   };
@@ -122,9 +126,9 @@ int train_and_compare(Config config, const VerifyResumeArguments& arguments,
   return equal ? 0 : 1;
 }
 
-}  // namespace
-
-int verify_resume(const VerifyResumeArguments& arguments) {
+// Trains a config twice, once without interruption and once killed and resumed, and compares
+// metrics and last checkpoints. Returns 1 when they differ.
+int verify_resume(const Arguments& arguments) {
   const Config config = load_config(arguments.config, arguments.overrides);
   xgrad::check<ConfigError>(config.train.max_seconds == 0,
                             "verify-resume: train.max_seconds would stop the runs");
@@ -142,6 +146,19 @@ int verify_resume(const VerifyResumeArguments& arguments) {
   }
   signals.reset();
   return train_and_compare(config, arguments, scratch);
+}
+
+}  // namespace
+
+Command verify_resume_command() {
+  const auto a = std::make_shared<Arguments>();
+  return Command(
+      "verify-resume", "Prove that a run resumes bit for bit after kill -9",
+      {{"config", kConfig, &a->config, kRequired},
+       {"overrides", kOverrides, &a->overrides},
+       {"--at", "the step after which to kill the run; default: half of its steps", &a->at},
+       {"-q,--quiet", kQuiet, &a->quiet}},
+      [a] { return verify_resume(*a); });
 }
 
 }  // namespace xgrad::commands

@@ -278,6 +278,21 @@ class Manual(CommandTest):
                                   capture_output=True)
             self.assertEqual(done.stderr, "")
 
+    def test_everything_has_help_and_a_name_of_its_own(self):
+        sections = re.findall(r"(?s)\.SS (.*?)\n(.*?)(?=\.S[SH] )", self.xgrad("man").stdout)
+        names = [name for name, _ in sections]
+        self.assertGreater(len(names), 15)
+        self.assertEqual(sorted(set(names)), sorted(names))
+        for name, text in sections:
+            told, *options = text.split(".TP\n")
+            self.assertRegex(told, r"^[A-Z].{8,}\.\n$", name)
+            words = []
+            for option in options:
+                head, told = option.split("\n", 1)
+                self.assertRegex(told, r"^\S.{4,}\n$", f"{name} {head}")
+                words += head.removesuffix(" VALUE").split(" ", 1)[1].split(", ")
+            self.assertEqual(sorted(set(words)), sorted(words), name)
+
     def complete(self, *words):
         script = self.write("completion", self.xgrad("completion", "bash").stdout)
         line = " ".join(f"'{word}'" for word in words)

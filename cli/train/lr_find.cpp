@@ -1,4 +1,3 @@
-// Short trainings without a run directory: overfit one batch, dry run, learning rate search.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,10 +7,6 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/parallel.hpp>
 #include <xgrad/cli/command.hpp>
-#include <xgrad/cli/outcome.hpp>
-#include <xgrad/data/text/amounts.hpp>
-#include <xgrad/storage/disk/publish.hpp>
-#include <xgrad/storage/disk/temporary_folder.hpp>
 #include <xgrad/train/config/precision.hpp>
 #include <xgrad/train/loop/trainer.hpp>
 
@@ -19,15 +14,14 @@ namespace xgrad::commands {
 
 namespace {
 
-constexpr double kLearnt = 1e-3;  // a batch counts as memorized below this loss
-constexpr std::uint64_t kOverfitSteps = 2000;
+struct Arguments : ConfigArguments {
+  double from = 1e-6, to = 1;
+  std::size_t steps = 150;
+};
+
 constexpr double kMemory = 0.9;          // decay of the moving average that smooths losses
 constexpr double kDiverged = 4;          // a loss above this multiple of the lowest has diverged
 constexpr std::size_t kLeastTried = 10;  // a curve needs more learning rates than this
-
-void use_threads(const Config& config) {
-  if (config.train.threads > 0) set_threads(config.train.threads);
-}
 
 struct Tried {
   double lr, loss;
@@ -40,7 +34,7 @@ struct Search {
 
 // Records the smoothed training loss at growing learning rates, until it diverges.
 template <class T>
-Search try_rates(const Config& config, const LrFindArguments& how) {
+Search try_rates(const Config& config, const Arguments& how) {
   Trainer<T> trainer(config);
   Search search;
   std::vector<Tried>& tried = search.tried;
@@ -101,56 +95,13 @@ std::string plot(const std::vector<Tried>& tried) {
                             tried.back().lr);
 }
 
-}  // namespace
-
-int overfit_batch(const TrainArguments& arguments) {
-  Config config = load_config(arguments.config, arguments.overrides);
-  use_threads(config);
-  config.model.dropout = config.model.attention_dropout = 0;
-  config.train.label_smoothing = config.optim.weight_decay = 0;
-  for (ParameterGroup& group : config.optim.groups) group.weight_decay.reset();
-  return with_precision(config, [&]<class T>() {
-    Trainer<T> trainer(config);
-    std::size_t examples = 0;
-    for (const Batch& batch : trainer.hold_batch()) examples += batch.size;
-    StepReport report;
-    while (report.step < kOverfitSteps && (report.step == 0 || report.loss >= kLearnt)) {
-      report = trainer.train_step(config.optim.lr);
-      if (arguments.quiet || report.step % 100 != 0) continue;
-      fmt::print(stderr, "step {:>5}  loss {:.6f}\n", report.step, report.loss);
-    }
-    const bool learnt = report.loss < kLearnt;
-    fmt::print("{}: one batch of {} examples, loss {:.2e} after {} steps\n",
-               learnt ? "learnt by heart" : "NOT learnt", examples, report.loss, report.step);
-    return learnt ? 0 : 1;
-  });
-}
-
-int dry_run(const TrainArguments& arguments) {
-  const Config config = load_config(arguments.config, arguments.overrides);
-  use_threads(config);
-  return with_precision(config, [&]<class T>() {
-    Trainer<T> trainer(config);
-    fmt::print("{} parameters, {} steps\n", grouped(trainer.parameters().count()),
-               grouped(trainer.total_steps()));
-    for (int i = 0; i < 2; ++i) {
-      const StepReport report = trainer.train_step();
-      fmt::print("step {}  loss {:.4f}\n", report.step, report.loss);
-    }
-    fmt::print("validation  {}\n", summary(trainer.evaluate(Split::validation)));
-    const TemporaryFolder directory;
-    publish(directory.path(), checkpoint_name(2), to_hdf5(trainer.capture()));
-    trainer.restore(load_checkpoint(directory / checkpoint_name(2)));
-    fmt::print("saved and read back; nothing is left\n");
-    return 0;
-  });
-}
-
-int lr_find(const LrFindArguments& arguments) {
+// Plots the training loss while the learning rate grows from step to step (Smith 2017), and
+// suggests a learning rate.
+int lr_find(const Arguments& arguments) {
   xgrad::check<ConfigError>(arguments.from < arguments.to, "lr-find: --from ", arguments.from,
                             " is not below --to ", arguments.to);
   Config config = load_config(arguments.config, arguments.overrides);
-  use_threads(config);
+  if (config.train.threads > 0) set_threads(config.train.threads);
   config.train.spike = 0;  // large gradients are expected here
   const auto [tried, finite] =
       with_precision(config, [&]<class T>() { return try_rates<T>(config, arguments); });
@@ -161,6 +112,20 @@ int lr_find(const LrFindArguments& arguments) {
                       " steps; begin lower with --from");
   fmt::print("{}\nfalls fastest at optim.lr={:.1e}\n", plot(tried), steepest(tried));
   return 0;
+}
+
+}  // namespace
+
+Command lr_find_command() {
+  const auto a = std::make_shared<Arguments>();
+  return Command(
+      "lr-find", "Suggest a learning rate from a short test run",
+      {{"config", kConfig, &a->config, kRequired},
+       {"overrides", kOverrides, &a->overrides},
+       {"--from", "the lowest learning rate", &a->from, kPositive},
+       {"--to", "the highest learning rate", &a->to, kPositive},
+       {"--steps", "number of steps from --from to --to", &a->steps, {.range = {{20, 1000000}}}}},
+      [a] { return lr_find(*a); });
 }
 
 }  // namespace xgrad::commands

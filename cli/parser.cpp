@@ -1,0 +1,81 @@
+// The command line, parsed with CLI11.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <type_traits>
+
+#include <xgrad/autograd/check.hpp>
+#include <xgrad/autograd/nearest.hpp>
+#include <xgrad/cli/command.hpp>
+#include <xgrad/data/excerpt.hpp>
+#include <xgrad/train/config/rules.hpp>
+#include <xgrad/version.hpp>
+
+namespace xgrad::commands {
+
+namespace {
+
+// CLI11's own check prints the largest double when it refuses a number.
+std::string flaw_of_positive(const std::string& text) {
+  double number = 0;
+  const bool good = CLI::detail::lexical_cast(text, number) && number > 0;
+  return good ? std::string() : "is " + text + ", must be a number above 0";
+}
+
+void add(CLI::App& app, const Option& option) {
+  const auto add_for = [&]<class T>(T* target) {
+    if constexpr (std::is_same_v<T, bool>) {
+      return app.add_flag(option.names, *target, option.help);
+    } else {
+      CLI::Option* added = app.add_option(option.names, *target, option.help);
+      if (*target != T()) added->capture_default_str();
+      // One value each time, so that it does not take the positional arguments that follow.
+      if (!option.positional()) added->allow_extra_args(false);
+      return added;
+    }
+  };
+  CLI::Option* added = std::visit(add_for, option.target);
+  const OptionRules& rules = option.rules;
+  added->required(rules.required);
+  if (rules.positive) added->check({flaw_of_positive, "POSITIVE"});
+  if (rules.new_path) added->check({xgrad::detail::flaw_of_new_path, ""});
+  if (rules.range) added->check(CLI::Range(rules.range->first, rules.range->second));
+  if (!rules.choices.empty()) added->check(CLI::IsMember(rules.choices));
+  if (!rules.value.empty()) added->type_name(rules.value);
+  for (const std::string& name : rules.needs) added->needs(name);
+  for (const std::string& name : rules.excludes) added->excludes(name);
+}
+
+// Suggests the nearest command; CLI11 would only say that a subcommand is required.
+void require_known_command(const std::vector<Command>& all, int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') return;
+  std::vector<std::string> names;
+  for (const Command& command : all) names.push_back(command.name);
+  if (std::find(names.begin(), names.end(), argv[1]) != names.end()) return;
+  const std::string meant = nearest(argv[1], names);
+  xgrad::detail::fail<ConfigError>("there is no command '", clipped(argv[1]), "'",
+                                   meant.empty() ? "" : "; did you mean '" + meant + "'?",
+                                   " (`xgrad --help` lists them)");
+}
+
+}  // namespace
+
+std::variant<const Command*, int> parse(const std::vector<Command>& all, int argc, char** argv) {
+  CLI::App app("Trains transformer encoders from one config file.", "xgrad");
+  app.set_version_flag("--version", kVersion);
+  app.require_subcommand(1);
+  const Command* named = nullptr;
+  for (const Command& command : all) {
+    CLI::App* subcommand = app.add_subcommand(command.name, command.help);
+    for (const Option& option : command.options) add(*subcommand, option);
+    subcommand->callback([&] { named = &command; });
+  }
+  require_known_command(all, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  return named;
+}
+
+}  // namespace xgrad::commands
