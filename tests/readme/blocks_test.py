@@ -102,6 +102,14 @@ class Blocks(unittest.TestCase):
         table = re.search(r"(?m)^\| command \|.*\n.*\n((?:\|.*\n)+)", (ROOT / "docs/commands.md").read_text()).group(1)
         self.assertEqual(sorted(re.findall(r"(?m)^\| `([\w-]+)", table)), sorted(listed))
 
+    def test_every_command_is_listed_with_its_arguments(self):
+        """A row of docs/commands.md has the positional arguments of its command and the options that it requires."""
+        for name, words in re.findall(r"(?m)^\| `([\w-]+)( [^`]*)?` \| ", (ROOT / "docs/commands.md").read_text().split("\n## ")[0]):
+            told = subprocess.run([XGRAD, name, "--help"], text=True, capture_output=True, check=True).stdout
+            shape = re.sub(r"[\w=]+", "X", re.search(r"\[OPTIONS\](.*)", told).group(1))
+            self.assertEqual(re.sub(r"[\w=]+", "X", re.sub(r" --[\w-]+ \S+", "", words)), shape, name)
+            self.assertEqual(re.findall(r" (--[\w-]+)", words), re.findall(r"(?m)^  (--[\w-]+) .*REQUIRED", told), name)
+
     def test_the_other_tests_are_there(self):
         for page, language, holds, test in ELSEWHERE:
             self.assertTrue(any(test in elsewhere(block) for block in blocks()), (page, language, holds))
