@@ -41,9 +41,6 @@ struct Option {
 };
 
 struct Command {
-  Command(std::string name, std::string help, std::vector<Option> options, std::function<int()> run)
-      : name(name), help(help), options(options), run(run) {}
-
   std::string name, help;
   std::vector<Option> options;
   std::function<int()> run;  ///< owns the targets of the options; returns the exit code
