@@ -14,7 +14,8 @@ using Row = std::vector<std::string>;
 
 std::string cell(const MetricsRow& row, const std::string& metric) {
   const auto value = row.number(metric), error = row.number(metric + "_se");
-  return value && error ? fmt::format("{:.4f} ± {:.4f}", *value, *error) : "-";
+  if (!value) return "-";
+  return fmt::format("{:.4f}", *value) + (error ? fmt::format(" ± {:.4f}", *error) : "");
 }
 
 std::vector<Row> metrics(const std::vector<RunGroup>& groups) {
@@ -25,7 +26,7 @@ std::vector<Row> metrics(const std::vector<RunGroup>& groups) {
       for (const auto& [metric, value] : last.numbers) {
         const std::string name = split + " " + metric;
         const auto known = [&](const Row& r) { return r[0] == name; };
-        if (!last.number(metric + "_se") || std::any_of(rows.begin(), rows.end(), known)) continue;
+        if (metric.ends_with("_se") || std::any_of(rows.begin(), rows.end(), known)) continue;
         Row row{name};
         for (const RunGroup& each : groups) row.push_back(cell(each.last.at(split), metric));
         rows.push_back(row);
@@ -55,9 +56,7 @@ std::string last_step(const RunGroup& group) {
 }
 
 int compare(const std::vector<std::string>& paths) {
-  std::vector<RunRecord> runs;
-  for (const std::string& path : paths) runs.push_back(read_run(path));
-  const std::vector<RunGroup> groups = columns(runs);
+  const std::vector<RunGroup> groups = columns(read_runs(paths));
   std::vector<Row> rows{{""}, {"state"}, {"last step"}};
   for (const RunGroup& group : groups) {
     rows[0].push_back(group.name);

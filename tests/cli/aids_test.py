@@ -84,6 +84,30 @@ class Compare(CommandTest):
         alone = self.xgrad("compare", *runs[:3]).stdout
         self.assertRegex(alone, r"train.seed +1 +2 +3\n")
 
+    def test_a_mean_is_over_finished_runs(self):
+        for seed in (1, 2, 3, 4):
+            self.xgrad("train", "small.toml", f"run.dir=x{seed}/run", f"train.seed={seed}", "-q")
+        names = {seed: f"x{seed}/run" for seed in (1, 2, 3, 4)}
+        alone = self.xgrad("compare", *names.values()).stdout.splitlines()
+        self.assertEqual(re.split("  +", alone[0])[1:], list(names.values()))
+        for seed in (3, 4):  # stopped before their last evaluation
+            rows = [row for row in self.rows(names[seed]) if row["split"] != "test" and row["step"] < 60]
+            (self.folder / names[seed] / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        self.xgrad("train", "small.toml", "run.dir=other/run", "optim.lr=0.01", "-q")
+
+        def cells(*seeds):
+            out = self.xgrad("compare", *(names[seed] for seed in seeds), "other/run").stdout
+            table = {re.split("  +", line)[0]: re.split("  +", line)[1:] for line in out.splitlines()}
+            return table[""], table["state"][0], table["validation loss"][0]
+
+        last = {seed: [row["loss"] for row in self.rows(run) if row["split"] == "validation"][-1] for seed, run in names.items()}
+        mean, error = (last[1] + last[2]) / 2, abs(last[1] - last[2]) / 2
+        heads = ["optim.lr=0.001", "other/run"]
+        self.assertEqual(cells(1, 2, 3, 4), (heads, "2 finished, 2 unfinished", f"{mean:.4f} ± {error:.4f}"))
+        self.assertEqual(cells(1, 3, 4), (heads, "1 finished, 2 unfinished", f"{last[1]:.4f}"))
+        mean, error = (last[3] + last[4]) / 2, abs(last[3] - last[4]) / 2
+        self.assertEqual(cells(3, 4), (heads, "2 unfinished", f"{mean:.4f} ± {error:.4f}"))
+
     def test_a_value_that_holds_an_arrow(self):
         self.xgrad("train", "small.toml", "run.dir=one", "-q")
         for name in ("a -> b: c.h5", "c.h5"):

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 
 #include <xgrad/train/metrics/estimates.hpp>
@@ -21,8 +20,8 @@ constexpr std::pair<RunRecord::State, const char*> kStates[] = {
 
 using Rows = std::vector<const MetricsRow*>;
 
-MetricsRow mean_of(const Rows& rows) {
-  if (rows.size() == 1) return *rows[0];
+// `error`: whether to add the standard errors over the rows.
+MetricsRow mean_of(const Rows& rows, bool error) {
   MetricsRow mean{rows[0]->step, rows[0]->split, {}};
   for (const auto& [name, first] : rows[0]->numbers) {
     RatioMean over_runs;
@@ -31,49 +30,51 @@ MetricsRow mean_of(const Rows& rows) {
     }
     if (name.ends_with("_se") || over_runs.count() < double(rows.size())) continue;
     mean.numbers.emplace_back(name, over_runs.mean());
-    mean.numbers.emplace_back(name + "_se", over_runs.standard_error());
+    if (error) mean.numbers.emplace_back(name + "_se", over_runs.standard_error());
   }
   return mean;
-}
-
-std::size_t count(const std::vector<RunRecord>& runs, RunRecord::State state) {
-  return std::size_t(std::count_if(runs.begin(), runs.end(),
-                                   [&](const RunRecord& run) { return run.state == state; }));
-}
-
-void average(RunGroup& group, const std::string& split) {
-  Rows last;
-  std::map<std::uint64_t, Rows> at;  // step
-  const bool all = count(group.runs, RunRecord::State::failed) == group.runs.size();
-  for (const RunRecord& run : group.runs) {
-    if (run.last(split) == nullptr || (run.state == RunRecord::State::failed && !all)) continue;
-    for (const MetricsRow& row : run.rows) {
-      if (row.split == split && at[row.step].size() == last.size()) at[row.step].push_back(&row);
-    }
-    last.push_back(run.last(split));
-  }
-  group.last[split] = last.empty() ? MetricsRow{} : mean_of(last);
-  std::vector<MetricsRow>& means = group.rows[split];
-  for (const auto& [step, rows] : at) {
-    if (rows.size() == last.size()) means.push_back(mean_of(rows));
-  }
 }
 
 bool has_several(const RunGroup& group) {
   return group.runs.size() > 1;
 }
 
+void average(RunGroup& group, const std::string& split) {
+  Rows last;
+  std::map<std::uint64_t, Rows> at;  // step
+  for (const RunRecord* run : group.averaged()) {
+    if (run->last(split) == nullptr) continue;
+    for (const MetricsRow& row : run->rows) {
+      if (row.split == split && at[row.step].size() == last.size()) at[row.step].push_back(&row);
+    }
+    last.push_back(run->last(split));
+  }
+  const auto mean = [&](const Rows& rows) {
+    return has_several(group) ? mean_of(rows, /*error=*/rows.size() > 1) : *rows[0];
+  };
+  group.last[split] = last.empty() ? MetricsRow{} : mean(last);
+  std::vector<MetricsRow>& means = group.rows[split];
+  for (const auto& [step, rows] : at) {
+    if (rows.size() == last.size()) means.push_back(mean(rows));
+  }
+}
+
 void name(std::vector<RunGroup>& groups) {
   const auto settings = settings_of(groups);
+  std::map<std::string, std::size_t> uses;
   for (std::size_t i = 0; i < groups.size(); ++i) {
     std::string& name = groups[i].name;
-    if (!has_several(groups[i])) continue;
-    if (settings.empty() || settings.size() > kMostNamed) {
-      name += fmt::format(" and {} more", groups[i].runs.size() - 1);
-      continue;
+    if (has_several(groups[i]) && settings.size() <= kMostNamed) {
+      for (const auto& row : settings)
+        name += (name.empty() ? "" : ", ") + row[0] + "=" + row[i + 1];
+    } else if (!has_several(groups[i])) {
+      name = groups[i].runs[0].name;
     }
-    name.clear();
-    for (const auto& row : settings) name += (name.empty() ? "" : ", ") + row[0] + "=" + row[i + 1];
+    ++uses[name];
+  }
+  for (RunGroup& group : groups) {  // copies of runs have equal settings
+    if (!has_several(group) || (!group.name.empty() && uses[group.name] == 1)) continue;
+    group.name = fmt::format("{} and {} more", group.runs[0].name, group.runs.size() - 1);
   }
 }
 
@@ -82,11 +83,24 @@ void name(std::vector<RunGroup>& groups) {
 std::string RunGroup::state() const {
   std::string text;
   for (const auto& [state, word] : kStates) {
-    const std::size_t n = count(runs, state);
+    const auto n = std::count_if(runs.begin(), runs.end(),
+                                 [&s = state](const RunRecord& run) { return run.state == s; });
     if (n == 0) continue;
     text += (text.empty() ? "" : ", ") + (runs.size() > 1 ? fmt::format("{} ", n) : "") + word;
   }
   return text;
+}
+
+std::vector<const RunRecord*> RunGroup::averaged() const {
+  using State = RunRecord::State;
+  std::vector<const RunRecord*> kept;
+  for (const State state : {State::finished, State::unfinished, State::failed}) {
+    for (const RunRecord& run : runs) {
+      if (run.state == state) kept.push_back(&run);
+    }
+    if (!kept.empty()) break;
+  }
+  return kept;
 }
 
 std::vector<RunGroup> group_runs(const std::vector<RunRecord>& runs) {
@@ -106,7 +120,7 @@ std::vector<RunGroup> group_runs(const std::vector<RunRecord>& runs) {
       ++i;
     }
     if (i == groups.size()) {
-      groups.push_back({std::filesystem::path(run.path).filename().string(), {}});
+      groups.emplace_back();
       configs.push_back(text);
     }
     groups[i].runs.push_back(run);

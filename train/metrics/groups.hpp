@@ -9,12 +9,12 @@
 
 namespace xgrad {
 
-/// Runs whose configs differ only in train.seed. The means leave out failed runs, unless all
-/// failed. A mean row holds, for each number that all averaged rows have, the mean and, as
-/// "<name>_se", the standard error s / sqrt(n), where s^2 = sum (x - mean)^2 / (n - 1). If n = 1,
-/// it is the row of the run itself, with standard errors over examples.
+/// Runs whose configs differ only in train.seed. A mean row holds, for each number that all
+/// averaged rows have, the mean and, as "<name>_se", the standard error s / sqrt(n), where
+/// s^2 = sum (x - mean)^2 / (n - 1). If only one of several runs is averaged, there is no error. In
+/// a group of one run, it is the row of the run itself, with standard errors over examples.
 struct RunGroup {
-  /// Name of the directory of a single run; for several, the keys that differ from other groups.
+  /// Name of a single run; for several, the keys that differ from other groups.
   std::string name;
   std::vector<RunRecord> runs;  ///< at least one
   /// For each of the three splits the mean of the last rows; an empty row if no run has one.
@@ -24,6 +24,9 @@ struct RunGroup {
 
   /// "finished", "failed" or "unfinished"; for several runs "3 finished, 1 failed".
   std::string state() const;
+  /// The runs that the means are over: the finished ones; the unfinished ones if none finished; all
+  /// if all failed.
+  std::vector<const RunRecord*> averaged() const;
 };
 
 /// Returns groups in the order of their first runs. Runs with equal configs and equal seeds go into

@@ -1,6 +1,7 @@
 #include <xgrad/train/metrics/record.hpp>
 
 #include <algorithm>
+#include <filesystem>
 
 #include <xgrad/storage/disk/folder.hpp>
 #include <xgrad/storage/disk/lines.hpp>
@@ -8,6 +9,8 @@
 #include <xgrad/train/config/toml.hpp>
 
 namespace xgrad {
+
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -65,6 +68,27 @@ RunRecord read_run(const std::string& directory) {
     run.failure = end.substr(kFailed.size());
   }
   return run;
+}
+
+std::vector<RunRecord> read_runs(const std::vector<std::string>& directories) {
+  std::vector<RunRecord> runs;
+  std::vector<fs::path> paths;
+  for (const std::string& directory : directories) {
+    runs.push_back(read_run(directory));
+    paths.push_back(fs::absolute(fs::path(directory) / "").lexically_normal().parent_path());
+  }
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    fs::path name = paths[i].filename(), above = paths[i].parent_path();
+    const auto alike = [&](const fs::path& other) {
+      return other != paths[i] && other.string().ends_with("/" + name.string());
+    };
+    while (above.has_filename() && std::any_of(paths.begin(), paths.end(), alike)) {
+      name = above.filename() / name;
+      above = above.parent_path();
+    }
+    runs[i].name = name.string();
+  }
+  return runs;
 }
 
 }  // namespace xgrad

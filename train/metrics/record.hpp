@@ -15,6 +15,8 @@ struct RunRecord {
   enum class State { finished, failed, unfinished };
 
   std::string path;
+  /// Name of its directory, after as many parents as tell it from the others that read_runs() read.
+  std::string name;
   std::string config_text;
   Config config;
   std::vector<MetricsRow> rows;  ///< rows of metrics.jsonl
@@ -36,5 +38,7 @@ MetricsRow last_timing(const Folder& run);
 /// Reads the record of a run. Throws IoError if the directory is not a run; ConfigError if its
 /// config is invalid.
 RunRecord read_run(const std::string& directory);
+/// Reads several, with names that differ unless a directory comes twice.
+std::vector<RunRecord> read_runs(const std::vector<std::string>& directories);
 
 }  // namespace xgrad

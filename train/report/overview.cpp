@@ -51,22 +51,19 @@ std::string with_error(const MetricsRow& row, const std::string& metric) {
 }
 
 // Adds the metrics of a split that are not in `names` yet, in the order of the rows.
-void add_metrics(std::vector<std::string>& names, const Groups& groups, const std::string& split,
-                 bool with_errors) {
+void add_metrics(std::vector<std::string>& names, const Groups& groups, const std::string& split) {
   for (const RunGroup& group : groups) {
-    const MetricsRow& row = group.last.at(split);
-    for (const auto& [name, value] : row.numbers) {
-      const bool fits = !name.ends_with("_se") && (!with_errors || row.number(name + "_se"));
-      if (fits && std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    for (const auto& [name, value] : group.last.at(split).numbers) {
+      if (name.ends_with("_se")) continue;
+      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
     }
   }
 }
 
 double mean_of(const RunGroup& group, double RunRecord::*figure) {
-  const bool all = std::all_of(group.runs.begin(), group.runs.end(), has_failed);
   RatioMean mean;
-  for (const RunRecord& run : group.runs) {
-    if (run.*figure > 0 && (all || !has_failed(run))) mean.add(run.*figure, 1);
+  for (const RunRecord* run : group.averaged()) {
+    if (run->*figure > 0) mean.add(run->*figure, 1);
   }
   return mean.count() > 0 ? mean.mean() : 0;
 }
@@ -77,7 +74,7 @@ std::vector<Row> figures(const Groups& groups, const std::vector<Row>& more = {}
   for (const RunGroup& group : groups) rows[0].push_back(breakable(group.name, ','));
   for (const std::string split : {"validation", "test"}) {
     std::vector<std::string> names;
-    add_metrics(names, groups, split, true);
+    add_metrics(names, groups, split);
     for (const std::string& metric : names) {
       add_row(rows, metric + ", " + split, groups,
               [&](const RunGroup& group) { return with_error(group.last.at(split), metric); });
@@ -145,11 +142,11 @@ void sort_groups(std::vector<RunGroup>& groups) {
 }
 
 const RunRecord& best_run(const RunGroup& group) {
-  const auto rank = [](const RunRecord& run) {
-    return std::pair(has_failed(run), loss_of(run.last("validation")));
+  const std::vector<const RunRecord*> runs = group.averaged();
+  const auto better = [](const RunRecord* a, const RunRecord* b) {
+    return loss_of(a->last("validation")) < loss_of(b->last("validation"));
   };
-  const auto better = [&](const RunRecord& a, const RunRecord& b) { return rank(a) < rank(b); };
-  return *std::min_element(group.runs.begin(), group.runs.end(), better);
+  return **std::min_element(runs.begin(), runs.end(), better);
 }
 
 std::string results_section(const Groups& groups, const std::vector<Row>& more) {
@@ -169,8 +166,10 @@ std::string results_section(const Groups& groups, const std::vector<Row>& more) 
   notes += std::all_of(groups.begin(), groups.end(), is_one_run)
                ? "± is one standard error over the examples."
                : "Runs that differ only in train.seed form a group, of which the table shows the "
-                 "mean ± its standard error over the runs. Means leave out failed runs. For one "
-                 "run, ± is one standard error over the examples.";
+                 "mean ± its standard error over the runs. Means are over finished runs, or over "
+                 "unfinished ones if none finished, or over failed ones if all failed. A mean over "
+                 "one run of several has no ±. For a group of one run, ± is one standard error "
+                 "over the examples.";
   return "<h2>Results</h2>\n" + table(several ? transposed(rows) : rows) + "<p class=\"soft\">" +
          notes + "</p>\n";
 }
@@ -187,8 +186,8 @@ std::string runs_section(const RunGroup& group) {
 
 std::string curves_section(const Groups& groups) {
   std::vector<std::string> names;
-  add_metrics(names, groups, "train", false);
-  add_metrics(names, groups, "validation", false);
+  add_metrics(names, groups, "train");
+  add_metrics(names, groups, "validation");
   std::string charts;
   for (const std::string& metric : names) {
     if (groups.size() == 1) {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <optional>
 
 #include <xgrad/autograd/check.hpp>
@@ -21,7 +20,6 @@
 
 namespace xgrad {
 
-namespace fs = std::filesystem;
 using html::escape;
 
 namespace {
@@ -47,10 +45,6 @@ Examined look_at(const RunRecord& run, bool heads, std::size_t rank) {
   } catch (const Error& error) {
     return {run, {}, error.what()};
   }
-}
-
-std::string name_of(const RunRecord& run) {
-  return escape(fs::path(run.path).filename().string());
 }
 
 std::string model_of(const Config& config) {
@@ -97,7 +91,7 @@ std::string header(const std::vector<RunRecord>& runs, std::size_t groups) {
   }
   for (const RunRecord& run : runs) {
     if (runs.size() > 1 && run.state == RunRecord::State::finished) continue;
-    text += "<p><strong>" + name_of(run) + "</strong> " + state_of(run) + "</p>\n";
+    text += "<p><strong>" + escape(run.name) + "</strong> " + state_of(run) + "</p>\n";
   }
   return text;
 }
@@ -169,14 +163,14 @@ std::string configuration(const Examined& run, const std::string& of) {
 // The sections about each group and its best run. Several groups become collapsible sections.
 std::string details(const std::vector<RunGroup>& groups, const std::vector<Examined>& best) {
   if (groups.size() == 1) {
-    const std::string of = groups[0].runs.size() > 1 ? ": " + name_of(best[0].record) : "";
+    const std::string of = groups[0].runs.size() > 1 ? ": " + escape(best[0].record.name) : "";
     return html::runs_section(groups[0]) + behaviour(best[0], of) + configuration(best[0], of);
   }
   std::string text = "<h2>Details</h2>\n";
   for (std::size_t i = 0; i < groups.size(); ++i) {
-    const std::string of = ": " + name_of(best[i].record);
+    const std::string of = ": " + escape(best[i].record.name);
     std::vector<Row> rows = references(best[i]);
-    if (!rows.empty()) rows.insert(rows.begin(), {"", name_of(best[i].record)});
+    if (!rows.empty()) rows.insert(rows.begin(), {"", escape(best[i].record.name)});
     text += "<details><summary>" + (i < html::kLooks ? html::sample(i) : "") +
             html::breakable(groups[i].name, ',') + "</summary>\n" + html::runs_section(groups[i]) +
             (rows.empty() ? "" : "<h2>For comparison" + of + "</h2>\n" + html::table(rows)) +
@@ -188,15 +182,14 @@ std::string details(const std::vector<RunGroup>& groups, const std::vector<Exami
 }  // namespace
 
 std::string report_html(const std::vector<std::string>& paths, bool heads) {
-  std::vector<RunRecord> runs;
-  for (const std::string& path : paths) runs.push_back(read_run(path));
+  const std::vector<RunRecord> runs = read_runs(paths);
   std::vector<RunGroup> groups = group_runs(runs);
   html::sort_groups(groups);
   std::vector<Examined> best;
   for (const RunGroup& group : groups)
     best.push_back(look_at(html::best_run(group), heads, best.size()));
   const std::string title =
-      "xgrad: " + (runs.size() == 1 ? name_of(runs[0])
+      "xgrad: " + (runs.size() == 1 ? escape(runs[0].name)
                                     : fmt::format("{}, {} runs", tasks_of(runs), runs.size()));
   return "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>" +

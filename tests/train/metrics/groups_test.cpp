@@ -12,7 +12,7 @@ using State = RunRecord::State;
 RunRecord run_of(const std::string& path, std::uint64_t seed, double lr,
                  std::vector<MetricsRow> rows, State state = State::finished) {
   RunRecord run;
-  run.path = path;
+  run.path = run.name = path;
   run.config = parse_config("[task]\nname = \"reverse\"\n[train]\nsteps = 9\n", "test", {});
   run.config.train.seed = seed;
   run.config.optim.lr = lr;
@@ -74,6 +74,38 @@ TEST(RunGroup, AMeanLeavesOutFailedRuns) {
   const auto alone = group_runs({bad});
   EXPECT_EQ(alone.at(0).state(), "failed");
   EXPECT_EQ(alone[0].last.at("validation").number("loss"), 7);
+}
+
+TEST(RunGroup, AMeanIsOverFinishedRunsIfThereAreAny) {
+  const auto finished = run_of("a", 1, 0.1, {row(5, 4)});
+  const auto second = run_of("b", 2, 0.1, {row(5, 6)});
+  const auto unfinished = run_of("c", 3, 0.1, {row(5, 17)}, State::unfinished);
+  const auto failed = run_of("d", 4, 0.1, {row(5, 99)}, State::failed);
+  const auto loss = [](const std::vector<RunRecord>& runs) {
+    return group_runs(runs).at(0).last.at("validation").number("loss");
+  };
+  EXPECT_EQ(loss({unfinished, finished, second, failed}), 5);
+  EXPECT_EQ(loss({failed, unfinished}), 17);
+}
+
+// The error over the examples of the one run would read as one over runs.
+TEST(RunGroup, AMeanOverOneOfSeveralRunsHasNoError) {
+  const auto groups = group_runs({run_of("a", 1, 0.1, {row(3, 4), row(5, 1)}),
+                                  run_of("b", 2, 0.1, {row(5, 7)}, State::failed)});
+  const MetricsRow& mean = groups.at(0).last.at("validation");
+  EXPECT_EQ(mean.number("loss"), 1);
+  EXPECT_EQ(mean.number("loss_se"), std::nullopt);
+  EXPECT_EQ(groups[0].rows.at("validation").at(0).number("loss_se"), std::nullopt);
+}
+
+TEST(RunGroup, CopiesOfSeveralRunsHaveNamesOfTheirOwn) {
+  const auto groups =
+      group_runs({run_of("a", 1, 0.1, {}), run_of("b", 2, 0.1, {}), run_of("c", 1, 0.1, {}),
+                  run_of("d", 2, 0.1, {}), run_of("e", 1, 0.2, {}), run_of("f", 2, 0.2, {})});
+  ASSERT_EQ(groups.size(), 3u);
+  EXPECT_EQ(groups[0].name, "a and 1 more");
+  EXPECT_EQ(groups[1].name, "c and 1 more");
+  EXPECT_EQ(groups[2].name, "optim.lr=0.2");
 }
 
 TEST(RunGroup, SettingsAreTheKeysThatDiffer) {
