@@ -178,7 +178,7 @@ class Sweep {
     return good;
   }
 
-  // The command that starts or resumes a run; nullopt if the run is finished.
+  // The command that starts or resumes a run; nullopt if the run is complete.
   std::optional<Child> child_of(const Job& job) const {
     const Config wanted = load_config(arguments_.config, job.overrides);
     const std::string log = job.directory + ".log";
@@ -193,7 +193,8 @@ class Sweep {
     const std::vector<ConfigDifference> other = differences(record.config, wanted);
     xgrad::check<ConfigError>(other.empty(), job.directory, " is a run of another config (",
                               other.empty() ? "" : to_string(other[0]), "); choose another --out");
-    if (record.state == RunRecord::State::finished) return std::nullopt;
+    const bool finished = record.state == RunRecord::State::finished;
+    if (finished && fs::exists(job.directory + "/report.html")) return std::nullopt;
     return Child{{"resume", job.directory, "--quiet"}, log};
   }
 

@@ -147,6 +147,16 @@ class Sweep(CommandTest):
         self.assertEqual(self.table(again.stdout), table)
         self.assertEqual({path: path.stat().st_mtime_ns for path in before}, before)
 
+    def test_a_run_without_its_page_is_resumed(self):
+        over = ("--over", "optim.lr=[1e-3, 1e-2]", "--out", "s")
+        table = self.xgrad("sweep", "small.toml", *over).stdout
+        page = self.folder / "s/optim.lr=0.01/report.html"
+        page.unlink()
+        again = self.xgrad("sweep", "small.toml", *over)
+        self.assertIn("1 of them to train", again.stderr)
+        self.assertEqual(again.stdout, table)
+        self.assertTrue(page.exists())
+
     def test_goes_on_where_it_was_interrupted(self):
         over = ("--over", "optim.lr=[1e-3, 1e-2]")
         table = self.xgrad("sweep", "small.toml", *over).stdout

@@ -229,12 +229,13 @@ class LargeFiles(CommandTest):
         return shown.decode()
 
     def test_a_signal_while_naive_bayes_counts(self):
-        """What the model reaches is on disk by then. A resumed run measures both."""
+        """What the model reaches is on disk by then, and no page of an earlier end. A resumed run measures both."""
         self.table("a.tsv", 40_000)
-        for how in (signal.SIGINT, signal.SIGTERM):
+        page = self.folder / "run/report.html"
+        finals = []
+        for how, words in ((signal.SIGINT, ("train", "a.toml", "run.dir=run")), (signal.SIGTERM, ("resume", "run"))):
             ours, theirs = pty.openpty()
-            run = f"run-{how}"
-            process = subprocess.Popen([XGRAD, "train", "a.toml", f"run.dir={run}"], cwd=self.folder, stdout=subprocess.PIPE, stderr=theirs)
+            process = subprocess.Popen([XGRAD, *words], cwd=self.folder, stdout=subprocess.PIPE, stderr=theirs)
             os.close(theirs)
             shown = b""
             while b"naive Bayes" not in shown:
@@ -242,11 +243,14 @@ class LargeFiles(CommandTest):
             process.send_signal(how)
             self.assertEqual(process.communicate()[0], b"")
             self.assertEqual(process.returncode, 128 + how)
-            self.assertRegex(self.rest(ours).decode(), "stopped and saved at step 2; `xgrad resume run-[0-9]+` goes on")
-            before = self.final(run)
-            self.assertEqual(self.rows(run)[-1]["split"], "test")
-            self.assertRegex(self.xgrad("resume", run).stdout, "\nrule +naive Bayes of 1- to 2-grams: accuracy 0")
-            self.assertEqual(self.final(run), before)
+            self.assertRegex(self.rest(ours).decode(), "stopped and saved at step 2; `xgrad resume run` goes on")
+            self.assertEqual(self.rows("run")[-1]["split"], "test")
+            self.assertFalse(page.exists())
+            finals.append(self.final("run"))
+            page.write_text("of a run that failed")
+        self.assertRegex(self.xgrad("resume", "run").stdout, "\nrule +naive Bayes of 1- to 2-grams: accuracy 0")
+        self.assertIn("naive Bayes", page.read_text())
+        self.assertEqual(finals, 2 * [self.final("run")])
 
     def test_naive_bayes_takes_bounded_memory(self):
         self.table("a.tsv", 60_000)

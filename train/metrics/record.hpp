@@ -12,6 +12,7 @@
 namespace xgrad {
 
 struct RunRecord {
+  /// Finished: it has scored the test split. It may lack report.html, which it writes after that.
   enum class State { finished, failed, unfinished };
 
   std::string path;
