@@ -29,7 +29,7 @@ int write_report(const Arguments& arguments) {
   const fs::path folder = out.has_parent_path() ? out.parent_path() : ".";
   xgrad::check<IoError>(arguments.out.empty() || !fs::exists(out), arguments.out,
                         " exists already");
-  xgrad::write_report(folder.string(), out.filename().string(), arguments.runs, arguments.heads);
+  xgrad::write_report(folder.string(), out.filename().string(), arguments.runs, {arguments.heads});
   fmt::print("{}\n", out.string());
   return 0;
 }

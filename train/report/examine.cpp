@@ -51,7 +51,7 @@ class Examiner {
     restore(weights_of(checkpoint), parameters_);
   }
 
-  Examination examine(bool heads) {
+  Examination examine(const ExamineOptions& options) {
     result_.examples = std::min(kExamples, test_->size());
     count_classes();
     const NoGrad no_grad;
@@ -59,7 +59,7 @@ class Examiner {
       look(first, std::min(result_.examples, first + config_.train.batch));
     }
     if (mapped_) map_one();
-    if (heads) {
+    if (options.heads) {
       result_.heads = study_attention(*model_, parameters_, *test_, shape_,
                                       make_objective(config_.train, shape_), config_.train.batch,
                                       result_.examples);
@@ -67,7 +67,7 @@ class Examiner {
     result_.ceiling = task_->ceiling(Split::test);
     const std::size_t seen = checkpoint_.step * config_.train.batch * config_.train.accumulate;
     result_.baseline = measure_baseline(*task_, std::max(kExamples, seen));
-    result_.rules = task_->rules();
+    result_.rules = options.rules ? *options.rules : task_->rules();
     return std::move(result_);
   }
 
@@ -162,10 +162,11 @@ class Examiner {
 
 }  // namespace
 
-Examination examine(const std::string& directory, const Config& config, bool heads) {
+Examination examine(const std::string& directory, const Config& config,
+                    const ExamineOptions& options) {
   const Checkpoint checkpoint = load_listed(latest_checkpoint(directory + "/checkpoints"));
   Examination result = with_precision(
-      config, [&]<class T>() { return Examiner<T>(config, checkpoint).examine(heads); });
+      config, [&]<class T>() { return Examiner<T>(config, checkpoint).examine(options); });
   result.step = checkpoint.step;
   if (const auto cpu = checkpoint.state.find("cpu"); cpu != checkpoint.state.end()) {
     if (const auto* name = std::get_if<std::string>(&cpu->second)) result.cpu = *name;

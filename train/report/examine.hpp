@@ -43,9 +43,15 @@ struct Examination {
   std::vector<Rule> rules;  ///< the task's rule baselines on the test split
 };
 
+struct ExamineOptions {
+  bool heads = false;  ///< adds a study of each head, which takes one evaluation per head
+  /// The rule baselines of the run's task, if they are measured already; else this measures them.
+  std::optional<std::vector<Rule>> rules = {};
+};
+
 /// Loads the newest checkpoint of a run and evaluates it on the first examples of the test split.
-/// `heads` adds a study of each head, which takes one evaluation per head. Throws CheckpointError,
-/// DataError, IoError.
-Examination examine(const std::string& directory, const Config& config, bool heads);
+/// Throws CheckpointError, DataError, IoError.
+Examination examine(const std::string& directory, const Config& config,
+                    const ExamineOptions& options = {});
 
 }  // namespace xgrad

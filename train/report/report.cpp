@@ -36,12 +36,12 @@ struct Examined {
   std::string why_not;  // reason for a missing examination
 };
 
-Examined look_at(const RunRecord& run, bool heads, std::size_t rank) {
+Examined look_at(const RunRecord& run, const ExamineOptions& options, std::size_t rank) {
   if (rank >= kMostExamined) {
     return {run, {}, fmt::format("only the best {} groups are examined", kMostExamined)};
   }
   try {
-    return {run, examine(run.path, run.config, heads), ""};
+    return {run, examine(run.path, run.config, options), ""};
   } catch (const Error& error) {
     return {run, {}, error.what()};
   }
@@ -181,13 +181,13 @@ std::string details(const std::vector<RunGroup>& groups, const std::vector<Exami
 
 }  // namespace
 
-std::string report_html(const std::vector<std::string>& paths, bool heads) {
+std::string report_html(const std::vector<std::string>& paths, const ExamineOptions& options) {
   const std::vector<RunRecord> runs = read_runs(paths);
   std::vector<RunGroup> groups = group_runs(runs);
   html::sort_groups(groups);
   std::vector<Examined> best;
   for (const RunGroup& group : groups)
-    best.push_back(look_at(html::best_run(group), heads, best.size()));
+    best.push_back(look_at(html::best_run(group), options, best.size()));
   const std::string title =
       "xgrad: " + (runs.size() == 1 ? escape(runs[0].name)
                                     : fmt::format("{}, {} runs", tasks_of(runs), runs.size()));
@@ -202,8 +202,8 @@ std::string report_html(const std::vector<std::string>& paths, bool heads) {
 }
 
 void write_report(const Folder& directory, const std::string& name,
-                  const std::vector<std::string>& runs, bool heads) {
-  publish_over(directory, name, report_html(runs, heads));
+                  const std::vector<std::string>& runs, const ExamineOptions& options) {
+  publish_over(directory, name, report_html(runs, options));
 }
 
 }  // namespace xgrad

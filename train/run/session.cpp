@@ -99,10 +99,11 @@ void show_plan(Console& console, const Config& config, const Trainer<T>& trainer
 
 // Writes report.html at the end of a run and returns the error, if any. A missing page does not
 // make the run fail.
-std::string leave_report(const RunDirectory& run) {
+std::string leave_report(const RunDirectory& run,
+                         const std::optional<std::vector<Rule>>& rules = {}) {
   try {
     check<IoError>(run.folder().is_at_path(), run.path(), " was moved or replaced during the run");
-    write_report(run.folder(), "report.html", {run.path()});
+    write_report(run.folder(), "report.html", {run.path()}, {.rules = rules});
     return "";
   } catch (const std::exception& error) {
     return fmt::format("no report.html: {}", error.what());
@@ -195,10 +196,7 @@ Outcome work(const Config& config, Trainer<T>& trainer, const RunDirectory& run,
   outcome.verdicts = judge(config.expect, outcome.result);
   signals.let_stop();  // report.html can be written again later
   if (signals.stop() != 0) return stopped();
-  const WatchRule watch([&](const std::string& rule, std::size_t done, std::size_t rows) {
-    console.counting(rule, done, rows, "rows");  // report.html measures the rules again
-  });
-  outcome.report_failure = leave_report(run);
+  outcome.report_failure = leave_report(run, rules);
   return outcome;
 }
 
