@@ -14,6 +14,7 @@
 #include <xgrad/cli/sweep/plan.hpp>
 #include <xgrad/data/option_text.hpp>
 #include <xgrad/data/text/columns.hpp>
+#include <xgrad/train/config/rules.hpp>
 #include <xgrad/train/config/toml.hpp>
 #include <xgrad/train/metrics/record.hpp>
 #include <xgrad/train/report/report.hpp>
@@ -70,6 +71,7 @@ class Sweep {
       : arguments_(arguments),
         out_(arguments.out.empty() ? "runs/sweep-" + fs::path(arguments.config).stem().string()
                                    : arguments.out) {
+    if (arguments.out.empty()) detail::check_named_after(arguments.config, out_);
     std::vector<Axis> axes;
     for (const std::string& text : arguments.over) {
       const auto [key, values] = detail::parse_axis(text);

@@ -21,6 +21,24 @@ class Train(CommandTest):
             self.xgrad("train", "small.toml", "train.steps=2", "train.evaluate_every=1")
             self.assertTrue((self.folder / "runs" / name).is_dir())
 
+    def test_a_name_with_control_characters_names_no_directory(self):
+        self.write("a\x1bb.toml", (self.folder / "small.toml").read_text())
+        for words, made in ((["train", "a\x1bb.toml"], "a"), (["sweep", "a\x1bb.toml", "--over", "optim.lr=[1]"], "sweep-a")):
+            said = self.xgrad(*words, exit_code=2).stderr
+            self.assertEqual(said, f'xgrad: "a\\u001Bb.toml": the directory named after it is "runs/{made}\\u001Bb", '
+                                   "must have no control characters; rename it\n")  # fmt: skip
+        self.xgrad("train", "a\x1bb.toml", "run.dir=run", "train.steps=14", "-q")
+        (self.folder / "run").rename(self.folder / "a\x1bb")
+        said = self.xgrad("resume", self.checkpoints("a\x1bb")[0], exit_code=2).stderr
+        self.assertIn("the directory named after it", said)
+        self.assertFalse((self.folder / "runs").exists())
+
+    def test_a_name_that_begins_like_an_option_or_a_home(self):
+        for stem in ("~x", "-x"):
+            self.write(f"{stem}.toml", (self.folder / "small.toml").read_text())
+            self.xgrad("train", f"./{stem}.toml", "train.steps=2", "-q")
+            self.xgrad("resume", f"runs/{stem}")
+
     def test_equal_runs_leave_equal_files(self):
         self.xgrad("train", "small.toml", "run.dir=a", "train.threads=1")
         self.xgrad("train", "small.toml", "run.dir=b", "train.threads=3", "log.every=10")

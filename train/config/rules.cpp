@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <xgrad/autograd/check.hpp>
 #include <xgrad/data/option_text.hpp>
 
 namespace xgrad::detail {
@@ -241,6 +242,12 @@ std::string flaw_of_new_path(const std::string& path) {
   return std::any_of(path.begin(), path.end(), control)
              ? "is " + to_literal(path) + ", must have no control characters"
              : "";
+}
+
+void check_named_after(const std::string& file, const std::string& path) {
+  const std::string flaw = flaw_of_new_path(path);
+  check<ConfigError>(flaw.empty(), to_literal(file), ": the directory named after it ", flaw,
+                     "; rename it");
 }
 
 std::vector<RuleBroken> broken_rules_of_new_runs(const Config& config) {

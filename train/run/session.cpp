@@ -17,6 +17,7 @@
 #include <xgrad/storage/disk/publish.hpp>
 #include <xgrad/storage/disk/room.hpp>
 #include <xgrad/train/config/precision.hpp>
+#include <xgrad/train/config/rules.hpp>
 #include <xgrad/train/loop/trainer.hpp>
 #include <xgrad/train/metrics/record.hpp>
 #include <xgrad/train/metrics/rows.hpp>
@@ -275,6 +276,7 @@ Outcome start_run(const Config& config, const std::string& config_path,
                   const SessionOptions& options) {
   prepare(config);
   const std::string stem = std::filesystem::path(config_path).stem().string();
+  if (config.run_dir.empty()) detail::check_named_after(config_path, "runs/" + stem);
   return with_precision(config,
                         [&]<class T>() { return start<T>(config, stem, nullptr, options); });
 }
@@ -294,6 +296,7 @@ Outcome branch_run(const Config& config, const std::string& directory, const Che
   const auto whole =
       std::filesystem::absolute(std::filesystem::path(directory) / "").lexically_normal();
   const std::string stem = whole.parent_path().filename().string();
+  detail::check_named_after(directory, "runs/" + stem);
   return with_precision(config,
                         [&]<class T>() { return start<T>(branch, stem, &checkpoint, options); });
 }
