@@ -128,7 +128,7 @@ void publish_all(const Files& files, const fs::path& out) {
     return file.extension.empty() ? out : fs::path(out).replace_extension(file.extension);
   };
   for (const File& file : files.files) {
-    xgrad::check<IoError>(!fs::exists(path(file)), path(file).string(),
+    xgrad::check<IoError>(!fs::exists(status_of(path(file))), path(file).string(),
                           ": cannot publish: File exists");
   }
   const std::string folder = out.has_parent_path() ? out.parent_path().string() : ".";

@@ -67,7 +67,7 @@ std::string file_of(const LoadedModel<T>& loaded, const Dataset& dataset,
 
 int attention(const Arguments& arguments) {
   const fs::path out = arguments.out;
-  xgrad::check<IoError>(arguments.out.empty() || !fs::exists(out), arguments.out,
+  xgrad::check<IoError>(arguments.out.empty() || !fs::exists(status_of(out)), arguments.out,
                         " exists already");
   const RunSource source = find_run(arguments.run);
   return with_precision(source.config, [&]<class T>() {

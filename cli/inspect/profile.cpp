@@ -8,6 +8,7 @@
 #include <xgrad/autograd/parallel.hpp>
 #include <xgrad/cli/command.hpp>
 #include <xgrad/storage/disk/publish.hpp>
+#include <xgrad/train/checkpoint/find_run.hpp>
 
 namespace xgrad::commands {
 
@@ -22,7 +23,7 @@ struct Arguments : ConfigArguments {
 
 int profile(const Arguments& arguments) {
   const fs::path out = arguments.trace;
-  xgrad::check<IoError>(arguments.trace.empty() || !fs::exists(out), arguments.trace,
+  xgrad::check<IoError>(arguments.trace.empty() || !fs::exists(status_of(out)), arguments.trace,
                         " exists already");
   const Config config = load_config(arguments.config, arguments.overrides);
   if (config.train.threads > 0) set_threads(config.train.threads);

@@ -6,6 +6,7 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/cli/command.hpp>
+#include <xgrad/train/checkpoint/find_run.hpp>
 
 namespace xgrad::commands {
 
@@ -27,7 +28,7 @@ int write_report(const Arguments& arguments) {
     out = fs::path(arguments.runs[0]) / "report.html";
   }
   const fs::path folder = out.has_parent_path() ? out.parent_path() : ".";
-  xgrad::check<IoError>(arguments.out.empty() || !fs::exists(out), arguments.out,
+  xgrad::check<IoError>(arguments.out.empty() || !fs::exists(status_of(out)), arguments.out,
                         " exists already");
   xgrad::write_report(folder.string(), out.filename().string(), arguments.runs, {arguments.heads});
   fmt::print("{}\n", out.string());

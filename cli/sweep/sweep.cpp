@@ -14,10 +14,12 @@
 #include <xgrad/cli/sweep/plan.hpp>
 #include <xgrad/data/option_text.hpp>
 #include <xgrad/data/text/columns.hpp>
+#include <xgrad/train/checkpoint/find_run.hpp>
 #include <xgrad/train/config/rules.hpp>
 #include <xgrad/train/config/toml.hpp>
 #include <xgrad/train/metrics/record.hpp>
 #include <xgrad/train/report/report.hpp>
+#include <xgrad/train/run/directory.hpp>
 #include <xgrad/train/run/results.hpp>
 
 namespace xgrad::commands {
@@ -47,6 +49,10 @@ struct Job {
   std::string directory;
   std::vector<std::string> overrides;
 };
+
+bool holds(const std::string& directory, const std::string& name) {
+  return fs::exists(status_of(directory + "/" + name));
+}
 
 std::uint64_t part_of(std::uint64_t steps, double part) {
   return std::max<std::uint64_t>(1, std::uint64_t(std::llround(part * double(steps))));
@@ -161,7 +167,7 @@ class Sweep {
     for (const Job& each : jobs) {
       if (const auto child = child_of(each)) children.push_back(*child);
     }
-    fs::create_directories(out_);
+    make_directory(out_);
     const std::size_t cores = arguments_.jobs > 0 ? arguments_.jobs : std::size_t(threads());
     fmt::print(stderr, "{} runs in {}, {} of them to train\n", jobs.size(), out_, children.size());
     const auto [codes, signal] = run_children(children, cores);
@@ -184,7 +190,7 @@ class Sweep {
   std::optional<Child> child_of(const Job& job) const {
     const Config wanted = load_config(arguments_.config, job.overrides);
     const std::string log = job.directory + ".log";
-    if (!fs::exists(job.directory + "/config.toml")) {
+    if (!holds(job.directory, "config.toml")) {
       Child child{{"train", arguments_.config, "--quiet"}, log};
       child.words.insert(child.words.end(), job.overrides.begin(), job.overrides.end());
       child.words.push_back("run.dir=" + to_literal(job.directory));
@@ -196,7 +202,7 @@ class Sweep {
     xgrad::check<ConfigError>(other.empty(), job.directory, " is a run of another config (",
                               other.empty() ? "" : to_string(other[0]), "); choose another --out");
     const bool finished = record.state == RunRecord::State::finished;
-    if (finished && fs::exists(job.directory + "/report.html")) return std::nullopt;
+    if (finished && holds(job.directory, "report.html")) return std::nullopt;
     return Child{{"resume", job.directory, "--quiet"}, log};
   }
 
@@ -205,7 +211,7 @@ class Sweep {
                                   const std::string& metric) const {
     std::vector<double> values;
     for (const std::string& run : trial.runs) {
-      if (!fs::exists(run + "/config.toml")) return std::nullopt;
+      if (!holds(run, "config.toml")) return std::nullopt;
       const RunRecord record = read_run(run);
       const MetricsRow* row = record.last(split);
       const auto value = row ? row->number(metric) : std::nullopt;
@@ -243,7 +249,7 @@ class Sweep {
     std::vector<std::string> runs;
     for (const Trial& trial : trials_) {
       for (const std::string& run : trial.runs) {
-        if (fs::exists(run + "/config.toml")) runs.push_back(run);
+        if (holds(run, "config.toml")) runs.push_back(run);
       }
     }
     if (runs.empty()) return;
@@ -255,7 +261,7 @@ class Sweep {
   std::string figure() const {
     for (const Trial& trial : trials_) {
       for (const std::string& run : trial.runs) {
-        if (!fs::exists(run + "/config.toml")) continue;
+        if (!holds(run, "config.toml")) continue;
         const RunRecord record = read_run(run);
         const MetricsRow* row = record.last("validation");
         if (row && row->numbers.size() > 2) return row->numbers[2].first;

@@ -117,6 +117,17 @@ class Files(CommandTest):
         said = self.xgrad("train", "data/rows.toml", f"run.dir={path}", exit_code=6).stderr
         self.assertRegex(said, "^xgrad: /a{5000}: .*File name too long\n$")
 
+    def test_names_that_are_too_long_for_new_files(self):
+        self.xgrad("train", "data/rows.toml", "run.dir=run", "-q")
+        sweep = ("sweep", "data/rows.toml", "--over", "optim.lr=[1]", "--out")
+        name = 300 * "a"
+        for words in (("report", "run", "--out"), ("profile", "data/rows.toml", "--trace"), ("attention", "run", "--out"),
+                      ("export", "run", "--to", "npz", "--out"), sweep):
+            said = self.xgrad(*words, name, exit_code=6).stderr
+            self.assertRegex(said, "^xgrad: a{300}(/optim.lr=1/config.toml)?: File name too long\n$")
+        said = self.xgrad(*sweep, "data/rows.csv/s", exit_code=6).stderr
+        self.assertEqual(said, "xgrad: data/rows.csv: cannot make the directory: File exists\n")
+
     def test_unknown_tokens_are_counted(self):
         self.xgrad("train", "data/rows.toml", "run.dir=run")
         known = self.xgrad("predict", "run", stdin="up down\n")

@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::size_t kMostOfPath = 1000;  // maximum bytes of a path in a message
 
-// The file status at a path; not_found if nothing is there. Throws IoError if the system cannot
-// tell.
+}  // namespace
+
 fs::file_status status_of(const fs::path& path) {
   std::error_code why;
   const fs::file_status status = fs::status(path, why);
@@ -22,8 +22,6 @@ fs::file_status status_of(const fs::path& path) {
                  why.message());
   return status;
 }
-
-}  // namespace
 
 void check_is_run(const Folder& folder) {
   check<IoError>(folder.holds("config.toml"), folder.path(),

@@ -1,6 +1,7 @@
 // Finds a run by its directory or by one of its checkpoints.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,10 @@
 #include <xgrad/train/config/config.hpp>
 
 namespace xgrad {
+
+/// The file status at a path; not_found if nothing is there. Throws IoError if the system cannot
+/// tell, for example because the path is too long.
+std::filesystem::file_status status_of(const std::filesystem::path& path);
 
 /// Throws IoError unless the folder holds a config.toml, as every run directory does.
 void check_is_run(const Folder& folder);

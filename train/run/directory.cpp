@@ -51,18 +51,6 @@ void sync_name(const std::string& path) {
   if (::access(above.c_str(), R_OK) == 0) Folder(above).sync();
 }
 
-void make_directory(const std::string& path) {
-  std::error_code ignored;
-  if (fs::is_directory(path, ignored)) return;
-  const fs::path above = fs::path(path).lexically_normal().parent_path();
-  if (!above.empty()) make_directory(above.string());
-  if (::mkdir(path.c_str(), 0777) != 0) {
-    const int reason = errno;
-    if (!fs::is_directory(path, ignored)) fail_io(path, "cannot make the directory", reason);
-  }
-  sync_name(path);
-}
-
 // Creates the first free runs/<stem>, runs/<stem>-2, ...; mkdir decides between two runs that start
 // at once.
 std::string claim_next(const std::string& stem) {
@@ -176,6 +164,18 @@ void check_config_digest(const Folder& folder) {
 }
 
 }  // namespace
+
+void make_directory(const std::string& path) {
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored)) return;
+  const fs::path above = fs::path(path).lexically_normal().parent_path();
+  if (!above.empty()) make_directory(above.string());
+  if (::mkdir(path.c_str(), 0777) != 0) {
+    const int reason = errno;
+    if (!fs::is_directory(path, ignored)) fail_io(path, "cannot make the directory", reason);
+  }
+  sync_name(path);
+}
 
 RunDirectory::RunDirectory(std::string path) : folder_(std::move(path)) {}
 

@@ -9,6 +9,10 @@
 
 namespace xgrad {
 
+/// Creates a directory and its parents unless they exist. New names survive a power failure. Throws
+/// IoError.
+void make_directory(const std::string& path);
+
 /// The directory of a run, locked against other processes.
 class RunDirectory {
  public:
