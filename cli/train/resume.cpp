@@ -52,8 +52,7 @@ int resume(const Arguments& arguments) {
   SessionOptions options{arguments.quiet};
   // Locks the directory first, so that its newest checkpoint stays the newest.
   std::optional<RunDirectory> run;
-  std::error_code ignored;
-  if (fs::is_directory(arguments.run, ignored)) run.emplace(RunDirectory::open(arguments.run));
+  if (fs::is_directory(status_of(arguments.run))) run.emplace(RunDirectory::open(arguments.run));
   std::optional<RunSource> source;  // absent if the run ended before its first save
   if (run && list_checkpoints(run->checkpoints()).empty()) {
     check_not_lost(*run);
