@@ -1,6 +1,7 @@
 #include <xgrad/train/config/rules.hpp>
 
 #include <algorithm>
+#include <climits>
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/option_text.hpp>
@@ -232,8 +233,14 @@ std::vector<RuleBroken> broken_rules(const Config& config) {
   return broken;
 }
 
-// Only a shell expands ~. Control characters would garble terminals, logs and lists of runs.
+// No system call takes a path of PATH_MAX bytes, and looking at each of its parents takes time that
+// grows with the square of its length. Only a shell expands ~. Control characters would garble
+// terminals, logs and lists of runs.
 std::string flaw_of_new_path(const std::string& path) {
+  if (path.size() >= PATH_MAX) {
+    return "is too long: " + std::to_string(path.size()) + " bytes, the limit is " +
+           std::to_string(PATH_MAX - 1);
+  }
   if (path.starts_with('~')) {
     return "begins with \"~\", which a shell alone expands; write the whole path, or ./" +
            path.substr(0, path.find('/')) + " for a name that begins with it";

@@ -295,7 +295,10 @@ TEST(ConfigErrors, TheDirectoryOfARun) {
   for (const std::string code : {"\\n", "\\u001B", "\\u007F"}) {
     EXPECT_NE(said("a" + code + "b").find("must have no control characters"), std::string::npos);
   }
-  for (const std::string good : {"./~", "a/~b", "a b", "ü"}) {
+  const std::string longest(4095, 'a');
+  EXPECT_NE(said(longest + "a").find("run.dir: is too long: 4096 bytes, the limit is 4095"),
+            std::string::npos);
+  for (const std::string good : {longest.c_str(), "./~", "a/~b", "a b", "ü"}) {
     EXPECT_EQ(parse_config(kStart + "[run]\ndir = \"" + good + "\"\n", "c.toml", {}).run_dir, good);
   }
   // A run that has such a name goes on.
