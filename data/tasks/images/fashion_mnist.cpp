@@ -48,8 +48,9 @@ std::uint64_t fingerprint(const std::vector<std::uint8_t>& bytes) {
 IdxArray read(const std::string& folder, const std::string& file, std::size_t rank,
               Fingerprints& known) {
   const std::string path = (std::filesystem::path(folder) / file).string();
+  std::error_code ignored;
   check<DataError>(
-      std::filesystem::exists(path), path,
+      std::filesystem::exists(path, ignored), path,
       ": there is no such file; install it with: apt-get install dataset-fashion-mnist");
   IdxArray array = read_idx(path, rank);
   recognise(known, path, fingerprint(array.values));
