@@ -67,7 +67,7 @@ class Bench {
   explicit Bench(const Workload& w)
       : parameters_(1),
         model_(parameters_.root(), model_options(w)),
-        optimizer_(parameters_, {}, Decay::gradient),
+        optimizer_(parameters_, {}, Decay::l2),
         ids_(empty<std::int32_t>({w.batch, w.tokens})),
         targets_(empty<std::int32_t>({w.batch, w.tokens})) {
     for (std::size_t i = 0; i < ids_.size(); ++i) {

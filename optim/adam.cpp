@@ -25,7 +25,7 @@ void Adam<T>::update(const ParameterRun<T>& run) const {
   const OptimizerSettings& s = this->settings();
   const T decay1 = T(1 - s.beta1), beta2 = T(s.beta2), decay2 = T(1 - s.beta2), eps = T(s.eps);
   const T step_size = step_size_ * T(run.lr_scale), root_scale = root_scale_;
-  const T l2 = decay_ == Decay::gradient ? T(run.weight_decay) : T(0);
+  const T l2 = decay_ == Decay::l2 ? T(run.weight_decay) : T(0);
   const T keep = decay_ == Decay::decoupled ? T(1 - lr_ * run.lr_scale * run.weight_decay) : T(1);
   T* x = run.value;
   const ScaledGradient<T> g = run.grad;

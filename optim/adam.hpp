@@ -7,7 +7,7 @@ namespace xgrad {
 
 /// How weight decay w enters Adam.
 enum class Decay {
-  gradient,   ///< uses g + w x in place of the gradient g: torch.optim.Adam
+  l2,         ///< uses g + w x in place of the gradient g: torch.optim.Adam
   decoupled,  ///< first multiplies x by 1 - lr w: torch.optim.AdamW (Loshchilov & Hutter 2019)
 };
 

@@ -36,7 +36,7 @@ template <class T>
 const std::vector<Entry<T>>& table() {
   static const std::vector<Entry<T>> entries = {
       {"adagrad", {"eps"}, make<Adagrad<T>, T>},
-      {"adam", {"beta1", "beta2", "eps"}, make_adam<T, Decay::gradient>},
+      {"adam", {"beta1", "beta2", "eps"}, make_adam<T, Decay::l2>},
       {"adamw", {"beta1", "beta2", "eps"}, make_adam<T, Decay::decoupled>},
       {"lion", {"beta1", "beta2"}, make<Lion<T>, T>},
       {"rmsprop", {"alpha", "eps"}, make<RmsProp<T>, T>},

@@ -8,13 +8,13 @@
 namespace xgrad::detail {
 
 /// A view of q, k, v, the result, or one of their gradients. Token n of head h of sample b begins
-/// at data + b sample + h next + n row.
+/// at data + b sample + h head_stride + n row.
 template <class P>
 struct Tokens {
   P* data = nullptr;
-  std::size_t sample = 0, next = 0, row = 0, width = 0;  // width: of one head
+  std::size_t sample = 0, head_stride = 0, row = 0, width = 0;  // width: of one head
 
-  P* head(std::size_t b, std::size_t h) const { return data + b * sample + h * next; }
+  P* head(std::size_t b, std::size_t h) const { return data + b * sample + h * head_stride; }
 };
 
 struct AttentionSizes {

@@ -57,7 +57,7 @@ struct CrossEntropyOp final : Op<T> {
     const auto y = std::size_t(targets.data()[row]);
     T loss = T(1 - options.label_smoothing) * class_weight(y) * (log - (z[y] - m));
     if (options.label_smoothing > 0) {
-      const T* rest = even.data();
+      const T* rest = smoothing.data();
       loss += detail::sum_terms<T>(rows.width,
                                    [=](std::size_t c) { return rest[c] * (log - (z[c] - m)); });
     }
@@ -84,8 +84,8 @@ struct CrossEntropyOp final : Op<T> {
     const std::size_t n = rows.width;
     const auto y = std::size_t(targets.data()[row]);
     const T own = T(1 - options.label_smoothing) * class_weight(y);
-    const T all = T(Sum(own) + even_sum), m = largest.data()[row], log = log_sum.data()[row];
-    const T *z = logits->data() + row * n, *rest = even.data();
+    const T all = T(Sum(own) + smoothing_sum), m = largest.data()[row], log = log_sum.data()[row];
+    const T *z = logits->data() + row * n, *rest = smoothing.data();
     if (fresh) {
 #pragma omp simd
       for (std::size_t c = 0; c < n; ++c)
@@ -99,10 +99,10 @@ struct CrossEntropyOp final : Op<T> {
   }
 
   void spread_smoothing() {
-    even = empty<T>({rows.width});
+    smoothing = empty<T>({rows.width});
     for (std::size_t c = 0; c < rows.width; ++c) {
-      even(c) = T(options.label_smoothing) / T(rows.width) * class_weight(c);
-      even_sum += Sum(even(c));
+      smoothing(c) = T(options.label_smoothing) / T(rows.width) * class_weight(c);
+      smoothing_sum += Sum(smoothing(c));
     }
   }
 
@@ -141,8 +141,8 @@ struct CrossEntropyOp final : Op<T> {
   detail::Rows rows{};
   Saved<T> logits;
   Tensor<T> largest, log_sum;  // the two terms of each row's lse
-  Tensor<T> even;              // (V): the part of t that does not depend on the target
-  Sum even_sum = 0;            // sum of `even` as rounded, so that a row's gradient adds up to 0
+  Tensor<T> smoothing;         // (V): the part of t that does not depend on the target
+  Sum smoothing_sum = 0;       // of `smoothing` as rounded: a row's gradient adds up to 0
   Sum inverse = 0;             // 1 / divisor; 0 when no target counts
 };
 

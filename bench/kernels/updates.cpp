@@ -29,7 +29,7 @@ struct Model {
 
 void adam(benchmark::State& state) {
   const Model model;
-  Adam<float> optimizer(model.parameters, {}, Decay::gradient);
+  Adam<float> optimizer(model.parameters, {}, Decay::l2);
   std::vector<float> x(kCount), m(kCount), v(kCount);
   const std::vector<float> g(kCount, 0.25f);
   const auto plain = [&] {

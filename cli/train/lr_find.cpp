@@ -34,13 +34,14 @@ struct Search {
 
 // Records the smoothed training loss at growing learning rates, until it diverges.
 template <class T>
-Search try_rates(const Config& config, const Arguments& how) {
+Search try_rates(const Config& config, const Arguments& arguments) {
   Trainer<T> trainer(config);
   Search search;
   std::vector<Tried>& tried = search.tried;
   double mean = 0, lowest = std::numeric_limits<double>::infinity();
-  for (std::size_t i = 0; i < how.steps; ++i) {
-    const double lr = how.from * std::pow(how.to / how.from, double(i) / double(how.steps - 1));
+  for (std::size_t i = 0; i < arguments.steps; ++i) {
+    const double lr = arguments.from * std::pow(arguments.to / arguments.from,
+                                                double(i) / double(arguments.steps - 1));
     double loss = 0;
     try {
       loss = trainer.train_step(lr).loss;

@@ -113,23 +113,23 @@ Rows::Rows(Table table)
 Rows open_table(const std::string& path, const std::string& format,
                 const std::vector<std::string>& columns) {
   check<DataError>(file_exists(path), clipped(path, kMostListed), ": there is no such file");
-  const std::string how = format == "auto" ? format_of(path) : format;
-  if (how == "hdf5" || how == "npy") {
-    Table table = read_arrays(path, how, columns);
+  const std::string kind = format == "auto" ? format_of(path) : format;
+  if (kind == "hdf5" || kind == "npy") {
+    Table table = read_arrays(path, kind, columns);
     check<DataError>(!table.rows.empty(), path, ": has no rows");
     return table;
   }
-  return Rows([path, how, columns](const VisitBlock& visit) {
+  return Rows([path, kind, columns](const VisitBlock& visit) {
     ByteStream bytes(path);
     bool any = false;
     const auto watched = [&](const Table& block) {
       any = true;
       visit(block);
     };
-    if (how == "jsonl") {
+    if (kind == "jsonl") {
       read_jsonl(bytes, columns, watched);
     } else {
-      read_csv(bytes, columns, how == "csv" ? CsvKind::csv : CsvKind::tsv, watched);
+      read_csv(bytes, columns, kind == "csv" ? CsvKind::csv : CsvKind::tsv, watched);
     }
     check<DataError>(any, path, ": has no rows");
     return bytes.fingerprint();

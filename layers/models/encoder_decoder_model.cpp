@@ -30,7 +30,7 @@ InputOptions output_options(const EncoderDecoderOptions& options) {
 
 }  // namespace
 
-Ids moved_on(const Ids& outputs, std::int32_t begin) {
+Ids shift_right(const Ids& outputs, std::int32_t begin) {
   const std::size_t length = outputs.shape()[1];
   Ids result = empty<std::int32_t>(outputs.shape());
   for (std::size_t i = 0; i < outputs.size(); ++i) {
@@ -55,7 +55,7 @@ Variable<T> EncoderDecoderModel<T>::operator()(const ModelInput<T>& input,
   check_shape(input.outputs != nullptr && input.outputs->dimension() == 2,
               "model: expected outputs (B, M) beside the input");
   const Variable<T> memory = encoder_(embedding_(input), {input.mask}, context);
-  const Ids before = moved_on(*input.outputs, std::int32_t(classes_));
+  const Ids before = shift_right(*input.outputs, std::int32_t(classes_));
   ModelInput<T> output;
   output.ids = &before;
   Context writing = context;

@@ -8,7 +8,7 @@ namespace xgrad {
 
 /// The decoder's input under teacher forcing, (B, M): `begin`, then `outputs` (B, M) without the
 /// last column. Negative ids (padding) become 0.
-Ids moved_on(const Ids& outputs, std::int32_t begin);
+Ids shift_right(const Ids& outputs, std::int32_t begin);
 
 /// Sizes and settings of an EncoderDecoderModel.
 struct EncoderDecoderOptions {

@@ -52,7 +52,7 @@ std::string reference_npz(const SequenceModel<T>& model, const Parameters<T>& pa
   ZipArchive archive;
   add_input(archive, batch);
   if (task.shape().output == OutputKind::generated) {
-    add(archive, "decoder_ids", moved_on(batch.targets, std::int32_t(task.shape().classes)));
+    add(archive, "decoder_ids", shift_right(batch.targets, std::int32_t(task.shape().classes)));
   }
   if (batch.targets.dimension() > 0) {
     add(archive, "targets", batch.targets);

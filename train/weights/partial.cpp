@@ -95,26 +95,26 @@ PartialFit restore_fitting(const std::vector<NamedTensor>& weights, const IdName
     const NamedTensor& tensor = *found->second;
     unclaimed.erase(found);
     const Shape& shape = p.variable.shape();
-    const Match how = match(p.name, shape_of(tensor.tensor), shape, theirs, ours);
-    if (!how.misfit.empty()) {
-      fit.misfits.push_back(p.name + " (" + how.misfit + ")");
+    const Match matched = match(p.name, shape_of(tensor.tensor), shape, theirs, ours);
+    if (!matched.misfit.empty()) {
+      fit.misfits.push_back(p.name + " (" + matched.misfit + ")");
       continue;
     }
-    const std::size_t rows = how.rows.size();
+    const std::size_t rows = matched.rows.size();
     const std::string part =
         " (the rows of " + std::to_string(rows) + " words of " + std::to_string(shape[0]) + ")";
     fit.taken.push_back(p.name + (rows > 0 ? part : ""));
     fit.numbers += rows > 0 ? rows * shape.back() : p.variable.value().size();
     large += too_large<T>(tensor);
-    taken.emplace_back(&tensor, how);
+    taken.emplace_back(&tensor, matched);
   }
   for (const auto& [name, tensor] : unclaimed) fit.unused.push_back(name);
   if (taken.empty()) {
     for (const std::string& text : lines_of(fit)) large += "\n  " + text;
   }
   check<CheckpointError>(large.empty(), origin, " does not fit the model:", large);
-  for (const auto& [tensor, how] : taken) {
-    take(tensor->tensor, how, parameters.at(tensor->name).mutable_value());
+  for (const auto& [tensor, matched] : taken) {
+    take(tensor->tensor, matched, parameters.at(tensor->name).mutable_value());
   }
   return fit;
 }
