@@ -171,7 +171,7 @@ Variable<T> batch_norm(const Variable<T>& x, const Variable<T>& weight, const Va
 
 /// Options of dropout. Ops throw ShapeError when p is out of range, or when p > 0 and rng is
 /// absent: without a stream of random numbers, every step would drop the same elements.
-struct Dropout {
+struct DropoutOptions {
   double p = 0;  ///< probability of a 0, in [0, 1)
   /// The stream of random numbers. Its path names the place in the model and the step, so that each
   /// has its own mask. Draw nothing else from it; dropout_factors() says why.
@@ -180,15 +180,16 @@ struct Dropout {
 };
 /// x times the dropout factors; x itself when p is 0
 template <class T>
-Variable<T> dropout(const Variable<T>& x, const Dropout& options);
+Variable<T> dropout(const Variable<T>& x, const DropoutOptions& options);
 /// residual + dropout(x), in one pass; both have the same shape
 template <class T>
-Variable<T> dropout_add(const Variable<T>& x, const Variable<T>& residual, const Dropout& options);
+Variable<T> dropout_add(const Variable<T>& x, const Variable<T>& residual,
+                        const DropoutOptions& options);
 /// dropout(gelu(linear(x, weight, bias))) in one pass over the product
 template <class T>
 Variable<T> linear_gelu(const Variable<T>& x, const Variable<T>& weight,
                         const Variable<T>& bias = {}, Gelu kind = Gelu::exact,
-                        const Dropout& dropout = {});
+                        const DropoutOptions& dropout = {});
 
 // Lookups.
 
@@ -221,24 +222,28 @@ Variable<T> rotary_embedding(const Variable<T>& x, std::size_t head_dim, std::si
 // memory is linear in N unless a bias wants a gradient. A row whose keys are all hidden gives 0,
 // with gradient 0.
 
-/// Options of attention().
-struct Attention {
-  std::size_t heads = 1;                           ///< H
-  std::optional<double> scale = std::nullopt;      ///< default 1/sqrt(d_head), 1 if d_head = 0
+/// The keys of a batch that its queries may attend to (S2.10).
+struct AttentionMasks {
   std::shared_ptr<const Mask> key_mask = nullptr;  ///< (B, M), 1 = may be attended to; null = all
   std::shared_ptr<const Mask> mask = nullptr;      ///< (B, N, M), likewise for each query
-  bool causal = false;                             ///< query i sees the keys 0 ... i only
-  bool exclude_self = false;                       ///< query i does not see key i (S4.14)
-  Dropout dropout = {};                            ///< dropout on the probabilities
+};
+/// Options of attention().
+struct AttentionOptions {
+  std::size_t heads = 1;                       ///< H
+  std::optional<double> scale = std::nullopt;  ///< default 1/sqrt(d_head), 1 if d_head = 0
+  AttentionMasks masks = {};                   ///< masks of the batch
+  bool causal = false;                         ///< query i sees the keys 0 ... i only
+  bool exclude_self = false;                   ///< query i does not see key i (S4.14)
+  DropoutOptions dropout = {};                 ///< dropout on the probabilities
 };
 /// Attention of q (B, N, H d_k), k (B, M, H d_k), v (B, M, H d_v) -> (B, N, H d_v). The bias is
 /// absent or broadcasts to (B, H, N, M); -inf hides a key as a mask does.
 template <class T>
 Variable<T> attention(const Variable<T>& q, const Variable<T>& k, const Variable<T>& v,
-                      const Attention& options, const Variable<T>& bias = {});
+                      const AttentionOptions& options, const Variable<T>& bias = {});
 /// attention() of q, k and v side by side in one (B, N, 3 H d), as a packed projection gives them.
 template <class T>
-Variable<T> self_attention(const Variable<T>& qkv, const Attention& options,
+Variable<T> self_attention(const Variable<T>& qkv, const AttentionOptions& options,
                            const Variable<T>& bias = {});
 
 /// Additive scores: s_bhnm = sum_c w_hc tanh(q_bnhc + k_bmhc); q (B, N, H a), k (B, M, H a), weight
@@ -247,24 +252,24 @@ template <class T>
 Variable<T> additive_scores(const Variable<T>& q, const Variable<T>& k, const Variable<T>& weight);
 
 /// All masks of the options combined, (B, N, M): 1 where the query may attend to the key.
-Mask attention_mask(const Attention& options, std::size_t batch, std::size_t queries,
+Mask attention_mask(const AttentionOptions& options, std::size_t batch, std::size_t queries,
                     std::size_t keys);
 
 // For inspection. These functions store N x M numbers per head and have no derivative.
 
 /// scale Q K^T before bias and masks, (B, H, N, M)
 template <class T>
-Tensor<T> attention_scores(const Tensor<T>& q, const Tensor<T>& k, const Attention& options);
+Tensor<T> attention_scores(const Tensor<T>& q, const Tensor<T>& k, const AttentionOptions& options);
 /// The softmax of scores + bias over the keys that no mask hides, (B, H, N, M), before dropout; 0
 /// at hidden keys.
 template <class T>
-Tensor<T> attention_probabilities(const Tensor<T>& q, const Tensor<T>& k, const Attention& options,
-                                  const Variable<T>& bias = {});
+Tensor<T> attention_probabilities(const Tensor<T>& q, const Tensor<T>& k,
+                                  const AttentionOptions& options, const Variable<T>& bias = {});
 
 // Losses: the mean over the targets that count, shape ().
 
 /// Options of cross_entropy().
-struct CrossEntropy {
+struct CrossEntropyOptions {
   std::int32_t ignore_index = -100;  ///< targets with this value do not count
   /// The part of a target's weight that is spread evenly over all classes, in [0, 1).
   double label_smoothing = 0;
@@ -277,10 +282,10 @@ struct CrossEntropy {
 /// the same as PyTorch's function.
 template <class T>
 Variable<T> cross_entropy(const Variable<T>& logits, const Ids& targets,
-                          const CrossEntropy& options = {});
+                          const CrossEntropyOptions& options = {});
 
 /// Options of the elementwise losses.
-struct LossMean {
+struct LossOptions {
   std::shared_ptr<const Mask> mask = nullptr;  ///< of x's shape, 1 = counts; null = all
   /// Divisor of the sum of losses, at least 0. Default: the number of elements that count.
   std::optional<double> normalizer = std::nullopt;
@@ -288,18 +293,18 @@ struct LossMean {
 /// mean (x - y)^2. In this and the next losses, x and y have one shape, and the loss is 0 when
 /// nothing counts. S4.8
 template <class T>
-Variable<T> mse_loss(const Variable<T>& x, const Variable<T>& y, const LossMean& options = {});
+Variable<T> mse_loss(const Variable<T>& x, const Variable<T>& y, const LossOptions& options = {});
 /// mean |x - y|; its derivative at 0 is 0. S4.8
 template <class T>
-Variable<T> l1_loss(const Variable<T>& x, const Variable<T>& y, const LossMean& options = {});
+Variable<T> l1_loss(const Variable<T>& x, const Variable<T>& y, const LossOptions& options = {});
 /// mean of d^2 / 2 where |d| <= delta, else delta (|d| - delta / 2), with d = x - y. S4.8, Huber
 /// 1964.
 template <class T>
 Variable<T> huber_loss(const Variable<T>& x, const Variable<T>& y, double delta = 1,
-                       const LossMean& options = {});
+                       const LossOptions& options = {});
 /// mean of -y log s - (1 - y) log(1 - s), with s = 1 / (1 + exp(-x)) and targets y in [0, 1]. S4.8
 template <class T>
 Variable<T> binary_cross_entropy_with_logits(const Variable<T>& x, const Variable<T>& y,
-                                             const LossMean& options = {});
+                                             const LossOptions& options = {});
 
 }  // namespace xgrad

@@ -6,7 +6,7 @@ namespace xgrad {
 
 template <class T>
 Variable<T> activated(const Variable<T>& x, const Linear<T>& linear, Activation activation,
-                      const Dropout& options) {
+                      const DropoutOptions& options) {
   switch (activation) {
     case Activation::gelu:
       return linear_gelu(x, linear.weight(), linear.bias(), Gelu::exact, options);
@@ -36,7 +36,7 @@ Variable<T> Mlp<T>::operator()(const Variable<T>& x, const Context& context) con
 
 #define XGRAD_INSTANTIATE(T)                                                       \
   template Variable<T> activated(const Variable<T>&, const Linear<T>&, Activation, \
-                                 const Dropout&);                                  \
+                                 const DropoutOptions&);                           \
   template class Mlp<T>;
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 

@@ -11,7 +11,7 @@ enum class Activation { gelu, gelu_tanh, relu, silu };
 /// dropout(activation(linear(x))), as one fused op where one exists.
 template <class T>
 Variable<T> activated(const Variable<T>& x, const Linear<T>& linear, Activation activation,
-                      const Dropout& dropout);
+                      const DropoutOptions& dropout);
 
 /// x (..., D) -> (..., D): linear2(dropout(activation(linear1(x)))), hidden width F. S1.7.
 ///

@@ -33,7 +33,7 @@ struct Context {
 
   /// The dropout of rate p for the layer `site` (Scope::site()); no dropout outside training.
   /// Throws Error when training with p > 0 and no rng.
-  Dropout dropout(double p, std::uint64_t site) const {
+  DropoutOptions dropout(double p, std::uint64_t site) const {
     if (!training || p == 0) return {};
     check<Error>(rng.has_value(),
                  "Context: training with dropout needs rng, a stream of random numbers for each "

@@ -23,9 +23,7 @@ Variable<T> Pooling<T>::operator()(const Variable<T>& x,
       return masked_max(x, mask);
     case Pool::attention: {
       const Variable<T> queries(zeros<T>({x.shape()[0], 1, x.shape()[2]}));
-      Attention how;
-      how.key_mask = mask;
-      return select(attention(add(queries, query_), x, x, how), 1, 0);
+      return select(attention(add(queries, query_), x, x, {.masks = {mask}}), 1, 0);
     }
     case Pool::none:
       break;

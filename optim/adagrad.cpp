@@ -7,8 +7,8 @@
 namespace xgrad {
 
 template <class T>
-Adagrad<T>::Adagrad(const Parameters<T>& parameters, const OptimizerSettings& settings)
-    : Optimizer<T>(parameters, settings, {"sum"}) {}
+Adagrad<T>::Adagrad(const Parameters<T>& parameters, const OptimizerOptions& options)
+    : Optimizer<T>(parameters, options, {"sum"}) {}
 
 template <class T>
 void Adagrad<T>::prepare(double lr, std::uint64_t) {
@@ -17,7 +17,7 @@ void Adagrad<T>::prepare(double lr, std::uint64_t) {
 
 template <class T>
 void Adagrad<T>::update(const ParameterRun<T>& run) const {
-  const T eps = T(this->settings().eps), decay = T(run.weight_decay);
+  const T eps = T(this->options().eps), decay = T(run.weight_decay);
   const T lr = lr_ * T(run.lr_scale);
   T* x = run.value;
   const ScaledGradient<T> g = run.grad;

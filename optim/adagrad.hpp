@@ -14,7 +14,7 @@ template <class T>
 class Adagrad final : public Optimizer<T> {
  public:
   /// Throws ConfigError as the constructor of Optimizer does.
-  Adagrad(const Parameters<T>& parameters, const OptimizerSettings& settings);
+  Adagrad(const Parameters<T>& parameters, const OptimizerOptions& options);
 
  private:
   void prepare(double lr, std::uint64_t step) override;

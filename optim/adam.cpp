@@ -8,12 +8,12 @@
 namespace xgrad {
 
 template <class T>
-Adam<T>::Adam(const Parameters<T>& parameters, const OptimizerSettings& settings, Decay decay)
-    : Optimizer<T>(parameters, settings, {"exp_avg", "exp_avg_sq"}), decay_(decay) {}
+Adam<T>::Adam(const Parameters<T>& parameters, const OptimizerOptions& options, Decay decay)
+    : Optimizer<T>(parameters, options, {"exp_avg", "exp_avg_sq"}), decay_(decay) {}
 
 template <class T>
 void Adam<T>::prepare(double lr, std::uint64_t step) {
-  const OptimizerSettings& s = this->settings();
+  const OptimizerOptions& s = this->options();
   const double t = double(step);
   lr_ = lr;
   step_size_ = T(lr / (1 - std::pow(s.beta1, t)));
@@ -22,7 +22,7 @@ void Adam<T>::prepare(double lr, std::uint64_t step) {
 
 template <class T>
 void Adam<T>::update(const ParameterRun<T>& run) const {
-  const OptimizerSettings& s = this->settings();
+  const OptimizerOptions& s = this->options();
   const T decay1 = T(1 - s.beta1), beta2 = T(s.beta2), decay2 = T(1 - s.beta2), eps = T(s.eps);
   const T step_size = step_size_ * T(run.lr_scale), root_scale = root_scale_;
   const T l2 = decay_ == Decay::l2 ? T(run.weight_decay) : T(0);

@@ -21,7 +21,7 @@ template <class T>
 class Adam final : public Optimizer<T> {
  public:
   /// Throws ConfigError as the constructor of Optimizer does.
-  Adam(const Parameters<T>& parameters, const OptimizerSettings& settings, Decay decay);
+  Adam(const Parameters<T>& parameters, const OptimizerOptions& options, Decay decay);
 
  private:
   void prepare(double lr, std::uint64_t step) override;

@@ -1,4 +1,4 @@
-// Parameter groups: separate settings for parameters whose names match a pattern.
+// Parameter groups: separate options for parameters whose names match a pattern.
 #pragma once
 
 #include <optional>
@@ -7,12 +7,12 @@
 
 namespace xgrad {
 
-/// Settings of the parameters whose names match a pattern. The first matching group applies.
+/// Options of the parameters whose names match a pattern. The first matching group applies.
 struct ParameterGroup {
   /// Pattern for whole names; * and ? match any characters, including dots.
   std::string match = {};
   double lr_scale = 1.0;  ///< factor of the learning rate, >= 0
-  /// Replaces OptimizerSettings::weight_decay, >= 0; also applies to parameters with
+  /// Replaces OptimizerOptions::weight_decay, >= 0; also applies to parameters with
   /// WeightDecay::off.
   std::optional<double> weight_decay = std::nullopt;
   /// Neither updates the parameters nor allocates state. Gradients are still computed, and count in

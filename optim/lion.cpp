@@ -6,8 +6,8 @@
 namespace xgrad {
 
 template <class T>
-Lion<T>::Lion(const Parameters<T>& parameters, const OptimizerSettings& settings)
-    : Optimizer<T>(parameters, settings, {"exp_avg"}) {}
+Lion<T>::Lion(const Parameters<T>& parameters, const OptimizerOptions& options)
+    : Optimizer<T>(parameters, options, {"exp_avg"}) {}
 
 template <class T>
 void Lion<T>::prepare(double lr, std::uint64_t) {
@@ -16,7 +16,7 @@ void Lion<T>::prepare(double lr, std::uint64_t) {
 
 template <class T>
 void Lion<T>::update(const ParameterRun<T>& run) const {
-  const OptimizerSettings& s = this->settings();
+  const OptimizerOptions& s = this->options();
   const T beta1 = T(s.beta1), rest1 = T(1 - s.beta1), beta2 = T(s.beta2), rest2 = T(1 - s.beta2);
   const T keep = T(1 - lr_ * run.lr_scale * run.weight_decay), lr = T(lr_ * run.lr_scale);
   T* x = run.value;

@@ -15,7 +15,7 @@ template <class T>
 class Lion final : public Optimizer<T> {
  public:
   /// Throws ConfigError as the constructor of Optimizer does.
-  Lion(const Parameters<T>& parameters, const OptimizerSettings& settings);
+  Lion(const Parameters<T>& parameters, const OptimizerOptions& options);
 
  private:
   void prepare(double lr, std::uint64_t step) override;

@@ -23,7 +23,7 @@ void check_at_least_0(const char* name, double value) {
                    ": expected a finite number of at least 0, got ", value);
 }
 
-const OptimizerSettings& checked(const OptimizerSettings& s) {
+const OptimizerOptions& checked(const OptimizerOptions& s) {
   check_fraction("beta1", s.beta1);
   check_fraction("beta2", s.beta2);
   check_fraction("momentum", s.momentum);
@@ -37,13 +37,13 @@ const OptimizerSettings& checked(const OptimizerSettings& s) {
 }  // namespace
 
 template <class T>
-Optimizer<T>::Optimizer(const Parameters<T>& parameters, const OptimizerSettings& settings,
+Optimizer<T>::Optimizer(const Parameters<T>& parameters, const OptimizerOptions& options,
                         const std::vector<std::string>& slots)
-    : parameters_(&parameters), settings_(checked(settings)), slot_count_(slots.size()) {
+    : parameters_(&parameters), options_(checked(options)), slot_count_(slots.size()) {
   check<Error>(slots.size() <= 2, "optimizer: at most 2 slots are supported, not ", slots.size());
   std::vector<std::string> names;
   for (const Parameter<T>& p : parameters) names.push_back(p.name);
-  check_groups(settings.groups, names);
+  check_groups(options.groups, names);
   for (const Parameter<T>& p : parameters) {
     members_.push_back(member(p));
     trainable_ += members_.back().trains;
@@ -60,8 +60,8 @@ Optimizer<T>::Optimizer(const Parameters<T>& parameters, const OptimizerSettings
 template <class T>
 typename Optimizer<T>::Member Optimizer<T>::member(const Parameter<T>& p) const {
   Member member{trainable_, 0.0, 1.0, p.variable.requires_grad()};
-  if (p.weight_decay == WeightDecay::on) member.weight_decay = settings_.weight_decay;
-  if (const ParameterGroup* group = group_of(settings_.groups, p.name)) {
+  if (p.weight_decay == WeightDecay::on) member.weight_decay = options_.weight_decay;
+  if (const ParameterGroup* group = group_of(options_.groups, p.name)) {
     member.lr_scale = group->lr_scale;
     member.weight_decay = group->weight_decay.value_or(member.weight_decay);
     member.trains = member.trains && !group->freeze;

@@ -13,9 +13,9 @@
 
 namespace xgrad {
 
-/// Settings of all optimizers; each reads the ones it needs. The learning rate is an argument of
+/// Options of all optimizers; each reads the ones it needs. The learning rate is an argument of
 /// every step.
-struct OptimizerSettings {
+struct OptimizerOptions {
   double beta1 = 0.9;         ///< decay of the mean of gradients, in [0, 1)
   double beta2 = 0.999;       ///< decay of the mean of squared gradients, in [0, 1)
   double eps = 1e-8;          ///< added to the denominator, >= 0
@@ -23,7 +23,7 @@ struct OptimizerSettings {
   double momentum = 0.0;      ///< decay of SGD's sum of gradients, in [0, 1)
   bool nesterov = false;      ///< whether SGD uses Nesterov momentum; needs momentum above 0
   double alpha = 0.99;        ///< decay of RMSprop's mean of squared gradients, in [0, 1)
-  std::vector<ParameterGroup> groups = {};  ///< parameters with settings of their own
+  std::vector<ParameterGroup> groups = {};  ///< parameters with options of their own
 };
 
 /// A named tensor in the state of an optimizer.
@@ -62,7 +62,7 @@ class Optimizer {
   /// `parameters`, which must be complete. Parameters that require no gradient, and those of groups
   /// with `freeze`, get no state. Throws ConfigError when a setting is out of range, or the pattern
   /// of a group matches nothing.
-  Optimizer(const Parameters<T>& parameters, const OptimizerSettings& settings,
+  Optimizer(const Parameters<T>& parameters, const OptimizerOptions& options,
             const std::vector<std::string>& slots);
   virtual ~Optimizer() = default;
   Optimizer(const Optimizer&) = delete;
@@ -88,8 +88,8 @@ class Optimizer {
   /// differs.
   void set_state(std::string_view name, const Tensor<T>& tensor);
 
-  /// The settings it was made with.
-  const OptimizerSettings& settings() const { return settings_; }
+  /// The options it was made with.
+  const OptimizerOptions& options() const { return options_; }
 
  protected:
   /// Prepares update() for a step. Called once per step, with its number from 1.
@@ -99,7 +99,7 @@ class Optimizer {
   virtual void update(const ParameterRun<T>& run) const = 0;
 
  private:
-  // Settings and state of one parameter.
+  // Options and state of one parameter.
   struct Member {
     std::size_t state;  // index in state_ of its first slot; the next ones follow every trainable_
     double weight_decay;
@@ -112,7 +112,7 @@ class Optimizer {
   ParameterRun<T> whole(std::size_t i);
 
   const Parameters<T>* parameters_;
-  OptimizerSettings settings_;
+  OptimizerOptions options_;
   std::size_t slot_count_, trainable_ = 0;
   std::vector<OptimizerState<T>> state_;
   std::vector<Member> members_;  // one per parameter

@@ -8,8 +8,8 @@
 namespace xgrad {
 
 template <class T>
-RmsProp<T>::RmsProp(const Parameters<T>& parameters, const OptimizerSettings& settings)
-    : Optimizer<T>(parameters, settings, {"square_avg"}) {}
+RmsProp<T>::RmsProp(const Parameters<T>& parameters, const OptimizerOptions& options)
+    : Optimizer<T>(parameters, options, {"square_avg"}) {}
 
 template <class T>
 void RmsProp<T>::prepare(double lr, std::uint64_t) {
@@ -18,7 +18,7 @@ void RmsProp<T>::prepare(double lr, std::uint64_t) {
 
 template <class T>
 void RmsProp<T>::update(const ParameterRun<T>& run) const {
-  const OptimizerSettings& s = this->settings();
+  const OptimizerOptions& s = this->options();
   const T alpha = T(s.alpha), rest = T(1 - s.alpha), eps = T(s.eps), decay = T(run.weight_decay);
   const T lr = lr_ * T(run.lr_scale);
   T* x = run.value;

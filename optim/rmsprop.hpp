@@ -15,7 +15,7 @@ template <class T>
 class RmsProp final : public Optimizer<T> {
  public:
   /// Throws ConfigError as the constructor of Optimizer does.
-  RmsProp(const Parameters<T>& parameters, const OptimizerSettings& settings);
+  RmsProp(const Parameters<T>& parameters, const OptimizerOptions& options);
 
  private:
   void prepare(double lr, std::uint64_t step) override;

@@ -49,17 +49,17 @@ double half_cosine(double p) {
 }  // namespace
 
 Schedule::Schedule(Shape shape, double lr, std::uint64_t steps, std::uint64_t warmup,
-                   const ScheduleSettings& settings)
-    : shape_(shape), lr_(lr), settings_(settings), steps_(steps), warmup_(warmup) {
+                   const ScheduleOptions& options)
+    : shape_(shape), lr_(lr), options_(options), steps_(steps), warmup_(warmup) {
   check<ConfigError>(warmup <= steps, "schedule: warmup of ", warmup, " steps in a run of ", steps);
-  check<ConfigError>(shape != Shape::step || settings.every > 0,
+  check<ConfigError>(shape != Shape::step || options.every > 0,
                      "schedule: step needs the number of steps from one fall to the next");
 }
 
 double Schedule::operator()(std::uint64_t step) const {
   if (shape_ == Shape::one_cycle) return one_cycle(step);
   if (step < warmup_) return lr_ * (double(step + 1) / double(warmup_ + 1));
-  const auto& [final, power, every, gamma, decay, div] = settings_;
+  const auto& [final, power, every, gamma, decay, div] = options_;
   const double n = double(step - warmup_);
   if (shape_ == Shape::constant || shape_ == Shape::plateau) return lr_;
   if (shape_ == Shape::step) return lr_ * std::pow(gamma, std::floor(n / double(every)));
@@ -76,12 +76,12 @@ double Schedule::operator()(std::uint64_t step) const {
 
 double Schedule::one_cycle(std::uint64_t step) const {
   if (step < warmup_) {
-    const double start = 1 / settings_.div;
+    const double start = 1 / options_.div;
     return lr_ * (1 + (start - 1) * half_cosine(double(step) / double(warmup_)));
   }
-  if (step + 1 >= steps_) return lr_ * settings_.final;
+  if (step + 1 >= steps_) return lr_ * options_.final;
   const double p = double(step - warmup_) / double(steps_ - 1 - warmup_);
-  return lr_ * (settings_.final + (1 - settings_.final) * half_cosine(p));
+  return lr_ * (options_.final + (1 - options_.final) * half_cosine(p));
 }
 
 Schedule::Shape Schedule::shape(const std::string& name) {

@@ -7,8 +7,8 @@
 
 namespace xgrad {
 
-/// Settings of all schedules; each shape reads the ones it needs.
-struct ScheduleSettings {
+/// Options of all schedules; each shape reads the ones it needs.
+struct ScheduleOptions {
   double final = 0.0;       ///< last learning rate, as a fraction of lr, in [0, 1]
   double power = 1.0;       ///< exponent of `polynomial`, > 0
   std::uint64_t every = 0;  ///< steps between two drops of `step`
@@ -43,7 +43,7 @@ class Schedule {
 
   /// Throws ConfigError when warmup > steps, or when `step` has no `every`.
   Schedule(Shape shape, double lr, std::uint64_t steps, std::uint64_t warmup,
-           const ScheduleSettings& settings);
+           const ScheduleOptions& options);
 
   /// Returns the learning rate of a step; 0 is the first.
   double operator()(std::uint64_t step) const;
@@ -56,14 +56,14 @@ class Schedule {
 
   Shape shape_;
   double lr_;
-  ScheduleSettings settings_;
+  ScheduleOptions options_;
   std::uint64_t steps_, warmup_;
 };
 
 /// The names of all shapes, in the order of Shape.
 std::vector<std::string> schedule_names();
 
-/// The members of ScheduleSettings that a schedule reads, and "patience" for Plateau. Throws
+/// The members of ScheduleOptions that a schedule reads, and "patience" for Plateau. Throws
 /// ConfigError as Schedule::shape().
 const std::vector<std::string>& schedule_keys(const std::string& name);
 

@@ -5,8 +5,8 @@
 namespace xgrad {
 
 template <class T>
-Sgd<T>::Sgd(const Parameters<T>& parameters, const OptimizerSettings& settings)
-    : Optimizer<T>(parameters, settings, {"momentum_buffer"}) {}
+Sgd<T>::Sgd(const Parameters<T>& parameters, const OptimizerOptions& options)
+    : Optimizer<T>(parameters, options, {"momentum_buffer"}) {}
 
 template <class T>
 void Sgd<T>::prepare(double lr, std::uint64_t) {
@@ -15,12 +15,12 @@ void Sgd<T>::prepare(double lr, std::uint64_t) {
 
 template <class T>
 void Sgd<T>::update(const ParameterRun<T>& run) const {
-  const T momentum = T(this->settings().momentum), decay = T(run.weight_decay);
+  const T momentum = T(this->options().momentum), decay = T(run.weight_decay);
   const T lr = lr_ * T(run.lr_scale);
   T* x = run.value;
   const ScaledGradient<T> g = run.grad;
   T* b = run.slots[0];
-  if (this->settings().nesterov) {
+  if (this->options().nesterov) {
 #pragma omp simd
     for (std::size_t i = 0; i < run.size; ++i) {
       const T gi = g[i] + decay * x[i];

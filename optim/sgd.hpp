@@ -18,7 +18,7 @@ template <class T>
 class Sgd final : public Optimizer<T> {
  public:
   /// Throws ConfigError as the constructor of Optimizer does.
-  Sgd(const Parameters<T>& parameters, const OptimizerSettings& settings);
+  Sgd(const Parameters<T>& parameters, const OptimizerOptions& options);
 
  private:
   void prepare(double lr, std::uint64_t step) override;

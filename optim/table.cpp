@@ -19,16 +19,16 @@ template <class T>
 struct Entry {
   const char* name;
   std::vector<std::string> keys;
-  Made<T> (*make)(const Parameters<T>&, const OptimizerSettings&);
+  Made<T> (*make)(const Parameters<T>&, const OptimizerOptions&);
 };
 
 template <class Kind, class T>
-Made<T> make(const Parameters<T>& p, const OptimizerSettings& s) {
+Made<T> make(const Parameters<T>& p, const OptimizerOptions& s) {
   return std::make_unique<Kind>(p, s);
 }
 
 template <class T, Decay decay>
-Made<T> make_adam(const Parameters<T>& p, const OptimizerSettings& s) {
+Made<T> make_adam(const Parameters<T>& p, const OptimizerOptions& s) {
   return std::make_unique<Adam<T>>(p, s, decay);
 }
 
@@ -70,13 +70,13 @@ const std::vector<std::string>& optimizer_keys(const std::string& name) {
 template <class T>
 std::unique_ptr<Optimizer<T>> make_optimizer(const std::string& name,
                                              const Parameters<T>& parameters,
-                                             const OptimizerSettings& settings) {
-  return find<T>(name).make(parameters, settings);
+                                             const OptimizerOptions& options) {
+  return find<T>(name).make(parameters, options);
 }
 
 #define XGRAD_INSTANTIATE(T)                                                                      \
   template std::unique_ptr<Optimizer<T>> make_optimizer(const std::string&, const Parameters<T>&, \
-                                                        const OptimizerSettings&);
+                                                        const OptimizerOptions&);
 XGRAD_FOR_EACH_TRAINING_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

@@ -12,7 +12,7 @@ namespace xgrad {
 /// The names of all optimizers: "adagrad", "adam", "adamw", "lion", "rmsprop", "sgd".
 std::vector<std::string> optimizer_names();
 
-/// The members of OptimizerSettings that this optimizer reads, except those common to all: "beta1",
+/// The members of OptimizerOptions that this optimizer reads, except those common to all: "beta1",
 /// ... Throws ConfigError as make_optimizer().
 const std::vector<std::string>& optimizer_keys(const std::string& name);
 
@@ -20,6 +20,6 @@ const std::vector<std::string>& optimizer_keys(const std::string& name);
 template <class T>
 std::unique_ptr<Optimizer<T>> make_optimizer(const std::string& name,
                                              const Parameters<T>& parameters,
-                                             const OptimizerSettings& settings);
+                                             const OptimizerOptions& options);
 
 }  // namespace xgrad

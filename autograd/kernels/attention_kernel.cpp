@@ -113,7 +113,7 @@ void pad_rows(T* x, std::size_t rows, std::size_t stride, std::size_t keys, T va
 }  // namespace
 
 template <class T>
-AttentionKernel<T>::AttentionKernel(const Attention& options, const AttentionSizes& sizes,
+AttentionKernel<T>::AttentionKernel(const AttentionOptions& options, const AttentionSizes& sizes,
                                     std::size_t key_width)
     : options_(options),
       sizes_(sizes),
@@ -125,9 +125,9 @@ AttentionKernel<T>::AttentionKernel(const Attention& options, const AttentionSiz
   const std::size_t keys = std::max<std::size_t>(1, sizes.keys);
   block_rows_ =
       std::min(std::max(kBlockElements / keys, kMinRows), std::max<std::size_t>(1, sizes.queries));
-  if (!options_.key_mask) return;
+  if (!options_.masks.key_mask) return;
   for (std::size_t b = 0; b < sizes.batch; ++b) {
-    const std::uint8_t* keep = options_.key_mask->data() + b * sizes.keys;
+    const std::uint8_t* keep = options_.masks.key_mask->data() + b * sizes.keys;
     while (keys_[b] > 0 && !keep[keys_[b] - 1]) --keys_[b];
     gaps_[b] = std::find(keep, keep + keys_[b], 0) != keep + keys_[b];
   }
@@ -225,9 +225,10 @@ void AttentionKernel<T>::hide_keys(const Block& at, std::size_t first, std::size
                                    T* s) const {
   for (std::size_t i = 0; i < at.rows; ++i, s += stride_) {
     const std::size_t n = at.begin + i;
-    if (gaps_[at.b]) hide(s, options_.key_mask->data() + at.b * sizes_.keys + first, keys);
-    if (options_.mask) {
-      hide(s, options_.mask->data() + (at.b * sizes_.queries + n) * sizes_.keys + first, keys);
+    if (gaps_[at.b]) hide(s, options_.masks.key_mask->data() + at.b * sizes_.keys + first, keys);
+    if (options_.masks.mask) {
+      hide(s, options_.masks.mask->data() + (at.b * sizes_.queries + n) * sizes_.keys + first,
+           keys);
     }
     if (options_.causal && n + 1 < first + keys) {
       std::fill(s + (n + 1 > first ? n + 1 - first : 0), s + keys, kHidden<T>);
@@ -241,7 +242,7 @@ void AttentionKernel<T>::hide_keys(const Block& at, std::size_t first, std::size
 template <class T>
 const T* AttentionKernel<T>::dropout_row(const Block& at, const Piece& piece, std::size_t row,
                                          T* buffer) const {
-  const Dropout& dropout = options_.dropout;
+  const DropoutOptions& dropout = options_.dropout;
   if (dropout.p == 0) return nullptr;
   const std::size_t width = padded<T>(piece.keys);
   const std::size_t chunk = std::max<std::size_t>(1, kChunkElements / width);

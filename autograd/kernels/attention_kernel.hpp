@@ -42,8 +42,9 @@ struct AttentionGradients {
 template <class T>
 class AttentionKernel {
  public:
-  /// Requires: the masks have the shapes that Attention documents.
-  AttentionKernel(const Attention& options, const AttentionSizes& sizes, std::size_t key_width);
+  /// Requires: the masks have the shapes that AttentionMasks documents.
+  AttentionKernel(const AttentionOptions& options, const AttentionSizes& sizes,
+                  std::size_t key_width);
 
   void forward(const AttentionInputs<T>& in, const Tokens<T>& y);
   void backward(const AttentionInputs<T>& in, const Tokens<const T>& y, const Tokens<const T>& dy,
@@ -89,7 +90,7 @@ class AttentionKernel {
   void differentiate_softmax(const Block& at, const Piece& piece, T* dscores,
                              const Scratch& scratch) const;
 
-  Attention options_;
+  AttentionOptions options_;
   AttentionSizes sizes_;
   T scale_;
   std::size_t stride_;              // distance between rows of scores in a piece

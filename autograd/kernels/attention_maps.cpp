@@ -12,7 +12,8 @@
 namespace xgrad {
 
 template <class T>
-Tensor<T> attention_scores(const Tensor<T>& q, const Tensor<T>& k, const Attention& options) {
+Tensor<T> attention_scores(const Tensor<T>& q, const Tensor<T>& k,
+                           const AttentionOptions& options) {
   const Shape &sq = q.shape(), &sk = k.shape();
   check_shape(sq.size() == 3 && sk.size() == 3 && sq[0] == sk[0] && sq[2] == sk[2],
               "attention_scores: expected q (B, N, H d), k (B, M, H d), got ", sq, ", ", sk);
@@ -32,7 +33,7 @@ Tensor<T> attention_scores(const Tensor<T>& q, const Tensor<T>& k, const Attenti
   return scores;
 }
 
-Mask attention_mask(const Attention& options, std::size_t batch, std::size_t queries,
+Mask attention_mask(const AttentionOptions& options, std::size_t batch, std::size_t queries,
                     std::size_t keys) {
   detail::check_masks("attention_mask", options, batch, queries, keys);
   Mask result = full<std::uint8_t>({batch, queries, keys}, 1);
@@ -40,8 +41,8 @@ Mask attention_mask(const Attention& options, std::size_t batch, std::size_t que
   for (std::size_t i = 0; i < batch * queries; ++i, row += keys) {
     const std::size_t b = i / queries, n = i % queries;
     for (std::size_t j = 0; j < keys; ++j) {
-      if (options.key_mask) row[j] &= options.key_mask->data()[b * keys + j] != 0;
-      if (options.mask) row[j] &= options.mask->data()[i * keys + j] != 0;
+      if (options.masks.key_mask) row[j] &= options.masks.key_mask->data()[b * keys + j] != 0;
+      if (options.masks.mask) row[j] &= options.masks.mask->data()[i * keys + j] != 0;
       if (options.causal) row[j] &= j <= n;
       if (options.exclude_self) row[j] &= j != n;
     }
@@ -50,8 +51,8 @@ Mask attention_mask(const Attention& options, std::size_t batch, std::size_t que
 }
 
 template <class T>
-Tensor<T> attention_probabilities(const Tensor<T>& q, const Tensor<T>& k, const Attention& options,
-                                  const Variable<T>& bias) {
+Tensor<T> attention_probabilities(const Tensor<T>& q, const Tensor<T>& k,
+                                  const AttentionOptions& options, const Variable<T>& bias) {
   const char* const name = "attention_probabilities";
   Tensor<T> p = attention_scores(q, k, options);
   const std::size_t heads = options.heads, batch = q.shape()[0], n = q.shape()[1], m = k.shape()[1];
@@ -77,10 +78,11 @@ Tensor<T> attention_probabilities(const Tensor<T>& q, const Tensor<T>& k, const 
   return p;
 }
 
-#define XGRAD_INSTANTIATE(T)                                                                       \
-  template Tensor<T> attention_scores(const Tensor<T>&, const Tensor<T>&, const Attention&);       \
-  template Tensor<T> attention_probabilities(const Tensor<T>&, const Tensor<T>&, const Attention&, \
-                                             const Variable<T>&);
+#define XGRAD_INSTANTIATE(T)                                                     \
+  template Tensor<T> attention_scores(const Tensor<T>&, const Tensor<T>&,        \
+                                      const AttentionOptions&);                  \
+  template Tensor<T> attention_probabilities(const Tensor<T>&, const Tensor<T>&, \
+                                             const AttentionOptions&, const Variable<T>&);
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

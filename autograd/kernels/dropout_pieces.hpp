@@ -9,7 +9,7 @@
 namespace xgrad::detail {
 
 /// Throws ShapeError unless 0 <= p < 1 and, if p > 0, rng is set.
-inline void check_dropout(const char* op, const Dropout& dropout) {
+inline void check_dropout(const char* op, const DropoutOptions& dropout) {
   check_shape(dropout.p >= 0 && dropout.p < 1, op, ": expected 0 <= p < 1, got ", dropout.p);
   check_shape(dropout.p == 0 || dropout.rng, op, ": dropout with p = ", dropout.p,
               " needs rng, a stream of random numbers");
@@ -18,7 +18,7 @@ inline void check_dropout(const char* op, const Dropout& dropout) {
 /// Calls body(offset, factors, n) in parallel for pieces of whole rows that cover a tensor of this
 /// shape. The factors are not stored: backward computes the same ones as forward again.
 template <class T, class Body>
-void for_each_dropout_piece(const char* op, const Shape& shape, const Dropout& options,
+void for_each_dropout_piece(const char* op, const Shape& shape, const DropoutOptions& options,
                             const Body& body) {
   const Rows rows = rows_of(op, shape);
   if (rows.count == 0) return;

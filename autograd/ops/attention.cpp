@@ -24,8 +24,8 @@ using detail::AttentionKernel;
 using detail::GradientTokens;
 using detail::Tokens;
 
-void check_options(const char* op, const Attention& options, std::size_t batch, std::size_t queries,
-                   std::size_t keys) {
+void check_options(const char* op, const AttentionOptions& options, std::size_t batch,
+                   std::size_t queries, std::size_t keys) {
   check_shape(options.heads > 0, op, ": expected at least one head, got 0");
   detail::check_dropout(op, options.dropout);
   detail::check_masks(op, options, batch, queries, keys);
@@ -61,7 +61,7 @@ Tokens<P> tokens(P* data, const Shape& shape, std::size_t heads, std::size_t par
 
 template <class T>
 struct AttentionOp final : Op<T> {
-  explicit AttentionOp(const Attention& options) : options(options) {}
+  explicit AttentionOp(const AttentionOptions& options) : options(options) {}
   const char* name() const override { return "attention"; }
   const char* arguments() const override { return "q k v bias?"; }
 
@@ -121,7 +121,7 @@ struct AttentionOp final : Op<T> {
                 " and v ", sv);
   }
 
-  Attention options;
+  AttentionOptions options;
   Saved<T> q, k, v, bias, y;
   Shape scores;
   AttentionBias<T> view;
@@ -130,7 +130,7 @@ struct AttentionOp final : Op<T> {
 
 template <class T>
 struct SelfAttention final : Op<T> {
-  explicit SelfAttention(const Attention& options) : options(options) {}
+  explicit SelfAttention(const AttentionOptions& options) : options(options) {}
   const char* name() const override { return "self_attention"; }
   const char* arguments() const override { return "qkv bias?"; }
 
@@ -174,7 +174,7 @@ struct SelfAttention final : Op<T> {
     return tokens(data, qkv->shape(), options.heads, i, 3);
   }
 
-  Attention options;
+  AttentionOptions options;
   Saved<T> qkv, bias, y;
   Shape scores;
   AttentionBias<T> view;
@@ -185,20 +185,21 @@ struct SelfAttention final : Op<T> {
 
 template <class T>
 Variable<T> attention(const Variable<T>& q, const Variable<T>& k, const Variable<T>& v,
-                      const Attention& options, const Variable<T>& bias) {
+                      const AttentionOptions& options, const Variable<T>& bias) {
   return apply<T>(std::make_unique<AttentionOp<T>>(options), {q, k, v, bias});
 }
 
 template <class T>
-Variable<T> self_attention(const Variable<T>& qkv, const Attention& options,
+Variable<T> self_attention(const Variable<T>& qkv, const AttentionOptions& options,
                            const Variable<T>& bias) {
   return apply<T>(std::make_unique<SelfAttention<T>>(options), {qkv, bias});
 }
 
 #define XGRAD_INSTANTIATE(T)                                                                 \
   template Variable<T> attention(const Variable<T>&, const Variable<T>&, const Variable<T>&, \
-                                 const Attention&, const Variable<T>&);                      \
-  template Variable<T> self_attention(const Variable<T>&, const Attention&, const Variable<T>&);
+                                 const AttentionOptions&, const Variable<T>&);               \
+  template Variable<T> self_attention(const Variable<T>&, const AttentionOptions&,           \
+                                      const Variable<T>&);
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

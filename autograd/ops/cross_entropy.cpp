@@ -20,7 +20,7 @@ template <class T>
 struct CrossEntropyOp final : Op<T> {
   using Sum = detail::Sum<T>;
 
-  CrossEntropyOp(const Ids& targets, const CrossEntropy& options)
+  CrossEntropyOp(const Ids& targets, const CrossEntropyOptions& options)
       : targets(targets), options(options) {}
   const char* name() const override { return "cross_entropy"; }
   const char* arguments() const override { return "logits"; }
@@ -137,7 +137,7 @@ struct CrossEntropyOp final : Op<T> {
   }
 
   Ids targets;
-  CrossEntropy options;
+  CrossEntropyOptions options;
   detail::Rows rows{};
   Saved<T> logits;
   Tensor<T> largest, log_sum;  // the two terms of each row's lse
@@ -150,7 +150,7 @@ struct CrossEntropyOp final : Op<T> {
 
 template <class T>
 Variable<T> cross_entropy(const Variable<T>& logits, const Ids& targets,
-                          const CrossEntropy& options) {
+                          const CrossEntropyOptions& options) {
   check_shape(options.label_smoothing >= 0 && options.label_smoothing < 1,
               "cross_entropy: expected 0 <= label_smoothing < 1, got ", options.label_smoothing);
   for (const double weight : options.class_weights) {
@@ -162,7 +162,7 @@ Variable<T> cross_entropy(const Variable<T>& logits, const Ids& targets,
 }
 
 #define XGRAD_INSTANTIATE(T) \
-  template Variable<T> cross_entropy(const Variable<T>&, const Ids&, const CrossEntropy&);
+  template Variable<T> cross_entropy(const Variable<T>&, const Ids&, const CrossEntropyOptions&);
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

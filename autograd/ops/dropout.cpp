@@ -11,7 +11,8 @@ using detail::check_dropout;
 using detail::for_each_dropout_piece;
 
 template <class T>
-void multiply_by_factors(const char* op, const Dropout& options, const Tensor<T>& x, Tensor<T>& y) {
+void multiply_by_factors(const char* op, const DropoutOptions& options, const Tensor<T>& x,
+                         Tensor<T>& y) {
   for_each_dropout_piece<T>(op, x.shape(), options,
                             [&](std::size_t at, const T* factors, std::size_t n) {
                               const T* in = x.data() + at;
@@ -23,7 +24,7 @@ void multiply_by_factors(const char* op, const Dropout& options, const Tensor<T>
 
 template <class T>
 struct DropoutOp final : Op<T> {
-  explicit DropoutOp(const Dropout& options) : options(options) {}
+  explicit DropoutOp(const DropoutOptions& options) : options(options) {}
   const char* name() const override { return "dropout"; }
   const char* arguments() const override { return "x"; }
 
@@ -39,12 +40,12 @@ struct DropoutOp final : Op<T> {
     dx.add(0, std::move(dy));
   }
 
-  Dropout options;
+  DropoutOptions options;
 };
 
 template <class T>
 struct DropoutAdd final : Op<T> {
-  explicit DropoutAdd(const Dropout& options) : options(options) {}
+  explicit DropoutAdd(const DropoutOptions& options) : options(options) {}
   const char* name() const override { return "dropout_add"; }
   const char* arguments() const override { return "x residual"; }
 
@@ -72,13 +73,13 @@ struct DropoutAdd final : Op<T> {
     dx.add(1, std::move(dy));
   }
 
-  Dropout options;
+  DropoutOptions options;
 };
 
 }  // namespace
 
 template <class T>
-Variable<T> dropout(const Variable<T>& x, const Dropout& options) {
+Variable<T> dropout(const Variable<T>& x, const DropoutOptions& options) {
   check_dropout("dropout", options);
   check_defined("dropout", "x", x);
   if (options.p == 0) return x;
@@ -86,7 +87,8 @@ Variable<T> dropout(const Variable<T>& x, const Dropout& options) {
 }
 
 template <class T>
-Variable<T> dropout_add(const Variable<T>& x, const Variable<T>& residual, const Dropout& options) {
+Variable<T> dropout_add(const Variable<T>& x, const Variable<T>& residual,
+                        const DropoutOptions& options) {
   check_dropout("dropout_add", options);
   check_defined("dropout_add", "x", x);
   check_defined("dropout_add", "residual", residual);
@@ -96,9 +98,9 @@ Variable<T> dropout_add(const Variable<T>& x, const Variable<T>& residual, const
   return apply<T>(std::make_unique<DropoutAdd<T>>(options), {x, residual});
 }
 
-#define XGRAD_INSTANTIATE(T)                                        \
-  template Variable<T> dropout(const Variable<T>&, const Dropout&); \
-  template Variable<T> dropout_add(const Variable<T>&, const Variable<T>&, const Dropout&);
+#define XGRAD_INSTANTIATE(T)                                               \
+  template Variable<T> dropout(const Variable<T>&, const DropoutOptions&); \
+  template Variable<T> dropout_add(const Variable<T>&, const Variable<T>&, const DropoutOptions&);
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

@@ -64,7 +64,7 @@ template <class T, class F>
 struct MeanLoss final : Op<T> {
   using Sum = detail::Sum<T>;
 
-  MeanLoss(F term, const LossMean& options) : term(term), options(options) {}
+  MeanLoss(F term, const LossOptions& options) : term(term), options(options) {}
   const char* name() const override { return F::kName; }
   const char* arguments() const override { return "x y"; }
 
@@ -124,13 +124,14 @@ struct MeanLoss final : Op<T> {
   }
 
   F term;
-  LossMean options;
+  LossOptions options;
   Saved<T> x, y;
   Sum inverse = 0;  // 1 / divisor; 0 when nothing counts
 };
 
 template <class T, class F>
-Variable<T> mean_loss(F term, const Variable<T>& x, const Variable<T>& y, const LossMean& options) {
+Variable<T> mean_loss(F term, const Variable<T>& x, const Variable<T>& y,
+                      const LossOptions& options) {
   check_shape(!options.normalizer || *options.normalizer >= 0, F::kName,
               ": expected normalizer >= 0, got ", options.normalizer.value_or(0));
   return apply<T>(std::make_unique<MeanLoss<T, F>>(term, options), {x, y});
@@ -139,35 +140,35 @@ Variable<T> mean_loss(F term, const Variable<T>& x, const Variable<T>& y, const 
 }  // namespace
 
 template <class T>
-Variable<T> mse_loss(const Variable<T>& x, const Variable<T>& y, const LossMean& options) {
+Variable<T> mse_loss(const Variable<T>& x, const Variable<T>& y, const LossOptions& options) {
   return mean_loss(MseLoss<T>(), x, y, options);
 }
 
 template <class T>
-Variable<T> l1_loss(const Variable<T>& x, const Variable<T>& y, const LossMean& options) {
+Variable<T> l1_loss(const Variable<T>& x, const Variable<T>& y, const LossOptions& options) {
   return mean_loss(L1Loss<T>(), x, y, options);
 }
 
 template <class T>
 Variable<T> huber_loss(const Variable<T>& x, const Variable<T>& y, double delta,
-                       const LossMean& options) {
+                       const LossOptions& options) {
   check_shape(delta > 0, "huber_loss: expected delta > 0, got ", delta);
   return mean_loss(HuberLoss<T>{T(delta)}, x, y, options);
 }
 
 template <class T>
 Variable<T> binary_cross_entropy_with_logits(const Variable<T>& x, const Variable<T>& y,
-                                             const LossMean& options) {
+                                             const LossOptions& options) {
   return mean_loss(BinaryCrossEntropy<T>(), x, y, options);
 }
 
 #define XGRAD_INSTANTIATE(T)                                                                    \
-  template Variable<T> mse_loss(const Variable<T>&, const Variable<T>&, const LossMean&);       \
-  template Variable<T> l1_loss(const Variable<T>&, const Variable<T>&, const LossMean&);        \
+  template Variable<T> mse_loss(const Variable<T>&, const Variable<T>&, const LossOptions&);    \
+  template Variable<T> l1_loss(const Variable<T>&, const Variable<T>&, const LossOptions&);     \
   template Variable<T> huber_loss(const Variable<T>&, const Variable<T>&, double,               \
-                                  const LossMean&);                                             \
+                                  const LossOptions&);                                          \
   template Variable<T> binary_cross_entropy_with_logits(const Variable<T>&, const Variable<T>&, \
-                                                        const LossMean&);
+                                                        const LossOptions&);
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

@@ -133,7 +133,7 @@ struct Linear final : Op<T> {
 
 template <class T, class G>
 struct LinearGelu final : Op<T> {
-  explicit LinearGelu(const Dropout& dropout) : dropout(dropout) {}
+  explicit LinearGelu(const DropoutOptions& dropout) : dropout(dropout) {}
   const char* name() const override { return "linear_gelu"; }
   const char* arguments() const override { return "x weight bias?"; }
 
@@ -192,7 +192,7 @@ struct LinearGelu final : Op<T> {
     product_backward(sizes, dy, input, weight, dx);
   }
 
-  Dropout dropout;
+  DropoutOptions dropout;
   Sizes sizes;
   Saved<T> input, weight, slope;
 };
@@ -206,7 +206,7 @@ Variable<T> linear(const Variable<T>& x, const Variable<T>& weight, const Variab
 
 template <class T>
 Variable<T> linear_gelu(const Variable<T>& x, const Variable<T>& weight, const Variable<T>& bias,
-                        Gelu kind, const Dropout& dropout) {
+                        Gelu kind, const DropoutOptions& dropout) {
   detail::check_dropout("linear_gelu", dropout);
   std::unique_ptr<Op<T>> op;
   if (kind == Gelu::exact) {
@@ -220,7 +220,7 @@ Variable<T> linear_gelu(const Variable<T>& x, const Variable<T>& weight, const V
 #define XGRAD_INSTANTIATE(T)                                                                   \
   template Variable<T> linear(const Variable<T>&, const Variable<T>&, const Variable<T>&);     \
   template Variable<T> linear_gelu(const Variable<T>&, const Variable<T>&, const Variable<T>&, \
-                                   Gelu, const Dropout&);
+                                   Gelu, const DropoutOptions&);
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

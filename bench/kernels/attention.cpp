@@ -87,13 +87,13 @@ void plain(const Sizes& s, const float* qkv, float* dqkv) {
 void measure(benchmark::State& state, const Sizes& s) {
   const Variable<float> qkv(uniform({s.batch, s.tokens, 3 * s.width}), true);
   const Tensor<float> dy = uniform({s.batch, s.tokens, s.width});
-  const Attention how{.heads = s.heads, .dropout = {s.dropout, Rng(2), 0}};
+  const AttentionOptions options{.heads = s.heads, .dropout = {s.dropout, Rng(2), 0}};
   const float* x = qkv.value().data();
   std::vector<float> gradient(qkv.value().size()), scores(s.tokens * s.tokens);
   in_turn(state,
           [&] {
             qkv.zero_grad();
-            self_attention(qkv, how).backward(dy);
+            self_attention(qkv, options).backward(dy);
           },
           {[&] { products(s, x, gradient.data(), scores.data()); },
            [&] { plain(s, x, gradient.data()); }});

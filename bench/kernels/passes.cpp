@@ -151,12 +151,12 @@ const Pass kPasses[] = {
     {"gelu", 5, [](const auto& x) { return gelu(x); }, plain_gelu},
     {"dropout", 4,
      [](const auto& x) {
-       return dropout(x, Dropout{kRate, Rng(2), 0});
+       return dropout(x, DropoutOptions{kRate, Rng(2), 0});
      },
      [](Arrays& a) { plain_dropout(a, false); }},
     {"dropout_add", 7,
      [](const auto& x) {
-       return dropout_add(x, x, Dropout{kRate, Rng(2), 0});
+       return dropout_add(x, x, DropoutOptions{kRate, Rng(2), 0});
      },
      [](Arrays& a) { plain_dropout(a, true); }},
     {"transpose", 4,

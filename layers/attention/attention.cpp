@@ -10,7 +10,7 @@ namespace xgrad {
 
 namespace {
 
-AttentionOptions resolved(AttentionOptions o) {
+MultiHeadAttentionOptions resolved(MultiHeadAttentionOptions o) {
   check_shape(o.heads > 0, "attention: heads is 0");
   if (o.head_dim == 0) {
     check_shape(o.width % o.heads == 0, "attention: heads (", o.heads, ") does not divide width (",
@@ -22,13 +22,13 @@ AttentionOptions resolved(AttentionOptions o) {
   return o;
 }
 
-bool is_packed(const AttentionOptions& o) {
+bool is_packed(const MultiHeadAttentionOptions& o) {
   return o.key_width == o.width && o.value_width == o.width && o.value_dim == o.head_dim;
 }
 
 // The first row of queries, of keys and of values in the packed projection, then the number of
 // rows.
-std::array<std::size_t, 4> bounds(const AttentionOptions& o) {
+std::array<std::size_t, 4> bounds(const MultiHeadAttentionOptions& o) {
   const std::size_t keys = o.heads * o.head_dim;
   return {0, keys, 2 * keys, 2 * keys + o.heads * o.value_dim};
 }
@@ -36,9 +36,10 @@ std::array<std::size_t, 4> bounds(const AttentionOptions& o) {
 }  // namespace
 
 template <class T>
-MultiHeadAttention<T>::MultiHeadAttention(const Scope<T>& scope, const AttentionOptions& options)
+MultiHeadAttention<T>::MultiHeadAttention(const Scope<T>& scope,
+                                          const MultiHeadAttentionOptions& options)
     : options_(resolved(options)), site_(scope.site()) {
-  const AttentionOptions& o = options_;
+  const MultiHeadAttentionOptions& o = options_;
   const auto rows = bounds(o);
   if (is_packed(o)) {
     in_weight_ = scope.parameter("in_proj_weight", {rows[3], o.width}, init::xavier_uniform());
@@ -61,78 +62,85 @@ MultiHeadAttention<T>::MultiHeadAttention(const Scope<T>& scope, const Attention
 }
 
 template <class T>
-Variable<T> MultiHeadAttention<T>::operator()(const Variable<T>& x, const Attend<T>& attend,
-                                              const Context& context) const {
-  const WeightOptions& weights = options_.weights;
-  const Attention how = self(attend, context);
-  const Variable<T> bias = self_bias(attend, x.shape()[1]);
+Variable<T> MultiHeadAttention<T>::operator()(const Variable<T>& x, const AttentionMasks& masks,
+                                              const Context& context,
+                                              const Variable<T>& bias) const {
+  const AttentionWeightOptions& weights = options_.weights;
+  const AttentionOptions options = self_options(masks, context);
+  const Variable<T> total_bias = with_position_bias(bias, x.shape()[1]);
   if (!in_weight_.defined() || !is_fused(weights) || weights.score != Score::dot ||
       weights.log_scale) {
-    const Variable<T> q = turned(project(x, 0), options_.heads),
-                      k = turned(project(x, 1), options_.heads);
-    const Variable<T> y = attend_values(q, k, project(x, 2), weights, how, bias, score_weight_);
-    return finish(observed(y, q, k, how, bias, context));
+    const Variable<T> q = apply_rotary(project(x, 0), options_.heads),
+                      k = apply_rotary(project(x, 1), options_.heads);
+    const Variable<T> y =
+        attend_values(q, k, project(x, 2), weights, options, total_bias, score_weight_);
+    return finish(observed(y, q, k, options, total_bias, context));
   }
   // (B, N, 3 H d_h): self_attention() reads q, k and v from it without copies.
-  const Variable<T> qkv = turned(linear(x, in_weight_, in_bias_), 2 * options_.heads);
-  Attention scaled = how;
+  const Variable<T> qkv = apply_rotary(linear(x, in_weight_, in_bias_), 2 * options_.heads);
+  AttentionOptions scaled = options;
   scaled.scale = score_factor(weights, options_.scale, options_.head_dim);
-  const Variable<T> y = self_attention(qkv, scaled, bias);
+  const Variable<T> y = self_attention(qkv, scaled, total_bias);
   if (!context.attention) return finish(y);
   const auto rows = bounds(options_);
-  return finish(
-      observed(y, slice(qkv, 2, 0, rows[1]), slice(qkv, 2, rows[1], rows[2]), how, bias, context));
+  return finish(observed(y, slice(qkv, 2, 0, rows[1]), slice(qkv, 2, rows[1], rows[2]), options,
+                         total_bias, context));
 }
 
 template <class T>
 Variable<T> MultiHeadAttention<T>::operator()(const Variable<T>& query, const Variable<T>& key,
-                                              const Variable<T>& value, const Attend<T>& attend,
-                                              const Context& context) const {
+                                              const Variable<T>& value, const AttentionMasks& masks,
+                                              const Context& context,
+                                              const Variable<T>& bias) const {
   return finish(attend_values(project(query, 0), project(key, 1), project(value, 2),
-                              options_.weights, cross(attend, context), attend.bias,
+                              options_.weights, cross_options(masks, context), bias,
                               score_weight_));
 }
 
 template <class T>
 Variable<T> MultiHeadAttention<T>::observed(const Variable<T>& y, const Variable<T>& q,
-                                            const Variable<T>& k, const Attention& how,
+                                            const Variable<T>& k, const AttentionOptions& options,
                                             const Variable<T>& bias, const Context& context) const {
   if (!context.attention) return y;
   const auto maps = [&] {
-    return attention_weights(q, k, options_.weights, how, bias, score_weight_);
+    return attention_weights(q, k, options_.weights, options, bias, score_weight_);
   };
-  return observe_attention<T>(*context.attention, site_, y, how, maps);
+  return observe_attention<T>(*context.attention, site_, y, options, maps);
 }
 
 template <class T>
-Variable<T> MultiHeadAttention<T>::weights(const Variable<T>& x, const Attend<T>& attend) const {
-  return attention_weights(turned(project(x, 0), options_.heads),
-                           turned(project(x, 1), options_.heads), options_.weights,
-                           self(attend, {}), self_bias(attend, x.shape()[1]), score_weight_);
+Variable<T> MultiHeadAttention<T>::weights(const Variable<T>& x,
+                                           const AttentionMasks& masks) const {
+  return attention_weights(apply_rotary(project(x, 0), options_.heads),
+                           apply_rotary(project(x, 1), options_.heads), options_.weights,
+                           self_options(masks, {}), with_position_bias({}, x.shape()[1]),
+                           score_weight_);
 }
 
 template <class T>
-Attention MultiHeadAttention<T>::cross(const Attend<T>& attend, const Context& context) const {
+AttentionOptions MultiHeadAttention<T>::cross_options(const AttentionMasks& masks,
+                                                      const Context& context) const {
   return {.heads = options_.heads,
           .scale = options_.scale,
-          .key_mask = attend.key_mask,
-          .mask = attend.mask,
+          .masks = masks,
           .dropout = context.dropout(options_.dropout, site_)};
 }
 
 template <class T>
-Attention MultiHeadAttention<T>::self(const Attend<T>& attend, const Context& context) const {
-  Attention how = cross(attend, context);
-  how.causal = options_.causal;
-  how.exclude_self = options_.exclude_self;
-  return how;
+AttentionOptions MultiHeadAttention<T>::self_options(const AttentionMasks& masks,
+                                                     const Context& context) const {
+  AttentionOptions options = cross_options(masks, context);
+  options.causal = options_.causal;
+  options.exclude_self = options_.exclude_self;
+  return options;
 }
 
 template <class T>
-Variable<T> MultiHeadAttention<T>::self_bias(const Attend<T>& attend, std::size_t tokens) const {
-  const Variable<T> own = (*position_bias_)(tokens, tokens);
-  if (!attend.bias.defined()) return own;
-  return own.defined() ? add(attend.bias, own) : attend.bias;
+Variable<T> MultiHeadAttention<T>::with_position_bias(const Variable<T>& bias,
+                                                      std::size_t tokens) const {
+  const Variable<T> positions = (*position_bias_)(tokens, tokens);
+  if (!bias.defined()) return positions;
+  return positions.defined() ? add(bias, positions) : bias;
 }
 
 // The projection of queries (part 0), keys (1) or values (2).
@@ -153,7 +161,7 @@ Variable<T> MultiHeadAttention<T>::project(const Variable<T>& x, std::size_t par
 
 // x, with rotary positions applied to its first `heads` heads if the layer uses them.
 template <class T>
-Variable<T> MultiHeadAttention<T>::turned(const Variable<T>& x, std::size_t heads) const {
+Variable<T> MultiHeadAttention<T>::apply_rotary(const Variable<T>& x, std::size_t heads) const {
   return options_.positions == PositionKind::rotary ? rotary_embedding(x, options_.head_dim, heads)
                                                     : x;
 }

@@ -11,7 +11,7 @@
 namespace xgrad {
 
 /// Sizes and settings of a MultiHeadAttention.
-struct AttentionOptions {
+struct MultiHeadAttentionOptions {
   std::size_t width = 0;                        ///< D
   std::size_t heads = 1;                        ///< H
   std::size_t head_dim = 0;                     ///< d_h, of queries and keys; 0: D / H
@@ -23,20 +23,11 @@ struct AttentionOptions {
   bool out_proj = true;                         ///< S4.19: without it the result is (B, N, H d_v)
   bool out_bias = true;                         ///< bias of the output projection (S0.13)
   std::optional<double> scale = std::nullopt;   ///< factor of the scores; default: see Score
-  WeightOptions weights = {};                   ///< score function and activation
+  AttentionWeightOptions weights = {};          ///< score function and activation
   PositionKind positions = PositionKind::none;  ///< ignored unless it acts in attention
   std::size_t max_distance = 32;                ///< K of relative_bias
   bool causal = false;                          ///< token i sees the tokens 0 ... i only
   bool exclude_self = false;                    ///< a token does not see itself (S4.14)
-};
-
-/// Masks that limit which keys a batch's queries attend to, and a bias added to the scores (S2.10).
-/// An absent mask hides nothing; an absent bias adds nothing.
-template <class T>
-struct Attend {
-  std::shared_ptr<const Mask> key_mask = nullptr;  ///< (B, M), 1 = may be attended to
-  std::shared_ptr<const Mask> mask = nullptr;      ///< (B, N, M), 1 = the query may see the key
-  Variable<T> bias = {};                           ///< broadcasts to (B, H, N, M)
 };
 
 /// Concat(head_1 ... head_H) W_O with head_i = weights(Q_i, K_i) V_i, by default softmax(scale Q_i
@@ -57,23 +48,20 @@ class MultiHeadAttention {
  public:
   /// Makes its parameters below `scope`. Throws ShapeError when H is 0, or when head_dim is 0 and H
   /// does not divide D.
-  MultiHeadAttention(const Scope<T>& scope, const AttentionOptions& options);
+  MultiHeadAttention(const Scope<T>& scope, const MultiHeadAttentionOptions& options);
 
-  /// Self-attention: x (B, N, D) -> (B, N, D).
-  Variable<T> operator()(const Variable<T>& x, const Attend<T>& attend,
-                         const Context& context) const;
+  /// Self-attention: x (B, N, D) -> (B, N, D). The bias is absent or broadcasts to (B, H, N, M); it
+  /// is added to the scores (S2.10), here and in cross-attention.
+  Variable<T> operator()(const Variable<T>& x, const AttentionMasks& masks, const Context& context,
+                         const Variable<T>& bias = {}) const;
   /// Cross-attention (S2.2): query (B, N, D), key (B, M, key_width), value (B, M, value_width) ->
   /// (B, N, D). It ignores positions, causal and exclude_self. Without these three options, passing
   /// x as query, key and value gives the self-attention of x (S2.12).
   Variable<T> operator()(const Variable<T>& query, const Variable<T>& key, const Variable<T>& value,
-                         const Attend<T>& attend, const Context& context) const;
-  /// Cross-attention that reads keys and values from the same memory (B, M, D).
-  Variable<T> operator()(const Variable<T>& x, const Variable<T>& memory, const Attend<T>& attend,
-                         const Context& context) const {
-    return (*this)(x, memory, memory, attend, context);
-  }
+                         const AttentionMasks& masks, const Context& context,
+                         const Variable<T>& bias = {}) const;
   /// The attention weights (B, H, N, N) of the self-attention of x, before dropout; differentiable.
-  Variable<T> weights(const Variable<T>& x, const Attend<T>& attend) const;
+  Variable<T> weights(const Variable<T>& x, const AttentionMasks& masks) const;
 
   /// The projection of queries, (H d_h, D). S0.4.
   Tensor<T> w_q() const { return projection(0).value(); }
@@ -85,15 +73,16 @@ class MultiHeadAttention {
  private:
   Variable<T> projection(std::size_t part) const;
   Variable<T> project(const Variable<T>& x, std::size_t part) const;
-  Variable<T> turned(const Variable<T>& x, std::size_t heads) const;
-  Attention self(const Attend<T>& attend, const Context& context) const;
-  Attention cross(const Attend<T>& attend, const Context& context) const;
-  Variable<T> self_bias(const Attend<T>& attend, std::size_t tokens) const;
+  Variable<T> apply_rotary(const Variable<T>& x, std::size_t heads) const;
+  AttentionOptions self_options(const AttentionMasks& masks, const Context& context) const;
+  AttentionOptions cross_options(const AttentionMasks& masks, const Context& context) const;
+  Variable<T> with_position_bias(const Variable<T>& bias, std::size_t tokens) const;
   Variable<T> observed(const Variable<T>& y, const Variable<T>& q, const Variable<T>& k,
-                       const Attention& how, const Variable<T>& bias, const Context& context) const;
+                       const AttentionOptions& options, const Variable<T>& bias,
+                       const Context& context) const;
   Variable<T> finish(const Variable<T>& y) const { return out_ ? (*out_)(y) : y; }
 
-  AttentionOptions options_;
+  MultiHeadAttentionOptions options_;
   std::uint64_t site_;
   Variable<T> in_weight_;                // in_proj_weight; undefined when separate_ is used
   std::array<Variable<T>, 3> separate_;  // q_proj_weight, k_proj_weight, v_proj_weight

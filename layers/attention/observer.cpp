@@ -8,19 +8,20 @@ namespace xgrad {
 
 template <class T>
 Variable<T> observe_attention(AttentionObserver& observer, std::uint64_t site, const Variable<T>& y,
-                              const Attention& how, const std::function<Variable<T>()>& maps) {
+                              const AttentionOptions& options,
+                              const std::function<Variable<T>()>& maps) {
   if (auto* taker = dynamic_cast<MapObserver<T>*>(&observer)) {
-    taker->on_maps(maps(), how.key_mask.get());
+    taker->on_maps(maps(), options.masks.key_mask.get());
   }
   if (observer.wants_probabilities()) {
     const NoGrad no_grad;
-    observer.on_probabilities(site, cast<double>(maps().value()), how.key_mask.get());
+    observer.on_probabilities(site, cast<double>(maps().value()), options.masks.key_mask.get());
   }
-  const std::vector<double> factors = observer.head_factors(site, how.heads);
+  const std::vector<double> factors = observer.head_factors(site, options.heads);
   if (factors.empty()) return y;
-  const std::size_t width = y.shape().back() / how.heads;
+  const std::size_t width = y.shape().back() / options.heads;
   Tensor<T> scale = empty<T>({y.shape().back()});
-  for (std::size_t h = 0; h < how.heads; ++h) {
+  for (std::size_t h = 0; h < options.heads; ++h) {
     std::fill_n(scale.data() + h * width, width, T(factors[h]));
   }
   return mul(y, Variable<T>(std::move(scale)));
@@ -28,7 +29,8 @@ Variable<T> observe_attention(AttentionObserver& observer, std::uint64_t site, c
 
 #define XGRAD_INSTANTIATE(T)                                                                    \
   template Variable<T> observe_attention(AttentionObserver&, std::uint64_t, const Variable<T>&, \
-                                         const Attention&, const std::function<Variable<T>()>&);
+                                         const AttentionOptions&,                               \
+                                         const std::function<Variable<T>()>&);
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

@@ -41,6 +41,7 @@ class MapObserver : public AttentionObserver {
 /// wants them, and returns y (B, N, H d_v) with each head scaled by its head_factors().
 template <class T>
 Variable<T> observe_attention(AttentionObserver& observer, std::uint64_t site, const Variable<T>& y,
-                              const Attention& how, const std::function<Variable<T>()>& maps);
+                              const AttentionOptions& options,
+                              const std::function<Variable<T>()>& maps);
 
 }  // namespace xgrad

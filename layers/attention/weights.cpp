@@ -82,78 +82,80 @@ Variable<T> activate(const Variable<T>& scores, AttentionActivation activation) 
   return sparsemax(scores);
 }
 
-bool hides(const Attention& options) {
-  return options.key_mask || options.mask || options.causal || options.exclude_self;
+bool hides(const AttentionOptions& options) {
+  return options.masks.key_mask || options.masks.mask || options.causal || options.exclude_self;
 }
 
 }  // namespace
 
-double score_factor(const WeightOptions& how, std::optional<double> scale, std::size_t head_dim) {
+double score_factor(const AttentionWeightOptions& weights, std::optional<double> scale,
+                    std::size_t head_dim) {
   const double d = double(head_dim);
-  switch (how.score) {
+  switch (weights.score) {
     case Score::dot:
-      return scale.value_or(1 / std::sqrt(d)) / how.temperature;
+      return scale.value_or(1 / std::sqrt(d)) / weights.temperature;
     case Score::cosine:
-      return scale.value_or(std::sqrt(d)) / d / how.temperature;
+      return scale.value_or(std::sqrt(d)) / d / weights.temperature;
     case Score::additive:
       break;
   }
-  return scale.value_or(1) / how.temperature;
+  return scale.value_or(1) / weights.temperature;
 }
 
-bool is_fused(const WeightOptions& how) {
-  return how.score != Score::additive && how.activation == AttentionActivation::softmax &&
-         !how.mean;
+bool is_fused(const AttentionWeightOptions& weights) {
+  return weights.score != Score::additive && weights.activation == AttentionActivation::softmax &&
+         !weights.mean;
 }
 
 template <class T>
-Variable<T> attention_weights(const Variable<T>& q, const Variable<T>& k, const WeightOptions& how,
-                              const Attention& options, const Variable<T>& bias,
+Variable<T> attention_weights(const Variable<T>& q, const Variable<T>& k,
+                              const AttentionWeightOptions& weights,
+                              const AttentionOptions& options, const Variable<T>& bias,
                               const Variable<T>& additive) {
   const std::size_t batch = q.shape()[0], queries = q.shape()[1], keys = k.shape()[1];
-  const bool normalize = how.score == Score::cosine;
+  const bool normalize = weights.score == Score::cosine;
   const auto split = [&](const Variable<T>& x) {
     return split_heads(normalize ? normalized(x, options.heads) : x, options.heads);
   };
-  Variable<T> s = how.score == Score::additive ? additive_scores(q, k, additive)
-                                               : matmul(split(q), split(k), false, true);
-  s = scale(s, T(score_factor(how, options.scale, q.shape()[2] / options.heads)));
+  Variable<T> s = weights.score == Score::additive ? additive_scores(q, k, additive)
+                                                   : matmul(split(q), split(k), false, true);
+  s = scale(s, T(score_factor(weights, options.scale, q.shape()[2] / options.heads)));
   const Mask seen = attention_mask(options, batch, queries, keys);
   const Shape per_row{batch, 1, queries, 1};
-  if (how.log_scale) s = mul(s, log_of_keys<T>(seen, per_row));
+  if (weights.log_scale) s = mul(s, log_of_keys<T>(seen, per_row));
   if (bias.defined()) s = add(s, bias);
   if (hides(options)) s = add(s, hidden<T>(seen));
-  s = activate(s, how.activation);
-  if (how.mean) s = mul(s, per_query<T>(seen, per_row, [](T n) { return 1 / n; }));
+  s = activate(s, weights.activation);
+  if (weights.mean) s = mul(s, per_query<T>(seen, per_row, [](T n) { return 1 / n; }));
   return s;
 }
 
 template <class T>
 Variable<T> attend_values(const Variable<T>& q, const Variable<T>& k, const Variable<T>& v,
-                          const WeightOptions& how, Attention options, const Variable<T>& bias,
-                          const Variable<T>& additive) {
-  if (!is_fused(how)) {
-    const Variable<T> p = attention_weights(q, k, how, options, bias, additive);
+                          const AttentionWeightOptions& weights, AttentionOptions options,
+                          const Variable<T>& bias, const Variable<T>& additive) {
+  if (!is_fused(weights)) {
+    const Variable<T> p = attention_weights(q, k, weights, options, bias, additive);
     return join_heads(matmul(dropout(p, options.dropout), split_heads(v, options.heads)));
   }
-  const bool normalize = how.score == Score::cosine;
+  const bool normalize = weights.score == Score::cosine;
   Variable<T> query = normalize ? normalized(q, options.heads) : q;
-  if (how.log_scale) {
+  if (weights.log_scale) {
     const std::size_t batch = q.shape()[0], queries = q.shape()[1];
     const Mask seen = attention_mask(options, batch, queries, k.shape()[1]);
     query = mul(query, log_of_keys<T>(seen, {batch, queries, 1}));
   }
-  options.scale = score_factor(how, options.scale, q.shape()[2] / options.heads);
+  options.scale = score_factor(weights, options.scale, q.shape()[2] / options.heads);
   return attention(query, normalize ? normalized(k, options.heads) : k, v, options, bias);
 }
 
 #define XGRAD_INSTANTIATE(T)                                                                     \
   template Variable<T> attention_weights(const Variable<T>&, const Variable<T>&,                 \
-                                         const WeightOptions&, const Attention&,                 \
+                                         const AttentionWeightOptions&, const AttentionOptions&, \
                                          const Variable<T>&, const Variable<T>&);                \
   template Variable<T> attend_values(const Variable<T>&, const Variable<T>&, const Variable<T>&, \
-                                     const WeightOptions&, Attention, const Variable<T>&,        \
-                                     const Variable<T>&);
+                                     const AttentionWeightOptions&, AttentionOptions,            \
+                                     const Variable<T>&, const Variable<T>&);
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

@@ -21,7 +21,7 @@ enum class Score { dot, cosine, additive };
 enum class AttentionActivation { softmax, relu, squared_relu, sigmoid, sparsemax };
 
 /// How attention weights are computed from queries and keys.
-struct WeightOptions {
+struct AttentionWeightOptions {
   Score score = Score::dot;                                       ///< score function
   AttentionActivation activation = AttentionActivation::softmax;  ///< turns scores into weights
   double temperature = 1;                                         ///< divides the scale
@@ -32,25 +32,27 @@ struct WeightOptions {
 /// The factor that turns the products of queries and keys into scores: `scale`, by default that of
 /// the Score, over the temperature. For Score::cosine also over d_h, since queries and keys are
 /// normalized to length sqrt(d_h).
-double score_factor(const WeightOptions& how, std::optional<double> scale, std::size_t head_dim);
+double score_factor(const AttentionWeightOptions& weights, std::optional<double> scale,
+                    std::size_t head_dim);
 
 /// Whether attention() can compute these weights block by block. Other weights are stored, N x M
 /// for each head.
-bool is_fused(const WeightOptions& how);
+bool is_fused(const AttentionWeightOptions& weights);
 
 /// activation(score(q, k) + bias), (B, H, N, M): 0 at keys that a mask hides; differentiable. q
 /// (B, N, H d), k (B, M, H d), additive (H, d) for Score::additive. Reads heads, scale and masks of
 /// `options`.
 template <class T>
-Variable<T> attention_weights(const Variable<T>& q, const Variable<T>& k, const WeightOptions& how,
-                              const Attention& options, const Variable<T>& bias = {},
+Variable<T> attention_weights(const Variable<T>& q, const Variable<T>& k,
+                              const AttentionWeightOptions& weights,
+                              const AttentionOptions& options, const Variable<T>& bias = {},
                               const Variable<T>& additive = {});
 
 /// The weighted sum of the values v (B, M, H d_v) for each query, (B, N, H d_v): attention() where
-/// is_fused(how), else dropout(attention_weights()) v.
+/// is_fused(weights), else dropout(attention_weights()) v.
 template <class T>
 Variable<T> attend_values(const Variable<T>& q, const Variable<T>& k, const Variable<T>& v,
-                          const WeightOptions& how, Attention options, const Variable<T>& bias = {},
-                          const Variable<T>& additive = {});
+                          const AttentionWeightOptions& weights, AttentionOptions options,
+                          const Variable<T>& bias = {}, const Variable<T>& additive = {});
 
 }  // namespace xgrad

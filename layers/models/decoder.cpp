@@ -6,13 +6,13 @@ namespace xgrad {
 
 namespace {
 
-AttentionOptions causal(AttentionOptions options) {
+MultiHeadAttentionOptions causal(MultiHeadAttentionOptions options) {
   options.causal = true;
   return options;
 }
 
 // The distance between an output token and an input token has no meaning.
-AttentionOptions without_positions(AttentionOptions options) {
+MultiHeadAttentionOptions without_positions(MultiHeadAttentionOptions options) {
   options.positions = PositionKind::none;
   return options;
 }
@@ -31,12 +31,12 @@ DecoderBlock<T>::DecoderBlock(const Scope<T>& scope, const EncoderOptions& optio
 
 template <class T>
 Variable<T> DecoderBlock<T>::operator()(const Variable<T>& x, const Variable<T>& memory,
-                                        const Attend<T>& memory_attend,
+                                        const AttentionMasks& memory_masks,
                                         const Context& context) const {
   Variable<T> y = residual1_(x, nullptr, context,
                              [&](const Variable<T>& z) { return self_attention_(z, {}, context); });
   y = residual2_(y, nullptr, context, [&](const Variable<T>& z) {
-    return attention_(z, memory, memory_attend, context);
+    return attention_(z, memory, memory, memory_masks, context);
   });
   return residual3_(y, nullptr, context, [&](const Variable<T>& z) { return mlp_(z, context); });
 }
@@ -52,8 +52,9 @@ Decoder<T>::Decoder(const Scope<T>& scope, const EncoderOptions& options) {
 
 template <class T>
 Variable<T> Decoder<T>::operator()(Variable<T> x, const Variable<T>& memory,
-                                   const Attend<T>& memory_attend, const Context& context) const {
-  for (const DecoderBlock<T>& layer : layers_) x = layer(x, memory, memory_attend, context);
+                                   const AttentionMasks& memory_masks,
+                                   const Context& context) const {
+  for (const DecoderBlock<T>& layer : layers_) x = layer(x, memory, memory_masks, context);
   return norm_ ? (*norm_)(x, nullptr) : x;
 }
 

@@ -24,9 +24,9 @@ class DecoderBlock {
   /// Makes its parameters below `scope`.
   DecoderBlock(const Scope<T>& scope, const EncoderOptions& options);
 
-  /// x (B, M, D), memory (B, N, D) -> (B, M, D); `memory_attend` masks the memory.
+  /// x (B, M, D), memory (B, N, D) -> (B, M, D); `memory_masks` masks the memory.
   Variable<T> operator()(const Variable<T>& x, const Variable<T>& memory,
-                         const Attend<T>& memory_attend, const Context& context) const;
+                         const AttentionMasks& memory_masks, const Context& context) const;
 
  private:
   MultiHeadAttention<T> self_attention_;
@@ -43,9 +43,9 @@ class Decoder {
   /// Makes its parameters below `scope`: layers.0, layers.1, ... and norm.
   Decoder(const Scope<T>& scope, const EncoderOptions& options);
 
-  /// x (B, M, D), memory (B, N, D) -> (B, M, D); `memory_attend` masks the memory.
-  Variable<T> operator()(Variable<T> x, const Variable<T>& memory, const Attend<T>& memory_attend,
-                         const Context& context) const;
+  /// x (B, M, D), memory (B, N, D) -> (B, M, D); `memory_masks` masks the memory.
+  Variable<T> operator()(Variable<T> x, const Variable<T>& memory,
+                         const AttentionMasks& memory_masks, const Context& context) const;
 
  private:
   std::vector<DecoderBlock<T>> layers_;

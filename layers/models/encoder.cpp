@@ -26,11 +26,11 @@ EncoderBlock<T>::EncoderBlock(const Scope<T>& scope, const EncoderOptions& optio
       residual2_(scope, 2, residual_options(options)) {}
 
 template <class T>
-Variable<T> EncoderBlock<T>::operator()(const Variable<T>& x, const Attend<T>& attend,
-                                        const Context& context) const {
-  const auto& mask = attend.key_mask;
+Variable<T> EncoderBlock<T>::operator()(const Variable<T>& x, const AttentionMasks& masks,
+                                        const Context& context, const Variable<T>& bias) const {
+  const auto& mask = masks.key_mask;
   const Variable<T> y = residual1_(
-      x, mask, context, [&](const Variable<T>& z) { return attention_(z, attend, context); });
+      x, mask, context, [&](const Variable<T>& z) { return attention_(z, masks, context, bias); });
   return residual2_(y, mask, context, [&](const Variable<T>& z) { return mlp_(z, context); });
 }
 
@@ -44,17 +44,17 @@ Encoder<T>::Encoder(const Scope<T>& scope, const EncoderOptions& options) {
 }
 
 template <class T>
-Variable<T> Encoder<T>::operator()(Variable<T> x, const Attend<T>& attend,
-                                   const Context& context) const {
+Variable<T> Encoder<T>::operator()(Variable<T> x, const AttentionMasks& masks,
+                                   const Context& context, const Variable<T>& bias) const {
   // Recomputing would sum the gradient of the bias in another order, which changes its bits.
-  const bool again = context.recompute && !context.attention && !attend.bias.requires_grad();
+  const bool again = context.recompute && !context.attention && !bias.requires_grad();
   for (const EncoderBlock<T>& layer : layers_) {
-    x = again ? recompute<T>([layer, attend, context](
-                                 const Variable<T>& in) { return layer(in, attend, context); },
+    x = again ? recompute<T>([layer, masks, context, bias](
+                                 const Variable<T>& in) { return layer(in, masks, context, bias); },
                              x)
-              : layer(x, attend, context);
+              : layer(x, masks, context, bias);
   }
-  return norm_ ? (*norm_)(x, attend.key_mask) : x;
+  return norm_ ? (*norm_)(x, masks.key_mask) : x;
 }
 
 #define XGRAD_INSTANTIATE(T)      \

@@ -12,9 +12,9 @@ namespace xgrad {
 
 /// Sizes and settings of an Encoder or a Decoder.
 struct EncoderOptions {
-  std::size_t layers = 1;           ///< blocks
-  AttentionOptions attention = {};  ///< width D, heads and the rest of each block's attention
-  std::size_t feedforward = 0;      ///< hidden width F of the MLP; 0: 4 D
+  std::size_t layers = 1;                              ///< blocks
+  MultiHeadAttentionOptions attention = {};            ///< attention of each block, with width D
+  std::size_t feedforward = 0;                         ///< hidden width F of the MLP; 0: 4 D
   Activation activation = Activation::gelu;            ///< activation of the MLP
   NormOrder norm = NormOrder::pre;                     ///< where a block normalises
   Normalization normalization = Normalization::layer;  ///< kind of every norm, the final one too
@@ -42,9 +42,9 @@ class EncoderBlock {
   /// Makes its parameters below `scope`.
   EncoderBlock(const Scope<T>& scope, const EncoderOptions& options);
 
-  /// x (B, N, D) -> (B, N, D)
-  Variable<T> operator()(const Variable<T>& x, const Attend<T>& attend,
-                         const Context& context) const;
+  /// x (B, N, D) -> (B, N, D); `bias` is that of MultiHeadAttention.
+  Variable<T> operator()(const Variable<T>& x, const AttentionMasks& masks, const Context& context,
+                         const Variable<T>& bias = {}) const;
 
  private:
   MultiHeadAttention<T> attention_;
@@ -61,8 +61,9 @@ class Encoder {
   /// Makes its parameters below `scope`: layers.0, layers.1, ... and norm.
   Encoder(const Scope<T>& scope, const EncoderOptions& options);
 
-  /// x (B, N, D) -> (B, N, D).
-  Variable<T> operator()(Variable<T> x, const Attend<T>& attend, const Context& context) const;
+  /// x (B, N, D) -> (B, N, D); `bias` is that of MultiHeadAttention, in every block.
+  Variable<T> operator()(Variable<T> x, const AttentionMasks& masks, const Context& context,
+                         const Variable<T>& bias = {}) const;
 
  private:
   std::vector<EncoderBlock<T>> layers_;

@@ -26,9 +26,9 @@ EncoderModel<T>::EncoderModel(const Scope<T>& root, const EncoderModelOptions& o
 template <class T>
 Variable<T> EncoderModel<T>::operator()(const ModelInput<T>& input, const Context& context) const {
   const std::shared_ptr<const Mask> mask = embedding_.mask(input.mask);
-  Attend<T> attend{.key_mask = mask};
-  if (adjacency_) attend.mask = embedding_.adjacency(input.adjacency);
-  return head_(pool_(encoder_(embedding_(input), attend, context), mask));
+  AttentionMasks masks{.key_mask = mask};
+  if (adjacency_) masks.mask = embedding_.adjacency(input.adjacency);
+  return head_(pool_(encoder_(embedding_(input), masks, context), mask));
 }
 
 #define XGRAD_INSTANTIATE(T) template class EncoderModel<T>;

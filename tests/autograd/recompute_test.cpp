@@ -19,7 +19,7 @@ struct Block {
   Float weight{random_tensor<float>({8, 8}, Rng(3)), true};
 
   Float operator()(const Float& x) const {
-    const Float y = dropout(gelu(linear(x, weight)), Dropout{0.3, Rng(4), 0});
+    const Float y = dropout(gelu(linear(x, weight)), DropoutOptions{0.3, Rng(4), 0});
     return add(tanh(y), x);
   }
 };

@@ -100,7 +100,7 @@ class Twin {
   std::string name_;
   Parameters<T> parameters_;
   EncoderModel<T> model_;
-  CrossEntropy loss_;
+  CrossEntropyOptions loss_;
   Ids ids_;
   Tensor<T> features_;
   ModelInput<T> input_;
@@ -149,9 +149,9 @@ TEST_P(TorchModel, FloatFollows) {
 
 TEST_P(TorchModel, SameAfterAHundredStepsOfAdamW) {
   const Twin<double> twin(GetParam());
-  OptimizerSettings settings;
-  settings.weight_decay = 0.05;
-  const auto optimizer = make_optimizer("adamw", twin.parameters(), settings);
+  OptimizerOptions options;
+  options.weight_decay = 0.05;
+  const auto optimizer = make_optimizer("adamw", twin.parameters(), options);
   for (int step = 0; step < 100; ++step) {
     twin.parameters().zero_grad();
     twin.loss().backward();

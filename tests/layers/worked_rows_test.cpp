@@ -156,7 +156,7 @@ TEST(WorkedRows, S3_1_ATokenBecomesItsRowOfTheEmbedding) {
 // A block's call has a value: its output.
 TEST(WorkedRows, S1_11_ABlockReturnsItsOutput) {
   using Result = decltype(std::declval<const EncoderBlock<float>&>()(
-      std::declval<const Variable<float>&>(), Attend<float>{}, Context{}));
+      std::declval<const Variable<float>&>(), AttentionMasks{}, Context{}));
   static_assert(std::is_same_v<Result, Variable<float>>);
 }
 

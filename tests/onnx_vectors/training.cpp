@@ -14,11 +14,11 @@ Results<T> cross_entropy_of(const VectorCase& c) {
   const Variable<T> x = in<T>(c, 0);
   const Variable<T> last = to_end(x, 1);
   Ids targets = c.inputs.at(1).as<std::int32_t>();
-  CrossEntropy how;
-  how.ignore_index = std::int32_t(c.number("ignore_index", -100));
-  if (c.inputs.size() > 2) how.class_weights = c.inputs[2].values;
+  CrossEntropyOptions options;
+  options.ignore_index = std::int32_t(c.number("ignore_index", -100));
+  if (c.inputs.size() > 2) options.class_weights = c.inputs[2].values;
   const std::string reduction = c.word("reduction", "mean");
-  if (reduction != "mean") how.normalizer = 1;
+  if (reduction != "mean") options.normalizer = 1;
 
   Results<T> results;
   if (reduction == "none") {
@@ -28,11 +28,11 @@ Results<T> cross_entropy_of(const VectorCase& c) {
     for (std::size_t i = 0; i < targets.size(); ++i) {
       Ids one = Ids::from_shape({1});
       one(0) = targets.data()[i];
-      each.data()[i] = cross_entropy(slice(rows, 0, i, i + 1), one, how).value()();
+      each.data()[i] = cross_entropy(slice(rows, 0, i, i + 1), one, options).value()();
     }
     results.push_back(each);
   } else {
-    results.push_back(cross_entropy(last, targets, how).value());
+    results.push_back(cross_entropy(last, targets, options).value());
   }
   if (c.outputs.size() > 1) results.push_back(from_end(log_softmax(last), 1).value());
   return results;
@@ -48,7 +48,7 @@ Results<T> dropout_of(const VectorCase& c) {
 
 // One step from a given state: inputs are R, T, then X, G and each slot, all of each together.
 template <class T>
-Results<T> optimizer_of(const VectorCase& c, const std::string& name, OptimizerSettings settings,
+Results<T> optimizer_of(const VectorCase& c, const std::string& name, OptimizerOptions options,
                         const std::vector<std::string>& slots) {
   const std::size_t kinds = 2 + slots.size(), count = (c.inputs.size() - 2) / kinds;
   const auto input = [&](std::size_t kind, std::size_t i) -> const VectorTensor& {
@@ -67,7 +67,7 @@ Results<T> optimizer_of(const VectorCase& c, const std::string& name, OptimizerS
     for (std::size_t j = 0; j < value.size(); ++j) gradient.data()[j] += decay * value.data()[j];
     scale(x, T(1)).backward(gradient);
   }
-  const auto optimizer = make_optimizer<T>(name, parameters, settings);
+  const auto optimizer = make_optimizer<T>(name, parameters, options);
   for (std::size_t s = 0; s < slots.size(); ++s) {
     for (std::size_t i = 0; i < count; ++i) {
       optimizer->set_state(slots[s] + ".x.weight" + std::to_string(i),
@@ -96,21 +96,21 @@ Operators<T> training() {
        [](const C& c) {
          // ONNX made this vector with an epsilon that it left out of the model.
          const double unstated = c.name == "test_adam_multiple" ? 1e-2 : 0;
-         const OptimizerSettings s = {.beta1 = c.number("alpha", 0.9),
-                                      .beta2 = c.number("beta", 0.999),
-                                      .eps = c.number("epsilon", unstated)};
+         const OptimizerOptions s = {.beta1 = c.number("alpha", 0.9),
+                                     .beta2 = c.number("beta", 0.999),
+                                     .eps = c.number("epsilon", unstated)};
          return optimizer_of<T>(c, "adam", s, {"exp_avg", "exp_avg_sq"});
        }},
       {"Adagrad",
        [](const C& c) {
          // Its decay of the learning rate does nothing at T = 0.
-         const OptimizerSettings s = {.eps = c.number("epsilon", 0)};
+         const OptimizerOptions s = {.eps = c.number("epsilon", 0)};
          return optimizer_of<T>(c, "adagrad", s, {"sum"});
        }},
       {"Momentum",
        [](const C& c) {
-         const OptimizerSettings s = {.momentum = c.number("alpha", 0),
-                                      .nesterov = c.word("mode", "standard") == "nesterov"};
+         const OptimizerOptions s = {.momentum = c.number("alpha", 0),
+                                     .nesterov = c.word("mode", "standard") == "nesterov"};
          return optimizer_of<T>(c, "sgd", s, {"momentum_buffer"});
        }},
   };

@@ -55,10 +55,10 @@ TEST(Groups, EveryOptimizerTakesTheFactorOfTheLearningRate) {
     Parameters<double> a(0), b(0);
     test::make_golden_parameters(a);
     test::make_golden_parameters(b);
-    OptimizerSettings settings{.weight_decay = 0.1};
-    const auto plain = make_optimizer(name, a, settings);
-    settings.groups = {{.match = "*", .lr_scale = 0.25}};
-    const auto grouped = make_optimizer(name, b, settings);
+    OptimizerOptions options{.weight_decay = 0.1};
+    const auto plain = make_optimizer(name, a, options);
+    options.groups = {{.match = "*", .lr_scale = 0.25}};
+    const auto grouped = make_optimizer(name, b, options);
     for (std::size_t s = 0; s < 3; ++s) {
       test::set_golden_gradients(a, s);
       test::set_golden_gradients(b, s);
@@ -93,8 +93,8 @@ TEST(Groups, FreezeMeansNoUpdateAndNoState) {
 }
 
 TEST(Groups, FreezeLeavesTheOthersTheirState) {
-  const OptimizerSettings all{.weight_decay = 0.1};
-  OptimizerSettings some = all;
+  const OptimizerOptions all{.weight_decay = 0.1};
+  OptimizerOptions some = all;
   some.groups = {{.match = "encoder.*norm1*", .freeze = true}};
   for (const std::string& name : optimizer_names()) {
     Parameters<double> a(0), b(0);

@@ -49,16 +49,15 @@ struct Case {
   std::string name;
   double lr;
   std::vector<std::string> slots;
-  OptimizerSettings settings;
+  OptimizerOptions options;
 };
 
-const OptimizerSettings kAdamSettings{
-    .beta1 = 0.8, .beta2 = 0.95, .eps = 1e-7, .weight_decay = 0.1};
+const OptimizerOptions kAdamOptions{.beta1 = 0.8, .beta2 = 0.95, .eps = 1e-7, .weight_decay = 0.1};
 
 // lion's numbers are worked by NumPy from the paper, all others are PyTorch's.
 const std::vector<Case> kCases = {
-    {"adam", "adam", 0.01, {"exp_avg", "exp_avg_sq"}, kAdamSettings},
-    {"adamw", "adamw", 0.01, {"exp_avg", "exp_avg_sq"}, kAdamSettings},
+    {"adam", "adam", 0.01, {"exp_avg", "exp_avg_sq"}, kAdamOptions},
+    {"adamw", "adamw", 0.01, {"exp_avg", "exp_avg_sq"}, kAdamOptions},
     {"sgd", "sgd", 0.01, {"momentum_buffer"}, {.weight_decay = 0.1, .momentum = 0.85}},
     {"nesterov",
      "sgd",
@@ -76,7 +75,7 @@ TEST_P(Torch, SameParametersAndState) {
   const Case& c = GetParam();
   Parameters<double> parameters(0);
   test::make_golden_parameters(parameters);
-  const auto optimizer = make_optimizer(c.name, parameters, c.settings);
+  const auto optimizer = make_optimizer(c.name, parameters, c.options);
   for (std::size_t s = 0; s < 100; ++s) {
     test::set_golden_gradients(parameters, s);
     optimizer->step(c.lr);
@@ -110,7 +109,7 @@ TEST(Optimizer, FloatFollowsDouble) {
   for (const Case& c : kCases) {
     Parameters<float> parameters(0);
     test::make_golden_parameters(parameters);
-    const auto optimizer = make_optimizer(c.name, parameters, c.settings);
+    const auto optimizer = make_optimizer(c.name, parameters, c.options);
     for (std::size_t s = 0; s < 100; ++s) {
       test::set_golden_gradients(parameters, s);
       optimizer->step(c.lr);
@@ -127,8 +126,8 @@ TEST(Optimizer, GradientScaleIsTheSameAsScaledGradients) {
     Parameters<double> a(0), b(0);
     test::make_golden_parameters(a);
     test::make_golden_parameters(b);
-    const auto scaled = make_optimizer(name, a, kAdamSettings),
-               plain = make_optimizer(name, b, kAdamSettings);
+    const auto scaled = make_optimizer(name, a, kAdamOptions),
+               plain = make_optimizer(name, b, kAdamOptions);
     for (std::size_t s = 0; s < 3; ++s) {
       test::set_golden_gradients(a, s);
       test::set_golden_gradients(b, s);
@@ -145,8 +144,8 @@ TEST(Optimizer, GradientScaleIsTheSameAsScaledGradients) {
 // Plain gradient descent by somebody who thought of neither clipping nor groups with `freeze`.
 class Descent final : public Optimizer<float> {
  public:
-  Descent(const Parameters<float>& parameters, const OptimizerSettings& settings)
-      : Optimizer<float>(parameters, settings, {}) {}
+  Descent(const Parameters<float>& parameters, const OptimizerOptions& options)
+      : Optimizer<float>(parameters, options, {}) {}
 
  private:
   void prepare(double lr, std::uint64_t) override { lr_ = lr; }
@@ -250,9 +249,9 @@ TEST(Optimizer, ResumesFromItsState) {
         optimizer.step(0.01);
       }
     };
-    run(whole, *make_optimizer(name, whole, kAdamSettings), 0, 9);
-    const auto a = make_optimizer(name, first, kAdamSettings),
-               b = make_optimizer(name, second, kAdamSettings);
+    run(whole, *make_optimizer(name, whole, kAdamOptions), 0, 9);
+    const auto a = make_optimizer(name, first, kAdamOptions),
+               b = make_optimizer(name, second, kAdamOptions);
     run(first, *a, 0, 4);
     for (const auto& p : second) p.variable.mutable_value() = first.at(p.name).value();
     for (const auto& s : a->state()) b->set_state(s.name, s.tensor);

@@ -13,7 +13,7 @@ using Shape = Schedule::Shape;
 // LinearLR for the warm-up, then LinearLR, CosineAnnealingLR, PolynomialLR, StepLR or nothing; and
 // OneCycleLR.
 TEST(Schedule, AsTorch) {
-  const std::map<std::string, ScheduleSettings> cases = {
+  const std::map<std::string, ScheduleOptions> cases = {
       {"constant", {}},
       {"linear", {.final = 0.1}},
       {"cosine", {.final = 0.1}},

@@ -17,7 +17,7 @@ using test::throws_with;
 const double kNan = std::nan("");
 
 TEST(Optimizer, RefusesSettingsThatAreOutOfRange) {
-  const std::vector<std::pair<std::string, OptimizerSettings>> wrong = {
+  const std::vector<std::pair<std::string, OptimizerOptions>> wrong = {
       {"beta1: expected 0 <= beta1 < 1, got 2", {.beta1 = 2}},
       {"beta1: expected 0 <= beta1 < 1, got -0.1", {.beta1 = -0.1}},
       {"beta2: expected 0 <= beta2 < 1, got 1", {.beta2 = 1}},
@@ -31,9 +31,9 @@ TEST(Optimizer, RefusesSettingsThatAreOutOfRange) {
   };
   Parameters<double> parameters(0);
   test::make_golden_parameters(parameters);
-  for (const auto& [message, settings] : wrong) {
+  for (const auto& [message, options] : wrong) {
     for (const std::string& name : optimizer_names()) {
-      const OptimizerSettings& s = settings;
+      const OptimizerOptions& s = options;
       EXPECT_TRUE(throws_with<ConfigError>([&] { make_optimizer(name, parameters, s); },
                                            "optimizer: " + message));
     }

@@ -77,7 +77,7 @@ TEST(Streams, OfDropoutAreDrawnFromByNothingElse) {
 
 // One that draws from the stream of a mask is found.
 TEST(Streams, AreToldApart) {
-  const Dropout dropout = Context::train(1, 0).dropout(0.5, 7);
+  const DropoutOptions dropout = Context::train(1, 0).dropout(0.5, 7);
   const std::vector<std::function<void(const Rng&)>> draws = {
       [](const Rng& rng) { rng.uniform(0); }, [](const Rng& rng) { rng.below(5, 0); },
       [](const Rng& rng) { rng.normal(0); },  [](const Rng& rng) { rng.uniforms(3); },

@@ -30,12 +30,12 @@ std::uint64_t planned_evaluation(const TrainConfig& config) {
   return std::max<std::uint64_t>(1, config.steps / 10);
 }
 
-OptimizerSettings settings(const OptimConfig& config) {
+OptimizerOptions options(const OptimConfig& config) {
   return {config.beta1,    config.beta2,    config.eps,   config.weight_decay,
           config.momentum, config.nesterov, config.alpha, config.groups};
 }
 
-ScheduleSettings settings(const ScheduleConfig& config) {
+ScheduleOptions options(const ScheduleConfig& config) {
   return {config.final, config.power, config.every, config.gamma, config.decay, config.div};
 }
 
@@ -58,7 +58,7 @@ Trainer<T>::Trainer(const Config& config, const Checkpoint* checkpoint)
       train_(task_->dataset(Split::train)),
       parameters_(config.train.seed),
       model_(make_model<T>(config.model, shape_, parameters_, config.optim.groups)),
-      optimizer_(make_optimizer<T>(config.optim.name, parameters_, settings(config.optim))),
+      optimizer_(make_optimizer<T>(config.optim.name, parameters_, options(config.optim))),
       loader_(Loader(*train_, shape_,
                      {.batch = config.train.batch,
                       .seed = config.train.seed,
@@ -69,7 +69,7 @@ Trainer<T>::Trainer(const Config& config, const Checkpoint* checkpoint)
       evaluate_every_(planned_evaluation(config.train)),
       save_every_(config.train.save_every > 0 ? config.train.save_every : evaluate_every_),
       schedule_(Schedule::shape(config.schedule.name), config.optim.lr, total_steps_,
-                config.schedule.warmup, settings(config.schedule)),
+                config.schedule.warmup, options(config.schedule)),
       remedy_(remedy_of(config.train.on_spike)),
       progress_(config) {
   check<ConfigError>(std::any_of(parameters_.begin(), parameters_.end(),

@@ -37,7 +37,7 @@ Activation activation(const ModelConfig& config) {
                             config.activation);
 }
 
-WeightOptions weight_options(const ModelConfig& config) {
+AttentionWeightOptions weight_options(const ModelConfig& config) {
   return {.score = choose<Score>(
               {{"dot", Score::dot}, {"cosine", Score::cosine}, {"additive", Score::additive}},
               config.score),
@@ -53,7 +53,7 @@ WeightOptions weight_options(const ModelConfig& config) {
           .mean = config.attention_mean};
 }
 
-AttentionOptions attention_options(const ModelConfig& config) {
+MultiHeadAttentionOptions attention_options(const ModelConfig& config) {
   return {.width = config.width,
           .heads = config.heads,
           .head_dim = config.head_dim,

@@ -48,16 +48,16 @@ Variable<T> mean_loss(const Objective& objective, const Variable<T>& outputs, co
                          {kIgnore, objective.label_smoothing, {}, normalizer});
   }
   const Variable<T> values(cast<T>(batch.values));
-  const LossMean how{batch.valid, normalizer};
+  const LossOptions options{batch.valid, normalizer};
   switch (objective.loss) {
     case Loss::binary_cross_entropy:
-      return binary_cross_entropy_with_logits(outputs, values, how);
+      return binary_cross_entropy_with_logits(outputs, values, options);
     case Loss::mae:
-      return l1_loss(outputs, values, how);
+      return l1_loss(outputs, values, options);
     case Loss::huber:
-      return huber_loss(outputs, values, objective.huber_delta, how);
+      return huber_loss(outputs, values, objective.huber_delta, options);
     default:
-      return mse_loss(outputs, values, how);
+      return mse_loss(outputs, values, options);
   }
 }
 

@@ -29,7 +29,7 @@ void expect_explicit(std::size_t n, std::size_t m, double p) {
   SCOPED_TRACE(testing::Message() << n << " queries, " << m << " keys, dropout " << p);
   auto mask = std::make_shared<Mask>(random_mask({1, m}, Rng(5), 0.8));
   (*mask)(0, 0) = (*mask)(0, m - 1) = 1;  // keys behind the last one would not be looked at
-  const Attention options{.key_mask = mask, .dropout = {.p = p, .rng = Rng(6)}};
+  const AttentionOptions options{.masks = {.key_mask = mask}, .dropout = {.p = p, .rng = Rng(6)}};
   const Run fused =
       run([&](const auto& q, const auto& k, const auto& v) { return attention(q, k, v, options); },
           n, m);
@@ -63,9 +63,10 @@ TEST(AttentionBlocks, SameBitsForAnyNumberOfThreads) {
   const std::size_t n = 500;  // four blocks of rows, three pieces of keys
   const auto qkv = random_tensor<float>({3, n, 48}, Rng(1)),
              dy = random_tensor<float>({3, n, 16}, Rng(2));
-  const Attention options{.heads = 4,
-                          .key_mask = std::make_shared<Mask>(random_mask({3, n}, Rng(3))),
-                          .dropout = {.p = 0.1, .rng = Rng(4)}};
+  const AttentionOptions options{
+      .heads = 4,
+      .masks = {.key_mask = std::make_shared<Mask>(random_mask({3, n}, Rng(3)))},
+      .dropout = {.p = 0.1, .rng = Rng(4)}};
   std::vector<Tensor<float>> values, gradients;
   for (const int count : {1, 2, 5}) {
     set_threads(count);

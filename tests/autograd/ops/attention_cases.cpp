@@ -48,13 +48,13 @@ std::shared_ptr<const Mask> random_key_mask(const Shape& shape, const Rng& rng) 
   return mask;
 }
 
-Attention random_options(const Kind& kind, const Rng& rng, std::size_t batch, std::size_t queries,
-                         std::size_t keys) {
-  Attention options;
+AttentionOptions random_options(const Kind& kind, const Rng& rng, std::size_t batch,
+                                std::size_t queries, std::size_t keys) {
+  AttentionOptions options;
   options.heads = random_size(rng / "H", 1, 3);
   if (rng.uniform(0) < 0.3) options.scale = 0.5 + rng.uniform(1);
-  if (kind.masked) options.key_mask = random_key_mask({batch, keys}, rng / "keys");
-  if (kind.full) options.mask = random_full_mask({batch, queries, keys}, rng / "full");
+  if (kind.masked) options.masks.key_mask = random_key_mask({batch, keys}, rng / "keys");
+  if (kind.full) options.masks.mask = random_full_mask({batch, queries, keys}, rng / "full");
   options.causal = kind.causal, options.exclude_self = kind.exclude_self;
   options.dropout = {.p = kind.dropout, .rng = rng / "mask", .first_sample = 3};
   for (double factor = 0; kind.dropout > 0 && factor == 0;) {  // the first key has to pass
@@ -70,7 +70,7 @@ Sample attention_sample(const Kind& kind, const Rng& rng, std::size_t n) {
                     queries = random_size(rng / "N", kind.hides() ? 3 : 1, 3);
   const std::size_t keys =
       kind.wide ? random_size(rng / "M", 2, 4) : n + 1 + (kind.exclude_self ? 1 : 0);
-  const Attention options = random_options(kind, rng, batch, queries, keys);
+  const AttentionOptions options = random_options(kind, rng, batch, queries, keys);
   const std::size_t d_k = options.heads * (kind.wide ? n : random_size(rng / "d_k", 1, 3));
   const std::size_t d_v = options.heads * (kind.wide ? n : random_size(rng / "d_v", 1, 3));
   std::vector<Tensor<double>> inputs{
@@ -92,8 +92,8 @@ Sample attention_without(std::size_t batch, std::size_t queries, std::size_t key
   const auto ones = [](const Shape& shape) {
     return std::make_shared<const Mask>(full<std::uint8_t>(shape, 1));
   };
-  const Attention options{
-      .heads = 2, .key_mask = ones({batch, keys}), .mask = ones({batch, queries, keys})};
+  const AttentionOptions options{
+      .heads = 2, .masks = {.key_mask = ones({batch, keys}), .mask = ones({batch, queries, keys})}};
   return Sample(
       [options](const auto& x) { return attention(x[0], x[1], x[2], options); },
       {full({batch, queries, 4}, 1.0), full({batch, keys, 4}, 1.0), full({batch, keys, 4}, 1.0)});
@@ -101,7 +101,7 @@ Sample attention_without(std::size_t batch, std::size_t queries, std::size_t key
 
 OpCase attention_case(const Kind& kind) {
   const V x(full({1, 2, 4}, 1.0));
-  const Attention two{.heads = 2};
+  const AttentionOptions two{.heads = 2};
   return {
       .op = "attention",
       .variant = kind.variant,
@@ -125,10 +125,14 @@ OpCase attention_case(const Kind& kind) {
           [=] { attention(x, x, x, {.heads = 3}); },
           [=] { attention(x, x, x, {.heads = 0}); },
           [=] {
-            attention(x, x, x, {.key_mask = std::make_shared<Mask>(full<std::uint8_t>({1, 3}, 1))});
+            attention(
+                x, x, x,
+                {.masks = {.key_mask = std::make_shared<Mask>(full<std::uint8_t>({1, 3}, 1))}});
           },
           [=] {
-            attention(x, x, x, {.mask = std::make_shared<Mask>(full<std::uint8_t>({1, 2, 3}, 1))});
+            attention(
+                x, x, x,
+                {.masks = {.mask = std::make_shared<Mask>(full<std::uint8_t>({1, 2, 3}, 1))}});
           },
           [=] { attention(x, x, x, {.dropout = {.p = 1}}); },
           [=] {
@@ -155,7 +159,7 @@ OpCase self_attention_case(const Kind& kind) {
           [kind](const Rng& rng, std::size_t n) {
             const std::size_t batch = random_size(rng / "B", 1, 3),
                               tokens = kind.wide ? 3 : n + (kind.exclude_self ? 2 : 1);
-            const Attention options = random_options(kind, rng, batch, tokens, tokens);
+            const AttentionOptions options = random_options(kind, rng, batch, tokens, tokens);
             const std::size_t d = kind.wide ? n : random_size(rng / "d", 1, 3);
             const Tensor<double> qkv = random_tensor({batch, tokens, 3 * options.heads * d},
                                                      rng / "qkv", -kind.range, kind.range);
@@ -179,10 +183,12 @@ OpCase self_attention_case(const Kind& kind) {
           [=] { self_attention(x, {.heads = 3}); },
           [=] { self_attention(x, {.heads = 0}); },
           [=] {
-            self_attention(x, {.key_mask = std::make_shared<Mask>(full<std::uint8_t>({2, 2}, 1))});
+            self_attention(
+                x, {.masks = {.key_mask = std::make_shared<Mask>(full<std::uint8_t>({2, 2}, 1))}});
           },
           [=] {
-            self_attention(x, {.mask = std::make_shared<Mask>(full<std::uint8_t>({2, 2, 2}, 1))});
+            self_attention(
+                x, {.masks = {.mask = std::make_shared<Mask>(full<std::uint8_t>({2, 2, 2}, 1))}});
           },
           [=] { self_attention(x, {.dropout = {.p = -0.5}}); },
           [=] {

@@ -102,7 +102,7 @@ TEST(AttentionGolden, S3_6_ScalingKeepsTheGradient) {
 
 // Heads are consecutive features, and a token's heads are joined with each other.
 TEST(AttentionGolden, S3_7_S3_8_TwoHeads) {
-  const Attention two{.heads = 2};
+  const AttentionOptions two{.heads = 2};
   EXPECT_TENSOR_NEAR(attention_probabilities(kQ, kK, two), worked_example("S3.7.probabilities"),
                      1e-6);
   const auto y = attention(constant(kQ), constant(kK), constant(kK), two);

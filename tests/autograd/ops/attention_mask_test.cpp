@@ -55,7 +55,8 @@ void expect_near(const Result& a, const Result& b, double tolerance) {
 }
 
 // Against the same out of plain ops, which stores all scores.
-void expect_explicit(Attention options, std::size_t n, std::size_t m, const Shape& bias_shape) {
+void expect_explicit(AttentionOptions options, std::size_t n, std::size_t m,
+                     const Shape& bias_shape) {
   const std::size_t batch = 2, heads = 2;
   options.heads = heads;
   const std::vector<Tensor<double>> inputs{
@@ -82,22 +83,23 @@ TEST(AttentionMask, S2_10_EveryFormIsTheExplicitOne) {
   const auto full = full_mask({2, 70, 70}, Rng(5));
   const Shape scores{2, 2, 70, 70};
   expect_explicit({}, 70, 70, scores);
-  expect_explicit({.mask = full}, 70, 70, scores);
+  expect_explicit({.masks = {.mask = full}}, 70, 70, scores);
   expect_explicit({.causal = true}, 70, 70, scores);
   expect_explicit({.exclude_self = true}, 70, 70, scores);
-  expect_explicit({.mask = full, .dropout = {.p = 0.3, .rng = Rng(6)}}, 70, 70, scores);
+  expect_explicit({.masks = {.mask = full}, .dropout = {.p = 0.3, .rng = Rng(6)}}, 70, 70, scores);
   expect_explicit({.causal = true, .dropout = {.p = 0.3, .rng = Rng(6)}}, 300, 300, {300, 300});
   expect_explicit({.causal = true}, 5, 300, {1, 2, 1, 300});
   expect_explicit({.causal = true}, 300, 5, {2, 1, 300, 5});
-  expect_explicit({.mask = full_mask({2, 3, 9}, Rng(7)), .exclude_self = true}, 3, 9, {9});
+  expect_explicit({.masks = {.mask = full_mask({2, 3, 9}, Rng(7))}, .exclude_self = true}, 3, 9,
+                  {9});
 }
 
 TEST(AttentionMask, S2_10_OnesAreNoMaskBitForBit) {
   const auto qkv = random_tensor({3, 37, 24}, Rng(1));
-  const Dropout dropout{.p = 0.2, .rng = Rng(3)};
+  const DropoutOptions dropout{.p = 0.2, .rng = Rng(3)};
   const auto with = [&](const std::shared_ptr<const Mask>& mask) {
     return run({qkv}, [&](const auto& x) {
-      return self_attention(x[0], {.heads = 2, .mask = mask, .dropout = dropout});
+      return self_attention(x[0], {.heads = 2, .masks = {.mask = mask}, .dropout = dropout});
     });
   };
   const Result none = with(nullptr), ones = with(shared(full<std::uint8_t>({3, 37, 37}, 1)));
@@ -113,11 +115,11 @@ TEST(AttentionMask, S2_10_CausalIsTheLowerTriangle) {
     }
   }
   const auto qkv = random_tensor({2, 200, 12}, Rng(1));
-  const auto with = [&](const Attention& options) {
+  const auto with = [&](const AttentionOptions& options) {
     return run({qkv}, [&](const auto& x) { return self_attention(x[0], options); });
   };
-  expect_near(with({.heads = 2, .causal = true}), with({.heads = 2, .mask = shared(triangle)}),
-              1e-14);
+  expect_near(with({.heads = 2, .causal = true}),
+              with({.heads = 2, .masks = {.mask = shared(triangle)}}), 1e-14);
 }
 
 // A query sees no later token: whatever stands there, its output keeps its bits.
@@ -127,7 +129,7 @@ TEST(AttentionMask, S2_10_TheFutureDoesNotMatter) {
   for (std::size_t j = 60; j < 100; ++j) {
     for (std::size_t c = 0; c < 12; ++c) other(0, j, c) = 1e3;
   }
-  const Attention options{.heads = 2, .causal = true};
+  const AttentionOptions options{.heads = 2, .causal = true};
   const auto before = slice(self_attention(V(qkv), options), 1, 0, 60).value();
   EXPECT_TRUE(same_bits(slice(self_attention(V(other), options), 1, 0, 60).value(), before));
 }
@@ -139,7 +141,7 @@ TEST(AttentionMask, S2_10_ARowThatSeesNothingIsZeroWithFiniteGradients) {
   const std::vector<Tensor<double>> inputs{q, random_tensor({1, 3, 2}, Rng(2)),
                                            random_tensor({1, 3, 2}, Rng(3)),
                                            random_tensor({3, 3}, Rng(4))};
-  const auto expect_row_1_zero = [&](const Attention& options,
+  const auto expect_row_1_zero = [&](const AttentionOptions& options,
                                      const std::vector<Tensor<double>>& x) {
     const Result result =
         run(x, [&](const auto& in) { return attention(in[0], in[1], in[2], options, in[3]); });
@@ -155,7 +157,7 @@ TEST(AttentionMask, S2_10_ARowThatSeesNothingIsZeroWithFiniteGradients) {
     }
     for (std::size_t j = 0; j < 3; ++j) EXPECT_EQ(result.gradients[3](1, j), 0);
   };
-  expect_row_1_zero({.mask = shared(mask)}, inputs);
+  expect_row_1_zero({.masks = {.mask = shared(mask)}}, inputs);
   auto hidden = inputs;
   for (std::size_t j = 0; j < 3; ++j) hidden[3](1, j) = -kInfinity;
   expect_row_1_zero({}, hidden);
@@ -168,10 +170,10 @@ TEST(AttentionMask, S2_10_ARowThatSeesNothingIsZeroWithFiniteGradients) {
 
 TEST(AttentionMask, S2_10_HiddenWeightsAreZeroAndTheRestSumsToOne) {
   const auto q = random_tensor({2, 4, 6}, Rng(1)), k = random_tensor({2, 5, 6}, Rng(2));
-  const Attention options{.heads = 2,
-                          .key_mask = shared(random_mask({2, 5}, Rng(3))),
-                          .mask = full_mask({2, 4, 5}, Rng(4)),
-                          .exclude_self = true};
+  const AttentionOptions options{.heads = 2,
+                                 .masks = {.key_mask = shared(random_mask({2, 5}, Rng(3))),
+                                           .mask = full_mask({2, 4, 5}, Rng(4))},
+                                 .exclude_self = true};
   const V bias(random_tensor({4, 5}, Rng(5)));
   const auto p = attention_probabilities(q, k, options, bias);
   for (std::size_t row = 0; row < 16; ++row) {
@@ -215,7 +217,7 @@ TEST(AttentionMask, NamesTheMaskThatDoesNotFit) {
   const V x(zeros<double>({1, 3, 4}));
   EXPECT_TRUE(throws_with<ShapeError>(
       [&] {
-        attention(x, x, x, {.mask = shared(full<std::uint8_t>({1, 3, 4}, 1))});
+        attention(x, x, x, {.masks = {.mask = shared(full<std::uint8_t>({1, 3, 4}, 1))}});
       },
       "attention: mask: expected (1, 3, 3), got (1, 3, 4)"));
   EXPECT_TRUE(throws_with<ShapeError>(
@@ -226,8 +228,8 @@ TEST(AttentionMask, NamesTheMaskThatDoesNotFit) {
 }
 
 TEST(AttentionMask, ForInspectionNamesWhatDoesNotFit) {
-  const Attention short_keys{.key_mask = shared(full<std::uint8_t>({1, 3}, 1))};
-  const Attention short_rows{.mask = shared(full<std::uint8_t>({1, 2, 4}, 1))};
+  const AttentionOptions short_keys{.masks = {.key_mask = shared(full<std::uint8_t>({1, 3}, 1))}};
+  const AttentionOptions short_rows{.masks = {.mask = shared(full<std::uint8_t>({1, 2, 4}, 1))}};
   const auto x = zeros<double>({1, 4, 6});
   const auto said = [&](const char* op, const char* what, const auto& call) {
     EXPECT_TRUE(throws_with<ShapeError>(call, std::string(op) + what));

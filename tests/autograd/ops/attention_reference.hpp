@@ -11,16 +11,16 @@
 namespace xgrad::test {
 
 /// Whether query i of sample b may attend to key j.
-inline bool sees(const Attention& options, std::size_t b, std::size_t i, std::size_t j) {
-  return (!options.key_mask || (*options.key_mask)(b, j)) &&
-         (!options.mask || (*options.mask)(b, i, j)) && (!options.causal || j <= i) &&
+inline bool sees(const AttentionOptions& options, std::size_t b, std::size_t i, std::size_t j) {
+  return (!options.masks.key_mask || (*options.masks.key_mask)(b, j)) &&
+         (!options.masks.mask || (*options.masks.mask)(b, i, j)) && (!options.causal || j <= i) &&
          (!options.exclude_self || i != j);
 }
 
 /// Head h of attention(q, k, v, options, bias), given that head of q, k, v and bias (B, N, M).
 /// Every query sees a key.
 inline Variable<double> explicit_head(const Variable<double>& q, const Variable<double>& k,
-                                      const Variable<double>& v, const Attention& options,
+                                      const Variable<double>& v, const AttentionOptions& options,
                                       std::size_t h, const Variable<double>& head_bias = {}) {
   const std::size_t batch = q.shape()[0], n = q.shape()[1], m = k.shape()[1];
   Tensor<double> bias = zeros<double>({batch, n, m}), factors = full({batch, n, m}, 1.0);

@@ -59,9 +59,10 @@ TEST(Attention, S0_6_ScoresAreDotProducts) {
 // The fused path against the explicit one, values and gradients, one head at a time.
 TEST(Attention, S0_6_S0_9_S0_10_FusedIsExplicit) {
   const std::size_t heads = 3;
-  const Attention options{.heads = heads,
-                          .key_mask = mask_of({2, 5}, {1, 1, 0, 1, 0, 0, 1, 1, 1, 1}),
-                          .dropout = {.p = 0.3, .rng = Rng(5), .first_sample = 7}};
+  const AttentionOptions options{
+      .heads = heads,
+      .masks = {.key_mask = mask_of({2, 5}, {1, 1, 0, 1, 0, 0, 1, 1, 1, 1})},
+      .dropout = {.p = 0.3, .rng = Rng(5), .first_sample = 7}};
   const std::vector<Tensor<double>> inputs{random_tensor({2, 4, 6}, Rng(1)),
                                            random_tensor({2, 5, 6}, Rng(2)),
                                            random_tensor({2, 5, 12}, Rng(3))};
@@ -84,7 +85,8 @@ TEST(Attention, S0_6_S0_9_S0_10_FusedIsExplicit) {
 // S0.6: the maps for inspection are those of the fused path: with V = I it returns them.
 TEST(Attention, ProbabilitiesAreThoseOfTheFusedPath) {
   const auto q = random_tensor({2, 3, 4}, Rng(1)), k = random_tensor({2, 5, 4}, Rng(2));
-  const Attention options{.key_mask = mask_of({2, 5}, {1, 0, 1, 1, 0, 0, 0, 0, 0, 0})};
+  const AttentionOptions options{
+      .masks = {.key_mask = mask_of({2, 5}, {1, 0, 1, 1, 0, 0, 0, 0, 0, 0})}};
   Tensor<double> v = zeros<double>({2, 5, 5});
   for (std::size_t b = 0; b < 2; ++b) {
     for (std::size_t j = 0; j < 5; ++j) v(b, j, j) = 1;
@@ -98,7 +100,7 @@ TEST(Attention, ProbabilitiesAreThoseOfTheFusedPath) {
 TEST(Attention, S0_8_ScaleKeepsTheVariance) {
   const std::size_t d = 64, n = 100000;
   const auto q = normal_tensor({n, 1, d}, Rng(1)), k = normal_tensor({n, 1, d}, Rng(2));
-  const auto variance = [&](const Attention& options) {
+  const auto variance = [&](const AttentionOptions& options) {
     const auto s = attention_scores(q, k, options);
     double sum = 0, squares = 0;
     for (std::size_t i = 0; i < n; ++i) sum += s.data()[i], squares += s.data()[i] * s.data()[i];
@@ -191,9 +193,10 @@ TEST(Attention, S2_1_ReadsItsArgumentsAndHasNoParameters) {
 
 TEST(Attention, S2_12_PackedIsSeparate) {
   const auto qkv = random_tensor({2, 7, 12}, Rng(1));
-  const Attention options{.heads = 2,
-                          .key_mask = std::make_shared<Mask>(random_mask({2, 7}, Rng(2))),
-                          .dropout = {.p = 0.1, .rng = Rng(3)}};
+  const AttentionOptions options{
+      .heads = 2,
+      .masks = {.key_mask = std::make_shared<Mask>(random_mask({2, 7}, Rng(2)))},
+      .dropout = {.p = 0.1, .rng = Rng(3)}};
   const V packed(qkv, true), whole(qkv, true);
   const auto y = self_attention(packed, options);
   const auto z =
@@ -242,7 +245,7 @@ TEST(Attention, WantsOnlyWhatIsAskedFor) {
 
 TEST(Attention, S2_10_MaskedKeysCountNothing) {
   const auto q = random_tensor({1, 3, 4}, Rng(1)), k = random_tensor({1, 5, 4}, Rng(2));
-  const Attention options{.key_mask = mask_of({1, 5}, {1, 0, 1, 0, 0})};
+  const AttentionOptions options{.masks = {.key_mask = mask_of({1, 5}, {1, 0, 1, 0, 0})}};
   const auto p = attention_probabilities(q, k, options);
   for (std::size_t i = 0; i < 3; ++i) {
     EXPECT_EQ(p(0, 0, i, 1) + p(0, 0, i, 3) + p(0, 0, i, 4), 0);
@@ -268,7 +271,8 @@ TEST(Attention, S2_10_MaskedKeysCountNothing) {
 TEST(Attention, S2_10_NoKeyLeft) {
   const auto qkv = random_tensor<float>({2, 4, 6}, Rng(1));
   const Variable<float> x(qkv, true);
-  const auto y = self_attention(x, {.key_mask = mask_of({2, 4}, {0, 0, 0, 0, 1, 1, 1, 1})});
+  const auto y =
+      self_attention(x, {.masks = {.key_mask = mask_of({2, 4}, {0, 0, 0, 0, 1, 1, 1, 1})}});
   const auto all = self_attention(Variable<float>(qkv), {}).value();
   y.backward(full<float>({2, 4, 2}, 1));
   for (std::size_t i = 0; i < 8; ++i) {
@@ -282,12 +286,12 @@ TEST(Attention, S2_10_MaskOfOnesIsNoMask) {
   const auto qkv = random_tensor<float>({3, 37, 24}, Rng(1));
   const auto dy = random_tensor<float>({3, 37, 8}, Rng(2));
   const Variable<float> a(qkv, true), b(qkv, true);
-  const Dropout dropout{.p = 0.2, .rng = Rng(3)};
+  const DropoutOptions dropout{.p = 0.2, .rng = Rng(3)};
   const auto y = self_attention(a, {.heads = 2, .dropout = dropout});
-  const auto z =
-      self_attention(b, {.heads = 2,
-                         .key_mask = std::make_shared<Mask>(full<std::uint8_t>({3, 37}, 1)),
-                         .dropout = dropout});
+  const auto z = self_attention(
+      b, {.heads = 2,
+          .masks = {.key_mask = std::make_shared<Mask>(full<std::uint8_t>({3, 37}, 1))},
+          .dropout = dropout});
   EXPECT_TRUE(same_bits(y.value(), z.value()));
   y.backward(dy);
   z.backward(dy);
@@ -331,7 +335,8 @@ TEST(Attention, NothingInNothingOut) {
 
 TEST(Attention, S2_2_NamesTheAxis) {
   const auto v = [](const Shape& shape) { return V(zeros<double>(shape)); };
-  const auto wrong = [&](const Shape& a, const Shape& b, const Shape& c, const Attention& options) {
+  const auto wrong = [&](const Shape& a, const Shape& b, const Shape& c,
+                         const AttentionOptions& options) {
     return [=] { attention(v(a), v(b), v(c), options); };
   };
   EXPECT_TRUE(throws_with<ShapeError>(
@@ -347,7 +352,7 @@ TEST(Attention, S2_2_NamesTheAxis) {
       wrong({1, 3, 4}, {1, 3, 4}, {1, 3, 3}, {.heads = 2}),
       "attention: 2 heads do not divide the widths (axis 2) of q (1, 3, 4) and v (1, 3, 3)"));
   EXPECT_TRUE(throws_with<ShapeError>(
-      wrong({1, 3, 4}, {1, 5, 4}, {1, 5, 4}, {.key_mask = mask_of({1, 3}, {1, 1, 1})}),
+      wrong({1, 3, 4}, {1, 5, 4}, {1, 5, 4}, {.masks = {.key_mask = mask_of({1, 3}, {1, 1, 1})}}),
       "attention: key_mask: expected (1, 5), got (1, 3)"));
   EXPECT_TRUE(throws_with<ShapeError>(
       [&] {

@@ -26,7 +26,7 @@ struct Result {
   Tensor<double> gradient;
 };
 
-Result run(const Tensor<double>& x, const Ids& y, const CrossEntropy& options = {}) {
+Result run(const Tensor<double>& x, const Ids& y, const CrossEntropyOptions& options = {}) {
   const Variable<double> leaf(x, true);
   const auto loss = cross_entropy(leaf, y, options);
   loss.backward();

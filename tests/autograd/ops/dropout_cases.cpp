@@ -6,7 +6,7 @@ namespace {
 
 using V = Variable<double>;
 
-Dropout random_dropout(const Rng& rng, double p) {
+DropoutOptions random_dropout(const Rng& rng, double p) {
   return {.p = p, .rng = rng / "mask", .first_sample = std::uint32_t(rng.below(5, 0))};
 }
 
@@ -25,7 +25,7 @@ std::vector<OpCase> dropout_cases() {
       .op = "dropout",
       .sample =
           [](const Rng& rng, std::size_t n) {
-            Dropout options = random_dropout(rng, 0.3);
+            DropoutOptions options = random_dropout(rng, 0.3);
             // One element at least has to pass, or there is nothing to check.
             const Shape shape = random_shape(rng, n);
             std::vector<double> first(n);
@@ -47,7 +47,7 @@ std::vector<OpCase> dropout_cases() {
       .op = "dropout_add",
       .sample =
           [](const Rng& rng, std::size_t n) {
-            const Dropout options = random_dropout(rng, 0.3);
+            const DropoutOptions options = random_dropout(rng, 0.3);
             const Shape shape = random_shape(rng, n);
             return Sample(
                 [options](const auto& x) { return dropout_add(x[0], x[1], options); },

@@ -11,7 +11,7 @@ namespace xgrad::test {
 
 namespace {
 
-const Dropout kHalf{.p = 0.5, .rng = Rng(7), .first_sample = 0};
+const DropoutOptions kHalf{.p = 0.5, .rng = Rng(7), .first_sample = 0};
 
 }  // namespace
 
@@ -46,7 +46,7 @@ TEST(Dropout, S1_9_KeepsAndScales) {
 // D3.
 TEST(Dropout, MaskBelongsToSampleTokenFeature) {
   const auto factors = [](const Shape& shape, std::uint32_t first_sample) {
-    Dropout options = kHalf;
+    DropoutOptions options = kHalf;
     options.first_sample = first_sample;
     return dropout(Variable<double>(full(shape, 1.0)), options).value();
   };
@@ -92,7 +92,7 @@ TEST(Dropout, NamesTheRateAndTheShapes) {
 // Without a stream every call would have the same mask.
 TEST(Dropout, NeedsAStream) {
   const Variable<double> x(full({2, 3, 4}, 1.0), true), w(full({4, 4}, 1.0));
-  const Dropout half{.p = 0.5};
+  const DropoutOptions half{.p = 0.5};
   const auto refused = [](const std::string& op, const auto& call) {
     EXPECT_TRUE(throws_with<ShapeError>(call, op + ": dropout with p = 0.5 needs rng"));
   };

@@ -87,13 +87,13 @@ TEST(BinaryCrossEntropy, LargeLogitsGiveNoNan) {
 }
 
 using Loss = Variable<double> (*)(const Variable<double>&, const Variable<double>&,
-                                  const LossMean&);
+                                  const LossOptions&);
 const std::vector<std::pair<const char*, Loss>>& losses() {
   static const std::vector<std::pair<const char*, Loss>> all = {
       {"mse", &mse_loss<double>},
       {"l1", &l1_loss<double>},
       {"huber",
-       [](const auto& x, const auto& y, const LossMean& o) { return huber_loss(x, y, 0.7, o); }},
+       [](const auto& x, const auto& y, const LossOptions& o) { return huber_loss(x, y, 0.7, o); }},
       {"binary", &binary_cross_entropy_with_logits<double>}};
   return all;
 }
@@ -103,7 +103,8 @@ struct Result {
   Tensor<double> dx, dy;
 };
 
-Result run(Loss f, const Tensor<double>& x, const Tensor<double>& y, const LossMean& options = {}) {
+Result run(Loss f, const Tensor<double>& x, const Tensor<double>& y,
+           const LossOptions& options = {}) {
   const Variable<double> a(x, true), b(y, true);
   const auto loss = f(a, b, options);
   loss.backward();
@@ -116,7 +117,7 @@ TEST(ElementwiseLosses, S4_8_AsPyTorch) {
   const Golden golden("torch_losses.txt");
   for (const auto& [loss, f] : losses()) {
     for (const std::string& name : {std::string(loss), loss + std::string(".masked")}) {
-      LossMean options;
+      LossOptions options;
       if (golden.has(name + ".mask")) {
         options.mask = std::make_shared<const Mask>(golden.mask(name + ".mask"));
       }

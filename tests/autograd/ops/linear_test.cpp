@@ -130,7 +130,7 @@ TEST(LinearGelu, DropsAsDropoutDoes) {
   const Variable<float> w(random_tensor<float>({33, 40}, rng / "w"), true);
   const Variable<float> b(random_tensor<float>({33}, rng / "b"), true);
   const auto dy = random_tensor<float>({5, 31, 33}, rng / "dy");
-  const Dropout drop = {.p = 0.3, .rng = rng / "drop", .first_sample = 7};
+  const DropoutOptions drop = {.p = 0.3, .rng = rng / "drop", .first_sample = 7};
   for (const Gelu kind : {Gelu::exact, Gelu::tanh}) {
     const auto fused = run(linear_gelu(x, w, b, kind, drop), dy, {x, w, b});
     const auto apart = run(dropout(linear_gelu(x, w, b, kind), drop), dy, {x, w, b});

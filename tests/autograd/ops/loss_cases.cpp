@@ -45,7 +45,7 @@ OpCase cross_entropy_case(const Kind& kind) {
               [kind](const Rng& rng, std::size_t n) {
                 const Shape shape{random_size(rng / "B", 1, 3), random_size(rng / "N", 1, 3)};
                 const Ids targets = random_targets(shape, rng / "targets", n + 1, kind.ignoring);
-                CrossEntropy options{.label_smoothing = kind.smoothing};
+                CrossEntropyOptions options{.label_smoothing = kind.smoothing};
                 for (std::size_t c = 0; kind.weighted && c <= n; ++c) {
                   options.class_weights.push_back(0.2 + rng.uniform(c));
                 }
@@ -62,13 +62,13 @@ OpCase cross_entropy_case(const Kind& kind) {
               {zeros<double>({2, 0, 3})})}};
 }
 
-// Calls with x in [-size, size), y in [low, high) and a LossMean.
+// Calls with x in [-size, size), y in [low, high) and a LossOptions.
 template <class F>
 OpCase elementwise_case(const char* op, const char* variant, F f, double low, double high,
                         bool masked, double size = 1) {
   const auto sample = [=](const Rng& rng, std::size_t n) {
     const Shape shape{random_size(rng / "B", 1, 3), n};
-    LossMean options;
+    LossOptions options;
     if (masked) {
       Mask mask = random_mask(shape, rng / "mask");
       mask.data()[0] = 1;
@@ -79,7 +79,7 @@ OpCase elementwise_case(const char* op, const char* variant, F f, double low, do
         [=](const auto& x) { return f(x[0], x[1], options); },
         {random_tensor(shape, rng / "x", -size, size), random_tensor(shape, rng / "y", low, high)});
   };
-  const LossMean none, narrow{.mask = std::make_shared<Mask>(full<std::uint8_t>({3}, 1))};
+  const LossOptions none, narrow{.mask = std::make_shared<Mask>(full<std::uint8_t>({3}, 1))};
   return {.op = op,
           .variant = variant,
           .sample = sample,
@@ -101,18 +101,18 @@ OpCase elementwise_case(const char* op, const char* variant, F f, double low, do
 
 // x lies in [-1, 1], so y keeps away from the kinks of l1 at y = x and of huber at |y - x| = delta.
 std::vector<OpCase> elementwise_cases() {
-  const auto mse = [](const auto& x, const auto& y, const LossMean& options) {
+  const auto mse = [](const auto& x, const auto& y, const LossOptions& options) {
     return mse_loss(x, y, options);
   };
-  const auto l1 = [](const auto& x, const auto& y, const LossMean& options) {
+  const auto l1 = [](const auto& x, const auto& y, const LossOptions& options) {
     return l1_loss(x, y, options);
   };
   const auto huber = [](double delta) {
-    return [delta](const auto& x, const auto& y, const LossMean& options) {
+    return [delta](const auto& x, const auto& y, const LossOptions& options) {
       return huber_loss(x, y, delta, options);
     };
   };
-  const auto binary = [](const auto& x, const auto& y, const LossMean& options) {
+  const auto binary = [](const auto& x, const auto& y, const LossOptions& options) {
     return binary_cross_entropy_with_logits(x, y, options);
   };
   OpCase refused = elementwise_case("huber_loss", "", huber(6), 1.2, 4, false);

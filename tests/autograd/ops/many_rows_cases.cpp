@@ -30,8 +30,8 @@ OpCase embedding_case() {
           .large = 30011};
 }
 
-Dropout dropout_of(const Rng& rng, std::size_t n) {
-  Dropout dropout{.p = 0.3, .rng = rng / "mask"};
+DropoutOptions dropout_of(const Rng& rng, std::size_t n) {
+  DropoutOptions dropout{.p = 0.3, .rng = rng / "mask"};
   for (std::vector<double> factors(3 * n, 0); factors[0] == 0;) {  // the first has to pass
     ++dropout.first_sample;
     dropout_factors(*dropout.rng, dropout.p, dropout.first_sample, 0, 0, 3, factors.data());

@@ -63,7 +63,7 @@ TEST(TorchOps, CrossEntropy) {
     for (const bool weighted : {false, true}) {
       const std::string kind =
           smoothed ? (weighted ? "both" : "smoothed") : (weighted ? "weighted" : "plain");
-      CrossEntropy options;
+      CrossEntropyOptions options;
       if (smoothed) options.label_smoothing = 0.1;
       if (weighted) options.class_weights = {0.5, 1.0, 2.0, 0.25, 1.5};
       const std::string name = "cross_entropy." + kind;
@@ -75,11 +75,11 @@ TEST(TorchOps, CrossEntropy) {
 }
 
 TEST(TorchOps, S0_9_Attention) {
-  Attention options;
+  AttentionOptions options;
   options.heads = 2;
   const auto f = [&](const Arguments& x) { return attention(x[0], x[1], x[2], options); };
   expect_as_torch("attention.full", {"q", "k", "v"}, f);
-  options.key_mask = std::make_shared<Mask>(golden().mask("attention.masked.mask"));
+  options.masks.key_mask = std::make_shared<Mask>(golden().mask("attention.masked.mask"));
   expect_as_torch("attention.masked", {"q", "k", "v"}, f);
 }
 

@@ -137,8 +137,8 @@ TEST(MultiHeadAttention, S0_12_WidthAndHeadsOfTheBook) {
 
 // Every combination of the two has its own parameters and adds its biases.
 TEST(MultiHeadAttention, S0_13_BiasesAreTwoOptions) {
-  EXPECT_FALSE(AttentionOptions().qkv_bias);
-  EXPECT_TRUE(AttentionOptions().out_bias);
+  EXPECT_FALSE(MultiHeadAttentionOptions().qkv_bias);
+  EXPECT_TRUE(MultiHeadAttentionOptions().out_bias);
   for (const bool qkv_bias : {false, true}) {
     for (const bool out_bias : {false, true}) {
       Parameters<double> parameters(1);

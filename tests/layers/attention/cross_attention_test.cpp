@@ -28,7 +28,7 @@ void randomize(const Parameters<T>& parameters) {
 // The gradients of all parameters of a layer with these options, and of its inputs.
 template <class T>
 struct Problem {
-  Problem(const AttentionOptions& options, const std::vector<Tensor<double>>& inputs,
+  Problem(const MultiHeadAttentionOptions& options, const std::vector<Tensor<double>>& inputs,
           const std::shared_ptr<const Mask>& key_mask)
       : parameters(1), layer(parameters.root() / "a", options) {
     randomize(parameters);
@@ -50,7 +50,8 @@ struct Problem {
   GradientProblem<T> gradient;
 };
 
-void expect_gradients(const AttentionOptions& options, const std::vector<Tensor<double>>& inputs,
+void expect_gradients(const MultiHeadAttentionOptions& options,
+                      const std::vector<Tensor<double>>& inputs,
                       const std::shared_ptr<const Mask>& key_mask = nullptr) {
   const Problem<double> problem(options, inputs, key_mask);
   const Problem<long double> reference(options, inputs, key_mask);
@@ -81,8 +82,8 @@ TEST(CrossAttention, S2_2_S2_11_AsTorch) {
   for (const char* name : {"query", "key", "value", "bias"}) {
     x.emplace_back(golden(std::string("cross.") + name), true);
   }
-  const Attend<double> attend{.key_mask = shared(golden.mask("cross.key_mask")), .bias = x[3]};
-  const V y = layer(x[0], x[1], x[2], attend, {});
+  const AttentionMasks masks{.key_mask = shared(golden.mask("cross.key_mask"))};
+  const V y = layer(x[0], x[1], x[2], masks, {}, x[3]);
   EXPECT_TENSOR_NEAR(y.value(), golden("cross.y"), 1e-13);
   y.backward(golden("cross.dy"));
   EXPECT_TENSOR_NEAR(x[0].grad(), golden("cross.dquery"), 1e-13);
@@ -98,14 +99,14 @@ TEST(CrossAttention, S2_2_S2_11_AsTorch) {
 }
 
 TEST(CrossAttention, S2_2_GradientsWhereAllSizesDiffer) {  // N = 3, M = 5, d_K = 2, d_V = 4
-  const AttentionOptions options{.width = 6,
-                                 .heads = 2,
-                                 .head_dim = 2,
-                                 .value_dim = 4,
-                                 .key_width = 5,
-                                 .value_width = 3,
-                                 .dropout = 0.2,
-                                 .qkv_bias = true};
+  const MultiHeadAttentionOptions options{.width = 6,
+                                          .heads = 2,
+                                          .head_dim = 2,
+                                          .value_dim = 4,
+                                          .key_width = 5,
+                                          .value_width = 3,
+                                          .dropout = 0.2,
+                                          .qkv_bias = true};
   Mask mask = full<std::uint8_t>({2, 5}, 1);
   mask(1, 3) = mask(1, 4) = 0;
   expect_gradients(options,
@@ -144,7 +145,7 @@ TEST(CrossAttention, S2_2_PackedWeightsAttendToAnotherSequence) {
 // Self-attention is the cross-attention of three copies, its gradient the sum over the three.
 TEST(CrossAttention, S2_12_SelfIsCrossWithThreeCopies) {
   for (const bool separate : {false, true}) {
-    const AttentionOptions options{
+    const MultiHeadAttentionOptions options{
         .width = 6, .heads = 2, .value_dim = separate ? 2u : 0u, .dropout = 0.2, .qkv_bias = true};
     const Problem<double> self(options, {random_tensor({2, 4, 6}, kRng)}, nullptr);
     const Tensor<double> x = self.x[0].value();
@@ -162,7 +163,7 @@ TEST(CrossAttention, S2_12_SelfIsCrossWithThreeCopies) {
 
 TEST(MultiHeadAttention, GradientsOfEveryScoreInALayer) {
   for (const Score score : {Score::dot, Score::cosine, Score::additive}) {
-    AttentionOptions options{.width = 6, .heads = 2, .qkv_bias = true, .causal = true};
+    MultiHeadAttentionOptions options{.width = 6, .heads = 2, .qkv_bias = true, .causal = true};
     options.weights = {.score = score, .temperature = 0.8, .log_scale = true};
     expect_gradients(options, {random_tensor({2, 4, 6}, kRng)});
     options.weights.activation = AttentionActivation::sigmoid;

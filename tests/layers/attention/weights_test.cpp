@@ -36,15 +36,15 @@ std::shared_ptr<const Mask> shared(const Mask& mask) {
 }
 
 // Values and gradients of the file's case.
-void expect_golden(const std::string& name, const WeightOptions& how,
+void expect_golden(const std::string& name, const AttentionWeightOptions& kind,
                    std::optional<double> scale = std::nullopt) {
   std::vector<V> x;
   std::vector<std::string> names{"q", "k", "v"};
-  if (how.score == Score::additive) names.push_back("w");
+  if (kind.score == Score::additive) names.push_back("w");
   for (const std::string& input : names) x.emplace_back(golden()(name + "." + input), true);
-  const Attention options{
-      .heads = 2, .scale = scale, .key_mask = shared(golden().mask(name + ".key_mask"))};
-  const V y = attend_values(x[0], x[1], x[2], how, options, {}, x.size() > 3 ? x[3] : V());
+  const AttentionOptions options{
+      .heads = 2, .scale = scale, .masks = {.key_mask = shared(golden().mask(name + ".key_mask"))}};
+  const V y = attend_values(x[0], x[1], x[2], kind, options, {}, x.size() > 3 ? x[3] : V());
   EXPECT_TRUE(test::tensors_near(y.value(), golden()(name + ".y"), 1e-13, 1e-12)) << name;
   y.backward(golden()(name + ".dy"));
   for (std::size_t i = 0; i < x.size(); ++i) {
@@ -64,8 +64,8 @@ Inputs random_inputs(std::size_t batch, std::size_t queries, std::size_t keys) {
 }
 
 // Every pair of score and activation, with each of the ways in which the number of keys counts.
-std::vector<WeightOptions> every_kind() {
-  std::vector<WeightOptions> all;
+std::vector<AttentionWeightOptions> every_kind() {
+  std::vector<AttentionWeightOptions> all;
   for (const Score score : {Score::dot, Score::cosine, Score::additive}) {
     for (const auto& [name, activation] : kActivations) {
       for (const bool counts : {false, true}) {
@@ -104,9 +104,9 @@ TEST(AttentionWeights, ScoresTimesTheLogOfTheLengthAsTorch) {
 // The keys' norms do not count, nor the queries'.
 TEST(AttentionWeights, S2_9_CosineScoresDoNotDependOnNorms) {
   const Inputs x = random_inputs(1, 3, 4);
-  const WeightOptions how{.score = Score::cosine};
+  const AttentionWeightOptions kind{.score = Score::cosine};
   const auto weights = [&](double a, double b) {
-    return attention_weights(scale(x.q, a), scale(x.k, b), how, {.heads = 2}).value();
+    return attention_weights(scale(x.q, a), scale(x.k, b), kind, {.heads = 2}).value();
   };
   EXPECT_TENSOR_NEAR(weights(100, 0.25), weights(1, 1), 1e-10);
   EXPECT_FALSE(test::tensors_near(
@@ -152,15 +152,16 @@ TEST(AttentionWeights, StoredWeightsAreThoseOfTheFusedPath) {
   const V bias(random_tensor({2, 5, 5}, kRng / "bias"));
   for (const Score score : {Score::dot, Score::cosine}) {
     for (const bool log_scale : {false, true}) {
-      const WeightOptions how{.score = score, .temperature = 0.5, .log_scale = log_scale};
-      ASSERT_TRUE(is_fused(how));
-      const Attention options{
-          .heads = 2, .key_mask = shared(test::random_mask({2, 5}, kRng)), .causal = true};
-      const V p = attention_weights(x.q, x.k, how, options, bias);
+      const AttentionWeightOptions kind{.score = score, .temperature = 0.5, .log_scale = log_scale};
+      ASSERT_TRUE(is_fused(kind));
+      const AttentionOptions options{.heads = 2,
+                                     .masks = {.key_mask = shared(test::random_mask({2, 5}, kRng))},
+                                     .causal = true};
+      const V p = attention_weights(x.q, x.k, kind, options, bias);
       const V v = transpose(reshape(x.v, {2, 5, 2, 3}), {0, 2, 1, 3});
       const V expected = reshape(transpose(matmul(p, v), {0, 2, 1, 3}), {2, 5, 6});
-      EXPECT_TENSOR_NEAR(attend_values(x.q, x.k, x.v, how, options, bias).value(), expected.value(),
-                         1e-14);
+      EXPECT_TENSOR_NEAR(attend_values(x.q, x.k, x.v, kind, options, bias).value(),
+                         expected.value(), 1e-14);
     }
   }
 }
@@ -171,9 +172,10 @@ TEST(AttentionWeights, S2_10_S4_15_RowsWithoutKeysAreZeroAndFinite) {
   const Inputs x = random_inputs(2, 3, 4);
   Mask mask = full<std::uint8_t>({2, 3, 4}, 1);
   for (std::size_t j = 0; j < 4; ++j) mask(1, 2, j) = 0;
-  for (const WeightOptions& how : every_kind()) {
+  for (const AttentionWeightOptions& kind : every_kind()) {
     const V q(x.q.value(), true), k(x.k.value(), true), v(x.v.value(), true);
-    const V y = attend_values(q, k, v, how, {.heads = 2, .mask = shared(mask)}, {}, x.additive);
+    const V y =
+        attend_values(q, k, v, kind, {.heads = 2, .masks = {.mask = shared(mask)}}, {}, x.additive);
     y.backward(full({2, 3, 6}, 1.0));
     for (std::size_t c = 0; c < 6; ++c) EXPECT_EQ(y.value()(1, 2, c), 0);
     for (const V& leaf : {q, k, v}) {
@@ -191,12 +193,12 @@ TEST(AttentionWeights, S2_10_S4_15_RowsWithoutKeysAreZeroAndFinite) {
 TEST(AttentionWeights, S2_10_MasksInEveryKind) {
   const Inputs x = random_inputs(2, 4, 4);
   const Mask some = test::random_mask({2, 4, 4}, kRng / "some", 0.5);
-  for (const WeightOptions& how : every_kind()) {
+  for (const AttentionWeightOptions& kind : every_kind()) {
     const auto weights = [&](const Mask& mask) {
-      const Attention options{.heads = 2, .mask = shared(mask)};
-      return attention_weights(x.q, x.k, how, options, {}, x.additive).value();
+      const AttentionOptions options{.heads = 2, .masks = {.mask = shared(mask)}};
+      return attention_weights(x.q, x.k, kind, options, {}, x.additive).value();
     };
-    const auto none = attention_weights(x.q, x.k, how, {.heads = 2}, {}, x.additive).value();
+    const auto none = attention_weights(x.q, x.k, kind, {.heads = 2}, {}, x.additive).value();
     EXPECT_TRUE(test::same_bits(weights(full<std::uint8_t>({2, 4, 4}, 1)), none));
     const auto masked = weights(some);
     for (std::size_t i = 0; i < masked.size(); ++i) {
@@ -225,8 +227,8 @@ TEST(AttentionWeights, LogScaleHoldsOnToOneKeyAmongMany) {
   const auto weight = [](std::size_t keys, bool log_scale) {
     Tensor<double> k = zeros<double>({1, keys, 1});
     k(0, 0, 0) = 1;
-    const WeightOptions how{.log_scale = log_scale};
-    return attention_weights(V(full({1, 1, 1}, 1.0)), V(k), how, {.scale = 2}).value()(0, 0, 0, 0);
+    const AttentionWeightOptions kind{.log_scale = log_scale};
+    return attention_weights(V(full({1, 1, 1}, 1.0)), V(k), kind, {.scale = 2}).value()(0, 0, 0, 0);
   };
   for (const std::size_t keys : {10u, 100u, 1000u}) {
     const double n = double(keys);
@@ -239,26 +241,27 @@ TEST(AttentionWeights, LogScaleHoldsOnToOneKeyAmongMany) {
 TEST(AttentionWeights, S4_13_S4_15_GradientsOfEveryKind) {
   const auto kinds = every_kind();
   for (std::size_t trial = 0, cases = 0; cases < 200; ++trial) {
-    const WeightOptions& how = kinds[trial % kinds.size()];
+    const AttentionWeightOptions& kind = kinds[trial % kinds.size()];
     const Rng rng = kRng / trial;
-    if (how.activation == AttentionActivation::sparsemax) continue;  // kinks; its op is checked
+    if (kind.activation == AttentionActivation::sparsemax) continue;  // kinks; its op is checked
     ++cases;
-    const bool kinked = how.activation == AttentionActivation::relu ||
-                        how.activation == AttentionActivation::squared_relu;
+    const bool kinked = kind.activation == AttentionActivation::relu ||
+                        kind.activation == AttentionActivation::squared_relu;
     const V bias(full({1, 2, 3}, kinked ? 3.0 : 0.0));  // above the kink
-    const Attention options{.heads = 2, .exclude_self = true, .dropout = {.p = 0.2, .rng = rng}};
+    const AttentionOptions options{
+        .heads = 2, .exclude_self = true, .dropout = {.p = 0.2, .rng = rng}};
     std::vector<Tensor<double>> inputs{random_tensor({1, 2, 4}, rng / 1),
                                        random_tensor({1, 3, 4}, rng / 2),
                                        random_tensor({1, 3, 2}, rng / 3)};
-    if (how.score == Score::additive) inputs.push_back(random_tensor({2, 2}, rng / 4));
+    if (kind.score == Score::additive) inputs.push_back(random_tensor({2, 2}, rng / 4));
     EXPECT_TRUE(test::gradients_agree(
         [&]<class T>(const std::vector<Variable<T>>& in) {
           const Variable<T> at(cast<T>(bias.value()));
           const Variable<T> additive = in.size() > 3 ? in[3] : Variable<T>();
-          return attend_values(in[0], in[1], in[2], how, options, at, additive);
+          return attend_values(in[0], in[1], in[2], kind, options, at, additive);
         },
         inputs))
-        << int(how.score) << ' ' << int(how.activation) << ' ' << how.mean;
+        << int(kind.score) << ' ' << int(kind.activation) << ' ' << kind.mean;
   }
 }
 

@@ -92,7 +92,7 @@ class Constructed {
     return value(name)(row, column);
   }
   std::size_t head_dim() const {
-    const AttentionOptions& o = options_.encoder.attention;
+    const MultiHeadAttentionOptions& o = options_.encoder.attention;
     return o.head_dim != 0 ? o.head_dim : o.width / o.heads;
   }
   double& projection(std::size_t layer, std::size_t part, std::size_t head, std::size_t from,

@@ -16,7 +16,7 @@ using V = Variable<double>;
 
 const Rng kRng = Rng(37) / "masked encoder";
 
-EncoderOptions options(const AttentionOptions& attention, std::size_t layers) {
+EncoderOptions options(const MultiHeadAttentionOptions& attention, std::size_t layers) {
   EncoderOptions o;
   o.layers = layers;
   o.attention = attention;
@@ -24,15 +24,15 @@ EncoderOptions options(const AttentionOptions& attention, std::size_t layers) {
   return o;
 }
 
-std::vector<AttentionOptions> every_attention() {
-  std::vector<AttentionOptions> all;
+std::vector<MultiHeadAttentionOptions> every_attention() {
+  std::vector<MultiHeadAttentionOptions> all;
   for (const Score score : {Score::dot, Score::cosine, Score::additive}) {
     for (const AttentionActivation activation :
          {AttentionActivation::softmax, AttentionActivation::relu,
           AttentionActivation::squared_relu, AttentionActivation::sigmoid,
           AttentionActivation::sparsemax}) {
       for (const bool other : {false, true}) {
-        AttentionOptions o{.width = 6, .heads = 2, .causal = other, .exclude_self = other};
+        MultiHeadAttentionOptions o{.width = 6, .heads = 2, .causal = other, .exclude_self = other};
         o.weights = {score, activation, 1.0, other, other};
         all.push_back(o);
       }
@@ -70,16 +70,16 @@ TEST(MaskedEncoder, S4_1_S2_10_PaddingChangesNothing) {
   for (std::size_t b = 0; b < 3; ++b) std::fill_n(&key_mask(b, 0), lengths[b], 1);
   const Mask edges = graph(lengths, 5, kRng / "edges");
   const V x(random_tensor({3, 5, 6}, kRng));
-  for (const AttentionOptions& attention : every_attention()) {
+  for (const MultiHeadAttentionOptions& attention : every_attention()) {
     Parameters<double> parameters(1);
     const Encoder<double> encoder(parameters.root() / "e", options(attention, 2));
     for (const bool adjacency : {false, true}) {
-      Attend<double> attend{.key_mask = std::make_shared<Mask>(key_mask)};
-      if (adjacency) attend.mask = std::make_shared<Mask>(edges);
-      const V together = encoder(x, attend, {});
+      AttentionMasks masks{.key_mask = std::make_shared<Mask>(key_mask)};
+      if (adjacency) masks.mask = std::make_shared<Mask>(edges);
+      const V together = encoder(x, masks, {});
       for (std::size_t b = 0; b < 3; ++b) {
         const std::size_t n = lengths[b];
-        Attend<double> own;
+        AttentionMasks own;
         if (adjacency) {
           Mask mask = empty<std::uint8_t>({1, n, n});
           for (std::size_t i = 0; i < n; ++i) std::copy_n(&edges(b, i, 0), n, &mask(0, i, 0));
@@ -101,17 +101,17 @@ TEST(MaskedEncoder, S4_4_ANodeSeesItsNeighbours) {
   for (std::size_t i = 0; i < 5; ++i) {
     for (std::size_t j = 0; j < 5; ++j) path(0, i, j) = i <= j + 1 && j <= i + 1;
   }
-  const Attend<double> attend{.mask = std::make_shared<Mask>(path)};
+  const AttentionMasks masks{.mask = std::make_shared<Mask>(path)};
   for (const std::size_t layers : {1u, 2u}) {
     Parameters<double> parameters(1);
     const Encoder<double> encoder(parameters.root() / "e",
                                   options({.width = 6, .heads = 2}, layers));
     const Tensor<double> x = random_tensor({1, 5, 6}, kRng);
-    const Tensor<double> before = encoder(V(x), attend, {}).value();
+    const Tensor<double> before = encoder(V(x), masks, {}).value();
     for (std::size_t j = 0; j < 5; ++j) {
       Tensor<double> other = x;
       for (std::size_t c = 0; c < 6; ++c) other(0, j, c) += double(c) - 2;
-      const Tensor<double> after = encoder(V(other), attend, {}).value();
+      const Tensor<double> after = encoder(V(other), masks, {}).value();
       for (std::size_t i = 0; i < 5; ++i) {
         const bool near = i <= j + layers && j <= i + layers;
         EXPECT_EQ(std::equal(&before(0, i, 0), &before(0, i, 0) + 6, &after(0, i, 0)), !near)
@@ -180,7 +180,7 @@ TEST(MaskedEncoder, S2_10_AnAdditiveMaskIsAMask) {
   for (std::size_t i = 0; i < 32; ++i) {
     if (!mask.data()[i]) bias.data()[i] = -std::numeric_limits<double>::infinity();
   }
-  EXPECT_TENSOR_NEAR(encoder(x, {.bias = V(bias)}, {}).value(),
+  EXPECT_TENSOR_NEAR(encoder(x, {}, {}, V(bias)).value(),
                      encoder(x, {.mask = std::make_shared<Mask>(mask)}, {}).value(), 1e-13);
 }
 

@@ -52,7 +52,7 @@ std::vector<Value> project(Builder& b, const Value& query, const Value& memory,
 }  // namespace
 
 Value attention(Builder& b, const Value& query, const Value& memory, const std::string& path,
-                const Attend& attend) {
+                const AttentionOptions& options) {
   OnnxGraph& g = b.graph;
   const ModelConfig& model = b.config.model;
   const auto heads = std::int64_t(model.heads);
@@ -60,15 +60,15 @@ Value attention(Builder& b, const Value& query, const Value& memory, const std::
   const std::int64_t inner = heads * size;
 
   std::vector<Value> parts =
-      attend.self ? g.split(linear(b, query, path + ".in_proj_"), 2, {inner, inner, inner})
-                  : project(b, query, memory, path, inner);
+      options.self ? g.split(linear(b, query, path + ".in_proj_"), 2, {inner, inner, inner})
+                   : project(b, query, memory, path, inner);
   for (Value& part : parts) {
     part = g("Reshape", {part, g.integers({0, 0, heads, size})});
   }
-  if (attend.self && model.positions == "rotary") {
+  if (options.self && model.positions == "rotary") {
     for (const std::size_t i : {0, 1}) parts[i] = rotary(b, parts[i], heads, size);
   }
-  const Value weights = attention_weights(b, parts[0], parts[1], path, attend);
+  const Value weights = attention_weights(b, parts[0], parts[1], path, options);
   const Value v = g("Transpose", {parts[2]}, {{"perm", Integers{0, 2, 1, 3}}});
   const Value y = g("Transpose", {g("MatMul", {weights, v})}, {{"perm", Integers{0, 2, 1, 3}}});
   const Value joined = g("Reshape", {y, g.integers({0, 0, inner})});

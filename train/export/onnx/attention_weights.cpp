@@ -30,14 +30,14 @@ Value distance(Builder& b, const Value& q, const Value& k) {
 
 // A mask that broadcasts to (B, H, N, M), true where a query may attend to a key; empty if it is
 // true everywhere.
-Value seen(Builder& b, const Value& distance, const Attend& attend) {
+Value seen(Builder& b, const Value& distance, const AttentionOptions& options) {
   OnnxGraph& g = b.graph;
   Value all;
   const auto only = [&](const Value& more) { all = all.empty() ? more : g("And", {all, more}); };
-  if (!attend.key_mask.empty()) only(g("Unsqueeze", {attend.key_mask, g.integers({1, 2})}));
-  if (!attend.mask.empty()) only(g("Unsqueeze", {attend.mask, g.integers({1})}));
-  if (attend.causal) only(g("LessOrEqual", {distance, g.integer(0)}));
-  if (attend.self && b.config.model.exclude_self) {
+  if (!options.key_mask.empty()) only(g("Unsqueeze", {options.key_mask, g.integers({1, 2})}));
+  if (!options.mask.empty()) only(g("Unsqueeze", {options.mask, g.integers({1})}));
+  if (options.causal) only(g("LessOrEqual", {distance, g.integer(0)}));
+  if (options.self && b.config.model.exclude_self) {
     only(g("Not", {g("Equal", {distance, g.integer(0)})}));
   }
   return all;
@@ -140,13 +140,13 @@ Value activated(Builder& b, const Value& scores, const Value& seen) {
 }  // namespace
 
 Value attention_weights(Builder& b, const Value& q, const Value& k, const std::string& path,
-                        const Attend& attend) {
+                        const AttentionOptions& options) {
   OnnxGraph& g = b.graph;
   const ModelConfig& model = b.config.model;
-  const bool by_place = attend.causal || model.exclude_self || model.positions == "alibi" ||
+  const bool by_place = options.causal || model.exclude_self || model.positions == "alibi" ||
                         model.positions == "relative_bias";
-  const Value far = attend.self && by_place ? distance(b, q, k) : Value();
-  const Value see = seen(b, far, attend);
+  const Value far = options.self && by_place ? distance(b, q, k) : Value();
+  const Value see = seen(b, far, options);
   const auto keys = [&] {  // number of keys that a query may attend to, at least 1
     const Value each = see.empty() ? extent(b, k, 1) : see;
     const Value count = g("Cast", {each}, {{"to", std::int64_t{1}}});
@@ -154,7 +154,7 @@ Value attention_weights(Builder& b, const Value& q, const Value& k, const std::s
   };
   Value s = scores(b, q, k, path);
   if (model.log_scale) s = g("Mul", {s, g("Log", {keys()})});
-  const Value bias = attend.self ? position_bias(b, far, path) : Value();
+  const Value bias = options.self ? position_bias(b, far, path) : Value();
   if (!bias.empty()) s = g("Add", {s, bias});
   const Value p = activated(b, s, see);
   return model.attention_mean ? g("Div", {p, keys()}) : p;

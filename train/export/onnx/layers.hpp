@@ -24,8 +24,8 @@ struct Builder {
   Value adjacency = {};  ///< (B, N, N), true where a token may attend to another; empty: everywhere
 };
 
-/// The masks of an attention. Empty values mask nothing.
-struct Attend {
+/// Options of attention(), as in autograd/ops.hpp. Empty masks hide nothing.
+struct AttentionOptions {
   Value key_mask = {};  ///< (B, M)
   Value mask = {};      ///< (B, N, M)
   bool causal = false;
@@ -46,10 +46,10 @@ Value activation(Builder& b, const Value& x);
 Value mlp(Builder& b, const Value& x, const std::string& path);
 /// query (B, N, D), memory (B, M, D) -> (B, N, D). In self-attention the memory is the query.
 Value attention(Builder& b, const Value& query, const Value& memory, const std::string& path,
-                const Attend& attend);
+                const AttentionOptions& options);
 /// Attention weights (B, H, N, M) for q (B, N, H, d) and k (B, M, H, d).
 Value attention_weights(Builder& b, const Value& q, const Value& k, const std::string& path,
-                        const Attend& attend);
+                        const AttentionOptions& options);
 Value encoder(Builder& b, Value x, const std::string& path);
 /// Outputs so far x (B, M, D), memory (B, N, D) -> (B, M, D).
 Value decoder(Builder& b, Value x, const Value& memory, const std::string& path);
