@@ -39,7 +39,7 @@ install(DIRECTORY autograd layers optim storage data train
   PATTERN "report" EXCLUDE
   PATTERN "onnx/graph.hpp" EXCLUDE
   PATTERN "onnx/layers.hpp" EXCLUDE
-  PATTERN "record.hpp" EXCLUDE
+  PATTERN "history.hpp" EXCLUDE
   PATTERN "metrics/groups.hpp" EXCLUDE
   PATTERN "layout.hpp" EXCLUDE
   PATTERN "seal.hpp" EXCLUDE

@@ -47,7 +47,7 @@ WeightFile file_of(const Checkpoint& weights) {
 // Adds a file of the model's results for some examples, computed in T. If the data is missing, adds
 // a note instead.
 template <class T>
-void add_reference(const RunSource& source, const Checkpoint& weights, const Task& task,
+void add_reference(const FoundRun& source, const Checkpoint& weights, const Task& task,
                    Files& result, const std::string& extension = ".reference.npz") {
   try {
     Parameters<T> parameters(source.config.train.seed);
@@ -62,7 +62,7 @@ void add_reference(const RunSource& source, const Checkpoint& weights, const Tas
 
 // Computes the reference in double: a trained model's gradients are small, and float leaves few
 // correct digits.
-Files npz(const RunSource& source, const Checkpoint& weights) {
+Files npz(const FoundRun& source, const Checkpoint& weights) {
   const std::unique_ptr<Task> task = make_task(source.config, &source.checkpoint);
   const TaskShape shape = task->shape();
   Files result{{{"", to_npz(file_of(weights))}}};
@@ -80,7 +80,7 @@ Files npz(const RunSource& source, const Checkpoint& weights) {
 }
 
 // Computes the reference in float, since onnxruntime has no erf in double.
-Files onnx(const RunSource& source, const Checkpoint& weights) {
+Files onnx(const FoundRun& source, const Checkpoint& weights) {
   const std::unique_ptr<Task> task = make_task(source.config, &source.checkpoint);
   Files result{{{"", to_onnx(source.config, task->shape(), weights)}}};
   add_reference<float>(source, weights, *task, result, ".onnx.reference.npz");
@@ -88,7 +88,7 @@ Files onnx(const RunSource& source, const Checkpoint& weights) {
 }
 
 // A file of weights, and a reference in the precision of training.
-Files alone(const RunSource& source, const Checkpoint& weights, std::string bytes,
+Files alone(const FoundRun& source, const Checkpoint& weights, std::string bytes,
             const std::string& extension) {
   Files result{{{"", std::move(bytes)}}};
   const std::unique_ptr<Task> task = make_task(source.config, &source.checkpoint);
@@ -97,16 +97,16 @@ Files alone(const RunSource& source, const Checkpoint& weights, std::string byte
   return result;
 }
 
-Files hdf5(const RunSource& source, const Checkpoint& weights) {
+Files hdf5(const FoundRun& source, const Checkpoint& weights) {
   return alone(source, weights, to_hdf5(weights), ".h5.reference.npz");
 }
 
-Files safetensors(const RunSource& source, const Checkpoint& weights) {
+Files safetensors(const FoundRun& source, const Checkpoint& weights) {
   return alone(source, weights, to_safetensors(file_of(weights)), ".safetensors.reference.npz");
 }
 
 // Weights named as in `library`. The note gives the code that builds the model there.
-Files named_as(const std::string& library, const RunSource& source, const Checkpoint& weights) {
+Files named_as(const std::string& library, const FoundRun& source, const Checkpoint& weights) {
   const TaskShape shape = make_task(source.config, &source.checkpoint)->shape();
   const LibraryModel model = to_library(library, source.config, shape, weights.parameters);
   const std::string bytes = to_safetensors({model.parameters, weights.config});
@@ -117,7 +117,7 @@ Files named_as(const std::string& library, const RunSource& source, const Checkp
 
 struct Format {
   std::string name;
-  Files (*write)(const RunSource&, const Checkpoint& weights);
+  Files (*write)(const FoundRun&, const Checkpoint& weights);
 };
 const std::vector<Format> kFormats = {
     {"safetensors", safetensors}, {"hdf5", hdf5}, {"npz", npz}, {"onnx", onnx}};
@@ -151,7 +151,7 @@ int export_weights(const Arguments& arguments) {
   const bool renamed = arguments.naming != "torch";
   xgrad::check<ConfigError>(!renamed || arguments.to == "safetensors", "--naming ",
                             arguments.naming, " needs --to safetensors, not ", arguments.to);
-  RunSource source = find_run(arguments.run);
+  FoundRun source = find_run(arguments.run);
   const Checkpoint weights = weights_of(source.checkpoint, arguments.raw);
   source.checkpoint = weights;  // formats that load the model use these weights
   const auto format = std::find_if(kFormats.begin(), kFormats.end(),

@@ -69,7 +69,7 @@ int attention(const Arguments& arguments) {
   const fs::path out = arguments.out;
   xgrad::check<IoError>(arguments.out.empty() || !fs::exists(status_of(out)), arguments.out,
                         " exists already");
-  const RunSource source = find_run(arguments.run);
+  const FoundRun source = find_run(arguments.run);
   return with_precision(source.config, [&]<class T>() {
     const LoadedModel<T> loaded(source);
     if (arguments.text) return show_line(loaded, *arguments.text);

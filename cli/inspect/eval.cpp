@@ -34,7 +34,7 @@ struct Scores {
 };
 
 template <class T>
-Scores score(const RunSource& source, Split split, Console& console) {
+Scores score(const FoundRun& source, Split split, Console& console) {
   const LoadedModel<T> loaded(source);
   const TaskShape& shape = loaded.shape;
   const Objective objective = make_objective(source.config.train, shape);
@@ -93,7 +93,7 @@ void print_classes(const Scores& scores) {
 }
 
 int eval(const Arguments& arguments) {
-  const RunSource source = find_run(arguments.run, arguments.overrides);
+  const FoundRun source = find_run(arguments.run, arguments.overrides);
   const Split split = arguments.split == "train"        ? Split::train
                       : arguments.split == "validation" ? Split::validation
                                                         : Split::test;

@@ -7,7 +7,7 @@
 #include <xgrad/data/text/amounts.hpp>
 #include <xgrad/storage/formats/sha256.hpp>
 #include <xgrad/train/checkpoint/find_run.hpp>
-#include <xgrad/train/metrics/record.hpp>
+#include <xgrad/train/metrics/history.hpp>
 
 namespace xgrad::commands {
 
@@ -41,7 +41,7 @@ void print_all(const std::vector<NamedTensor>& tensors) {
 }
 
 // Prints the validations of the checkpoint's run, up to its step.
-void print_history(const RunSource& source) {
+void print_history(const FoundRun& source) {
   if (source.directory.empty()) return;
   fmt::print("\n{:<48} {:>14}\n", "validation", "loss");
   for (const MetricsRow& row : read_run(source.directory).rows) {
@@ -51,7 +51,7 @@ void print_history(const RunSource& source) {
 }
 
 int inspect(const Arguments& arguments) {
-  const RunSource source = find_run(arguments.run);
+  const FoundRun source = find_run(arguments.run);
   const Checkpoint& checkpoint = source.checkpoint;
   if (arguments.config) {
     fmt::print("{}", checkpoint.config);

@@ -37,16 +37,16 @@ std::vector<Row> metrics(const std::vector<RunGroup>& groups) {
 }
 
 // One column per group of runs that differ by seed only, or one per run if there is only one group.
-std::vector<RunGroup> columns(const std::vector<RunRecord>& runs) {
+std::vector<RunGroup> columns(const std::vector<RunHistory>& runs) {
   std::vector<RunGroup> groups = group_runs(runs);
   if (groups.size() > 1) return groups;
   groups.clear();
-  for (const RunRecord& run : runs) groups.push_back(group_runs({run})[0]);
+  for (const RunHistory& run : runs) groups.push_back(group_runs({run})[0]);
   return groups;
 }
 
 std::string last_step(const RunGroup& group) {
-  const auto earlier = [](const RunRecord& a, const RunRecord& b) {
+  const auto earlier = [](const RunHistory& a, const RunHistory& b) {
     return a.last_step < b.last_step;
   };
   const auto [least, most] = std::minmax_element(group.runs.begin(), group.runs.end(), earlier);

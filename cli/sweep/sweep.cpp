@@ -17,7 +17,7 @@
 #include <xgrad/train/checkpoint/find_run.hpp>
 #include <xgrad/train/config/rules.hpp>
 #include <xgrad/train/config/toml.hpp>
-#include <xgrad/train/metrics/record.hpp>
+#include <xgrad/train/metrics/history.hpp>
 #include <xgrad/train/report/report.hpp>
 #include <xgrad/train/run/directory.hpp>
 #include <xgrad/train/run/results.hpp>
@@ -197,11 +197,11 @@ class Sweep {
       child.words.push_back("train.threads=1");
       return child;
     }
-    const RunRecord record = read_run(job.directory);
+    const RunHistory record = read_run(job.directory);
     const std::vector<ConfigDifference> other = differences(record.config, wanted);
     xgrad::check<ConfigError>(other.empty(), job.directory, " is a run of another config (",
                               other.empty() ? "" : to_string(other[0]), "); choose another --out");
-    const bool finished = record.state == RunRecord::State::finished;
+    const bool finished = record.state == RunHistory::State::finished;
     if (finished && holds(job.directory, "report.html")) return std::nullopt;
     return Child{{"resume", job.directory, "--quiet"}, log};
   }
@@ -212,10 +212,10 @@ class Sweep {
     std::vector<double> values;
     for (const std::string& run : trial.runs) {
       if (!holds(run, "config.toml")) return std::nullopt;
-      const RunRecord record = read_run(run);
+      const RunHistory record = read_run(run);
       const MetricsRow* row = record.last(split);
       const auto value = row ? row->number(metric) : std::nullopt;
-      if (!value || record.state != RunRecord::State::finished) return std::nullopt;
+      if (!value || record.state != RunHistory::State::finished) return std::nullopt;
       values.push_back(*value);
     }
     return student_interval(values);
@@ -262,7 +262,7 @@ class Sweep {
     for (const Trial& trial : trials_) {
       for (const std::string& run : trial.runs) {
         if (!holds(run, "config.toml")) continue;
-        const RunRecord record = read_run(run);
+        const RunHistory record = read_run(run);
         const MetricsRow* row = record.last("validation");
         if (row && row->numbers.size() > 2) return row->numbers[2].first;
       }

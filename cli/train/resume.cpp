@@ -42,7 +42,7 @@ void check_not_lost(const RunDirectory& run) {
                                 listed ? listed->size() : 0, "; put one back, or begin a new run");
 }
 
-bool is_newest(const RunSource& source) try {
+bool is_newest(const FoundRun& source) try {
   return fs::equivalent(latest_checkpoint(source.directory + "/checkpoints"), source.file);
 } catch (const NewerFormatError&) {
   return false;  // this xgrad cannot read the newest one
@@ -53,7 +53,7 @@ int resume(const Arguments& arguments) {
   // Locks the directory first, so that its newest checkpoint stays the newest.
   std::optional<RunDirectory> run;
   if (fs::is_directory(status_of(arguments.run))) run.emplace(RunDirectory::open(arguments.run));
-  std::optional<RunSource> source;  // absent if the run ended before its first save
+  std::optional<FoundRun> source;  // absent if the run ended before its first save
   if (run && list_checkpoints(run->checkpoints()).empty()) {
     check_not_lost(*run);
   } else {

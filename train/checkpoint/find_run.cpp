@@ -28,8 +28,8 @@ void check_is_run(const Folder& folder) {
                  " is not a run directory: it holds no config.toml");
 }
 
-RunSource find_run(const std::string& path, const std::vector<std::string>& overrides) {
-  RunSource source;
+FoundRun find_run(const std::string& path, const std::vector<std::string>& overrides) {
+  FoundRun source;
   const fs::file_status status = status_of(path);
   if (fs::is_directory(status)) {
     const Folder folder(path);

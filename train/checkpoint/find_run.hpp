@@ -17,8 +17,8 @@ std::filesystem::file_status status_of(const std::filesystem::path& path);
 /// Throws IoError unless the folder holds a config.toml, as every run directory does.
 void check_is_run(const Folder& folder);
 
-/// A run on disk.
-struct RunSource {
+/// A run on disk, with one of its checkpoints.
+struct FoundRun {
   std::string directory;  ///< directory of the run; empty if the checkpoint is not in one
   std::string file;       ///< path of the checkpoint: the named one, or the newest that verifies
   Checkpoint checkpoint;  ///< contents of that file
@@ -28,6 +28,6 @@ struct RunSource {
 /// Loads a run directory's newest checkpoint, or the checkpoint at `path`, and applies the
 /// overrides to its config. Throws CheckpointError also if the run's manifest lists another digest
 /// for the file; IoError, ConfigError.
-RunSource find_run(const std::string& path, const std::vector<std::string>& overrides = {});
+FoundRun find_run(const std::string& path, const std::vector<std::string>& overrides = {});
 
 }  // namespace xgrad

@@ -13,7 +13,7 @@ namespace xgrad {
 namespace {
 
 // Stores the maps of a forward.
-class Recorder final : public AttentionObserver {
+class StoredMaps final : public AttentionObserver {
  public:
   struct Seen {
     std::uint64_t site;
@@ -95,11 +95,11 @@ template <class T>
 std::vector<AttentionMap> attention_maps(const SequenceModel<T>& model,
                                          const Parameters<T>& parameters, const Batch& batch) {
   const NoGrad no_grad;
-  Recorder recorder;
-  model(BatchInput<T>(batch).input(), looking(recorder));
+  StoredMaps stored;
+  model(BatchInput<T>(batch).input(), looking(stored));
   const auto paths = paths_by_site(parameters);
   std::vector<AttentionMap> maps;
-  for (Recorder::Seen& seen : recorder.seen) {
+  for (StoredMaps::Seen& seen : stored.seen) {
     maps.push_back({paths.at(seen.site), std::move(seen.p)});
   }
   return maps;

@@ -13,10 +13,10 @@ namespace {
 
 constexpr std::size_t kMostNamed = 3;  // maximum number of keys in a name
 
-constexpr std::pair<RunRecord::State, const char*> kStates[] = {
-    {RunRecord::State::finished, "finished"},
-    {RunRecord::State::failed, "failed"},
-    {RunRecord::State::unfinished, "unfinished"}};
+constexpr std::pair<RunHistory::State, const char*> kStates[] = {
+    {RunHistory::State::finished, "finished"},
+    {RunHistory::State::failed, "failed"},
+    {RunHistory::State::unfinished, "unfinished"}};
 
 using Rows = std::vector<const MetricsRow*>;
 
@@ -42,7 +42,7 @@ bool has_several(const RunGroup& group) {
 void average(RunGroup& group, const std::string& split) {
   Rows last;
   std::map<std::uint64_t, Rows> at;  // step
-  for (const RunRecord* run : group.averaged()) {
+  for (const RunHistory* run : group.averaged()) {
     if (run->last(split) == nullptr) continue;
     for (const MetricsRow& row : run->rows) {
       if (row.split == split && at[row.step].size() == last.size()) at[row.step].push_back(&row);
@@ -84,18 +84,18 @@ std::string RunGroup::state() const {
   std::string text;
   for (const auto& [state, word] : kStates) {
     const auto n = std::count_if(runs.begin(), runs.end(),
-                                 [&s = state](const RunRecord& run) { return run.state == s; });
+                                 [&s = state](const RunHistory& run) { return run.state == s; });
     if (n == 0) continue;
     text += (text.empty() ? "" : ", ") + (runs.size() > 1 ? fmt::format("{} ", n) : "") + word;
   }
   return text;
 }
 
-std::vector<const RunRecord*> RunGroup::averaged() const {
-  using State = RunRecord::State;
-  std::vector<const RunRecord*> kept;
+std::vector<const RunHistory*> RunGroup::averaged() const {
+  using State = RunHistory::State;
+  std::vector<const RunHistory*> kept;
   for (const State state : {State::finished, State::unfinished, State::failed}) {
-    for (const RunRecord& run : runs) {
+    for (const RunHistory& run : runs) {
       if (run.state == state) kept.push_back(&run);
     }
     if (!kept.empty()) break;
@@ -103,14 +103,14 @@ std::vector<const RunRecord*> RunGroup::averaged() const {
   return kept;
 }
 
-std::vector<RunGroup> group_runs(const std::vector<RunRecord>& runs) {
+std::vector<RunGroup> group_runs(const std::vector<RunHistory>& runs) {
   std::vector<RunGroup> groups;
   std::vector<std::string> configs;  // config of each group, without the seed
-  for (const RunRecord& run : runs) {
+  for (const RunHistory& run : runs) {
     Config config = run.config;
     config.train.seed = 0;
     const std::string text = to_toml(config, false);
-    const auto same_seed = [&](const RunRecord& other) {
+    const auto same_seed = [&](const RunHistory& other) {
       return other.config.train.seed == run.config.train.seed;
     };
     std::size_t i = 0;

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include <xgrad/train/metrics/record.hpp>
+#include <xgrad/train/metrics/history.hpp>
 
 namespace xgrad {
 
@@ -16,7 +16,7 @@ namespace xgrad {
 struct RunGroup {
   /// Name of a single run; for several, the keys that differ from other groups.
   std::string name;
-  std::vector<RunRecord> runs;  ///< at least one
+  std::vector<RunHistory> runs;  ///< at least one
   /// For each of the three splits the mean of the last rows; an empty row if no run has one.
   std::map<std::string, MetricsRow> last = {};
   /// For each of the three splits the means at the steps that all runs have rows for.
@@ -26,12 +26,12 @@ struct RunGroup {
   std::string state() const;
   /// The runs that the means are over: the finished ones; the unfinished ones if none finished; all
   /// if all failed.
-  std::vector<const RunRecord*> averaged() const;
+  std::vector<const RunHistory*> averaged() const;
 };
 
 /// Returns groups in the order of their first runs. Runs with equal configs and equal seeds go into
 /// separate groups, because copies of one run do not show how results vary.
-std::vector<RunGroup> group_runs(const std::vector<RunRecord>& runs);
+std::vector<RunGroup> group_runs(const std::vector<RunHistory>& runs);
 
 /// Returns a row for each key in which the configs of groups differ: the key, then its value in
 /// each group. Leaves out train.seed if a group has several runs.

@@ -13,7 +13,7 @@ namespace xgrad {
 template <class T>
 struct LoadedModel {
   /// Loads the model of a run. Throws CheckpointError if the weights do not fit.
-  explicit LoadedModel(const RunSource& source)
+  explicit LoadedModel(const FoundRun& source)
       : task(make_task(source.config, &source.checkpoint)),
         shape(task->shape()),
         parameters(source.config.train.seed),

@@ -94,7 +94,7 @@ namespace {
 template <class T>
 class ModelOf final : public Predictor::Model {
  public:
-  explicit ModelOf(const RunSource& source)
+  explicit ModelOf(const FoundRun& source)
       : loaded_(source),
         alone_(shape().output == OutputKind::generated ||
                source.config.model.normalization == "batch") {}
@@ -144,7 +144,7 @@ class ModelOf final : public Predictor::Model {
 }  // namespace
 
 Predictor::Predictor(const std::string& run) {
-  const RunSource source = find_run(run);
+  const FoundRun source = find_run(run);
   model_ = with_precision(source.config, [&]<class T>() -> std::unique_ptr<const Model> {
     return std::make_unique<ModelOf<T>>(source);
   });

@@ -22,8 +22,8 @@ double loss_of(const MetricsRow* row) {
       .value_or(std::numeric_limits<double>::infinity());
 }
 
-bool has_failed(const RunRecord& run) {
-  return run.state == RunRecord::State::failed;
+bool has_failed(const RunHistory& run) {
+  return run.state == RunHistory::State::failed;
 }
 
 bool is_one_run(const RunGroup& group) {
@@ -60,9 +60,9 @@ void add_metrics(std::vector<std::string>& names, const Groups& groups, const st
   }
 }
 
-double mean_of(const RunGroup& group, double RunRecord::*figure) {
+double mean_of(const RunGroup& group, double RunHistory::*figure) {
   RatioMean mean;
-  for (const RunRecord* run : group.averaged()) {
+  for (const RunHistory* run : group.averaged()) {
     if (run->*figure > 0) mean.add(run->*figure, 1);
   }
   return mean.count() > 0 ? mean.mean() : 0;
@@ -85,11 +85,11 @@ std::vector<Row> figures(const Groups& groups, const std::vector<Row>& more = {}
     add_row(rows, "runs", groups, [](const RunGroup& group) { return group.state(); });
   }
   add_row(rows, "time", groups, [](const RunGroup& group) {
-    const double seconds = mean_of(group, &RunRecord::seconds);
+    const double seconds = mean_of(group, &RunHistory::seconds);
     return seconds > 0 ? clock(seconds) : "";
   });
   add_row(rows, "tokens or images a second", groups, [](const RunGroup& group) {
-    const double rate = mean_of(group, &RunRecord::rate);
+    const double rate = mean_of(group, &RunHistory::rate);
     return rate > 0 ? grouped(std::uint64_t(rate)) : "";
   });
   return rows;
@@ -141,9 +141,9 @@ void sort_groups(std::vector<RunGroup>& groups) {
                    [&](const RunGroup& a, const RunGroup& b) { return rank(a) < rank(b); });
 }
 
-const RunRecord& best_run(const RunGroup& group) {
-  const std::vector<const RunRecord*> runs = group.averaged();
-  const auto better = [](const RunRecord* a, const RunRecord* b) {
+const RunHistory& best_run(const RunGroup& group) {
+  const std::vector<const RunHistory*> runs = group.averaged();
+  const auto better = [](const RunHistory* a, const RunHistory* b) {
     return loss_of(a->last("validation")) < loss_of(b->last("validation"));
   };
   return **std::min_element(runs.begin(), runs.end(), better);
@@ -177,7 +177,7 @@ std::string results_section(const Groups& groups, const std::vector<Row>& more) 
 std::string runs_section(const RunGroup& group) {
   if (is_one_run(group)) return "";
   Groups runs;
-  for (const RunRecord& run : group.runs) runs.push_back(group_runs({run})[0]);
+  for (const RunHistory& run : group.runs) runs.push_back(group_runs({run})[0]);
   std::vector<Row> rows = figures(runs);
   add_row(rows, "train.seed", runs,
           [](const RunGroup& run) { return std::to_string(run.runs[0].config.train.seed); });

@@ -11,7 +11,7 @@ namespace xgrad::html {
 /// Sorts groups by validation loss, lowest first and groups with a failed run last.
 void sort_groups(std::vector<RunGroup>& groups);
 /// The run with the lowest validation loss among those that the means are over.
-const RunRecord& best_run(const RunGroup& group);
+const RunHistory& best_run(const RunGroup& group);
 
 /// A table of the last metrics. Several groups have a row each, in the colour of their lines. A
 /// single group has a row for each metric, followed by the rows of `more`, which are already HTML.

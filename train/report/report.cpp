@@ -31,12 +31,12 @@ using Row = std::vector<std::string>;
 
 // The best run of a group and the examination of its model.
 struct Examined {
-  RunRecord record;
+  RunHistory record;
   std::optional<Examination> examination;
   std::string why_not;  // reason for a missing examination
 };
 
-Examined look_at(const RunRecord& run, const ExamineOptions& options, std::size_t rank) {
+Examined look_at(const RunHistory& run, const ExamineOptions& options, std::size_t rank) {
   if (rank >= kMostExamined) {
     return {run, {}, fmt::format("only the best {} groups are examined", kMostExamined)};
   }
@@ -55,23 +55,23 @@ std::string model_of(const Config& config) {
   }
 }
 
-std::string state_of(const RunRecord& run) {
+std::string state_of(const RunHistory& run) {
   const std::string steps = grouped(run.last_step);
   switch (run.state) {
-    case RunRecord::State::finished:
+    case RunHistory::State::finished:
       return "<span class=\"state good\">finished</span> after " + steps + " steps";
-    case RunRecord::State::failed:
+    case RunHistory::State::failed:
       return "<span class=\"state bad\">failed</span> after step " + steps +
              ": <span class=\"said\">" + escape(run.failure) + "</span>";
-    case RunRecord::State::unfinished:
+    case RunHistory::State::unfinished:
       break;
   }
   return "<span class=\"state\">unfinished</span> at step " + steps;
 }
 
-std::string tasks_of(const std::vector<RunRecord>& runs) {
+std::string tasks_of(const std::vector<RunHistory>& runs) {
   std::vector<std::string> tasks;
-  for (const RunRecord& run : runs) {
+  for (const RunHistory& run : runs) {
     if (std::find(tasks.begin(), tasks.end(), run.config.task) == tasks.end()) {
       tasks.push_back(run.config.task);
     }
@@ -80,7 +80,7 @@ std::string tasks_of(const std::vector<RunRecord>& runs) {
 }
 
 // If there are several runs, only those that did not finish get a line each.
-std::string header(const std::vector<RunRecord>& runs, std::size_t groups) {
+std::string header(const std::vector<RunHistory>& runs, std::size_t groups) {
   std::string text = "<h1>" + tasks_of(runs) + "</h1>\n";
   if (runs.size() > 1) {
     text += fmt::format("<p>{} runs{}: {}</p>\n", runs.size(),
@@ -89,8 +89,8 @@ std::string header(const std::vector<RunRecord>& runs, std::size_t groups) {
                             : "",
                         RunGroup{"", runs}.state());
   }
-  for (const RunRecord& run : runs) {
-    if (runs.size() > 1 && run.state == RunRecord::State::finished) continue;
+  for (const RunHistory& run : runs) {
+    if (runs.size() > 1 && run.state == RunHistory::State::finished) continue;
     text += "<p><strong>" + escape(run.name) + "</strong> " + state_of(run) + "</p>\n";
   }
   return text;
@@ -144,7 +144,7 @@ std::string behaviour(const Examined& run, const std::string& of) {
 }
 
 std::string configuration(const Examined& run, const std::string& of) {
-  const RunRecord& record = run.record;
+  const RunHistory& record = run.record;
   const std::string trained = run.examination ? run.examination->cpu : "";
   return "<h2>Model" + of + "</h2>\n<pre>" + escape(model_of(record.config)) +
          "</pre>\n<h2>Configuration" + of + "</h2>\n<pre>" + escape(record.config_text) +
@@ -182,7 +182,7 @@ std::string details(const std::vector<RunGroup>& groups, const std::vector<Exami
 }  // namespace
 
 std::string report_html(const std::vector<std::string>& paths, const ExamineOptions& options) {
-  const std::vector<RunRecord> runs = read_runs(paths);
+  const std::vector<RunHistory> runs = read_runs(paths);
   std::vector<RunGroup> groups = group_runs(runs);
   html::sort_groups(groups);
   std::vector<Examined> best;

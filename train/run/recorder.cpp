@@ -9,7 +9,7 @@
 #include <xgrad/storage/disk/publish.hpp>
 #include <xgrad/train/checkpoint/failed_step.hpp>
 #include <xgrad/train/checkpoint/manifest.hpp>
-#include <xgrad/train/metrics/record.hpp>
+#include <xgrad/train/metrics/history.hpp>
 
 namespace xgrad {
 
@@ -21,9 +21,9 @@ bool owes_validation(const Checkpoint& checkpoint) {
 
 }  // namespace
 
-Recorder::Recorder(const Config& config, const RunDirectory& run, std::uint64_t total,
-                   Console& console, Signals& signals, std::uint64_t kill_at, TensorBoard& board,
-                   std::function<void(std::uint64_t)> look)
+RunRecorder::RunRecorder(const Config& config, const RunDirectory& run, std::uint64_t total,
+                         Console& console, Signals& signals, std::uint64_t kill_at,
+                         TensorBoard& board, std::function<void(std::uint64_t)> look)
     : config_(config),
       run_(run),
       total_(total),
@@ -34,7 +34,7 @@ Recorder::Recorder(const Config& config, const RunDirectory& run, std::uint64_t 
       look_(std::move(look)),
       earlier_(last_timing(run.folder()).number("seconds").value_or(0)) {}
 
-void Recorder::on_step(const StepReport& report) {
+void RunRecorder::on_step(const StepReport& report) {
   tokens_ += report.tokens;
   ++steps_;
   shown_ = {report.step,
@@ -52,7 +52,7 @@ void Recorder::on_step(const StepReport& report) {
   log("timing.jsonl", timing_row(report.step, earlier_ + elapsed(), shown_.rate));
 }
 
-void Recorder::on_evaluation(std::uint64_t step, const Metrics& metrics) {
+void RunRecorder::on_evaluation(std::uint64_t step, const Metrics& metrics) {
   log("metrics.jsonl", metrics_row(step, "validation", metrics));
   shown_.step = step;
   run_.append("log.txt", console_.evaluation(shown_, metrics));
@@ -62,7 +62,7 @@ void Recorder::on_evaluation(std::uint64_t step, const Metrics& metrics) {
 // Syncs the metrics before the checkpoint: a power failure could otherwise take rows that no
 // resumed run writes again. A checkpoint saved during its validation is overwritten after it, and
 // only the second one is listed in the manifest.
-void Recorder::on_checkpoint(const Checkpoint& checkpoint) {
+void RunRecorder::on_checkpoint(const Checkpoint& checkpoint) {
   run_.folder().sync("metrics.jsonl");
   const Folder& folder = run_.checkpoints();
   const std::string name = checkpoint_name(checkpoint.step), bytes = to_hdf5(checkpoint);
@@ -77,7 +77,7 @@ void Recorder::on_checkpoint(const Checkpoint& checkpoint) {
         std::uint64_t(state_value<std::int64_t>(checkpoint, "best_step")));
 }
 
-void Recorder::on_spike(const StepReport& report, std::uint64_t step) {
+void RunRecorder::on_spike(const StepReport& report, std::uint64_t step) {
   const std::string line =
       fmt::format("step {}: {}; nothing was updated, {} {}", report.step, report.fault,
                   step < report.step ? "back to step" : "on after step", step);
@@ -90,7 +90,7 @@ void Recorder::on_spike(const StepReport& report, std::uint64_t step) {
 }
 
 // Failing to write this file must not hide the error of the step.
-void Recorder::on_fault(const Checkpoint& failed) {
+void RunRecorder::on_fault(const Checkpoint& failed) {
   const std::string name = failed_step_name(failed.step + 1);
   try {
     publish_over(run_.folder(), name, to_hdf5(failed));
@@ -101,26 +101,26 @@ void Recorder::on_fault(const Checkpoint& failed) {
   }
 }
 
-bool Recorder::stop() {
+bool RunRecorder::stop() {
   if (kill_at_ > 0 && shown_.step >= kill_at_) std::raise(SIGKILL);
   return stop_signal() != 0;
 }
 
 // train.max_seconds does not end an evaluation early: one that takes longer would never complete.
-bool Recorder::break_off() {
+bool RunRecorder::break_off() {
   return signals_.stop() != 0;
 }
 
-int Recorder::stop_signal() const {
+int RunRecorder::stop_signal() const {
   const bool late = config_.train.max_seconds > 0 && elapsed() >= config_.train.max_seconds;
   return signals_.stop() == 0 && late ? SIGALRM : signals_.stop();
 }
 
-double Recorder::elapsed() const {
+double RunRecorder::elapsed() const {
   return std::chrono::duration<double>(Clock::now() - start_).count();
 }
 
-void Recorder::log(const std::string& file, const MetricsRow& row) {
+void RunRecorder::log(const std::string& file, const MetricsRow& row) {
   run_.append(file, to_json(row));
   board_.row(row);
 }

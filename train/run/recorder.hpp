@@ -1,4 +1,4 @@
-// Recorder: writes a run's logs and checkpoints, displays it, and ends it after a signal or
+// RunRecorder: writes a run's logs and checkpoints, displays it, and ends it after a signal or
 // train.max_seconds.
 #pragma once
 
@@ -17,13 +17,13 @@ namespace xgrad {
 
 /// The callbacks of a run in its directory. All except on_fault() throw IoError if a file cannot be
 /// written.
-class Recorder final : public TrainerHooks {
+class RunRecorder final : public TrainerHooks {
  public:
   /// Records a run of `total` steps. `look` adds weights and attention maps of a step to the board.
   /// After step `kill_at`, if it is not 0, the process dies as by kill -9, for tests.
-  Recorder(const Config& config, const RunDirectory& run, std::uint64_t total, Console& console,
-           Signals& signals, std::uint64_t kill_at, TensorBoard& board,
-           std::function<void(std::uint64_t)> look);
+  RunRecorder(const Config& config, const RunDirectory& run, std::uint64_t total, Console& console,
+              Signals& signals, std::uint64_t kill_at, TensorBoard& board,
+              std::function<void(std::uint64_t)> look);
 
   void on_step(const StepReport& report) override;
   void on_evaluation(std::uint64_t step, const Metrics& metrics) override;

@@ -19,7 +19,7 @@
 #include <xgrad/train/config/precision.hpp>
 #include <xgrad/train/config/rules.hpp>
 #include <xgrad/train/loop/trainer.hpp>
-#include <xgrad/train/metrics/record.hpp>
+#include <xgrad/train/metrics/history.hpp>
 #include <xgrad/train/metrics/rows.hpp>
 #include <xgrad/train/report/report.hpp>
 #include <xgrad/train/run/console.hpp>
@@ -113,14 +113,14 @@ std::string leave_report(const RunDirectory& run,
 
 // Adds to the error message where the failed step is stored.
 template <class T>
-void train(Trainer<T>& trainer, Recorder& recorder) try {
+void train(Trainer<T>& trainer, RunRecorder& recorder) try {
   trainer.run(recorder);
 } catch (const NumericError& error) {
   throw NumericError(error.what() + recorder.fault());
 }
 
 template <class T>
-void train(Trainer<T>& trainer, Recorder& recorder, const RunDirectory& run, Console& console) {
+void train(Trainer<T>& trainer, RunRecorder& recorder, const RunDirectory& run, Console& console) {
   try {
     train(trainer, recorder);
   } catch (const std::exception& error) {
@@ -135,7 +135,8 @@ void train(Trainer<T>& trainer, Recorder& recorder, const RunDirectory& run, Con
 }
 
 // Returns nothing if a signal came during the measurement.
-std::optional<std::vector<Rule>> rules_of(const Task& task, Recorder& recorder, Console& console) {
+std::optional<std::vector<Rule>> rules_of(const Task& task, RunRecorder& recorder,
+                                          Console& console) {
   struct Stopped {};
   try {
     const WatchRule watch([&](const std::string& rule, std::size_t done, std::size_t rows) {
@@ -156,7 +157,7 @@ Outcome work(const Config& config, Trainer<T>& trainer, const RunDirectory& run,
   Console console(options.quiet, images ? "images" : "tokens");
   show_plan(console, config, trainer, run);
   TensorBoard board(config, run.folder(), trainer.step());
-  Recorder recorder(
+  RunRecorder recorder(
       config, run, trainer.total_steps(), console, signals, options.kill_at, board,
       [&](std::uint64_t step) {
         board.histograms(step, trainer.parameters());

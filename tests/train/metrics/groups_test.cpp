@@ -7,11 +7,11 @@
 namespace xgrad {
 namespace {
 
-using State = RunRecord::State;
+using State = RunHistory::State;
 
-RunRecord run_of(const std::string& path, std::uint64_t seed, double lr,
-                 std::vector<MetricsRow> rows, State state = State::finished) {
-  RunRecord run;
+RunHistory run_of(const std::string& path, std::uint64_t seed, double lr,
+                  std::vector<MetricsRow> rows, State state = State::finished) {
+  RunHistory run;
   run.path = run.name = path;
   run.config = parse_config("[task]\nname = \"reverse\"\n[train]\nsteps = 9\n", "test", {});
   run.config.train.seed = seed;
@@ -81,7 +81,7 @@ TEST(RunGroup, AMeanIsOverFinishedRunsIfThereAreAny) {
   const auto second = run_of("b", 2, 0.1, {row(5, 6)});
   const auto unfinished = run_of("c", 3, 0.1, {row(5, 17)}, State::unfinished);
   const auto failed = run_of("d", 4, 0.1, {row(5, 99)}, State::failed);
-  const auto loss = [](const std::vector<RunRecord>& runs) {
+  const auto loss = [](const std::vector<RunHistory>& runs) {
     return group_runs(runs).at(0).last.at("validation").number("loss");
   };
   EXPECT_EQ(loss({unfinished, finished, second, failed}), 5);

@@ -1,4 +1,4 @@
-#include <xgrad/train/metrics/record.hpp>
+#include <xgrad/train/metrics/history.hpp>
 
 #include <algorithm>
 #include <filesystem>
@@ -29,7 +29,7 @@ std::string last_line(const Folder& folder, const std::string& name) {
 
 }  // namespace
 
-const MetricsRow* RunRecord::last(const std::string& split) const {
+const MetricsRow* RunHistory::last(const std::string& split) const {
   const auto found = std::find_if(rows.rbegin(), rows.rend(),
                                   [&](const MetricsRow& row) { return row.split == split; });
   return found == rows.rend() ? nullptr : &*found;
@@ -46,8 +46,8 @@ MetricsRow last_timing(const Folder& run) {
   return rows.empty() ? MetricsRow() : rows.back();
 }
 
-RunRecord read_run(const std::string& directory) {
-  RunRecord run;
+RunHistory read_run(const std::string& directory) {
+  RunHistory run;
   run.path = directory;
   while (run.path.size() > 1 && run.path.back() == '/') run.path.pop_back();
   const Folder folder(run.path);
@@ -62,16 +62,16 @@ RunRecord read_run(const std::string& directory) {
   run.rate = timing.number("tokens_per_second").value_or(0);
   const std::string end = last_line(folder, "log.txt");
   if (run.last("test") != nullptr) {
-    run.state = RunRecord::State::finished;
+    run.state = RunHistory::State::finished;
   } else if (end.starts_with(kFailed)) {
-    run.state = RunRecord::State::failed;
+    run.state = RunHistory::State::failed;
     run.failure = end.substr(kFailed.size());
   }
   return run;
 }
 
-std::vector<RunRecord> read_runs(const std::vector<std::string>& directories) {
-  std::vector<RunRecord> runs;
+std::vector<RunHistory> read_runs(const std::vector<std::string>& directories) {
+  std::vector<RunHistory> runs;
   std::vector<fs::path> paths;
   for (const std::string& directory : directories) {
     runs.push_back(read_run(directory));

@@ -1,4 +1,4 @@
-#include <xgrad/train/metrics/record.hpp>
+#include <xgrad/train/metrics/history.hpp>
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 namespace xgrad {
 namespace {
 
-TEST(RunRecord, NamesOfRunsInSeveralFoldersDiffer) {
+TEST(RunHistory, NamesOfRunsInSeveralFoldersDiffer) {
   const TemporaryFolder folder;
   const auto run = [&](const std::string& name) {
     std::filesystem::create_directories(folder / name);
@@ -20,7 +20,7 @@ TEST(RunRecord, NamesOfRunsInSeveralFoldersDiffer) {
   };
   const auto names = [](const std::vector<std::string>& directories) {
     std::vector<std::string> all;
-    for (const RunRecord& record : read_runs(directories)) all.push_back(record.name);
+    for (const RunHistory& record : read_runs(directories)) all.push_back(record.name);
     return all;
   };
   using Names = std::vector<std::string>;

@@ -1,4 +1,4 @@
-// RunRecord: a run as its files on disk describe it.
+// RunHistory: config, metrics and end of a run, read from its files.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,8 @@
 
 namespace xgrad {
 
-struct RunRecord {
+/// A run as its files describe it.
+struct RunHistory {
   /// Finished: it has scored the test split. It may lack report.html, which it writes after that.
   enum class State { finished, failed, unfinished };
 
@@ -36,10 +37,10 @@ std::string failure_line(const std::string& message);
 /// The last row of a run's timing.jsonl; a row without numbers if there is none.
 MetricsRow last_timing(const Folder& run);
 
-/// Reads the record of a run. Throws IoError if the directory is not a run; ConfigError if its
+/// Reads the files of a run. Throws IoError if the directory is not a run; ConfigError if its
 /// config is invalid.
-RunRecord read_run(const std::string& directory);
+RunHistory read_run(const std::string& directory);
 /// Reads several, with names that differ unless a directory comes twice.
-std::vector<RunRecord> read_runs(const std::vector<std::string>& directories);
+std::vector<RunHistory> read_runs(const std::vector<std::string>& directories);
 
 }  // namespace xgrad
