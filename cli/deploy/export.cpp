@@ -131,8 +131,7 @@ void publish_all(const Files& files, const fs::path& out) {
     xgrad::check<IoError>(!fs::exists(status_of(path(file))), path(file).string(),
                           ": cannot publish: File exists");
   }
-  const std::string folder = out.has_parent_path() ? out.parent_path().string() : ".";
-  for (const File& file : files.files) publish(folder, path(file).filename().string(), file.bytes);
+  for (const File& file : files.files) publish_file(path(file).string(), file.bytes);
 }
 
 std::vector<std::string> format_names() {

@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <filesystem>
-
 #include <xgrad/cli/command.hpp>
 #include <xgrad/data/text/amounts.hpp>
 #include <xgrad/storage/disk/input_file.hpp>
@@ -40,9 +38,7 @@ int import_weights(const Arguments& arguments) {
   const Config config = load_config(arguments.config, arguments.overrides);
   const Checkpoint checkpoint =
       with_precision(config, [&]<class T>() { return import_into<T>(config, arguments); });
-  const std::filesystem::path out = arguments.out;
-  const std::string folder = out.has_parent_path() ? out.parent_path().string() : ".";
-  publish(folder, out.filename().string(), to_hdf5(checkpoint));
+  publish_file(arguments.out, to_hdf5(checkpoint));
   fmt::print("{}: {} numbers in {} tensors, of {}\n", arguments.out,
              grouped(count(checkpoint.parameters)), checkpoint.parameters.size(), arguments.file);
   return 0;

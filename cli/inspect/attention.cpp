@@ -14,8 +14,6 @@
 
 namespace xgrad::commands {
 
-namespace fs = std::filesystem;
-
 namespace {
 
 struct Arguments {
@@ -66,9 +64,8 @@ std::string file_of(const LoadedModel<T>& loaded, const Dataset& dataset,
 }
 
 int attention(const Arguments& arguments) {
-  const fs::path out = arguments.out;
-  xgrad::check<IoError>(arguments.out.empty() || !fs::exists(status_of(out)), arguments.out,
-                        " exists already");
+  xgrad::check<IoError>(arguments.out.empty() || !std::filesystem::exists(status_of(arguments.out)),
+                        arguments.out, " exists already");
   const FoundRun source = find_run(arguments.run);
   return with_precision(source.config, [&]<class T>() {
     const LoadedModel<T> loaded(source);
@@ -81,9 +78,7 @@ int attention(const Arguments& arguments) {
     xgrad::check<ConfigError>(!study.layers.empty(), source.file, ": the model has no attention");
     fmt::print("{}", to_text(study));
     if (!arguments.out.empty()) {
-      const fs::path folder = out.has_parent_path() ? out.parent_path() : ".";
-      publish(folder.string(), out.filename().string(),
-              file_of(loaded, *test, study, arguments.maps));
+      publish_file(arguments.out, file_of(loaded, *test, study, arguments.maps));
     }
     return 0;
   });

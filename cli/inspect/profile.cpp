@@ -12,8 +12,6 @@
 
 namespace xgrad::commands {
 
-namespace fs = std::filesystem;
-
 namespace {
 
 struct Arguments : ConfigArguments {
@@ -22,16 +20,14 @@ struct Arguments : ConfigArguments {
 };
 
 int profile(const Arguments& arguments) {
-  const fs::path out = arguments.trace;
-  xgrad::check<IoError>(arguments.trace.empty() || !fs::exists(status_of(out)), arguments.trace,
-                        " exists already");
+  xgrad::check<IoError>(
+      arguments.trace.empty() || !std::filesystem::exists(status_of(arguments.trace)),
+      arguments.trace, " exists already");
   const Config config = load_config(arguments.config, arguments.overrides);
   if (config.train.threads > 0) set_threads(config.train.threads);
   const Profile result = xgrad::profile(config, arguments.steps);
   fmt::print("{}", to_text(result));
-  if (arguments.trace.empty()) return 0;
-  const fs::path folder = out.has_parent_path() ? out.parent_path() : ".";
-  publish(folder.string(), out.filename().string(), result.trace);
+  if (!arguments.trace.empty()) publish_file(arguments.trace, result.trace);
   return 0;
 }
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <random>
 #include <utility>
@@ -150,6 +151,12 @@ void publish(const Folder& folder, const std::string& name, std::string_view byt
 
 void publish(const Folder& folder, const std::string& name, std::string_view bytes) {
   publish(folder, name, bytes, rename_new);
+}
+
+void publish_file(const std::string& path, std::string_view bytes) {
+  const std::filesystem::path file(path);
+  const std::string folder = file.has_parent_path() ? file.parent_path().string() : ".";
+  publish(folder, file.filename().string(), bytes);
 }
 
 void publish_over(const Folder& folder, const std::string& name, std::string_view bytes) {

@@ -17,6 +17,8 @@ namespace xgrad {
 /// In a process with a file size limit, ignore SIGXFSZ as `xgrad` does, or the signal ends the
 /// process instead of an IoError.
 void publish(const Folder& folder, const std::string& name, std::string_view bytes);
+/// The same for the file at `path`.
+void publish_file(const std::string& path, std::string_view bytes);
 
 /// The same, but replaces an existing regular file of that name. After a crash at any moment, the
 /// file is either the old or the new one, complete. Throws IoError; then it may be either. If the

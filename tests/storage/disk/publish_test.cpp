@@ -65,6 +65,14 @@ TEST(Publish, WritesEverySizeWhole) {
   EXPECT_EQ(directory.names().size(), 6);
 }
 
+TEST(Publish, AtAPath) {
+  const TemporaryDirectory directory;
+  publish_file(directory / "a", "x");
+  EXPECT_EQ(read_file(directory / "a"), "x");
+  EXPECT_EQ(message_of<IoError>([&] { publish_file(directory / "a", "y"); }),
+            directory / "a" + ": cannot publish: File exists");
+}
+
 TEST(Publish, FollowsTheUmask) {
   const TemporaryDirectory directory;
   const mode_t before = ::umask(027);
