@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include <xgrad/data/excerpt.hpp>
+
 namespace xgrad {
 
 namespace {
@@ -72,11 +74,7 @@ const char* type_name(const OptionValue& value) {
 }
 
 std::string range(const OptionSpec& spec) {
-  if (!spec.choices.empty()) {
-    std::string text;
-    for (const std::string& choice : spec.choices) text += (text.empty() ? "" : ", ") + choice;
-    return text;
-  }
+  if (!spec.choices.empty()) return joined(spec.choices);
   const std::string min = bound(spec.min, -HUGE_VAL, "above "),
                     max = bound(spec.max, HUGE_VAL, "below ");
   const bool open_min = min.starts_with("above"), open_max = max.starts_with("below");

@@ -30,12 +30,6 @@ std::optional<double> number(const OptionValue& value) {
   return std::nullopt;
 }
 
-std::string join(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
-  return text;
-}
-
 template <class... Parts>
 std::string text(const Parts&... parts) {
   detail::Message message;
@@ -48,7 +42,7 @@ std::string unknown_key(const std::vector<OptionSpec>& table, const std::string&
   for (const OptionSpec& spec : table) names.push_back(spec.name);
   const std::string meant = nearest(name, names);
   if (!meant.empty()) return text(name, ": unknown option; did you mean ", meant, "?");
-  return text(name, ": unknown option; there are ", join(names));
+  return text(name, ": unknown option; there are ", joined(names));
 }
 
 }  // namespace
@@ -116,7 +110,7 @@ std::string problem(const OptionSpec& spec, const OptionValue& value) {
   }
   const std::string meant = nearest(*word, choices);
   const std::string question = meant.empty() ? "" : text("; did you mean \"", meant, "\"?");
-  return text("is ", shown, ", must be one of ", join(nearest_first(*word, choices)), question);
+  return text("is ", shown, ", must be one of ", joined(nearest_first(*word, choices)), question);
 }
 
 Options complete(const std::vector<OptionSpec>& table, const Options& given) {

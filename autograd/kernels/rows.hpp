@@ -1,11 +1,11 @@
 // Tensors as rows along their last axis, for kernels. Internal.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <type_traits>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/autograd/kernels/elementwise.hpp>
 #include <xgrad/autograd/kernels/lanes.hpp>
 #include <xgrad/autograd/kernels/math.hpp>
 #include <xgrad/autograd/parallel.hpp>
@@ -22,9 +22,7 @@ struct Rows {
 
   /// Rows per block of a parallel loop: depends on the width alone, and is enough to pay for a
   /// task.
-  std::size_t grain() const {
-    return std::max<std::size_t>(1, 16384 / std::max<std::size_t>(1, width));
-  }
+  std::size_t grain() const { return row_grain(width); }
 };
 
 /// The rows of a tensor of `shape`. Throws ShapeError for the shape ().

@@ -13,8 +13,8 @@ std::size_t width(const std::string& text) {
 
 }  // namespace
 
-std::string text_table(const std::vector<std::vector<std::string>>& rows, Align others,
-                       const std::string& indentation) {
+std::string text_table(const std::vector<std::vector<std::string>>& rows,
+                       const std::vector<Align>& align, const std::string& indentation) {
   std::vector<std::size_t> widest;
   for (const auto& row : rows) {
     widest.resize(std::max(widest.size(), row.size()), 0);
@@ -25,8 +25,8 @@ std::string text_table(const std::vector<std::vector<std::string>>& rows, Align 
     std::string line = indentation;
     for (std::size_t i = 0; i < row.size(); ++i) {
       const std::string room(widest[i] - width(row[i]), ' ');
-      line +=
-          (i > 0 ? "  " : "") + (i == 0 || others == Align::left ? row[i] + room : room + row[i]);
+      const bool left = align[std::min(i, align.size() - 1)] == Align::left;
+      line += (i > 0 ? "  " : "") + (left ? row[i] + room : room + row[i]);
     }
     line.erase(line.find_last_not_of(' ') + 1);
     text += line + "\n";

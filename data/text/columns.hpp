@@ -9,10 +9,11 @@ namespace xgrad {
 /// Alignment of a cell in its column.
 enum class Align { left, right };
 
-/// Formats rows of cells as columns, two spaces apart, with `indentation` before each row. The
-/// first column is left-aligned; `others` aligns the rest. Widths count UTF-8 characters, not
+/// Formats rows of cells as columns, two spaces apart, with `indentation` before each row. `align`
+/// aligns the columns; its last element also those that follow. Widths count UTF-8 characters, not
 /// bytes.
 std::string text_table(const std::vector<std::vector<std::string>>& rows,
-                       Align others = Align::right, const std::string& indentation = "");
+                       const std::vector<Align>& align = {Align::left, Align::right},
+                       const std::string& indentation = "");
 
 }  // namespace xgrad

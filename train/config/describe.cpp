@@ -21,7 +21,7 @@ struct Table {
   std::string heading;
   std::vector<Row> rows;
 
-  std::string text() const { return heading + "\n" + text_table(rows, Align::left, "  "); }
+  std::string text() const { return heading + "\n" + text_table(rows, {Align::left}, "  "); }
 };
 
 std::string values_of(const OptionSpec& spec) {

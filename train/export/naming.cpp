@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/data/excerpt.hpp>
 
 namespace xgrad {
 
@@ -168,19 +169,18 @@ const std::vector<std::string>& library_names() {
 LibraryModel to_library(const std::string& library, const Config& config, const TaskShape& shape,
                         const std::vector<NamedTensor>& parameters) {
   const auto& known = detail::libraries();
-  const auto how =
+  const auto found =
       std::find_if(known.begin(), known.end(), [&](const Library& l) { return l.name == library; });
-  check<ConfigError>(how != known.end(), "no library ", library, "; there are ",
-                     fmt::format("{}", fmt::join(library_names(), ", ")));
-  const std::vector<std::string> differences = how->differences(config, shape);
-  check<ConfigError>(differences.empty(), "is no ", how->model, ": ",
-                     fmt::format("{}", fmt::join(differences, ", ")));
+  check<ConfigError>(found != known.end(), "no library ", library, "; there are ",
+                     joined(library_names()));
+  const std::vector<std::string> differences = found->differences(config, shape);
+  check<ConfigError>(differences.empty(), "is no ", found->model, ": ", joined(differences));
 
-  Tensors tensors = how->needs_qkv_bias ? with_qkv_bias(parameters) : parameters;
-  if (how->as_bert) tensors = as_bert(tensors);
+  Tensors tensors = found->needs_qkv_bias ? with_qkv_bias(parameters) : parameters;
+  if (found->as_bert) tensors = as_bert(tensors);
   if (shape.input == InputKind::image) shape_as_of_images(config, tensors);
-  for (NamedTensor& t : tensors) t.name = renamed(t.name, *how);
-  return {tensors, how->constructor(config, shape)};
+  for (NamedTensor& t : tensors) t.name = renamed(t.name, *found);
+  return {tensors, found->constructor(config, shape)};
 }
 
 }  // namespace xgrad

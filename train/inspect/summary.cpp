@@ -8,6 +8,7 @@
 #include <xgrad/autograd/memory/counters.hpp>
 #include <xgrad/autograd/observer.hpp>
 #include <xgrad/autograd/parallel.hpp>
+#include <xgrad/data/excerpt.hpp>
 #include <xgrad/data/text/amounts.hpp>
 #include <xgrad/data/text/columns.hpp>
 #include <xgrad/train/config/precision.hpp>
@@ -255,31 +256,17 @@ ModelSummary summarize(const Config& config) {
 }
 
 std::string to_text(const ModelSummary& summary) {
-  struct Row {
-    std::string name, output, parameters, flops, ops;
-  };
-  std::vector<Row> rows{{"module", "output", "parameters", "FLOPs", "ops"}};
+  std::vector<std::vector<std::string>> rows{{"module", "output", "parameters", "FLOPs", "ops"}};
   for (const ModuleSummary& m : summary.modules) {
     const auto depth = m.path.empty() ? 0 : 1 + std::count(m.path.begin(), m.path.end(), '.');
     const std::string name = m.path.empty() ? "model" : m.path.substr(m.path.rfind('.') + 1);
     rows.push_back({std::string(2 * std::size_t(depth), ' ') + name,
                     m.flops == 0 && m.output.empty() ? "" : to_string(m.output),
-                    grouped(m.parameters), grouped(m.flops),
-                    fmt::format("{}", fmt::join(m.ops, ", "))});
+                    grouped(m.parameters), grouped(m.flops), joined(m.ops)});
   }
-  std::size_t name = 0, output = 0, parameters = 0, flops = 0;
-  for (const Row& r : rows) {
-    name = std::max(name, r.name.size());
-    output = std::max(output, r.output.size());
-    parameters = std::max(parameters, r.parameters.size());
-    flops = std::max(flops, r.flops.size());
-  }
-  std::string text = "a batch of " + summary.input + "\n\n";
-  for (const Row& r : rows) {
-    text += fmt::format("{:<{}}  {:<{}}  {:>{}}  {:>{}}  {}\n", r.name, name, r.output, output,
-                        r.parameters, parameters, r.flops, flops, r.ops);
-    while (text[text.size() - 2] == ' ') text.erase(text.size() - 2, 1);
-  }
+  const std::string text =
+      "a batch of " + summary.input + "\n\n" +
+      text_table(rows, {Align::left, Align::left, Align::right, Align::right, Align::left});
   return text + attention_table(summary.attentions) + "\n" + totals(summary);
 }
 

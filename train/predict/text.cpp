@@ -1,10 +1,11 @@
 #include <xgrad/train/predict/text.hpp>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <limits>
 #include <nlohmann/json.hpp>
+
+#include <xgrad/data/excerpt.hpp>
 
 namespace xgrad {
 
@@ -47,14 +48,14 @@ std::string prediction_text(const Prediction& prediction) {
       labels.push_back(prediction.labels[i]);
     }
   }
-  return fmt::format("{}", fmt::join(labels, " "));
+  return joined(labels, " ");
 }
 
 std::string prediction_tsv(const Prediction& prediction) {
   if (!prediction.numbers.empty()) return spaced("{}", prediction.numbers);
   std::vector<std::string> labels;
   for (const std::string& label : prediction.labels) labels.push_back(escaped(label));
-  return fmt::format("{}\t{}", fmt::join(labels, " "), spaced("{:.6f}", prediction.probabilities));
+  return joined(labels, " ") + "\t" + spaced("{:.6f}", prediction.probabilities);
 }
 
 std::string prediction_json(const Prediction& prediction) {

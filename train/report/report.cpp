@@ -7,6 +7,7 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/kernels/cpu.hpp>
+#include <xgrad/data/excerpt.hpp>
 #include <xgrad/data/text/amounts.hpp>
 #include <xgrad/storage/disk/publish.hpp>
 #include <xgrad/train/inspect/summary.hpp>
@@ -76,7 +77,7 @@ std::string tasks_of(const std::vector<RunHistory>& runs) {
       tasks.push_back(run.config.task);
     }
   }
-  return escape(fmt::format("{}", fmt::join(tasks, ", ")));
+  return escape(joined(tasks));
 }
 
 // If there are several runs, only those that did not finish get a line each.

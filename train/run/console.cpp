@@ -35,7 +35,7 @@ Console::Console(bool quiet, std::string unit)
 void Console::table(const std::vector<std::pair<std::string, std::string>>& rows) {
   std::vector<std::vector<std::string>> cells;
   for (const auto& [name, value] : rows) cells.push_back({name, value});
-  line(text_table(cells, Align::left, "  "));
+  line(text_table(cells, {Align::left}, "  "));
 }
 
 bool Console::is_time_to_draw() {

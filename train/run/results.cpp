@@ -140,7 +140,7 @@ std::string results_markdown(const std::vector<ConfigResult>& results) {
 }
 
 std::string results_text(const std::vector<ConfigResult>& results) {
-  return text_table(table(results), Align::left);
+  return text_table(table(results), {Align::left});
 }
 
 }  // namespace xgrad

@@ -11,8 +11,14 @@ TEST(Columns, AlignCharactersNotBytes) {
 }
 
 TEST(Columns, ToTheLeftBehindAnIndentation) {
-  EXPECT_EQ(text_table({{"a", "x", "one"}, {"bcd", "12"}}, Align::left, "  "),
+  EXPECT_EQ(text_table({{"a", "x", "one"}, {"bcd", "12"}}, {Align::left}, "  "),
             "  a    x   one\n  bcd  12\n");
+}
+
+TEST(Columns, EachAsItsAlignmentSays) {
+  EXPECT_EQ(text_table({{"a", "b", "c", "d"}, {"12", "12", "12", "12"}},
+                       {Align::right, Align::left, Align::right}),
+            " a  b    c   d\n12  12  12  12\n");
 }
 
 }  // namespace
