@@ -42,20 +42,11 @@ Variable<T> DecoderBlock<T>::operator()(const Variable<T>& x, const Variable<T>&
 }
 
 template <class T>
-Decoder<T>::Decoder(const Scope<T>& scope, const EncoderOptions& options) {
-  for (std::size_t i = 0; i < options.layers; ++i) {
-    layers_.emplace_back(scope / "layers" / i, options);
-  }
-  if (!options.final_norm) return;
-  norm_.emplace(scope / "norm", options.attention.width, norm_options(options));
-}
-
-template <class T>
 Variable<T> Decoder<T>::operator()(Variable<T> x, const Variable<T>& memory,
                                    const AttentionMasks& memory_masks,
                                    const Context& context) const {
-  for (const DecoderBlock<T>& layer : layers_) x = layer(x, memory, memory_masks, context);
-  return norm_ ? (*norm_)(x, nullptr) : x;
+  for (const DecoderBlock<T>& block : layers_.blocks) x = block(x, memory, memory_masks, context);
+  return layers_.norm ? (*layers_.norm)(x, nullptr) : x;
 }
 
 #define XGRAD_INSTANTIATE(T)      \

@@ -2,9 +2,6 @@
 // stacked.
 #pragma once
 
-#include <optional>
-#include <vector>
-
 #include <xgrad/layers/models/encoder.hpp>
 
 namespace xgrad {
@@ -40,16 +37,15 @@ class DecoderBlock {
 template <class T>
 class Decoder {
  public:
-  /// Makes its parameters below `scope`: layers.0, layers.1, ... and norm.
-  Decoder(const Scope<T>& scope, const EncoderOptions& options);
+  /// Makes its parameters below `scope`.
+  Decoder(const Scope<T>& scope, const EncoderOptions& options) : layers_(scope, options) {}
 
   /// x (B, M, D), memory (B, N, D) -> (B, M, D); `memory_masks` masks the memory.
   Variable<T> operator()(Variable<T> x, const Variable<T>& memory,
                          const AttentionMasks& memory_masks, const Context& context) const;
 
  private:
-  std::vector<DecoderBlock<T>> layers_;
-  std::optional<Norm<T>> norm_;
+  BlockStack<T, DecoderBlock<T>> layers_;
 };
 
 }  // namespace xgrad

@@ -35,26 +35,17 @@ Variable<T> EncoderBlock<T>::operator()(const Variable<T>& x, const AttentionMas
 }
 
 template <class T>
-Encoder<T>::Encoder(const Scope<T>& scope, const EncoderOptions& options) {
-  for (std::size_t i = 0; i < options.layers; ++i) {
-    layers_.emplace_back(scope / "layers" / i, options);
-  }
-  if (!options.final_norm) return;
-  norm_.emplace(scope / "norm", options.attention.width, norm_options(options));
-}
-
-template <class T>
 Variable<T> Encoder<T>::operator()(Variable<T> x, const AttentionMasks& masks,
                                    const Context& context, const Variable<T>& bias) const {
   // Recomputing would sum the gradient of the bias in another order, which changes its bits.
   const bool again = context.recompute && !context.attention && !bias.requires_grad();
-  for (const EncoderBlock<T>& layer : layers_) {
-    x = again ? recompute<T>([layer, masks, context, bias](
-                                 const Variable<T>& in) { return layer(in, masks, context, bias); },
+  for (const EncoderBlock<T>& block : layers_.blocks) {
+    x = again ? recompute<T>([block, masks, context, bias](
+                                 const Variable<T>& in) { return block(in, masks, context, bias); },
                              x)
-              : layer(x, masks, context, bias);
+              : block(x, masks, context, bias);
   }
-  return norm_ ? (*norm_)(x, masks.key_mask) : x;
+  return layers_.norm ? (*layers_.norm)(x, masks.key_mask) : x;
 }
 
 #define XGRAD_INSTANTIATE(T)      \

@@ -53,21 +53,36 @@ class EncoderBlock {
   Residual<T> residual2_;
 };
 
+/// The layers of an encoder or decoder.
+template <class T, class Block>
+struct BlockStack {
+  /// Makes their parameters below `scope`: layers.0, layers.1, ... and norm.
+  BlockStack(const Scope<T>& scope, const EncoderOptions& options) {
+    for (std::size_t i = 0; i < options.layers; ++i) {
+      blocks.emplace_back(scope / "layers" / i, options);
+    }
+    if (!options.final_norm) return;
+    norm.emplace(scope / "norm", options.attention.width, norm_options(options));
+  }
+
+  std::vector<Block> blocks;    ///< run one after the other
+  std::optional<Norm<T>> norm;  ///< the final norm
+};
+
 /// Blocks one after the other (S1.1), then the final norm; the identity without blocks and norm.
 /// Parameters are named as in PyTorch's nn.TransformerEncoder.
 template <class T>
 class Encoder {
  public:
-  /// Makes its parameters below `scope`: layers.0, layers.1, ... and norm.
-  Encoder(const Scope<T>& scope, const EncoderOptions& options);
+  /// Makes its parameters below `scope`.
+  Encoder(const Scope<T>& scope, const EncoderOptions& options) : layers_(scope, options) {}
 
   /// x (B, N, D) -> (B, N, D); `bias` is that of MultiHeadAttention, in every block.
   Variable<T> operator()(Variable<T> x, const AttentionMasks& masks, const Context& context,
                          const Variable<T>& bias = {}) const;
 
  private:
-  std::vector<EncoderBlock<T>> layers_;
-  std::optional<Norm<T>> norm_;
+  BlockStack<T, EncoderBlock<T>> layers_;
 };
 
 }  // namespace xgrad
