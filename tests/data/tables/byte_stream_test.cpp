@@ -1,13 +1,9 @@
 // Text that is read in parts: where one part ends and the next begins changes nothing.
 #include <gtest/gtest.h>
 
-#include <unordered_map>
-
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/random.hpp>
 #include <xgrad/data/tables/byte_stream.hpp>
-#include <xgrad/data/tables/packed_examples.hpp>
-#include <xgrad/data/tables/text_index.hpp>
 
 #include <data/tables/whole_table.hpp>
 #include <support/temporary_directory.hpp>
@@ -142,46 +138,6 @@ TEST(Stream, AFileThatBecomesShorterIsRefused) {
   std::filesystem::resize_file(path, 2 << 20);
   bytes.skip(bytes.ahead().size());
   EXPECT_THROW(bytes.ahead(), DataError);
-}
-
-TEST(TextIndex, NumbersTextsInTheOrderInWhichTheyCome) {
-  Draw draw;
-  TextIndex index;
-  std::unordered_map<Text, std::size_t> known;
-  for (int i = 0; i < 100'000; ++i) {
-    const Text text = std::to_string(draw.below(30'000)) + Text(draw.below(20) == 0 ? 30 : 0, 'x');
-    EXPECT_EQ(index.find(text), known.contains(text) ? known.at(text) : TextIndex::kNone);
-    const std::size_t number = known.emplace(text, known.size()).first->second;
-    ASSERT_EQ(index.add(text), number);
-    ASSERT_EQ(index.text(number), text);
-    ASSERT_EQ(index.size(), known.size());
-  }
-  EXPECT_EQ(index.find(""), TextIndex::kNone);
-  EXPECT_EQ(index.add(""), known.size());
-}
-
-TEST(PackedExamples, GiveBackWhatCame) {
-  Draw draw;
-  PackedExamples packed;
-  std::vector<Example> all;
-  for (int i = 0; i < 5000; ++i) {
-    Example& e = all.emplace_back();
-    for (auto n = draw.below(4); n > 0; --n) e.ids.push_back(std::int32_t(draw.below(9)));
-    for (auto n = draw.below(3); n > 0; --n) e.targets.push_back(-std::int32_t(draw.below(9)));
-    if (i % 7 == 6) e.features = {float(i), -1};
-    if (i > 3000 && i % 2 == 0) e.values = {float(i)};
-    if (i == 4100) e.edges = {{1, 2}, {3, 4}};
-    packed.add(e);
-  }
-  ASSERT_EQ(packed.size(), all.size());
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const Example e = packed.get(i);
-    EXPECT_EQ(e.ids, all[i].ids);
-    EXPECT_EQ(e.targets, all[i].targets);
-    EXPECT_EQ(e.features, all[i].features);
-    EXPECT_EQ(e.values, all[i].values);
-    EXPECT_EQ(e.edges, all[i].edges);
-  }
 }
 
 }  // namespace
