@@ -11,7 +11,7 @@ Ids argmax(const Tensor<T>& x, std::size_t axis) {
   const detail::AxisView view = detail::split_at("argmax", x.shape(), axis);
   check_shape(view.extent > 0, "argmax: axis ", axis, " of shape ", x.shape(), " has no elements");
   check_shape(view.extent <= std::size_t(std::numeric_limits<std::int32_t>::max()), "argmax: axis ",
-              axis, " of shape ", x.shape(), " has more elements than an id tells");
+              axis, " of shape ", x.shape(), " is too long for int32 indices");
   Ids best = empty<std::int32_t>(detail::without_axis(x.shape(), axis));
   for (std::size_t i = 0; i < best.size(); ++i) {
     const T* row = x.data() + i / view.inner * view.extent * view.inner + i % view.inner;

@@ -187,8 +187,8 @@ void Grads<T>::add(std::size_t i, Tensor<T> d) {
   if (!wants(i)) return;
   const Shape& shape = node_.input_shapes[i];
   if (d.shape() != shape) {
-    check_shape(broadcasts_to(shape, d.shape()), node_.name, ": backward gives input ", i,
-                " a gradient of shape ", d.shape(), ", the input has ", shape);
+    check_shape(broadcasts_to(shape, d.shape()), node_.name, ": backward: gradient of input ", i,
+                ": expected ", shape, ", got ", d.shape());
     d = sum_to(d, shape);
   }
   accumulate(*node_.inputs[i], std::move(d));
@@ -286,8 +286,8 @@ const Tensor<T>& Variable<T>::grad() const {
 
 template <class T>
 Tensor<T>& Variable<T>::mutable_grad() const {
-  check<GradientError>(has_grad(), "grad: no gradient has reached this variable of shape ",
-                       defined() ? shape() : Shape{});
+  check<GradientError>(has_grad(), "grad: this Variable of shape ", defined() ? shape() : Shape{},
+                       " has no gradient; call backward() on a result that depends on it");
   return node_->grad;
 }
 
@@ -352,9 +352,9 @@ static void walk(std::vector<std::shared_ptr<Node<T>>> nodes, Node<T>& root, Ten
 
 template <class T>
 void Variable<T>::backward(Tensor<T> dy, bool retain_graph) const {
-  check<GradientError>(requires_grad(), "backward: nothing here requires a gradient");
-  check_shape(dy.shape() == shape(), "backward: dy has shape ", dy.shape(), ", the output ",
-              shape());
+  check<GradientError>(requires_grad(),
+                       "backward: this Variable does not depend on one that requires a gradient");
+  check_shape(dy.shape() == shape(), "backward: dy: expected ", shape(), ", got ", dy.shape());
   std::vector<std::shared_ptr<Node<T>>> nodes = reachable(node_, 0);
   for (const auto& node : nodes) check_whole(*node);
   walk(std::move(nodes), *node_, std::move(dy), 0, retain_graph);
@@ -371,8 +371,8 @@ void detail::backward_within(const Variable<T>& y, Tensor<T> dy, const Node<T>& 
       continue;
     }
     check<GradientError>(std::binary_search(captured.begin(), captured.end(), node),
-                         "recompute: when its function ran again it used a ", node->name,
-                         " from outside that it had not used at first");
+                         "recompute: in its second run the function used a ", node->name,
+                         " from outside that it did not use in the first");
   }
   walk(std::move(nodes), *y.node(), std::move(dy), first, /*retain_graph=*/false);
 }
@@ -381,7 +381,7 @@ template <class T>
 void Variable<T>::backward(bool retain_graph) const {
   check<GradientError>(defined(), "backward: this Variable has no value");
   check_shape(value_->size() == 1,
-              "backward: without dy the output must have one element, not shape ", shape());
+              "backward: without dy expected an output of one element, got shape ", shape());
   backward(full(shape(), T(1)), retain_graph);
 }
 

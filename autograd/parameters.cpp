@@ -10,7 +10,7 @@ namespace {
 
 std::string join(const std::string& path, std::string_view name) {
   check<Error>(!name.empty() && name.find('.') == std::string_view::npos, "parameter name '",
-               std::string(name), "' in '", path, "' is empty or holds a dot");
+               std::string(name), "' in '", path, "' must not be empty or contain a dot");
   return path.empty() ? std::string(name) : path + "." + std::string(name);
 }
 
@@ -46,7 +46,7 @@ Variable<T> Parameters<T>::make(const std::string& name, const Shape& shape,
                                 const Initializer& init, WeightDecay weight_decay) {
   check<Error>(std::none_of(list_.begin(), list_.end(),
                             [&](const Parameter<T>& p) { return p.name == name; }),
-               "parameter '", name, "' is made twice");
+               "parameter '", name, "' is created twice");
   std::vector<double> values(size_of(shape));
   init(values, shape, rng_ / name);
   Tensor<T> tensor = empty<T>(shape);
@@ -64,7 +64,7 @@ template <class T>
 Variable<T> Scope<T>::parameter(std::string_view name, const Shape& shape, const Initializer& init,
                                 WeightDecay weight_decay) const {
   check<Error>(!path_.empty(), "parameter '", std::string(name),
-               "' stands at the root; give it a module");
+               "' belongs to no module; create it in a scope with a name");
   return parameters_->make(join(path_, name), shape, init, weight_decay);
 }
 

@@ -114,7 +114,7 @@ std::vector<double> Rng::uniforms(std::size_t n, std::uint64_t first) const {
 }
 
 std::uint64_t Rng::below(std::uint64_t bound, std::uint64_t index) const {
-  check_shape(bound > 0, "Rng::below: the bound is 0");
+  check_shape(bound > 0, "Rng::below: expected bound > 0, got 0");
   const std::uint64_t limit = bound * (~std::uint64_t(0) / bound);
   for (std::uint32_t round = 0;; ++round) {  // rejects the last, incomplete interval
     const auto w = philox(key_, std::uint32_t(index), std::uint32_t(index >> 32), round, kBelow);

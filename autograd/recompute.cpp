@@ -24,7 +24,8 @@ template <class T>
 Captures<T>::Captures()
     : inside_(std::make_shared<Node<T>>("recompute", Shape{})),
       before_(std::exchange(newest<T>, this)) {
-  inside_->lost = "ends there: it is a result of the function of a recompute(), used outside of it";
+  inside_->lost =
+      "ends there: it is an inner result of a recompute(), used outside of its function";
 }
 
 template <class T>
@@ -104,10 +105,11 @@ struct Recompute final : Op<T> {
   // ends at the nodes that f captures. This op's node lists them, so that the outer walk passes
   // their gradients on.
   void backward(Tensor<T> dy, Grads<T>& dx) const override {
-    check<GradientError>(grad_enabled(), "recompute: backward while a NoGrad lives");
+    check<GradientError>(grad_enabled(),
+                         "recompute: backward must record a graph; call it outside of NoGrad");
     const Variable<T> leaf(x, std::make_shared<Node<T>>("leaf", x->shape()));
     const Variable<T> again = f(leaf);
-    check_defined(name(), "the second result of its function", again);
+    check_defined(name(), "the result of its second run", again);
     check_same(again, dy.shape());
     if (!has_graph) return;
     detail::backward_within(again, std::move(dy), dx.node(), leaf.node()->id);
@@ -115,15 +117,13 @@ struct Recompute final : Op<T> {
   }
 
   void check_same(const Variable<T>& again, const Shape& shape) const {
-    check<GradientError>(again.shape() == shape, "recompute: its function gave shape ", shape,
-                         " at first, and ", again.shape(), " when it ran again");
+    check<GradientError>(again.shape() == shape, "recompute: the function returned shape ", shape,
+                         " in its first run, ", again.shape(), " in its second");
     check<GradientError>(again.requires_grad() == has_graph,
-                         "recompute: its function gave a result that depends on a Variable that "
-                         "requires a gradient ",
-                         has_graph ? "at first, and not" : "not at first, but",
-                         " when it ran again");
+                         "recompute: the function's result requires a gradient only in its ",
+                         has_graph ? "first" : "second", " run");
     check<GradientError>(hash(again.value()) == bits,
-                         "recompute: its function gave other values when it ran again; it must "
+                         "recompute: the function returned other values in its second run; it must "
                          "read the same values, and take random numbers from an Rng");
   }
 

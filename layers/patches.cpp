@@ -51,8 +51,8 @@ Tensor<T> unpatchify(const Tensor<T>& x, std::size_t patch, std::size_t height, 
   check_patch(patch, height, width);
   check_shape(x.dimension() == 3 && x.shape()[1] == (height / patch) * (width / patch) &&
                   x.shape()[2] % (patch * patch) == 0,
-              "unpatchify: ", x.shape(), " are not the patches of ", height, " x ", width,
-              " pixels");
+              "unpatchify: expected the patches of ", height, " x ", width, " pixels, got ",
+              x.shape());
   const std::size_t channels = x.shape()[2] / (patch * patch);
   Tensor<T> y = empty<T>({x.shape()[0], height, width, channels});
   for_each_patch_row(x.shape()[0], height, width, channels, patch,

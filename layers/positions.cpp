@@ -85,10 +85,10 @@ Variable<T> Positions<T>::operator()(const Variable<T>& x, const Mask* mask) con
     return add(x, linear(Variable<T>(relative_index<T>(batch, mask)), weight_));
   }
   const std::size_t longest = options_.max_length;
-  check_shape(tokens <= longest, "positions: ", tokens, " tokens, but at most ", longest,
-              " were planned for");
+  check_shape(tokens <= longest, "positions: expected at most ", longest, " tokens, got ", tokens);
   if (columns_.defined()) {
-    check_shape(tokens == longest, "positions: ", tokens, " tokens, but the image has ", longest);
+    check_shape(tokens == longest, "positions: expected the ", longest,
+                " patches of an image, got ", tokens);
     return add(x, grid());
   }
   return add(x, tokens == longest ? weight_ : slice(weight_, 0, 0, tokens));

@@ -45,9 +45,9 @@ template <class T>
 void Ema<T>::set_state(std::string_view name, const Tensor<T>& tensor) {
   const auto found = std::find_if(means_.begin(), means_.end(),
                                   [&](const OptimizerState<T>& s) { return s.name == name; });
-  check<Error>(found != means_.end(), "ema: there is no mean '", name, "'");
-  check_shape(tensor.shape() == found->tensor.shape(), "ema: the mean '", name, "' has shape ",
-              found->tensor.shape(), ", not ", tensor.shape());
+  check<Error>(found != means_.end(), "ema: there is no moving average '", name, "'");
+  check_shape(tensor.shape() == found->tensor.shape(), "ema: the moving average '", name,
+              "' has shape ", found->tensor.shape(), ", not ", tensor.shape());
   std::copy_n(tensor.data(), tensor.size(), found->tensor.data());
 }
 

@@ -40,7 +40,7 @@ template <class T>
 Optimizer<T>::Optimizer(const Parameters<T>& parameters, const OptimizerOptions& options,
                         const std::vector<std::string>& slots)
     : parameters_(&parameters), options_(checked(options)), slot_count_(slots.size()) {
-  check<Error>(slots.size() <= 2, "optimizer: at most 2 slots are supported, not ", slots.size());
+  check<Error>(slots.size() <= 2, "optimizer: expected at most 2 slots, got ", slots.size());
   std::vector<std::string> names;
   for (const Parameter<T>& p : parameters) names.push_back(p.name);
   check_groups(options.groups, names);
@@ -86,8 +86,7 @@ void Optimizer<T>::require_gradients() const {
   for (const Parameter<T>& p : *parameters_) {
     if ((member++)->trains && !p.variable.has_grad()) missing += "\n  " + p.name;
   }
-  check<NumericError>(missing.empty(),
-                      "optimizer: no gradient has reached these parameters:", missing);
+  check<NumericError>(missing.empty(), "optimizer: these parameters have no gradient:", missing);
 }
 
 template <class T>
@@ -109,8 +108,8 @@ template <class T>
 void Optimizer<T>::step(double lr, double grad_scale) {
   check_at_least_0<NumericError>("step: lr", lr);
   check_at_least_0<NumericError>("step: grad_scale", grad_scale);
-  check<Error>(parameters_->size() == members_.size(), "optimizer: made for ", members_.size(),
-               " parameters, but there are ", parameters_->size(), " now");
+  check<Error>(parameters_->size() == members_.size(), "optimizer: the model had ", members_.size(),
+               " parameters when the optimizer was created, but has ", parameters_->size(), " now");
   if (!checked_) require_gradients();
   checked_ = true;
 

@@ -51,9 +51,10 @@ double half_cosine(double p) {
 Schedule::Schedule(Shape shape, double lr, std::uint64_t steps, std::uint64_t warmup,
                    const ScheduleOptions& options)
     : shape_(shape), lr_(lr), options_(options), steps_(steps), warmup_(warmup) {
-  check<ConfigError>(warmup <= steps, "schedule: warmup of ", warmup, " steps in a run of ", steps);
+  check<ConfigError>(warmup <= steps, "schedule: warmup: is ", warmup, ", must be at most ", steps,
+                     ", the steps of the run");
   check<ConfigError>(shape != Shape::step || options.every > 0,
-                     "schedule: step needs the number of steps from one fall to the next");
+                     "schedule: step needs every, the number of steps between drops");
 }
 
 double Schedule::operator()(std::uint64_t step) const {

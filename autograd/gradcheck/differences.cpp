@@ -59,7 +59,7 @@ Tensor<long double> Differences::at(const std::vector<Move>& moves, long double 
   const NoGrad no_grad;
   Tensor<long double> y = f_().value();
   check_shape(y.shape() == u_.shape(), "check_gradients: f returns shape ", u_.shape(),
-              ", in the reference ", y.shape());
+              ", the reference function ", y.shape());
   return y;
 }
 

@@ -45,18 +45,19 @@ Real norm(const Tensor<double>& x) {
 }
 
 void check_twins(const GradientProblem<double>& problem, const GradientProblem<Real>& reference) {
-  check_shape(problem.leaves.size() == reference.leaves.size(),
-              "check_gradients: ", problem.leaves.size(), " leaves, in the reference ",
-              reference.leaves.size());
+  check_shape(problem.leaves.size() == reference.leaves.size(), "check_gradients: the problem has ",
+              problem.leaves.size(), " leaves, the reference ", reference.leaves.size());
   for (std::size_t i = 0; i < problem.leaves.size(); ++i) {
     const std::string &name = problem.leaves[i].name, &other = reference.leaves[i].name;
     const Variable<double>& leaf = problem.leaves[i].variable;
     const Variable<Real>& twin = reference.leaves[i].variable;
     check_shape(name == other && leaf.shape() == twin.shape(), "check_gradients: leaf '", name,
-                "' ", leaf.shape(), ", in the reference '", other, "' ", twin.shape());
+                "' has shape ", leaf.shape(), ", the reference has '", other, "' of shape ",
+                twin.shape());
     const double* values = leaf.value().data();
     check_shape(std::equal(values, values + leaf.value().size(), twin.value().data()),
-                "check_gradients: leaf '", name, "' has other values in the reference");
+                "check_gradients: leaf '", name,
+                "' and its copy in the reference have different values");
   }
 }
 

@@ -13,7 +13,8 @@ std::atomic<std::int64_t> live{0}, peak{0};
 }  // namespace
 
 Counters::Counters() {
-  check<Error>(!counting.exchange(true), "Counters: there is another one already");
+  check<Error>(!counting.exchange(true),
+               "Counters: only one may exist at a time, and there is one already");
   flops_count = 0;
   live = 0;
   peak = 0;

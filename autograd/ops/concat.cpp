@@ -14,15 +14,15 @@ struct Concat final : Op<T> {
   const char* arguments() const override { return "parts[]"; }
 
   Value<T> forward(const Inputs<T>& x) override {
-    check_shape(x.size() > 0, "concat: nothing to join");
+    check_shape(x.size() > 0, "concat: expected at least one input, got none");
     whole = detail::split_at(name(), x[0].shape(), axis);
     whole.extent = 0;
     for (std::size_t p = 0; p < x.size(); ++p) {
       Shape expected = x[0].shape();
       const Shape& got = x[p].shape();
       if (got.size() == expected.size()) expected[axis] = got[axis];
-      check_shape(got == expected, "concat: along axis ", axis, " ", got, " does not fit ",
-                  x[0].shape());
+      check_shape(got == expected, "concat: expected equal shapes except along axis ", axis,
+                  ", got ", x[0].shape(), " and ", got);
       extents.push_back(got[axis]);
       whole.extent += got[axis];
     }

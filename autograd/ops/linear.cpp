@@ -28,12 +28,11 @@ template <class T>
 Sizes checked_sizes(const char* op, const Inputs<T>& x) {
   const Shape& shape = x[0].shape();
   const Shape& weight = x[1].shape();
-  check_shape(weight.size() == 2, op, ": weight is ", weight, "; expected (out, in)");
-  check_shape(!shape.empty(), op, ": x is ", shape, "; expected (..., ", weight[1], ")");
-  check_shape(shape.back() == weight[1], op, ": weight is ", weight, ", x ", shape, " has ",
-              shape.back(), " features");
-  check_shape(!x.has(2) || x[2].shape() == Shape{weight[0]}, op, ": weight is ", weight, ", bias ",
-              x.has(2) ? x[2].shape() : Shape{}, "; expected (", weight[0], ")");
+  check_shape(weight.size() == 2, op, ": weight: expected (out, in), got ", weight);
+  check_shape(!shape.empty() && shape.back() == weight[1], op, ": weight ", weight,
+              ": expected x (..., ", weight[1], "), got ", shape);
+  check_shape(!x.has(2) || x[2].shape() == Shape{weight[0]}, op, ": weight ", weight,
+              ": expected bias (", weight[0], "), got ", x.has(2) ? x[2].shape() : Shape{});
   return {size_of(Shape(shape.begin(), shape.end() - 1)), weight[1], weight[0]};
 }
 

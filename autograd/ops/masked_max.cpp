@@ -17,8 +17,8 @@ struct MaskedMax final : Op<T> {
   Value<T> forward(const Inputs<T>& x) override {
     shape = x[0].shape();
     check_shape(shape.size() == 3, "masked_max: expected (B, N, D), got ", shape);
-    check_shape(!mask || mask->shape() == Shape{shape[0], shape[1]}, "masked_max: mask is ",
-                mask ? mask->shape() : Shape(), ", x ", shape, "; expected (B, N) and (B, N, D)");
+    check_shape(!mask || mask->shape() == Shape{shape[0], shape[1]}, "masked_max: mask: expected ",
+                Shape{shape[0], shape[1]}, ", got ", mask ? mask->shape() : Shape());
     const std::size_t tokens = shape[1], width = shape[2];
     places.assign(shape[0] * width, kNowhere);
     auto y = make_value<T>({shape[0], width});

@@ -75,7 +75,8 @@ struct Reduce final : Op<T> {
   Value<T> forward(const Inputs<T>& x) override {
     shape = x[0].shape();
     view = axis ? detail::split_at(name(), shape, *axis) : detail::AxisView{1, x[0].size(), 1};
-    check_shape(!Kind::kMean || view.extent > 0, name(), ": nothing to average in shape ", shape);
+    check_shape(!Kind::kMean || view.extent > 0, name(),
+                ": expected at least one element, got shape ", shape);
     factor = Kind::kMean ? T(1) / T(view.extent) : T(1);
     auto y = make_value<T>(axis ? detail::without_axis(shape, *axis) : Shape{});
     if (view.inner != 1) {
@@ -118,8 +119,8 @@ struct MaskedMean final : Op<T> {
     shape = x[0].shape();
     check_shape(shape.size() == 3 && mask.dimension() == 2 && mask.shape()[0] == shape[0] &&
                     mask.shape()[1] == shape[1],
-                "masked_mean: mask is ", mask.shape(), ", x ", shape,
-                "; expected (B, N) and (B, N, D)");
+                "masked_mean: expected x (B, N, D) and mask (B, N), got ", shape, " and ",
+                mask.shape());
     const std::size_t tokens = shape[1], width = shape[2];
     weights.assign(shape[0], T(0));
     auto y = make_value<T>({shape[0], width});

@@ -81,7 +81,7 @@ template <class T>
 Variable<T> rotary_embedding(const Variable<T>& x, std::size_t head_dim, std::size_t heads,
                              double base) {
   check_shape(head_dim > 0 && head_dim % 2 == 0,
-              "rotary_embedding: expected an even number of features a head, got ", head_dim);
+              "rotary_embedding: expected an even number of features per head, got ", head_dim);
   check_shape(base > 0, "rotary_embedding: expected base > 0, got ", base);
   return apply<T>(std::make_unique<RotaryEmbedding<T>>(head_dim, heads, base), {x});
 }

@@ -28,8 +28,9 @@ struct Slice final : Op<T> {
 
   Value<T> forward(const Inputs<T>& x) override {
     whole = detail::split_at(name(), x[0].shape(), axis);
-    check_shape(begin < end && end <= whole.extent, name(), ": elements ", begin, " to ", end,
-                " (exclusive) of axis ", axis, " of shape ", x[0].shape());
+    check_shape(begin < end && end <= whole.extent, name(), ": axis ", axis, " of shape ",
+                x[0].shape(), ": expected begin < end <= ", whole.extent, ", got begin ", begin,
+                ", end ", end);
     Shape shape = x[0].shape();
     shape[axis] = end - begin;
     auto y = make_value<T>(Kind::kDropAxis ? detail::without_axis(shape, axis) : shape);

@@ -51,12 +51,12 @@ struct Transposed final : Op<T> {
   const char* arguments() const override { return "x"; }
 
   Value<T> forward(const Inputs<T>& x) override {
-    check_shape(axes.size() == x[0].dimension(), "transpose: axes ", text(axes), " for shape ",
-                x[0].shape());
+    check_shape(axes.size() == x[0].dimension(), "transpose: expected ", x[0].dimension(),
+                " axes for shape ", x[0].shape(), ", got ", text(axes));
     std::vector<bool> seen(axes.size(), false);
     for (std::size_t i = 0; i < axes.size(); ++i) {
       check_shape(axes[i] < axes.size() && !seen[axes[i]], "transpose: axes ", text(axes),
-                  " are not an order of the axes of shape ", x[0].shape());
+                  " are not a permutation of the axes of shape ", x[0].shape());
       seen[axes[i]] = true;
       inverse[axes[i]] = i;
     }

@@ -11,7 +11,7 @@ namespace xgrad {
 namespace {
 
 MultiHeadAttentionOptions resolved(MultiHeadAttentionOptions o) {
-  check_shape(o.heads > 0, "attention: heads is 0");
+  check_shape(o.heads > 0, "attention: expected at least one head, got 0");
   if (o.head_dim == 0) {
     check_shape(o.width % o.heads == 0, "attention: heads (", o.heads, ") does not divide width (",
                 o.width, ")");

@@ -62,8 +62,8 @@ double asymmetry_of(const Map& map) {
 void AttentionMetrics::add(const Tensor<double>& p, const Mask* mask) {
   check_shape(p.dimension() == 4, "attention metrics: expected (B, H, N, M), got ", p.shape());
   const std::size_t batch = p.shape()[0], heads = p.shape()[1], n = p.shape()[2], m = p.shape()[3];
-  check_shape(sums_.empty() || sums_.size() == heads, "attention metrics: ", heads, " heads after ",
-              sums_.size());
+  check_shape(sums_.empty() || sums_.size() == heads, "attention metrics: expected ", sums_.size(),
+              " heads as before, got ", heads);
   check_shape(!mask || mask->shape() == Shape{batch, n}, "attention metrics: mask: expected ",
               Shape{batch, n}, ", got ", mask ? mask->shape() : Shape{});
   sums_.resize(heads, Sums{0, 0, 0, std::vector<double>(heads, 0.0)});

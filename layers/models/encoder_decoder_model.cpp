@@ -24,7 +24,7 @@ InputOptions output_options(const EncoderDecoderOptions& options) {
   const PositionKind kind = options.input.positions;
   output.positions = kind == PositionKind::learned_2d ? PositionKind::learned : kind;
   check_shape(kind != PositionKind::relative_index,
-              "encoder_decoder: relative_index needs the length of the output, which is not known");
+              "encoder_decoder: relative_index needs to know the length of the output in advance");
   return output;
 }
 

@@ -35,9 +35,9 @@ WindowMlp<T>::WindowMlp(const Scope<T>& root, const WindowMlpOptions& options)
       embedding_(root / "embedding", options.input),
       pool_(root / "pool", options.pool, last_width(options)),
       head_(root / "head", last_width(options), options.classes) {
-  check_shape(options.window % 2 == 1, "window_mlp: the window is ", options.window,
-              ", must be odd");
-  check_shape(options.pool != Pool::cls, "window_mlp: a class token sees nothing");
+  check_shape(options.window % 2 == 1, "window_mlp: expected an odd window, got ", options.window);
+  check_shape(options.pool != Pool::cls,
+              "window_mlp: a class token needs attention; choose another pool");
   std::size_t in = options.window * options.input.features;
   for (std::size_t i = 0; i < options.layers; ++i) {
     const Scope<T> at = root / "layers" / i;

@@ -40,13 +40,14 @@ TEST(Parameters, RefuseNamesThatDoNotWork) {
   const auto make = [&](const char* name) {
     return [&scope, name] { scope.parameter(name, {1}, normal); };
   };
-  EXPECT_TRUE(throws_with<Error>(make("weight"), "'a.weight' is made twice"));
-  EXPECT_TRUE(throws_with<Error>(make(""), "'' in 'a' is empty or holds a dot"));
-  EXPECT_TRUE(throws_with<Error>(make("b.weight"), "'b.weight' in 'a' is empty or holds a dot"));
+  EXPECT_TRUE(throws_with<Error>(make("weight"), "'a.weight' is created twice"));
+  EXPECT_TRUE(throws_with<Error>(make(""), "'' in 'a' must not be empty or contain a dot"));
+  EXPECT_TRUE(
+      throws_with<Error>(make("b.weight"), "'b.weight' in 'a' must not be empty or contain a dot"));
   EXPECT_TRUE(throws_with<Error>([&] { root / ""; }, "empty"));
   EXPECT_TRUE(throws_with<Error>([&] { root / "a.b"; }, "dot"));
   EXPECT_TRUE(throws_with<Error>([&] { root.parameter("weight", {1}, normal); },
-                                 "'weight' stands at the root"));
+                                 "'weight' belongs to no module"));
   EXPECT_TRUE(throws_with<Error>([&] { parameters.at("a.bias"); }, "no parameter 'a.bias'"));
   EXPECT_EQ(parameters.size(), 1u);
 }

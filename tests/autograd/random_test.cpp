@@ -155,7 +155,7 @@ TEST(Rng, DrawsIntegersWithoutBias) {
   std::vector<std::size_t> thirds(3);
   for (std::size_t i = 0; i < 50000; ++i) ++thirds.at(rng.below(large, i) >> 62);
   EXPECT_LT(chi_squared(thirds, 50000), chi_squared_limit(3));
-  EXPECT_TRUE(throws_with<ShapeError>([&] { rng.below(0, 0); }, "the bound is 0"));
+  EXPECT_TRUE(throws_with<ShapeError>([&] { rng.below(0, 0); }, "expected bound > 0, got 0"));
 }
 
 TEST(Rng, PermutesEveryNumberToSomePlace) {

@@ -211,10 +211,10 @@ TEST(RecomputeCaptures, AreChecked) {
   const V other = recompute<double>([&h](const V& v) { return mul(v, h); }, l.x);
   const V h0 = std::exchange(h, scale(h, 1));
   EXPECT_TRUE(throws_with<GradientError>([&] { other.backward(zeros<double>({2})); },
-                                         "it used a scale from outside that it had not"));
+                                         "the function used a scale from outside that it did not"));
   h = V(h0.value(), true);
   EXPECT_TRUE(throws_with<GradientError>([&] { other.backward(zeros<double>({2})); },
-                                         "it used a leaf from outside that it had not"));
+                                         "the function used a leaf from outside that it did not"));
   h = h0;
   h0.backward(zeros<double>({2}));
   EXPECT_TRUE(throws_with<GradientError>([&] { other.backward(zeros<double>({2})); },
@@ -226,7 +226,7 @@ TEST(RecomputeCaptures, LetNothingOut) {
   V inside;
   const V y = recompute<double>([&inside](const V& v) { return inside = tanh(v); }, l.x);
   EXPECT_TRUE(throws_with<GradientError>([&] { add(y, inside).backward(zeros<double>({2})); },
-                                         "it is a result of the function of a recompute()"));
+                                         "it is an inner result of a recompute()"));
 }
 
 TEST(RecomputeCaptures, NeedAGraphInBackward) {
@@ -242,7 +242,7 @@ TEST(RecomputeCaptures, KeepTheShape) {
   const V y = recompute<double>([&](const V& v) { return slice(v, 0, 0, size); }, l.x);
   size = 1;
   EXPECT_TRUE(throws_with<GradientError>([&] { y.backward(zeros<double>({2})); },
-                                         "gave shape (2) at first, and (1) when it ran again"));
+                                         "returned shape (2) in its first run, (1) in its second"));
 }
 
 TEST(RecomputeCaptures, KeepTheValues) {
@@ -250,7 +250,7 @@ TEST(RecomputeCaptures, KeepTheValues) {
   double factor = 2;
   const V y = recompute<double>([&](const V& v) { return scale(v, factor); }, l.x);
   factor = 3;
-  const char* const said = "recompute: its function gave other values when it ran again";
+  const char* const said = "recompute: the function returned other values in its second run";
   EXPECT_TRUE(throws_with<GradientError>([&] { y.backward(tensor({2}, {1, 1})); }, said));
   EXPECT_FALSE(l.x.has_grad());
   factor = 2;
@@ -302,8 +302,9 @@ TEST(RecomputeCaptures, KeepTheGraph) {
     const Function f = [&](const V& v) { return cut ? tanh(v).detach() : tanh(v); };
     const V y = recompute(f, l.x);
     cut = !cut;
-    EXPECT_TRUE(throws_with<GradientError>([&] { y.backward(zeros<double>({2})); },
-                                           "recompute: its function gave a result that depends"));
+    EXPECT_TRUE(throws_with<GradientError>(
+        [&] { y.backward(zeros<double>({2})); },
+        "recompute: the function's result requires a gradient only in its "));
   }
 }
 

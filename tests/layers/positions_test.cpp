@@ -70,7 +70,7 @@ TEST(Positions, Learned2dAsTorch) {
       [&] {
         positions(Variable<double>(zeros<double>({1, 6, 4})), nullptr);
       },
-      "6 tokens, but the image has 7"));
+      "expected the 7 patches of an image, got 6"));
 }
 
 TEST(Positions, RelativeIndexAsTorch) {

@@ -283,7 +283,7 @@ TEST(Optimizer, NamesEveryParameterThatNoGradientReached) {
   parameters.at("head.weight").zero_grad();
   const Tensor<double> before = parameters.at("embedding.position.weight").value();
   EXPECT_EQ(test::message_of<NumericError>([&] { adam->step(0.1); }),
-            "optimizer: no gradient has reached these parameters:\n  embedding.token.weight\n  "
+            "optimizer: these parameters have no gradient:\n  embedding.token.weight\n  "
             "head.weight");
   EXPECT_EQ(adam->steps(), 0u);
   EXPECT_EQ(parameters.at("embedding.position.weight").value(), before);
@@ -321,7 +321,7 @@ TEST(Optimizer, RefusesForeignState) {
             "there is no optimizer 'adamax'; there are adagrad, adam, adamw, lion, rmsprop, sgd");
   make_parameter(parameters, "a.y", {2}, test::constant(1));
   EXPECT_EQ(test::message_of<Error>([&] { adam->step(0.1); }),
-            "optimizer: made for 1 parameters, but there are 2 now");
+            "optimizer: the model had 1 parameters when the optimizer was created, but has 2 now");
 }
 
 }  // namespace

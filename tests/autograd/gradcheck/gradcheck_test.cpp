@@ -179,10 +179,11 @@ TEST(Gradcheck, RefusesProblemsThatDiffer) {
   const auto check = [&](const std::vector<Tensor<double>>& inputs) {
     check_gradients(problem, detail::gradient_problem<long double>(f, inputs));
   };
-  EXPECT_TRUE(throws_with<ShapeError>([&] { check({b}); }, "'input 0' has other values"));
-  EXPECT_TRUE(throws_with<ShapeError>([&] { check({a, b}); }, "1 leaves, in the reference 2"));
   EXPECT_TRUE(
-      throws_with<ShapeError>([&] { check({zeros<double>({4})}); }, "(3), in the reference"));
+      throws_with<ShapeError>([&] { check({b}); }, "'input 0' and its copy in the reference"));
+  EXPECT_TRUE(throws_with<ShapeError>([&] { check({a, b}); }, "has 1 leaves, the reference 2"));
+  EXPECT_TRUE(
+      throws_with<ShapeError>([&] { check({zeros<double>({4})}); }, "(3), the reference has"));
 }
 
 TEST(Gradcheck, CallsNaNAFailure) {

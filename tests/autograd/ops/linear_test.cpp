@@ -184,22 +184,22 @@ TEST(Linear, SaysWhatDoesNotFit) {
       [&] {
         linear(of({8, 16}), of({64, 32}));
       },
-      "linear: weight is (64, 32), x (8, 16) has 16 features"));
+      "linear: weight (64, 32): expected x (..., 32), got (8, 16)"));
   EXPECT_TRUE(throws_with<ShapeError>(
       [&] {
         linear(of({8, 32}), of({64, 32}), of({32}));
       },
-      "linear: weight is (64, 32), bias (32); expected (64)"));
+      "linear: weight (64, 32): expected bias (64), got (32)"));
   EXPECT_TRUE(throws_with<ShapeError>(
       [&] {
         linear(of({8, 32}), of({32}));
       },
-      "linear: weight is (32); expected (out, in)"));
+      "linear: weight: expected (out, in), got (32)"));
   EXPECT_TRUE(throws_with<ShapeError>(
       [&] {
         linear_gelu(of({}), of({64, 32}));
       },
-      "linear_gelu: x is (); expected (..., 32)"));
+      "linear_gelu: weight (64, 32): expected x (..., 32), got ()"));
 }
 
 }  // namespace xgrad::test

@@ -160,8 +160,8 @@ TEST(EncoderDecoder, NeedsOutputs) {
   EXPECT_TRUE(test::throws_with<ShapeError>([&] { c.model(c.input, {}); }, "expected outputs"));
   const Ids longer = zeros<std::int32_t>({6, kOutputs + 1});
   c.input.outputs = &longer;
-  EXPECT_TRUE(
-      test::throws_with<ShapeError>([&] { c.model(c.input, {}); }, "7 tokens, but at most 6"));
+  EXPECT_TRUE(test::throws_with<ShapeError>([&] { c.model(c.input, {}); },
+                                            "expected at most 6 tokens, got 7"));
 }
 
 }  // namespace

@@ -241,7 +241,7 @@ TEST(Model, TooManyTokensAreRefused) {
       [&] {
         model({&ids, nullptr, nullptr}, {});
       },
-      "6 tokens, but at most 5"));
+      "expected at most 5 tokens, got 6"));
   EXPECT_TRUE(test::throws_with<ShapeError>([&] { model({}, {}); }, "expected token ids"));
 }
 

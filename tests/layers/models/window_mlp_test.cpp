@@ -123,10 +123,11 @@ TEST(WindowMlp, Gradients) {
 TEST(WindowMlp, RefusesWhatMakesNoSense) {
   Parameters<double> parameters(1);
   EXPECT_TRUE(test::throws_with<ShapeError>(
-      [&] { WindowMlp<double>(parameters.root() / "a", options(2, 1)); }, "the window is 2"));
+      [&] { WindowMlp<double>(parameters.root() / "a", options(2, 1)); },
+      "expected an odd window, got 2"));
   EXPECT_TRUE(test::throws_with<ShapeError>(
       [&] { WindowMlp<double>(parameters.root() / "b", options(1, 1, Pool::cls)); },
-      "a class token sees nothing"));
+      "a class token needs attention"));
 }
 
 }  // namespace
