@@ -21,7 +21,7 @@ void check_vectors(const Example& example, const TaskShape& shape, const FailIf&
   fail_if(count == 0, "has no vectors");
   fail_if(count % shape.features != 0, "has ", count, " numbers, expected vectors of ",
           shape.features);
-  fail_if(length > shape.max_length, "has ", length, " vectors, the longest may have ",
+  fail_if(length > shape.max_length, "has ", length, " vectors, must have at most ",
           shape.max_length);
   const std::size_t at = first(example.features, [](float x) { return !std::isfinite(x); });
   fail_if(at != count, "number ", at % shape.features, " of vector ", at / shape.features,
@@ -46,7 +46,7 @@ void check_input(const Example& example, const TaskShape& shape, std::size_t num
   }
   fail_if(example.ids.empty(), "has no tokens");
   fail_if(example.ids.size() > shape.max_length, "has ", example.ids.size(),
-          " tokens, the longest may have ", shape.max_length);
+          " tokens, must have at most ", shape.max_length);
   const std::size_t at = first(
       example.ids, [&](std::int32_t id) { return id < 0 || std::size_t(id) >= shape.vocabulary; });
   if (at < example.ids.size()) {
@@ -63,7 +63,7 @@ void check_edges(const Example& example, const TaskShape& shape, std::size_t num
       first(example.edges, [&](const auto& e) { return outside(e.first) || outside(e.second); });
   if (at == example.edges.size()) return;
   detail::fail<DataError>("example ", number, ": edge ", at, " is ", example.edges[at].first, " - ",
-                          example.edges[at].second, ", must be between tokens below ", length);
+                          example.edges[at].second, ", must join two of the ", length, " tokens");
 }
 
 // `places` is the number of positions with targets: the tokens, or 1 for the sequence.
@@ -89,12 +89,12 @@ void check_values(const Example& example, const TaskShape& shape, std::size_t pl
 void check_generated(const Example& example, const TaskShape& shape, std::size_t number) {
   const std::size_t count = example.targets.size();
   check<DataError>(count <= shape.max_outputs, "example ", number, ": has ", count,
-                   " targets, the longest may have ", shape.max_outputs);
+                   " targets, must have at most ", shape.max_outputs);
   const auto end = std::int32_t(shape.classes) - 1;
   const std::size_t at =
       first(example.targets, [end](std::int32_t target) { return target == end; });
-  check<DataError>(at + 1 == count, "example ", number, ": its targets do not end where ", end,
-                   " first stands");
+  check<DataError>(at + 1 == count, "example ", number, ": class ", end,
+                   " ends an output: it must be the last target, and only that");
 }
 
 /// Stacks one list per row, each followed by `padding`.
@@ -208,7 +208,7 @@ void check_example(const Example& example, const TaskShape& shape, std::size_t n
 }
 
 Batch collate(const std::vector<Example>& examples, const TaskShape& shape) {
-  check<DataError>(!examples.empty(), "collate: there are no examples");
+  check<DataError>(!examples.empty(), "collate: expected at least one example, got none");
   Batch batch;
   batch.size = examples.size();
   Lengths lengths;

@@ -14,7 +14,7 @@ const char* to_string(Split split) {
     case Split::test:
       return "test";
   }
-  detail::fail<ShapeError>("Split: no split has the number ", int(split));
+  detail::fail<ShapeError>("Split: there is no split ", int(split));
 }
 
 std::size_t Dataset::length(std::size_t index, const TaskShape& shape) const {

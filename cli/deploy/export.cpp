@@ -129,7 +129,7 @@ void publish_all(const Files& files, const fs::path& out) {
   };
   for (const File& file : files.files) {
     xgrad::check<IoError>(!fs::exists(status_of(path(file))), path(file).string(),
-                          ": cannot publish: File exists");
+                          ": cannot create: File exists");
   }
   for (const File& file : files.files) publish_file(path(file).string(), file.bytes);
 }

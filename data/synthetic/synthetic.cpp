@@ -78,7 +78,8 @@ class ListedDataset final : public Dataset {
     const std::size_t wanted = of_->sizes[0];
     if (split != Split::train || wanted == 0) return;
     check<ConfigError>(wanted <= chosen_.size(), of_->name, ": examples is ", wanted,
-                       ", must be at most ", chosen_.size(), ", all inputs of the train split");
+                       ", must be at most ", chosen_.size(),
+                       ", the number of inputs in the train split");
     chosen_.resize(wanted);
   }
 
@@ -114,7 +115,7 @@ Example parse_input(const std::string& task, const std::string& line, TaskShape 
   example.features = parse_vectors<float>(task, line, shape.features);
   const std::size_t count = example.features.size() / shape.features;
   check<DataError>(count <= shape.max_length, task, ": the line has ", count,
-                   " vectors, the longest sequence has ", shape.max_length);
+                   " vectors, must have at most ", shape.max_length);
   return example;
 }
 

@@ -27,9 +27,9 @@ void check_extents(const Column& column, std::size_t rows) {
   const std::vector<std::size_t>& extents = column.array.extents;
   const std::size_t rank = extents.size(), most = column.array.text ? 2 : 3;
   check<DataError>(rank >= 1 && rank <= most, column.place, ": has ", rank,
-                   " extents, must have from 1 (rows) to ", most);
+                   " axes, must have from 1 (rows) to ", most);
   for (std::size_t i = 0; i < rank; ++i) {
-    check<DataError>(extents[i] > 0, column.place, ": extent ", i + 1, " is 0");
+    check<DataError>(extents[i] > 0, column.place, ": axis ", i + 1, " has size 0");
   }
   check<DataError>(extents[0] == rows, column.place, ": has ", extents[0],
                    " rows, the first column has ", rows);

@@ -50,7 +50,7 @@ class CsvReader {
     } while (bytes_.take(separator_));
     if (!bytes_.at_end() && !bytes_.take('\n')) {
       if (!bytes_.take('\r') || !bytes_.take('\n')) {
-        fail(count_ - 1, "a carriage return without a line feed");
+        fail(count_ - 1, "has a carriage return without a line feed");
       }
     }
     ++line_;
@@ -73,7 +73,7 @@ class CsvReader {
       append(text, ahead.substr(0, size));
       if (size == ahead.size()) continue;
       if (quotes_ && bytes_.ahead().front() == '"') {
-        fail(count_, "a quote inside a field that does not begin with one");
+        fail(count_, "has a quote, but does not begin with one");
       }
       return;
     }
@@ -92,19 +92,19 @@ class CsvReader {
           continue;
         }
         if (!bytes_.at_end() && !ends_[static_cast<unsigned char>(bytes_.ahead().front())]) {
-          fail(count_, "text behind the closing quote");
+          fail(count_, "has text after the closing quote");
         }
         return;
       }
     }
-    fail(count_, "the quotes are never closed");
+    fail(count_, "has no closing quote");
   }
 
   // Appends and skips `part`. Fails as soon as the field is too long, without looking for its end.
   void append(std::string& text, std::string_view part) {
     if (text.size() + part.size() > kMostText) {
       detail::fail<DataError>(place(count_), ": has more than ", kMostText,
-                              " bytes, the most of a field");
+                              " bytes, the limit of a field");
     }
     text += part;
     bytes_.skip(part.size());
@@ -144,7 +144,7 @@ class CsvReader {
       check<DataError>(!header_[i].empty(), bytes_.name(), ": header, column ", i + 1,
                        ": has no name");
       check<DataError>(seen.insert(header_[i]).second, bytes_.name(), ": header, column ", i + 1,
-                       ": there is a column ", excerpt(header_[i]), " already");
+                       ": the name ", excerpt(header_[i]), " appears twice");
     }
   }
 

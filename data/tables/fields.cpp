@@ -92,7 +92,7 @@ std::string sequence_label(const std::string& place, const Field& field) {
   check<DataError>(!text->empty(), place, ": the label is empty");
   const auto space = [](char c) { return words(std::string(1, c)).empty(); };
   check<DataError>(!space(text->front()) && !space(text->back()), place, ": the label is ",
-                   excerpt(*text), ", with white space at an end");
+                   excerpt(*text), ", must not begin or end with white space");
   return *text;
 }
 
@@ -111,7 +111,7 @@ std::vector<Answer> field_answers(const std::string& place, const Field& field) 
     check<DataError>(numbers->features == 1, place, ": holds lists of numbers, must be one list");
     for (const double x : numbers->values) {
       check<DataError>(x == 0 || x == 1, place, ": answer ", answers.size(), " is ", x,
-                       ", must be 0 or 1; labels that are numbers must be text");
+                       ", must be 0 or 1; write labels that are numbers as text");
       answers.push_back({std::to_string(answers.size()), x == 1});
     }
     return answers;
@@ -120,7 +120,7 @@ std::vector<Answer> field_answers(const std::string& place, const Field& field) 
   std::string made;
   for (const std::string_view name : word_texts(place, "label", field, made)) {
     check<DataError>(seen.insert(name).second, place, ": the label ", excerpt(name),
-                     " comes twice");
+                     " appears twice");
     answers.push_back({std::string(name), true});
   }
   return answers;

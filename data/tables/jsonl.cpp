@@ -38,8 +38,8 @@ Json parse_object(const std::string& place, std::string_view line) {
         place, ": is not JSON: ",
         clipped(text.substr(std::min(text.find(' ') + 1, text.size())), kMostOfParser));
   }
-  check<DataError>(object.is_object(), place, ": is not an object, as {\"text\": \"...\"} is");
-  check<DataError>(twice.empty(), place, ": has two members ", excerpt(twice));
+  check<DataError>(object.is_object(), place, ": is not an object such as {\"text\": \"...\"}");
+  check<DataError>(twice.empty(), place, ": the member ", excerpt(twice), " appears twice");
   return object;
 }
 
@@ -57,12 +57,12 @@ Numbers numbers(const std::string& place, const Json& list) {
   if (nested) result.features = list[0].size();
   for (const Json& item : list) {
     check<DataError>(item.is_array() == nested && (nested || item.is_number()), place,
-                     ": is a list of different kinds of things");
+                     ": is a list of mixed types");
     check<DataError>(!nested || item.size() == result.features, place, ": its lists have ",
-                     result.features, " and ", item.size(), " numbers");
+                     result.features, " and ", item.size(), " numbers, must have equally many");
     for (std::size_t i = 0; i < (nested ? item.size() : 1); ++i) {
       const Json& x = nested ? item[i] : item;
-      check<DataError>(x.is_number(), place, ": holds ", x.type_name(), " among numbers");
+      check<DataError>(x.is_number(), place, ": is a list of numbers, but holds ", x.type_name());
       result.values.push_back(number(place, x));
       result.whole = result.whole && x.is_number_integer();
     }
@@ -85,7 +85,7 @@ Field field(const std::string& place, const Json& value) {
   if (value.empty() || !value[0].is_string()) return numbers(place, value);
   std::vector<std::string> list;
   for (const Json& item : value) {
-    check<DataError>(item.is_string(), place, ": holds ", item.type_name(), " among texts");
+    check<DataError>(item.is_string(), place, ": is a list of texts, but holds ", item.type_name());
     check_text(place, item.get_ref<const std::string&>());
     list.push_back(item.get<std::string>());
   }
@@ -99,7 +99,7 @@ void read_line(const std::string& place, ByteStream& bytes, std::string& line) {
     const std::string_view ahead = bytes.ahead();
     const std::size_t size = std::min(ahead.find('\n'), ahead.size());
     check<DataError>(line.size() + size <= kMostBytes, place, ": has more than ", kMostBytes,
-                     " bytes, the most of a line");
+                     " bytes, the limit of a line");
     line += ahead.substr(0, size);
     bytes.skip(size);
     if (bytes.take('\n')) break;

@@ -55,7 +55,7 @@ std::vector<std::string> class_order(const Counts& counts) {
 void Scale::add(const std::string& place, const Numbers& numbers) {
   const std::size_t size = by_place_ ? numbers.values.size() : numbers.features;
   if (count_.empty()) count_ = mean_ = squares_ = std::vector<long double>(size, 0);
-  check<DataError>(size == count_.size(), place, ": has ", size, " numbers, the rows before have ",
+  check<DataError>(size == count_.size(), place, ": has ", size, " numbers, the earlier rows have ",
                    count_.size());
   for (std::size_t i = 0; i < numbers.values.size(); ++i) {
     const std::size_t s = i % size;
@@ -111,12 +111,13 @@ Learned learned_from_json(const std::string& text) try {
   check<CheckpointError>(learned.mean.size() == learned.deviation.size() &&
                              learned.target_mean.size() == learned.target_deviation.size() &&
                              (learned.features == 0) == learned.mean.empty(),
-                         "what was learned from files: the scales do not fit");
-  check<CheckpointError>(json.size() == 9u + has_files, "what was learned from files: has ",
-                         json.size(), " members");
+                         "vocabularies and scales learned from files: the scales differ in length");
+  check<CheckpointError>(json.size() == 9u + has_files,
+                         "vocabularies and scales learned from files: has ", json.size(),
+                         " members");
   return learned;
 } catch (const Json::exception& error) {
-  detail::fail<CheckpointError>("what was learned from files: ", error.what());
+  detail::fail<CheckpointError>("vocabularies and scales learned from files: ", error.what());
 }
 
 }  // namespace xgrad

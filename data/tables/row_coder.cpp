@@ -42,9 +42,10 @@ template <class Place>
 float scaled(double number, double mean, double deviation, const Place& place) {
   const auto result = float((number - mean) / deviation);
   if (std::isfinite(result)) return result;
-  detail::fail<DataError>(place(), ": ", number, " is too large: less the training rows' mean, ",
-                          mean, ", and divided by their deviation, ", deviation,
-                          ", it does not fit into float");
+  detail::fail<DataError>(place(), ": ", number,
+                          " is too large for float after it is standardised by the "
+                          "training rows' mean, ",
+                          mean, ", and deviation, ", deviation);
 }
 
 }  // namespace
@@ -120,7 +121,9 @@ void RowCoder::adopt(Learned learned) {
                     (classes > 0) == (least > 0) &&
                     learned.target_mean.empty() == (options_.labels != Labels::numbers) &&
                     (!masked() || learned.tokens.size() > std::size_t(kMaskId));
-  check<CheckpointError>(fits, task_, ": what was learned is not of a task with these options");
+  check<CheckpointError>(
+      fits, task_,
+      ": the vocabularies and scales learned from files do not fit the task's options");
   learned_ = std::make_unique<const Learned>(std::move(learned));
   token_ids_ = index_of(learned_->tokens);
   class_ids_ = index_of(learned_->classes);
@@ -149,7 +152,7 @@ TaskShape RowCoder::shape() const {
 
 void RowCoder::check_length(const std::string& place, std::size_t count) const {
   check<DataError>(options_.cut || count <= learned_->max_length, place, ": has ", count,
-                   " tokens, the longest row may have ", learned_->max_length,
+                   " tokens, must have at most ", learned_->max_length,
                    "; set task.max_length, or task.longer to \"cut\"");
 }
 
@@ -181,7 +184,7 @@ std::int32_t RowCoder::class_of(const std::string& place, const std::string& nam
   std::size_t found = class_ids_.find(name);
   if (found == TextIndex::kNone) found = class_ids_.find(options_.other);
   check<DataError>(found != TextIndex::kNone, place, ": the label ", excerpt(name),
-                   " does not come in the training rows");
+                   " does not occur in the training rows");
   return std::int32_t(found);
 }
 
@@ -273,7 +276,7 @@ Example RowCoder::parse(const std::string& line) const {
   }
   const std::size_t tab = line.find('\t');
   check<DataError>(tab != line.npos, task_,
-                   ": the line has no tab, which must stand between nodes and edges");
+                   ": the line has no tab, which must separate nodes and edges");
   Example example = parse_nodes(line.substr(0, tab));
   const std::string place = task_ + ": column \"" + options_.edges + "\"";
   example.edges = field_edges(place, line.substr(tab + 1), nodes(example));

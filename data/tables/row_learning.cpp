@@ -77,9 +77,9 @@ void RowCoder::learn(const Rows& rows,
     }
   });
   if (wrong) std::rethrow_exception(wrong);
-  check<DataError>(learning.training_rows > 0, learning.file, ": of its ", learning.rows,
-                   " rows none fell to the train split; give more rows, or files as "
-                   "task.validation and task.test");
+  check<DataError>(learning.training_rows > 0, learning.file, ": none of its ", learning.rows,
+                   " rows is in the train split; add rows, or set task.validation and "
+                   "task.test");
   Learned& learned = learning.learned;
   learned.fingerprint = fingerprint;
   if (options_.max_length > 0) learned.max_length = options_.max_length;
@@ -104,7 +104,7 @@ void RowCoder::check_classes(const std::string& file, std::vector<std::string>& 
   check<DataError>(classes.size() >= least, file, ": column \"", options_.target, "\" has ",
                    classes.empty() ? "no label" : "only the label ",
                    classes.empty() ? "" : excerpt(classes[0]),
-                   " in the training rows; there must be ", least == 1 ? "one" : "two");
+                   " in the training rows; there must be at least ", least == 1 ? "one" : "two");
   if (!options_.other.empty()) classes.push_back(options_.other);
 }
 

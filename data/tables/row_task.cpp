@@ -172,9 +172,8 @@ class RowTask final : public Task {
     for (const Split split : {Split::train, Split::validation, Split::test}) {
       if (split != Split::train && source_.has_own(split)) continue;
       Encoding& own = encodings[std::size_t(split)];
-      check<DataError>(own.rows > 0, of.file, ": of its ", of.rows, " rows none fell to the ",
-                       to_string(split), " split; give more rows, or a file as task.",
-                       to_string(split));
+      check<DataError>(own.rows > 0, of.file, ": none of its ", of.rows, " rows is in the ",
+                       to_string(split), " split; add rows, or set task.", to_string(split));
       examples_[std::size_t(split)] = own.finish();
     }
   }

@@ -32,7 +32,7 @@ std::string format_of(const std::string& path) {
     if (ending == name) return format;
   }
   detail::fail<DataError>(path,
-                          ": the name does not tell the format; set task.format to csv, tsv, ",
+                          ": cannot tell the format from the name; set task.format to csv, tsv, ",
                           "jsonl, hdf5 or npy");
 }
 
@@ -77,7 +77,7 @@ bool is_text(std::string_view text) {
 
 void check_text(const std::string& place, std::string_view text) {
   check<DataError>(text.size() <= kMostText, place, ": has ", text.size(),
-                   " bytes; a field has at most ", kMostText);
+                   " bytes, must have at most ", kMostText);
   const std::size_t zero = text.find('\0');
   check<DataError>(zero == std::string_view::npos, place, ": byte ", zero + 1, " is NUL");
   const std::size_t bad = invalid_utf8(text);

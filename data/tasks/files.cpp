@@ -80,14 +80,15 @@ std::vector<std::string> column_names(const std::string& text) {
 void check_options(const RowOptions& row) {
   const bool numbers = row.tokens == TokenKind::numbers;
   check<ConfigError>(numbers || row.inputs.size() == 1,
-                     "task.input: several columns are for task.tokens = \"numbers\"");
+                     "task.input: several columns need task.tokens = \"numbers\"");
   check<ConfigError>(!numbers || !row.lowercase,
-                     "task.lowercase: is for text, not for task.tokens = \"numbers\"");
+                     "task.lowercase: needs text, not task.tokens = \"numbers\"");
   check<ConfigError>(row.labels != Labels::masked || row.tokens == TokenKind::words ||
                          row.tokens == TokenKind::characters,
-                     "task.labels: \"masked\" is for task.tokens = \"words\" or \"characters\"");
-  check<ConfigError>(!row.cut || row.edges.empty(),
-                     "task.longer: graphs cannot be cut; their edges would lead nowhere");
+                     "task.labels: \"masked\" needs task.tokens = \"words\" or \"characters\"");
+  check<ConfigError>(
+      !row.cut || row.edges.empty(),
+      "task.longer: graphs cannot be cut, because their edges may join the tokens cut off");
 }
 
 RowOptions row_options(const Options& options) {

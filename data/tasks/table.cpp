@@ -71,7 +71,8 @@ const char* to_string(TargetKind kind) {
 }
 
 void Task::adopt(const std::string&) {
-  throw CheckpointError("the checkpoint is of a task that learns from its data; this one does not");
+  throw CheckpointError(
+      "the checkpoint is of a task that learns from its data; this task does not");
 }
 
 const std::vector<TaskEntry>& tasks() {

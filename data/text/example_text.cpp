@@ -59,7 +59,7 @@ std::vector<std::int32_t> parse_tokens(const std::string& task, const std::strin
                  : parse_names(task, line, shape.token_names);
   check<DataError>(!ids.empty(), task, ": the line has no tokens");
   check<DataError>(ids.size() <= shape.max_length, task, ": the line has ", ids.size(),
-                   " tokens, the longest sequence has ", shape.max_length);
+                   " tokens, must have at most ", shape.max_length);
   return ids;
 }
 
@@ -75,10 +75,11 @@ std::vector<T> parse_vectors(const std::string& task, const std::string& line,
     const char* const end = word.data() + word.size();
     const auto [stop, error] = std::from_chars(word.data(), end, number);
     check<DataError>(error == std::errc() && stop == end && std::isfinite(number), task,
-                     ": number ", numbers.size() + 1, " is ", excerpt(word));
+                     ": number ", numbers.size() + 1, " is ", excerpt(word),
+                     ", must be a finite number");
     numbers.push_back(number);
-    check<DataError>(!comma || numbers.size() % features == 0, task, ": a comma after number ",
-                     numbers.size(), ", but a vector has ", features);
+    check<DataError>(!comma || numbers.size() % features == 0, task, ": the comma after number ",
+                     numbers.size(), " ends a vector that must have ", features, " numbers");
   }
   check<DataError>(!numbers.empty(), task, ": the line has no numbers");
   check<DataError>(numbers.size() % features == 0, task, ": the line has ", numbers.size(),
@@ -100,7 +101,8 @@ Example parse_graph(const std::string& task, const std::string& line, const Task
       continue;
     }
     ++count;
-    check<DataError>(graph.edges.empty(), task, ": token ", count, " stands behind an edge");
+    check<DataError>(graph.edges.empty(), task, ": token ", count,
+                     " comes after an edge; write all tokens before the edges");
     tokens += word + " ";
   }
   graph.ids = parse_tokens(task, tokens, shape);

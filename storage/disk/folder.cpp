@@ -98,8 +98,8 @@ bool Folder::holds(const std::string& name) const {
 void Folder::check_single(const std::string& name) const {
   const auto status = status_of(*this, name);
   check<IoError>(!status || status->st_nlink == 1, path_of(name),
-                 ": is a hard link, and what a run writes into it would change the other file; put "
-                 "a copy in its place");
+                 ": is a hard link, and a run that writes to it would change the other file; "
+                 "replace it by a copy");
 }
 
 bool Folder::holds_folder(const std::string& name) const {
@@ -157,7 +157,7 @@ void Folder::append(const std::string& name, const std::string& line) const {
 void Folder::truncate(const std::string& name, std::size_t size) const {
   const std::string path = path_of(name);
   Descriptor file = open(name, O_WRONLY);
-  if (::ftruncate(file, static_cast<off_t>(size)) == -1) fail_io(path, "cannot cut");
+  if (::ftruncate(file, static_cast<off_t>(size)) == -1) fail_io(path, "cannot truncate");
   file.close(path);
 }
 
@@ -172,7 +172,7 @@ void Folder::sync() const {
 void Folder::make_folder(const std::string& name) const {
   if (holds_folder(name)) return;
   if (::mkdirat(descriptor_, name.c_str(), 0777) == -1) {
-    fail_io(path_of(name), "cannot make the directory");
+    fail_io(path_of(name), "cannot create the directory");
   }
 }
 

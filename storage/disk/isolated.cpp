@@ -213,7 +213,7 @@ struct End {
 std::string why(const End& end, const IsolatedLimits& limits) {
   const int signal = end.signal();
   if (signal == SIGSYS) {
-    return std::string(kMalicious) + "asked the system for what reading does not need";
+    return std::string(kMalicious) + "made a system call that reading does not need";
   }
   // If the hard limit leaves no extra second, the kernel sends SIGKILL instead of SIGXCPU.
   const rlim_t seconds = at_most(RLIMIT_CPU, limits.seconds);

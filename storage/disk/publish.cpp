@@ -86,7 +86,7 @@ void compare(int fd, std::string_view bytes, const std::string& path) {
     const auto got = static_cast<std::size_t>(n);
     const bool same =
         got <= bytes.size() - offset && std::memcmp(buffer.get(), bytes.data() + offset, got) == 0;
-    check<IoError>(same, path, ": read back other bytes than were written");
+    check<IoError>(same, path, ": the bytes read back differ from those written");
     offset += got;
   }
   check<IoError>(offset == bytes.size(), path, ": read back ", offset, " bytes of ", bytes.size());
@@ -124,7 +124,7 @@ void publish(const Folder& folder, const std::string& name, std::string_view byt
   const std::string path = folder.path_of(name);
   const Descriptor& directory = folder.descriptor();
   check<IoError>(!name.empty() && name.find('/') == std::string::npos, path,
-                 ": not the name of a file in a directory");
+                 ": the name must not be empty or contain /");
   const std::string temporary = temporary_name(name);
 
   Descriptor file(directory, temporary, O_WRONLY | O_CREAT | O_EXCL, path, "cannot create");
@@ -140,7 +140,7 @@ void publish(const Folder& folder, const std::string& name, std::string_view byt
     compare(again, bytes, path);
   }
 
-  if (rename(directory, temporary.c_str(), name.c_str()) == -1) fail_io(path, "cannot publish");
+  if (rename(directory, temporary.c_str(), name.c_str()) == -1) fail_io(path, "cannot create");
   guard.renamed();
   Temporary unsynced(directory, rename == rename_new ? name : "");
   folder.sync();

@@ -17,11 +17,11 @@ void check_room(const std::string& path, std::size_t bytes, const std::string& w
   while (!fs::exists(place, ignored) && place.has_relative_path()) place = place.parent_path();
   struct statvfs status;
   if (detail::uninterrupted([&] { return ::statvfs(place.c_str(), &status); }) == -1) {
-    detail::fail_io(path, "cannot tell how much room there is");
+    detail::fail_io(path, "cannot find out the free space");
   }
   const std::uint64_t free = std::uint64_t(status.f_bavail) * status.f_frsize;
-  check<IoError>(bytes <= free, path, ": ", what, " need ", bytes, " bytes, and there are ", free,
-                 " free");
+  check<IoError>(bytes <= free, path, ": ", what, " need ", bytes, " bytes, but only ", free,
+                 " are free");
 }
 
 }  // namespace xgrad

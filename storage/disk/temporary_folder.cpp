@@ -15,7 +15,8 @@ TemporaryFolder::TemporaryFolder() : TemporaryFolder(fs::temp_directory_path().s
 
 TemporaryFolder::TemporaryFolder(const std::string& above)
     : path_(above + "/xgrad-XXXXXX"), owner_(::getpid()) {
-  if (::mkdtemp(path_.data()) == nullptr) detail::fail_io(above, "cannot make a directory in it");
+  if (::mkdtemp(path_.data()) == nullptr)
+    detail::fail_io(above, "cannot create a temporary directory in it");
 }
 
 TemporaryFolder::~TemporaryFolder() {

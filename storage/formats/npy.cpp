@@ -207,7 +207,8 @@ struct Layout {
 Layout parse(std::string_view bytes, std::uint64_t size) {
   const auto [begin, length] = find_header(bytes);
   const Header header = HeaderParser(bytes.substr(begin, length)).parse();
-  check<FormatError>(header.shape.size() <= kMostRank, "has ", header.shape.size(), " axes");
+  check<FormatError>(header.shape.size() <= kMostRank, "has ", header.shape.size(),
+                     " axes, must have at most ", kMostRank);
   Layout layout{.extents = header.shape, .fortran = header.fortran, .begin = begin + length};
   for (const Type& type : kTypes) {
     if (header.descr == type.descr) layout.type = &type;
@@ -218,8 +219,8 @@ Layout parse(std::string_view bytes, std::uint64_t size) {
   const bool text = descr.starts_with("<U") &&
                     std::from_chars(descr.data() + 2, end, width).ptr == end && width > 0 &&
                     width <= kMostHeader;
-  check<FormatError>(layout.type != nullptr || text, "is of the type '", descr,
-                     "', which is not read: use little-endian numbers, booleans or str");
+  check<FormatError>(layout.type != nullptr || text, "has the type '", descr,
+                     "', which xgrad does not read; use little-endian numbers, booleans or str");
   layout.each = text ? 4 * width : layout.type->size;
   for (const std::size_t extent : layout.extents) {
     check<FormatError>(!__builtin_mul_overflow(layout.count, extent, &layout.count),
@@ -229,7 +230,8 @@ Layout parse(std::string_view bytes, std::uint64_t size) {
   const std::uint64_t values = size - layout.begin;
   check<FormatError>(
       !__builtin_mul_overflow(layout.count, layout.each, &needed) && needed == values, "has ",
-      values, " bytes of values; its shape needs ", layout.count, " times ", layout.each);
+      values, " bytes of values; its shape needs ", layout.count, " values of ", layout.each,
+      " bytes");
   return layout;
 }
 

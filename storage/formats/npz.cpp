@@ -11,7 +11,7 @@ namespace {
 constexpr std::string_view kSuffix = ".npy";
 
 NamedTensor read(const ZipMember& member) try {
-  check<FormatError>(member.name.ends_with(kSuffix), "is no .npy array");
+  check<FormatError>(member.name.ends_with(kSuffix), "is not a .npy array");
   return to_tensor(member.name.substr(0, member.name.size() - kSuffix.size()),
                    read_npy(member.bytes));
 } catch (const FormatError& error) {

@@ -61,7 +61,8 @@ class Span {
 
   std::string_view take(std::uint64_t at, std::uint64_t size) const {
     check<CheckpointError>(at <= bytes_.size() && size <= bytes_.size() - at,
-                           "points outside: ", size, " bytes at ", at, " of ", bytes_.size());
+                           "points outside of the file: ", size, " bytes at ", at, " of ",
+                           bytes_.size());
     return bytes_.substr(at, size);
   }
 
@@ -84,7 +85,7 @@ class Span {
 using Messages = std::map<std::uint64_t, Span>;
 
 Shape parse_shape(Span message) {
-  check<CheckpointError>(message.number(0, 1) == 1, "has a dataspace of another version");
+  check<CheckpointError>(message.number(0, 1) == 1, "has a dataspace of an unknown version");
   const std::uint64_t rank = message.number(1, 1);
   const std::uint64_t flags = message.number(2, 1);
   check<CheckpointError>(rank <= kRank && flags <= 1, "has a dataspace of rank ", rank, ", flags ",
@@ -93,7 +94,7 @@ Shape parse_shape(Span message) {
   for (std::size_t axis = 0; axis < rank; ++axis) {
     shape[axis] = message.number(8 + 8 * axis, 8);
     const bool fixed = flags == 0 || message.number(8 + 8 * (rank + axis), 8) == shape[axis];
-    check<CheckpointError>(fixed, "can grow");
+    check<CheckpointError>(fixed, "has a shape that can grow");
   }
   return shape;
 }
@@ -107,16 +108,16 @@ std::pair<Type, std::size_t> parse_type(Span message) {
   }
   check<CheckpointError>(
       head.starts_with(kText) && message.number(4, 4) > 0,
-      "its type is none of float32, float64, int64, uint64, little-endian, and text");
+      "its type must be little-endian float32, float64, int64 or uint64, or text");
   return {Type::text, message.number(4, 4)};
 }
 
 void refuse_message(std::uint64_t type) {
   check<CheckpointError>(type != kLinkInfo && type != kLink,
-                         "its links are of the kind that may be external");
+                         "has links of a kind that may be external");
   check<CheckpointError>(type != kExternalFiles, "its data are in another file");
-  check<CheckpointError>(type != kFilters, "is filtered");
-  detail::fail<CheckpointError>("has a header message of type ", type, ", as no checkpoint has");
+  check<CheckpointError>(type != kFilters, "has filters, such as compression");
+  detail::fail<CheckpointError>("has a header message of type ", type, ", which no checkpoint has");
 }
 
 void check_contiguous(Span layout) {
@@ -169,7 +170,7 @@ class Parser {
     const bool group = table != messages.end() && messages.size() == 1;
     const bool added =
         objects_->emplace(path, group ? std::nullopt : std::optional(dataset(messages))).second;
-    check<CheckpointError>(added, "comes twice");
+    check<CheckpointError>(added, "appears twice");
     if (group) symbol_table(table->second, depth + 1);
     path_ = outer;
   }
@@ -277,7 +278,7 @@ class Parser {
     const std::string_view name = rest.substr(0, rest.find('\0'));
     const bool ok =
         name.size() < rest.size() && !name.empty() && name.find('/') == std::string_view::npos;
-    check<CheckpointError>(ok, "has a link without a proper name");
+    check<CheckpointError>(ok, "has a link with an invalid name");
     claim(name.size());
     return std::string(name);
   }
@@ -325,7 +326,7 @@ StateValue Hdf5Dataset::value() const {
 }
 
 std::string Hdf5Dataset::text() const {
-  check<CheckpointError>(type == Type::text, path, ": its type is none of int64, float64 and text");
+  check<CheckpointError>(type == Type::text, path, ": its type must be int64, float64 or text");
   check<CheckpointError>(shape.empty(), path, ": has shape ", shape, ", not one text");
   check<CheckpointError>(bytes.find('\0') == bytes.size() - 1, path,
                          ": is not one text that ends in a zero byte");

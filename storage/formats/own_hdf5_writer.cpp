@@ -184,10 +184,10 @@ void Hdf5Writer::value(const std::string& path, const StateValue& value) {
 std::string Hdf5Writer::image() const {
   require(H5Fflush(file_, H5F_SCOPE_GLOBAL), "flush", "the image");
   const ssize_t size = H5Fget_file_image(file_, nullptr, 0);
-  check<Error>(size > 0, "hdf5: cannot measure the image");
+  check<Error>(size > 0, "hdf5: cannot get the size of the file image");
   std::string bytes(static_cast<std::size_t>(size), '\0');
   const ssize_t copied = H5Fget_file_image(file_, bytes.data(), bytes.size());
-  check<Error>(copied == size, "hdf5: cannot take the image");
+  check<Error>(copied == size, "hdf5: cannot copy the file image");
   return bytes;
 }
 

@@ -17,7 +17,7 @@ std::string to_png(const Picture& picture) {
   const auto write = [&](void* memory) {
     const int done =
         png_image_write_to_memory(&image, memory, &size, 0, picture.rgb.data(), 0, nullptr);
-    check<IoError>(done != 0, "a picture of ", picture.width, " x ", picture.height,
+    check<IoError>(done != 0, "cannot write a picture of ", picture.width, " x ", picture.height,
                    " pixels: ", image.message);
   };
   write(nullptr);  // only computes the size

@@ -60,8 +60,9 @@ std::vector<const NamedTensor*> sorted(const std::vector<NamedTensor>& tensors) 
 void check_names(const SafetensorsHeader& header) {
   std::set<std::string_view> names;
   for (const Entry& entry : header.entries) {
-    check<FormatError>(entry.name != kMetadata, "'", kMetadata, "' is no name for a tensor");
-    check<FormatError>(names.insert(entry.name).second, "'", entry.name, "' comes twice");
+    check<FormatError>(entry.name != kMetadata, "'", kMetadata,
+                       "' is not a valid name for a tensor");
+    check<FormatError>(names.insert(entry.name).second, "'", entry.name, "' appears twice");
   }
 }
 
@@ -100,16 +101,16 @@ void check_cover(const std::vector<Entry>& entries, std::uint64_t size) {
   for (const Entry& entry : entries) {
     check<FormatError>(entry.begin == position, entry.name, ": begins at byte ", entry.begin,
                        " of the data, ",
-                       entry.begin < position ? "inside of another tensor" : "behind a hole");
+                       entry.begin < position ? "inside another tensor" : "after a gap");
     const std::uint64_t bytes = needed_bytes(entry);
     check<FormatError>(entry.end >= entry.begin && entry.end - entry.begin == bytes, entry.name,
                        ": its shape needs ", bytes, " bytes, but its data_offsets are ",
                        entry.begin, " and ", entry.end);
     check<FormatError>(entry.end <= size, entry.name, ": ends at byte ", entry.end,
-                       " of the data, which have ", size);
+                       " of the data, which has only ", size);
     position = entry.end;
   }
-  check<FormatError>(position == size, size - position, " bytes after the last tensor");
+  check<FormatError>(position == size, size - position, " unused bytes after the last tensor");
 }
 
 template <class T>
@@ -161,7 +162,7 @@ std::string to_safetensors(const WeightFile& weights) {
   std::string json = print_header(header);
   json.resize(padded(json.size()), ' ');
   check<FormatError>(json.size() <= kLimit, "needs a header of ", json.size(),
-                     " bytes; readers take ", kLimit);
+                     " bytes; the limit is ", kLimit);
   const std::uint64_t size = json.size();
   std::string file(reinterpret_cast<const char*>(&size), sizeof size);
   file.reserve(kPrefix + json.size() + data.size());
@@ -172,13 +173,13 @@ std::string to_safetensors(const WeightFile& weights) {
 
 std::size_t safetensors_start(std::string_view first, std::uint64_t size) {
   check<FormatError>(first.size() > kPrefix && first[kPrefix] == '{',
-                     "is no safetensors file: there is no header at byte ", kPrefix);
+                     "is not a safetensors file: there is no header at byte ", kPrefix);
   std::uint64_t header = 0;
   std::memcpy(&header, first.data(), sizeof header);
-  check<FormatError>(header <= kLimit, "its header should have ", header, " bytes; the limit is ",
+  check<FormatError>(header <= kLimit, "its header claims ", header, " bytes; the limit is ",
                      kLimit);
-  check<FormatError>(header <= size - kPrefix, "ends inside of its header: ", size,
-                     " bytes, of which the header should be ", header);
+  check<FormatError>(header <= size - kPrefix, "ends inside its header: it has ", size,
+                     " bytes, the header claims ", header);
   return kPrefix + header;
 }
 

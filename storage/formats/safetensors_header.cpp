@@ -20,7 +20,7 @@ constexpr std::size_t kNameLimit = 1000;
 void check_name(const std::string& name) {
   const auto control = [](unsigned char c) { return c < ' ' || c == 0x7f; };
   check<FormatError>(name.size() <= kNameLimit && std::none_of(name.begin(), name.end(), control),
-                     "its header has a name that is too long or does not print");
+                     "its header has a name that is too long or has control characters");
 }
 
 // Handles parser events one by one: a tree of the whole text would hide repeated names and need
@@ -39,12 +39,12 @@ class Events final : public nlohmann::json_sax<nlohmann::json> {
     check_name(name);
     if (depth_ == 1) {
       name_ = name;
-      check<FormatError>(names_.insert(name).second, "'", name, "' comes twice");
+      check<FormatError>(names_.insert(name).second, "'", name, "' appears twice");
       if (!in_metadata()) header_.entries.push_back({.name = name, .dtype = {}, .shape = {}});
       fields_.clear();
       offsets_ = 0;
     } else {
-      check<FormatError>(fields_.insert(name).second, where(), ": ", name, " comes twice");
+      check<FormatError>(fields_.insert(name).second, where(), ": ", name, " appears twice");
       const bool known =
           in_metadata() || name == "dtype" || name == "shape" || name == "data_offsets";
       check<FormatError>(known, where(), ": has an unknown key '", name, "'");
@@ -56,8 +56,7 @@ class Events final : public nlohmann::json_sax<nlohmann::json> {
   bool end_object() override {
     --depth_;
     if (depth_ != 1 || in_metadata()) return true;
-    check<FormatError>(fields_.size() == 3, where(),
-                       ": needs all of dtype, shape and data_offsets");
+    check<FormatError>(fields_.size() == 3, where(), ": needs dtype, shape and data_offsets");
     return true;
   }
 
@@ -84,7 +83,7 @@ class Events final : public nlohmann::json_sax<nlohmann::json> {
   bool end_array() override {
     --depth_;
     check<FormatError>(field_ == "shape" || offsets_ == 2, where(),
-                       ": data_offsets are not two numbers");
+                       ": data_offsets must be two numbers");
     return true;
   }
 
@@ -94,7 +93,7 @@ class Events final : public nlohmann::json_sax<nlohmann::json> {
       check<FormatError>(entry().shape.size() < kRank, where(), ": has more than ", kRank, " axes");
       entry().shape.push_back(value);
     } else {
-      check<FormatError>(offsets_ < 2, where(), ": data_offsets are not two numbers");
+      check<FormatError>(offsets_ < 2, where(), ": data_offsets must be two numbers");
       (offsets_++ == 0 ? entry().begin : entry().end) = value;
     }
     return true;
@@ -108,7 +107,7 @@ class Events final : public nlohmann::json_sax<nlohmann::json> {
 
   bool parse_error(std::size_t at, const std::string&,
                    const nlohmann::detail::exception& error) override {
-    detail::fail<FormatError>("its header is no JSON at byte ", at, ": ", error.what());
+    detail::fail<FormatError>("its header is not JSON at byte ", at, ": ", error.what());
   }
 
  private:

@@ -48,7 +48,7 @@ Source memory(std::string_view bytes) {
 Archive open(const Source& source, int flags) {
   Reason reason;
   Archive archive(zip_open_from_source(source.get(), flags, reason.get()));
-  check<FormatError>(archive != nullptr, "is no zip archive: ", reason.text());
+  check<FormatError>(archive != nullptr, "is not a zip archive: ", reason.text());
   zip_source_keep(source.get());
   return archive;
 }
@@ -88,8 +88,8 @@ ZipMember read(zip_t* archive, zip_uint64_t index) {
     check<FormatError>(!wrong, "'", member.name, "': ", why);
   };
   fail_if(about.comp_method != ZIP_CM_STORE && about.comp_method != ZIP_CM_DEFLATE,
-          "compressed by another method than deflate");
-  fail_if(about.encryption_method != ZIP_EM_NONE, "encrypted");
+          "is compressed by a method other than deflate");
+  fail_if(about.encryption_method != ZIP_EM_NONE, "is encrypted");
   const File file(zip_fopen_index(archive, index, 0));
   fail_if(!file, zip_strerror(archive));
   char chunk[1 << 16];
@@ -105,8 +105,8 @@ ZipMember read(zip_t* archive, zip_uint64_t index) {
 }  // namespace
 
 std::string to_zip(const ZipArchive& archive) {
-  check<FormatError>(archive.comment.size() <= kComment, "a comment of ", archive.comment.size(),
-                     " bytes; an archive holds ", kComment);
+  check<FormatError>(archive.comment.size() <= kComment, "the comment has ", archive.comment.size(),
+                     " bytes, must have at most ", kComment);
   const Source source = memory({});
   Archive zip = open(source, ZIP_CREATE | ZIP_TRUNCATE);
   for (const ZipMember& member : archive.members) add(zip.get(), member);
@@ -118,7 +118,7 @@ std::string to_zip(const ZipArchive& archive) {
 
 ZipArchive from_zip(std::string_view bytes) {
   // libzip accepts zero bytes as an empty archive.
-  check<FormatError>(bytes.starts_with("PK"), "is no zip archive: it does not begin as one");
+  check<FormatError>(bytes.starts_with("PK"), "is not a zip archive: it does not begin with PK");
   const Source source = memory(bytes);
   const Archive zip = open(source, ZIP_RDONLY | ZIP_CHECKCONS);
   ZipArchive archive;
@@ -130,7 +130,7 @@ ZipArchive from_zip(std::string_view bytes) {
   for (zip_uint64_t i = 0; i < count; ++i) {
     archive.members.push_back(read(zip.get(), i));
     const std::string& name = archive.members.back().name;
-    check<FormatError>(names.insert(name).second, "'", name, "' comes twice");
+    check<FormatError>(names.insert(name).second, "'", name, "' appears twice");
   }
   return archive;
 }

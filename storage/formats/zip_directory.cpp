@@ -28,7 +28,7 @@ struct Directory {
 
 template <class... Parts>
 void require(bool ok, const Parts&... parts) {
-  check<FormatError>(ok, "is no zip archive: ", parts...);
+  check<FormatError>(ok, "is not a zip archive: ", parts...);
 }
 
 /// Reads the zip64 end of central directory record, if its locator is directly before the end of
@@ -57,13 +57,13 @@ Directory find_directory(const InputFile& file) {
                                                     little_endian(tail, at + 12, 4),
                                                     little_endian(tail, at + 16, 4), end});
   }
-  detail::fail<FormatError>("is no zip archive: it does not end as one");
+  detail::fail<FormatError>("is not a zip archive: it has no end of central directory record");
 }
 
 }  // namespace
 
 std::uint64_t zip_size(const InputFile& file) {
-  require(file.size() >= 2 && file.read(0, 2) == "PK", "it does not begin as one");
+  require(file.size() >= 2 && file.read(0, 2) == "PK", "it does not begin with PK");
   const Directory directory = find_directory(file);
   require(directory.offset <= directory.end && directory.end - directory.offset == directory.size,
           "its directory of ", directory.size, " bytes at ", directory.offset,

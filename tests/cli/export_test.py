@@ -61,7 +61,7 @@ class Export(CommandTest):
     def test_nothing_is_replaced(self):
         path = self.write("taken", "mine")
         for to in ("safetensors", "hdf5"):
-            self.assertIn("taken: cannot publish: File exists", self.export("run", to, "taken", exit_code=6).stderr)
+            self.assertIn("taken: cannot create: File exists", self.export("run", to, "taken", exit_code=6).stderr)
         self.assertEqual(path.read_text(), "mine")
         self.assertIn("nowhere", self.export("run", "hdf5", "nowhere/w.h5", exit_code=6).stderr)
         self.assertIn("safetensors", self.export("run", "pickle", "w.pt", exit_code=2).stderr)
@@ -134,7 +134,7 @@ class Export(CommandTest):
         good = (self.folder / "w.safetensors").read_bytes()
         self.write("bad", good[:-1] + bytes([good[-1] ^ 1]))
         for file, code, said in (("none", 6, "none: cannot open"), ("bad", 4, "bad: damaged"),
-                                 ("small.toml", 4, "small.toml: is no safetensors file")):
+                                 ("small.toml", 4, "small.toml: is not a safetensors file")):
             done = self.xgrad("train", "small.toml", f"model.init_from={file}", "run.dir=never", exit_code=code)
             self.assertIn(said, done.stderr)
         wide = self.xgrad("train", "small.toml", "model.init_from=w.safetensors", "model.layers=2", "model.width=32",

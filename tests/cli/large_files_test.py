@@ -114,14 +114,14 @@ class LargeFiles(CommandTest):
         self.large("gap.npz", b"PK\3\4", zip_end(0, 0, LARGE - ZIP_END))
         self.large("cut.npz", b"PK\3\4", zip_end(1, 46, LARGE - 46 - ZIP_END))
         for file, form, message in (
-            ("zero.safetensors", "safetensors", "is no safetensors file: there is no header at byte 8"),
-            ("more.safetensors", "safetensors", f"{LARGE - 8 - len(header) - 16} bytes after the last tensor"),
+            ("zero.safetensors", "safetensors", "is not a safetensors file: there is no header at byte 8"),
+            ("more.safetensors", "safetensors", f"{LARGE - 8 - len(header) - 16} unused bytes after the last tensor"),
             ("long.safetensors", "safetensors", "bytes; the limit is 100000000"),
-            ("zero.npz", "npz", "is no zip archive: it does not begin as one"),
-            ("start.npz", "npz", "is no zip archive: it does not end as one"),
-            ("end.npz", "npz", "is no zip archive: it has no zip64 end record at 0"),
-            ("gap.npz", "npz", f"is no zip archive: its members take 0 of the {LARGE - ZIP_END} bytes before its directory"),
-            ("cut.npz", "npz", "is no zip archive: its directory is damaged"),
+            ("zero.npz", "npz", "is not a zip archive: it does not begin with PK"),
+            ("start.npz", "npz", "is not a zip archive: it has no end of central directory record"),
+            ("end.npz", "npz", "is not a zip archive: it has no zip64 end record at 0"),
+            ("gap.npz", "npz", f"is not a zip archive: its members take 0 of the {LARGE - ZIP_END} bytes before its directory"),
+            ("cut.npz", "npz", "is not a zip archive: its directory is damaged"),
             ("zero.h5", "hdf5", "is not an HDF5 file, or damaged"),
             ("start.h5", "hdf5", "is not an HDF5 file, or damaged"),
             ("beyond.h5", "hdf5", f"ends early: its superblock says that it has {LARGE + 1} bytes, it has {LARGE}"),
@@ -161,9 +161,9 @@ class LargeFiles(CommandTest):
         self.xgrad("import", "w.npz", "--from", "npz", "--config", "small.toml", "--out", "out.h5")
 
     def test_tables(self):
-        for name, message in (("a.csv", "header, column 1: has more than 1048576 bytes, the most of a field"),
-                              ("a.tsv", "header, column 1: has more than 1048576 bytes, the most of a field"),
-                              ("a.jsonl", "row 1 (line 1): has more than 16777216 bytes, the most of a line"),
+        for name, message in (("a.csv", "header, column 1: has more than 1048576 bytes, the limit of a field"),
+                              ("a.tsv", "header, column 1: has more than 1048576 bytes, the limit of a field"),
+                              ("a.jsonl", "row 1 (line 1): has more than 16777216 bytes, the limit of a line"),
                               ("a.h5", "is not an HDF5 file, or damaged"),
                               ("a.npy", "is not a npy file")):
             self.refuses_table(name, message, b"")
@@ -171,7 +171,7 @@ class LargeFiles(CommandTest):
                                (f"ends early: its superblock says that it has {2 * LARGE} bytes, it has {LARGE}", superblock(2 * LARGE)),
                                (f"has {LARGE} bytes, must have at most {MOST}", superblock(LARGE))):
             self.refuses_table("a.h5", message, start)
-        self.refuses_table("a.npy", f"has {LARGE - 128} bytes of values; its shape needs 8 times 4", npy("(8,)"))
+        self.refuses_table("a.npy", f"has {LARGE - 128} bytes of values; its shape needs 8 values of 4 bytes", npy("(8,)"))
         self.refuses_table("a.npy", f"has {LARGE} bytes, must have at most {MOST}", npy(f"({(LARGE - 128) // 4},)"))
 
     def refuses_table(self, name, message, start):

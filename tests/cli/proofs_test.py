@@ -119,8 +119,8 @@ class Proofs(CommandTest):
         self.xgrad("train", "small.toml", *DIVERGES, "run.dir=run", exit_code=5)
         kept = next((self.folder / "run").glob("fault-*.h5")).read_bytes()
         ids, targets = self.batch_in(kept)
-        for place, number, said in ((ids, 10, "id 10 at"), (ids, -1, "id -1 at"), (targets, 10, "10"), (ids, 0.5, "batch.0.ids holds 0.5"),
-                                    (ids, math.nan, "batch.0.ids holds nan"), (targets, 1e300, "batch.0.targets holds 1e+300")):
+        for place, number, said in ((ids, 10, "id 10 at"), (ids, -1, "id -1 at"), (targets, 10, "10"), (ids, 0.5, "batch.0.ids: is 0.5"),
+                                    (ids, math.nan, "batch.0.ids: is nan"), (targets, 1e300, "batch.0.targets: is 1e+300")):
             with self.subTest(number):
                 self.write("bad.h5", sealed(kept[:place] + struct.pack("<d", number) + kept[place + 8:-512], kept[-512:]))
                 self.xgrad("verify", "bad.h5")

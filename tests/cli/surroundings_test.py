@@ -59,7 +59,7 @@ class Surroundings(CommandTest):
                 done = subprocess.run(["strace", "-f", "-qq", "-o", "/dev/null", "-e", f"inject=statfs:poke_exit=@arg2={full}",
                                        os.environ["XGRAD"], *words.split()], cwd=self.folder, capture_output=True, text=True)
                 self.assertEqual(done.returncode, 6, done.stderr)
-                self.assertRegex(done.stderr, rf"^xgrad: {names}.*: two checkpoints need \d+ bytes, and there are 40960 free\n$")
+                self.assertRegex(done.stderr, rf"^xgrad: {names}.*: two checkpoints need \d+ bytes, but only 40960 are free\n$")
         self.assertFalse((self.folder / "new").exists())
         self.assertEqual(self.final("plain"), self.plain)
 

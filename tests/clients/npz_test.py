@@ -147,7 +147,7 @@ class Npz(CommandTest):
                      "head.weight: the file has (16, 8), the model (8, 16)"):
             self.assertIn(line, said)
         said = self.xgrad("train", "small.toml", "model.init_from=half.npz", "run.dir=never", exit_code=4).stderr
-        self.assertIn("half.npz: 'head.npy': is of the type '<f2'", said)
+        self.assertIn("half.npz: 'head.npy': has the type '<f2'", said)
         self.assertFalse((self.folder / "never").exists())
 
     def test_nothing_is_replaced_and_nothing_is_left(self):
@@ -155,7 +155,7 @@ class Npz(CommandTest):
         for taken in ("w.npz", "w.reference.npz", "w.check.py"):
             self.write(taken, "mine")
             said = self.xgrad("export", "run", "--to", "npz", "--out", "w.npz", exit_code=6).stderr
-            self.assertIn(f"{taken}: cannot publish: File exists", said)
+            self.assertIn(f"{taken}: cannot create: File exists", said)
             self.assertEqual([path.name for path in self.folder.glob("w.*")], [taken])
             (self.folder / taken).unlink()
 

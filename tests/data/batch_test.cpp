@@ -127,7 +127,7 @@ TEST(CheckExample, NamesWhatDoesNotFit) {
   EXPECT_EQ(error_of({{1, 10}, {}, {}}, kTokens), "example 3: token 1 is 10, must be below 10");
   EXPECT_EQ(error_of({{1, -1}, {}, {}}, kTokens), "example 3: token 1 is -1, must be below 10");
   EXPECT_EQ(error_of({{1, 1, 1, 1, 1}, {}, {}}, kTokens),
-            "example 3: has 5 tokens, the longest may have 4");
+            "example 3: has 5 tokens, must have at most 4");
   EXPECT_EQ(error_of({{1, 2}, {}, {1}}, kTokens), "example 3: has 1 targets, expected 2");
   EXPECT_EQ(error_of({{1, 2}, {}, {1, 1}}, kLabels), "example 3: has 2 targets, expected 1");
   EXPECT_EQ(error_of({{1, 2}, {}, {2}}, kLabels), "example 3: target 0 is 2, must be below 2");
@@ -141,9 +141,11 @@ TEST(CheckExample, S4_7_GeneratedTargetsEndWithTheLastClassAndHaveItNowhereElse)
   EXPECT_EQ(said({}), "none");
   EXPECT_EQ(said({2}), "none");
   EXPECT_EQ(said({0, 1, 0, 2}), "none");
-  EXPECT_EQ(said({0, 0, 0, 0, 2}), "example 3: has 5 targets, the longest may have 4");
-  EXPECT_EQ(said({0, 1}), "example 3: its targets do not end where 2 first stands");
-  EXPECT_EQ(said({0, 2, 2}), "example 3: its targets do not end where 2 first stands");
+  EXPECT_EQ(said({0, 0, 0, 0, 2}), "example 3: has 5 targets, must have at most 4");
+  EXPECT_EQ(said({0, 1}),
+            "example 3: class 2 ends an output: it must be the last target, and only that");
+  EXPECT_EQ(said({0, 2, 2}),
+            "example 3: class 2 ends an output: it must be the last target, and only that");
   EXPECT_EQ(said({kIgnore, 2}), "example 3: target 0 is -100, must be below 3");
 }
 
@@ -154,7 +156,7 @@ TEST(CheckExample, NamesWhatDoesNotFitInVectorsAndNumbers) {
   EXPECT_EQ(said({}), "example 3: has no vectors");
   EXPECT_EQ(said({.features = {1, 2, 3}}), "example 3: has 3 numbers, expected vectors of 2");
   EXPECT_EQ(said({.features = std::vector<float>(8)}),
-            "example 3: has 4 vectors, the longest may have 3");
+            "example 3: has 4 vectors, must have at most 3");
   EXPECT_EQ(said({.features = {1, 2, 3, kNan}}), "example 3: number 1 of vector 1 is not finite");
   EXPECT_EQ(said({.features = {1, 2}, .values = {1, 2}}),
             "example 3: has 2 target numbers, expected 1");
@@ -175,7 +177,7 @@ TEST(CheckExample, S4_4_NamesAnEdgeThatDoesNotFit) {
   EXPECT_EQ(error_of(example, kLabels), "example 3: has edges, but the task has none");
   TaskShape graph = kLabels;
   graph.graph = true;
-  EXPECT_EQ(error_of(example, graph), "example 3: edge 1 is 1 - 2, must be between tokens below 2");
+  EXPECT_EQ(error_of(example, graph), "example 3: edge 1 is 1 - 2, must join two of the 2 tokens");
 }
 
 TEST(CheckExample, NamesWhatDoesNotFitInAnImage) {

@@ -57,7 +57,7 @@ Checkpoint load_any(const std::string& path, bool listed) {
   const Checkpoint checkpoint =
       from_hdf5(bytes, path, named ? CheckpointKind::checkpoint : CheckpointKind::any);
   check<CheckpointError>(!named || *named == checkpoint.step, path, ": holds step ",
-                         checkpoint.step);
+                         checkpoint.step, ", not the step in its name");
   if (listed) check_listed(path, bytes, checkpoint);
   return checkpoint;
 }
@@ -82,7 +82,7 @@ template <class Value>
 const Value& state_value(const Checkpoint& checkpoint, const std::string& name) {
   const auto found = checkpoint.state.find(name);
   check<CheckpointError>(found != checkpoint.state.end(), "checkpoint of step ", checkpoint.step,
-                         ": the state has no ", name);
+                         ": the state has no entry ", name);
   const Value* value = std::get_if<Value>(&found->second);
   check<CheckpointError>(value != nullptr, "checkpoint of step ", checkpoint.step, ": the state's ",
                          name, " is not ", kTypeName<Value>);
@@ -183,7 +183,7 @@ std::string latest_checkpoint(const Folder& directory, std::vector<std::string>*
     if (damaged != nullptr) damaged->push_back(why);
   }
   check<CheckpointError>(!files.empty(), directory.path(), ": there is no checkpoint");
-  detail::fail<CheckpointError>(directory.path(), ": no checkpoint verifies:", skipped);
+  detail::fail<CheckpointError>(directory.path(), ": no checkpoint can be loaded:", skipped);
 }
 
 std::vector<std::string> prune(const Folder& directory, std::size_t keep, std::uint64_t best_step) {

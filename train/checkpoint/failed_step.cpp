@@ -57,7 +57,7 @@ const Tensor<T>* find(const Checkpoint& failed, const std::string& name) {
   for (const NamedTensor& t : failed.optimizer) {
     if (t.name != name) continue;
     const auto* tensor = std::get_if<Tensor<T>>(&t.tensor);
-    check<CheckpointError>(tensor != nullptr, name, " is of another type");
+    check<CheckpointError>(tensor != nullptr, name, " has the wrong type");
     return tensor;
   }
   return nullptr;
@@ -69,8 +69,8 @@ Tensor<To> whole(const std::string& name, const Tensor<From>& from, double least
   for (std::size_t i = 0; i < from.size(); ++i) {
     const double x = double(from.data()[i]);
     const bool good = x >= least && x <= most && x == std::floor(x);  // false for NaN
-    check<CheckpointError>(good, name, " holds ", x, ", which is no whole number from ", least,
-                           " to ", most);
+    check<CheckpointError>(good, name, ": is ", x, ", must be a whole number from ", least, " to ",
+                           most);
   }
   return cast<To>(from);
 }

@@ -33,7 +33,7 @@ void check_state(const std::string& name, const StateValue& value) {
   const auto* real = std::get_if<double>(&value);
   const bool is_number =
       real == nullptr || is_finite_bits(*real) || (std::bit_cast<std::uint64_t>(*real) << 12) == 0;
-  check<Exception>(is_number, "state ", name, " is not a number");
+  check<Exception>(is_number, "state ", name, " is NaN");
 }
 
 void check_text(const std::string& name, const std::string& text) {
@@ -146,7 +146,7 @@ void check_objects(const Hdf5Objects& found, const Places& wanted, bool newer_mi
     const bool state = state_name(path) && dataset;
     const bool later = newer_minor && path.starts_with("/trainer/");
     check<CheckpointError>(state || later || wanted.contains(path), path,
-                           " does not belong into a checkpoint");
+                           " does not belong in a checkpoint");
   }
 }
 

@@ -21,7 +21,7 @@ void check_name(const std::string& name) {
                      name.find("..") == std::string::npos;
   check<CheckpointError>(
       parts && name.size() <= kNameLimit && std::all_of(name.begin(), name.end(), prints), "'",
-      name, "' is no name for an entry of a checkpoint");
+      name, "' is not a valid name for an entry of a checkpoint");
 }
 
 using Place = std::pair<std::string, std::string>;  // group and member
@@ -35,7 +35,7 @@ Place parameter_place(const std::string& name) {
 Place optimizer_place(const std::string& name) {
   const std::size_t dot = name.find('.');
   check<CheckpointError>(dot != std::string::npos, "optimizer state '", name,
-                         "' names no slot and parameter");
+                         "' must be named SLOT.PARAMETER");
   return {"/optimizer/" + name.substr(0, dot), name.substr(dot + 1)};
 }
 
@@ -46,7 +46,7 @@ Layout group(const std::vector<std::string>& names, PlaceOf place_of) {
   std::set<std::string> seen;
   for (const std::string& name : names) {
     check_name(name);
-    check<CheckpointError>(seen.insert(name).second, "'", name, "' comes twice");
+    check<CheckpointError>(seen.insert(name).second, "'", name, "' appears twice");
     const auto [path, member] = place_of(name);
     const auto [found, fresh] = position.emplace(path, layout.size());
     if (fresh) layout.push_back({path, {}});
@@ -61,8 +61,7 @@ Layout parameter_layout(const std::vector<std::string>& names) {
   Layout layout = group(names, parameter_place);
   for (const LayoutGroup& module : layout) {
     check<CheckpointError>(module.path != "/optimizer" && module.path != "/trainer", "the module '",
-                           module.path.substr(1),
-                           "' would stand where checkpoints keep other things");
+                           module.path.substr(1), "' has a name that is reserved in checkpoints");
   }
   return layout;
 }

@@ -63,14 +63,14 @@ std::string make_seal(const Sealed& content) {
 void check_seal(std::string_view start, std::string_view end, std::uint64_t size) {
   if (size < kSealSize || !end.starts_with(kMagic)) refuse_unsealed(start, size);
   check<CheckpointError>(holds(end, kDigested, sha256(end.substr(0, kDigested))),
-                         "damaged: the seal's own digest does not hold");
+                         "damaged: the seal does not match its own digest");
   const std::uint64_t major = get(end, 8, 4), payload = size - kSealSize;
   check<NewerFormatError>(major <= kFormatMajor, "needs a newer xgrad: written by format ", major,
                           ".", get(end, 12, 4), "; this one reads format ", kFormatMajor, ".x");
   check<CheckpointError>(major == kFormatMajor, "written by format ", major, ".", get(end, 12, 4),
                          "; this xgrad reads format ", kFormatMajor, ".x");
-  check<CheckpointError>(get(end, 16, 8) == payload, "damaged: the seal stands behind ",
-                         get(end, 16, 8), " bytes, but the file has ", payload);
+  check<CheckpointError>(get(end, 16, 8) == payload, "damaged: the seal is for ", get(end, 16, 8),
+                         " bytes, but the file has ", payload);
 }
 
 Sealed open_seal(std::string_view file) {

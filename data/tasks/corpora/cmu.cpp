@@ -46,7 +46,7 @@ Word parse_entry(const std::string& place, const std::string& line) {
                     syllables = line.find(" (", std::min(end, line.size()));
   check<DataError>(line.starts_with("(\"") && end != std::string::npos && end > 2 &&
                        syllables != std::string::npos && line.ends_with(")))"),
-                   place, ": is not an entry, as (\"at\" nil (((ae t) 1))) is: ", excerpt(line));
+                   place, ": is not an entry such as (\"at\" nil (((ae t) 1))): ", excerpt(line));
   Word word{line.substr(2, end - 2), {}};
   std::string phones = line.substr(syllables);
   std::replace_if(

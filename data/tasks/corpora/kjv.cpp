@@ -61,7 +61,7 @@ void add_verse(const std::string& place, const std::string& line, bool book, Tab
   while (end > 0 && std::isdigit(static_cast<unsigned char>(line[end - 1]))) --end;
   check<DataError>(space != std::string::npos && colon < space && end > 0 && end < colon &&
                        space + 1 < line.size(),
-                   place, ": is not a verse, as \"Ge1:1 In the beginning\" is: ", excerpt(line));
+                   place, ": is not a verse such as \"Ge1:1 In the beginning\": ", excerpt(line));
   table.rows.push_back({line.substr(space + 1)});
   if (book) table.rows.back().emplace_back(line.substr(0, end));
 }

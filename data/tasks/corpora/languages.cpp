@@ -62,7 +62,7 @@ std::uint64_t add_list(const std::string& folder, std::size_t language, Owners& 
                    kLanguages[language].package);
   const std::string bytes = read_bytes(path);
   const std::size_t wrong = invalid_utf8(bytes);
-  check<DataError>(wrong == std::string::npos, path, ": is not UTF-8 at byte ", wrong);
+  check<DataError>(wrong == std::string::npos, path, ": byte ", wrong + 1, " is not UTF-8");
   for (std::size_t begin = 0; begin < bytes.size();) {
     const std::size_t end = std::min(bytes.find('\n', begin), bytes.size());
     std::string word = lowercase(std::string_view(bytes).substr(begin, end - begin));
@@ -99,7 +99,7 @@ Table read(const std::string& folder, std::size_t most) {
       table.rows.push_back({lists[language][i].word, std::string(kLanguages[language].name)});
     }
   }
-  check<DataError>(!table.rows.empty(), folder, ": a list has no words of its own");
+  check<DataError>(!table.rows.empty(), folder, ": every word of one list is also in another list");
   return table;
 }
 

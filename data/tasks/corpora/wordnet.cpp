@@ -53,7 +53,7 @@ void add_sense(const std::string& place, std::string_view line, Table& table) {
     std::from_chars(line.data() + 9, line.data() + 11, number);
   }
   check<DataError>(bar != std::string_view::npos && number < kClasses.size(), place,
-                   ": is not a sense, as \"00001740 03 n ... | definition\" is");
+                   ": is not a sense such as \"00001740 03 n ... | definition\"");
   std::string_view text = line.substr(bar + 3);
   text = text.substr(0, text.find('"'));  // drop the examples after the definition
   table.rows.push_back({std::string(text), kClasses[number]});

@@ -26,7 +26,7 @@ Synthetic describe(const Options& options) {
   task.solve = [marker](const Tokens& ids) {
     const auto at = std::find(ids.begin(), ids.end(), marker);
     const bool is_good = ids.end() - at > 1 && std::find(at + 1, ids.end(), marker) == ids.end();
-    check<DataError>(is_good, "expected one *, with a number behind it");
+    check<DataError>(is_good, "expected one *, with a number after it");
     return Tokens{at[1]};
   };
   return task;

@@ -25,7 +25,8 @@ Synthetic describe(const Options& options) {
   task.solve = [](const Tokens& ids) {
     const auto at = std::find(ids.begin(), ids.end() - 1, ids.back());
     const bool is_good = ids.end() - at > 2 && std::count(at, ids.end(), ids.back()) == 2;
-    check<DataError>(is_good, "the last token must stand once before, and not right before");
+    check<DataError>(is_good,
+                     "the last token must occur exactly once before, and not right before itself");
     return Tokens{at[1]};
   };
   return task;

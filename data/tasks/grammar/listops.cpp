@@ -39,8 +39,9 @@ Tokens solve(const Tokens& ids) {
     } else if (ids[i] != end) {
       waiting.push_back({ids[i], {}});
     } else {
-      check<DataError>(waiting.size() > 1, "token ", i + 1, " closes nothing");
-      check<DataError>(!waiting.back().values.empty(), "token ", i + 1, " closes an empty list");
+      check<DataError>(waiting.size() > 1, "token ", i + 1, " is a ] without an open list");
+      check<DataError>(!waiting.back().values.empty(), "token ", i + 1,
+                       " is a ] that closes an empty list");
       const std::int32_t value = apply(waiting.back().operation, std::move(waiting.back().values));
       waiting.pop_back();
       waiting.back().values.push_back(value);

@@ -19,7 +19,7 @@ Tokens solve(const Tokens& ids, std::int32_t keys) {
   std::map<std::int32_t, std::int32_t> value_of;
   Tokens targets;
   for (std::size_t i = 0; i < ids.size(); ++i) {
-    check<DataError>(ids[i] < keys, "token ", i + 1, " is a value that no key stands before");
+    check<DataError>(ids[i] < keys, "token ", i + 1, " is a value without a key before it");
     if (i + 1 < ids.size() && ids[i + 1] >= keys) {
       const bool is_new = value_of.emplace(ids[i], ids[i + 1] - keys).second;
       check<DataError>(is_new, "token ", i + 1, " is a key that has a value already");

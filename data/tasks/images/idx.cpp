@@ -52,7 +52,7 @@ std::vector<std::size_t> read_extents(Gzip& file, std::size_t rank) {
   const std::size_t count = file.read(head.data(), head.size());
   const std::uint8_t magic[4] = {0, 0, 8, std::uint8_t(rank)};
   if (count < 4 || !std::equal(magic, magic + 4, head.data())) {
-    file.fail("is not an IDX file of bytes with ", rank, " extents");
+    file.fail("is not an IDX file of bytes with ", rank, " axes");
   }
   if (count < head.size()) file.fail("the file is cut off in its header");
   std::vector<std::size_t> extents;
@@ -71,7 +71,7 @@ IdxArray read_idx(const std::string& path, std::size_t rank) {
   array.extents = read_extents(file, rank);
   std::size_t size = 1;
   for (std::size_t extent : array.extents) {
-    if (__builtin_mul_overflow(size, extent, &size)) file.fail("the extents are too large");
+    if (__builtin_mul_overflow(size, extent, &size)) file.fail("the shape is too large");
   }
   // Reads in chunks, so that a false header cannot make us allocate more memory than the file
   // fills.

@@ -27,7 +27,7 @@ Tokens solve(const Tokens& ids) {
     if (id < kPlus) digits.push_back(id);
   }
   check<DataError>(!digits.empty() && digits.size() % 2 == 0 && ids == layout(digits),
-                   "expected two numbers of as many digits, as in 0 7 + 3 5 = _ _ _");
+                   "expected two numbers with equally many digits, as in 0 7 + 3 5 = _ _ _");
   const std::size_t n = digits.size() / 2;
   Tokens targets(ids.size(), kIgnore);
   std::int32_t carry = 0;

@@ -102,7 +102,7 @@ std::vector<OracleRow> other_rows() {
        few({{"length", 4}, {"symbols", 4}}),
        8900,
        "3 4 0-1 4",
-       "token 3 stands behind an edge",
+       "token 3 comes after an edge; write all tokens before the edges",
        nullptr,
        smallest_within_reach},
       {"shapes",
@@ -110,7 +110,7 @@ std::vector<OracleRow> other_rows() {
        few({{"size", 5}}),
        25000,
        "0.1 0.2 x",
-       "number 3 is \"x\"",
+       "number 3 is \"x\", must be a finite number",
        nullptr,
        shape_of_rows},
   };

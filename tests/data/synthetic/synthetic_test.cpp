@@ -165,7 +165,7 @@ TEST_P(MadeTasks, ErrorsOfALineNameTheTask) {
   if (shape.input != InputKind::tokens) return;
   Example example = task->dataset(Split::train)->get(0, 0);
   example.ids.resize(shape.max_length + 1, example.ids[0]);
-  EXPECT_NE(error_of(input_text(example, shape)).find("tokens, the longest sequence has "),
+  EXPECT_NE(error_of(input_text(example, shape)).find("tokens, must have at most "),
             std::string::npos);
 }
 

@@ -66,7 +66,7 @@ TEST_P(UniformTokens, ErrorsOfALineNameTheToken) {
   EXPECT_EQ(error_of("1 2.5"), name + ": token 2 is \"2.5\", must be a whole number from 0 to 9");
   EXPECT_EQ(error_of("99999999999"),
             name + ": token 1 is \"99999999999\", must be a whole number from 0 to 9");
-  EXPECT_EQ(error_of("1 2 3 4 5"), name + ": the line has 5 tokens, the longest sequence has 4");
+  EXPECT_EQ(error_of("1 2 3 4 5"), name + ": the line has 5 tokens, must have at most 4");
 }
 
 INSTANTIATE_TEST_SUITE_P(All, UniformTokens, testing::Values("copy", "reverse", "rotate", "sort"),

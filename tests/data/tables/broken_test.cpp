@@ -98,8 +98,8 @@ const std::vector<Broken> kBrokenText = {
      "a.csv",
      rows_and("a, \x1b[31mx\x7f\n"),
      {},
-     "FILE: row 61 (line 62), column \"label\": the label is \"  [31mx \", with white space at an "
-     "end"},
+     "FILE: row 61 (line 62), column \"label\": the label is \"  [31mx \", must not begin or end "
+     "with white space"},
     {"blank line",
      "a.csv",
      rows_and("\n"),
@@ -109,7 +109,7 @@ const std::vector<Broken> kBrokenText = {
      "a.csv",
      "text,label,text\na,x,b\n",
      {},
-     "FILE: header, column 3: there is a column \"text\" already"},
+     "FILE: header, column 3: the name \"text\" appears twice"},
     {"column without a name",
      "a.csv",
      "text,,label\na,x,b\n",
@@ -129,23 +129,22 @@ const std::vector<Broken> kBrokenText = {
      "a.csv",
      rows_and("a \"b\",x\n"),
      {},
-     "FILE: row 61 (line 62), column \"text\": a quote inside a field that does not begin with "
-     "one"},
+     "FILE: row 61 (line 62), column \"text\": has a quote, but does not begin with one"},
     {"text behind a quote",
      "a.csv",
      rows_and("\"a\" b,x\n"),
      {},
-     "FILE: row 61 (line 62), column \"text\": text behind the closing quote"},
+     "FILE: row 61 (line 62), column \"text\": has text after the closing quote"},
     {"open quote",
      "a.csv",
      rows_and("a,\"x\n"),
      {},
-     "FILE: row 61 (line 62), column \"label\": the quotes are never closed"},
+     "FILE: row 61 (line 62), column \"label\": has no closing quote"},
     {"lone carriage return",
      "a.csv",
      rows_and("a b,x\rc d,y\n"),
      {},
-     "FILE: row 61 (line 62), column \"label\": a carriage return without a line feed"},
+     "FILE: row 61 (line 62), column \"label\": has a carriage return without a line feed"},
     {"bad UTF-8",
      "a.csv",
      rows_and("a \xC0\xAF,x\n"),
@@ -170,7 +169,7 @@ const std::vector<Broken> kBrokenText = {
      "a.csv",
      rows_and(std::string((1 << 20) + 1, 'a') + ",x\n"),
      {},
-     "FILE: row 61 (line 62), column \"text\": has more than 1048576 bytes, the most of a field"},
+     "FILE: row 61 (line 62), column \"text\": has more than 1048576 bytes, the limit of a field"},
     {"empty label",
      "a.csv",
      rows_and("a b,\n"),
@@ -180,7 +179,8 @@ const std::vector<Broken> kBrokenText = {
      "a.csv",
      rows_and("a b, x\n"),
      {},
-     "FILE: row 61 (line 62), column \"label\": the label is \" x\", with white space at an end"},
+     "FILE: row 61 (line 62), column \"label\": the label is \" x\", must not begin or end with "
+     "white space"},
     {"empty input",
      "a.csv",
      rows_and(" ,x\n"),
@@ -194,18 +194,19 @@ const std::vector<Broken> kBrokenText = {
      "a.csv",
      "text,label\na,x\nb,x\nc,x\nd,x\n",
      {},
-     "FILE: column \"label\" has only the label \"x\" in the training rows; there must be two"},
+     "FILE: column \"label\" has only the label \"x\" in the training rows; there must be at least "
+     "two"},
     {"too long",
      "a.csv",
      kGood,
      {{"max_length", 1}},
-     "FILE: row 1 (line 2), column \"text\": has 2 tokens, the longest row may have 1; set "
+     "FILE: row 1 (line 2), column \"text\": has 2 tokens, must have at most 1; set "
      "task.max_length, or task.longer to \"cut\""},
     {"too few rows",
      "a.csv",
      kGood,
      {},
-     "FILE: of its 5 rows none fell to the test split; give more rows, or a file as task.test"},
+     "FILE: none of its 5 rows is in the test split; add rows, or set task.test"},
     {"tsv with commas", "a.tsv", kGood, {}, "FILE: has no column \"text\"; it has \"text,label\""},
     {"tsv, too many tabs",
      "a.tsv",
@@ -234,7 +235,8 @@ const std::vector<Broken> kBrokenText = {
      "a.txt",
      kGood,
      {},
-     "FILE: the name does not tell the format; set task.format to csv, tsv, jsonl, hdf5 or npy"},
+     "FILE: cannot tell the format from the name; set task.format to csv, tsv, jsonl, "
+     "hdf5 or npy"},
 };
 
 const std::string kRow = "FILE: row 61 (line 61)";
@@ -250,12 +252,12 @@ const std::vector<Broken> kBrokenObjects = {
      "a.jsonl",
      objects_and("[1]"),
      {},
-     kRow + ": is not an object, as {\"text\": \"...\"} is"},
+     kRow + ": is not an object such as {\"text\": \"...\"}"},
     {"member twice",
      "a.jsonl",
      objects_and(R"({"text": "a", "label": 1, "text": "b"})"),
      {},
-     kRow + ": has two members \"text\""},
+     kRow + ": the member \"text\" appears twice"},
     {"missing member",
      "a.jsonl",
      objects_and(R"({"text": "a"})"),
@@ -275,17 +277,17 @@ const std::vector<Broken> kBrokenObjects = {
      "a.jsonl",
      objects_and(R"({"text": ["a", 1], "label": 1})"),
      {},
-     kRow + ", column \"text\": holds number among texts"},
+     kRow + ", column \"text\": is a list of texts, but holds number"},
     {"mixed numbers",
      "a.jsonl",
      objects_and(R"({"text": [1, "a"], "label": 1})"),
      {},
-     kRow + ", column \"text\": is a list of different kinds of things"},
+     kRow + ", column \"text\": is a list of mixed types"},
     {"ragged vectors",
      "a.jsonl",
      objects_and(R"({"text": [[1, 2], [3]], "label": 1})"),
      {},
-     kRow + ", column \"text\": its lists have 2 and 1 numbers"},
+     kRow + ", column \"text\": its lists have 2 and 1 numbers, must have equally many"},
     {"NaN",
      "a.jsonl",
      objects_and(R"({"text": [NaN], "label": 1})"),
@@ -376,10 +378,10 @@ TEST(BrokenFiles, AFileOfAnotherSplitThatDoesNotFitTheTrainingFile) {
   EXPECT_EQ(error_with("text,liked\na,x\n"),
             ": has no column \"label\"; it has \"liked\", \"text\"");
   EXPECT_EQ(error_with("label,text\nx,a\nz,b\n"),
-            ": row 2 (line 3), column \"label\": the label \"z\" does not come in the training "
+            ": row 2 (line 3), column \"label\": the label \"z\" does not occur in the training "
             "rows");
   EXPECT_EQ(error_with("text,label\n\"a\nb c\",x\n"),
-            ": row 1 (line 2), column \"text\": has 3 tokens, the longest row may have 2; set "
+            ": row 1 (line 2), column \"text\": has 3 tokens, must have at most 2; set "
             "task.max_length, or task.longer to \"cut\"");
   EXPECT_EQ(error_of_own(train, folder / "missing.csv", Split::test),
             folder / "missing.csv" + ": there is no such file");

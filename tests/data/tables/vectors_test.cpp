@@ -114,7 +114,7 @@ TEST(FilesOfNumbers, LinesAreCutAsRowsAre) {
     FAIL();
   } catch (const DataError& error) {
     EXPECT_EQ(std::string(error.what()),
-              "files: has 3 tokens, the longest row may have 2; set task.max_length, or "
+              "files: has 3 tokens, must have at most 2; set task.max_length, or "
               "task.longer to \"cut\"");
   }
 }
@@ -209,7 +209,7 @@ TEST(FilesOfGraphs, WrongLinesAreErrors) {
     return test::message_of<DataError>([&] { of->parse(line); });
   };
   EXPECT_EQ(error_with("C O 0-1"),
-            "files: the line has no tab, which must stand between nodes and edges");
+            "files: the line has no tab, which must separate nodes and edges");
   EXPECT_EQ(error_with("C O\t0-2"), "files: column \"e\": edge 1 has node 2, must be from 0 to 1");
   EXPECT_EQ(
       error_with("C\tO\t0-1"),
@@ -258,7 +258,7 @@ TEST(FilesOfNumbers, WrongNumbersAreErrors) {
   EXPECT_EQ(error_with("1,,1\n"), "\"b\": has no numbers");
   EXPECT_EQ(error_with("1 2,1,1\n"),
             "\"a\": has 2 numbers, must have one, since there are several columns");
-  EXPECT_EQ(error_with("1,1,1 2\n"), "\"y\": has 2 numbers, the rows before have 1");
+  EXPECT_EQ(error_with("1,1,1 2\n"), "\"y\": has 2 numbers, the earlier rows have 1");
 }
 
 // Numbers whose squares no double holds.
@@ -306,23 +306,25 @@ TEST(FilesOfNumbers, NumbersTooLargeForFloatAreErrors) {
   const std::string place = folder / "test.csv" + ": row 2 (line 3), column ";
   EXPECT_EQ(error_with("10,20,1e60\n"),
             place +
-                "\"a\": 1e+60 is too large: less the training rows' mean, 2, and divided by "
-                "their deviation, 1, it does not fit into float");
-  EXPECT_TRUE(error_with("-1e60,20,1\n").starts_with(place + "\"b\": -1e+60 is too large: "));
-  EXPECT_TRUE(error_with("10,1e60,1\n").starts_with(place + "\"y\": 1e+60 is too large: "));
+                "\"a\": 1e+60 is too large for float after it is standardised by the training "
+                "rows' mean, 2, and deviation, 1");
+  EXPECT_TRUE(
+      error_with("-1e60,20,1\n").starts_with(place + "\"b\": -1e+60 is too large for float "));
+  EXPECT_TRUE(
+      error_with("10,1e60,1\n").starts_with(place + "\"y\": 1e+60 is too large for float "));
   EXPECT_EQ(error_with("10,20,1e20\n"), "none");
   EXPECT_THROW(task(options)->parse("1 1e60"), DataError);
 }
 
 TEST(FilesOfNumbers, OptionsThatDoNotFitAreErrors) {
   EXPECT_EQ(error_of({{"train", "a.csv"}, {"input", "a,b"}}),
-            "task.input: several columns are for task.tokens = \"numbers\"");
+            "task.input: several columns need task.tokens = \"numbers\"");
   EXPECT_EQ(error_of({{"train", "a.csv"}, {"input", "a,,b"}, {"tokens", "numbers"}}),
             "task.input: a column has no name");
   EXPECT_EQ(error_of({{"train", "a.csv"}, {"tokens", "numbers"}, {"labels", "masked"}}),
-            "task.labels: \"masked\" is for task.tokens = \"words\" or \"characters\"");
+            "task.labels: \"masked\" needs task.tokens = \"words\" or \"characters\"");
   EXPECT_EQ(error_of({{"train", "a.csv"}, {"edges", "e"}, {"longer", "cut"}}),
-            "task.longer: graphs cannot be cut; their edges would lead nowhere");
+            "task.longer: graphs cannot be cut, because their edges may join the tokens cut off");
 }
 
 }  // namespace

@@ -65,7 +65,7 @@ TEST(Isolated, OpensNothing) {
 }
 
 TEST(Isolated, WhatElseItAsksOfTheSystemEndsIt) {
-  const std::string asked = kEnded + "asked the system for what reading does not need";
+  const std::string asked = kEnded + "made a system call that reading does not need";
   EXPECT_EQ(refusal([] { return std::to_string(::socket(AF_INET, SOCK_STREAM, 0)); }), asked);
   EXPECT_EQ(refusal([] { return std::to_string(::fork()); }), asked);
   EXPECT_EQ(refusal([] { return std::to_string(::kill(::getppid(), SIGKILL)); }), asked);

@@ -20,10 +20,10 @@ TEST(DiskSpace, TooLittleIsRefusedWithBothSizes) {
   const std::string path = directory / "runs/new";
   const std::string message =
       test::message_of<IoError>([&] { check_room(path, std::size_t(1) << 60, "two checkpoints"); });
-  EXPECT_TRUE(message.starts_with(
-      path + ": two checkpoints need 1152921504606846976 bytes, and there are "))
+  EXPECT_TRUE(
+      message.starts_with(path + ": two checkpoints need 1152921504606846976 bytes, but only "))
       << message;
-  EXPECT_TRUE(message.ends_with(" free")) << message;
+  EXPECT_TRUE(message.ends_with(" are free")) << message;
 }
 
 }  // namespace

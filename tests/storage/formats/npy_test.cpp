@@ -60,7 +60,7 @@ TEST(Npy, TextsInEitherOrder) {
 TEST(NpyHostile, C6_ArraysThatAreNone) {
   const std::string data(8, '\0'),
       wrong = "its npy header is not one that NumPy writes",
-      read = ", which is not read: use little-endian numbers, booleans or str";
+      read = ", which xgrad does not read; use little-endian numbers, booleans or str";
   std::string axes;
   for (int i = 0; i < 33; ++i) axes += "1, ";
   for (const auto& [array, why] : std::vector<std::pair<std::string, std::string>>{
@@ -70,15 +70,17 @@ TEST(NpyHostile, C6_ArraysThatAreNone) {
            {npy(std::string(65535, ' '), ""), wrong},
            {npy(std::string(65537, ' '), "", 2), "the file is cut off in its header"},
            {npy(header("<f4", "(2,)"), "").substr(0, 20), "the file is cut off in its header"},
-           {npy(header(">f4", "(2,)"), data), "is of the type '>f4'" + read},
-           {npy(header("<f2", "(4,)"), data), "is of the type '<f2'" + read},
-           {npy(header("|O", "(1,)"), data), "is of the type '|O'" + read},
-           {npy(header("<f4", "(3,)"), data), "has 8 bytes of values; its shape needs 3 times 4"},
-           {npy(header("<f4", "(1,)"), data), "has 8 bytes of values; its shape needs 1 times 4"},
+           {npy(header(">f4", "(2,)"), data), "has the type '>f4'" + read},
+           {npy(header("<f2", "(4,)"), data), "has the type '<f2'" + read},
+           {npy(header("|O", "(1,)"), data), "has the type '|O'" + read},
+           {npy(header("<f4", "(3,)"), data),
+            "has 8 bytes of values; its shape needs 3 values of 4 bytes"},
+           {npy(header("<f4", "(1,)"), data),
+            "has 8 bytes of values; its shape needs 1 values of 4 bytes"},
            {npy(header("<f4", "(4294967296, 4294967296)"), data), "the shape is too large"},
            {npy(header("<f4", "(99999999999999999999,)"), data), wrong},
            {npy(header("<f4", "(-2,)"), data), wrong},
-           {npy(header("<f4", "(" + axes + ")"), data), "has 33 axes"},
+           {npy(header("<f4", "(" + axes + ")"), data), "has 33 axes, must have at most 32"},
            {npy("__import__('os')\n", data), wrong},
        }) {
     EXPECT_EQ(message_of<FormatError>([&] { read_npy(array); }), why);

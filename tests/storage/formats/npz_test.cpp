@@ -50,7 +50,7 @@ TEST(Npz, WhatWouldNotLoadIsNotWritten) {
   c.tensors = {};
   c.text = std::string(65536, '#');
   EXPECT_EQ(message_of<FormatError>([&] { to_npz(c); }),
-            "a comment of 65536 bytes; an archive holds 65535");
+            "the comment has 65536 bytes, must have at most 65535");
 }
 
 TEST(NpzHostile, C6_ArraysThatAreNoWeights) {
@@ -60,14 +60,14 @@ TEST(NpzHostile, C6_ArraysThatAreNoWeights) {
   EXPECT_EQ(refusal(one(to_npy(Mask::from_shape({2})))), "'a.npy': a" + neither);
   EXPECT_EQ(refusal(one(to_npy(full<float>({2}, INFINITY)))),
             "'a.npy': a: entry 0 of shape (2) is not finite");
-  EXPECT_EQ(refusal(one("x", "archive/data.pkl")), "'archive/data.pkl': is no .npy array");
+  EXPECT_EQ(refusal(one("x", "archive/data.pkl")), "'archive/data.pkl': is not a .npy array");
 }
 
 TEST(NpzHostile, C6_ArchivesThatAreNone) {
-  EXPECT_TRUE(refusal("").starts_with("is no zip archive: "));
-  EXPECT_TRUE(refusal("PK\3\4 and nothing more").starts_with("is no zip archive: "));
+  EXPECT_TRUE(refusal("").starts_with("is not a zip archive: "));
+  EXPECT_TRUE(refusal("PK\3\4 and nothing more").starts_with("is not a zip archive: "));
   const std::string good = to_npz(small_weights());
-  EXPECT_TRUE(refusal(good.substr(0, good.size() / 2)).starts_with("is no zip archive: "));
+  EXPECT_TRUE(refusal(good.substr(0, good.size() / 2)).starts_with("is not a zip archive: "));
 }
 
 TEST(NpzHostile, C6_ChangedBytesAreSeenOrHarmless) {

@@ -57,21 +57,21 @@ TEST(SafetensorsHostile, TheseWouldLoad) {
 }
 
 TEST(SafetensorsHostile, C6_Frames) {
-  const std::string none = "is no safetensors file: there is no header at byte 8";
+  const std::string none = "is not a safetensors file: there is no header at byte 8";
   EXPECT_EQ(refusal(""), none);
   EXPECT_EQ(refusal(std::string(8, '\0')), none);
   EXPECT_EQ(refusal("PK\3\4 a PyTorch archive"), none);
   EXPECT_EQ(refusal(file(" {}", "")), none);
   EXPECT_EQ(refusal(file("{}", "", 3)),
-            "ends inside of its header: 10 bytes, of which the header should be 3");
+            "ends inside its header: it has 10 bytes, the header claims 3");
   EXPECT_EQ(refusal(file("{}", "", 100'000'001)),
-            "its header should have 100000001 bytes; the limit is 100000000");
+            "its header claims 100000001 bytes; the limit is 100000000");
   EXPECT_EQ(refusal(file("{}", "", ~std::uint64_t{0})),
-            "its header should have 18446744073709551615 bytes; the limit is 100000000");
-  EXPECT_EQ(refusal(header("{}")), "8 bytes after the last tensor");
+            "its header claims 18446744073709551615 bytes; the limit is 100000000");
+  EXPECT_EQ(refusal(header("{}")), "8 unused bytes after the last tensor");
   for (const std::uint64_t size : {0, 1, int(std::strlen(kGood)) - 1}) {
     EXPECT_TRUE(
-        refusal(file(kGood, std::string(8, '\0'), size)).starts_with("its header is no JSON"))
+        refusal(file(kGood, std::string(8, '\0'), size)).starts_with("its header is not JSON"))
         << size;
   }
 }
@@ -90,20 +90,20 @@ TEST(SafetensorsHostile, C6_Offsets) {
     return header(R"({"a":{)" + same + a + R"(},"b":{)" + same + b + "}}");
   };
   expect_refusals({
-      {two("[0,4]", "[0,4]"), "b: begins at byte 0 of the data, inside of another tensor"},
-      {two("[0,4]", "[2,6]"), "b: begins at byte 2 of the data, inside of another tensor"},
-      {two("[0,4]", "[8,12]"), "b: begins at byte 8 of the data, behind a hole"},
-      {two("[4,8]", "[8,12]"), "a: begins at byte 4 of the data, behind a hole"},
+      {two("[0,4]", "[0,4]"), "b: begins at byte 0 of the data, inside another tensor"},
+      {two("[0,4]", "[2,6]"), "b: begins at byte 2 of the data, inside another tensor"},
+      {two("[0,4]", "[8,12]"), "b: begins at byte 8 of the data, after a gap"},
+      {two("[4,8]", "[8,12]"), "a: begins at byte 4 of the data, after a gap"},
       {two("[0,4]", "[4,5]"), "b: its shape needs 4 bytes, but its data_offsets are 4 and 5"},
       {two("[0,4]", "[4,2]"), "b: its shape needs 4 bytes, but its data_offsets are 4 and 2"},
-      {entry(same + "[0,4]"), "4 bytes after the last tensor"},
+      {entry(same + "[0,4]"), "4 unused bytes after the last tensor"},
       {entry(R"("dtype":"F64","shape":[2],"data_offsets":[0,16])"),
-       "a: ends at byte 16 of the data, which have 8"},
+       "a: ends at byte 16 of the data, which has only 8"},
       {entry(same + "[18446744073709551612,0]"),
-       "a: begins at byte 18446744073709551612 of the data, behind a hole"},
-      {entry(same + "[0]"), "a: data_offsets are not two numbers"},
-      {entry(same + "[]"), "a: data_offsets are not two numbers"},
-      {entry(same + "[0,8,8]"), "a: data_offsets are not two numbers"},
+       "a: begins at byte 18446744073709551612 of the data, after a gap"},
+      {entry(same + "[0]"), "a: data_offsets must be two numbers"},
+      {entry(same + "[]"), "a: data_offsets must be two numbers"},
+      {entry(same + "[0,8,8]"), "a: data_offsets must be two numbers"},
       {entry(same + "[0,-8]"), "a: data_offsets is or holds a negative number"},
       {entry(same + "[0,8.0]"), "a: data_offsets is or holds 8.0"},
       {entry(same + "[[0],8]"), "a: data_offsets is or holds a list"},
@@ -134,30 +134,33 @@ TEST(SafetensorsHostile, C6_ShapesAndTypes) {
       {shaped("[2]", "BF16"), "a: its dtype is BF16; F32 and F64 can be read"},
       {shaped("[2]", "I32"), "a: its dtype is I32; F32 and F64 can be read"},
       {shaped("[2]", ""), "a: its dtype is ; F32 and F64 can be read"},
-      {shaped("[2]", "\\u001b[31m"), "its header has a name that is too long or does not print"},
+      {shaped("[2]", "\\u001b[31m"),
+       "its header has a name that is too long or has control characters"},
   });
 }
 
 TEST(SafetensorsHostile, C6_Keys) {
   const std::string good = std::string(kGood).substr(1, std::strlen(kGood) - 2);
   expect_refusals({
-      {header("{" + good + "," + good + "}"), "'a' comes twice"},
+      {header("{" + good + "," + good + "}"), "'a' appears twice"},
       {header("{" + good + R"(,"__metadata__":{},"__metadata__":{}})"),
-       "'__metadata__' comes twice"},
-      {header("{" + good + R"(,"__metadata__":{"b":"1","b":"1"}})"), "__metadata__: b comes twice"},
+       "'__metadata__' appears twice"},
+      {header("{" + good + R"(,"__metadata__":{"b":"1","b":"1"}})"),
+       "__metadata__: b appears twice"},
       {header("{" + good + R"(,"__metadata__":{"b":1}})"), "__metadata__: b is or holds a number"},
       {header("{" + good + R"(,"__metadata__":{"b":{}}})"), "__metadata__: has an object inside"},
       {header("{" + good + R"(,"__metadata__":[]})"), "__metadata__: is a list, not an object"},
       {header(R"({"a":"F32"})"), "a: is a text, not an object"},
-      {header(R"({"a":{}})"), "a: needs all of dtype, shape and data_offsets"},
-      {entry(R"("dtype":"F32","shape":[2])"), "a: needs all of dtype, shape and data_offsets"},
+      {header(R"({"a":{}})"), "a: needs dtype, shape and data_offsets"},
+      {entry(R"("dtype":"F32","shape":[2])"), "a: needs dtype, shape and data_offsets"},
       {entry(R"("dtype":"F32","dtype":"F32","shape":[2],"data_offsets":[0,8])"),
-       "a: dtype comes twice"},
+       "a: dtype appears twice"},
       {entry(R"("dtype":1)"), "a: dtype is or holds a number"},
       {entry(R"("strides":[1])"), "a: has an unknown key 'strides'"},
-      {header(R"({"\u0000":{}})"), "its header has a name that is too long or does not print"},
+      {header(R"({"\u0000":{}})"),
+       "its header has a name that is too long or has control characters"},
       {header(R"({")" + std::string(1001, 'a') + R"(":{}})"),
-       "its header has a name that is too long or does not print"},
+       "its header has a name that is too long or has control characters"},
   });
 }
 
@@ -168,7 +171,7 @@ TEST(SafetensorsHostile, C6_WhatIsNoJson) {
         R"({"a":{"dtype":"F32","shape":[1e999]}})" + std::string(),
         std::string(kGood).insert(1, ","),
         R"({"a":{"dtype":"F32","shape":[NaN]}})" + std::string()}) {
-    EXPECT_TRUE(refusal(header(json)).starts_with("its header is no JSON at byte ")) << json;
+    EXPECT_TRUE(refusal(header(json)).starts_with("its header is not JSON at byte ")) << json;
   }
   EXPECT_EQ(refusal(header(kGood + std::string(1, '\0'))), "its header holds a zero byte");
   EXPECT_EQ(refusal(header("{" + std::string(R"("a":{"shape":)") + std::string(1 << 20, '['))),
@@ -198,7 +201,7 @@ TEST(SafetensorsHostile, C6_AnyChangedByteOfOursIsSeen) {
     }
     if (at % 7 == 0) refusal(good.substr(0, at));
   }
-  EXPECT_EQ(refusal(good + "x"), "1 bytes after the last tensor");
+  EXPECT_EQ(refusal(good + "x"), "1 unused bytes after the last tensor");
 }
 
 TEST(SafetensorsHostile, C6_NoiseNeverCrashes) {

@@ -23,7 +23,7 @@ std::string refusal(const std::string& bytes) {
   const test::TemporaryDirectory folder;
   const InputFile file(folder.write("a.npz", bytes));
   const std::string message = message_of<FormatError>([&] { zip_size(file); });
-  const std::string origin = "is no zip archive: ";
+  const std::string origin = "is not a zip archive: ";
   EXPECT_TRUE(message.starts_with(origin)) << message;
   return message.substr(std::min(origin.size(), message.size()));
 }
@@ -43,9 +43,9 @@ TEST(ZipDirectory, EachRecordIsChecked) {
   };
   const std::size_t end = kGood.size() - kEnd;
   const std::string damaged = "its directory is damaged";
-  EXPECT_EQ(refusal(""), "it does not begin as one");
-  EXPECT_EQ(refusal("PK"), "it does not end as one");
-  EXPECT_EQ(refusal(kGood + "x"), "it does not end as one");
+  EXPECT_EQ(refusal(""), "it does not begin with PK");
+  EXPECT_EQ(refusal("PK"), "it has no end of central directory record");
+  EXPECT_EQ(refusal(kGood + "x"), "it has no end of central directory record");
   EXPECT_EQ(refusal(with(end + 10, "\3")), damaged);
   EXPECT_EQ(refusal(with(end + 10, "\1")), damaged);
   EXPECT_EQ(refusal(with(kMembers, "x")), damaged);

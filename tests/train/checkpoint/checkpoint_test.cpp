@@ -81,7 +81,7 @@ TEST(Checkpoint, WhatWouldNotLoadIsNotSaved) {
       "is not "
       "finite");
   EXPECT_EQ(refusal([&](Checkpoint& c) { c.state["best_loss"] = double(nan); }),
-            "checkpoint of step 1200: state best_loss is not a number");
+            "checkpoint of step 1200: state best_loss is NaN");
   for (const char* name : {"weight", "", "a..b", ".a", "a.", "a/b.c", "a b.c", "a\nb.c",
                            "optimizer.weight", "trainer.weight", "head.weight"}) {
     EXPECT_NE(refusal([&](Checkpoint& c) {
@@ -101,7 +101,7 @@ TEST(Checkpoint, StateValueNamesWhatIsWrong) {
   EXPECT_EQ(state_value<std::int64_t>(c, "epoch"), -3);
   EXPECT_EQ(state_value<std::string>(c, "note"), "two\nlines");
   EXPECT_EQ(message_of<CheckpointError>([&] { state_value<double>(c, "lr"); }),
-            "checkpoint of step 1200: the state has no lr");
+            "checkpoint of step 1200: the state has no entry lr");
   EXPECT_EQ(message_of<CheckpointError>([&] { state_value<double>(c, "epoch"); }),
             "checkpoint of step 1200: the state's epoch is not a double");
 }

@@ -97,9 +97,9 @@ TEST(CheckpointIntegrity, RefusalsSayWhatIsWrong) {
   EXPECT_EQ(refusal(flipped), "a.h5: damaged: the payload's SHA-256 is not the one in the seal");
   std::string scratched = good;
   scratched[good.size() - 300] ^= 1;
-  EXPECT_EQ(refusal(scratched), "a.h5: damaged: the seal's own digest does not hold");
+  EXPECT_EQ(refusal(scratched), "a.h5: damaged: the seal does not match its own digest");
   EXPECT_EQ(refusal("x" + good),
-            "a.h5: damaged: the seal stands behind " + std::to_string(good.size() - 512) +
+            "a.h5: damaged: the seal is for " + std::to_string(good.size() - 512) +
                 " bytes, but the file has " + std::to_string(good.size() - 511));
   const std::string changed =
       "a.h5: changed since xgrad wrote it, cut short, or not written by xgrad: an HDF5 file "
@@ -155,11 +155,11 @@ TEST(CheckpointIntegrity, C5_WhatHasNoSealIsRefusedUnread) {
   EXPECT_EQ(refusal("", ""), ": not a checkpoint of xgrad: neither an HDF5 file nor sealed");
   EXPECT_TRUE(refusal(good, "").starts_with(": changed since xgrad wrote it, cut short"));
   const std::string seal = good.substr(good.size() - kSealSize);
-  EXPECT_EQ(refusal("", seal), ": damaged: the seal stands behind " +
+  EXPECT_EQ(refusal("", seal), ": damaged: the seal is for " +
                                    std::to_string(good.size() - kSealSize) +
                                    " bytes, but the file has 8796093021696");
   EXPECT_EQ(refusal("", seal.substr(0, 500) + std::string(12, 'x')),
-            ": damaged: the seal's own digest does not hold");
+            ": damaged: the seal does not match its own digest");
 }
 
 TEST(CheckpointIntegrity, C5_AnotherMajorIsRefusedByItsVersion) {
@@ -212,7 +212,7 @@ TEST_F(CheckpointDirectory, VerifiesWhatLoads) {
 
   const std::string renamed = directory_ / checkpoint_name(4);
   std::filesystem::rename(path, renamed);
-  EXPECT_EQ(xgrad::damage(renamed), renamed + ": holds step 3");
+  EXPECT_EQ(xgrad::damage(renamed), renamed + ": holds step 3, not the step in its name");
   EXPECT_FALSE(verify(renamed));
   damage(renamed);
   EXPECT_EQ(xgrad::damage(renamed),

@@ -111,10 +111,10 @@ TEST(Progress, OnlyWholePartsCanBeMissing) {
     return Progress(everything(), &checkpoint);
   };
   for (const std::string& name : kAlways) {
-    EXPECT_TRUE(test::throws_with<CheckpointError>([&] { without(name); }, "has no " + name));
+    EXPECT_TRUE(test::throws_with<CheckpointError>([&] { without(name); }, "has no entry " + name));
   }
   for (const std::string name : {"spike_count", "plateau_best", "plateau_bad"}) {
-    EXPECT_TRUE(test::throws_with<CheckpointError>([&] { without(name); }, "has no " + name));
+    EXPECT_TRUE(test::throws_with<CheckpointError>([&] { without(name); }, "has no entry " + name));
   }
   EXPECT_EQ(without("bad_evaluations").bad_evaluations, 0u);
   EXPECT_EQ(without("spikes_in_a_row").spikes_in_a_row, 0u);

@@ -100,8 +100,8 @@ TEST(InitFrom, WhatIsNoWeights) {
     EXPECT_TRUE(message.starts_with(file + ": ")) << message;
     return message;
   };
-  EXPECT_NE(refusal("").find("no safetensors file"), std::string::npos);
-  EXPECT_NE(refusal("PK\3\4 a PyTorch archive").find("no zip archive"), std::string::npos);
+  EXPECT_NE(refusal("").find("not a safetensors file"), std::string::npos);
+  EXPECT_NE(refusal("PK\3\4 a PyTorch archive").find("not a zip archive"), std::string::npos);
   std::string sealed = to_hdf5(other_weights());
   sealed[sealed.size() / 2] ^= 1;
   EXPECT_NE(refusal(sealed).find("SHA-256"), std::string::npos);

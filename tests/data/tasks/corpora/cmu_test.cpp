@@ -108,7 +108,7 @@ TEST(Cmu, DamagedDictionariesAreErrors) {
   EXPECT_EQ(error_of(""), ": has no words");
   EXPECT_EQ(
       error_of("MNCL\n(\"at\" nil (((ae t) 1)\n"),
-      ": line 2: is not an entry, as (\"at\" nil (((ae t) 1))) is: \"(\"at\" nil (((ae t) 1)\"");
+      ": line 2: is not an entry such as (\"at\" nil (((ae t) 1))): \"(\"at\" nil (((ae t) 1)\"");
   EXPECT_EQ(error_of("(\"at\" nil (((AE t) 1)))\n"), ": line 1: \"AE\" is not a phone");
   EXPECT_EQ(error_of("(\"at\" nil ((() 1)))\n"), ": line 1: has no phones");
   try {

@@ -56,8 +56,8 @@ TEST(Kjv, WhatIsNoVerseIsAnError) {
       ADD_FAILURE() << line;
     } catch (const DataError& error) {
       EXPECT_EQ(std::string(error.what()), folder / "verses" +
-                                               ": line 2: is not a verse, as \"Ge1:1 In the "
-                                               "beginning\" is: \"" +
+                                               ": line 2: is not a verse such as \"Ge1:1 In the "
+                                               "beginning\": \"" +
                                                line + "\"");
     }
   }

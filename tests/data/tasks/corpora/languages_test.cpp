@@ -102,12 +102,12 @@ TEST(Languages, AListThatIsMissingOrDamagedIsAnError) {
   const Lists lists;
   const auto error_of = [&] { return test::message_of<DataError>([&] { lists.task()->shape(); }); };
   lists.write("italian", "perch\xe9\n");
-  EXPECT_EQ(error_of(), lists / "italian" + ": is not UTF-8 at byte 5");
+  EXPECT_EQ(error_of(), lists / "italian" + ": byte 6 is not UTF-8");
   std::filesystem::remove(lists / "italian");
   EXPECT_EQ(error_of(), lists / "italian" +
                             ": there is no such file; install it with: apt-get install witalian");
   lists.write("italian", "both\n");
-  EXPECT_EQ(error_of(), lists.path() + ": a list has no words of its own");
+  EXPECT_EQ(error_of(), lists.path() + ": every word of one list is also in another list");
 }
 
 // Debian's lists; `./run test` installs them.

@@ -66,7 +66,7 @@ TEST(WordNet, OfAllPartsOfSpeech) {
       rows += of->dataset(split)->size();
     EXPECT_EQ(rows, 203);
   } catch (const DataError& error) {  // a class of one sense may fall to another split
-    EXPECT_NE(std::string(error.what()).find("does not come in the training rows"),
+    EXPECT_NE(std::string(error.what()).find("does not occur in the training rows"),
               std::string::npos);
   }
 }
@@ -82,7 +82,7 @@ TEST(WordNet, DamagedFilesAreErrors) {
     } catch (const DataError& error) {
       EXPECT_EQ(std::string(error.what()),
                 folder / "data.noun" +
-                    ": line 2: is not a sense, as \"00001740 03 n ... | definition\" is");
+                    ": line 2: is not a sense such as \"00001740 03 n ... | definition\"");
     }
   }
   std::filesystem::remove(folder / "data.noun");

@@ -53,8 +53,8 @@ TEST(Idx, AMissingFileIsNamed) {
 }
 
 TEST(Idx, AWrongMagicNumberIsAnError) {
-  const std::string expected = "is not an IDX file of bytes with 2 extents";
-  EXPECT_EQ(error_of(gzip(kSix), 3), "is not an IDX file of bytes with 3 extents");
+  const std::string expected = "is not an IDX file of bytes with 2 axes";
+  EXPECT_EQ(error_of(gzip(kSix), 3), "is not an IDX file of bytes with 3 axes");
   EXPECT_EQ(error_of(gzip("PNG and so on")), expected);
   EXPECT_EQ(error_of(gzip(std::string("\0\0\x0D\2", 4) + kSix.substr(4))), expected) << "floats";
   EXPECT_EQ(error_of(gzip(std::string("\1\0\x08\2", 4) + kSix.substr(4))), expected);
@@ -75,8 +75,7 @@ TEST(Idx, AHeaderThatLiesCostsNothing) {
   const std::uint32_t most = 0xFFFFFFFF;
   EXPECT_EQ(error_of(gzip(idx_bytes({most, most}, "abcdef"))),
             "has 6 values, its header says 18446744065119617025");
-  EXPECT_EQ(error_of(gzip(idx_bytes({most, most, most}, "abcdef")), 3),
-            "the extents are too large");
+  EXPECT_EQ(error_of(gzip(idx_bytes({most, most, most}, "abcdef")), 3), "the shape is too large");
 }
 
 TEST(Idx, EveryTruncationOfTheGzipIsAnError) {

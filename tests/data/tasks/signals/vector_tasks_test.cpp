@@ -155,12 +155,12 @@ TEST(VectorTasks, ReadALineAsTheyAreWritten) {
   };
   EXPECT_EQ(error_of("1 0, -2.5e-1 1"), "none");
   EXPECT_EQ(error_of("1 0 2"), "mean_of_marked: the line has 3 numbers, expected vectors of 2");
-  EXPECT_EQ(error_of("1 x"), "mean_of_marked: number 2 is \"x\"");
-  EXPECT_EQ(error_of("1 inf"), "mean_of_marked: number 2 is \"inf\"");
-  EXPECT_EQ(error_of("1, 0"), "mean_of_marked: a comma after number 1, but a vector has 2");
+  EXPECT_EQ(error_of("1 x"), "mean_of_marked: number 2 is \"x\", must be a finite number");
+  EXPECT_EQ(error_of("1 inf"), "mean_of_marked: number 2 is \"inf\", must be a finite number");
+  EXPECT_EQ(error_of("1, 0"),
+            "mean_of_marked: the comma after number 1 ends a vector that must have 2 numbers");
   EXPECT_EQ(error_of(" "), "mean_of_marked: the line has no numbers");
-  EXPECT_EQ(error_of("1 0 1 0 1 0"),
-            "mean_of_marked: the line has 3 vectors, the longest sequence has 2");
+  EXPECT_EQ(error_of("1 0 1 0 1 0"), "mean_of_marked: the line has 3 vectors, must have at most 2");
 }
 
 }  // namespace
