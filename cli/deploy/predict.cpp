@@ -42,8 +42,8 @@ int predict(const Arguments& arguments) {
   const Predictor predictor(arguments.run);
   const auto format = std::find_if(std::begin(kFormats), std::end(kFormats),
                                    [&](const Format& f) { return arguments.format == f.name; });
-  xgrad::check<ConfigError>(format != std::end(kFormats), "there is no format ", arguments.format,
-                            " of predictions");
+  xgrad::check<ConfigError>(format != std::end(kFormats), "there is no prediction format ",
+                            arguments.format);
   const auto write = arguments.logits ? logits_text : format->write;
   const char* nothing = arguments.logits ? "" : format->nothing;
   ReadyLines input(STDIN_FILENO);

@@ -65,7 +65,7 @@ std::string file_of(const LoadedModel<T>& loaded, const Dataset& dataset,
 
 int attention(const Arguments& arguments) {
   xgrad::check<IoError>(arguments.out.empty() || !std::filesystem::exists(status_of(arguments.out)),
-                        arguments.out, " exists already");
+                        arguments.out, ": cannot create: File exists");
   const FoundRun source = find_run(arguments.run);
   return with_precision(source.config, [&]<class T>() {
     const LoadedModel<T> loaded(source);

@@ -77,7 +77,7 @@ void print_classes(const Scores& scores) {
   fmt::print("{:<{}}  {:>15}  {:>15}  {:>15}  {:>8}", "class", widest, "precision", "recall", "F1",
              "targets");
   if (report.has_confusion()) {
-    fmt::print("  taken for\n{:<{}}", "", widest + 63);
+    fmt::print("  predicted as\n{:<{}}", "", widest + 63);
     for (const std::string& name : scores.names) fmt::print(" {:>6}", name);
   }
   fmt::print("\n");

@@ -22,7 +22,7 @@ struct Arguments : ConfigArguments {
 int profile(const Arguments& arguments) {
   xgrad::check<IoError>(
       arguments.trace.empty() || !std::filesystem::exists(status_of(arguments.trace)),
-      arguments.trace, " exists already");
+      arguments.trace, ": cannot create: File exists");
   const Config config = load_config(arguments.config, arguments.overrides);
   if (config.train.threads > 0) set_threads(config.train.threads);
   const Profile result = xgrad::profile(config, arguments.steps);

@@ -24,12 +24,12 @@ int write_report(const Arguments& arguments) {
   fs::path out = arguments.out;
   if (arguments.out.empty()) {
     xgrad::check<ConfigError>(arguments.runs.size() == 1,
-                              "report: --out names the page of several runs");
+                              "report: several runs need --out, the file to write");
     out = fs::path(arguments.runs[0]) / "report.html";
   }
   const fs::path folder = out.has_parent_path() ? out.parent_path() : ".";
   xgrad::check<IoError>(arguments.out.empty() || !fs::exists(status_of(out)), arguments.out,
-                        " exists already");
+                        ": cannot create: File exists");
   xgrad::write_report(folder.string(), out.filename().string(), arguments.runs, {arguments.heads});
   fmt::print("{}\n", out.string());
   return 0;

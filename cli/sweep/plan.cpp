@@ -50,7 +50,8 @@ std::string directory_name(const Setting& setting) {
     }
   }
   if (name.empty()) name = "only";
-  check<ConfigError>(name.size() <= longest, "sweep: ", name, " is too long for a directory");
+  check<ConfigError>(name.size() <= longest, "sweep: ", name,
+                     " is too long for the name of a directory");
   return name;
 }
 

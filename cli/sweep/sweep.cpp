@@ -83,11 +83,11 @@ class Sweep {
       const auto [key, values] = detail::parse_axis(text);
       const auto same = [&k = key](const Axis& a) { return a.key == k; };
       xgrad::check<ConfigError>(!same(seeds_) && std::none_of(axes.begin(), axes.end(), same),
-                                "--over gives ", key, " twice");
+                                "--over: ", key, " is given twice");
       (key == kSeed ? seeds_ : axes.emplace_back()) = {key, values};
     }
-    xgrad::check<ConfigError>(seeds_.values.size() <= kMostSeeds, "--over train.seed: at most ",
-                              kMostSeeds, " seeds");
+    xgrad::check<ConfigError>(seeds_.values.size() <= kMostSeeds,
+                              "--over train.seed: give at most ", kMostSeeds, " seeds");
     check_names(axes);
     const Config base = load_config(arguments.config, arguments.overrides);
     std::vector<Setting> settings = grid(axes);
@@ -109,7 +109,7 @@ class Sweep {
     for (const double part : parts) {
       good = train(part) && good;
       if (signal_ != 0) {
-        fmt::print(stderr, "stopped; the same command goes on\n");
+        fmt::print(stderr, "stopped; run the same command to continue\n");
         return 128 + signal_;
       }
       const auto better = [](const Trial& a, const Trial& b) { return a.score < b.score; };
@@ -129,7 +129,7 @@ class Sweep {
     std::set<std::string> names;
     for (const Setting& setting : grid(axes)) {
       const std::string name = directory_name(setting);
-      xgrad::check<ConfigError>(names.insert(name).second, "--over gives two runs the name ", name);
+      xgrad::check<ConfigError>(names.insert(name).second, "--over: two runs have the name ", name);
     }
   }
 

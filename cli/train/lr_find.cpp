@@ -108,10 +108,10 @@ int lr_find(const Arguments& arguments) {
       with_precision(config, [&]<class T>() { return try_rates<T>(config, arguments); });
   const bool enough = tried.size() > kLeastTried;
   xgrad::check<NumericError>(enough || finite, "lr-find: the loss is not finite after ",
-                             tried.size(), " steps; begin lower with --from");
+                             tried.size(), " steps; start lower with --from");
   xgrad::check<Error>(enough, "lr-find: the loss diverged after ", tried.size(),
-                      " steps; begin lower with --from");
-  fmt::print("{}\nfalls fastest at optim.lr={:.1e}\n", plot(tried), steepest(tried));
+                      " steps; start lower with --from");
+  fmt::print("{}\nthe loss falls fastest at optim.lr={:.1e}\n", plot(tried), steepest(tried));
   return 0;
 }
 

@@ -39,7 +39,7 @@ void check_not_lost(const RunDirectory& run) {
   // One entry is no proof of a loss: the first checkpoint is listed before it is written.
   xgrad::check<CheckpointError>(!listed || listed->size() < 2, run.checkpoints().path(),
                                 ": there is no checkpoint, but ", kManifest, " lists ",
-                                listed ? listed->size() : 0, "; put one back, or begin a new run");
+                                listed ? listed->size() : 0, "; put one back, or start a new run");
 }
 
 bool is_newest(const FoundRun& source) try {
@@ -59,7 +59,7 @@ int resume(const Arguments& arguments) {
   } else {
     source = find_run(arguments.run);
     xgrad::check<IoError>(!source->directory.empty(), source->file,
-                          " does not lie in a run directory, so there is nothing to resume");
+                          " is not in a run directory, so there is no run to resume");
     if (!run && is_newest(*source)) {
       run.emplace(RunDirectory::open(source->directory));
       if (!is_newest(*source)) run.reset();  // another process has continued the run

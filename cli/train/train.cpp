@@ -67,7 +67,7 @@ int dry_run(const Arguments& arguments) {
     const TemporaryFolder directory;
     publish(directory.path(), checkpoint_name(2), to_hdf5(trainer.capture()));
     trainer.restore(load_checkpoint(directory / checkpoint_name(2)));
-    fmt::print("saved and read back; nothing is left\n");
+    fmt::print("a checkpoint was saved and read back; no files are left\n");
     return 0;
   });
 }

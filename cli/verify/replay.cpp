@@ -13,8 +13,8 @@ namespace xgrad::commands {
 namespace {
 
 std::string difference(const ReplayRow& row) {
-  if (!row.finite) return row.reference_finite ? "not finite" : "neither finite";
-  return row.reference_finite ? fmt::format("{:.1e}", row.difference) : "not finite there";
+  if (!row.finite) return row.reference_finite ? "not finite" : "both not finite";
+  return row.reference_finite ? fmt::format("{:.1e}", row.difference) : "reference not finite";
 }
 
 void print(const ReplayRow& row, const char* mark) {
@@ -46,7 +46,7 @@ int replay(const std::string& file) {
     fmt::print("\nevery op stays within {:g} of the reference\n", ReplayRow::kBand);
     return 0;
   }
-  fmt::print("\nthe first to leave its band: {} at {}: {}\n", to_string(first->place),
+  fmt::print("\nthe first to differ from the reference: {} at {}: {}\n", to_string(first->place),
              index_text(first->shape, first->worst), difference(*first));
   return 1;
 }

@@ -106,8 +106,8 @@ int train_and_compare(Config config, const Arguments& arguments, const Temporary
   if (const auto code = train_apart(config, arguments, 0)) return *code;
   const std::uint64_t steps = load_checkpoint(last("whole")).step;
   const std::uint64_t at = arguments.at > 0 ? arguments.at : steps / 2;
-  xgrad::check<ConfigError>(at > 0 && at < steps, "verify-resume: --at ", at, " of a run of ",
-                            steps, " steps");
+  xgrad::check<ConfigError>(at > 0 && at < steps, "verify-resume: --at is ", at,
+                            ", must be above 0 and below the run's ", steps, " steps");
 
   config.run_dir = scratch / "killed";
   if (const auto code = train_apart(config, arguments, at)) return *code;
@@ -131,7 +131,7 @@ int train_and_compare(Config config, const Arguments& arguments, const Temporary
 int verify_resume(const Arguments& arguments) {
   const Config config = load_config(arguments.config, arguments.overrides);
   xgrad::check<ConfigError>(config.train.max_seconds == 0,
-                            "verify-resume: train.max_seconds would stop the runs");
+                            "verify-resume: train.max_seconds would stop the runs; set it to 0");
   // The parent only waits, so that it can remove the scratch folder however the child ends.
   std::optional<Signals> signals(std::in_place);
   TemporaryFolder scratch;

@@ -27,7 +27,7 @@ class Trials(CommandTest):
     def test_dry_run(self):
         (self.folder / "tmp").mkdir()
         out = self.xgrad("train", "small.toml", "--dry-run", env={**os.environ, "TMPDIR": str(self.folder / "tmp")}).stdout
-        self.assertRegex(out, r"60 steps\nstep 1  loss \d\.\d+\nstep 2  loss \d\.\d+\nvalidation  loss .*\nsaved")
+        self.assertRegex(out, r"60 steps\nstep 1  loss \d\.\d+\nstep 2  loss \d\.\d+\nvalidation  loss .*\na checkpoint was saved")
         self.assertEqual(self.left(), ["small.toml", "tmp"])
         self.assertEqual(list((self.folder / "tmp").iterdir()), [])
         self.xgrad("train", "small.toml", "--dry-run", "--overfit-batch", exit_code=2)
@@ -42,8 +42,8 @@ class Trials(CommandTest):
 
     def test_lr_find_says_why_it_found_none(self):
         wild = ("lr-find", "small.toml", "optim.name=sgd", "train.clip=0", "optim.momentum=0", "--to", 1e38)
-        self.assertRegex(self.xgrad(*wild, "--from", 100, exit_code=1).stderr, r"the loss diverged after \d+ steps; begin lower")
-        self.assertRegex(self.xgrad(*wild, "--from", 1e35, exit_code=5).stderr, r"the loss is not finite after \d+ steps; begin lower")
+        self.assertRegex(self.xgrad(*wild, "--from", 100, exit_code=1).stderr, r"the loss diverged after \d+ steps; start lower")
+        self.assertRegex(self.xgrad(*wild, "--from", 1e35, exit_code=5).stderr, r"the loss is not finite after \d+ steps; start lower")
 
     def test_lr_find_lets_gradients_grow(self):
         words = ("lr-find", "small.toml", "--steps", 60)
@@ -177,7 +177,7 @@ class Sweep(CommandTest):
         sweep.send_signal(signal.SIGTERM)
         said = sweep.communicate()[1]
         self.assertEqual(sweep.returncode, 128 + signal.SIGTERM)
-        self.assertIn("the same command goes on", said)
+        self.assertIn("run the same command to continue", said)
         self.assertEqual(self.runs("s"), ["optim.lr=0.001"])
         free = ("resume", "s/optim.lr=0.001", "train.max_seconds=0.01", "-q")
         self.xgrad(*free, exit_code=128 + signal.SIGALRM)  # 7 while another process is at it
@@ -236,10 +236,10 @@ class Sweep(CommandTest):
             self.assertIn(said, self.xgrad("sweep", "small.toml", "--over", over, exit_code=2).stderr)
         for key in ("optim.lr", "train.seed"):
             twice = ("--over", f"{key}=[1]", "--over", f"{key}=[2]")
-            self.assertIn(f"{key} twice", self.xgrad("sweep", "small.toml", *twice, exit_code=2).stderr)
+            self.assertIn(f"--over: {key} is given twice", self.xgrad("sweep", "small.toml", *twice, exit_code=2).stderr)
         for over, name in (("optim.lr=[1e-3, 0.001]", "optim.lr=0.001"), ("train.seed=[4, 2, 4]", "train.seed=4")):
             alike = self.xgrad("sweep", "small.toml", "--over", over, exit_code=2)
-            self.assertIn(f"two runs the name {name}", alike.stderr)
+            self.assertIn(f"two runs have the name {name}", alike.stderr)
         none = self.xgrad("sweep", "small.toml", "--over", "optim.lr=[1]", "--jobs", 0, exit_code=2)
         self.assertIn("--jobs: is 0, must be a number above 0", none.stderr)
         for words in (("sweep", "small.toml", "--over", "optim.lr=[1]"), ("profile", "small.toml", "--trace"), ("check", "small.toml", "--table"),
@@ -247,7 +247,7 @@ class Sweep(CommandTest):
                       ("import", "file", "--from", "npz", "--config", "small.toml")):
             option = words[-1] if words[-1] in ("--trace", "--table") else "--out"
             words = [*words, option] if option == "--out" else words
-            for path, said in (("~/x", 'begins with "~", which a shell alone expands; write the whole path, or ./~ for a name that begins with it'),
+            for path, said in (("~/x", 'begins with "~", which only a shell expands; write the whole path, or ./~ for a name that begins with it'),
                                ("a\nb", 'is "a\\u000Ab", must have no control characters')):
                 self.assertIn(f"{option}: {said}", self.xgrad(*words, path, exit_code=2).stderr)
         self.assertEqual([path.name for path in self.folder.iterdir()], ["small.toml"])

@@ -40,7 +40,7 @@ class Averaging(CommandTest):
     def test_patience_ends_the_run_as_its_last_step_does(self):
         words = ("optim.lr=1", "train.evaluate_every=5", "train.patience=2", "run.dir=run", "train.steps=400")
         done = self.xgrad("train", "small.toml", *words)
-        self.assertIn("no better validation loss in 2 evaluations: ended at step", done.stderr)
+        self.assertIn("no better validation loss in 2 evaluations: stopped at step", done.stderr)
         self.assertEqual(self.rows("run")[-1]["split"], "test")
         before = self.final("run")
         self.xgrad("resume", "run")

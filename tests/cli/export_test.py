@@ -78,7 +78,7 @@ class Export(CommandTest):
         ask = "1 2 3\n4 5 6 7\n"
         self.assertEqual(self.xgrad("predict", "w.h5", "--logits", stdin=ask).stdout,
                          self.xgrad("predict", "run", "--logits", stdin=ask).stdout)
-        self.assertIn("nothing to resume", self.xgrad("resume", "w.h5", exit_code=6).stderr)
+        self.assertIn("no run to resume", self.xgrad("resume", "w.h5", exit_code=6).stderr)
 
     def test_a_run_begins_with_what_was_exported(self):
         ask = "1 2 3\n4 5 6 7\n"

@@ -203,7 +203,7 @@ class Files(CommandTest):
         self.assertGreater(row["accuracy"], 0.9)
         table = self.xgrad("eval", run).stdout
         self.assertRegex(table, r"(?m)^u +\d\.\d+ ± .* +\d+$")
-        self.assertNotIn("taken for", table)
+        self.assertNotIn("predicted as", table)
 
     def test_a_classifier_starts_from_what_found_hidden_words(self):
         self.write("data/lines.csv", "text\n" + "".join(f"up w{i} down v{i % 9}\n" for i in range(100)))

@@ -52,7 +52,7 @@ class Generate(CommandTest):
 
     def test_the_model_and_the_task_must_fit(self):
         self.write("distinct.toml", CONFIG.replace("encoder_decoder", "encoder"))
-        self.assertIn("encoder cannot write a sequence", self.xgrad("train", "distinct.toml", exit_code=2).stderr)
+        self.assertIn("encoder cannot generate a sequence", self.xgrad("train", "distinct.toml", exit_code=2).stderr)
 
 
 if __name__ == "__main__":

@@ -246,7 +246,7 @@ class LargeFiles(CommandTest):
             process.send_signal(how)
             self.assertEqual(process.communicate()[0], b"")
             self.assertEqual(process.returncode, 128 + how)
-            self.assertRegex(self.rest(ours).decode(), "stopped and saved at step 2; `xgrad resume run` goes on")
+            self.assertRegex(self.rest(ours).decode(), "stopped and saved at step 2; `xgrad resume run` continues")
             self.assertEqual(self.rows("run")[-1]["split"], "test")
             self.assertFalse(page.exists())
             finals.append(self.final("run"))

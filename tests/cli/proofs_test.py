@@ -29,7 +29,7 @@ class Proofs(CommandTest):
             self.assertIn("resumed to the bit", done.stdout)
             self.assertEqual(done.stdout.count("the same"), 2)
         self.assertEqual([path.name for path in self.folder.iterdir()], ["small.toml"])
-        self.assertIn("--at 60 of a run of 60", self.xgrad("verify-resume", "small.toml", "--at", 60, exit_code=2).stderr)
+        self.assertIn("--at is 60, must be above 0 and below", self.xgrad("verify-resume", "small.toml", "--at", 60, exit_code=2).stderr)
 
     def test_verify_resume_kills_and_resumes(self):
         """As strace sees it: one process is killed behind the save of step 28, another reads that and goes on."""
@@ -105,7 +105,7 @@ class Proofs(CommandTest):
         self.assertIn(f"kept as run/{kept.name}", done.stderr)
         self.xgrad("verify", kept)
         said = self.xgrad("replay", kept, exit_code=1).stdout
-        self.assertIn("the first to leave its band: op ", said)
+        self.assertIn("the first to differ from the reference: op ", said)
         self.assertEqual(said.count("\n> "), 1)
         self.assertIn("`xgrad replay` runs it", self.xgrad("inspect", kept, exit_code=4).stderr)
         # What was saved before is whole, and the same fault comes again.

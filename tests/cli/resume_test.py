@@ -51,7 +51,7 @@ class Resume(CommandTest):
         run = self.folder / "young"
         self.xgrad("train", "small.toml", *LONG, "run.dir=young")
         shutil.rmtree(run / "checkpoints")
-        self.assertIn("begins again", self.xgrad("resume", "young").stderr)
+        self.assertIn("starts again from step 0", self.xgrad("resume", "young").stderr)
         self.assertEqual(self.final("young"), self.final("whole"))
         self.assertTrue((run / "config.toml").exists())
 
@@ -190,15 +190,15 @@ class Resume(CommandTest):
         # The suite may run on the lowest class already.
         another = lowest if here != "baseline" else {name: value for name, value in os.environ.items() if name != "XGRAD_CPU"}
         resumed = self.xgrad("resume", "other", env=another).stderr
-        told = f"saved on a processor of class {here}, goes on with {processor(another)}: the last bits differ"
+        told = f"saved on a processor of class {here}, continues on {processor(another)}: results differ in the last bits"
         self.assertEqual(told in resumed, processor(another) != here, resumed)
-        self.assertNotIn("goes on with", self.xgrad("resume", "whole").stderr)
+        self.assertNotIn("continues on", self.xgrad("resume", "whole").stderr)
 
     def test_what_is_damaged_twice_is_kept_twice(self):
         newest = self.checkpoints("whole")[-1]
         for text, name in (("one", newest.name + ".damaged"), ("two", newest.name + ".damaged-2")):
             newest.write_text(text)
-            self.assertIn(f"kept as whole/checkpoints/{name}\n", self.xgrad("resume", "whole").stderr)
+            self.assertIn(f"renamed to whole/checkpoints/{name}\n", self.xgrad("resume", "whole").stderr)
             self.assertEqual(newest.with_name(name).read_text(), text)
 
     def test_a_checkpoint_of_a_later_format_is_left_alone(self):

@@ -99,13 +99,13 @@ class RunFiles(CommandTest):
         for text in (*foreign, "proc", "process 12", "\0\0\0\0"):
             with self.subTest(text):
                 self.write("run/run.lock", text)
-                self.is_left_alone("run.lock: is not the lock of a run", "train", "small.toml", *SHORT, "run.dir=run")
+                self.is_left_alone("run.lock: is not the lock file of a run", "train", "small.toml", *SHORT, "run.dir=run")
         self.write("run/run.lock", "")  # nobody's
         self.xgrad("train", "small.toml", *SHORT, "run.dir=run")
         for text in foreign[:2] + foreign[3:-1]:
             with self.subTest(text):
                 self.write("run/run.lock", text)
-                self.is_left_alone("run.lock: is not the lock of a run", "resume", "run")
+                self.is_left_alone("run.lock: is not the lock file of a run", "resume", "run")
         for text in ("", "proc", "process 12", "process 12 o", "process 12 on h\0\0", "\0" * 20, "\0" * 10 + "34 on host", "process 12 on host"):
             with self.subTest("after a power failure: " + text):
                 self.write("run/run.lock", text)
@@ -144,7 +144,7 @@ class RunFiles(CommandTest):
         for text in ("", "mine\n", f"{'0' * 64}  holiday.jpg\n", f"{'0' * 64}  config.toml", f"{'0' * 64}  config.toml\nmore\n"):
             with self.subTest(text):
                 self.write("run/config.sha256", text)
-                self.is_left_alone("config.sha256: is not one that a run writes", "resume", "run")
+                self.is_left_alone("config.sha256: is not what xgrad writes", "resume", "run")
         self.write("run/config.sha256", f"{'0' * 64}  config.toml\n")
         self.xgrad("resume", "run")
 
@@ -178,7 +178,7 @@ class RunFiles(CommandTest):
         stderr = process.communicate()[1]
         self.assertEqual(process.returncode, 6, stderr)  # for the page alone
         self.assertEqual(list((self.folder / "run").iterdir()), [])
-        self.assertIn("no report.html: run was moved or replaced during the run", stderr)
+        self.assertIn("report.html was not written: run was moved or replaced during the run", stderr)
         self.assertEqual(self.checkpoints("moved")[-1].name, "step-0000003000.h5")
         self.assertEqual(self.rows("moved")[-1]["split"], "test")
         self.xgrad("verify", *self.checkpoints("moved")[-3:])
@@ -190,7 +190,7 @@ class RunFiles(CommandTest):
         (self.folder / "run").rename(self.folder / "moved")
         process.terminate()
         stderr = process.communicate()[1]
-        self.assertIn(f"`xgrad resume {self.folder.resolve()}/moved` goes on", stderr)
+        self.assertIn(f"`xgrad resume {self.folder.resolve()}/moved` continues", stderr)
 
 
 class Manifest(CommandTest):

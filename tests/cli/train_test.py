@@ -111,7 +111,7 @@ class Train(CommandTest):
     def test_a_directory_that_holds_something(self):
         self.xgrad("train", "small.toml", "run.dir=a")
         before = self.final("a")
-        self.assertIn("a holds a run already", self.xgrad("train", "small.toml", "run.dir=a", exit_code=6).stderr)
+        self.assertIn("a already holds a run", self.xgrad("train", "small.toml", "run.dir=a", exit_code=6).stderr)
         self.assertEqual(self.final("a"), before)
 
     def test_a_full_disk(self):

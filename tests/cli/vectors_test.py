@@ -95,11 +95,11 @@ steps = 5
 
     def test_what_does_not_fit_the_targets_is_a_config_error(self):
         for task, wrong, said in (
-                ("mean_of_marked", "expect.accuracy=0.5", "expect.accuracy: is not measured where targets are numbers"),
+                ("mean_of_marked", "expect.accuracy=0.5", "expect.accuracy: is not measured for targets that are numbers"),
                 ("mean_of_marked", "train.loss=cross_entropy", "cross_entropy is for targets that are classes"),
                 ("ar2", "train.loss=mse", "mse is for targets that are numbers"),
-                ("ar2", "expect.r2=0.5", "expect.r2: is not measured where targets are classes"),
-                ("ar2", "model.input=one_hot", "only tokens can be one_hot")):
+                ("ar2", "expect.r2=0.5", "expect.r2: is not measured for targets that are classes"),
+                ("ar2", "model.input=one_hot", "one_hot needs a task whose examples are tokens")):
             self.write("config.toml", CONFIG.format(task))
             self.assertIn(said, self.xgrad("train", "config.toml", "run.dir=run", wrong, exit_code=2).stderr)
             self.assertFalse((self.folder / "run").exists())

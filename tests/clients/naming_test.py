@@ -42,9 +42,9 @@ class Naming(CommandTest):
         self.write("model.toml", naming.CONFIG.format(task="reverse", options=""))
         self.xgrad("train", "model.toml", "run.dir=run", "--quiet", "model.positions=rotary")
         for library, lines in {
-            "timm": ("is no timm VisionTransformer: ", 'model.positions = "rotary"', "a task without images"),
-            "torchvision": ("is no torchvision VisionTransformer: ", "a task without images"),
-            "hf-bert": ("is no BERT of Hugging Face: ", 'model.norm = "pre"', "model.final_norm = true",
+            "timm": ("does not fit timm VisionTransformer: ", 'model.positions = "rotary"', "a task without images"),
+            "torchvision": ("does not fit torchvision VisionTransformer: ", "a task without images"),
+            "hf-bert": ("does not fit BERT of Hugging Face: ", 'model.norm = "pre"', "model.final_norm = true",
                         "model.embedding_norm = false", 'model.positions = "rotary"'),
         }.items():
             words = ("export", "run", "--to", "safetensors", "--naming", library, "--out", "never.safetensors")

@@ -89,7 +89,7 @@ class Reader {
     if (std::find(sections.begin(), sections.end(), key) != sections.end()) {
       return "is a section, written [" + key + "]";
     }
-    return "stands outside of every section" + detail::suggest_anywhere(key);
+    return "is outside of every section" + detail::suggest_anywhere(key);
   }
 
   bool check_section(const std::string& name, const Place& place) {
@@ -152,7 +152,7 @@ class Reader {
       const bool stored = writer_ == ConfigWriter::xgrad && value && *value == row->get(Config());
       if (!stored && (!overridden || a.key_place.override)) {
         problems_.push_back({a.key_place, at->first,
-                             "is no key of " + a.section + ".name = \"" + name + "\", but of " +
+                             "is not a key of " + a.section + ".name = \"" + name + "\", but of " +
                                  joined(row->users)});
       }
       at = assignments_.erase(at);
@@ -165,8 +165,8 @@ class Reader {
     if (given == assignments_.end()) return;
     if (writer_ == ConfigWriter::xgrad) {
       problems_.push_back({given->second.key_place, "model.preset",
-                           "changes nothing in a run's own config, which has every key; set those "
-                           "that it stands for"});
+                           "has no effect on a run's own config, which has every key; change "
+                           "the keys themselves"});
     }
     set(given->second);
     assignments_.erase(given);
@@ -179,7 +179,7 @@ class Reader {
     if (given == assignments_.end()) {
       const auto section = sections_.find("task");
       problems_.push_back({section == sections_.end() ? Place{} : section->second, "task.name",
-                           "is missing; the tasks are " + joined(names)});
+                           "is missing; there are " + joined(names)});
       return;
     }
     const auto* value = std::get_if<OptionValue>(&given->second.value);
@@ -197,8 +197,7 @@ class Reader {
       }
     } else {
       problems_.push_back({given->second.value_place, "task.name",
-                           "there is no task " + excerpt(*name) +
-                               "; the tasks are, the nearest first, " +
+                           "there is no task " + excerpt(*name) + "; there are " +
                                joined(nearest_first(*name, names))});
     }
   }

@@ -21,7 +21,8 @@ void heads_divide_width(const Config& config, Broken& broken) {
   if (!has_attention(model) || model.head_dim != 0 || model.width % model.heads == 0) return;
   broken.push_back({{"model.heads", "model.width", "model.head_dim"},
                     std::to_string(model.heads) + " heads do not divide a width of " +
-                        std::to_string(model.width) + "; choose another, or set model.head_dim"});
+                        std::to_string(model.width) +
+                        "; change one of them, or set model.head_dim"});
 }
 
 void without_out_proj_heads_make_the_width(const Config& config, Broken& broken) {
@@ -29,23 +30,24 @@ void without_out_proj_heads_make_the_width(const Config& config, Broken& broken)
   const std::size_t made = model.heads * model.head_dim;
   if (model.out_proj || model.head_dim == 0 || made == model.width) return;
   broken.push_back({{"model.out_proj", "model.head_dim", "model.heads", "model.width"},
-                    "without it " + std::to_string(model.heads) + " heads of " +
-                        std::to_string(model.head_dim) + " make " + std::to_string(made) +
-                        " features, and model.width is " + std::to_string(model.width)});
+                    "false needs heads that make the width, but " + std::to_string(model.heads) +
+                        " heads of " + std::to_string(model.head_dim) + " features make " +
+                        std::to_string(made) + ", and model.width is " +
+                        std::to_string(model.width)});
 }
 
 void mean_needs_another_activation(const Config& config, Broken& broken) {
   const ModelConfig& model = config.model;
   if (!model.attention_mean || model.attention_activation != "softmax") return;
   broken.push_back({{"model.attention_mean", "model.attention_activation"},
-                    "divides weights that model.attention_activation = \"softmax\" makes sum to 1; "
-                    "choose another activation"});
+                    "needs another model.attention_activation than \"softmax\", whose weights sum "
+                    "to 1 already"});
 }
 
 void what_is_not_strict(const Config& config, Broken& broken) {
   if (config.model.init_strict || !config.model.init_from.empty()) return;
   broken.push_back({{"model.init_strict", "model.init_from"},
-                    "false has a use only with weights to start from, model.init_from"});
+                    "false needs model.init_from, the weights to start from"});
 }
 
 void rotary_needs_pairs(const Config& config, Broken& broken) {
@@ -54,8 +56,9 @@ void rotary_needs_pairs(const Config& config, Broken& broken) {
   if (!has_attention(model) || model.positions != "rotary" || head_dim % 2 == 0) return;
   // heads_divide_width() reports that.
   if (model.head_dim == 0 && model.width % model.heads != 0) return;
-  broken.push_back({{"model.positions", "model.width", "model.heads", "model.head_dim"},
-                    "rotary turns pairs of features, and a head has " + std::to_string(head_dim)});
+  broken.push_back(
+      {{"model.positions", "model.width", "model.heads", "model.head_dim"},
+       "rotary needs an even number of features per head, not " + std::to_string(head_dim)});
 }
 
 void max_distance_of_relative_bias(const Config& config, Broken& broken) {
@@ -64,42 +67,42 @@ void max_distance_of_relative_bias(const Config& config, Broken& broken) {
   if (model.positions == "relative_bias") return;
   broken.push_back(
       {{"model.max_distance", "model.positions"},
-       "has a use only with model.positions = \"relative_bias\", not " + model.positions});
+       "has an effect only with model.positions = \"relative_bias\", not " + model.positions});
 }
 
 void outputs_have_no_known_length(const Config& config, Broken& broken) {
   if (config.model.kind != "encoder_decoder" || config.model.positions != "relative_index") return;
   broken.push_back({{"model.positions", "model.kind"},
                     "relative_index needs the length of the output, which an encoder_decoder does "
-                    "not know before"});
+                    "not know in advance"});
 }
 
 void outputs_see_only_those_before(const Config& config, Broken& broken) {
   const ModelConfig& model = config.model;
   if (model.kind != "encoder_decoder" || model.normalization != "batch") return;
   broken.push_back({{"model.normalization", "model.kind"},
-                    "batch would let an output of an encoder_decoder know those after it"});
+                    "batch would leak later outputs of an encoder_decoder to earlier ones"});
 }
 
 void outputs_read_the_input_in_layers(const Config& config, Broken& broken) {
   if (config.model.kind != "encoder_decoder" || config.model.layers > 0) return;
   broken.push_back({{"model.layers", "model.kind"},
-                    "is 0, and an encoder_decoder reads its input in the layers of its decoder; "
-                    "choose 1 or more"});
+                    "is 0, must be at least 1 for an encoder_decoder, which reads its input in the "
+                    "layers of its decoder"});
 }
 
 void only_encoders_recompute(const Config& config, Broken& broken) {
   if (!config.train.recompute || has_attention(config.model)) return;
-  broken.push_back({{"train.recompute", "model.kind"},
-                    "runs blocks of an encoder again, and a " + config.model.kind + " has none"});
+  broken.push_back(
+      {{"train.recompute", "model.kind"},
+       "recomputes the blocks of an encoder, and a " + config.model.kind + " has none"});
 }
 
 void steps_or_epochs(const Config& config, Broken& broken) {
   const TrainConfig& train = config.train;
   if ((train.steps == 0) != (train.epochs == 0)) return;
   broken.push_back({{"train.steps", "train.epochs"},
-                    std::string(train.steps == 0 ? "give the length of the run: " : "") +
-                        "exactly one of train.steps and train.epochs is above 0"});
+                    "set exactly one of train.steps and train.epochs, the length of the run"});
 }
 
 void window_of_window_mlp(const Config& config, Broken& broken) {
@@ -108,7 +111,7 @@ void window_of_window_mlp(const Config& config, Broken& broken) {
     broken.push_back({{"model.window"}, "is " + std::to_string(model.window) + ", must be odd"});
   } else if (model.window != ModelConfig().window && model.kind != "window_mlp") {
     broken.push_back({{"model.window", "model.kind"},
-                      "has a use only with model.kind = \"window_mlp\", not " + model.kind});
+                      "has an effect only with model.kind = \"window_mlp\", not " + model.kind});
   }
 }
 
@@ -120,18 +123,18 @@ void heads_that_can_differ(const Config& config, Broken& broken) {
     broken.push_back({{"train.head_diversity", key}, text});
   };
   if (!has_attention(model)) {
-    return refuse("model.kind", "drives attention heads apart, and a " + model.kind + " has none");
+    return refuse("model.kind", "compares attention heads, and a " + model.kind + " has none");
   }
-  if (model.heads == 1) refuse("model.heads", "drives heads apart, and model.heads is 1");
-  if (model.layers == 0) refuse("model.layers", "drives heads apart, and model.layers is 0");
+  if (model.heads == 1) refuse("model.heads", "compares heads, and model.heads is 1");
+  if (model.layers == 0) refuse("model.layers", "compares heads, and model.layers is 0");
   if (model.attention_activation.ends_with("relu")) {
     refuse(
         "model.attention_activation",
-        "compares the directions of attention maps, and those of model.attention_activation = \"" +
-            model.attention_activation + "\" may be 0");
+        "compares the directions of attention maps, and maps of model.attention_activation = \"" +
+            model.attention_activation + "\" may be all 0");
   }
   if (config.train.recompute) {
-    refuse("train.recompute", "needs the attention maps, and train.recompute keeps none");
+    refuse("train.recompute", "needs the attention maps, which train.recompute does not keep");
   }
 }
 
@@ -140,11 +143,11 @@ void what_goes_with_the_loss(const Config& config, Broken& broken) {
   const TrainConfig& train = config.train;
   if (train.huber_delta != TrainConfig().huber_delta && train.loss != "huber") {
     broken.push_back({{"train.huber_delta", "train.loss"},
-                      "has a use only with train.loss = \"huber\", not " + train.loss});
+                      "has an effect only with train.loss = \"huber\", not " + train.loss});
   }
   if (train.label_smoothing > 0 && train.loss != "auto" && train.loss != "cross_entropy") {
     broken.push_back({{"train.label_smoothing", "train.loss"},
-                      "there are no labels to smooth for the loss " + train.loss});
+                      "has an effect only with train.loss = \"cross_entropy\", not " + train.loss});
   }
 }
 
@@ -153,8 +156,8 @@ void what_goes_with_the_loss(const Config& config, Broken& broken) {
 void warmup_within_steps(const Config& config, Broken& broken) {
   if (config.train.steps == 0 || config.schedule.warmup <= config.train.steps) return;
   broken.push_back({{"schedule.warmup", "train.steps"},
-                    "a warm-up of " + std::to_string(config.schedule.warmup) +
-                        " steps in a run of " + std::to_string(config.train.steps)});
+                    "is " + std::to_string(config.schedule.warmup) +
+                        ", must be at most train.steps, " + std::to_string(config.train.steps)});
 }
 
 void nesterov_needs_momentum(const Config& config, Broken& broken) {
@@ -168,13 +171,13 @@ void nesterov_needs_momentum(const Config& config, Broken& broken) {
 void eps_stays_above_zero(const Config& config, Broken& broken) {
   if (config.train.precision != "float" || float(config.optim.eps) > 0) return;
   broken.push_back({{"optim.eps", "train.precision"},
-                    "is 0 in numbers of train.precision = \"float\"; choose a larger one"});
+                    "rounds to 0 with train.precision = \"float\"; choose a larger value"});
 }
 
 void step_falls(const Config& config, Broken& broken) {
   if (config.schedule.name != "step" || config.schedule.every > 0) return;
   broken.push_back({{"schedule.every", "schedule.name"},
-                    "give the steps from one fall of schedule.name = \"step\" to the next"});
+                    "schedule.name = \"step\" needs it, the number of steps between drops"});
 }
 
 void frozen_groups_have_no_settings(const Config& config, Broken& broken) {
@@ -182,9 +185,8 @@ void frozen_groups_have_no_settings(const Config& config, Broken& broken) {
     const ParameterGroup& group = config.optim.groups[i];
     if (!group.freeze || (group.lr_scale == 1.0 && !group.weight_decay)) continue;
     const std::string name = "optim.groups[" + std::to_string(i) + "]";
-    broken.push_back({{"optim.groups"},
-                      name + ".freeze leaves nothing to do for its lr and "
-                             "weight_decay"});
+    broken.push_back(
+        {{"optim.groups"}, name + " is frozen, so its lr and weight_decay have no effect"});
   }
 }
 
@@ -200,7 +202,7 @@ void minima_of_the_task(const Config& config, Broken& broken) {
       const auto* most = std::get_if<std::int64_t>(&found->second);
       if (most == nullptr || *least <= *most) continue;
       broken.push_back({{"task." + name, "task." + other},
-                        std::to_string(*least) + " is more than task." + other + ", which is " +
+                        "is " + std::to_string(*least) + ", must be at most task." + other + ", " +
                             std::to_string(*most)});
     }
   }
@@ -242,7 +244,7 @@ std::string flaw_of_new_path(const std::string& path) {
            std::to_string(PATH_MAX - 1);
   }
   if (path.starts_with('~')) {
-    return "begins with \"~\", which a shell alone expands; write the whole path, or ./" +
+    return "begins with \"~\", which only a shell expands; write the whole path, or ./" +
            path.substr(0, path.find('/')) + " for a name that begins with it";
   }
   const auto control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };

@@ -156,7 +156,7 @@ std::pair<std::string, std::vector<std::string>> parse_axis(const std::string& t
     for (const toml::node& node : *array) {
       const ParsedValue value = value_of(node);
       const auto* option = std::get_if<OptionValue>(&value);
-      if (option == nullptr) refuse("a value is no number, string or boolean");
+      if (option == nullptr) refuse("a value is not a number, string or boolean");
       values.push_back(to_literal(*option));
     }
   } catch (const toml::parse_error&) {

@@ -171,10 +171,10 @@ LibraryModel to_library(const std::string& library, const Config& config, const 
   const auto& known = detail::libraries();
   const auto found =
       std::find_if(known.begin(), known.end(), [&](const Library& l) { return l.name == library; });
-  check<ConfigError>(found != known.end(), "no library ", library, "; there are ",
+  check<ConfigError>(found != known.end(), "there is no library ", library, "; there are ",
                      joined(library_names()));
   const std::vector<std::string> differences = found->differences(config, shape);
-  check<ConfigError>(differences.empty(), "is no ", found->model, ": ", joined(differences));
+  check<ConfigError>(differences.empty(), "does not fit ", found->model, ": ", joined(differences));
 
   Tensors tensors = found->needs_qkv_bias ? with_qkv_bias(parameters) : parameters;
   if (found->as_bert) tensors = as_bert(tensors);

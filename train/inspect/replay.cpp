@@ -24,13 +24,14 @@ struct Seen {
 template <class T>
 void set_weights(const Checkpoint& failed, const Parameters<T>& parameters) {
   check<CheckpointError>(failed.parameters.size() == parameters.size(), "the failed step has ",
-                         failed.parameters.size(), " parameters, its model ", parameters.size());
+                         failed.parameters.size(), " parameters, its model has ",
+                         parameters.size());
   for (const NamedTensor& t : failed.parameters) {
     std::visit(
         [&](const auto& from) {
           Tensor<T>& to = parameters.at(t.name).mutable_value();
           check<CheckpointError>(from.shape() == to.shape(), "parameter ", t.name, " has shape ",
-                                 from.shape(), ", in the model ", to.shape());
+                                 from.shape(), ", the model has ", to.shape());
           to = cast<T>(from);
         },
         t.tensor);
@@ -57,7 +58,7 @@ std::vector<Seen<T>> run(const Checkpoint& failed, const Config& config) {
 template <class T, class U>
 ReplayRow compare(const Seen<T>& x, const Seen<U>& reference) {
   check<CheckpointError>(x.tensor.shape() == reference.tensor.shape(), to_string(x.place),
-                         " has shape ", x.tensor.shape(), ", in the reference ",
+                         " has shape ", x.tensor.shape(), ", the reference has ",
                          reference.tensor.shape());
   ReplayRow row{.place = x.place, .shape = x.tensor.shape()};
   const auto fault = first_not_finite(x.tensor), other = first_not_finite(reference.tensor);
@@ -85,7 +86,7 @@ std::vector<ReplayRow> compare_runs(const Checkpoint& failed, const Config& conf
   const std::vector<Seen<T>> seen = run<T>(failed, config);
   const std::vector<Seen<Reference>> reference = run<Reference>(failed, config);
   check<CheckpointError>(seen.size() == reference.size(), "the step makes ", seen.size(),
-                         " tensors, in the reference ", reference.size());
+                         " tensors, the reference has ", reference.size());
   std::vector<ReplayRow> rows;
   for (std::size_t i = 0; i < seen.size(); ++i) rows.push_back(compare(seen[i], reference[i]));
   return rows;

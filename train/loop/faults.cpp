@@ -70,8 +70,8 @@ std::string Trainer<T>::locate() {
   const bool recompute = std::exchange(config_.train.recompute, false);
   run_batches(again);
   config_.train.recompute = recompute;
-  return found.empty() ? "not found again: a second run of the step is finite, so memory or "
-                         "processor may be at fault"
+  return found.empty() ? "not reproduced: a second run of the step is finite, so memory or "
+                         "processor may be faulty"
                        : "first not finite: " + found;
 }
 

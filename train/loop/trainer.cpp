@@ -309,7 +309,8 @@ void Trainer<T>::restore(const Checkpoint& checkpoint) {
 template <class T>
 void Trainer<T>::restore(const Checkpoint& checkpoint, const Progress& progress) {
   check<CheckpointError>(progress.loader.position < train_->size(), "the checkpoint's position is ",
-                         progress.loader.position, ", but there are ", train_->size(), " examples");
+                         progress.loader.position, ", but the train split has ", train_->size(),
+                         " examples");
   // Changes everything or nothing.
   xgrad::restore(checkpoint, parameters_, *optimizer_, ema_.get());
   progress_ = progress;

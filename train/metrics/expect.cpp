@@ -57,19 +57,20 @@ void check_claims(const ExpectConfig& expect, const Task& task) {
   const std::vector<Figure> figures = empty.figures();
   for (const Claim& claim : claims_about_figures(expect)) {
     check<ConfigError>(!claim.bound || find(figures, claim.name) != nullptr, "expect.", claim.name,
-                       ": is not measured where targets are ", to_string(empty.target));
+                       ": is not measured for targets that are ", to_string(empty.target));
   }
   for (const auto& [claim, bound] : {std::pair("below_ceiling", expect.below_ceiling),
                                      std::pair("at_token_ceiling", expect.at_token_ceiling)}) {
     check<ConfigError>(!bound || find(figures, "accuracy") != nullptr, "expect.", claim,
-                       ": accuracy is not measured where targets are ", to_string(empty.target));
+                       ": accuracy is not measured for targets that are ", to_string(empty.target));
   }
   check<ConfigError>(!expect.at_token_ceiling || task.token_ceiling().has_value(),
-                     "expect.at_token_ceiling: the task does not know the best from a token alone");
+                     "expect.at_token_ceiling: the task does not know the best possible accuracy "
+                     "from a token alone");
   if (!expect.below_ceiling && !expect.above_floor) return;
   check<ConfigError>(task.ceiling(Split::test).has_value(), "expect.",
                      expect.below_ceiling ? "below_ceiling" : "above_floor",
-                     ": the task does not know the best that there can be");
+                     ": the task does not know the best possible result");
 }
 
 std::vector<Verdict> judge(const ExpectConfig& expect, const Result& result) {

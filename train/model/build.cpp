@@ -122,12 +122,12 @@ Pool pool(const ModelConfig& config, const TaskShape& shape) {
 WindowMlpOptions window_mlp_options(const ModelConfig& config, const TaskShape& shape) {
   check<ConfigError>(shape.output == OutputKind::tokens || config.pool != "cls",
                      "model.pool: cls needs attention, which model.kind ", config.kind,
-                     " has not; choose mean, max or attention");
+                     " does not have; choose mean, max or attention");
   const PositionKind kind = positions(config);
   check<ConfigError>(kind != PositionKind::relative_index && kind != PositionKind::rotary &&
                          kind != PositionKind::alibi && kind != PositionKind::relative_bias,
                      "model.positions: ", config.positions, " needs attention, which model.kind ",
-                     config.kind, " has not");
+                     config.kind, " does not have");
   WindowMlpOptions options;
   options.input = input_options(config, shape);
   options.input.features = config.width;
@@ -144,20 +144,19 @@ WindowMlpOptions window_mlp_options(const ModelConfig& config, const TaskShape& 
 void check_fit(const ModelConfig& config, const TaskShape& shape) {
   const bool image = shape.input == InputKind::image;
   check<ConfigError>(image || config.positions != "learned_2d",
-                     "model.positions: learned_2d places the patches of an image, and the task has "
-                     "none");
+                     "model.positions: learned_2d needs a task whose examples are images");
   check<ConfigError>(
       !image || (shape.height % config.patch == 0 && shape.width % config.patch == 0),
       "model.patch: ", config.patch, " does not divide the task's images of ", shape.height, " x ",
       shape.width, " pixels");
   check<ConfigError>(config.input == "embedding" || shape.input == InputKind::tokens,
-                     "model.input: only tokens can be ", config.input);
+                     "model.input: ", config.input, " needs a task whose examples are tokens");
   const bool generated = shape.output == OutputKind::generated;
   check<ConfigError>(generated == (config.kind == "encoder_decoder"), "model.kind: ", config.kind,
                      generated
-                         ? " cannot write a sequence, which the task asks for; encoder_decoder"
+                         ? " cannot generate a sequence, which the task asks for; encoder_decoder"
                            " can"
-                         : " writes a sequence, which the task does not ask for");
+                         : " generates a sequence, which the task does not ask for");
 }
 
 EncoderDecoderOptions encoder_decoder_options(const ModelConfig& config, const TaskShape& shape) {
@@ -170,10 +169,10 @@ void check_mask(const ModelConfig& config, const TaskShape& shape) {
   const bool encoder = config.kind == "encoder";
   const bool attends = encoder || config.kind == "encoder_decoder";
   check<ConfigError>(config.mask == "none" || encoder || (attends && config.mask == "causal"),
-                     "model.mask: ", config.mask, " has no use with model.kind ", config.kind);
+                     "model.mask: ", config.mask, " has no effect with model.kind ", config.kind);
   check<ConfigError>(
       config.mask != "causal" || !encoder || pool(config, shape) != Pool::cls,
-      "model.mask: causal hides all tokens from the class token, which stands first; choose "
+      "model.mask: causal hides all tokens from the class token, which comes first; choose "
       "another model.pool than cls");
 }
 

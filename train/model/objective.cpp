@@ -36,7 +36,7 @@ Objective make_objective(const TrainConfig& config, const TaskShape& shape) {
   check<ConfigError>(row.target == shape.target, "train.loss: ", name, " is for targets that are ",
                      to_string(row.target), "; those of the task are ", to_string(shape.target));
   check<ConfigError>(config.label_smoothing == 0 || row.loss == Loss::cross_entropy,
-                     "train.label_smoothing: there are no labels to smooth for the loss ", name);
+                     "train.label_smoothing: needs the loss cross_entropy, not ", name);
   return {row.loss, config.label_smoothing, config.huber_delta, config.head_diversity};
 }
 

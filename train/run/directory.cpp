@@ -58,7 +58,7 @@ std::string claim_next(const std::string& stem) {
   for (int number = 1;; ++number) {
     const std::string path = "runs/" + stem + (number == 1 ? "" : "-" + std::to_string(number));
     if (::mkdir(path.c_str(), 0777) == 0) return path;
-    if (errno != EEXIST) fail_io(path, "cannot make the directory");
+    if (errno != EEXIST) fail_io(path, "cannot create the directory");
   }
 }
 
@@ -150,7 +150,7 @@ void check_manifest(const Folder& checkpoints) {
   Lines lines(checkpoints.input(kManifest));
   for (std::string line; lines.next(line);) {
     check<IoError>(is_listing(line, lines.has_end()), checkpoints.path_of(kManifest), ": line ",
-                   lines.number(), " is not one that a run writes; remove it, or the file");
+                   lines.number(), " is not one that xgrad writes; remove it, or the file");
   }
 }
 
@@ -160,7 +160,7 @@ void check_config_digest(const Folder& folder) {
   const std::string text = folder.read(kConfigDigest, kMostLine);
   const auto entry = parse_manifest_line(text.substr(0, text.find('\n')));
   check<IoError>(entry && text == entry->second + "  " + kConfig + "\n",
-                 folder.path_of(kConfigDigest), ": is not one that a run writes; remove it");
+                 folder.path_of(kConfigDigest), ": is not what xgrad writes; remove it");
 }
 
 }  // namespace
@@ -181,11 +181,11 @@ RunDirectory::RunDirectory(std::string path) : folder_(std::move(path)) {}
 
 void RunDirectory::check_unused() const {
   check<IoError>(!folder_.holds(kConfig), path(),
-                 " holds a run already; choose another run.dir, or go on with `xgrad resume ",
+                 " already holds a run; choose another run.dir, or continue it with `xgrad resume ",
                  path(), "`");
   const std::string other = remains(folder_);
   check<IoError>(other.empty(), path(), " holds ", other,
-                 " but no config.toml: not of this run; choose another run.dir");
+                 " but no config.toml, so it is not of a run; choose another run.dir");
 }
 
 void RunDirectory::check_files() const {
@@ -242,7 +242,7 @@ void RunDirectory::lock() {
   }
   const std::string before = start_of(*lock_);
   check<IoError>(is_owner(before, /*whole=*/!folder_.holds(kConfig)), file,
-                 ": is not the lock of a run; choose another run.dir, or remove it");
+                 ": is not the lock file of a run; choose another run.dir, or remove it");
   sweep_temporaries(folder_);  // one of them may be a hard link of the lock
   folder_.check_single(kLock);
   if (before == mine) return;

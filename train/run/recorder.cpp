@@ -80,7 +80,7 @@ void RunRecorder::on_checkpoint(const Checkpoint& checkpoint) {
 void RunRecorder::on_spike(const StepReport& report, std::uint64_t step) {
   const std::string line =
       fmt::format("step {}: {}; nothing was updated, {} {}", report.step, report.fault,
-                  step < report.step ? "back to step" : "on after step", step);
+                  step < report.step ? "goes back to step" : "continues after step", step);
   console_.line(line);
   run_.append("log.txt", line);
   if (step == report.step) return;  // skipped, not undone

@@ -41,7 +41,7 @@ void set_aside_damaged(const RunDirectory& run, std::uint64_t step, Console& con
     std::string kept = name + ".damaged";
     for (int n = 2; folder.holds(kept); ++n) kept = fmt::format("{}.damaged-{}", name, n);
     folder.rename(name, kept);
-    console.line(fmt::format("{} is damaged; kept as {}", file.path, folder.path_of(kept)));
+    console.line(fmt::format("{} is damaged; renamed to {}", file.path, folder.path_of(kept)));
   }
 }
 
@@ -107,7 +107,7 @@ std::string leave_report(const RunDirectory& run,
     write_report(run.folder(), "report.html", {run.path()}, {.rules = rules});
     return "";
   } catch (const std::exception& error) {
-    return fmt::format("no report.html: {}", error.what());
+    return fmt::format("report.html was not written: {}", error.what());
   }
 }
 
@@ -170,13 +170,13 @@ Outcome work(const Config& config, Trainer<T>& trainer, const RunDirectory& run,
   outcome.seconds = recorder.elapsed();
   const auto stopped = [&] {
     outcome.signal = recorder.stop_signal();
-    console.line(fmt::format("stopped and saved at step {}; `xgrad resume {}` goes on",
+    console.line(fmt::format("stopped and saved at step {}; `xgrad resume {}` continues",
                              trainer.step(), run.folder().present_path()));
     return outcome;
   };
   if (!trainer.finished()) return stopped();
   if (trainer.out_of_patience()) {
-    console.line(fmt::format("no better validation loss in {} evaluations: ended at step {}",
+    console.line(fmt::format("no better validation loss in {} evaluations: stopped at step {}",
                              config.train.patience, trainer.step()));
   }
   const std::optional<Metrics> test = trainer.evaluate(Split::test, recorder);
@@ -208,9 +208,9 @@ void tell_class(const Checkpoint& checkpoint, Console& console) {
   if (saved == checkpoint.state.end()) return;
   const std::string* before = std::get_if<std::string>(&saved->second);
   if (before == nullptr || *before == cpu_name(cpu())) return;
-  console.line(
-      fmt::format("saved on a processor of class {}, goes on with {}: the last bits differ",
-                  *before, cpu_name(cpu())));
+  console.line(fmt::format(
+      "saved on a processor of class {}, continues on {}: results differ in the last bits", *before,
+      cpu_name(cpu())));
 }
 
 // Makes the trainer of a run in `directory`. Reads its data, then checks that its claims can be
@@ -246,7 +246,7 @@ Outcome go_on(const Config& config, const RunDirectory& run, const Checkpoint* c
   const auto trainer = prepared<T>(config, checkpoint, options, run.checkpoints().path());
   if (options.keep_config) run.replace_config(to_toml(config));
   Console console(options.quiet, "");
-  if (checkpoint == nullptr) console.line("no checkpoint was saved yet: begins again");
+  if (checkpoint == nullptr) console.line("no checkpoint was saved yet: starts again from step 0");
   set_aside_damaged(run, trainer->step(), console);
   run.cut_back("metrics.jsonl", trainer->step(), /*validated=*/!trainer->owes_validation());
   run.cut_back("timing.jsonl", trainer->step());
@@ -257,9 +257,8 @@ Outcome go_on(const Config& config, const RunDirectory& run, const Checkpoint* c
 // which a flag does must not train.
 void need_guard() {
   const volatile double zero = 0;
-  check<Error>(
-      is_finite_bits(1 + zero) && !is_finite_bits(0 / zero) && !is_finite_bits(1 / zero),
-      "this build does not see numbers that are not finite: compile it without -ffast-math");
+  check<Error>(is_finite_bits(1 + zero) && !is_finite_bits(0 / zero) && !is_finite_bits(1 / zero),
+               "this build cannot detect NaN and infinity: compile it without -ffast-math");
 }
 
 void prepare(const Config& config) {

@@ -64,7 +64,7 @@ const Format& find_format(const std::string& name) {
   for (const Format& format : kFormats) {
     if (format.name == name) return format;
   }
-  detail::fail<ConfigError>("there is no format ", name, " to import");
+  detail::fail<ConfigError>("there is no import format ", name);
 }
 
 }  // namespace

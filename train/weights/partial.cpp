@@ -30,7 +30,7 @@ Match match_words(const std::vector<std::string>& theirs, const std::vector<std:
     const auto found = places.find(ours[i]);
     if (found != places.end()) match.rows.emplace_back(found->second, i);
   }
-  if (match.rows.empty()) match.misfit = "no word of the model is one of the file's";
+  if (match.rows.empty()) match.misfit = "the model and the file have no words in common";
   return match;
 }
 
@@ -44,10 +44,10 @@ Match match(const std::string& name, const Shape& theirs, const Shape& ours, con
     return {{}, "the file has " + to_string(theirs) + ", the model " + to_string(ours)};
   }
   if (name == "embedding.one_hot.weight" && differ(from.tokens, to.tokens)) {
-    return {{}, "the file's is for other words"};
+    return {{}, "the file has other words"};
   }
   if (name.starts_with("head.") && differ(from.classes, to.classes)) {
-    return {{}, "the file's is for other classes"};
+    return {{}, "the file has other classes"};
   }
   return {};
 }

@@ -25,9 +25,9 @@ const std::string kStart = "task.name = 'reverse'\ntrain.steps = 10\n";
 
 const std::vector<Bad> kBad = {
     // Syntax.
-    {"[train]\nsteps = 1\n", "1:1: task.name: is missing; the tasks are "},
-    {"\n\n[train]\nsteps = 1\n", "1:1: task.name: is missing; the tasks are "},
-    {"[train]\nsteps = 1\n[task]\n", "3:2: task.name: is missing; the tasks are "},
+    {"[train]\nsteps = 1\n", "1:1: task.name: is missing; there are "},
+    {"\n\n[train]\nsteps = 1\n", "1:1: task.name: is missing; there are "},
+    {"[train]\nsteps = 1\n[task]\n", "3:2: task.name: is missing; there are "},
     {"[task\nname = 'reverse'\n", "1:6: Error while parsing table header: expected ']', saw '\\n'"},
     {"[task]\nname 'reverse'\n", "2:6: Error while parsing key-value pair: expected '='"},
     {"[task]\nname = \n", "2:8: Error while parsing key-value pair: expected value, saw '\\n'"},
@@ -75,14 +75,14 @@ const std::vector<Bad> kBad = {
     {kStart + "model.lr = 0.1\n", "3:7: model.lr: unknown key; did you mean optim.lr?"},
     {kStart + "model.zzzzzzzz = 1\n", "3:7: model.zzzzzzzz: unknown key; there are "},
     {kStart + "task.lenght = 8\n", "3:6: task.lenght: unknown key; did you mean task.length?"},
-    {kStart + "lr = 0.1\n", "3:1: lr: stands outside of every section; did you mean optim.lr?"},
+    {kStart + "lr = 0.1\n", "3:1: lr: is outside of every section; did you mean optim.lr?"},
     {kStart + "batch_size = 8\n",
-     "3:1: batch_size: stands outside of every section; did you mean train.batch?"},
+     "3:1: batch_size: is outside of every section; did you mean train.batch?"},
     {kStart + "model = 4\n", "3:1: model: is a section, written [model]"},
     {kStart + "[[model]]\nwidth = 4\n", "3:3: model: is a section, written [model]"},
     {kStart + "Model.width = 4\n", "3:1: Model: unknown section; did you mean [model]?"},
     {"train.steps = 1\ntask.name = 'revers'\ntask.length = 4",
-     "2:13: task.name: there is no task \"revers\"; the tasks are, the nearest first, reverse, "},
+     "2:13: task.name: there is no task \"revers\"; there are reverse, "},
     // Types.
     {kStart + "model.width = '64'\n", "3:15: model.width: is a string, \"64\", must be an integer"},
     {kStart + "model.width = 64.0\n", "3:15: model.width: is a number, 64.0, must be an integer"},
@@ -125,69 +125,72 @@ const std::vector<Bad> kBad = {
      "3:19: train.precision: is \"flaot\", must be one of float, double; did you mean \"float\"?"},
     // Rules between keys.
     {kStart + "model.width = 50\n",
-     "3:15: model.heads: 4 heads do not divide a width of 50; choose another, or set "
+     "3:15: model.heads: 4 heads do not divide a width of 50; change one of them, or set "
      "model.head_dim"},
     {kStart + "model.heads = 3\n",
-     "3:15: model.heads: 3 heads do not divide a width of 64; choose another, or set "
+     "3:15: model.heads: 3 heads do not divide a width of 64; change one of them, or set "
      "model.head_dim"},
     {kStart + "model.positions = 'rotary'\nmodel.head_dim = 3\n",
-     "3:19: model.positions: rotary turns pairs of features, and a head has 3"},
+     "3:19: model.positions: rotary needs an even number of features per head, not 3"},
     {kStart + "model.positions = 'relative_index'\nmodel.kind = 'encoder_decoder'\n",
      "3:19: model.positions: relative_index needs the length of the output, which an "
-     "encoder_decoder does not know before"},
+     "encoder_decoder does not know in advance"},
     {kStart + "model.normalization = 'batch'\nmodel.kind = 'encoder_decoder'\n",
-     "3:23: model.normalization: batch would let an output of an encoder_decoder know those after "
-     "it"},
+     "3:23: model.normalization: batch would leak later outputs of an encoder_decoder to earlier "
+     "ones"},
     {kStart + "model.layers = 0\nmodel.kind = 'encoder_decoder'\n",
-     "3:16: model.layers: is 0, and an encoder_decoder reads its input in the layers of its "
-     "decoder; choose 1 or more"},
+     "3:16: model.layers: is 0, must be at least 1 for an encoder_decoder, which reads its "
+     "input in the layers of its decoder"},
     {kStart + "model.init_strict = false\n",
-     "3:21: model.init_strict: false has a use only with weights to start from, model.init_from"},
+     "3:21: model.init_strict: false needs model.init_from, the weights to start from"},
     {kStart + "model.max_distance = 3\n",
-     "3:22: model.max_distance: has a use only with model.positions = \"relative_bias\", not "
+     "3:22: model.max_distance: has an effect only with model.positions = \"relative_bias\", not "
      "learned"},
     {kStart + "model.out_proj = false\nmodel.head_dim = 3\n",
-     "3:18: model.out_proj: without it 4 heads of 3 make 12 features, and model.width is 64"},
+     "3:18: model.out_proj: false needs heads that make the width, but 4 heads of 3 features make "
+     "12, "
+     "and model.width is 64"},
     {kStart + "model.attention_mean = true\n",
-     "3:24: model.attention_mean: divides weights that model.attention_activation = \"softmax\" "
-     "makes sum to 1; choose another activation"},
+     "3:24: model.attention_mean: needs another model.attention_activation than \"softmax\", "
+     "whose weights sum to 1 already"},
     {kStart + "schedule.warmup = 11\n",
-     "3:19: schedule.warmup: a warm-up of 11 steps in a run of 10"},
+     "3:19: schedule.warmup: is 11, must be at most train.steps, 10"},
     {kStart + "model.window = 4\n", "3:16: model.window: is 4, must be odd"},
     {kStart + "model.window = 5\n",
-     "3:16: model.window: has a use only with model.kind = \"window_mlp\", not encoder"},
+     "3:16: model.window: has an effect only with model.kind = \"window_mlp\", not encoder"},
     {kStart + "train.recompute = true\nmodel.kind = 'mlp'\n",
-     "3:19: train.recompute: runs blocks of an encoder again, and a mlp has none"},
+     "3:19: train.recompute: recomputes the blocks of an encoder, and a mlp has none"},
     {kStart + "train.head_diversity = -1\n",
      "3:24: train.head_diversity: is -1, must be at least 0"},
     {kStart + "train.head_diversity = 0.1\nmodel.kind = 'mlp'\n",
-     "3:24: train.head_diversity: drives attention heads apart, and a mlp has none"},
+     "3:24: train.head_diversity: compares attention heads, and a mlp has none"},
     {kStart + "train.head_diversity = 0.1\nmodel.heads = 1\n",
-     "3:24: train.head_diversity: drives heads apart, and model.heads is 1"},
+     "3:24: train.head_diversity: compares heads, and model.heads is 1"},
     {kStart + "train.head_diversity = 0.1\nmodel.layers = 0\n",
-     "3:24: train.head_diversity: drives heads apart, and model.layers is 0"},
+     "3:24: train.head_diversity: compares heads, and model.layers is 0"},
     {kStart + "train.head_diversity = 0.1\nmodel.attention_activation = 'relu'\n",
-     "3:24: train.head_diversity: compares the directions of attention maps, and those of "
-     "model.attention_activation = \"relu\" may be 0"},
+     "3:24: train.head_diversity: compares the directions of attention maps, and maps of "
+     "model.attention_activation = \"relu\" may be all 0"},
     {kStart + "train.head_diversity = 0.1\ntrain.recompute = true\n",
-     "3:24: train.head_diversity: needs the attention maps, and train.recompute keeps none"},
+     "3:24: train.head_diversity: needs the attention maps, which train.recompute does not keep"},
     {kStart + "train.huber_delta = 0.5\n",
-     "3:21: train.huber_delta: has a use only with train.loss = \"huber\", not auto"},
+     "3:21: train.huber_delta: has an effect only with train.loss = \"huber\", not auto"},
     {kStart + "train.label_smoothing = 0.1\ntrain.loss = 'mse'\n",
-     "3:25: train.label_smoothing: there are no labels to smooth for the loss mse"},
+     "3:25: train.label_smoothing: has an effect only with train.loss = \"cross_entropy\", not "
+     "mse"},
     {kStart + "train.epochs = 2\n",
-     "2:15: train.steps: exactly one of train.steps and train.epochs is above 0"},
+     "2:15: train.steps: set exactly one of train.steps and train.epochs, the length of the run"},
     {kStart + "optim.nesterov = true\noptim.name = 'sgd'\noptim.momentum = 0\n",
      "3:18: optim.nesterov: needs optim.momentum above 0"},
     {kStart + "schedule.name = 'step'\n",
-     "3:17: schedule.every: give the steps from one fall of schedule.name = \"step\" to the next"},
+     "3:17: schedule.every: schedule.name = \"step\" needs it, the number of steps between drops"},
     // Keys of another optimizer or schedule, even at their defaults.
     {kStart + "optim.momentum = 0.9\n",
-     "3:7: optim.momentum: is no key of optim.name = \"adamw\", but of sgd"},
+     "3:7: optim.momentum: is not a key of optim.name = \"adamw\", but of sgd"},
     {kStart + "optim.name = 'sgd'\noptim.eps = 1e-7\n",
-     "4:7: optim.eps: is no key of optim.name = \"sgd\", but of adagrad, adam, adamw, rmsprop"},
+     "4:7: optim.eps: is not a key of optim.name = \"sgd\", but of adagrad, adam, adamw, rmsprop"},
     {kStart + "schedule.patience = 3\n",
-     "3:10: schedule.patience: is no key of schedule.name = \"cosine\", but of plateau"},
+     "3:10: schedule.patience: is not a key of schedule.name = \"cosine\", but of plateau"},
     // Groups.
     {kStart + "optim.groups = 'x'\n",
      "3:16: optim.groups: must be an array of tables, as [{match = \"embedding.*\", lr = 0.1}]"},
@@ -198,20 +201,19 @@ const std::vector<Bad> kBad = {
     {kStart + "optim.groups = [{match = '*'},\n {match = '*', frozen = true}]\n",
      "4:16: optim.groups[1].frozen: unknown key; there are match, lr, weight_decay, freeze"},
     {kStart + "optim.groups = [{match = '*', lr = 2, freeze = true}]\n",
-     "3:7: optim.groups: optim.groups[0].freeze leaves nothing to do for its lr and weight_decay"},
+     "3:7: optim.groups: optim.groups[0] is frozen, so its lr and weight_decay have no "
+     "effect"},
     {kStart + "[[optim.groups]]\nmatch = 3\n",
      "4:9: optim.groups[0].match: is an integer, 3, must be a string"},
     {kStart + "model.width = [{a = 1}]\n",
      "3:7: model.width: is an array of tables, must be an integer"},
     {kStart + "model.width = []\n", "3:7: model.width: is an array, must be an integer"},
     {"task.name = 'reverse'\n",
-     "1:1: train.steps: give the length of the run: exactly one of train.steps and train.epochs is "
-     "above 0"},
+     "1:1: train.steps: set exactly one of train.steps and train.epochs, the length of the run"},
     {"task.name = 'reverse'\n[train]\nseed = 3\n",
-     "2:2: train.steps: give the length of the run: exactly one of train.steps and train.epochs is "
-     "above 0"},
+     "2:2: train.steps: set exactly one of train.steps and train.epochs, the length of the run"},
     {kStart + "task.min_length = 9\ntask.length = 8\n",
-     "3:19: task.min_length: 9 is more than task.length, which is 8"},
+     "3:19: task.min_length: is 9, must be at most task.length, 8"},
 };
 
 TEST(ConfigErrors, EachIsSaidWithItsPlace) {
@@ -229,8 +231,8 @@ TEST(ConfigErrors, EachIsSaidWithItsPlace) {
 TEST(ConfigErrors, Empty) {
   for (const std::string empty : {"", "\n\n", "# nothing\n", "\xef\xbb\xbf", "[task]\n[train]"}) {
     const std::string message = message_of(empty);
-    EXPECT_NE(message.find(": task.name: is missing; the tasks are "), std::string::npos);
-    EXPECT_NE(message.find(": train.steps: give the length of the run: "), std::string::npos)
+    EXPECT_NE(message.find(": task.name: is missing; there are "), std::string::npos);
+    EXPECT_NE(message.find(": train.steps: set exactly one of train.steps"), std::string::npos)
         << message;
   }
 }
@@ -246,9 +248,8 @@ TEST(ConfigErrors, AllOfAFileAtOnceInTheOrderOfTheirPlaces) {
             "\"adamw\"?\n"
             "c.toml:9:2: modell: unknown section; did you mean [model]?\n"
             "c.toml:14:9: train.batch: is a string, \"64\", must be an integer\n"
-            "override 'model.width=30': model.heads: 4 heads do not divide a width of 30; choose "
-            "another, or "
-            "set model.head_dim\n"
+            "override 'model.width=30': model.heads: 4 heads do not divide a width of 30; change "
+            "one of them, or set model.head_dim\n"
             "override 'train.epochs=x': train.epochs: is a string, \"x\", must be an integer\n"
             "override 'lr=3': expected SECTION.KEY=VALUE, as in optim.lr=3e-4");
 }
@@ -267,7 +268,7 @@ TEST(ConfigErrors, ControlCharactersHideNothing) {
       "c.toml:4:13: model.positions: is \"a\\u0000b\", must have no zero byte",
       "c.toml:5:1: model.k\\u0000ey: unknown key; ",
       "c.toml:6:2: sec\\u001Btion: unknown section; ",
-      "c.toml:8:9: train.steps: give the length of the run: ",
+      "c.toml:8:9: train.steps: set exactly one of train.steps",
       "c.toml:10:7: run.dir: is \"r\\u0000un\", must have no zero byte",
       "c.toml:11:1: run.name: unknown key"};
   ASSERT_EQ(lines.size(), expected.size()) << message;
@@ -285,7 +286,7 @@ TEST(ConfigErrors, TheDirectoryOfARun) {
   };
   const auto tilde = [](const std::string& name, const std::string& own) {
     return "override 'run.dir=\"" + name +
-           "\"': run.dir: begins with \"~\", which a shell alone expands; write the whole path, "
+           "\"': run.dir: begins with \"~\", which only a shell expands; write the whole path, "
            "or " +
            own + " for a name that begins with it";
   };
@@ -347,9 +348,10 @@ TEST(ConfigErrors, Overrides) {
       "override 'x.lr=1': x: unknown section; there are task, model, optim, schedule, train, log, "
       "run, expect");
   EXPECT_EQ(said("task.name=revers").substr(0, 72),
-            "override 'task.name=revers': task.name: there is no task \"revers\"; the t");
-  EXPECT_EQ(said("schedule.warmup=20"),
-            "override 'schedule.warmup=20': schedule.warmup: a warm-up of 20 steps in a run of 10");
+            "override 'task.name=revers': task.name: there is no task \"revers\"; there");
+  EXPECT_EQ(
+      said("schedule.warmup=20"),
+      "override 'schedule.warmup=20': schedule.warmup: is 20, must be at most train.steps, 10");
 }
 
 TEST(ConfigErrors, TooLargeAndTooDeep) {

@@ -78,7 +78,7 @@ TEST(ConfigPresets, WhatCannotBe) {
   EXPECT_TRUE(refusal("vit_book_blok", ConfigWriter::user, "did you mean \"vit_book_block\"?"));
   EXPECT_TRUE(refusal("3", ConfigWriter::user, "model.preset: is an integer, 3, must be a string"));
   EXPECT_TRUE(refusal("vit_book_mhsa", ConfigWriter::xgrad,
-                      "model.preset: changes nothing in a run's own config, which has every key"));
+                      "model.preset: has no effect on a run's own config, which has every key"));
 }
 
 TEST(ConfigPresets, ARunThatGoesOnHasTheSameBits) {

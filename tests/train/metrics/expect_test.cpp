@@ -112,16 +112,17 @@ TEST(Expect, AClaimAboutWhatIsNotMeasuredIsRefused) {
   EXPECT_EQ(error_of(claim(&ExpectConfig::r2, 0.5), "mean_of_marked"), "none");
   EXPECT_EQ(error_of(claim(&ExpectConfig::above_floor, 0.5), "mean_of_marked"), "none");
   EXPECT_EQ(error_of(claim(&ExpectConfig::accuracy, 0.5), "mean_of_marked"),
-            "expect.accuracy: is not measured where targets are numbers");
+            "expect.accuracy: is not measured for targets that are numbers");
   EXPECT_EQ(error_of(claim(&ExpectConfig::below_ceiling, 0.5), "mean_of_marked"),
-            "expect.below_ceiling: accuracy is not measured where targets are numbers");
+            "expect.below_ceiling: accuracy is not measured for targets that are numbers");
   EXPECT_EQ(error_of(claim(&ExpectConfig::at_token_ceiling, 0.5), "mean_of_marked"),
-            "expect.at_token_ceiling: accuracy is not measured where targets are numbers");
+            "expect.at_token_ceiling: accuracy is not measured for targets that are numbers");
   EXPECT_EQ(error_of(claim(&ExpectConfig::at_token_ceiling, 0.5), "hmm"), "none");
   EXPECT_EQ(error_of(claim(&ExpectConfig::at_token_ceiling, 0.5), "markov"),
-            "expect.at_token_ceiling: the task does not know the best from a token alone");
+            "expect.at_token_ceiling: the task does not know the best possible accuracy from a "
+            "token alone");
   EXPECT_EQ(error_of(claim(&ExpectConfig::r2, 0.5), "copy"),
-            "expect.r2: is not measured where targets are classes");
+            "expect.r2: is not measured for targets that are classes");
 }
 
 TEST(Expect, ParametersAndSteps) {
@@ -140,7 +141,7 @@ TEST(Expect, ClaimsAboutACeilingNeedATaskThatKnowsIt) {
     FAIL() << "no exception";
   } catch (const ConfigError& error) {
     EXPECT_STREQ(error.what(),
-                 "expect.above_floor: the task does not know the best that there can be");
+                 "expect.above_floor: the task does not know the best possible result");
   }
 }
 

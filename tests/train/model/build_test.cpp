@@ -180,13 +180,16 @@ TEST(Build, S2_16_SizesThatDoNotFitAreRefusedBeforeAnythingIsAllocated) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {tokens + "model.width = 50", "model.heads: 4 heads do not divide a width of 50"},
       {tokens + "model = {positions = 'rotary', head_dim = 3}",
-       "model.positions: rotary turns pairs of features, and a head has 3"},
+       "model.positions: rotary needs an even number of features per head, not 3"},
       {tokens + "model = {out_proj = false, head_dim = 3}",
-       "model.out_proj: without it 4 heads of 3 make 12 features, and model.width is 64"},
+       "model.out_proj: false needs heads that make the width, but 4 heads of 3 features make 12"},
       {tokens + "model.window = 4", "model.window: is 4, must be odd"},
-      {tokens + "task.length = 8\ntask.min_length = 9", "task.min_length: 9 is more than"},
-      {tokens + "model.positions = 'learned_2d'", "model.positions: learned_2d places the patches"},
-      {tokens + "model.kind = 'encoder_decoder'", "model.kind: encoder_decoder writes a sequence"},
+      {tokens + "task.length = 8\ntask.min_length = 9",
+       "task.min_length: is 9, must be at most task.length, 8"},
+      {tokens + "model.positions = 'learned_2d'",
+       "model.positions: learned_2d needs a task whose examples are images"},
+      {tokens + "model.kind = 'encoder_decoder'",
+       "model.kind: encoder_decoder generates a sequence"},
       {images + "model.patch = 5",
        "model.patch: 5 does not divide the task's images of 12 x 12 pixels"},
       {images + "model = {kind = 'mlp', patch = 4}", "model.pool: cls needs attention"},
@@ -211,12 +214,12 @@ TEST(Build, S2_10_MasksHaveWhatTheyNeed) {
   Config config;
   config.model.mask = "causal";
   EXPECT_EQ(message_of(config, shape),
-            "model.mask: causal hides all tokens from the class token, which stands first; choose "
+            "model.mask: causal hides all tokens from the class token, which comes first; choose "
             "another model.pool than cls");
   config.model.pool = "mean";
   EXPECT_EQ(message_of(config, shape), "none");
   config.model.kind = "mlp";
-  EXPECT_EQ(message_of(config, shape), "model.mask: causal has no use with model.kind mlp");
+  EXPECT_EQ(message_of(config, shape), "model.mask: causal has no effect with model.kind mlp");
   config.model = {};
   config.model.mask = "adjacency";
   EXPECT_EQ(message_of(config, shape),
@@ -229,7 +232,7 @@ TEST(Build, Learned2dPositionsNeedAnImage) {
   Config config;
   config.model.positions = "learned_2d";
   EXPECT_EQ(message_of(config, {.vocabulary = 5, .max_length = 4, .classes = 3}),
-            "model.positions: learned_2d places the patches of an image, and the task has none");
+            "model.positions: learned_2d needs a task whose examples are images");
 }
 
 TEST(Build, GeneratedOutputsNeedADecoder) {
@@ -238,13 +241,13 @@ TEST(Build, GeneratedOutputsNeedADecoder) {
   EXPECT_EQ(message_of(config, shape), "none");
   config.model.kind = "encoder_decoder";
   EXPECT_EQ(message_of(config, shape),
-            "model.kind: encoder_decoder writes a sequence, which the task does not ask for");
+            "model.kind: encoder_decoder generates a sequence, which the task does not ask for");
   shape.output = OutputKind::generated;
   shape.max_outputs = 3;
   EXPECT_EQ(message_of(config, shape), "none");
   config.model.kind = "encoder";
   EXPECT_EQ(message_of(config, shape),
-            "model.kind: encoder cannot write a sequence, which the task asks for; "
+            "model.kind: encoder cannot generate a sequence, which the task asks for; "
             "encoder_decoder can");
 }
 
@@ -263,17 +266,18 @@ std::string refused(const std::function<void(ModelConfig&)>& change, InputKind i
 TEST(Build, WhatDoesNotGoTogetherIsRefused) {
   const auto tokens = [](const auto& change) { return refused(change, InputKind::tokens); };
   EXPECT_EQ(tokens([](ModelConfig& m) { m.kind = "mlp"; }),
-            "model.pool: cls needs attention, which model.kind mlp has not; choose mean, max or "
-            "attention");
+            "model.pool: cls needs attention, which model.kind mlp does not have; choose mean, max "
+            "or attention");
   EXPECT_EQ(tokens([](ModelConfig& m) {
               m.kind = "window_mlp";
               m.pool = "max";
               m.positions = "rotary";
             }),
-            "model.positions: rotary needs attention, which model.kind window_mlp has not");
+            "model.positions: rotary needs attention, which model.kind window_mlp does not have");
   const auto one_hot = [](ModelConfig& m) { m.input = "one_hot"; };
   EXPECT_EQ(tokens(one_hot), "none");
-  EXPECT_EQ(refused(one_hot, InputKind::vectors), "model.input: only tokens can be one_hot");
+  EXPECT_EQ(refused(one_hot, InputKind::vectors),
+            "model.input: one_hot needs a task whose examples are tokens");
 }
 
 }  // namespace

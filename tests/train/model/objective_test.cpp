@@ -39,7 +39,7 @@ TEST(Objective, ALossForOtherTargetsIsRefused) {
   smooth.label_smoothing = 0.1;
   EXPECT_TRUE(
       test::throws_with<ConfigError>([&] { make_objective(smooth, shape_of(TargetKind::numbers)); },
-                                     "train.label_smoothing: there are no labels to smooth"));
+                                     "train.label_smoothing: needs the loss cross_entropy"));
 }
 
 // Yes-or-no targets for each token of a sequence: whether it is a 1, and whether the next is; of

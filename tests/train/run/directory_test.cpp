@@ -65,7 +65,7 @@ TEST(RunDirectory, IsLockedWhileItLives) {
   }
   EXPECT_NO_THROW(RunDirectory::open(path));
   EXPECT_TRUE(
-      test::throws_with<IoError>([&] { RunDirectory::create(path, "x"); }, "holds a run already"));
+      test::throws_with<IoError>([&] { RunDirectory::create(path, "x"); }, "already holds a run"));
 }
 
 TEST(RunDirectory, AnEmptyLockIsNobodys) {

@@ -184,8 +184,8 @@ TEST(PartialWeights, AHeadForOtherClassesIsNotTaken) {
   const IdNames ours = {{"a", "b"}, {"no", "yes"}};
   const PartialFit fit = restore_fitting(weights, {{"b", "a"}, {"N", "V"}}, "w", parameters, ours);
   EXPECT_EQ(fit.taken, Names{"x.bias"});
-  EXPECT_EQ(fit.misfits, (Names{"head.bias (the file's is for other classes)",
-                                "embedding.one_hot.weight (the file's is for other words)"}));
+  EXPECT_EQ(fit.misfits, (Names{"head.bias (the file has other classes)",
+                                "embedding.one_hot.weight (the file has other words)"}));
   EXPECT_EQ(restore_fitting(weights, {}, "w", parameters, ours).taken.size(), 3u);
   EXPECT_EQ(restore_fitting(weights, ours, "w", parameters, ours).taken.size(), 3u);
 }

@@ -79,7 +79,7 @@ std::string to_onnx(const Config& config, const TaskShape& shape, const Checkpoi
   graph.output(kModels.at(config.model.kind)(builder), "logits", output_axes(config, shape));
 
   const std::vector<std::string> unused = graph.unused_weights();
-  check<CheckpointError>(unused.empty(), "cannot be exported to ONNX: it has no place for ",
+  check<CheckpointError>(unused.empty(), "cannot be exported to ONNX: the graph does not use ",
                          joined(unused));
   add_metadata(graph, shape, weights);
   return graph.finish(config.task);

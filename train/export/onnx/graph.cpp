@@ -227,8 +227,8 @@ std::string OnnxGraph::finish(const std::string& name) const {
   onnx::ModelProto model = impl_->model;
   model.mutable_graph()->set_name(name);
   const std::size_t size = model.ByteSizeLong();
-  check<CheckpointError>(size < std::numeric_limits<std::int32_t>::max(), "an ONNX model of ", size,
-                         " bytes; the format takes less than 2 GB");
+  check<CheckpointError>(size < std::numeric_limits<std::int32_t>::max(), "the ONNX model has ",
+                         size, " bytes; the format allows less than 2 GB");
   const std::string bytes = model.SerializeAsString();
   try {
     onnx::checker::check_model(model);

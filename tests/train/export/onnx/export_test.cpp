@@ -103,7 +103,7 @@ TEST(Onnx, EveryWeightHasItsPlace) {
   Checkpoint more = good;
   more.parameters.push_back({"encoder.more", zeros<float>({2})});
   EXPECT_EQ(message_of<CheckpointError>([&] { to_onnx(config, shape, more); }),
-            "cannot be exported to ONNX: it has no place for encoder.more");
+            "cannot be exported to ONNX: the graph does not use encoder.more");
   Checkpoint less = good;
   less.parameters.erase(less.parameters.begin());
   EXPECT_EQ(message_of<CheckpointError>([&] { to_onnx(config, shape, less); }),
