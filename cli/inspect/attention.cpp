@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <sstream>
 
 #include <xgrad/autograd/check.hpp>
@@ -64,8 +63,7 @@ std::string file_of(const LoadedModel<T>& loaded, const Dataset& dataset,
 }
 
 int attention(const Arguments& arguments) {
-  xgrad::check<IoError>(arguments.out.empty() || !std::filesystem::exists(status_of(arguments.out)),
-                        arguments.out, ": cannot create: File exists");
+  if (!arguments.out.empty()) check_new(arguments.out);
   const FoundRun source = find_run(arguments.run);
   return with_precision(source.config, [&]<class T>() {
     const LoadedModel<T> loaded(source);

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
-
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/parallel.hpp>
 #include <xgrad/cli/command.hpp>
@@ -20,9 +18,7 @@ struct Arguments : ConfigArguments {
 };
 
 int profile(const Arguments& arguments) {
-  xgrad::check<IoError>(
-      arguments.trace.empty() || !std::filesystem::exists(status_of(arguments.trace)),
-      arguments.trace, ": cannot create: File exists");
+  if (!arguments.trace.empty()) check_new(arguments.trace);
   const Config config = load_config(arguments.config, arguments.overrides);
   if (config.train.threads > 0) set_threads(config.train.threads);
   const Profile result = xgrad::profile(config, arguments.steps);

@@ -28,8 +28,7 @@ int write_report(const Arguments& arguments) {
     out = fs::path(arguments.runs[0]) / "report.html";
   }
   const fs::path folder = out.has_parent_path() ? out.parent_path() : ".";
-  xgrad::check<IoError>(arguments.out.empty() || !fs::exists(status_of(out)), arguments.out,
-                        ": cannot create: File exists");
+  if (!arguments.out.empty()) check_new(out);
   xgrad::write_report(folder.string(), out.filename().string(), arguments.runs, {arguments.heads});
   fmt::print("{}\n", out.string());
   return 0;

@@ -132,7 +132,7 @@ class Files(CommandTest):
         self.assertRegex(said, ": run.dir: is too long: 60000 bytes, the limit is 4095\n$")
         self.assertFalse((self.folder / "a").exists())
         said = self.xgrad(*sweep, "data/rows.csv/s", exit_code=6).stderr
-        self.assertEqual(said, "xgrad: data/rows.csv: cannot make the directory: File exists\n")
+        self.assertEqual(said, "xgrad: data/rows.csv: cannot create the directory: File exists\n")
 
     def test_unknown_tokens_are_counted(self):
         self.xgrad("train", "data/rows.toml", "run.dir=run")

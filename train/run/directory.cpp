@@ -172,7 +172,7 @@ void make_directory(const std::string& path) {
   if (!above.empty()) make_directory(above.string());
   if (::mkdir(path.c_str(), 0777) != 0) {
     const int reason = errno;
-    if (!fs::is_directory(path, ignored)) fail_io(path, "cannot make the directory", reason);
+    if (!fs::is_directory(path, ignored)) fail_io(path, "cannot create the directory", reason);
   }
   sync_name(path);
 }
