@@ -70,7 +70,7 @@ TEST(Publish, AtAPath) {
   publish_file(directory / "a", "x");
   EXPECT_EQ(read_file(directory / "a"), "x");
   EXPECT_EQ(message_of<IoError>([&] { publish_file(directory / "a", "y"); }),
-            directory / "a" + ": cannot publish: File exists");
+            directory / "a" + ": cannot create: File exists");
 }
 
 TEST(Publish, FollowsTheUmask) {
