@@ -7,10 +7,10 @@ import math
 import re
 import resource
 import statistics
-import xml.etree.ElementTree
 
 import numpy
 from command import CommandTest, unittest
+from pages import Chart
 
 LUMINANCE = numpy.array([0.2126, 0.7152, 0.0722])
 PROTANOPIA = numpy.array([[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]])
@@ -64,32 +64,6 @@ def linear_rgb(colour):
 
 def oklab(rgb):
     return LMS_TO_OKLAB @ numpy.cbrt(TO_LMS @ numpy.clip(rgb, 0, 1))
-
-
-class Chart:
-    """The numbers that a chart shows, read off its axes. `unit` is how much a value grows over a unit of the drawing."""
-
-    def __init__(self, figure):
-        svg = xml.etree.ElementTree.fromstring(re.search("<svg.*</svg>", figure, re.DOTALL)[0])
-        grid = [float(line.get("y1")) for line in svg.iter("line")]
-        labels = [(text, float(text.text)) for text in svg.iter("text")]
-        self.y = self.axis(list(zip(grid, (value for text, value in labels if text.get("x") == "47.0"), strict=True)))
-        self.x = self.axis([(float(text.get("x")), value) for text, value in labels if text.get("text-anchor") == "middle"])
-        self.lines = {line.find("title").text: [self.points(line.find(tag)) for tag in ("polyline", "polygon")]
-                      for line in svg.iter("g")}
-
-    def axis(self, ticks):
-        """From a place on the drawing to a value; logarithmic if that fits the ticks better."""
-        def through(forward, back):
-            (first, low), *_, (last, high) = [(at, forward(value)) for at, value in ticks]
-            unit = (high - low) / (last - first)
-            return lambda at: back(low + (at - first) * unit)
-        scales = [through(float, float), through(lambda v: math.log(max(v, 1e-30)), math.exp)]
-        return min(scales, key=lambda scale: sum(abs(scale(at) - value) / abs(value) for at, value in ticks if value))
-
-    def points(self, shape):
-        pairs = [pair.split(",") for pair in shape.get("points").split()] if shape is not None else []
-        return [(float(x), float(y)) for x, y in pairs]
 
 
 class Report(CommandTest):

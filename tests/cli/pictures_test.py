@@ -1,0 +1,188 @@
+"""The numbers of report.html, read back from its curves, tables and pictures."""
+
+import json
+import math
+import re
+
+import numpy
+from command import CommandTest, unittest
+from pages import charts, pixels, tables
+
+TABLE = """
+[task]
+name = "files"
+train = "train.csv"
+test = "test.csv"
+
+[model]
+width = 8
+heads = 1
+layers = 1
+
+[train]
+steps = 60
+batch = 32
+"""
+
+
+class Pictures(CommandTest):
+    def train(self, *words, config="small.toml"):
+        self.xgrad("train", config, "run.dir=run", "-q", *words)
+        return self.page()
+
+    def page(self):
+        return (self.folder / "run/report.html").read_text()
+
+    def part(self, page, heading):
+        """What stands below a heading of the page."""
+        return re.search(f"<h2>{heading}</h2>(.*?)(<h2>|</body>)", page, re.DOTALL)[1]
+
+    def points(self, split, metric):
+        """(step, value, standard error) of the finite ones in metrics.jsonl."""
+        return [(row["step"], row[metric], row.get(metric + "_se", 0)) for row in self.rows("run")
+                if row["split"] == split and isinstance(row.get(metric), (int, float))]
+
+    def write_rows(self, rows):
+        """Replaces metrics.jsonl and makes the page again."""
+        self.write("run/metrics.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+        (self.folder / "run/report.html").unlink()
+        self.xgrad("report", "run")
+        return self.page()
+
+    def check_axes(self, chart):
+        """Larger is higher, later is further right, and every label is where its value is."""
+        for ticks, scale, direction in ((chart.y_ticks, chart.y, -1), (chart.x_ticks, chart.x, 1)):
+            self.assertGreaterEqual(len(ticks), 2)
+            for (at, value), (after, larger) in zip(ticks, ticks[1:]):
+                self.assertLess(value, larger)
+                self.assertGreater((after - at) * direction, 0)
+            for at, value in ticks:
+                low, high = sorted((scale(at - 0.2), scale(at + 0.2)))
+                self.assertTrue(low <= value * (1 + 1e-3) and value * (1 - 1e-3) <= high, (at, value, low, high))
+        for gap in chart.label_gaps:
+            self.assertAlmostEqual(gap, 4, delta=0.11)
+
+    def check_line(self, chart, name, expected, band):
+        line, polygon = chart.lines[name]
+        self.assertEqual(len(line), len(expected))
+        self.assertEqual(len(polygon), 2 * len(line) if band else 0)
+        if len(line) <= 40:
+            self.assertEqual(chart.circles[name], line)
+        for i, ((x, y), (step, value, error)) in enumerate(zip(line, expected)):
+            self.assertTrue(0 <= x <= chart.width and 0 <= y <= chart.height)
+            self.assertAlmostEqual(chart.x(x), step, delta=0.1 + 0.003 * expected[-1][0])
+            self.check_height(chart, y, value)
+            if band:
+                self.check_height(chart, polygon[i][1], value + error)
+                self.check_height(chart, polygon[-1 - i][1], value - error)
+                self.assertEqual((polygon[i][0], polygon[-1 - i][0]), (x, x))
+
+    def check_height(self, chart, y, value):
+        room = 1e-3 * abs(value)  # labels have four digits
+        self.assertTrue(chart.y(y + 0.3) - room <= value <= chart.y(y - 0.3) + room, (chart.y(y), value))
+
+    def test_curves_are_the_rows_of_the_run(self):
+        drawn = charts(self.train("optim.lr=1e-2"))
+        self.assertEqual(set(drawn), {"loss", "accuracy", "exact_match", "perplexity", "lr", "grad_norm"})
+        for metric, chart in drawn.items():
+            with self.subTest(metric):
+                self.check_axes(chart)
+                self.check_line(chart, "train", self.points("train", metric), band=False)
+                validated = self.points("validation", metric)
+                self.assertEqual("validation" in chart.lines, bool(validated))
+                if validated:
+                    self.check_line(chart, "validation", validated, band=True)
+
+    def test_a_wide_range_is_drawn_by_its_logarithm(self):
+        self.train("train.steps=2")
+        losses = [900.0, 250.0, 60.0, 9.0, 2.5, 0.4, 0.03]
+        rows = [{"step": 100 * i, "split": "train", "loss": loss, "accuracy": i / 8} for i, loss in enumerate(losses)]
+        rows += [{"step": 100 * i, "split": "validation", "loss": 2 * loss, "loss_se": loss / 4, "accuracy": i / 7,
+                  "accuracy_se": 0.01 * i} for i, loss in enumerate(losses)]
+        rows += [{"step": 700, "split": "train", "loss": None, "accuracy": 0.5}]
+        drawn = charts(self.write_rows(sorted(rows, key=lambda row: row["step"])))
+        for metric in ("loss", "accuracy"):
+            self.check_axes(drawn[metric])
+            self.check_line(drawn[metric], "train", self.points("train", metric), band=False)
+            self.check_line(drawn[metric], "validation", self.points("validation", metric), band=True)
+        heights = [y for x, y in drawn["loss"].lines["train"][0]]
+        for before, after, low, high in zip(heights, heights[1:], losses[1:], losses):  # equal ratios, equal distances
+            self.assertAlmostEqual((after - before) / (heights[-1] - heights[0]), math.log(high / low) / math.log(900 / 0.03),
+                                   delta=0.002)
+
+    def test_a_long_curve_keeps_its_ends_and_its_places(self):
+        self.train("train.steps=2")
+        rows = [{"step": step, "split": "train", "loss": 2 + math.sin(step / 50)} for step in range(1, 2001)]
+        chart = charts(self.write_rows(rows))["loss"]
+        self.check_axes(chart)
+        kept = [round(chart.x(x)) for x, y in chart.lines["train"][0]]
+        self.assertEqual((kept[0], kept[-1]), (1, 2000))
+        self.assertGreaterEqual(len(kept), 200)
+        steps = [rows[min(1999, 7 * i)]["step"] for i in range(len(kept))]
+        self.check_line(chart, "train", [(step, 2 + math.sin(step / 50), 0) for step in steps], band=False)
+
+    def test_the_table_has_the_last_row_of_each_split(self):
+        page = self.train()
+        table = tables(self.part(page, "Results"))[0]
+        found = {row[0]: row[1] for row in table if ", " in row[0] and "accuracy " not in row[0]}
+        last = {row["split"]: row for row in self.rows("run")}
+        expected = {f"{name}, {split}": f"{value:.4f} ± {last[split][name + '_se']:.4f}"
+                    for split in ("validation", "test") for name, value in last[split].items()
+                    if name not in ("step", "split") and not name.endswith("_se")}
+        self.assertEqual(found, expected)
+        self.assertEqual(len(found), 8)
+
+    def test_confusion_counts_the_predictions_of_the_test_file(self):
+        """Three classes of different sizes, of which the rarest is rarely found."""
+        random = numpy.random.default_rng(3)
+        words = {"up": "abcde", "down": "cdefg", "still": "efgab"}
+        def rows(count):
+            labels = random.choice(list(words), size=count, p=[0.55, 0.35, 0.1])
+            return [(" ".join(random.choice(list(words[label]), size=3)), str(label)) for label in labels]
+        test = rows(300)
+        for name, of in (("train", rows(600)), ("test", test)):
+            self.write(f"{name}.csv", "text,label\n" + "".join(f"{text},{label}\n" for text, label in of))
+        self.write("table.toml", TABLE)
+        page = self.train(config="table.toml")
+        said = self.xgrad("predict", "run", stdin="".join(text + "\n" for text, label in test)).stdout.split()
+        part = self.part(page, "Confusion")
+        header, *body = tables(part)[0]
+        self.assertEqual([row[0] for row in body], header[1:])
+        self.assertEqual(set(header[1:]), set(words))
+        counts = numpy.array([[sum((label, answer) == (target, model) for (_, label), answer in zip(test, said))
+                               for model in header[1:]] for target in header[1:]])
+        self.assertEqual([[int(cell) for cell in row[1:]] for row in body], counts.tolist())
+        self.assertFalse((counts == counts.T).all())
+        shares = (counts / counts.sum(1, keepdims=True)).flatten()
+        cells = re.findall(r'<td class="(\w*)" style="--a:([\d.]+)">', part)
+        for (look, shade), share in zip(cells, shares, strict=True):
+            self.assertAlmostEqual(float(shade), share, delta=0.00501)
+            self.assertEqual(look, "strong" if share > 0.5 else "zero" if share == 0 else "")
+
+    def test_maps_are_the_attention_of_the_weights(self):
+        page = self.train("task.name=rotate", "model.positions=learned", "optim.lr=3e-3", "task.min_length=6", "model.scale=2")
+        part = self.part(page, "Attention")
+        ids = [int(token) for token in re.search("<dt>input</dt><dd>([^<]*)</dd>", part)[1].split()]
+        self.xgrad("export", "run", "--to", "npz", "--out", "weights.npz")
+        weights = dict(numpy.load(self.folder / "weights.npz"))
+        x = weights["embedding.token.weight"][ids] + weights["embedding.position.weight"][:len(ids)]
+        layer = "encoder.layers.0."
+        x = (x - x.mean(1, keepdims=True)) / numpy.sqrt(x.var(1, keepdims=True) + 1e-5)
+        x = x * weights[layer + "norm1.weight"] + weights[layer + "norm1.bias"]
+        q, k, _ = numpy.split(x @ weights[layer + "self_attn.in_proj_weight"].T, 3, axis=1)
+        drawn = re.findall('alt="attention map of (.*?)" src="(.*?)"', part)
+        self.assertEqual([name for name, _ in drawn], [f"encoder.layers.0.self_attn, head {head}" for head in (0, 1)])
+        for head, (_, uri) in enumerate(drawn):
+            own = slice(8 * head, 8 * head + 8)
+            scores = 2 * q[:, own] @ k[:, own].T
+            p = numpy.exp(scores - scores.max(1, keepdims=True))
+            p /= p.sum(1, keepdims=True)
+            # White is 0 and dark blue the largest weight, by the square root.
+            shade = numpy.sqrt(p / p.max())[..., None]
+            expected = 247 + shade * (numpy.array([8, 48, 107]) - 247)
+            self.assertGreater(numpy.abs(expected - expected.transpose(1, 0, 2)).max(), 20)
+            self.assertLess(numpy.abs(pixels(uri) - (expected - 0.5)).max(), 0.6)
+
+
+if __name__ == "__main__":
+    unittest.main()
