@@ -1,6 +1,9 @@
 // The table of results, and its interval against published quantiles.
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <numbers>
+
 #include <xgrad/train/run/results.hpp>
 
 namespace xgrad {
@@ -25,6 +28,36 @@ TEST(Results, TheIntervalIsStudents) {
   // t(0.975, 9) = 2.262, and s = sqrt(10 / 9) for five -1 and five 1.
   EXPECT_NEAR(student_interval({-1, 1, -1, 1, -1, 1, -1, 1, -1, 1}).half_width, 0.7540, 1e-4);
   EXPECT_EQ(student_interval({7}).half_width, 0);
+}
+
+// Student's density with n degrees of freedom, and its integral from 0 to t by Simpson's rule.
+double density(double x, double n) {
+  return std::exp(std::lgamma((n + 1) / 2) - std::lgamma(n / 2)) / std::sqrt(n * std::numbers::pi) *
+         std::pow(1 + x * x / n, -(n + 1) / 2);
+}
+
+double above_zero(double t, double n) {
+  constexpr int kSteps = 20000;
+  double sum = 0;
+  for (int i = 0; i <= kSteps; ++i) {
+    const int weight = i == 0 || i == kSteps ? 1 : i % 2 == 1 ? 4 : 2;
+    sum += weight * density(t * i / kSteps, n);
+  }
+  return sum * t / kSteps / 3;
+}
+
+// Of every number of seeds: below the quantile lies 0.975, and quantiles have three decimals.
+TEST(Results, TheIntervalHoldsNineteenOfTwenty) {
+  std::vector<double> values = {-1};
+  for (std::size_t n = 2; n <= kMostSeeds; ++n) {
+    values.push_back(n % 2 == 0 ? 1 : -1);
+    double mean = 0, squares = 0;
+    for (const double value : values) mean += value / double(n);
+    for (const double value : values) squares += (value - mean) * (value - mean);
+    const double error = std::sqrt(squares / double(n - 1) / double(n));
+    const double t = student_interval(values).half_width / error, freedom = double(n - 1);
+    EXPECT_NEAR(above_zero(t, freedom), 0.475, 0.00051 * density(t, freedom)) << n << " seeds";
+  }
 }
 
 TEST(Results, OneSeed) {
