@@ -233,6 +233,30 @@ TEST(Trainer, EpochsAreThoseOfTheData) {
   EXPECT_EQ(diary.saves.size(), 3u);
 }
 
+// An epoch of 96 examples: each counts once, at its own length, and an image is one.
+TEST(Trainer, CountsTokensWithoutPadding) {
+  const std::string rest = "examples = 96\n[model]\nwidth = 8\nheads = 1\nlayers = 1\n";
+  for (const char* task : {"name = 'reverse'\nlength = 9\nmin_length = 1\n",
+                           "name = 'mean_of_marked'\nlength = 9\nmin_length = 1\n",
+                           "name = 'copy'\nlength = 5\n", "name = 'shapes'\nsize = 8\n"}) {
+    const std::string text = "[task]\n" + std::string(task) + rest;
+    Trainer<float> trainer(parse_config(text, "tokens.toml",
+                                        {"train.epochs=1", "train.batch=8", "train.accumulate=2"}));
+    Diary diary;
+    trainer.run(diary);
+    const TaskShape shape = trainer.task().shape();
+    const auto train = trainer.task().dataset(Split::train);
+    std::size_t expected = 0, found = 0;
+    for (std::size_t i = 0; i < train->size(); ++i) {
+      const std::size_t length = length_of(train->get(0, i), shape);
+      expected += shape.input == InputKind::image ? 1 : length;
+    }
+    for (const StepReport& step : diary.steps) found += step.tokens;
+    EXPECT_EQ(diary.steps.size(), 6u);
+    EXPECT_EQ(found, expected) << task;
+  }
+}
+
 // Checkpoints do not hold the key, as it does not change the result.
 TEST(Trainer, RecomputesToTheSameBits) {
   for (const std::vector<std::string>& more : std::vector<std::vector<std::string>>{
