@@ -4,6 +4,7 @@ import json
 import math
 import re
 
+import h5py
 import numpy
 from command import CommandTest, unittest
 from pages import charts, pixels, tables
@@ -25,7 +26,7 @@ batch = 32
 """
 
 
-class Pictures(CommandTest):
+class RunTest(CommandTest):
     def train(self, *words, config="small.toml"):
         self.xgrad("train", config, "run.dir=run", "-q", *words)
         return self.page()
@@ -37,6 +38,8 @@ class Pictures(CommandTest):
         """What stands below a heading of the page."""
         return re.search(f"<h2>{heading}</h2>(.*?)(<h2>|</body>)", page, re.DOTALL)[1]
 
+
+class Pictures(RunTest):
     def points(self, split, metric):
         """(step, value, standard error) of the finite ones in metrics.jsonl."""
         return [(row["step"], row[metric], row.get(metric + "_se", 0)) for row in self.rows("run")
@@ -159,29 +162,68 @@ class Pictures(CommandTest):
             self.assertAlmostEqual(float(shade), share, delta=0.00501)
             self.assertEqual(look, "strong" if share > 0.5 else "zero" if share == 0 else "")
 
-    def test_maps_are_the_attention_of_the_weights(self):
-        page = self.train("task.name=rotate", "model.positions=learned", "optim.lr=3e-3", "task.min_length=6", "model.scale=2")
-        part = self.part(page, "Attention")
-        ids = [int(token) for token in re.search("<dt>input</dt><dd>([^<]*)</dd>", part)[1].split()]
+
+
+class AttentionMaps(RunTest):
+    """Drawn and stored maps against those of the exported weights: softmax(2 Q K^T) of each head after a layer norm."""
+
+    def setUp(self):
+        super().setUp()
+        self.text = self.train("task.name=rotate", "model.positions=learned", "optim.lr=3e-3", "task.min_length=6", "model.scale=2")
         self.xgrad("export", "run", "--to", "npz", "--out", "weights.npz")
-        weights = dict(numpy.load(self.folder / "weights.npz"))
+        self.weights = dict(numpy.load(self.folder / "weights.npz"))
+
+    def maps(self, ids):
+        """(heads, queries, keys)"""
+        weights, layer = self.weights, "encoder.layers.0."
         x = weights["embedding.token.weight"][ids] + weights["embedding.position.weight"][:len(ids)]
-        layer = "encoder.layers.0."
         x = (x - x.mean(1, keepdims=True)) / numpy.sqrt(x.var(1, keepdims=True) + 1e-5)
         x = x * weights[layer + "norm1.weight"] + weights[layer + "norm1.bias"]
         q, k, _ = numpy.split(x @ weights[layer + "self_attn.in_proj_weight"].T, 3, axis=1)
+        scores = 2 * numpy.array([q[:, :8] @ k[:, :8].T, q[:, 8:] @ k[:, 8:].T])
+        p = numpy.exp(scores - scores.max(2, keepdims=True))
+        return p / p.sum(2, keepdims=True)
+
+    def test_of_the_report(self):
+        """White is 0 and dark blue the largest weight, by the square root."""
+        part = self.part(self.text, "Attention")
+        ids = [int(token) for token in re.search("<dt>input</dt><dd>([^<]*)</dd>", part)[1].split()]
         drawn = re.findall('alt="attention map of (.*?)" src="(.*?)"', part)
         self.assertEqual([name for name, _ in drawn], [f"encoder.layers.0.self_attn, head {head}" for head in (0, 1)])
-        for head, (_, uri) in enumerate(drawn):
-            own = slice(8 * head, 8 * head + 8)
-            scores = 2 * q[:, own] @ k[:, own].T
-            p = numpy.exp(scores - scores.max(1, keepdims=True))
-            p /= p.sum(1, keepdims=True)
-            # White is 0 and dark blue the largest weight, by the square root.
+        for p, (_, uri) in zip(self.maps(ids), drawn):
             shade = numpy.sqrt(p / p.max())[..., None]
             expected = 247 + shade * (numpy.array([8, 48, 107]) - 247)
             self.assertGreater(numpy.abs(expected - expected.transpose(1, 0, 2)).max(), 20)
             self.assertLess(numpy.abs(pixels(uri) - (expected - 0.5)).max(), 0.6)
+
+    def test_of_one_input(self):
+        ids = [3, 1, 4, 1, 5, 2]
+        out = self.xgrad("attention", "run", "--text", " ".join(map(str, ids))).stdout
+        rows = re.findall(r"(?m)^\d       ((?: (?:\S\S|  )){6})$", out)
+        self.assertEqual(len(rows), 12)
+        for row, p in zip(rows, self.maps(ids).reshape(12, 6)):
+            for cell, value in zip((row[i:i + 2] for i in range(1, 18, 3)), p):
+                self.assertEqual(cell[0], cell[1])
+                self.assertTrue(-1e-4 <= value - " .:-=+*#%@".index(cell[0]) / 10 <= 0.1 + 1e-4, (cell, value))
+
+    def test_of_a_file_with_what_is_said_of_them(self):
+        self.xgrad("attention", "run", "--examples", 20, "--maps", 20, "--out", "maps.h5")
+        with h5py.File(self.folder / "maps.h5") as file:
+            inputs = file["inputs"][()].decode().splitlines()
+            stored = {name: values[()] for name, values in file["encoder.layers.0.self_attn"].items()}
+        expected = numpy.array([self.maps([int(token) for token in line.split()]) for line in inputs])
+        self.assertEqual(expected.shape, (20, 2, 6, 6))
+        def near(name, values):
+            self.assertLess(numpy.abs(stored[name] - values).max(), 1e-4, name)
+        near("maps", expected)
+        near("entropy", -(expected * numpy.log(expected)).sum(3).mean((0, 2)))
+        distance = numpy.abs(numpy.arange(6)[:, None] - numpy.arange(6))
+        near("distance", (expected * distance).sum(3).mean((0, 2)))
+        norm = numpy.linalg.norm(expected, axis=(2, 3))
+        turned = numpy.linalg.norm(expected - expected.transpose(0, 1, 3, 2), axis=(2, 3))
+        near("asymmetry", (turned / norm / math.sqrt(2)).mean(0))
+        cosine = numpy.einsum("sgij,shij->sgh", expected, expected) / norm[:, :, None] / norm[:, None]
+        near("redundancy", cosine.mean(0))
 
 
 if __name__ == "__main__":
