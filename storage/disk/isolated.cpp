@@ -215,8 +215,8 @@ std::string why(const End& end, const IsolatedLimits& limits) {
   if (signal == SIGSYS) {
     return std::string(kMalicious) + "made a system call that reading does not need";
   }
-  // If the hard limit leaves no extra second, the kernel sends SIGKILL instead of SIGXCPU. It counts
-  // whole ticks toward the limit, so on a busy machine the exact time in `used` is well below it.
+  // If the hard limit leaves no extra second, the kernel sends SIGKILL instead of SIGXCPU. It
+  // counts whole ticks, so on a busy machine the exact time in `used` is well below the limit.
   const rlim_t seconds = at_most(RLIMIT_CPU, limits.seconds);
   if (signal == SIGXCPU || (signal == SIGKILL && end.seconds() > 0.5 * double(seconds))) {
     return took_longer(seconds);

@@ -17,7 +17,7 @@ class Chart:
         svg = xml.etree.ElementTree.fromstring(re.search("<svg.*</svg>", figure, re.DOTALL)[0])
         self.width, self.height = (float(side) for side in svg.get("viewBox").split()[2:])
         grid = [float(line.get("y1")) for line in svg.iter("line")]
-        labels = [(text, float(text.text)) for text in svg.iter("text")]
+        labels = [(text, self.number(text.text)) for text in svg.iter("text")]
         beside = [(text, value) for text, value in labels if text.get("x") == "47.0"]
         self.label_gaps = [float(text.get("y")) - at for at, (text, _) in zip(grid, beside, strict=True)]
         self.y_ticks = [(at, value) for at, (_, value) in zip(grid, beside)]
@@ -27,6 +27,9 @@ class Chart:
         self.lines = {name: [self.points(line.find(tag)) for tag in ("polyline", "polygon")] for name, line in shapes.items()}
         self.circles = {name: [(float(c.get("cx")), float(c.get("cy"))) for c in line.iter("circle")]
                         for name, line in shapes.items()}
+
+    def number(self, label):
+        return 1000 * float(label[:-1]) if label.endswith("k") else float(label)
 
     def axis(self, ticks):
         """From a place on the drawing to a value; logarithmic if that fits the ticks better."""

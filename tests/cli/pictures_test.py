@@ -84,25 +84,33 @@ class Pictures(RunTest):
         room = 1e-3 * abs(value)  # labels have four digits
         self.assertTrue(chart.y(y + 0.3) - room <= value <= chart.y(y - 0.3) + room, (chart.y(y), value))
 
-    def test_curves_are_the_rows_of_the_run(self):
-        drawn = charts(self.train("optim.lr=1e-2"))
-        self.assertEqual(set(drawn), {"loss", "accuracy", "exact_match", "perplexity", "lr", "grad_norm"})
+    def check_curves(self, page, metrics):
+        drawn = charts(page)
+        self.assertEqual(set(drawn), metrics | {"lr", "grad_norm"})
         for metric, chart in drawn.items():
             with self.subTest(metric):
                 self.check_axes(chart)
                 self.check_line(chart, "train", self.points("train", metric), band=False)
                 validated = self.points("validation", metric)
-                self.assertEqual("validation" in chart.lines, bool(validated))
+                self.assertEqual("validation" in chart.lines, metric in metrics)
                 if validated:
                     self.check_line(chart, "validation", validated, band=True)
+
+    def test_curves_are_the_rows_of_the_run(self):
+        self.check_curves(self.train("optim.lr=1e-2"), {"loss", "accuracy", "exact_match", "perplexity"})
+
+    def test_curves_of_numbers_go_below_zero(self):
+        self.write("small.toml", (self.folder / "small.toml").read_text().replace("symbols = 8\n", "").replace("reverse", "mean_of_marked"))
+        self.check_curves(self.train(), {"loss", "r2", "mae", "rmse"})
+        self.assertLess(min(value for _, value, _ in self.points("train", "r2")), 0)
 
     def test_a_wide_range_is_drawn_by_its_logarithm(self):
         self.train("train.steps=2")
         losses = [900.0, 250.0, 60.0, 9.0, 2.5, 0.4, 0.03]
-        rows = [{"step": 100 * i, "split": "train", "loss": loss, "accuracy": i / 8} for i, loss in enumerate(losses)]
-        rows += [{"step": 100 * i, "split": "validation", "loss": 2 * loss, "loss_se": loss / 4, "accuracy": i / 7,
+        rows = [{"step": 6000 * i, "split": "train", "loss": loss, "accuracy": i / 8} for i, loss in enumerate(losses)]
+        rows += [{"step": 6000 * i, "split": "validation", "loss": 2 * loss, "loss_se": loss / 4, "accuracy": i / 7,
                   "accuracy_se": 0.01 * i} for i, loss in enumerate(losses)]
-        rows += [{"step": 700, "split": "train", "loss": None, "accuracy": 0.5}]
+        rows += [{"step": 42000, "split": "train", "loss": None, "accuracy": 0.5}]
         drawn = charts(self.write_rows(sorted(rows, key=lambda row: row["step"])))
         for metric in ("loss", "accuracy"):
             self.check_axes(drawn[metric])
