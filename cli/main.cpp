@@ -32,9 +32,13 @@ namespace {
 int run(int argc, char** argv) {
   const std::vector<commands::Command> all = commands::all_commands();
   const auto parsed = commands::parse(all, argc, argv);
-  if (const int* code = std::get_if<int>(&parsed)) return *code;
-  xgrad::cpu();  // refuses a wrong XGRAD_CPU early
-  const int code = std::get<const commands::Command*>(parsed)->run();
+  int code = 0;
+  if (const auto* command = std::get_if<const commands::Command*>(&parsed)) {
+    xgrad::cpu();  // refuses a wrong XGRAD_CPU early
+    code = (*command)->run();
+  } else {
+    code = std::get<int>(parsed);
+  }
   if (const std::string shortage = xgrad::thread_shortage(); !shortage.empty()) {
     std::fprintf(stderr, "xgrad: warning: ran on %s\n", shortage.c_str());
   }

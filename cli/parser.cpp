@@ -1,6 +1,8 @@
 // The command line, parsed with CLI11.
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdio>
+#include <sstream>
 #include <type_traits>
 
 #include <xgrad/autograd/check.hpp>
@@ -73,7 +75,11 @@ std::variant<const Command*, int> parse(const std::vector<Command>& all, int arg
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
+    std::ostringstream out, err;
+    const int code = app.exit(error, out, err) == 0 ? 0 : 2;
+    std::fputs(out.str().c_str(), stdout);
+    std::fputs(err.str().c_str(), stderr);
+    return code;
   }
   return named;
 }

@@ -127,7 +127,7 @@ void publish_all(const Files& files, const fs::path& out) {
   const auto path = [&out](const File& file) {
     return file.extension.empty() ? out : fs::path(out).replace_extension(file.extension);
   };
-  for (const File& file : files.files) check_new(path(file));
+  for (const File& file : files.files) check_new(path(file).string());
   for (const File& file : files.files) publish_file(path(file).string(), file.bytes);
 }
 

@@ -2,11 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/parallel.hpp>
 #include <xgrad/cli/command.hpp>
 #include <xgrad/storage/disk/publish.hpp>
-#include <xgrad/train/checkpoint/find_run.hpp>
 
 namespace xgrad::commands {
 

@@ -6,7 +6,7 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/cli/command.hpp>
-#include <xgrad/train/checkpoint/find_run.hpp>
+#include <xgrad/storage/disk/publish.hpp>
 
 namespace xgrad::commands {
 
@@ -28,7 +28,7 @@ int write_report(const Arguments& arguments) {
     out = fs::path(arguments.runs[0]) / "report.html";
   }
   const fs::path folder = out.has_parent_path() ? out.parent_path() : ".";
-  if (!arguments.out.empty()) check_new(out);
+  if (!arguments.out.empty()) check_new(out.string());
   xgrad::write_report(folder.string(), out.filename().string(), arguments.runs, {arguments.heads});
   fmt::print("{}\n", out.string());
   return 0;

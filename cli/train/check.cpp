@@ -9,6 +9,7 @@
 #include <xgrad/cli/command.hpp>
 #include <xgrad/cli/outcome.hpp>
 #include <xgrad/storage/disk/publish.hpp>
+#include <xgrad/train/config/rules.hpp>
 #include <xgrad/train/model/build.hpp>
 #include <xgrad/train/run/results.hpp>
 
@@ -34,6 +35,9 @@ std::vector<Job> read_jobs(const Arguments& arguments) {
   std::vector<Job> jobs;
   for (const std::string& path : arguments.configs) {
     Job job{path, {load_config(path, {})}};
+    if (job.configs[0].run_dir.empty()) {
+      detail::check_named_after(path, "runs/" + std::filesystem::path(path).stem().string());
+    }
     while (job.configs.size() < arguments.seeds) {
       job.configs.push_back(job.configs.back());
       ++job.configs.back().train.seed;

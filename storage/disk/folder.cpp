@@ -99,7 +99,7 @@ void Folder::check_single(const std::string& name) const {
   const auto status = status_of(*this, name);
   check<IoError>(!status || status->st_nlink == 1, path_of(name),
                  ": is a hard link, and a run that writes to it would change the other file; "
-                 "replace it by a copy");
+                 "replace it with a copy");
 }
 
 bool Folder::holds_folder(const std::string& name) const {

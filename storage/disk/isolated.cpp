@@ -215,10 +215,11 @@ std::string why(const End& end, const IsolatedLimits& limits) {
   if (signal == SIGSYS) {
     return std::string(kMalicious) + "made a system call that reading does not need";
   }
-  // If the hard limit leaves no extra second, the kernel sends SIGKILL instead of SIGXCPU. It
-  // counts whole ticks, so on a busy machine the exact time in `used` is well below the limit.
+  // If this process's own limit leaves no extra second, the kernel sends SIGKILL instead of
+  // SIGXCPU. It counts whole ticks, so on a busy machine `used` is well below the limit.
   const rlim_t seconds = at_most(RLIMIT_CPU, limits.seconds);
-  if (signal == SIGXCPU || (signal == SIGKILL && end.seconds() > 0.5 * double(seconds))) {
+  const bool abrupt = at_most(RLIMIT_CPU, limits.seconds + 1) == seconds;
+  if (signal == SIGXCPU || (signal == SIGKILL && abrupt && end.seconds() > 0.5 * double(seconds))) {
     return took_longer(seconds);
   }
   if (signal == SIGKILL) {

@@ -120,6 +120,12 @@ int rename_over(int directory, const char* from, const char* to) {
   return ::renameat(directory, from, directory, to);
 }
 
+// The folder of a path and the name in it.
+std::pair<std::string, std::string> split(const std::string& path) {
+  const std::filesystem::path file(path);
+  return {file.has_parent_path() ? file.parent_path().string() : ".", file.filename().string()};
+}
+
 void publish(const Folder& folder, const std::string& name, std::string_view bytes, Rename rename) {
   const std::string path = folder.path_of(name);
   const Descriptor& directory = folder.descriptor();
@@ -154,9 +160,19 @@ void publish(const Folder& folder, const std::string& name, std::string_view byt
 }
 
 void publish_file(const std::string& path, std::string_view bytes) {
-  const std::filesystem::path file(path);
-  const std::string folder = file.has_parent_path() ? file.parent_path().string() : ".";
-  publish(folder, file.filename().string(), bytes);
+  const auto [folder, name] = split(path);
+  publish(folder, name, bytes);
+}
+
+void check_new(const std::string& path) {
+  const auto [parent, name] = split(path);
+  const Folder folder(parent);
+  struct stat status;
+  if (::fstatat(folder.descriptor(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) {
+    fail_io(path, "cannot create", EEXIST);
+  }
+  if (errno != ENOENT) fail_io(path, "cannot create");
+  if (::faccessat(folder.descriptor(), ".", W_OK, AT_EACCESS) == -1) fail_io(path, "cannot create");
 }
 
 void publish_over(const Folder& folder, const std::string& name, std::string_view bytes) {

@@ -19,6 +19,9 @@ namespace xgrad {
 void publish(const Folder& folder, const std::string& name, std::string_view bytes);
 /// The same for the file at `path`.
 void publish_file(const std::string& path, std::string_view bytes);
+/// Throws the IoError of publish_file() early, before hours of work, if something is at `path`
+/// (even a dangling symbolic link), or if its folder does not exist or is not writable.
+void check_new(const std::string& path);
 
 /// The same, but replaces an existing regular file of that name. After a crash at any moment, the
 /// file is either the old or the new one, complete. Throws IoError; then it may be either. If the

@@ -31,6 +31,8 @@ class Check(CommandTest):
     def test_all_configs_are_read_before_one_is_trained(self):
         self.write("bad.toml", "[task]\nname = 'reverse'\nlenght = 3\n")
         self.assertIn("lenght", self.xgrad("check", "modest.toml", "bad.toml", exit_code=2).stderr)
+        self.write("b\x07d.toml", (self.folder / "modest.toml").read_text())
+        self.assertIn("control characters", self.xgrad("check", "modest.toml", "b\x07d.toml", exit_code=2).stderr)
         self.assertFalse((self.folder / "runs").exists())
 
     def test_seeds(self):

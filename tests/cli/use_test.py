@@ -69,9 +69,10 @@ class Use(CommandTest):
 
     def test_results_that_cannot_be_written(self):
         with open("/dev/full", "w") as full:
-            done = subprocess.run([XGRAD, "inspect", "run"], cwd=self.folder, stdout=full, stderr=subprocess.PIPE, text=True)
-        self.assertEqual(done.returncode, 6, done.stderr)
-        self.assertIn("No space left", done.stderr)
+            for words in (["inspect", "run"], ["--help"], ["train", "--help"], ["--version"]):
+                done = subprocess.run([XGRAD, *words], cwd=self.folder, stdout=full, stderr=subprocess.PIPE, text=True)
+                self.assertEqual(done.returncode, 6, done.stderr)
+                self.assertIn("No space left", done.stderr)
 
     def test_gradcheck(self):
         out = self.xgrad("gradcheck", "small.toml").stdout

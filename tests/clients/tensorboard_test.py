@@ -158,7 +158,7 @@ class TensorBoard(CommandTest):
     def test_what_a_rollback_undid_is_not_shown(self):
         run = self.train("run", "train.on_spike=rollback", "train.spike=1.13", "train.save_every=20", "log.every=1",
                          "train.steps=95")
-        self.assertIn("nothing was updated, goes back to step", (run / "log.txt").read_text())
+        self.assertIn("nothing was updated; training goes back to step", (run / "log.txt").read_text())
         self.check_scalars("run", load(run))
 
     def test_while_it_trains(self):

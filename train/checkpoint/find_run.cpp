@@ -23,10 +23,6 @@ fs::file_status status_of(const fs::path& path) {
   return status;
 }
 
-void check_new(const fs::path& path) {
-  check<IoError>(!fs::exists(status_of(path)), path.string(), ": cannot create: File exists");
-}
-
 void check_is_run(const Folder& folder) {
   check<IoError>(folder.holds("config.toml"), folder.path(),
                  " is not a run directory: it holds no config.toml");

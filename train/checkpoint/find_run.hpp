@@ -13,8 +13,6 @@ namespace xgrad {
 /// The file status at a path; not_found if nothing is there. Throws IoError if the system cannot
 /// tell, for example because the path is too long.
 std::filesystem::file_status status_of(const std::filesystem::path& path);
-/// Throws IoError if something is at a path where a command is about to create a file.
-void check_new(const std::filesystem::path& path);
 
 /// Throws IoError unless the folder holds a config.toml, as every run directory does.
 void check_is_run(const Folder& folder);

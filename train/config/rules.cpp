@@ -146,8 +146,9 @@ void what_goes_with_the_loss(const Config& config, Broken& broken) {
                       "has an effect only with train.loss = \"huber\", not " + train.loss});
   }
   if (train.label_smoothing > 0 && train.loss != "auto" && train.loss != "cross_entropy") {
-    broken.push_back({{"train.label_smoothing", "train.loss"},
-                      "has an effect only with train.loss = \"cross_entropy\", not " + train.loss});
+    broken.push_back(
+        {{"train.label_smoothing", "train.loss"},
+         "must be 0 unless train.loss is \"auto\" or \"cross_entropy\"; it is " + train.loss});
   }
 }
 
@@ -256,7 +257,7 @@ std::string flaw_of_new_path(const std::string& path) {
 void check_named_after(const std::string& file, const std::string& path) {
   const std::string flaw = flaw_of_new_path(path);
   check<ConfigError>(flaw.empty(), to_literal(file), ": the directory named after it ", flaw,
-                     "; rename it");
+                     "; give the file another name");
 }
 
 std::vector<RuleBroken> broken_rules_of_new_runs(const Config& config) {

@@ -141,7 +141,7 @@ void parse_override(const std::string& text, unsigned number, Document& document
 std::pair<std::string, std::vector<std::string>> parse_axis(const std::string& text) {
   const auto refuse = [&](const char* why) {
     fail<ConfigError>("'", escaped(clipped(text, 200)), "': ", why,
-                      ", as in optim.lr=[1e-3, 3e-4]");
+                      "; write, for example, optim.lr=[1e-3, 3e-4]");
   };
   const std::size_t equals = text.find('=');
   const std::string key = text.substr(0, equals);

@@ -174,7 +174,8 @@ LibraryModel to_library(const std::string& library, const Config& config, const 
   check<ConfigError>(found != known.end(), "there is no library ", library, "; there are ",
                      joined(library_names()));
   const std::vector<std::string> differences = found->differences(config, shape);
-  check<ConfigError>(differences.empty(), "does not fit ", found->model, ": ", joined(differences));
+  check<ConfigError>(differences.empty(), "the model does not fit ", found->model, ": ",
+                     joined(differences));
 
   Tensors tensors = found->needs_qkv_bias ? with_qkv_bias(parameters) : parameters;
   if (found->as_bert) tensors = as_bert(tensors);

@@ -42,13 +42,19 @@ constexpr std::string_view kOwner = "process ";
 constexpr std::string_view kOn = " on ";
 constexpr std::size_t kLongestOwner = 512;
 
+// The directory that a path's last part is in. Keeps "..", which after a symbolic link does not
+// lead back.
+std::string above(const std::string& path) {
+  fs::path name(path);
+  if (!name.has_filename()) name = name.parent_path();  // ends with a slash
+  return name.has_parent_path() ? name.parent_path().string() : ".";
+}
+
 // A new directory survives a power failure once its parent is synced. A parent that cannot be read
 // cannot be synced.
 void sync_name(const std::string& path) {
-  fs::path name = fs::path(path).lexically_normal();
-  if (!name.has_filename()) name = name.parent_path();
-  const std::string above = name.has_parent_path() ? name.parent_path().string() : ".";
-  if (::access(above.c_str(), R_OK) == 0) Folder(above).sync();
+  const std::string parent = above(path);
+  if (::access(parent.c_str(), R_OK) == 0) Folder(parent).sync();
 }
 
 // Creates the first free runs/<stem>, runs/<stem>-2, ...; mkdir decides between two runs that start
@@ -168,8 +174,7 @@ void check_config_digest(const Folder& folder) {
 void make_directory(const std::string& path) {
   std::error_code ignored;
   if (fs::is_directory(path, ignored)) return;
-  const fs::path above = fs::path(path).lexically_normal().parent_path();
-  if (!above.empty()) make_directory(above.string());
+  make_directory(above(path));
   if (::mkdir(path.c_str(), 0777) != 0) {
     const int reason = errno;
     if (!fs::is_directory(path, ignored)) fail_io(path, "cannot create the directory", reason);
@@ -185,7 +190,7 @@ void RunDirectory::check_unused() const {
                  path(), "`");
   const std::string other = remains(folder_);
   check<IoError>(other.empty(), path(), " holds ", other,
-                 " but no config.toml, so it is not of a run; choose another run.dir");
+                 " but no config.toml, so it is not a run directory; choose another run.dir");
 }
 
 void RunDirectory::check_files() const {
@@ -241,8 +246,9 @@ void RunDirectory::lock() {
     detail::fail<LockError>(path(), " is in use by ", owner_of(*lock_));
   }
   const std::string before = start_of(*lock_);
-  check<IoError>(is_owner(before, /*whole=*/!folder_.holds(kConfig)), file,
-                 ": is not the lock file of a run; choose another run.dir, or remove it");
+  const bool is_new = !folder_.holds(kConfig);
+  check<IoError>(is_owner(before, /*whole=*/is_new), file, ": is not the lock file of a run; ",
+                 is_new ? "choose another run.dir, or remove it" : "remove it");
   sweep_temporaries(folder_);  // one of them may be a hard link of the lock
   folder_.check_single(kLock);
   if (before == mine) return;

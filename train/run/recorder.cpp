@@ -79,8 +79,8 @@ void RunRecorder::on_checkpoint(const Checkpoint& checkpoint) {
 
 void RunRecorder::on_spike(const StepReport& report, std::uint64_t step) {
   const std::string line =
-      fmt::format("step {}: {}; nothing was updated, {} {}", report.step, report.fault,
-                  step < report.step ? "goes back to step" : "continues after step", step);
+      fmt::format("step {}: {}; nothing was updated; training {} step {}", report.step,
+                  report.fault, step < report.step ? "goes back to" : "continues after", step);
   console_.line(line);
   run_.append("log.txt", line);
   if (step == report.step) return;  // skipped, not undone

@@ -73,6 +73,22 @@ TEST(Publish, AtAPath) {
             directory / "a" + ": cannot create: File exists");
 }
 
+TEST(Publish, WhatItWouldRefuseIsRefusedEarly) {
+  const TemporaryDirectory directory;
+  const auto said = [&](const std::string& name) {
+    return message_of<IoError>([&] { check_new(directory / name); });
+  };
+  EXPECT_EQ(said("a"), "none");
+  directory.write("a", "");
+  EXPECT_EQ(said("a"), directory / "a" + ": cannot create: File exists");
+  std::filesystem::create_symlink("nowhere", directory / "link");
+  EXPECT_EQ(said("link"), directory / "link" + ": cannot create: File exists");
+  EXPECT_EQ(said("no/a"),
+            directory / "no" + ": cannot open the directory: No such file or directory");
+  EXPECT_EQ(said(std::string(256, 'a')),
+            directory / std::string(256, 'a') + ": cannot create: File name too long");
+}
+
 TEST(Publish, FollowsTheUmask) {
   const TemporaryDirectory directory;
   const mode_t before = ::umask(027);

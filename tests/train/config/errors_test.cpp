@@ -176,8 +176,8 @@ const std::vector<Bad> kBad = {
     {kStart + "train.huber_delta = 0.5\n",
      "3:21: train.huber_delta: has an effect only with train.loss = \"huber\", not auto"},
     {kStart + "train.label_smoothing = 0.1\ntrain.loss = 'mse'\n",
-     "3:25: train.label_smoothing: has an effect only with train.loss = \"cross_entropy\", not "
-     "mse"},
+     "3:25: train.label_smoothing: must be 0 unless train.loss is \"auto\" or "
+     "\"cross_entropy\"; it is mse"},
     {kStart + "train.epochs = 2\n",
      "2:15: train.steps: set exactly one of train.steps and train.epochs, the length of the run"},
     {kStart + "optim.nesterov = true\noptim.name = 'sgd'\noptim.momentum = 0\n",

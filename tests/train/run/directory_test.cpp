@@ -68,6 +68,17 @@ TEST(RunDirectory, IsLockedWhileItLives) {
       test::throws_with<IoError>([&] { RunDirectory::create(path, "x"); }, "already holds a run"));
 }
 
+TEST(RunDirectory, ParentsAreMadeAsThePathNamesThem) {
+  const test::TemporaryDirectory folder;
+  fs::create_directories(folder / "deep/inner");
+  fs::create_symlink("deep/inner", folder / "link");
+  make_directory(folder / "link/../p/q/");
+  EXPECT_TRUE(fs::is_directory(folder / "deep/p/q"));
+  EXPECT_FALSE(fs::exists(folder / "p"));
+  make_directory(folder / "none/../n");
+  EXPECT_TRUE(fs::is_directory(folder / "n"));
+}
+
 TEST(RunDirectory, AnEmptyLockIsNobodys) {
   const test::TemporaryDirectory folder;
   folder.write("run.lock", "");

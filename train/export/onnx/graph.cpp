@@ -4,7 +4,6 @@
 #include <onnx/onnx_pb.h>
 #include <onnx/shape_inference/implementation.h>
 
-#include <algorithm>
 #include <bit>
 #include <limits>
 #include <map>
