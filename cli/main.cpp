@@ -72,7 +72,7 @@ int main(int argc, char** argv) {
     std::fputs("xgrad: out of memory\n", stderr);
     return 8;
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "xgrad: %s\n", error.what());
+    commands::print_error(std::string("xgrad: ") + error.what() + "\n");
     return commands::exit_code(error);
   }
 }

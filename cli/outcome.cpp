@@ -26,6 +26,11 @@ int exit_code(const std::exception& error) {
   return 1;
 }
 
+void print_error(std::string message) {
+  for (char& c : message) c = (c >= 0 && c < ' ' && c != '\n') || c == 0x7F ? ' ' : c;
+  std::fputs(message.c_str(), stderr);
+}
+
 std::string summary(const Metrics& metrics) {
   std::string text;
   for (const Figure& figure : metrics.figures()) {

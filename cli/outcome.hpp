@@ -2,6 +2,7 @@
 #pragma once
 
 #include <exception>
+#include <string>
 
 #include <xgrad/train/run/session.hpp>
 
@@ -9,6 +10,10 @@ namespace xgrad::commands {
 
 /// The exit code for an error; docs/commands.md lists them.
 int exit_code(const std::exception& error);
+
+/// Prints a message to standard error. Replaces control characters other than line feeds by spaces,
+/// because a message may quote what could change a terminal.
+void print_error(std::string message);
 
 /// Prints the test metrics and the verdicts as text, or the test metrics as one JSON object.
 /// Returns 0, or 128 + n after signal n.

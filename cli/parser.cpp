@@ -8,6 +8,7 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/nearest.hpp>
 #include <xgrad/cli/command.hpp>
+#include <xgrad/cli/outcome.hpp>
 #include <xgrad/data/excerpt.hpp>
 #include <xgrad/train/config/rules.hpp>
 #include <xgrad/version.hpp>
@@ -78,7 +79,7 @@ std::variant<const Command*, int> parse(const std::vector<Command>& all, int arg
     std::ostringstream out, err;
     const int code = app.exit(error, out, err) == 0 ? 0 : 2;
     std::fputs(out.str().c_str(), stdout);
-    std::fputs(err.str().c_str(), stderr);
+    print_error(err.str());
     return code;
   }
   return named;

@@ -105,6 +105,9 @@ class Files(CommandTest):
         self.write("data/rows.csv", rows(200) + "w, \x1b[31m\n")
         said += self.xgrad(*train, exit_code=3).stderr
         self.assertIn('the label is "  [31m"', said)
+        for words in (["\x1b[31m"], ["config", "\x1b[31m"], ["eval", "x", "--split", "\x1b[31m"], ["tasks", "\x1b[31m"]):
+            said += self.xgrad(*words, exit_code=2).stderr
+        said += self.xgrad("compare", "\x1b[31m", "x", exit_code=6).stderr
         self.assertNotIn("\x1b", said)
 
     def test_paths_that_are_too_long(self):
