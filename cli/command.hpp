@@ -13,7 +13,7 @@
 
 namespace xgrad::commands {
 
-/// What an option demands besides a value of its type.
+/// The rules that the value of an option must follow.
 struct OptionRules {
   bool required = false;
   bool positive = false;  ///< the number must be above 0
@@ -30,8 +30,8 @@ inline const OptionRules kRequired{.required = true}, kPositive{.positive = true
 struct Option {
   std::string names;  ///< "-q,--quiet", or "run" for a positional argument
   std::string help;
-  /// Where the value goes; a bool makes the option a flag. --help shows the default unless it is
-  /// empty or 0.
+  /// The variable that the parser sets; a bool makes the option a flag. Its first value is the
+  /// default, which --help shows unless it is empty or 0.
   std::variant<bool*, std::string*, std::optional<std::string>*, std::vector<std::string>*,
                std::size_t*, double*>
       target;

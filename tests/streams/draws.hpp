@@ -1,4 +1,4 @@
-// What a program draws from the generator of random numbers.
+// Records every draw that a program makes from the random number generator.
 //
 // The linker sends every call of the generator from outside of autograd/random.cpp through
 // draws.cpp (--wrap, in tests/CMakeLists.txt).

@@ -1,5 +1,5 @@
-// Where training applies dropout: every site of every kind of model has masks of its own, with the
-// rate of the config.
+// Every dropout site of every kind of model draws its own masks, with the rate that the config
+// sets.
 #include <gtest/gtest.h>
 
 #include <cmath>

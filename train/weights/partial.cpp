@@ -11,7 +11,7 @@ namespace xgrad {
 
 namespace {
 
-/// What a parameter takes from a tensor of the file.
+/// The rows of a tensor in the file that a parameter takes its values from.
 struct Match {
   /// Pairs (row of the file, row of the model); empty: the whole tensor.
   std::vector<std::pair<std::size_t, std::size_t>> rows = {};

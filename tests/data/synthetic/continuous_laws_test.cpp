@@ -1,4 +1,4 @@
-// What made-up tasks of real numbers draw, against the distributions that they declare.
+// Synthetic tasks of real numbers draw from the distributions that they declare.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ void each_example(const std::string& name, Options options, const F& f) {
   for (std::size_t i = 0; i < kDraws; ++i) f(data->get(0, i));
 }
 
-// Of mean 0 and variance 1, to five standard deviations.
+// Checks that mean and variance are 0 and 1, within five standard deviations.
 void expect_standard_normal(const std::vector<double>& values) {
   const double n = double(values.size());
   double mean = 0, squares = 0;

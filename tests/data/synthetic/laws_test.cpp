@@ -1,5 +1,5 @@
-// What made-up tasks draw, against the probability of every input. Inputs are few here, so that all
-// can be listed with their probabilities; each split has those of its own inputs.
+// Synthetic tasks draw every input with the probability that they declare. The tasks are so small
+// here that a test lists all inputs with their probabilities, for each split separately.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -240,7 +240,8 @@ TEST(Laws, SelectiveCopyScattersEvenly) {
   expect_law("selective_copy", {{"length", 6}, {"marked", 2}, {"symbols", kSymbols}}, law);
 }
 
-// Of five words one is "not", one good, one bad, and two are plain; words of a group are even.
+// One word in five is "not", one is good, one is bad, two are plain. Within a group, all words are
+// equally likely.
 TEST(Laws, NegationHasItsShareOfEveryWord) {
   Law law;
   const auto p = [](std::int32_t id) { return id == 0 ? 0.2 : id < 17 ? 0.2 / 8 : 0.4 / 8; };

@@ -46,7 +46,8 @@ double above_zero(double t, double n) {
   return sum * t / kSteps / 3;
 }
 
-// Of every number of seeds: below the quantile lies 0.975, and quantiles have three decimals.
+// For every number of seeds, the distribution function at the quantile is 0.975. The quantiles are
+// rounded to three decimals.
 TEST(Results, TheIntervalHoldsNineteenOfTwenty) {
   std::vector<double> values = {-1};
   for (std::size_t n = 2; n <= kMostSeeds; ++n) {
