@@ -27,9 +27,9 @@ int write_report(const Arguments& arguments) {
                               "report: several runs need --out, the file to write");
     out = fs::path(arguments.runs[0]) / "report.html";
   }
-  const fs::path folder = out.has_parent_path() ? out.parent_path() : ".";
+  const auto [folder, name] = folder_and_name(out.string());
   if (!arguments.out.empty()) check_new(out.string());
-  xgrad::write_report(folder.string(), out.filename().string(), arguments.runs, {arguments.heads});
+  xgrad::write_report(folder, name, arguments.runs, {arguments.heads});
   fmt::print("{}\n", out.string());
   return 0;
 }

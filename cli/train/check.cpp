@@ -4,12 +4,12 @@
 #include <exception>
 #include <filesystem>
 #include <optional>
+#include <tuple>
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/cli/command.hpp>
 #include <xgrad/cli/outcome.hpp>
 #include <xgrad/storage/disk/publish.hpp>
-#include <xgrad/train/config/rules.hpp>
 #include <xgrad/train/model/build.hpp>
 #include <xgrad/train/run/results.hpp>
 
@@ -35,9 +35,7 @@ std::vector<Job> read_jobs(const Arguments& arguments) {
   std::vector<Job> jobs;
   for (const std::string& path : arguments.configs) {
     Job job{path, {load_config(path, {})}};
-    if (job.configs[0].run_dir.empty()) {
-      detail::check_named_after(path, "runs/" + std::filesystem::path(path).stem().string());
-    }
+    check_run_name(job.configs[0], path);
     while (job.configs.size() < arguments.seeds) {
       job.configs.push_back(job.configs.back());
       ++job.configs.back().train.seed;
@@ -71,9 +69,9 @@ class TableFile {
   // reported before the first config trains for hours.
   explicit TableFile(const std::string& path) {
     if (path.empty()) return;
-    const std::filesystem::path place(path);
-    folder_.emplace(place.parent_path().empty() ? "." : place.parent_path().string());
-    name_ = place.filename().string();
+    std::string folder;
+    std::tie(folder, name_) = folder_and_name(path);
+    folder_.emplace(folder);
     publish_over(*folder_, name_,
                  folder_->holds(name_) ? folder_->read(name_, kMostTable) : results_markdown({}));
   }

@@ -120,12 +120,6 @@ int rename_over(int directory, const char* from, const char* to) {
   return ::renameat(directory, from, directory, to);
 }
 
-// The folder of a path and the name in it.
-std::pair<std::string, std::string> split(const std::string& path) {
-  const std::filesystem::path file(path);
-  return {file.has_parent_path() ? file.parent_path().string() : ".", file.filename().string()};
-}
-
 void publish(const Folder& folder, const std::string& name, std::string_view bytes, Rename rename) {
   const std::string path = folder.path_of(name);
   const Descriptor& directory = folder.descriptor();
@@ -159,13 +153,18 @@ void publish(const Folder& folder, const std::string& name, std::string_view byt
   publish(folder, name, bytes, rename_new);
 }
 
+std::pair<std::string, std::string> folder_and_name(const std::string& path) {
+  const std::filesystem::path file(path);
+  return {file.has_parent_path() ? file.parent_path().string() : ".", file.filename().string()};
+}
+
 void publish_file(const std::string& path, std::string_view bytes) {
-  const auto [folder, name] = split(path);
+  const auto [folder, name] = folder_and_name(path);
   publish(folder, name, bytes);
 }
 
 void check_new(const std::string& path) {
-  const auto [parent, name] = split(path);
+  const auto [parent, name] = folder_and_name(path);
   const Folder folder(parent);
   struct stat status;
   if (::fstatat(folder.descriptor(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) {

@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <xgrad/storage/disk/folder.hpp>
@@ -17,6 +18,8 @@ namespace xgrad {
 /// In a process with a file size limit, ignore SIGXFSZ as `xgrad` does, or the signal ends the
 /// process instead of an IoError.
 void publish(const Folder& folder, const std::string& name, std::string_view bytes);
+/// The folder of a file's path ("." if the path names none), and the name of the file in it.
+std::pair<std::string, std::string> folder_and_name(const std::string& path);
 /// The same for the file at `path`.
 void publish_file(const std::string& path, std::string_view bytes);
 /// Throws the IoError of publish_file() early, before hours of work, if something is at `path`

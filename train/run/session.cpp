@@ -272,11 +272,17 @@ bool Outcome::holds() const {
   return std::all_of(verdicts.begin(), verdicts.end(), [](const Verdict& v) { return v.holds; });
 }
 
+void check_run_name(const Config& config, const std::string& config_path) {
+  if (!config.run_dir.empty()) return;
+  detail::check_named_after(config_path,
+                            "runs/" + std::filesystem::path(config_path).stem().string());
+}
+
 Outcome start_run(const Config& config, const std::string& config_path,
                   const SessionOptions& options) {
   prepare(config);
+  check_run_name(config, config_path);
   const std::string stem = std::filesystem::path(config_path).stem().string();
-  if (config.run_dir.empty()) detail::check_named_after(config_path, "runs/" + stem);
   return with_precision(config,
                         [&]<class T>() { return start<T>(config, stem, nullptr, options); });
 }

@@ -30,6 +30,10 @@ struct SessionOptions {
   bool keep_config = false;   ///< a resumed run stores its changed config as its own
 };
 
+/// Throws ConfigError if start_run() would name the directory of the run after the config's file,
+/// and cannot.
+void check_run_name(const Config& config, const std::string& config_path);
+
 /// Starts a new run. Finds all errors in the config before it creates the directory.
 Outcome start_run(const Config& config, const std::string& config_path,
                   const SessionOptions& options);
