@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/data/excerpt.hpp>
 #include <xgrad/storage/formats/format_error.hpp>
 #include <xgrad/train/metrics/rows.hpp>
 
@@ -27,7 +28,7 @@ int exit_code(const std::exception& error) {
 }
 
 void print_error(std::string message) {
-  for (char& c : message) c = (c >= 0 && c < ' ' && c != '\n') || c == 0x7F ? ' ' : c;
+  for (char& c : message) c = is_control(c) && c != '\n' ? ' ' : c;
   std::fputs(message.c_str(), stderr);
 }
 

@@ -11,7 +11,7 @@ std::string clipped(std::string_view text, std::size_t most) {
 
 std::string excerpt(std::string_view text) {
   std::string shown = clipped(text);
-  for (char& c : shown) c = static_cast<unsigned char>(c) < 0x20 || c == 0x7F ? ' ' : c;
+  for (char& c : shown) c = is_control(c) ? ' ' : c;
   return '"' + shown + '"';
 }
 

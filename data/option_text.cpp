@@ -56,13 +56,12 @@ std::string to_literal(const OptionValue& value) {
 std::string escaped(const std::string& text) {
   std::string result;
   for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte >= 0x20 && byte != 0x7f) {
+    if (!is_control(c)) {
       result += c;
       continue;
     }
     char code[8];
-    std::snprintf(code, sizeof code, "\\u%04X", unsigned(byte));
+    std::snprintf(code, sizeof code, "\\u%04X", unsigned(c));
     result += code;
   }
   return result;

@@ -4,6 +4,7 @@
 #include <climits>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/data/excerpt.hpp>
 #include <xgrad/data/option_text.hpp>
 
 namespace xgrad::detail {
@@ -248,8 +249,7 @@ std::string flaw_of_new_path(const std::string& path) {
     return "begins with \"~\", which only a shell expands; write the whole path, or ./" +
            path.substr(0, path.find('/')) + " for a name that begins with it";
   }
-  const auto control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
-  return std::any_of(path.begin(), path.end(), control)
+  return std::any_of(path.begin(), path.end(), is_control)
              ? "is " + to_literal(path) + ", must have no control characters"
              : "";
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <xgrad/data/excerpt.hpp>
 #include <xgrad/data/text/text.hpp>
 #include <xgrad/storage/formats/base64.hpp>
 
@@ -12,8 +13,7 @@ std::string escape(std::string_view text) {
   while (!text.empty()) {
     const std::size_t length = character_length(text);
     const char c = text[0];
-    if (length == 0 || (length == 1 && (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) &&
-                        c != '\n' && c != '\t')) {
+    if (length == 0 || (is_control(c) && c != '\n' && c != '\t')) {
       result += "\uFFFD";
     } else if (c == '&' || c == '<' || c == '>' || c == '"' || c == '\'') {
       result += c == '&'   ? "&amp;"
