@@ -16,7 +16,7 @@ namespace xgrad::commands {
 /// The rules that the value of an option must follow.
 struct OptionRules {
   bool required = false;
-  bool positive = false;  ///< the number must be above 0
+  bool positive = false;  ///< the number must be finite and above 0
   bool new_path = false;  ///< the path of a new file or directory, checked like run.dir
   std::optional<std::pair<std::size_t, std::size_t>> range = {};  ///< least and most
   std::vector<std::string> choices = {};                          ///< allowed values; empty: any

@@ -1,6 +1,7 @@
 // The command line, parsed with CLI11.
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <sstream>
 #include <type_traits>
@@ -20,8 +21,8 @@ namespace {
 // CLI11's own check prints the largest double when it refuses a number.
 std::string flaw_of_positive(const std::string& text) {
   double number = 0;
-  const bool good = CLI::detail::lexical_cast(text, number) && number > 0;
-  return good ? std::string() : "is " + text + ", must be a number above 0";
+  const bool good = CLI::detail::lexical_cast(text, number) && number > 0 && std::isfinite(number);
+  return good ? std::string() : "is " + text + ", must be a finite number above 0";
 }
 
 void add(CLI::App& app, const Option& option) {

@@ -32,7 +32,7 @@ Command profile_command() {
   return Command("profile", "Show where the time of a training step goes",
                  {{"config", kConfig, &a->config, kRequired},
                   {"overrides", kOverrides, &a->overrides},
-                  {"--steps", "number of steps to measure", &a->steps, kPositive},
+                  {"--steps", "number of steps to measure", &a->steps, {.range = {{1, 1000000}}}},
                   {"--trace", "new file for a Chrome trace of one step", &a->trace, kNewPath}},
                  [a] { return profile(*a); });
 }

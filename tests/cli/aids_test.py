@@ -38,6 +38,8 @@ class Trials(CommandTest):
         self.assertTrue(1e-5 < found < 0.5, out)
         self.assertGreater(out.count("*"), 20)
         self.assertIn("--from", self.xgrad("lr-find", "small.toml", "--from", 1, "--to", 0.1, exit_code=2).stderr)
+        self.assertIn("--to: is inf, must be a finite number", self.xgrad("lr-find", "small.toml", "--to", "inf", exit_code=2).stderr)
+        self.assertIn("--steps", self.xgrad("profile", "small.toml", "--steps", "1e22", exit_code=2).stderr)
         self.assertEqual(self.left(), ["small.toml"])
 
     def test_lr_find_says_why_it_found_none(self):
@@ -241,7 +243,7 @@ class Sweep(CommandTest):
             alike = self.xgrad("sweep", "small.toml", "--over", over, exit_code=2)
             self.assertIn(f"two runs have the name {name}", alike.stderr)
         none = self.xgrad("sweep", "small.toml", "--over", "optim.lr=[1]", "--jobs", 0, exit_code=2)
-        self.assertIn("--jobs: is 0, must be a number above 0", none.stderr)
+        self.assertIn("--jobs: is 0, must be a finite number above 0", none.stderr)
         for words in (("sweep", "small.toml", "--over", "optim.lr=[1]"), ("profile", "small.toml", "--trace"), ("check", "small.toml", "--table"),
                       ("report", "run"), ("attention", "run"), ("export", "run", "--to", "npz"),
                       ("import", "file", "--from", "npz", "--config", "small.toml")):
