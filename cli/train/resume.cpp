@@ -48,6 +48,12 @@ bool is_newest(const FoundRun& source) try {
   return false;  // this xgrad cannot read the newest one
 }
 
+bool names_a_directory(const std::vector<std::string>& overrides) {
+  return std::any_of(overrides.begin(), overrides.end(), [](const std::string& override) {
+    return override.rfind("run.dir=", 0) == 0;
+  });
+}
+
 int resume(const Arguments& arguments) {
   SessionOptions options{arguments.quiet};
   // Locks the directory first, so that its newest checkpoint stays the newest.
@@ -69,12 +75,17 @@ int resume(const Arguments& arguments) {
   const Folder folder(source ? source->directory : run->path());
   const std::string file = folder.path_of("config.toml");
   const std::string text = folder.read("config.toml", detail::kMostConfigBytes);
-  const Config config = parse_config(text, file, arguments.overrides, ConfigWriter::xgrad);
+  Config config = parse_config(text, file, arguments.overrides, ConfigWriter::xgrad);
   // A change that was allowed once belongs to the run's config, even if no checkpoint holds it yet.
   const bool own = !source || (run && run->config_was_replaced());
   const Config before = own ? parse_config(text, file, {}, ConfigWriter::xgrad) : source->config;
   check_changes(before, own ? file : source->file, config, arguments.allow_change);
   options.keep_config = !differences(before, config).empty();
+  const bool elsewhere = names_a_directory(arguments.overrides);
+  xgrad::check<ConfigError>(!run || !elsewhere, run ? run->path() : "",
+                            ": run.dir cannot change when a run continues; give one of its older "
+                            "checkpoints to resume that in another directory");
+  if (!run && !elsewhere) config.run_dir.clear();  // never the directory of the original run
   return report(run ? continue_run(config, *run, source ? &source->checkpoint : nullptr, options)
                     : branch_run(config, source->directory, source->checkpoint, options),
                 arguments.json);

@@ -105,6 +105,22 @@ class Resume(CommandTest):
         name, checkpoint, _ = self.final("runs/whole")
         self.assertEqual((name, checkpoint), before[:2])
 
+    def test_an_older_checkpoint_goes_on_in_the_directory_that_run_dir_names(self):
+        before = self.final("whole")
+        self.xgrad("resume", self.checkpoints("whole")[2], "run.dir=branch")
+        self.assertEqual(self.final("branch")[:2], before[:2])
+        self.assertIn('dir = "branch"', (self.folder / "branch/config.toml").read_text())
+        self.assertFalse((self.folder / "runs").exists())
+        self.assertIn("already holds a run", self.xgrad("resume", self.checkpoints("whole")[2], "run.dir=whole", exit_code=6).stderr)
+        self.assertEqual(self.final("whole"), before)
+
+    def test_a_run_does_not_move(self):
+        before = self.final("whole")
+        for run in ("whole", self.checkpoints("whole")[-1]):
+            self.assertIn("run.dir cannot change", self.xgrad("resume", run, "run.dir=elsewhere", exit_code=2).stderr)
+        self.assertFalse((self.folder / "elsewhere").exists())
+        self.assertEqual(self.final("whole"), before)
+
     def test_the_newest_checkpoint_by_any_name_is_the_run_itself(self):
         before = self.final("whole")
         newest = self.checkpoints("whole")[-1]

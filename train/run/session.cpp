@@ -297,14 +297,12 @@ Outcome continue_run(const Config& config, const RunDirectory& run, const Checkp
 Outcome branch_run(const Config& config, const std::string& directory, const Checkpoint& checkpoint,
                    const SessionOptions& options) {
   prepare(config);
-  Config branch = config;
-  branch.run_dir.clear();  // never the directory of the original run
   const auto whole =
       std::filesystem::absolute(std::filesystem::path(directory) / "").lexically_normal();
   const std::string stem = whole.parent_path().filename().string();
-  detail::check_named_after(directory, "runs/" + stem);
+  if (config.run_dir.empty()) detail::check_named_after(directory, "runs/" + stem);
   return with_precision(config,
-                        [&]<class T>() { return start<T>(branch, stem, &checkpoint, options); });
+                        [&]<class T>() { return start<T>(config, stem, &checkpoint, options); });
 }
 
 }  // namespace xgrad

@@ -42,8 +42,9 @@ Outcome start_run(const Config& config, const std::string& config_path,
 Outcome continue_run(const Config& config, const RunDirectory& run, const Checkpoint* checkpoint,
                      const SessionOptions& options);
 
-/// Resumes from a checkpoint that is not the newest of the run in `directory`. Uses a new directory
-/// beside it, so nothing is overwritten.
+/// Resumes from a checkpoint that is not the newest of the run in `directory`. Nothing is
+/// overwritten: the new run gets the directory config.run_dir, or if that is empty, one named after
+/// the old run.
 Outcome branch_run(const Config& config, const std::string& directory, const Checkpoint& checkpoint,
                    const SessionOptions& options);
 
