@@ -78,6 +78,13 @@ class Files(CommandTest):
         self.assertIn("test.csv", self.xgrad("resume", "run", exit_code=3).stderr)
         self.assertEqual((self.folder / "run/metrics.jsonl").read_bytes(), before)
 
+    def test_the_report_does_not_read_the_data_again(self):
+        process = self.start("train", "data/rows.toml", "run.dir=run", "train.steps=2000", "train.save_every=10")
+        self.wait_for_checkpoint(process, "run")
+        (self.folder / "data/rows.csv").unlink()
+        self.assertEqual(process.wait(), 0)
+        self.assertIn("naive Bayes", (self.folder / "run/report.html").read_text())
+
     def test_wrong_data_is_found_before_a_directory_is_made(self):
         self.write("data/rows.csv", rows(200) + "w,\n")
         done = self.xgrad("train", "data/rows.toml", "run.dir=run", exit_code=3)

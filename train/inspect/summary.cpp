@@ -175,12 +175,12 @@ std::int64_t forget_gradients(const Parameters<T>& parameters) {
 }
 
 template <class T>
-ModelSummary trace(Config config) {
+ModelSummary trace(Config config, const std::shared_ptr<const Task>& task) {
   // Each working thread allocates its own work space, at an unpredictable time.
   const SerialScope one_thread;
   // Does not change the weights, even where a larger rate would make them NaN.
   config.optim.lr = 1e-300;
-  Trainer<T> trainer(config);
+  Trainer<T> trainer(config, /*checkpoint=*/nullptr, task);
   const Batch& batch = trainer.hold_batch().front();
   trainer.train_step();  // allocates gradients and work space of kernels, which stay
   ModelSummary summary;
@@ -251,8 +251,8 @@ std::string attention_table(const std::vector<AttentionSummary>& attentions) {
 
 }  // namespace
 
-ModelSummary summarize(const Config& config) {
-  return with_precision(config, [&]<class T>() { return trace<T>(config); });
+ModelSummary summarize(const Config& config, const std::shared_ptr<const Task>& task) {
+  return with_precision(config, [&]<class T>() { return trace<T>(config, task); });
 }
 
 std::string to_text(const ModelSummary& summary) {

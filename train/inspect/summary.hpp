@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include <xgrad/autograd/tensor.hpp>
+#include <xgrad/data/task.hpp>
 #include <xgrad/train/config/config.hpp>
 
 namespace xgrad {
@@ -50,8 +52,9 @@ struct ModelSummary {
   std::int64_t peak_bytes = 0;
 };
 
-/// Runs two training steps of the config and discards the model. Throws the errors of Trainer.
-ModelSummary summarize(const Config& config);
+/// Runs two training steps of the config and discards the model. `task` is the config's task, if
+/// its data are in memory. Throws the errors of Trainer.
+ModelSummary summarize(const Config& config, const std::shared_ptr<const Task>& task = nullptr);
 
 /// Returns a table to print, ending with a line feed.
 std::string to_text(const ModelSummary& summary);

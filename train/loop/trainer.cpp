@@ -50,9 +50,10 @@ std::size_t count_tokens(const Batch& batch) {
 }  // namespace
 
 template <class T>
-Trainer<T>::Trainer(const Config& config, const Checkpoint* checkpoint)
+Trainer<T>::Trainer(const Config& config, const Checkpoint* checkpoint,
+                    std::shared_ptr<const Task> task)
     : config_(config),
-      task_(make_task(config, checkpoint)),
+      task_(task ? std::move(task) : make_task(config, checkpoint)),
       shape_(task_->shape()),
       objective_(make_objective(config.train, shape_)),
       train_(task_->dataset(Split::train)),

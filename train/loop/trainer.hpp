@@ -64,10 +64,12 @@ template <class T>
 class Trainer {
  public:
   /// Starts a run, from the weights of [model] init_from if it is set, or resumes from a checkpoint
-  /// without reading that file. Reads the data of all three splits: libhdf5 reads untrusted files
-  /// in a forked process, which is safe only before the first step starts a thread. Throws
-  /// ConfigError, DataError, IoError, CheckpointError.
-  explicit Trainer(const Config& config, const Checkpoint* checkpoint = nullptr);
+  /// without reading that file. `task` is the config's task, if its data are in memory. Without it,
+  /// reads the data of all three splits: libhdf5 reads untrusted files in a forked process, which
+  /// is safe only before the first step starts a thread. Throws ConfigError, DataError, IoError,
+  /// CheckpointError.
+  explicit Trainer(const Config& config, const Checkpoint* checkpoint = nullptr,
+                   std::shared_ptr<const Task> task = nullptr);
 
   /// Resumes from a checkpoint. Throws CheckpointError, with nothing changed, if it does not fit.
   void restore(const Checkpoint& checkpoint);
@@ -120,6 +122,8 @@ class Trainer {
   const SequenceModel<T>& model() const { return *model_; }
   /// The task.
   const Task& task() const { return *task_; }
+  /// The task, for code that outlives the trainer.
+  std::shared_ptr<const Task> shared_task() const { return task_; }
   /// Number of examples in a split.
   std::size_t examples(Split split) const { return data(split).size(); }
   /// An upper bound of the size of this run's checkpoints, in bytes.
@@ -170,7 +174,7 @@ class Trainer {
   bool recover(const StepReport& report, TrainerHooks& hooks);
 
   Config config_;
-  std::unique_ptr<Task> task_;
+  std::shared_ptr<const Task> task_;
   TaskShape shape_;
   Objective objective_;
   std::unique_ptr<Dataset> train_, validation_, test_;

@@ -40,12 +40,12 @@ std::string picture_of(const Example& example, const TaskShape& shape) {
 template <class T>
 class Examiner {
  public:
-  Examiner(const Config& config, const Checkpoint& checkpoint)
+  Examiner(const Config& config, const Checkpoint& checkpoint, const Task& task)
       : config_(config),
         checkpoint_(checkpoint),
-        task_(make_task(config, &checkpoint)),
-        shape_(task_->shape()),
-        test_(task_->dataset(Split::test)),
+        task_(task),
+        shape_(task.shape()),
+        test_(task.dataset(Split::test)),
         parameters_(config.train.seed),
         model_(make_model<T>(config.model, shape_, parameters_)) {
     restore(weights_of(checkpoint), parameters_);
@@ -64,10 +64,10 @@ class Examiner {
                                       make_objective(config_.train, shape_), config_.train.batch,
                                       result_.examples);
     }
-    result_.ceiling = task_->ceiling(Split::test);
+    result_.ceiling = task_.ceiling(Split::test);
     const std::size_t seen = checkpoint_.step * config_.train.batch * config_.train.accumulate;
-    result_.baseline = measure_baseline(*task_, std::max(kExamples, seen));
-    result_.rules = options.rules ? *options.rules : task_->rules();
+    result_.baseline = measure_baseline(task_, std::max(kExamples, seen));
+    result_.rules = options.rules ? *options.rules : task_.rules();
     return std::move(result_);
   }
 
@@ -151,7 +151,7 @@ class Examiner {
 
   const Config& config_;
   const Checkpoint& checkpoint_;
-  std::unique_ptr<Task> task_;
+  const Task& task_;
   TaskShape shape_;
   std::unique_ptr<Dataset> test_;
   Parameters<T> parameters_;
@@ -165,8 +165,10 @@ class Examiner {
 Examination examine(const std::string& directory, const Config& config,
                     const ExamineOptions& options) {
   const Checkpoint checkpoint = load_listed(latest_checkpoint(directory + "/checkpoints"));
+  const std::shared_ptr<const Task> task =
+      options.task ? options.task : make_task(config, &checkpoint);
   Examination result = with_precision(
-      config, [&]<class T>() { return Examiner<T>(config, checkpoint).examine(options); });
+      config, [&]<class T>() { return Examiner<T>(config, checkpoint, *task).examine(options); });
   result.step = checkpoint.step;
   if (const auto cpu = checkpoint.state.find("cpu"); cpu != checkpoint.state.end()) {
     if (const auto* name = std::get_if<std::string>(&cpu->second)) result.cpu = *name;

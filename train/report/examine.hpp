@@ -45,6 +45,8 @@ struct Examination {
 
 struct ExamineOptions {
   bool heads = false;  ///< adds a study of each head, which takes one evaluation per head
+  /// The task of the only run, if its data are in memory already; else they are read again.
+  std::shared_ptr<const Task> task = nullptr;
   /// The rule baselines of the run's task, if they are measured already; else this measures them.
   std::optional<std::vector<Rule>> rules = {};
 };

@@ -48,9 +48,9 @@ Examined look_at(const RunHistory& run, const ExamineOptions& options, std::size
   }
 }
 
-std::string model_of(const Config& config) {
+std::string model_of(const Config& config, const std::shared_ptr<const Task>& task) {
   try {
-    return to_text(summarize(config));
+    return to_text(summarize(config, task));
   } catch (const Error& error) {
     return error.what();
   }
@@ -144,10 +144,11 @@ std::string behaviour(const Examined& run, const std::string& of) {
   return text;
 }
 
-std::string configuration(const Examined& run, const std::string& of) {
+std::string configuration(const Examined& run, const std::string& of,
+                          const std::shared_ptr<const Task>& task) {
   const RunHistory& record = run.record;
   const std::string trained = run.examination ? run.examination->cpu : "";
-  return "<h2>Model" + of + "</h2>\n<pre>" + escape(model_of(record.config)) +
+  return "<h2>Model" + of + "</h2>\n<pre>" + escape(model_of(record.config, task)) +
          "</pre>\n<h2>Configuration" + of + "</h2>\n<pre>" + escape(record.config_text) +
          "</pre>\n<h2>Again" + of + "</h2>\n<pre>xgrad train " +
          escape(record.path + "/config.toml run.dir=" + record.path + "-again") +
@@ -162,10 +163,12 @@ std::string configuration(const Examined& run, const std::string& of) {
 }
 
 // The sections about each group and its best run. Several groups become collapsible sections.
-std::string details(const std::vector<RunGroup>& groups, const std::vector<Examined>& best) {
+std::string details(const std::vector<RunGroup>& groups, const std::vector<Examined>& best,
+                    const std::shared_ptr<const Task>& task) {
   if (groups.size() == 1) {
     const std::string of = groups[0].runs.size() > 1 ? ": " + escape(best[0].record.name) : "";
-    return html::runs_section(groups[0]) + behaviour(best[0], of) + configuration(best[0], of);
+    return html::runs_section(groups[0]) + behaviour(best[0], of) +
+           configuration(best[0], of, task);
   }
   std::string text = "<h2>Details</h2>\n";
   for (std::size_t i = 0; i < groups.size(); ++i) {
@@ -175,7 +178,7 @@ std::string details(const std::vector<RunGroup>& groups, const std::vector<Exami
     text += "<details><summary>" + (i < html::kLooks ? html::sample(i) : "") +
             html::breakable(groups[i].name, ',') + "</summary>\n" + html::runs_section(groups[i]) +
             (rows.empty() ? "" : "<h2>For comparison" + of + "</h2>\n" + html::table(rows)) +
-            behaviour(best[i], of) + configuration(best[i], of) + "</details>\n";
+            behaviour(best[i], of) + configuration(best[i], of, task) + "</details>\n";
   }
   return text;
 }
@@ -198,8 +201,8 @@ std::string report_html(const std::vector<std::string>& paths, const ExamineOpti
          header(runs, groups.size()) +
          html::results_section(groups,
                                groups.size() == 1 ? references(best[0]) : std::vector<Row>{}) +
-         html::curves_section(groups) + html::settings_section(groups) + details(groups, best) +
-         "</body>\n</html>\n";
+         html::curves_section(groups) + html::settings_section(groups) +
+         details(groups, best, options.task) + "</body>\n</html>\n";
 }
 
 void write_report(const Folder& directory, const std::string& name,

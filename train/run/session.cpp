@@ -100,11 +100,11 @@ void show_plan(Console& console, const Config& config, const Trainer<T>& trainer
 
 // Writes report.html at the end of a run and returns the error, if any. A missing page does not
 // make the run fail.
-std::string leave_report(const RunDirectory& run,
+std::string leave_report(const RunDirectory& run, const std::shared_ptr<const Task>& task,
                          const std::optional<std::vector<Rule>>& rules = {}) {
   try {
     check<IoError>(run.folder().is_at_path(), run.path(), " was moved or replaced during the run");
-    write_report(run.folder(), "report.html", {run.path()}, {.rules = rules});
+    write_report(run.folder(), "report.html", {run.path()}, {.task = task, .rules = rules});
     return "";
   } catch (const std::exception& error) {
     return fmt::format("report.html was not written: {}", error.what());
@@ -129,7 +129,8 @@ void train(Trainer<T>& trainer, RunRecorder& recorder, const RunDirectory& run, 
     } catch (const IoError& log) {  // not the error that ended the run
       console.line(log.what());
     }
-    if (const std::string why = leave_report(run); !why.empty()) console.line(why);
+    if (const std::string why = leave_report(run, trainer.shared_task()); !why.empty())
+      console.line(why);
     throw;
   }
 }
@@ -198,7 +199,7 @@ Outcome work(const Config& config, Trainer<T>& trainer, const RunDirectory& run,
   outcome.verdicts = judge(config.expect, outcome.result);
   signals.let_stop();  // report.html can be written again later
   if (signals.stop() != 0) return stopped();
-  outcome.report_failure = leave_report(run, rules);
+  outcome.report_failure = leave_report(run, trainer.shared_task(), rules);
   return outcome;
 }
 
