@@ -113,11 +113,19 @@ int tasks(const std::string& name) {
 }  // namespace
 
 Command config_command() {
-  const auto key = std::make_shared<std::string>();
+  struct Arguments {
+    std::string key;
+    bool schema = false;
+  };
+  const auto a = std::make_shared<Arguments>();
   return Command("config", "Explain the keys of a config",
-                 {{"key", "a key or section, such as optim.lr or train; default: all", key.get()}},
-                 [key] {
-                   fmt::print("{}", describe_config(*key));
+                 {{"key", "a key or section, such as optim.lr or train; default: all", &a->key},
+                  {"--schema",
+                   "print a JSON Schema of all keys, for editors",
+                   &a->schema,
+                   {.excludes = {"key"}}}},
+                 [a] {
+                   fmt::print("{}", a->schema ? config_schema() : describe_config(a->key));
                    return 0;
                  });
 }

@@ -65,6 +65,8 @@ CLAIMS = {
         "CONFIG is a TOML file": ["tests/cli/use_test.py test_eval"],
         "RUN is a run directory": ["tests/cli/use_test.py test_things_that_are_no_runs"],
         "KEY=VALUE replaces": ["tests/cli/resume_test.py test_another_config_is_refused_by_name"],
+        "The last command writes a JSON Schema": ["tests/cli/schema_test.py Draft7Validator"],
+        "Editors with a TOML plug-in": ["tests/cli/schema_test.py test_what_xgrad_refuses_is_not_valid"],
         "`train` makes the directory": ["tests/cli/train_test.py test_the_next_run_gets_a_directory_of_its_own"],
         "With `log.tensorboard=true`": ["tests/clients/tensorboard_test.py EventAccumulator"],
         "`--overfit-batch` trains": ["tests/cli/aids_test.py test_a_batch_is_learnt_by_heart",

@@ -169,4 +169,8 @@ std::vector<ConfigDifference> differences(const Config& a, const Config& b);
 /// Returns what `xgrad config` prints: every key with its default and help, or one key or section.
 std::string describe_config(const std::string& key_or_section = "");
 
+/// Returns a JSON Schema (draft 7) of all keys, for editors. It holds types, ranges, allowed values
+/// and which optimizers, schedules and tasks read a key; it does not compare keys with each other.
+std::string config_schema();
+
 }  // namespace xgrad
