@@ -53,11 +53,13 @@ struct Running : std::map<pid_t, std::size_t> {
 
 }  // namespace
 
-ChildrenEnd run_children(const std::vector<Child>& children, std::size_t jobs) {
+ChildrenEnd run_children(const std::vector<Child>& children, std::size_t jobs,
+                         const WatchChildren& watch) {
   constexpr auto kPause = std::chrono::milliseconds(5);
   const Signals signals;
   ChildrenEnd end{std::vector<int>(children.size(), 0)};
   Running running;
+  std::vector<std::size_t> ended;
   for (std::size_t next = 0; next < children.size() || !running.empty();) {
     if (end.signal == 0 && signals.stop() != 0) {
       end.signal = signals.stop();
@@ -74,10 +76,12 @@ ChildrenEnd run_children(const std::vector<Child>& children, std::size_t jobs) {
     check<IoError>(pid != -1 || running.empty(), "cannot wait for a run: ", std::strerror(errno));
     const auto found = running.find(pid);
     if (found == running.end()) {
+      watch(ended, running.size());
       std::this_thread::sleep_for(kPause);
       continue;
     }
     end.codes[found->second] = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    ended.push_back(found->second);
     running.erase(found);
   }
   return end;

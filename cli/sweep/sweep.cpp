@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <limits>
@@ -12,13 +13,16 @@
 #include <xgrad/cli/command.hpp>
 #include <xgrad/cli/sweep/children.hpp>
 #include <xgrad/cli/sweep/plan.hpp>
+#include <xgrad/cli/sweep/results.hpp>
 #include <xgrad/data/option_text.hpp>
 #include <xgrad/data/text/columns.hpp>
+#include <xgrad/storage/disk/publish.hpp>
 #include <xgrad/train/checkpoint/find_run.hpp>
 #include <xgrad/train/config/rules.hpp>
 #include <xgrad/train/config/toml.hpp>
 #include <xgrad/train/metrics/history.hpp>
 #include <xgrad/train/report/report.hpp>
+#include <xgrad/train/run/console.hpp>
 #include <xgrad/train/run/directory.hpp>
 #include <xgrad/train/run/results.hpp>
 
@@ -70,6 +74,39 @@ void shorten(Setting& setting, const Config& config, double part) {
   }
   if (config.schedule.name == "step") set("schedule.every", part_of(config.schedule.every, part));
 }
+
+// The progress line of a round.
+class Display {
+ public:
+  explicit Display(const std::vector<std::string>& runs) : runs_(runs), console_(false, "") {
+    line_.total = runs.size();
+  }
+
+  void show(const std::vector<std::size_t>& ended, std::size_t running) {
+    for (; line_.done < ended.size(); ++line_.done) consider(runs_[ended[line_.done]]);
+    line_.running = running;
+    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin_;
+    if (line_.done > 0) {
+      line_.left = spent.count() * double(line_.total - line_.done) / double(line_.done);
+    }
+    console_.runs(line_);
+  }
+  void clear() { console_.runs({}); }
+
+ private:
+  void consider(const std::string& run) {
+    if (!holds(run, "config.toml")) return;
+    const RunHistory history = read_run(run);
+    const MetricsRow* row = history.last("validation");
+    const auto loss = row ? row->number("loss") : std::nullopt;
+    if (loss) line_.best = std::min(line_.best.value_or(*loss), *loss);
+  }
+
+  const std::vector<std::string>& runs_;
+  Console console_;
+  Console::Runs line_;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
 
 class Sweep {
  public:
@@ -161,16 +198,26 @@ class Sweep {
         if (part < 1) shorten(setting, trial.config, part);
         jobs.push_back({out_ + "/" + directory_name(setting), overrides(setting)});
         trial.runs.push_back(jobs.back().directory);
+        runs_.push_back({jobs.back().directory, std::move(setting)});
       }
     }
     std::vector<Child> children;
+    std::vector<std::string> directories;
     for (const Job& each : jobs) {
-      if (const auto child = child_of(each)) children.push_back(*child);
+      const auto child = child_of(each);
+      if (!child) continue;
+      children.push_back(*child);
+      directories.push_back(each.directory);
     }
     make_directory(out_);
     const std::size_t cores = arguments_.jobs > 0 ? arguments_.jobs : std::size_t(threads());
     fmt::print(stderr, "{} runs in {}, {} of them to train\n", jobs.size(), out_, children.size());
-    const auto [codes, signal] = run_children(children, cores);
+    Display display(directories);
+    const auto [codes, signal] = run_children(
+        children, cores, [&](const std::vector<std::size_t>& ended, std::size_t running) {
+          display.show(ended, running);
+        });
+    display.clear();
     signal_ = signal;
     if (signal != 0) return false;
     bool good = true;
@@ -253,8 +300,15 @@ class Sweep {
       }
     }
     if (runs.empty()) return;
+    std::vector<SweptRun> begun;  // of every round
+    std::copy_if(runs_.begin(), runs_.end(), std::back_inserter(begun),
+                 [](const SweptRun& run) { return holds(run.directory, "config.toml"); });
+    const SweepFiles files = sweep_files(begun);
+    publish_over(out_, "results.csv", files.csv);
+    publish_over(out_, "results.json", files.json);
     xgrad::write_report(out_, "report.html", runs);
-    fmt::print(stderr, "{}/report.html shows the runs\n", out_);
+    fmt::print(stderr, "{}/report.html shows the runs, results.csv and results.json list them\n",
+               out_);
   }
 
   // The name of the main metric: the first one after the loss.
@@ -275,6 +329,7 @@ class Sweep {
   Axis seeds_;
   int signal_ = 0;  // the signal that asked to stop; 0: none
   std::vector<Trial> trials_;
+  std::vector<SweptRun> runs_;  // of every round so far
 };
 
 }  // namespace

@@ -1,14 +1,17 @@
 """What helps before and between runs: trials, sweeps, comparisons, the profile, the manual."""
 
+import contextlib
+import csv
 import json
 import math
 import os
+import pty
 import re
 import shutil
 import statistics
 import tomllib
 
-from command import CommandTest, signal, subprocess, unittest
+from command import XGRAD, CommandTest, signal, subprocess, unittest
 
 
 class Trials(CommandTest):
@@ -148,6 +151,46 @@ class Sweep(CommandTest):
         self.assertIn("0 of them to train", again.stderr)
         self.assertEqual(self.table(again.stdout), table)
         self.assertEqual({path: path.stat().st_mtime_ns for path in before}, before)
+
+    def test_lists_the_runs_for_other_programs(self):
+        """results.csv and results.json, read by Python's own readers, say what the files of each run say."""
+        over = ("--over", "optim.lr=[1e-3, 1e30]", "--over", 'schedule.name=["cosine", "constant"]', "--over", "train.seed=[1, 2]")
+        self.xgrad("sweep", "small.toml", "optim.name=sgd", "train.clip=0", *over, "--out", "s", exit_code=1)
+        listed = json.loads((self.folder / "s/results.json").read_text())
+        with open(self.folder / "s/results.csv", newline="") as file:
+            rows = list(csv.DictReader(file))
+        self.assertEqual(sorted(run["run"] for run in listed), self.runs("s"))
+        self.assertEqual([run["run"] for run in listed], [row["run"] for row in rows])
+        for run, row in zip(listed, rows):
+            self.assertEqual((run["optim.lr"], run["schedule.name"], run["train.seed"]),
+                             tuple(kind(run["run"].split(f"{key}=")[1].split(",")[0].replace("_", "+")) for key, kind in
+                                   (("optim.lr", float), ("schedule.name", str), ("train.seed", int))))
+            self.assertEqual(run["state"], "failed" if run["optim.lr"] == 1e30 else "finished")
+            for split in ("validation", "test"):
+                lines = [line for line in self.rows(f"s/{run['run']}") if line["split"] == split]
+                numbers = {f"{split}_{name}": value for name, value in lines[-1].items() if name not in ("step", "split")} if lines else {}
+                self.assertEqual({name: value for name, value in run.items() if name.startswith(split)}, numbers)
+            for name, text in row.items():
+                self.assertEqual(text, "" if name not in run else run[name] if isinstance(run[name], str) else json.dumps(run[name]), name)
+
+    def test_shows_its_progress_on_a_terminal(self):
+        ours, theirs = pty.openpty()
+        over = ("--over", "optim.lr=[1e-3, 2e-3, 3e-3, 4e-3]", "--jobs", "1", "--out", "s")
+        sweep = subprocess.Popen([XGRAD, "sweep", "small.toml", *over], cwd=self.folder, stdout=subprocess.DEVNULL, stderr=theirs)
+        os.close(theirs)
+        text = b""
+        with contextlib.suppress(OSError):  # the terminal is gone when the sweep is
+            while part := os.read(ours, 4096):
+                text += part
+        os.close(ours)
+        self.assertEqual(sweep.wait(), 0)
+        shown = re.findall(r"(\d) of 4 runs done, (\d) running(?:, best validation loss ([\d.]+), (\S+) left)?", text.decode())
+        self.assertEqual(shown[0][:2], ("0", "1"))
+        self.assertEqual([int(done) for done, *_ in shown], sorted(int(done) for done, *_ in shown))
+        losses = {run: [row["loss"] for row in self.rows(f"s/{run}") if row["split"] == "validation"][-1] for run in self.runs("s")}
+        for done, _, best, _ in shown:
+            if done != "0":
+                self.assertEqual(best, f"{min(list(losses.values())[:int(done)]):.4f}")
 
     def test_a_run_without_its_page_is_resumed(self):
         over = ("--over", "optim.lr=[1e-3, 1e-2]", "--out", "s")

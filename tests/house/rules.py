@@ -23,7 +23,7 @@ HEAVY = {
     "xtensor-blas/": 0,
     "cblas.h": 0,
     "toml++/": 1,
-    "nlohmann/": 6,  # rows of logs and of predictions, the header of safetensors, rows of JSON Lines, what was learned, schema
+    "nlohmann/": 7,  # rows of logs, of predictions, of JSON Lines and of sweeps, the header of safetensors, what was learned, schema
     "CLI/": 1,
     "hdf5": 2,  # checkpoints, and data of other programs
     "H5": 1,

@@ -74,6 +74,15 @@ void Console::counting(const std::string& what, std::uint64_t done, std::uint64_
                    grouped(total), unit));
 }
 
+void Console::runs(const Runs& r) {
+  if (r.done == r.total) return clear_progress();
+  if (!is_time_to_draw()) return;
+  draw(fmt::format("{} {} of {} runs done, {} running{}{}", bar(double(r.done) / double(r.total)),
+                   r.done, r.total, r.running,
+                   r.best ? fmt::format(", best validation loss {:.4f}", *r.best) : "",
+                   r.left ? fmt::format(", {} left", clock(*r.left)) : ""));
+}
+
 std::string Console::evaluation(const Progress& p, const Metrics& validation) {
   const std::vector<Figure> figures = validation.figures();
   if (!heads_shown_) {

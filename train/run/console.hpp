@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -37,6 +38,16 @@ class Console {
   /// Draws how many of `total` units some work has done, like progress(); clears the line at the
   /// end.
   void counting(const std::string& what, std::uint64_t done, std::uint64_t total, const char* unit);
+  /// Contents of the progress line of a sweep.
+  struct Runs {
+    std::size_t done = 0;             ///< runs that ended
+    std::size_t total = 0;            ///< runs to train
+    std::size_t running = 0;          ///< runs that train now
+    std::optional<double> best = {};  ///< lowest validation loss of a run that ended
+    std::optional<double> left = {};  ///< estimate of the remaining seconds
+  };
+  /// Draws how many runs are done, like progress().
+  void runs(const Runs& runs);
   /// Prints the row of an evaluation, below column heads the first time. Returns the row.
   std::string evaluation(const Progress& progress, const Metrics& validation);
   /// Prints a line.
