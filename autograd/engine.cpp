@@ -104,9 +104,9 @@ void check_whole(const Node<T>& node) {
 template <class T>
 OpCall describe(const char* name, const Variable<T>* inputs, std::size_t count,
                 const Value<T>& result, const Node<T>* node) {
-  const Tensor<T>& tensor = *result;
-  OpCall call{name, OpCall::Kind::forward, sizeof(T), {}, {&tensor, tensor.shape(), false}};
+  OpCall call{name, OpCall::Kind::forward, sizeof(T), {}, {result.get(), result->shape(), false}};
   if (node) call.node = node->id;
+  call.owner = result;
   for (const Variable<T>* x = inputs; x != inputs + count; ++x) {
     call.inputs.push_back(x->defined() ? Operand{&x->value(), x->shape(), x->requires_grad()}
                                        : Operand{});

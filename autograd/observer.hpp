@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include <xgrad/autograd/tensor.hpp>
@@ -27,6 +28,8 @@ struct OpCall {
   std::vector<Operand> inputs = {};  ///< the op's inputs
   Operand result = {};               ///< the op's result
   std::uint64_t node = 0;            ///< links an op's forward and backward; 0: not recorded
+  /// Of a forward: a copy keeps the result, so that no later value gets its address.
+  std::shared_ptr<const void> owner = {};
 };
 
 /// Callbacks before and after each call on a thread. Calls do not overlap, except that a region may

@@ -104,8 +104,9 @@ std::string man_page(const std::vector<Command>& commands) {
   return text +
          ".SH EXIT STATUS\n0: success; 1: a claim or check failed; 2: wrong config or usage; 3: "
          "wrong or missing data; 4: wrong or damaged checkpoint; 5: a loss, gradient or weight is "
-         "NaN or infinite; 6: a file cannot be read or written; 7: another process uses the run "
-         "directory; 8: out of memory; 128 + n: stopped by signal n, after saving.\n";
+         "NaN or infinite, or no gradient reaches a parameter; 6: a file cannot be read or "
+         "written; 7: another process uses the run directory; 8: out of memory; 128 + n: stopped "
+         "by signal n, after saving.\n";
 }
 
 }  // namespace

@@ -103,7 +103,8 @@ int lr_find(const Arguments& arguments) {
                             " is not below --to ", arguments.to);
   Config config = load_config(arguments.config, arguments.overrides);
   if (config.train.threads > 0) set_threads(config.train.threads);
-  config.train.spike = 0;  // large gradients are expected here
+  config.train.spike = 0;                 // large gradients are expected here
+  config.train.dead_gradients_every = 0;  // and rates at which units die
   const auto [tried, finite] =
       with_precision(config, [&]<class T>() { return try_rates<T>(config, arguments); });
   const bool enough = tried.size() > kLeastTried;

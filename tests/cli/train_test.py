@@ -108,6 +108,20 @@ class Train(CommandTest):
                           "run.dir=a", exit_code=5)  # fmt: skip
         self.assertRegex(done.stderr, r"step \d+: the (loss|gradient norm) is")
 
+    def test_a_parameter_that_no_gradient_reaches(self):
+        """Without a layer, the class token sees no other token."""
+        self.write("blind.toml", "task = {name = 'majority', length = 16, validation = 50, test = 50}\nmodel.layers = 0\ntrain.steps = 4\n")
+        said = self.xgrad("train", "blind.toml", "run.dir=a", exit_code=5).stderr.splitlines()
+        self.assertEqual(said[-4:], [
+            "xgrad: step 1: no gradient reaches embedding.token.weight; nothing was updated",
+            "  embedding.token.weight: op 3 concat in embedding has a gradient, but passes on only zeros",
+            "  freeze such parameters in optim.groups, or set train.dead_gradients_every = 0",
+            "  kept as a/fault-0000000001.h5; `xgrad replay` runs it op by op"])  # fmt: skip
+        replayed = self.xgrad("replay", "a/fault-0000000001.h5").stdout
+        self.assertRegex(replayed, r"\n +3  concat +embedding +gradient of input 1 +\(64, 16, 64\) +0 ")
+        self.xgrad("resume", "a", "train.dead_gradients_every=0")
+        self.assertEqual(self.rows("a")[-1]["step"], 4)
+
     def test_a_directory_that_holds_something(self):
         self.xgrad("train", "small.toml", "run.dir=a")
         before = self.final("a")

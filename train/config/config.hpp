@@ -93,7 +93,9 @@ struct TrainConfig {
   double ema = 0.0;               ///< decay of the moving average of the weights; 0: none
   std::uint64_t patience = 0;     ///< stops after this many evaluations without a new best; 0: off
   std::string on_spike = "stop";  ///< stop, skip, rollback
-  double spike = 0.0;        ///< a gradient norm above this multiple of its mean is a spike; 0: off
+  double spike = 0.0;  ///< a gradient norm above this multiple of its mean is a spike; 0: off
+  /// Steps between checks that a gradient reaches every parameter; 0: no checks.
+  std::uint64_t dead_gradients_every = 100;
   double max_seconds = 0.0;  ///< 0: no limit
   int threads = 0;           ///< 0: all cores
   bool recompute = false;    ///< backward reruns encoder blocks instead of storing their values

@@ -160,6 +160,11 @@ Keys run_keys() {
           "A step whose gradient norm exceeds this multiple of its running mean is a spike; 0: no "
           "limit. A loss or gradient that is NaN or infinite is always one.",
           at_least(0)),
+      execution(key("dead_gradients_every", &T::dead_gradients_every,
+                    "Steps between checks, the first after step 1. Each ends the run if the "
+                    "gradient of a parameter was missing, or 0 throughout, in all steps since the "
+                    "check before; 0: no checks.",
+                    between(0, kMany))),
       execution(key("max_seconds", &T::max_seconds,
                     "Saves and stops the run after this many seconds; 0: no limit.", at_least(0))),
       execution(key("threads", &T::threads,

@@ -180,6 +180,7 @@ ModelSummary trace(Config config, const std::shared_ptr<const Task>& task) {
   const SerialScope one_thread;
   // Does not change the weights, even where a larger rate would make them NaN.
   config.optim.lr = 1e-300;
+  config.train.dead_gradients_every = 0;
   Trainer<T> trainer(config, /*checkpoint=*/nullptr, task);
   const Batch& batch = trainer.hold_batch().front();
   trainer.train_step();  // allocates gradients and work space of kernels, which stay

@@ -1,13 +1,16 @@
 // How a trainer handles failed steps: finds the cause, then stops, skips the step or goes back.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include <xgrad/autograd/kernels/element.hpp>
 #include <xgrad/autograd/scalar.hpp>
 #include <xgrad/optim/clip.hpp>
 #include <xgrad/train/checkpoint/failed_step.hpp>
+#include <xgrad/train/loop/gradient_flow.hpp>
 #include <xgrad/train/loop/trace.hpp>
 #include <xgrad/train/loop/trainer.hpp>
 
@@ -24,6 +27,25 @@ template <class T>
 std::string element_text(const Tensor<T>& x, std::size_t at) {
   return fmt::format("{} of {} is {}", index_text(x.shape(), at), to_string(x.shape()),
                      number_text(double(x.data()[at])));
+}
+
+std::string with_others(const std::string& name, std::size_t others) {
+  return others == 0 ? name : fmt::format("{} and {} more", name, others);
+}
+
+// A line for each op at which gradients end: "NAME and 3 more: op 6 relu ...".
+template <class T>
+std::string ends_of(const GradientFlow<T>& flow, const std::vector<const Parameter<T>*>& dead) {
+  std::string text;
+  std::vector<std::string> ends;
+  for (const Parameter<T>* p : dead) ends.push_back(flow.end_of(*p));
+  for (auto end = ends.begin(); end != ends.end(); ++end) {
+    if (std::find(ends.begin(), end, *end) != end) continue;  // has its line
+    const auto others = std::size_t(std::count(end + 1, ends.end(), *end));
+    const Parameter<T>& first = *dead[std::size_t(end - ends.begin())];
+    text += "\n  " + with_others(first.name, others) + ": " + *end;
+  }
+  return text;
 }
 
 }  // namespace
@@ -58,21 +80,49 @@ std::string Trainer<T>::fault_of(const StepReport& report) const {
 }
 
 template <class T>
+void Trainer<T>::repeat_batches(const SeeLoss& see) {
+  StepReport again;
+  again.step = step() + 1;
+  const bool recompute = std::exchange(config_.train.recompute, false);
+  run_batches(again, see);
+  config_.train.recompute = recompute;
+}
+
+template <class T>
 std::string Trainer<T>::locate() {
   std::string found;
   const Trace<T> trace(parameters_, [&](const OpPlace& place, const Tensor<T>& x) {
     if (!found.empty()) return;
     if (const auto at = first_not_finite(x)) found = to_string(place) + element_text(x, *at);
   });
-  StepReport again;
-  again.step = step() + 1;
-  // Without recomputation each op runs once.
-  const bool recompute = std::exchange(config_.train.recompute, false);
-  run_batches(again);
-  config_.train.recompute = recompute;
+  repeat_batches();
   return found.empty() ? "not reproduced: a second run of the step is finite, so memory or "
                          "processor may be faulty"
                        : "first not finite: " + found;
+}
+
+// Once a task is solved, the loss has no gradient, or one so small that it vanishes on its way
+// through the model. That is no fault. A product of two numbers above kVisible does not vanish.
+template <class T>
+void Trainer<T>::check_gradients(StepReport& report) {
+  static const double kVisible = std::sqrt(double(std::numeric_limits<T>::min()));
+  const std::uint64_t every = config_.train.dead_gradients_every;
+  if (every == 0) return;
+  dead_gradients_.observe();
+  if (report.step != 1 && report.step % every != 0) return;
+  const std::vector<const Parameter<T>*> dead = dead_gradients_.take();
+  if (dead.empty()) return;
+
+  double largest = 0;
+  const GradientFlow<T> flow(parameters_);
+  repeat_batches([&](const TrainingLoss<T>& loss) {
+    largest = std::max(largest, flow.gradient_of(loss.outputs));
+  });
+  if (largest < kVisible) return;
+  report.fault = "no gradient reaches " + with_others(dead.front()->name, dead.size() - 1);
+  report.where = ends_of(flow, dead);
+  report.where +=
+      "\n  freeze such parameters in optim.groups, or set train.dead_gradients_every = 0";
 }
 
 template <class T>
@@ -81,6 +131,7 @@ void Trainer<T>::fail(const StepReport& report, TrainerHooks& hooks) {
   if (!is_finite_bits(report.loss) || !is_finite_bits(report.grad_norm)) {
     text += "\n  " + locate();
   }
+  text += report.where;
   hooks.on_fault(failed_step(capture(), batches_, text));
   progress_.loader = loader_.state();
   throw NumericError(text);
@@ -88,6 +139,7 @@ void Trainer<T>::fail(const StepReport& report, TrainerHooks& hooks) {
 
 template <class T>
 bool Trainer<T>::recover(const StepReport& report, TrainerHooks& hooks) {
+  if (!report.where.empty()) return false;
   const Remedy remedy = judge(remedy_, !fault_of_state().empty(), progress_.spikes_in_a_row);
   if (remedy == Remedy::end) return false;
   if (remedy == Remedy::pass_over) {
@@ -102,12 +154,14 @@ bool Trainer<T>::recover(const StepReport& report, TrainerHooks& hooks) {
   return true;
 }
 
-#define XGRAD_INSTANTIATE(T)                                          \
-  template std::string Trainer<T>::fault_of_parameters() const;       \
-  template std::string Trainer<T>::fault_of_state() const;            \
-  template std::string Trainer<T>::fault_of(const StepReport&) const; \
-  template std::string Trainer<T>::locate();                          \
-  template void Trainer<T>::fail(const StepReport&, TrainerHooks&);   \
+#define XGRAD_INSTANTIATE(T)                                            \
+  template std::string Trainer<T>::fault_of_parameters() const;         \
+  template std::string Trainer<T>::fault_of_state() const;              \
+  template std::string Trainer<T>::fault_of(const StepReport&) const;   \
+  template void Trainer<T>::repeat_batches(const Trainer<T>::SeeLoss&); \
+  template std::string Trainer<T>::locate();                            \
+  template void Trainer<T>::check_gradients(StepReport&);               \
+  template void Trainer<T>::fail(const StepReport&, TrainerHooks&);     \
   template bool Trainer<T>::recover(const StepReport&, TrainerHooks&);
 XGRAD_FOR_EACH_TRAINING_SCALAR(XGRAD_INSTANTIATE)
 

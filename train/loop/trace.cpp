@@ -9,7 +9,8 @@ namespace xgrad {
 
 std::string to_string(const OpPlace& place) {
   return "op " + std::to_string(place.number) + " " + place.op +
-         (place.module.empty() ? "" : " in " + place.module) + ": " + place.tensor;
+         (place.module.empty() ? "" : " in " + place.module) +
+         (place.tensor.empty() ? "" : ": " + place.tensor);
 }
 
 template <class T>

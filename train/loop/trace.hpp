@@ -20,7 +20,7 @@ struct OpPlace {
   std::string tensor;  ///< "output", "gradient of input 0", "gradient of head.weight"
 };
 
-/// "op 12 softmax in encoder.layers.0.attention: output"
+/// "op 12 softmax in encoder.layers.0.attention: output"; without a tensor, only the op.
 std::string to_string(const OpPlace& place);
 
 /// During its lifetime, calls `see` for the output of every op of this scalar type and for every

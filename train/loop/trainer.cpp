@@ -9,7 +9,6 @@
 #include <xgrad/optim/clip.hpp>
 #include <xgrad/optim/table.hpp>
 #include <xgrad/train/metrics/evaluate.hpp>
-#include <xgrad/train/model/training_loss.hpp>
 #include <xgrad/train/weights/state_dict.hpp>
 
 namespace xgrad {
@@ -72,6 +71,7 @@ Trainer<T>::Trainer(const Config& config, const Checkpoint* checkpoint,
       schedule_(Schedule::shape(config.schedule.name), config.optim.lr, total_steps_,
                 config.schedule.warmup, options(config.schedule)),
       remedy_(remedy_of(config.train.on_spike)),
+      dead_gradients_(parameters_),
       progress_(config) {
   check<ConfigError>(std::any_of(parameters_.begin(), parameters_.end(),
                                  [](const Parameter<T>& p) { return p.variable.requires_grad(); }),
@@ -185,6 +185,7 @@ StepReport Trainer<T>::try_step(std::optional<double> lr) {
   const Region region("update");
   report.grad_norm = global_norm(parameters_);
   report.fault = fault_of(report);
+  if (report.fault.empty()) check_gradients(report);
   if (!report.fault.empty()) return report;
   optimizer_->step(report.lr, clip_factor(report.grad_norm, config_.train.clip));
   if (ema_) ema_->update();
@@ -202,7 +203,7 @@ void Trainer<T>::end_step() {
 }
 
 template <class T>
-void Trainer<T>::run_batches(StepReport& report) {
+void Trainer<T>::run_batches(StepReport& report, const SeeLoss& see) {
   const bool log = report.step % config_.log_every == 0;
   parameters_.zero_grad();
   Context context = Context::train(config_.train.seed, step());
@@ -215,6 +216,7 @@ void Trainer<T>::run_batches(StepReport& report) {
                         }
                         report.tokens += count_tokens(batch);
                         if (log) report.metrics.add(loss.outputs.value(), batch, objective_);
+                        if (see) see(loss);
                       });
 }
 

@@ -13,10 +13,12 @@
 #include <xgrad/optim/optimizer.hpp>
 #include <xgrad/optim/schedule.hpp>
 #include <xgrad/train/checkpoint/checkpoint.hpp>
+#include <xgrad/train/loop/dead_gradients.hpp>
 #include <xgrad/train/loop/on_spike.hpp>
 #include <xgrad/train/loop/progress.hpp>
 #include <xgrad/train/metrics/metrics.hpp>
 #include <xgrad/train/model/build.hpp>
+#include <xgrad/train/model/training_loss.hpp>
 #include <xgrad/train/weights/init_from.hpp>
 
 namespace xgrad {
@@ -31,6 +33,9 @@ struct StepReport {
   double head_diversity = 0;  ///< penalty train.head_diversity; 0 if its weight is 0
   Metrics metrics;            ///< metrics of the step's batch; filled on every log.every-th step
   std::string fault;          ///< why nothing was updated; empty after an update
+  /// Where gradients end, if the fault is that they do not reach every parameter; such a fault ends
+  /// the run. Empty for other faults.
+  std::string where;
 };
 
 /// Callbacks that observe a run and can end it.
@@ -84,7 +89,7 @@ class Trainer {
   /// on_spike does not handle it. The parameters are then those before the step. The message names
   /// the first op with a NaN or infinity in its output or gradient, which a second run of the step
   /// finds. Also throws NumericError if a validation loss is NaN or infinite and on_spike is not
-  /// "rollback".
+  /// "rollback", and if a gradient does not reach every parameter ([train] dead_gradients_every).
   void run(TrainerHooks& hooks);
 
   /// Does one step, at learning rate `lr` instead of the schedule's if given. Throws NumericError
@@ -156,7 +161,10 @@ class Trainer {
   // save.
   bool advance(TrainerHooks& hooks);
   StepReport try_step(std::optional<double> lr = {});
-  void run_batches(StepReport& report);
+  using SeeLoss = std::function<void(const TrainingLoss<T>&)>;
+  void run_batches(StepReport& report, const SeeLoss& see = {});
+  // Runs the step's batches again, each op once.
+  void repeat_batches(const SeeLoss& see = {});
   // Counts the current step, whether it was updated or skipped, as taken.
   void end_step();
   // Returns whether parameters and optimizer are finite. If not, the run returned to the last save.
@@ -169,6 +177,8 @@ class Trainer {
   std::string fault_of_state() const;
   std::string fault_of(const StepReport& report) const;
   std::string locate();
+  // If a check is due and finds dead parameters, makes that the fault of the step.
+  void check_gradients(StepReport& report);
   [[noreturn]] void fail(const StepReport& report, TrainerHooks& hooks);
   // Handles a failed step. Returns false if the run has to end.
   bool recover(const StepReport& report, TrainerHooks& hooks);
@@ -191,6 +201,7 @@ class Trainer {
   std::uint64_t save_every_;      // 0: every epoch
   Schedule schedule_;
   Remedy remedy_;  // what [train] on_spike asks for
+  DeadGradients<T> dead_gradients_;
   Progress progress_;
   std::optional<Checkpoint> saved_;  // the last save, if remedy_ is go_back
   std::optional<Initialization> initialization_;
