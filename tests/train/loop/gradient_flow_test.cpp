@@ -91,6 +91,14 @@ TEST(GradientFlow, ADetachedVariable) {
       "op 1 linear in first reads the parameter without a gradient");
 }
 
+TEST(GradientFlow, OneThatPassesOnZerosBeforeADetachedVariable) {
+  EXPECT_EQ(end([](const Layers& l) {
+              const V y = l.first(l.x);
+              return sum(l.second(add(mul(y, constant({5, 4}, 0)), y.detach())));
+            }),
+            "op 2 mul in first has a gradient, but passes on only zeros");
+}
+
 TEST(GradientFlow, AnOpUnderNoGrad) {
   EXPECT_EQ(end([](const Layers& l) {
               const V y = l.first(l.x);
