@@ -51,6 +51,9 @@ int train_each(const Job& job, bool quiet, ConfigResult& result) {
   for (const Config& config : job.configs) {
     Outcome outcome = start_run(config, job.path, {quiet});
     if (outcome.signal != 0) return outcome.signal;
+    if (const std::optional<double> most = config.expect.seconds) {
+      outcome.verdicts.push_back(judge_seconds(*most, outcome.seconds));
+    }
     fmt::print("{}{}\n", job.path,
                job.configs.size() > 1 ? fmt::format(", seed {}", config.train.seed) : "");
     report(outcome, /*json=*/false);

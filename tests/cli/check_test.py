@@ -45,6 +45,16 @@ class Check(CommandTest):
         row = (self.folder / "results.md").read_text().splitlines()[-1]
         self.assertIn(f"| modest | {sum(tests) / 3:.4f} ± ", row)
 
+    def test_seconds_are_judged_here_alone(self):
+        """No training takes a microsecond, and none takes a billion seconds."""
+        for most, exit_code, end in (("1e-06", 1, "FAILED"), ("1000000000", 0, "ok")):
+            self.write("quick.toml", (self.folder / "modest.toml").read_text() + f"seconds = {most}\n")
+            lines = self.xgrad("check", "quick.toml", exit_code=exit_code).stdout.splitlines()
+            verdicts = [line for line in lines if line.startswith("expect")]
+            self.assertRegex(verdicts[-1], rf"^expect  trained within {most} seconds: \d+\.\d  {end}$")
+            verdicts = [line for line in self.xgrad("train", "quick.toml").stdout.splitlines() if line.startswith("expect")]
+            self.assertEqual(len(verdicts), 1)
+
     def test_a_table_that_cannot_be_written(self):
         done = self.xgrad("check", "modest.toml", "--table", "missing/results.md", exit_code=6)
         self.assertIn("missing: cannot open the directory: No such file or directory", done.stderr)

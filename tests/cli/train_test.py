@@ -86,12 +86,33 @@ class Train(CommandTest):
         self.assertLessEqual({"loss", "loss_se", "accuracy", "accuracy_se", "lr", "grad_norm"}, rows[0].keys())
 
     def test_expectations_are_the_last_lines(self):
-        self.write("claim.toml", (self.folder / "small.toml").read_text() + "\n[expect]\naccuracy = 1.0\nwithin_steps = 60\n")
+        claims = "accuracy = 1.0\nwithin_steps = 60\nseconds = 0.000001\n"
+        self.write("claim.toml", (self.folder / "small.toml").read_text() + "\n[expect]\n" + claims)
         lines = self.xgrad("train", "claim.toml").stdout.splitlines()
         self.assertRegex(lines[-2], r"^expect +accuracy >= 1: 0\.\d+ ± 0\.\d+ +FAILED$")
-        self.assertRegex(lines[-1], r"^expect +within 60 steps: 60 +ok$")
+        self.assertRegex(lines[-1], r"^expect +reached within 60 steps: in no validation +FAILED$")
         self.xgrad("check", "claim.toml", exit_code=1)
         self.xgrad("check", "small.toml")
+
+    def test_the_first_validation_that_reaches_a_claim(self):
+        """It counts in a resumed run too, and none reaches it again: the rate grows until nothing is left of what was learned."""
+        self.write("claim.toml", (self.folder / "small.toml").read_text() + "\n[expect]\naccuracy = 0.155\nwithin_steps = 30\n")
+        whole = self.xgrad("train", "claim.toml", "run.dir=a", "optim.lr=3", "schedule.warmup=60", "train.evaluate_every=9").stdout
+        for path in self.checkpoints("a"):
+            if path.name > "step-0000000040.h5":
+                path.unlink()
+        resumed = self.xgrad("resume", "a").stdout
+        first, *others = [row["step"] for row in self.rows("a") if row["split"] == "validation" and row["accuracy"] >= 0.155]
+        self.assertEqual(others, [])
+        for said in (whole, resumed):
+            self.assertEqual(said.splitlines()[-1], f"expect  reached within 30 steps: first at step {first}  ok")
+
+    def test_a_branch_counts_its_own_validations(self):
+        self.write("claim.toml", (self.folder / "small.toml").read_text() + "\n[expect]\naccuracy = 0.01\nwithin_steps = 60\n")
+        self.xgrad("train", "claim.toml", "run.dir=a")
+        last = self.xgrad("resume", self.checkpoints("a")[4]).stdout.splitlines()[-1]
+        self.assertEqual(self.checkpoints("a")[4].name, "step-0000000028.h5")
+        self.assertEqual(last, "expect  reached within 60 steps: first at step 50  ok")
 
     def test_no_terminal_no_control_characters(self):
         done = self.xgrad("train", "small.toml")

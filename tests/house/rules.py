@@ -205,4 +205,12 @@ def quotations(files):
                 line, at = line + part.count("\n") + 1, at + len(part)
 
 
-ALL = (sizes, top_level, includes, layers, own_header, heavy, text, quotations)
+def clocks(files):
+    """No config that CI checks claims a time, which would fail on a slow machine."""
+    for names in re.findall(r"(?m)^\./run check configs/\{([\w,]+)\}\.toml", files.get(".ci/run", "")):
+        for path in (f"configs/{name}.toml" for name in names.split(",")):
+            if re.search(r"(?m)^seconds\b", files.get(path, "").partition("[expect]")[2]):
+                yield f"{path}: claims a time, and .ci/run checks it"
+
+
+ALL = (sizes, top_level, includes, layers, own_header, heavy, text, quotations, clocks)

@@ -183,6 +183,12 @@ class Rules(unittest.TestCase):
         self.assert_finds(rules.quotations, "b.hpp", **{"docs/x.md": "```cpp\n// b.hpp\nint a;\n```\n"})
         self.assert_passes(rules.quotations, **{"docs/x.md": "```cpp\nint main() {}\n```\n"})
 
+    def test_clocks(self):
+        claim = "seconds = 1\n[expect]\naccuracy = 0.99\n"
+        ci = {".ci/run": sources.read(".ci/run")}
+        self.assert_passes(rules.clocks, **ci, **{"configs/copy.toml": claim, "configs/cmu.toml": claim + "seconds = 90\n"})
+        self.assert_finds(rules.clocks, "configs/copy.toml: ", **ci, **{"configs/copy.toml": claim + "seconds = 90\n"})
+
 
 if __name__ == "__main__":
     unittest.main()

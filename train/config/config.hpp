@@ -113,11 +113,13 @@ struct ExpectConfig {
   std::optional<double> at_token_ceiling;
   /// Maximum excess over the lowest possible loss, as a fraction of it.
   std::optional<double> above_floor;
-  std::optional<double> exact_match;          ///< minimum
-  std::optional<double> r2;                   ///< minimum
-  std::optional<double> loss;                 ///< maximum
-  std::optional<std::uint64_t> parameters;    ///< exact number of scalars in all parameters
-  std::optional<std::uint64_t> within_steps;  ///< maximum number of steps
+  std::optional<double> exact_match;        ///< minimum
+  std::optional<double> r2;                 ///< minimum
+  std::optional<double> loss;               ///< maximum
+  std::optional<std::uint64_t> parameters;  ///< exact number of scalars in all parameters
+  /// Maximum step of the first validation at which all claims about metrics hold.
+  std::optional<std::uint64_t> within_steps;
+  std::optional<double> seconds;  ///< maximum time of training; only `xgrad check` judges it
 };
 
 /// All settings of a run.

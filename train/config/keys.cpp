@@ -215,8 +215,14 @@ Keys other_keys() {
       claim("loss", &ExpectConfig::loss, "Maximum loss on the test split.", at_least(0)),
       claim("parameters", &ExpectConfig::parameters, "Exact number of scalars in all parameters.",
             between(1, kMany)),
-      claim("within_steps", &ExpectConfig::within_steps, "Maximum number of steps of the run.",
+      claim("within_steps", &ExpectConfig::within_steps,
+            "Maximum step of the first validation at which all claims about metrics hold on the "
+            "validation split.",
             between(1, kMany)),
+      claim("seconds", &ExpectConfig::seconds,
+            "Maximum seconds of training, with its evaluations and saves; only `xgrad check` "
+            "judges it.",
+            at_least(above(0))),
   };
 }
 

@@ -260,9 +260,23 @@ void check_named_after(const std::string& file, const std::string& path) {
                      "; give the file another name");
 }
 
+// A run of an earlier version may make no other claim.
+static void something_to_reach_within_steps(const ExpectConfig& expect, Broken& broken) {
+  if (!expect.within_steps || expect.accuracy || expect.below_ceiling || expect.at_token_ceiling ||
+      expect.above_floor || expect.exact_match || expect.r2 || expect.loss) {
+    return;
+  }
+  broken.push_back({{"expect.within_steps", "expect.accuracy"},
+                    "needs a claim about a metric, such as expect.accuracy, that a validation can "
+                    "reach"});
+}
+
 std::vector<RuleBroken> broken_rules_of_new_runs(const Config& config) {
+  Broken broken;
   const std::string flaw = flaw_of_new_path(config.run_dir);
-  return flaw.empty() ? Broken{} : Broken{{{"run.dir"}, flaw}};
+  if (!flaw.empty()) broken.push_back({{"run.dir"}, flaw});
+  something_to_reach_within_steps(config.expect, broken);
+  return broken;
 }
 
 }  // namespace xgrad::detail

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include <xgrad/autograd/check.hpp>
@@ -17,36 +18,57 @@ const Figure* find(const std::vector<Figure>& figures, const std::string& name) 
   return found == figures.end() ? nullptr : &*found;
 }
 
-Verdict judge_figure(const std::string& claim, const Metrics& test, const std::string& name,
-                     double bound, bool most) {
-  const std::vector<Figure> figures = test.figures();
-  const Figure* const figure = find(figures, name);
-  if (figure == nullptr) return {claim, "not measured", false};
-  return {claim, fmt::format("{:.4f} ± {:.4f}", figure->value, figure->standard_error),
-          most ? figure->value <= bound : figure->value >= bound};
-}
+constexpr double kInf = std::numeric_limits<double>::infinity();
 
-Verdict judge_alone(double tolerance, const Result& result) {
-  const double best = result.token_ceiling.value().accuracy;
-  const std::string claim =
-      fmt::format("accuracy = {:.4f}, the best from a token alone, ± {}", best, tolerance);
-  Verdict verdict = judge_figure(claim, result.test, "accuracy", best + tolerance, true);
-  verdict.holds = verdict.holds && result.test.accuracy.mean() >= best - tolerance;
-  return verdict;
-}
-
+// A claim about a metric: it lies in a range.
 struct Claim {
-  const char* name;
-  std::optional<double> bound;
-  bool most = false;
+  std::string text;
+  std::string metric;
+  double least = -kInf;
+  double most = kInf;
+
+  bool holds(double value) const { return value >= least && value <= most; }
 };
 
-// The claims about metrics of the test split.
-std::vector<Claim> claims_about_figures(const ExpectConfig& expect) {
-  return {{"accuracy", expect.accuracy},
-          {"exact_match", expect.exact_match},
-          {"r2", expect.r2},
-          {"loss", expect.loss, true}};
+// The metrics that have a minimum, and those minima.
+std::vector<std::pair<const char*, std::optional<double>>> minima(const ExpectConfig& expect) {
+  return {{"accuracy", expect.accuracy}, {"exact_match", expect.exact_match}, {"r2", expect.r2}};
+}
+
+std::vector<Claim> claims_about_metrics(const ExpectConfig& expect,
+                                        const std::optional<Ceiling>& ceiling,
+                                        const std::optional<Ceiling>& token_ceiling) {
+  std::vector<Claim> claims;
+  for (const auto& [name, bound] : minima(expect)) {
+    if (bound) claims.push_back({fmt::format("{} >= {}", name, *bound), name, *bound});
+  }
+  if (expect.loss) {
+    claims.push_back({fmt::format("loss <= {}", *expect.loss), "loss", -kInf, *expect.loss});
+  }
+  if (expect.below_ceiling) {
+    const double best = ceiling.value().accuracy, gap = *expect.below_ceiling;
+    claims.push_back(
+        {fmt::format("accuracy >= {:.4f}, the best, - {}", best, gap), "accuracy", best - gap});
+  }
+  if (expect.at_token_ceiling) {
+    const double best = token_ceiling.value().accuracy, gap = *expect.at_token_ceiling;
+    claims.push_back(
+        {fmt::format("accuracy = {:.4f}, the best from a token alone, ± {}", best, gap), "accuracy",
+         best - gap, best + gap});
+  }
+  if (expect.above_floor) {
+    const double least = ceiling.value().loss, share = *expect.above_floor;
+    claims.push_back({fmt::format("loss <= {:.4f}, the least, + {:g} %", least, 100 * share),
+                      "loss", -kInf, least * (1 + share)});
+  }
+  return claims;
+}
+
+Verdict judge_metric(const Claim& claim, const std::vector<Figure>& figures) {
+  const Figure* const figure = find(figures, claim.metric);
+  if (figure == nullptr) return {claim.text, "not measured", false};
+  return {claim.text, fmt::format("{:.4f} ± {:.4f}", figure->value, figure->standard_error),
+          claim.holds(figure->value)};
 }
 
 }  // namespace
@@ -55,8 +77,8 @@ void check_claims(const ExpectConfig& expect, const Task& task) {
   Metrics empty;
   empty.target = task.shape().target;
   const std::vector<Figure> figures = empty.figures();
-  for (const Claim& claim : claims_about_figures(expect)) {
-    check<ConfigError>(!claim.bound || find(figures, claim.name) != nullptr, "expect.", claim.name,
+  for (const auto& [metric, bound] : minima(expect)) {
+    check<ConfigError>(!bound || find(figures, metric) != nullptr, "expect.", metric,
                        ": is not measured for targets that are ", to_string(empty.target));
   }
   for (const auto& [claim, bound] : {std::pair("below_ceiling", expect.below_ceiling),
@@ -73,26 +95,26 @@ void check_claims(const ExpectConfig& expect, const Task& task) {
                      ": the task does not know the best possible result");
 }
 
+std::optional<std::uint64_t> first_reached(const ExpectConfig& expect,
+                                           const std::vector<MetricsRow>& rows, const Task& task) {
+  const std::vector<Claim> claims =
+      claims_about_metrics(expect, task.ceiling(Split::validation), task.token_ceiling());
+  const auto reaches = [&](const MetricsRow& row) {
+    return row.split == "validation" &&
+           std::all_of(claims.begin(), claims.end(), [&](const Claim& claim) {
+             const std::optional<double> value = row.number(claim.metric);
+             return value && claim.holds(*value);
+           });
+  };
+  const auto found = std::find_if(rows.begin(), rows.end(), reaches);
+  return found == rows.end() ? std::nullopt : std::optional(found->step);
+}
+
 std::vector<Verdict> judge(const ExpectConfig& expect, const Result& result) {
   std::vector<Verdict> verdicts;
-  for (const Claim& claim : claims_about_figures(expect)) {
-    if (!claim.bound) continue;
-    const std::string text =
-        fmt::format("{} {} {}", claim.name, claim.most ? "<=" : ">=", *claim.bound);
-    verdicts.push_back(judge_figure(text, result.test, claim.name, *claim.bound, claim.most));
-  }
-  if (expect.below_ceiling) {
-    const double best = result.ceiling.value().accuracy;
-    verdicts.push_back(
-        judge_figure(fmt::format("accuracy >= {:.4f}, the best, - {}", best, *expect.below_ceiling),
-                     result.test, "accuracy", best - *expect.below_ceiling, false));
-  }
-  if (expect.at_token_ceiling) verdicts.push_back(judge_alone(*expect.at_token_ceiling, result));
-  if (expect.above_floor) {
-    const double least = result.ceiling.value().loss;
-    verdicts.push_back(judge_figure(
-        fmt::format("loss <= {:.4f}, the least, + {:g} %", least, 100 * *expect.above_floor),
-        result.test, "loss", least * (1 + *expect.above_floor), true));
+  const std::vector<Figure> figures = result.test.figures();
+  for (const Claim& claim : claims_about_metrics(expect, result.ceiling, result.token_ceiling)) {
+    verdicts.push_back(judge_metric(claim, figures));
   }
   if (expect.parameters) {
     verdicts.push_back({fmt::format("parameters = {}", *expect.parameters),
@@ -100,10 +122,17 @@ std::vector<Verdict> judge(const ExpectConfig& expect, const Result& result) {
                         result.parameters == *expect.parameters});
   }
   if (expect.within_steps) {
-    verdicts.push_back({fmt::format("within {} steps", *expect.within_steps),
-                        fmt::format("{}", result.steps), result.steps <= *expect.within_steps});
+    verdicts.push_back(
+        {fmt::format("reached within {} steps", *expect.within_steps),
+         result.reached ? fmt::format("first at step {}", *result.reached) : "in no validation",
+         result.reached && *result.reached <= *expect.within_steps});
   }
   return verdicts;
+}
+
+Verdict judge_seconds(double most, double seconds) {
+  return {fmt::format("trained within {} seconds", most), fmt::format("{:.1f}", seconds),
+          seconds <= most};
 }
 
 }  // namespace xgrad

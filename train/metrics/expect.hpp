@@ -8,6 +8,7 @@
 #include <xgrad/data/task.hpp>
 #include <xgrad/train/config/config.hpp>
 #include <xgrad/train/metrics/metrics.hpp>
+#include <xgrad/train/metrics/rows.hpp>
 
 namespace xgrad {
 
@@ -27,13 +28,23 @@ struct Result {
   std::vector<Rule> rules = {};    ///< the task's rule baselines on the test split
   /// Best possible on the test split from each token by itself, if the task knows it.
   std::optional<Ceiling> token_ceiling = {};
+  std::optional<std::uint64_t> reached = {};  ///< see first_reached()
 };
 
 /// Throws ConfigError if a claim is about a metric that the task does not have or a ceiling that it
 /// does not know.
 void check_claims(const ExpectConfig& expect, const Task& task);
 
-/// Returns one verdict for each key of [expect] that is set.
+/// Returns the step of the first validation in a run's rows at which all claims about metrics hold,
+/// with the best possible result on the validation split (at_token_ceiling: on the test split);
+/// nothing if none reaches them. Later validations that miss a claim do not count.
+std::optional<std::uint64_t> first_reached(const ExpectConfig& expect,
+                                           const std::vector<MetricsRow>& rows, const Task& task);
+
+/// Returns one verdict for each key of [expect] that is set, except `seconds`.
 std::vector<Verdict> judge(const ExpectConfig& expect, const Result& result);
+
+/// Returns the verdict for the claim that training takes at most `most` seconds.
+Verdict judge_seconds(double most, double seconds);
 
 }  // namespace xgrad

@@ -193,6 +193,10 @@ Outcome work(const Config& config, Trainer<T>& trainer, const RunDirectory& run,
   outcome.result = {trainer.step(), trainer.parameters().count(),
                     *test,          trainer.task().ceiling(Split::test),
                     *rules,         trainer.task().token_ceiling()};
+  if (config.expect.within_steps) {
+    outcome.result.reached =
+        first_reached(config.expect, read_metrics(run.folder(), "metrics.jsonl"), trainer.task());
+  }
   if (!is_finite_bits(test->loss.mean())) {
     console.line("the loss of the test split is not finite");
   }

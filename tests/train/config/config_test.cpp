@@ -133,6 +133,14 @@ TEST(Config, AStoredConfigWithoutAKeyMeansWhatItMeantThen) {
   EXPECT_EQ(unknown(text + "unknown = 0.25\n", ConfigWriter::xgrad), 0.25);
 }
 
+// An earlier version compared it with the length of the run.
+TEST(Config, AStoredConfigMayClaimNothingElseWithinSteps) {
+  const std::string text = kShort + "[expect]\nwithin_steps = 9\n";
+  EXPECT_THROW(parse_config(text, "c.toml", {}), ConfigError);
+  EXPECT_EQ(parse_config(text, "c.toml", {}, ConfigWriter::xgrad).expect.within_steps, 9u);
+  EXPECT_NO_THROW(parse_config(text + "r2 = 0.5\n", "c.toml", {}));
+}
+
 // A value that the spec allows; strings also with what TOML must escape.
 OptionValue random_value(const OptionSpec& spec, const Rng& rng) {
   if (std::holds_alternative<bool>(spec.fallback)) return rng.below(2, 0) == 1;

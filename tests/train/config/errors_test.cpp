@@ -173,6 +173,9 @@ const std::vector<Bad> kBad = {
      "model.attention_activation = \"relu\" may be all 0"},
     {kStart + "train.head_diversity = 0.1\ntrain.recompute = true\n",
      "3:24: train.head_diversity: needs the attention maps, which train.recompute does not keep"},
+    {kStart + "expect.within_steps = 100\nexpect.parameters = 5\n",
+     "3:23: expect.within_steps: needs a claim about a metric, such as expect.accuracy, that a "
+     "validation can reach"},
     {kStart + "train.huber_delta = 0.5\n",
      "3:21: train.huber_delta: has an effect only with train.loss = \"huber\", not auto"},
     {kStart + "train.label_smoothing = 0.1\ntrain.loss = 'mse'\n",

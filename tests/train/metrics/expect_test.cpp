@@ -125,11 +125,84 @@ TEST(Expect, AClaimAboutWhatIsNotMeasuredIsRefused) {
             "expect.r2: is not measured for targets that are classes");
 }
 
-TEST(Expect, ParametersAndSteps) {
+TEST(Expect, Parameters) {
   EXPECT_TRUE(only(claim(&ExpectConfig::parameters, 1234)).holds);
   EXPECT_FALSE(only(claim(&ExpectConfig::parameters, 1235)).holds);
-  EXPECT_TRUE(only(claim(&ExpectConfig::within_steps, 300)).holds);
-  EXPECT_FALSE(only(claim(&ExpectConfig::within_steps, 299)).holds);
+}
+
+// Lines as a run writes them; the values are made up.
+std::vector<MetricsRow> history(const std::vector<std::string>& lines) {
+  std::vector<MetricsRow> rows;
+  for (const std::string& line : lines) rows.push_back(read_row(line).value());
+  return rows;
+}
+
+const std::vector<std::string> kHistory = {
+    R"({"step": 50, "split": "train", "loss": 0.01, "accuracy": 1.0, "exact_match": 1.0})",
+    R"({"step": 100, "split": "validation", "loss": 0.7, "accuracy": 0.62, "exact_match": 0.3})",
+    R"({"step": 200, "split": "validation", "loss": null, "accuracy": null})",
+    R"({"step": 300, "split": "validation", "loss": 0.4, "accuracy": 0.9, "exact_match": 0.5})",
+    R"({"step": 400, "split": "validation", "loss": 0.5, "accuracy": 0.89, "exact_match": 0.8})",
+    R"({"step": 500, "split": "validation", "loss": 0.1, "accuracy": 0.97, "exact_match": 0.9})",
+    R"({"step": 500, "split": "test", "loss": 0.0, "accuracy": 1.0, "exact_match": 1.0})"};
+
+TEST(Expect, TheFirstValidationThatReachesTheClaims) {
+  const auto copy = find_task("copy").make({}, 1);
+  const auto first = [&](const ExpectConfig& expect) {
+    return first_reached(expect, history(kHistory), *copy);
+  };
+  EXPECT_EQ(first(claim(&ExpectConfig::accuracy, 0.9)), 300u) << "step 400 is below it again";
+  EXPECT_EQ(first(claim(&ExpectConfig::accuracy, 0.6)), 100u);
+  EXPECT_EQ(first(claim(&ExpectConfig::accuracy, 0.901)), 500u);
+  EXPECT_EQ(first(claim(&ExpectConfig::accuracy, 0.98)), std::nullopt);
+  EXPECT_EQ(first(claim(&ExpectConfig::loss, 0.4)), 300u);
+  EXPECT_EQ(first(claim(&ExpectConfig::exact_match, 0.8)), 400u);
+  ExpectConfig both = claim(&ExpectConfig::exact_match, 0.5);
+  both.accuracy = 0.95;
+  EXPECT_EQ(first(both), 500u) << "both at once";
+  both.exact_match = 0.95;
+  EXPECT_EQ(first(both), std::nullopt);
+  EXPECT_EQ(first_reached(both, {}, *copy), std::nullopt);
+}
+
+// The best possible accuracy of a task is not the same on both splits.
+TEST(Expect, TheFirstValidationNearTheBestOfItsSplit) {
+  const auto task = find_task("markov").make({}, 1);
+  const Ceiling best = task->ceiling(Split::validation).value();
+  ASSERT_NE(best.accuracy, task->ceiling(Split::test)->accuracy);
+  const auto row = [](std::uint64_t step, double accuracy, double loss) {
+    return MetricsRow{step, "validation", {{"accuracy", accuracy}, {"loss", loss}}};
+  };
+  const std::vector<MetricsRow> rows = {row(1, best.accuracy - 0.0101, best.loss * 1.051),
+                                        row(2, best.accuracy - 0.0099, best.loss * 1.051),
+                                        row(3, best.accuracy - 0.0101, best.loss * 1.049)};
+  EXPECT_EQ(first_reached(claim(&ExpectConfig::below_ceiling, 0.01), rows, *task), 2u);
+  EXPECT_EQ(first_reached(claim(&ExpectConfig::above_floor, 0.05), rows, *task), 3u);
+}
+
+TEST(Expect, WithinSteps) {
+  ExpectConfig expect = claim(&ExpectConfig::accuracy, 0.8);
+  const auto judged = [&](std::optional<std::uint64_t> reached, std::uint64_t within) {
+    Result result = ninety_percent();
+    result.reached = reached;
+    expect.within_steps = within;
+    return judge(expect, result).at(1);
+  };
+  EXPECT_TRUE(judged(200, 200).holds);
+  EXPECT_FALSE(judged(200, 199).holds);
+  EXPECT_FALSE(judged(std::nullopt, 1000).holds);
+  EXPECT_EQ(judged(200, 250).claim, "reached within 250 steps");
+  EXPECT_EQ(judged(200, 250).found, "first at step 200");
+  EXPECT_EQ(judged(std::nullopt, 1000).found, "in no validation");
+}
+
+// Of given numbers: no test depends on a clock.
+TEST(Expect, Seconds) {
+  EXPECT_TRUE(judge_seconds(12.5, 12.5).holds);
+  EXPECT_FALSE(judge_seconds(12.5, 12.6).holds);
+  EXPECT_EQ(judge_seconds(90, 12.34).claim, "trained within 90 seconds");
+  EXPECT_EQ(judge_seconds(90, 12.34).found, "12.3");
+  EXPECT_TRUE(judge(claim(&ExpectConfig::seconds, 1e-6), ninety_percent()).empty());
 }
 
 TEST(Expect, ClaimsAboutACeilingNeedATaskThatKnowsIt) {
