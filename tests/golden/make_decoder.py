@@ -9,60 +9,33 @@ import pathlib
 import sys
 
 import torch
-from torch import nn
 from torch.nn import functional as F
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
+sys.path[:0] = [str(HERE), str(HERE.parent / "torch")]
 sys.dont_write_bytecode = True
 from make_torch import Writer, rounded  # noqa: E402
+from model import EncoderDecoder  # noqa: E402
 
 WIDTH, HEADS, LAYERS, HIDDEN = 8, 2, 2, 12
 VOCABULARY, LENGTH, CLASSES, OUTPUTS = 7, 5, 4, 6
 
 
-class Tokens(nn.Module):
-    def __init__(self, vocabulary, length):
-        super().__init__()
-        self.token = nn.Embedding(vocabulary, WIDTH)
-        self.position = nn.Embedding(length, WIDTH)
-
-    def forward(self, ids):
-        return self.token(ids) + self.position.weight[: ids.shape[1]]
-
-
-class Model(nn.Module):
-    def __init__(self, norm_first):
-        super().__init__()
-        self.embedding = Tokens(VOCABULARY, LENGTH)
-        transformer = nn.Transformer(WIDTH, HEADS, LAYERS, LAYERS, HIDDEN, dropout=0.0, activation=F.gelu,
-                                     batch_first=True, norm_first=norm_first)
-        transformer.encoder.enable_nested_tensor = False
-        self.output_embedding = Tokens(CLASSES + 1, OUTPUTS)
-        self.encoder, self.decoder = transformer.encoder, transformer.decoder
-        self.head = nn.Linear(WIDTH, CLASSES)
-
-    def forward(self, ids, mask, outputs):
-        before = torch.cat([torch.full_like(outputs[:, :1], CLASSES), outputs[:, :-1].clamp(min=0)], 1)
-        memory = self.encoder(self.embedding(ids), src_key_padding_mask=~mask)
-        causal = nn.Transformer.generate_square_subsequent_mask(before.shape[1])
-        return self.head(self.decoder(self.output_embedding(before), memory, tgt_mask=causal,
-                                      memory_key_padding_mask=~mask))
-
-    def greedy(self, ids, mask):
-        """(B, OUTPUTS): each class that is likeliest after those before, up to the last one; then -100."""
-        known = torch.zeros(len(ids), 0, dtype=torch.long)
-        ended = torch.zeros(len(ids), dtype=torch.bool)
-        for _ in range(OUTPUTS):
-            asked = torch.cat([known, torch.zeros(len(ids), 1, dtype=torch.long)], 1)
-            best = self(ids, mask, asked)[:, -1].argmax(-1)
-            known = torch.cat([known, torch.where(ended, torch.tensor(-100), best)[:, None]], 1)
-            ended |= best == CLASSES - 1
-        return known
+def greedy(network, ids, mask):
+    """(B, OUTPUTS): each class that is likeliest after those before, up to the last one; then -100."""
+    known = torch.zeros(len(ids), 0, dtype=torch.long)
+    ended = torch.zeros(len(ids), dtype=torch.bool)
+    for _ in range(OUTPUTS):
+        asked = torch.cat([known, torch.zeros(len(ids), 1, dtype=torch.long)], 1)
+        best = network(ids, mask, asked)[:, -1].argmax(-1)
+        known = torch.cat([known, torch.where(ended, torch.tensor(-100), best)[:, None]], 1)
+        ended |= best == CLASSES - 1
+    return known
 
 
-def model(write, name, norm_first):
-    network = Model(norm_first)
+def model(write, name):
+    network = EncoderDecoder(norm=name, width=WIDTH, heads=HEADS, layers=LAYERS, feedforward=HIDDEN, classes=CLASSES,
+                             vocabulary=VOCABULARY, length=LENGTH, outputs=OUTPUTS)
     for key, parameter in network.named_parameters():
         centre = 1.0 if "norm" in key and key.endswith("weight") else 0.0
         parameter.data = (rounded(*parameter.shape, scale=1.5) + centre).detach()
@@ -76,8 +49,8 @@ def model(write, name, norm_first):
     loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten())
     loss.backward()
     with torch.no_grad():
-        greedy = network.greedy(ids, mask)
-    for key, tensor in dict(x=ids, mask=mask, targets=targets, logits=logits, loss=loss, greedy=greedy).items():
+        outputs = greedy(network, ids, mask)
+    for key, tensor in dict(x=ids, mask=mask, targets=targets, logits=logits, loss=loss, greedy=outputs).items():
         write(f"{name}.{key}", tensor)
     for key, parameter in network.named_parameters():
         write(f"{name}.gradient.{key}", parameter.grad)
@@ -87,8 +60,8 @@ def main():
     torch.set_default_dtype(torch.float64)
     torch.manual_seed(65)
     writer = Writer("decoder.txt", HERE)
-    model(writer, "pre", True)
-    model(writer, "post", False)
+    model(writer, "pre")
+    model(writer, "post")
     writer.file.close()
 
 

@@ -4,14 +4,49 @@ import copy
 import fnmatch
 import math
 
+import numpy as np
 import torch
-from model import decays
+from cases import LETTERS, initial_weights
+from model import EncoderDecoder, Model, decays
 from order import minibatches
 from torch.nn import functional as F
 from torch.optim import lr_scheduler
 from torch.optim.swa_utils import AveragedModel
 
 IGNORE = -100
+
+
+def target(split, y):
+    if split.labels == "generated":
+        return torch.tensor(y)
+    if split.labels == "tokens":
+        return torch.tensor([LETTERS.index(letter) for letter in y])
+    if split.labels == "multi_label":
+        return torch.tensor([float(letter in y) for letter in LETTERS]).double()
+    mean, deviation = split.mean_and_deviation
+    return torch.tensor(np.float32((np.array(y) - mean) / deviation)).double()
+
+
+def batch_of(split, examples):
+    """ids, mask and targets, padded at the end"""
+    pad = torch.nn.utils.rnn.pad_sequence
+    ids = pad([torch.tensor([split.ids.get(word, 0) for word in split.words[e]]) for e in examples], True)
+    mask = pad([torch.ones(len(split.words[e]), dtype=torch.bool) for e in examples], True)
+    return ids, mask, pad([target(split, split.targets[e]) for e in examples], True, IGNORE)
+
+
+def model_of(case, data):
+    """The model of a case with its initial weights."""
+    labels, sizes = data.train.labels, dict(width=8, heads=2, layers=case.get("model.layers", 1), feedforward=12, length=7)
+    if labels == "generated":
+        symbols = case["task.symbols"]
+        model = EncoderDecoder(classes=symbols + 1, vocabulary=symbols, outputs=symbols + 1, **sizes)
+    else:
+        model = Model(classes=2 if labels == "numbers" else 4, pool="none" if labels == "tokens" else "cls",
+                      vocabulary=len(data.train.ids) + 1, **sizes)
+    weights = initial_weights({name: x.shape for name, x in model.state_dict().items()})
+    model.double().load_state_dict({name: torch.tensor(x) for name, x in weights.items()})
+    return model
 
 
 class Lion(torch.optim.Optimizer):
@@ -57,8 +92,13 @@ def make_optimizer(groups, s):
     }[s["optim.name"]]()
 
 
+def make_warmup(optimizer, steps):
+    return lr_scheduler.LinearLR(optimizer, 1 / (steps + 1), 1.0, steps)
+
+
 def make_schedule(optimizer, s, steps):
-    """PyTorch's own schedules, except those that it lacks: noam (Vaswani et al. 2017) and wsd (Hu et al. 2024)."""
+    """PyTorch's own schedules, except those that it lacks: noam (Vaswani et al. 2017), wsd (Hu et al. 2024) and polynomial with a
+    final rate."""
     warmup, final = s["schedule.warmup"], s["schedule.final"]
     n = steps - warmup
     rates = [group["lr"] for group in optimizer.param_groups]
@@ -69,21 +109,20 @@ def make_schedule(optimizer, s, steps):
     if s["schedule.name"] == "plateau":
         return lr_scheduler.ReduceLROnPlateau(optimizer, factor=s["schedule.gamma"], patience=s["schedule.patience"],
                                               min_lr=[final * rate for rate in rates])
-    fall = s["schedule.decay"]
+    fall, power = s["schedule.decay"], s["schedule.power"]
     after = {
         "constant": lambda: lr_scheduler.LambdaLR(optimizer, lambda t: 1.0),
         "linear": lambda: lr_scheduler.LinearLR(optimizer, 1.0, final, n),
         "cosine": lambda: lr_scheduler.CosineAnnealingLR(optimizer, n, final * s["optim.lr"]),
-        "polynomial": lambda: lr_scheduler.PolynomialLR(optimizer, n, s["schedule.power"]),
+        "polynomial": lambda: (
+            lr_scheduler.LambdaLR(optimizer, lambda t: final + (1 - final) * (1 - t / n) ** power if t < n else final)
+            if final else lr_scheduler.PolynomialLR(optimizer, n, power)),
         "step": lambda: lr_scheduler.StepLR(optimizer, s["schedule.every"], s["schedule.gamma"]),
         "noam": lambda: lr_scheduler.LambdaLR(optimizer, lambda t: math.sqrt((warmup + 1) / (warmup + t + 1))),
         "wsd": lambda: lr_scheduler.LambdaLR(
             optimizer, lambda t: 1 - (1 - final) * max(0.0, (t / n - (1 - fall)) / fall)),
     }[s["schedule.name"]]()
-    if not warmup:
-        return after
-    rise = lr_scheduler.LinearLR(optimizer, 1 / (warmup + 1), 1.0, warmup)
-    return lr_scheduler.SequentialLR(optimizer, [rise, after], [warmup])
+    return lr_scheduler.SequentialLR(optimizer, [make_warmup(optimizer, warmup), after], [warmup]) if warmup else after
 
 
 def count(targets):
@@ -139,6 +178,10 @@ class Loop:
         self.evaluate_every = s["train.evaluate_every"] or s["train.steps"] // 10
         self.optimizer = make_optimizer(parameter_groups(model, s), s)
         self.schedule = make_schedule(self.optimizer, s, self.steps)
+        # Every other schedule has its own warm-up; this one steps once an evaluation, and its warm-up once a step.
+        self.stepped = self.schedule
+        if s["schedule.name"] == "plateau":
+            self.stepped = make_warmup(self.optimizer, s["schedule.warmup"])
         self.heads = HeadDiversity(model) if s["train.head_diversity"] else None
         self.average = None
         if decay := s["train.ema"]:
@@ -160,7 +203,7 @@ class Loop:
     def update(self):
         """One step; false if it was undone."""
         s = self.s
-        batches = [self.data.train.batch(next(self.batches)) for _ in range(s["train.accumulate"])]
+        batches = [batch_of(self.data.train, next(self.batches)) for _ in range(s["train.accumulate"])]
         targets, examples = sum(count(batch[2]) for batch in batches), sum(len(batch[2]) for batch in batches)
         self.optimizer.zero_grad()
         loss = sum(self.backward(batch, targets, examples) for batch in batches)
@@ -177,8 +220,7 @@ class Loop:
             if self.average:
                 self.average.update_parameters(self.model)
         self.step += 1
-        if s["schedule.name"] != "plateau":
-            self.schedule.step()
+        self.stepped.step()
         return True
 
     def rate(self):
@@ -186,15 +228,14 @@ class Loop:
         group = self.optimizer.param_groups[0]
         return group["lr"] * self.s["optim.lr"] / group["peak"]
 
-    def outputs(self, model, ids, mask):
+    def outputs(self, model, ids, mask, targets):
         if self.heads:
             self.heads.expect(mask)
-        return model(ids, mask)
+        return model(ids, mask, targets) if self.data.train.labels == "generated" else model(ids, mask)
 
     def backward(self, batch, targets, examples):
         """Adds a micro-batch to the gradients. Returns its part of the loss as metrics.jsonl reports it."""
-        ids, mask, wanted = batch
-        outputs = self.outputs(self.model, ids, mask)
+        outputs, wanted = self.outputs(self.model, *batch), batch[2]
         loss = loss_sum(outputs, wanted, self.s, self.s["train.label_smoothing"]) / targets
         if self.heads:
             loss = loss + self.s["train.head_diversity"] * self.heads.sum / examples
@@ -212,15 +253,23 @@ class Loop:
     def validate(self):
         """Whether the loss is the best so far."""
         split = self.data.validation
-        ids, mask, targets = split.batch(range(len(split.words)))
+        batch = batch_of(split, range(len(split.words)))
         model = self.average.module if self.average else self.model
-        loss = float(loss_sum(self.outputs(model, ids, mask), targets, self.s)) / count(targets)
+        loss = float(loss_sum(self.outputs(model, *batch), batch[2], self.s)) / count(batch[2])
         self.validations[self.step] = {"loss": loss}
         if self.s["schedule.name"] == "plateau":
             self.schedule.step(loss)
         best = loss < self.best
         self.best, self.bad = (loss, 0) if best else (self.best, self.bad + 1)
         return best
+
+    def weights(self):
+        return {name: x.numpy() for name, x in self.model.state_dict().items()}
+
+    def averages(self):
+        """Of the parameters that are trained; none without train.ema."""
+        averages = self.average.module.named_parameters() if self.average else ()
+        return {name: x.detach().numpy() for name, x in averages if x.requires_grad}
 
     def state(self):
         return copy.deepcopy([part.state_dict() for part in (self.model, self.optimizer, self.schedule)])

@@ -66,6 +66,39 @@ class Model(nn.Module):
         return self.head(x)
 
 
+class Tokens(nn.Module):
+    """Tokens and learned positions."""
+
+    def __init__(self, vocabulary, length, width):
+        super().__init__()
+        self.token = nn.Embedding(vocabulary, width)
+        self.position = nn.Embedding(length, width)
+
+    def forward(self, ids):
+        return self.token(ids) + self.position.weight[: ids.shape[1]]
+
+
+class EncoderDecoder(nn.Module):
+    """embedding, encoder, output_embedding, decoder, head. The decoder reads the targets shifted by one place; -100 is padding."""
+
+    def __init__(self, *, width, heads, layers, feedforward, classes, vocabulary, length, outputs, norm="pre"):
+        super().__init__()
+        self.classes = classes
+        self.embedding = Tokens(vocabulary, length, width)
+        transformer = nn.Transformer(width, heads, layers, layers, feedforward, dropout=0.0, activation=F.gelu,
+                                     batch_first=True, norm_first=norm == "pre")
+        transformer.encoder.enable_nested_tensor = False
+        self.output_embedding = Tokens(classes + 1, outputs, width)
+        self.encoder, self.decoder = transformer.encoder, transformer.decoder
+        self.head = nn.Linear(width, classes)
+
+    def forward(self, ids, mask, targets):
+        before = torch.cat([torch.full_like(targets[:, :1], self.classes), targets[:, :-1].clamp(min=0)], 1)
+        memory = self.encoder(self.embedding(ids), src_key_padding_mask=~mask)
+        causal = nn.Transformer.generate_square_subsequent_mask(before.shape[1])
+        return self.head(self.decoder(self.output_embedding(before), memory, tgt_mask=causal, memory_key_padding_mask=~mask))
+
+
 def decays(name):
     """Whether weight decay applies: to matrices that multiply features."""
     return name.endswith("weight") and not any(part in name for part in ("norm", "token", "position"))

@@ -1,4 +1,7 @@
-"""The order in which xgrad's loader returns training examples, computed with a Philox of our own."""
+"""The order in which xgrad's loader returns training examples, and the tokens that it draws, computed with a Philox of our own."""
+
+import functools
+import itertools
 
 MASK32, MASK64 = 2**32 - 1, 2**64 - 1
 # Last words of a counter: what is drawn.
@@ -21,11 +24,38 @@ def draw(key, number, third, kind):
     return words[1] << 32 | words[0]
 
 
-def stream(seed, name, number):
-    """The key of Rng(seed) / name / number, for a name below eight letters."""
-    assert len(name) < 8
-    named = draw(seed, int.from_bytes(name.encode(), "big"), len(name) + 1, FORK)
-    return draw(named, number, 0, FORK)
+def fork(key, step):
+    """The key of Rng / step, a number or a name, of which each round takes eight letters."""
+    if isinstance(step, int):
+        return draw(key, step, 0, FORK)
+    for at in range(0, len(step) + 1, 8):
+        key = draw(key, int.from_bytes(step[at : at + 8].encode(), "big"), len(step) + 1, FORK)
+    return key
+
+
+def stream(seed, *path):
+    """The key of Rng(seed) / path[0] / path[1] ..."""
+    return functools.reduce(fork, path, seed)
+
+
+def split_of(ids):
+    """A tenth of all inputs are for the test, a tenth for validation: four tokens a round, keyed by the round before."""
+    key = int.from_bytes(b"splits\0\0", "big") + len(ids)
+    for i in range(0, len(ids), 4):
+        words = philox(key, (*ids[i : i + 4], 0, 0, 0)[:4])
+        key = words[1] << 32 | words[0]
+    return {0: "test", 1: "validation"}.get(key % 10, "train")
+
+
+def tokens(seed, split, example, lengths, symbols):
+    """An example of a task that draws its tokens uniformly, with a length from lengths[0] to lengths[1]: the first draw of the split."""
+    for number in itertools.count():
+        key = stream(seed, "tokens", split, example, number)
+        length = lengths[0] + below(fork(key, "length"), lengths[1] - lengths[0] + 1, 0)
+        words = [word for block in range(-(-length // 4)) for word in philox(key, (block, 0, 0, 0))]
+        ids = [word * symbols >> 32 for word in words[:length]]
+        if split_of(ids) == split:
+            return ids
 
 
 def below(key, bound, index):
