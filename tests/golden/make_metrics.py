@@ -1,13 +1,18 @@
 """Writes metrics.txt: what scikit-learn says of predictions and targets.
 
-    python3 make_metrics.py > metrics.txt      # in an environment with scikit-learn
+    /usr/bin/python3 make_metrics.py      # Debian's python3-sklearn
 
 A line is a name, a shape (2x3, or - for a scalar) and the elements.
 """
 
+import contextlib
+import pathlib
+
 import numpy as np
 import sklearn
 from sklearn import metrics
+
+HERE = pathlib.Path(__file__).resolve().parent
 
 
 def write(name, value):
@@ -66,10 +71,11 @@ def binary(random):
 
 
 def main():
-    print(f"# scikit-learn {sklearn.__version__}")
     random = np.random.default_rng(1)
-    for part in (classes, numbers, binary):
-        part(random)
+    with open(HERE / "metrics.txt", "w", encoding="ascii") as file, contextlib.redirect_stdout(file):
+        print(f"# scikit-learn {sklearn.__version__}")
+        for part in (classes, numbers, binary):
+            part(random)
 
 
 if __name__ == "__main__":

@@ -1,15 +1,19 @@
 """Writes optim.txt: what PyTorch's optimizers, clipping, schedules and means of weights do in float64, and Lion by NumPy.
 
-    python3 make_optim.py > optim.txt
+    /usr/bin/python3 make_optim.py      # Debian's python3-torch
 
 A line is a name and numbers. Parameters start at ((5 e + 2 p) mod 13 - 6) / 8 for element e of parameter p, and the
 gradient at step s (0 is the first) is x + ((7 e + 3 s + p) mod 11 - 5) / 8, so both sides can state them exactly.
 """
+
+import contextlib
+import pathlib
+
 import numpy
 import torch
 from torch.optim import lr_scheduler
 
-torch.set_default_dtype(torch.float64)
+HERE = pathlib.Path(__file__).resolve().parent
 
 # name, shape, whether weight decay applies
 PARAMETERS = [
@@ -135,21 +139,32 @@ def plateau_case(lr=0.002):
     line("plateau", rates)
 
 
-print("# torch", torch.__version__)
-optimizer_case("adam", lambda g: torch.optim.Adam(g, lr=0.01, betas=(0.8, 0.95), eps=1e-7))
-optimizer_case("adamw", lambda g: torch.optim.AdamW(g, lr=0.01, betas=(0.8, 0.95), eps=1e-7))
-optimizer_case("sgd", lambda g: torch.optim.SGD(g, lr=0.01, momentum=0.85))
-optimizer_case("nesterov", lambda g: torch.optim.SGD(g, lr=0.01, momentum=0.85, nesterov=True))
-optimizer_case("rmsprop", lambda g: torch.optim.RMSprop(g, lr=0.01, alpha=0.9, eps=1e-7))
-optimizer_case("adagrad", lambda g: torch.optim.Adagrad(g, lr=0.01, eps=1e-7))
-lion_case()
-groups_case()
-clip_case("clip", 0.75)
-clip_case("no_clip", 100.0)
-schedule_case("constant", lambda o, n: lr_scheduler.LambdaLR(o, lambda s: 1.0))
-schedule_case("linear", lambda o, n: lr_scheduler.LinearLR(o, 1.0, end_factor=0.1, total_iters=n))
-schedule_case("cosine", lambda o, n: lr_scheduler.CosineAnnealingLR(o, n, eta_min=0.1 * 0.002))
-schedule_case("polynomial", lambda o, n: lr_scheduler.PolynomialLR(o, n, power=2.5))
-schedule_case("step", lambda o, n: lr_scheduler.StepLR(o, 6, gamma=0.3))
-one_cycle_case()
-plateau_case()
+def cases():
+    print("# torch", torch.__version__)
+    optimizer_case("adam", lambda g: torch.optim.Adam(g, lr=0.01, betas=(0.8, 0.95), eps=1e-7))
+    optimizer_case("adamw", lambda g: torch.optim.AdamW(g, lr=0.01, betas=(0.8, 0.95), eps=1e-7))
+    optimizer_case("sgd", lambda g: torch.optim.SGD(g, lr=0.01, momentum=0.85))
+    optimizer_case("nesterov", lambda g: torch.optim.SGD(g, lr=0.01, momentum=0.85, nesterov=True))
+    optimizer_case("rmsprop", lambda g: torch.optim.RMSprop(g, lr=0.01, alpha=0.9, eps=1e-7))
+    optimizer_case("adagrad", lambda g: torch.optim.Adagrad(g, lr=0.01, eps=1e-7))
+    lion_case()
+    groups_case()
+    clip_case("clip", 0.75)
+    clip_case("no_clip", 100.0)
+    schedule_case("constant", lambda o, n: lr_scheduler.LambdaLR(o, lambda s: 1.0))
+    schedule_case("linear", lambda o, n: lr_scheduler.LinearLR(o, 1.0, end_factor=0.1, total_iters=n))
+    schedule_case("cosine", lambda o, n: lr_scheduler.CosineAnnealingLR(o, n, eta_min=0.1 * 0.002))
+    schedule_case("polynomial", lambda o, n: lr_scheduler.PolynomialLR(o, n, power=2.5))
+    schedule_case("step", lambda o, n: lr_scheduler.StepLR(o, 6, gamma=0.3))
+    one_cycle_case()
+    plateau_case()
+
+
+def main():
+    torch.set_default_dtype(torch.float64)
+    with open(HERE / "optim.txt", "w", encoding="ascii") as file, contextlib.redirect_stdout(file):
+        cases()
+
+
+if __name__ == "__main__":
+    main()
