@@ -13,7 +13,8 @@ set(XGRAD_UNITTEST_SKIPPED "(^|\n)OK \\(.*skipped=" "(^|\n)Ran 0 tests in ")
 
 # xgrad_python_test(NAME SCRIPT WORDS... [PACKAGE_INDEX] [TIMEOUT SECONDS] [ENVIRONMENT NAME=VALUE...]): a program in
 # Python. It exits with 77 where it cannot run at all, which CTest shows as skipped and CI refuses. PACKAGE_INDEX: it needs
-# tests/requirements.txt in build/venv; ./run leaves it out, and says so, where that cannot be installed.
+# tests/requirements.txt in build/venv, or tests/libraries.txt in build/venv-libraries; ./run leaves it out, and says so,
+# where they cannot be installed.
 function(xgrad_python_test name script)
   cmake_parse_arguments(arg "PACKAGE_INDEX" "TIMEOUT" "ENVIRONMENT" ${ARGN})
   if(NOT arg_TIMEOUT)

@@ -45,7 +45,7 @@ def numbers(name, shape):
     """In [-0.2, 0.2), those of norms about 1; exact in float32, so the same on any machine."""
     count = int(numpy.prod(shape))
     mixed = (numpy.arange(count, dtype=numpy.uint64) * 40503 + binascii.crc32(name.encode())) % 65521
-    x = mixed.astype(numpy.float32) / 163840 - numpy.float32(0.2)
+    x = mixed.astype(numpy.float32) / numpy.float32(163840) - numpy.float32(0.2)
     return (x + ("norm" in name and name.endswith("weight"))).reshape(shape).astype(numpy.float32)
 
 

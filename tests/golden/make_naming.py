@@ -1,5 +1,5 @@
 """Loads what `xgrad export --naming` writes into timm, torchvision and Hugging Face's transformers, strictly, compares
-logits, and writes down names, shapes, digests and logits for tests/clients/naming_test.py:
+logits, and writes down names, shapes, digests and logits for tests/clients/naming_test.py, with the newest versions of the libraries:
 
     pip install torch timm torchvision transformers safetensors
     XGRAD=build/release/xgrad PYTHONPATH=tests/cli:tests/clients python3 tests/golden/make_naming.py
@@ -42,7 +42,7 @@ class Naming(CommandTest):
             ids, mask = (torch.tensor(x.astype(numpy.int64)) for x in (ids, mask))
             return model(input_ids=ids, attention_mask=mask).logits.numpy()
 
-    def test_libraries(self):
+    def made(self):
         versions = {m.__name__: m.__version__ for m in (timm, torch, torchvision, transformers)}
         golden = {"versions": versions, "cases": {}}
         for case in naming.CASES:
@@ -59,7 +59,10 @@ class Naming(CommandTest):
                 "sha256": {n: hashlib.sha256(x.tobytes()).hexdigest() for n, x in sorted(weights.items())},
                 "logits": numpy.round(logits[:EXAMPLES].astype(float), 7).tolist(),
             }
-        GOLDEN.write_text(json.dumps(golden, indent=None).replace('}, "', '},\n"') + "\n")
+        return golden
+
+    def test_libraries(self):
+        GOLDEN.write_text(json.dumps(self.made(), indent=None).replace('}, "', '},\n"') + "\n")
 
 
 if __name__ == "__main__":

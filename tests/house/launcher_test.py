@@ -36,7 +36,7 @@ class Launcher(unittest.TestCase):
         self.root.mkdir()
         self.bin.mkdir()
         (self.root / "tests").mkdir()
-        for name in ("run", "packages.txt", "tests/requirements.txt"):
+        for name in ("run", "packages.txt", "tests/requirements.txt", "tests/libraries.txt"):
             shutil.copy(ROOT / name, self.root / name)
         for tool in TOOLS:
             (self.bin / tool).symlink_to(shutil.which(tool))
@@ -176,7 +176,9 @@ class Launcher(unittest.TestCase):
         self.assertNotIn("left out", result.stderr)
 
     def test_installs_python_packages_when_their_list_changes(self):
-        for expected in (["python3 -m venv --clear", f"pip install -r {self.root}/tests/requirements.txt"], []):
+        installs = ["python3 -m venv --clear", f"pip install -r {self.root}/tests/requirements.txt",
+                    "python3 -m venv --clear", f"pip install -r {self.root}/tests/libraries.txt"]
+        for expected in (installs, []):
             self.assertEqual(self.run_it("test").returncode, 8)
             self.assertEqual([line for line in self.called() if line.startswith("p")], expected)
         with open(self.root / "tests/requirements.txt", "a") as file:
