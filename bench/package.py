@@ -1,28 +1,40 @@
 #!/usr/bin/env python3
-"""Whether the figures of the Debian packages keep the limits of README.md's table: those that the last `./run package` measured.
+"""Whether the figures of the Debian packages keep their limits: those that the last `./run package` measured.
 
-Exits with 1 when one is above its limit, or was not measured.
+Exits with 1 when one is above its limit, or was not measured. --write records them in docs/figures/package.json and renews the table of
+README.md.
 """
 import json
 import runpy
 import sys
 
+import show
 from installed import ROOT
+
+LIMITS = runpy.run_path(str(ROOT / "tests/embed/package_test.py"))["FIGURES"]
+FIGURES = ROOT / "docs/figures/package.json"
+
+
+def table(measured):
+    rows = [[what, f"{measured[what]:.3g} {unit}", f"{most} {unit}"] for what, (most, unit) in LIMITS.items()]
+    return show.table(["of the packages", "measured", "at most"], rows)
 
 
 def main():
-    limits = runpy.run_path(str(ROOT / "tests/embed/package_test.py"))["FIGURES"]
     path = ROOT / "build/package/figures.json"
     if not path.exists():
         sys.exit(f"{path} is not there: ./run package measures")
     measured = json.loads(path.read_text())
     kept = True
-    for what, (most, unit) in limits.items():
+    for what, (most, unit) in LIMITS.items():
         value = measured.get(what)
         good = value is not None and value <= most
         kept = kept and good
         shown = "not measured" if value is None else f"{value:.3g} {unit}"
         print(f"{'ok   ' if good else 'ABOVE'} {what}: {shown}, at most {most} {unit}")
+    if kept and "--write" in sys.argv[1:]:
+        FIGURES.write_text(json.dumps(measured, indent=2) + "\n")
+        show.renew(ROOT / "README.md", "bench/package.py", table(measured))
     sys.exit(0 if kept else 1)
 
 

@@ -1,8 +1,7 @@
 """The Debian packages: built, installed in a fresh Debian, and used there. `./run package` calls it; it takes minutes and a network.
 
-The library is built for every x86-64 processor, and once more for those of the levels v3 and v4, which the loader prefers where it can. The rows that
-it prints at the end are those of a table in README.md; tests/readme/claims_test.py holds that to FIGURES. Sizes above their limits fail the
-test; times are measured only, and `bench/package.py` judges them.
+The library is built for every x86-64 processor, and once more for those of the levels v3 and v4, which the loader prefers where it can. Sizes above
+their limits fail the test; times are measured only. `bench/package.py` judges all figures, and puts them into README.md.
 """
 
 import json

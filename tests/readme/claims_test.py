@@ -1,14 +1,13 @@
 """Every sentence of README.md and docs/commands.md that can be checked is checked by a test: CLAIMS names it.
 
-A sentence that stands in no row, a row whose sentence is gone and a test that is gone fail. The tables of results are held to docs/results.md and to
-the configs here, and the first table of README.md to docs/performance.md.
+A sentence that stands in no row, a row whose sentence is gone and a test that is gone fail. figures_test.py checks the tables.
 """
 
 import pathlib
 import re
-import runpy
-import tomllib
 import unittest
+
+from pages import rows
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text()
@@ -17,14 +16,14 @@ README = (ROOT / "README.md").read_text()
 CLAIMS = {
     "README.md": {
         "xgrad trains transformer encoders": ["tests/train/config/shipped_test.cpp TEST("],
-        "It is fast at small models": ["tests/readme/claims_test.py test_measured", "tests/autograd/op_table_test.cpp TEST",
+        "It is fast at small models": ["tests/readme/figures_test.py test_performance", "tests/autograd/op_table_test.cpp TEST",
                                        "tests/cli/resume_test.py killed_again_and_again",
                                        "tests/cli/train_test.py test_equal_runs_leave_equal_files"],
-        "The first two rows give": ["tests/readme/claims_test.py test_measured"],
+        "The first two rows give": ["tests/readme/figures_test.py test_performance"],
         "The machine was": ["docs/performance.md Intel(R) Xeon(R) Processor, 2 cores"],
         "The commands need": ["tests/torch/bench_test.py compare.py", "bench/installed.py bench-venv"],
-        "[docs/performance.md]": ["tests/readme/claims_test.py test_measured"],
-        "On two cores of": ["tests/fresh.py seconds"],
+        "[docs/performance.md]": ["tests/readme/figures_test.py test_performance"],
+        "On two cores of": ["tests/fresh.py seconds", "tests/readme/count_test.py total"],
         "[tests/README.md]": ["tests/house/docs_test.py test_every_folder_of_tests_is_told_of"],
         "xgrad runs on x86-64 CPUs": [".ci/run packages of Debian", "tests/fresh.py trixie",
                                       "CMakeLists.txt cmake_minimum_required(VERSION 3.25)"],
@@ -42,10 +41,10 @@ CLAIMS = {
         "`add_subdirectory` and pkg-config": ["tests/embed/install_test.py test_add_subdirectory",
                                               "tests/embed/install_test.py test_pkg_config"],
         "`./run check configs/*.toml` trains": ["tests/cli/check_test.py check", ".ci/run ./run check"],
-        "[docs/results.md]": ["tests/readme/claims_test.py test_results"],
+        "[docs/results.md]": ["tests/readme/figures_test.py test_results"],
         "The Debian packages run on every": ["tests/embed/package_test.py test_3_processors_without_avx",
                                              "tests/embed/package_test.py test_2_the_loader_takes"],
-        "`./run package` builds them": ["tests/embed/package_test.py FIGURES", "tests/readme/claims_test.py test_figures"],
+        "`./run package` builds them": ["tests/embed/package_test.py FIGURES", "tests/readme/figures_test.py test_packages"],
         "xgrad does not use GPUs": [],
         "It has no half precision": [],
         "We found none of the following": [],
@@ -137,51 +136,6 @@ class Claims(unittest.TestCase):
                     self.assertTrue((ROOT / path).exists(), f"{start}: {path}")
                     self.assertIn(name, (ROOT / path).read_text(), start)
 
-    def rows(self, page, head):
-        tables = re.findall(rf"(?m)^\| {head} \|.*\n\|[-| ]*\n((?:\|.*\n)+)", (ROOT / page).read_text())
-        return [[cell.strip() for cell in line.strip("|\n").split("|")] for line in "".join(tables).splitlines()]
-
-    def test_results(self):
-        measured = {row[0]: row for row in self.rows("docs/results.md", "config")}
-        shown = self.rows("README.md", "config")
-        self.assertGreater(len(shown), 8)
-        for config, _, parameters, steps, result in shown:
-            name = config.strip("`").removesuffix(".toml")
-            settings = tomllib.loads((ROOT / "configs" / f"{name}.toml").read_text())
-            claimed = settings["expect"].get("accuracy")
-            figure = float(re.match(r"(?:R² )?([\d.]+)", result).group(1))
-            if claimed is not None:
-                self.assertGreaterEqual(figure, claimed, name)
-            row = measured[name]
-            self.assertEqual((parameters, steps), (row[10], row[11]), name)
-            if "steps" in settings["train"]:
-                self.assertEqual(int(steps.replace(",", "")), settings["train"]["steps"], name)
-            if row[1]:
-                digits = len(str(figure).split(".")[1])
-                self.assertAlmostEqual(figure, float(row[1].split()[0]), delta=0.51 * 10 ** -min(digits, 4), msg=name)
-
-    def test_figures(self):
-        limits = runpy.run_path(str(ROOT / "tests/embed/package_test.py"))["FIGURES"]
-        shown = {row[0]: row[1:] for row in self.rows("README.md", "of the packages")}
-        self.assertEqual(list(shown), list(limits))
-        for what, (most, unit) in limits.items():
-            self.assertEqual(shown[what][1], f"{most} {unit}")
-            value, shown_unit = shown[what][0].split()
-            self.assertEqual(shown_unit, unit, what)
-            self.assertLess(float(value), most, what)
-
-    def test_measured(self):
-        """Ratios span those of all rows of docs/performance.md; times to accuracy are of one thread."""
-        page = "docs/performance.md"
-        steps = [float(row[7].split()[0]) for row in self.rows(page, "step")]
-        passes = [float(row[7].split()[0]) for row in self.rows(page, "forward pass")]
-        one_thread = next(row for row in self.rows(page, r"threads \| xgrad") if row[0] == "1")
-        self.assertEqual(README.count("`bench/compare.py --only "), 3)
-        results = {row[2].strip("`").split()[-1]: row[1] for row in self.rows("README.md", "what is measured")}
-        self.assertEqual(results["training"], f"{min(steps)} to {max(steps)} times as fast")
-        self.assertEqual(results["inference"], f"{min(passes)} to {max(passes)} times as fast")
-        self.assertEqual(re.findall(r"[\d.]+ s", results["accuracy"]), [one_thread[1], one_thread[3]])
-
     def test_every_claim_is_named(self):
         expect = re.search(r"struct ExpectConfig {(.*?)};", (ROOT / "train/config/config.hpp").read_text(), re.DOTALL).group(1)
         self.assertEqual(set(re.findall(r"> (\w+);", expect)), set(self.first_words("claim")))
@@ -190,14 +144,14 @@ class Claims(unittest.TestCase):
         self.assertEqual(self.first_words("code"), list(EXIT_CODES))
 
     def first_words(self, head):
-        return [row[0].strip("`") for row in self.rows("docs/commands.md", head)]
+        return [row[0].strip("`") for row in rows("docs/commands.md", head)]
 
     def test_every_page_is_linked(self):
         for page in (ROOT / "docs").glob("*.md"):
             self.assertIn(f"(docs/{page.name})", README)
 
     def test_folders(self):
-        for folder, _ in self.rows("README.md", "folder"):
+        for folder, _ in rows("README.md", "folder"):
             for name in re.findall(r"`(\w+)/`", folder):
                 self.assertTrue((ROOT / name).is_dir(), name)
 

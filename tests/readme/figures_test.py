@@ -1,0 +1,119 @@
+"""The figures of README.md and docs/ are those of the files that commands wrote: docs/figures, and the tables between marks in
+docs/performance.md."""
+
+import json
+import pathlib
+import re
+import sys
+import tomllib
+import unittest
+
+from pages import ROOT, block, rows
+
+sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "tests/fuzz")]
+import fuzz  # noqa: E402
+import package  # noqa: E402
+
+README = (ROOT / "README.md").read_text()
+# Figures in the sentences of docs/results.md that no file holds, and why.
+NO_FILE = {
+    "0.362": "another number of steps", "0.55": "another mask", "0.8": "another mask", "0.7086": "follows from the parameters of the task",
+    "0.978": "seed 2", "0.988": "seed 3", "0.907": "counted in NumPy", "4.3": "Student's t for three values",
+}
+
+
+def is_rounded(shown, value):
+    """Whether `shown` is the value, with the digits that it has."""
+    digits = len(shown.partition(".")[2])
+    return abs(float(shown) - value) <= 0.51 * 10**-digits
+
+
+def numbers(text):
+    return re.findall(r"\d+\.\d+", text)
+
+
+def milliseconds(cell):
+    value, unit = cell.split()[:2]
+    return float(value) * {"ms": 1, "s": 1000}[unit]
+
+
+class Figures(unittest.TestCase):
+    def test_the_pages_have_the_results_of_the_files(self):
+        """docs/results.md has the rows that `xgrad check --table` wrote."""
+        for head, file in (("config", "results"), ("trained three times", "trained-three-times")):
+            written = {row[0]: row for row in rows(f"docs/figures/{file}.md", "config")}
+            shown = {row[0].strip("`"): row[1:] for row in rows("docs/results.md", head)}
+            self.assertEqual(sorted(shown), sorted(written))
+            for name, cells in shown.items():
+                wanted = written[name][1:] if head == "config" else [written[name][1], written[name][5]]
+                self.assertEqual(cells, wanted, name)
+
+    def test_results(self):
+        """README.md rounds them, and claims what the configs claim."""
+        measured = {row[0]: row for row in rows("docs/figures/results.md", "config")}
+        shown = rows("README.md", "config")
+        self.assertGreater(len(shown), 8)
+        for config, task, parameters, steps, result in shown:
+            name = config.strip("`").removesuffix(".toml")
+            settings = tomllib.loads((ROOT / "configs" / f"{name}.toml").read_text())
+            row = measured[name]
+            self.assertEqual((parameters, steps), (row[10], row[11]), name)
+            if "steps" in settings["train"]:
+                self.assertEqual(int(steps.replace(",", "")), settings["train"]["steps"], name)
+            if row[1]:
+                self.assertTrue(is_rounded(numbers(result)[0], float(row[1].split()[0])), name)
+                self.assertGreaterEqual(float(numbers(result)[0]), settings["expect"].get("accuracy", 0), name)
+            cells = [float(x) for cell in row[1:10] for x in numbers(cell)]
+            for figure in numbers(task + result):
+                self.assertTrue(any(is_rounded(figure, x) for x in cells), f"{name}: {figure}")
+
+    def test_sentences_of_the_results(self):
+        """A figure is that of a config which the paragraph or the list item names."""
+        measured = {row[0]: row[1:10] for row in rows("docs/figures/results.md", "config")}
+        text = re.sub(r"(?m)^\|.*$|```[^`]*```", "", (ROOT / "docs/results.md").read_text())
+        found = 0
+        for part in re.split(r"\n\n|\n- ", text):
+            cells = [float(x) for name in re.findall(r"`(\w+)`", part) for cell in measured.get(name, ()) for x in numbers(cell)]
+            for figure in numbers(part):
+                found += 1
+                self.assertTrue(figure in NO_FILE or any(is_rounded(figure, x) for x in cells), f"{figure} in: {part}")
+        self.assertGreater(found, 15)
+
+    def test_packages(self):
+        measured = json.loads(package.FIGURES.read_text())
+        self.assertEqual(block("README.md", "bench/package.py"), package.table(measured))
+        for what, (most, _) in package.LIMITS.items():
+            self.assertLessEqual(measured[what], most, what)
+
+    def test_fuzzing(self):
+        figures = json.loads(fuzz.FIGURES.read_text())
+        self.assertEqual(list(figures), list(fuzz.TARGETS))
+        self.assertEqual(block("docs/reliability.md", "tests/fuzz/fuzz.py"), fuzz.page(figures))
+
+    def test_performance(self):
+        """Ratios span those of all rows of docs/performance.md; times to accuracy are of one thread."""
+        page = "docs/performance.md"
+        steps = [float(row[7].split()[0]) for row in rows(page, "step")]
+        passes = [float(row[7].split()[0]) for row in rows(page, "forward pass")]
+        one_thread = next(row for row in rows(page, r"threads \| xgrad") if row[0] == "1")
+        self.assertEqual(README.count("`bench/compare.py --only "), 3)
+        results = {row[2].strip("`").split()[-1]: row[1] for row in rows("README.md", "what is measured")}
+        self.assertEqual(results["training"], f"{min(steps)} to {max(steps)} times as fast")
+        self.assertEqual(results["inference"], f"{min(passes)} to {max(passes)} times as fast")
+        self.assertEqual(re.findall(r"[\d.]+ s", results["accuracy"]), [one_thread[1], one_thread[3]])
+
+    def test_missed_goals(self):
+        """docs/performance.md tells of each step that misses its goal on one thread what it takes and what it would need."""
+        text = (ROOT / "docs/performance.md").read_text()
+        told = {name: figures for name, *figures in re.findall(r"(?m)^- `(\w+)` would need ([\d.]+) ms instead of ([\d.]+)\. ", text)}
+        missed = {row[0]: row for row in rows("docs/performance.md", "step") if row[1] == "1" and "missed" in row[8]}
+        self.assertEqual(list(told), list(missed))
+        for name, (needed, taken) in told.items():
+            row = missed[name]
+            best = min(row[3:7], key=lambda cell: float(re.search(r"\((.*)\)", cell)[1]))
+            self.assertTrue(is_rounded(taken, milliseconds(row[2])), name)
+            self.assertTrue(is_rounded(needed, milliseconds(best) / float(re.search(r"[\d.]+", row[8])[0])), name)
+
+
+if __name__ == "__main__":
+    unittest.main()
