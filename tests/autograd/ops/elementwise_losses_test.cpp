@@ -180,18 +180,21 @@ TEST(ElementwiseLosses, S4_8_NothingCountsGivesZero) {
   }
 }
 
-// Micro-batches with the whole batch's normalizer add up to the whole batch.
+// Micro-batches with the whole batch's normalizer add up to the whole batch. A tenth of it, which is
+// below 1, gives ten times as much.
 TEST(ElementwiseLosses, NormalizerMakesMicroBatchesAddUp) {
   const Tensor<double> x = random_tensor({5}, Rng(5)), y = random_tensor({5}, Rng(6), 0, 1);
   for (const auto& [name, f] : losses()) {
     const Result whole = run(f, x, y);
-    double sum = 0;
-    for (std::size_t i = 0; i < 5; ++i) {
-      const Result part = run(f, full({1}, x(i)), full({1}, y(i)), {.normalizer = 5});
-      sum += part.loss;
-      EXPECT_NEAR(part.dx(0), whole.dx(i), 1e-16) << name;
+    for (const double factor : {1, 10}) {
+      double sum = 0;
+      for (std::size_t i = 0; i < 5; ++i) {
+        const Result part = run(f, full({1}, x(i)), full({1}, y(i)), {.normalizer = 5 / factor});
+        sum += part.loss;
+        EXPECT_NEAR(part.dx(0), factor * whole.dx(i), factor * 1e-16) << name;
+      }
+      EXPECT_NEAR(sum, factor * whole.loss, factor * 1e-15) << name;
     }
-    EXPECT_NEAR(sum, whole.loss, 1e-15) << name;
   }
 }
 
