@@ -27,6 +27,7 @@ from generate import BUILD, ROOT
 
 MUTANTS, RESULTS, REACHED = BUILD / "mutants.json", BUILD / "results.jsonl", BUILD / "reached.jsonl"
 STEPS = ["build", "record", "kill", "same", "table"]
+SHARDS = 4  # parts of a program that are recorded at the same time
 BATCHES = (0.3, 2, 10)  # seconds of tests in the first batches of a program
 
 
@@ -83,25 +84,25 @@ def run(command, mutant, folder, cpu, environment=None):
 
 
 def record(arguments):
-    """Runs every program once, with all mutants off, and writes down which test reaches which mutants."""
+    """Runs every program once, with all mutants off, in parts, and writes down which test reaches which mutants."""
     import schemata
-    REACHED.unlink(missing_ok=True)
 
-    def one(name):
-        path = BUILD / f"reached-{name}.jsonl"
+    def one(task):
+        name, part = task
+        path = BUILD / f"reached-{name}-{part}.jsonl"
         path.unlink(missing_ok=True)
+        shard = {"GTEST_TOTAL_SHARDS": str(SHARDS), "GTEST_SHARD_INDEX": str(part)}
         with tempfile.TemporaryDirectory() as folder:
-            run([program(name), "--gtest_brief=1"], "record", folder, 3000, {"XGRAD_MUTATION_RECORD": str(path)})
-        return name, [json.loads(line) for line in path.read_text().splitlines()]
+            run([program(name), "--gtest_brief=1"], "record", folder, 3000, {"XGRAD_MUTATION_RECORD": str(path)} | shard)
+        return [json.loads(line) | {"program": name} for line in path.read_text().splitlines()] if path.exists() else []
 
-    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool, REACHED.open("w") as stream:
-        for name, tests in pool.map(one, arguments.programs.split(",") if arguments.programs else schemata.TESTS[::-1]):
-            failed = [test["test"] for test in tests if not test["passed"]]
-            print(f"{name}: {len(tests)} tests, {sum(t['seconds'] for t in tests):.0f} s, {len(failed)} failed {failed[:5]}",
-                  flush=True)
-            for test in tests:
-                if test["passed"]:
-                    stream.write(json.dumps(test | {"program": name}) + "\n")
+    names = arguments.programs.split(",") if arguments.programs else schemata.TESTS[::-1]
+    kept = [] if not REACHED.exists() else [t for t in map(json.loads, REACHED.read_text().splitlines()) if t["program"] not in names]
+    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+        tests = [test for found in pool.map(one, [(name, part) for name in names for part in range(SHARDS)]) for test in found]
+    print(f"{len(tests)} tests, {sum(test['seconds'] for test in tests):.0f} s; without mutants these fail:",
+          [test["test"] for test in tests if not test["passed"]])
+    REACHED.write_text("".join(json.dumps(test) + "\n" for test in kept + tests if test["passed"]))
 
 
 def batches(tests):
@@ -154,7 +155,7 @@ def kill(arguments):
         mutants = [m for m in mutants if known.get(m["name"], {}).get("state") in ("survived", "unreached", None)]
     else:
         mutants = [m for m in mutants if m["name"] not in known]
-    mutants.sort(key=lambda m: chance(m["name"], "order"))
+    mutants.sort(key=lambda m: (m["part"] is None, chance(m["name"], "order")))
     lock, start, done = threading.Lock(), time.monotonic(), [0, 0]
     with RESULTS.open("a") as stream, concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
         def one(mutant):

@@ -180,8 +180,8 @@ TEST(ElementwiseLosses, S4_8_NothingCountsGivesZero) {
   }
 }
 
-// Micro-batches with the whole batch's normalizer add up to the whole batch. A tenth of it, which is
-// below 1, gives ten times as much.
+// Micro-batches with the whole batch's normalizer add up to the whole batch. A tenth of it, which
+// is below 1, gives ten times as much.
 TEST(ElementwiseLosses, NormalizerMakesMicroBatchesAddUp) {
   const Tensor<double> x = random_tensor({5}, Rng(5)), y = random_tensor({5}, Rng(6), 0, 1);
   for (const auto& [name, f] : losses()) {
