@@ -1,4 +1,4 @@
-// Numerical derivatives in long double. Internal to check_gradients().
+// Numerical derivatives. Internal to check_gradients().
 #pragma once
 
 #include <functional>
@@ -10,35 +10,40 @@
 namespace xgrad::detail {
 
 /// A number that f reads, and its speed along a line: *value = origin + speed * step.
+template <class T>
 struct Move {
-  long double* value;
-  long double origin;
-  long double speed;
+  T* value;
+  T origin;
+  T speed;
 };
 
-/// A derivative and an estimate of its error.
-struct Estimate {
-  long double value;
-  long double error;
-};
-
-/// Computes derivatives of <u, f> along straight lines. f must outlive it.
+/// Computes derivatives of <u, f> along straight lines, for f in long double or double. f must
+/// outlive it.
+template <class T>
 class Differences {
  public:
-  Differences(const std::function<Variable<long double>()>& f, const Tensor<double>& u)
-      : f_(f), u_(cast<long double>(u)) {}
+  Differences(const std::function<Variable<T>()>& f, const Tensor<double>& u, std::size_t levels)
+      : f_(f), u_(cast<T>(u)), levels_(levels) {}
 
-  /// The derivative along `moves` by four-level Richardson extrapolation. Until the error is below
-  /// `goal`, makes the step eight times shorter, up to four times. Restores the values moved.
-  Estimate derivative(const std::vector<Move>& moves, long double step, long double goal) const;
+  /// The derivative along `moves` by Richardson extrapolation. Until it is within `goal` of
+  /// `expected`, or its estimated error is, makes the step eight times shorter, up to four times;
+  /// returns the derivative nearest to `expected`. Restores the values moved.
+  long double derivative(const std::vector<Move<T>>& moves, long double step, long double expected,
+                         long double goal) const;
 
  private:
-  Estimate richardson(const std::vector<Move>& moves, long double step) const;
-  long double central(const std::vector<Move>& moves, long double step) const;
-  Tensor<long double> at(const std::vector<Move>& moves, long double step) const;
+  /// A derivative and an estimate of its error.
+  struct Estimate {
+    long double value;
+    long double error;
+  };
+  Estimate richardson(const std::vector<Move<T>>& moves, long double step) const;
+  long double central(const std::vector<Move<T>>& moves, long double step) const;
+  Tensor<T> at(const std::vector<Move<T>>& moves, long double step) const;
 
-  const std::function<Variable<long double>()>& f_;
-  Tensor<long double> u_;
+  const std::function<Variable<T>()>& f_;
+  Tensor<T> u_;
+  std::size_t levels_;
 };
 
 }  // namespace xgrad::detail

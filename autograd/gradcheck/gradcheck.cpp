@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/gradcheck/differences.hpp>
@@ -14,6 +15,7 @@ namespace {
 
 using Real = long double;
 using detail::Differences;
+using detail::Move;
 
 // A random number with 0.5 <= |v| < 1.5; a weight near zero would hide errors.
 double draw(const Rng& rng, std::size_t i) {
@@ -25,6 +27,17 @@ Tensor<double> draw(const Rng& rng, const Shape& shape) {
   Tensor<double> result = empty<double>(shape);
   for (std::size_t i = 0; i < result.size(); ++i) result.data()[i] = draw(rng, i);
   return result;
+}
+
+// `count` different numbers below `size` in random order; all in order if there are no more.
+std::vector<std::size_t> choose(std::size_t size, std::size_t count, const Rng& rng) {
+  std::vector<std::size_t> chosen;
+  std::set<std::size_t> seen;
+  for (std::size_t k = 0; chosen.size() < std::min(size, count); ++k) {
+    const std::size_t i = size <= count ? k : rng.below(size, k);
+    if (seen.insert(i).second) chosen.push_back(i);
+  }
+  return chosen;
 }
 
 // The largest |x|; NaN if an element is NaN.
@@ -44,13 +57,14 @@ Real norm(const Tensor<double>& x) {
   return std::sqrt(sum);
 }
 
-void check_twins(const GradientProblem<double>& problem, const GradientProblem<Real>& reference) {
+template <class T>
+void check_twins(const GradientProblem<double>& problem, const GradientProblem<T>& reference) {
   check_shape(problem.leaves.size() == reference.leaves.size(), "check_gradients: the problem has ",
               problem.leaves.size(), " leaves, the reference ", reference.leaves.size());
   for (std::size_t i = 0; i < problem.leaves.size(); ++i) {
     const std::string &name = problem.leaves[i].name, &other = reference.leaves[i].name;
     const Variable<double>& leaf = problem.leaves[i].variable;
-    const Variable<Real>& twin = reference.leaves[i].variable;
+    const Variable<T>& twin = reference.leaves[i].variable;
     check_shape(name == other && leaf.shape() == twin.shape(), "check_gradients: leaf '", name,
                 "' has shape ", leaf.shape(), ", the reference has '", other, "' of shape ",
                 twin.shape());
@@ -70,21 +84,24 @@ struct Probe {
   Real gradient_norm;  // norm of the gradient along a direction; 0 for an entry
 };
 
+// T is the scalar of the differences.
+template <class T>
 class Check {
  public:
-  Check(const GradientProblem<double>& problem, const GradientProblem<Real>& reference,
+  Check(const GradientProblem<double>& problem, const GradientProblem<T>& reference,
         const GradcheckOptions& options)
       : problem_(problem), reference_(reference), options_(options), rng_(options.seed) {}
 
   GradientReport run() {
     const Variable<double> y = problem_.f();
     const Tensor<double> u = draw(rng_ / "cotangent", y.shape());
+    if (u.size() == 1) unit_ = u.data()[0];
     gradients_ = backward(y, u);
     for (const Tensor<double>& g : gradients_) overall_ = std::max(overall_, largest(g));
     if (y.requires_grad()) check_laws(y, u);
     for (const auto& leaf : problem_.leaves) leaf.variable.zero_grad();
 
-    const Differences differences(reference_.f, u);
+    const Differences<T> differences(reference_.f, u, options_.levels);
     for (std::size_t leaf = 0; leaf < problem_.leaves.size(); ++leaf) probe(differences, leaf);
     const Rng rng = rng_ / "directions";
     for (std::size_t k = 0; k < options_.directions; ++k) {
@@ -155,25 +172,38 @@ class Check {
   }
 
   // A power of two, so that adding it to a double is exact in long double.
-  Real first_step(Real x) const {
-    return std::exp2(std::floor(std::log2(options_.step * std::max(Real(1), std::fabs(x)))));
+  Real first_step(Real x, Real divisor = 1) const {
+    const Real step = options_.step * std::max(Real(1), std::fabs(x)) / divisor;
+    return std::exp2(std::floor(std::log2(step)));
   }
 
-  void probe(const Differences& differences, std::size_t leaf) {
+  // Whether a place of a leaf is to be probed.
+  bool wants(std::size_t leaf, const std::string& place) const {
+    if (options_.places.empty()) return true;
+    const auto wanted = options_.places.find(name_of(leaf));
+    return wanted != options_.places.end() && wanted->second == place;
+  }
+
+  std::string name_of(std::size_t leaf) const {
+    return leaf == problem_.leaves.size() ? "all" : problem_.leaves[leaf].name;
+  }
+
+  void probe(const Differences<T>& differences, std::size_t leaf) {
     const std::string& name = problem_.leaves[leaf].name;
     const Tensor<double>& g = gradients_[leaf];
-    Real* x = reference_.leaves[leaf].variable.mutable_value().data();
+    T* x = reference_.leaves[leaf].variable.mutable_value().data();
     const Real goal = 0.1L * allowed(largest(g), overall_);
     const auto probe_entry = [&](std::size_t i) {
-      const Real numeric = differences.derivative({{x + i, x[i], 1}}, first_step(x[i]), goal).value;
-      probes_.push_back({leaf, index_text(g.shape(), i), g.data()[i], numeric, 0});
+      const std::string place = index_text(g.shape(), i);
+      if (!wants(leaf, place)) return;
+      const Real analytic = g.data()[i];
+      const Real numeric =
+          differences.derivative({{x + i, x[i], 1}}, first_step(x[i]), analytic, goal);
+      probes_.push_back({leaf, place, analytic, numeric, 0});
     };
-    if (g.size() <= options_.entries) {
-      for (std::size_t i = 0; i < g.size(); ++i) probe_entry(i);
-      return;
+    for (const std::size_t i : choose(g.size(), options_.entries, rng_ / "entries" / name)) {
+      probe_entry(i);
     }
-    const Rng entries = rng_ / "entries" / name;
-    for (std::size_t k = 0; k < options_.entries; ++k) probe_entry(entries.below(g.size(), k));
     const Rng rng = rng_ / "direction" / name;
     for (std::size_t k = 0; k < options_.directions; ++k) {
       probe_direction(differences, leaf, leaf, leaf + 1, k, rng / k);
@@ -181,23 +211,26 @@ class Check {
   }
 
   // Checks <J v, u> = <v, J' u> along a random direction v through leaves begin ... end-1.
-  void probe_direction(const Differences& differences, std::size_t owner, std::size_t begin,
+  void probe_direction(const Differences<T>& differences, std::size_t owner, std::size_t begin,
                        std::size_t end, std::size_t k, const Rng& rng) {
-    std::vector<detail::Move> moves;
+    const std::string place = "direction " + std::to_string(k);
+    if (!wants(owner, place)) return;
+    std::vector<Move<T>> moves;
     Real analytic = 0;
     Real scale = 0;
     for (std::size_t leaf = begin; leaf < end; ++leaf) {
-      Tensor<Real>& x = reference_.leaves[leaf].variable.mutable_value();
+      Tensor<T>& x = reference_.leaves[leaf].variable.mutable_value();
       for (std::size_t i = 0; i < x.size(); ++i) {
         const double speed = draw(rng / leaf, i);
-        moves.push_back({x.data() + i, x.data()[i], speed});
+        moves.push_back({x.data() + i, x.data()[i], T(speed)});
         analytic += Real(speed) * gradients_[leaf].data()[i];
       }
       scale = std::hypot(scale, norm(gradients_[leaf]));
     }
     const Real goal = 0.1L * allowed(scale, overall_);
-    const Real numeric = differences.derivative(moves, first_step(0), goal).value;
-    probes_.push_back({owner, "direction " + std::to_string(k), analytic, numeric, scale});
+    const Real step = first_step(0, std::sqrt(Real(moves.size())));
+    const Real numeric = differences.derivative(moves, step, analytic, goal);
+    probes_.push_back({owner, place, analytic, numeric, scale});
   }
 
   void judge(Real largest_output) {
@@ -209,8 +242,9 @@ class Check {
     const Real overall = *std::max_element(sizes.begin(), sizes.end());
     for (std::size_t leaf = 0; leaf <= all; ++leaf) {
       GradientRow row;
-      row.name = leaf == all ? "all" : problem_.leaves[leaf].name;
+      row.name = name_of(leaf);
       row.severity = -1;
+      row.scale = double(sizes[leaf] / std::fabs(unit_));
       for (const Probe& p : probes_) {
         if (p.leaf == leaf) judge(p, sizes[leaf], overall, row);
       }
@@ -235,36 +269,45 @@ class Check {
     }
     const bool ok = error <= limit;  // false for NaN
     ++row.probed;
+    row.directions += !entry;
     row.failed += !ok;
     double severity = double(error / limit);
     if (ok && limit == 0) severity = 0;
     if (!std::isfinite(severity)) severity = std::numeric_limits<double>::max();
     if (severity <= row.severity) return;
     row.place = p.place;
-    row.analytic = double(p.analytic);
-    row.numeric = double(p.numeric);
-    row.error = double(error);
+    row.analytic = double(p.analytic / unit_);
+    row.numeric = double(p.numeric / unit_);
+    row.error = double(error / std::fabs(unit_));
     row.relative = double(size > 0 ? error / size : error);
     row.severity = severity;
   }
 
   const GradientProblem<double>& problem_;
-  const GradientProblem<Real>& reference_;
+  const GradientProblem<T>& reference_;
   const GradcheckOptions& options_;
   Rng rng_;
   std::vector<Tensor<double>> gradients_;
   Real overall_ = 0;  // the largest |entry| of all gradients
+  Real unit_ = 1;     // u, if f has a single output: rows give derivatives of f itself
   std::vector<Probe> probes_;
   GradientReport report_;
 };
 
 }  // namespace
 
+template <class T>
 GradientReport check_gradients(const GradientProblem<double>& problem,
-                               const GradientProblem<long double>& reference,
+                               const GradientProblem<T>& reference,
                                const GradcheckOptions& options) {
   check_twins(problem, reference);
-  return Check(problem, reference, options).run();
+  return Check<T>(problem, reference, options).run();
 }
+
+template GradientReport check_gradients(const GradientProblem<double>&,
+                                        const GradientProblem<double>&, const GradcheckOptions&);
+template GradientReport check_gradients(const GradientProblem<double>&,
+                                        const GradientProblem<long double>&,
+                                        const GradcheckOptions&);
 
 }  // namespace xgrad

@@ -7,17 +7,20 @@
 
 namespace xgrad {
 
-/// The result for one leaf, or for all leaves together, at the place of the worst error.
+/// The result for one leaf, or for all leaves together, at the place of the worst error. The
+/// derivatives are those of <u, f> for a random u, or of f itself if it is a single number.
 struct GradientRow {
   std::string name;        ///< the leaf's name; "all" for directions through all leaves together
   std::string place;       ///< "[1, 2]", or "direction 3" for a derivative along a random direction
   double analytic = 0;     ///< derivative by backward()
   double numeric = 0;      ///< derivative by differences of the reference
   double error = 0;        ///< |analytic - numeric|
-  double relative = 0;     ///< error / the largest |numeric| of the leaf
+  double relative = 0;     ///< error / scale
+  double scale = 0;        ///< the largest |numeric| of the leaf
   std::size_t probed = 0;  ///< number of entries and directions compared
-  std::size_t failed = 0;  ///< number of these out of tolerance
-  double severity = 0;     ///< error / the error allowed, at the worst place
+  std::size_t directions = 0;  ///< number of directions among them
+  std::size_t failed = 0;      ///< number of these out of tolerance
+  double severity = 0;         ///< error / the error allowed, at the worst place
 
   /// Whether everything was within its tolerance.
   bool ok() const { return failed == 0; }

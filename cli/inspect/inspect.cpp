@@ -7,6 +7,8 @@
 #include <xgrad/data/text/amounts.hpp>
 #include <xgrad/storage/formats/sha256.hpp>
 #include <xgrad/train/checkpoint/find_run.hpp>
+#include <xgrad/train/checkpoint/manifest.hpp>
+#include <xgrad/train/inspect/certificate.hpp>
 #include <xgrad/train/metrics/history.hpp>
 
 namespace xgrad::commands {
@@ -50,6 +52,13 @@ void print_history(const FoundRun& source) {
   }
 }
 
+// Prints what the certificate of the run's gradients says.
+void print_gradients(const FoundRun& source) {
+  if (source.directory.empty()) return;
+  const auto certificate = read_certificate(source.directory);
+  if (certificate) fmt::print("{}: {}\n", kCertificate, summary(*certificate));
+}
+
 int inspect(const Arguments& arguments) {
   const FoundRun source = find_run(arguments.run);
   const Checkpoint& checkpoint = source.checkpoint;
@@ -66,6 +75,7 @@ int inspect(const Arguments& arguments) {
     }
     std::visit([&, &key = name](const auto& v) { fmt::print("{} = {}\n", key, v); }, value);
   }
+  print_gradients(source);
   print_history(source);
   fmt::print("\n{:<48} {:>14} {:>7} {:>11} {:>11} {:>11}  {}\n", "tensor", "shape", "type", "min",
              "max", "rms", "SHA-256");

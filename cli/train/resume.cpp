@@ -37,9 +37,13 @@ void check_changes(const Config& before, const std::string& file, const Config& 
 void check_not_lost(const RunDirectory& run) {
   const auto listed = read_manifest(run.checkpoints());
   // One entry is no proof of a loss: the first checkpoint is listed before it is written.
-  xgrad::check<CheckpointError>(!listed || listed->size() < 2, run.checkpoints().path(),
-                                ": there is no checkpoint, but ", kManifest, " lists ",
-                                listed ? listed->size() : 0, "; put one back, or start a new run");
+  const auto lost =
+      !listed ? 0 : std::count_if(listed->begin(), listed->end(), [](const auto& entry) {
+        return entry.first != kListedCertificate;
+      });
+  xgrad::check<CheckpointError>(lost < 2, run.checkpoints().path(),
+                                ": there is no checkpoint, but ", kManifest, " lists ", lost,
+                                "; put one back, or start a new run");
 }
 
 bool is_newest(const FoundRun& source) try {

@@ -1,28 +1,83 @@
 #include <fmt/format.h>
 
+#include <filesystem>
+
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/cli/command.hpp>
+#include <xgrad/storage/formats/sha256.hpp>
 #include <xgrad/train/checkpoint/checkpoint.hpp>
+#include <xgrad/train/checkpoint/find_run.hpp>
+#include <xgrad/train/checkpoint/manifest.hpp>
+#include <xgrad/train/inspect/certificate.hpp>
+#include <xgrad/train/metrics/history.hpp>
 
 namespace xgrad::commands {
 
 namespace {
 
-int verify(const std::vector<std::string>& files) {
+constexpr int kDamaged = 4, kUnreadable = 6;
+
+// Prints "FILE: ok", or what is wrong. Returns the exit code.
+int verify_checkpoint(const std::string& file) {
+  std::string why;
+  int bad = kDamaged;
+  try {
+    why = damage(file);
+  } catch (const CheckpointError& error) {  // not damaged, but in a newer format
+    why = error.what();
+  } catch (const IoError& error) {
+    why = error.what();
+    bad = kUnreadable;
+  }
+  fmt::print("{}\n", why.empty() ? file + ": ok" : why);
+  return why.empty() ? 0 : bad;
+}
+
+void check_listed(const Folder& run, const std::string& checkpoints) {
+  const auto manifest = read_manifest(checkpoints);
+  const auto listed = manifest ? manifest->find(kListedCertificate) : decltype(manifest->end()){};
+  check<CheckpointError>(manifest && listed != manifest->end(), "is not listed in ", kManifest);
+  const std::string text = run.read(kCertificate, kMostCertificateBytes);
+  check<CheckpointError>(listed->second == to_hex(sha256(text)),
+                         "is not the file that the run lists: its SHA-256 differs");
+}
+
+// Checks some of the tensors of the certificate again.
+int verify_certificate(const Folder& run) {
+  const std::string file = run.path_of(kCertificate);
+  try {
+    const Certificate certificate = *read_certificate(run);
+    check_listed(run, run.path() + "/checkpoints");
+    const std::size_t again = recheck(certificate, read_run(run.path()).config);
+    fmt::print("{}: ok, {} of {} rows checked again\n", file, again,
+               certificate.check.report.rows.size());
+    return 0;
+  } catch (const CheckpointError& error) {
+    const std::string why = error.what();
+    fmt::print("{}; write it anew with `xgrad gradcheck {}`\n",
+               why.starts_with(file) ? why : file + " " + why, run.path());
+    return kDamaged;
+  }
+}
+
+int verify_run(const std::string& path) {
+  const Folder run(path);
+  check_is_run(run);
+  int code = 0;
+  for (const CheckpointFile& file : list_checkpoints(path + "/checkpoints")) {
+    const int result = verify_checkpoint(file.path);
+    if (code == 0) code = result;
+  }
+  const int result = run.holds(kCertificate) ? verify_certificate(run) : 0;
+  return code != 0 ? code : result;
+}
+
+int verify(const std::vector<std::string>& paths) {
   int code = 0;  // that of the first bad file
-  for (const std::string& file : files) {
-    std::string why;
-    int bad = 4;
-    try {
-      why = damage(file);
-    } catch (const CheckpointError& error) {  // not damaged, but in a newer format
-      why = error.what();
-    } catch (const IoError& error) {
-      why = error.what();
-      bad = 6;
-    }
-    fmt::print("{}\n", why.empty() ? file + ": ok" : why);
-    if (code == 0 && !why.empty()) code = bad;
+  for (const std::string& path : paths) {
+    const bool is_run = std::filesystem::is_directory(status_of(path));
+    const int result = is_run ? verify_run(path) : verify_checkpoint(path);
+    if (code == 0) code = result;
   }
   return code;
 }
@@ -30,10 +85,10 @@ int verify(const std::vector<std::string>& files) {
 }  // namespace
 
 Command verify_command() {
-  const auto files = std::make_shared<std::vector<std::string>>();
-  return Command("verify", "Check checkpoints for damage",
-                 {{"files", "checkpoints", files.get(), kRequired}},
-                 [files] { return verify(*files); });
+  const auto paths = std::make_shared<std::vector<std::string>>();
+  return Command("verify", "Check checkpoints for damage, and the certificate of a run's gradients",
+                 {{"paths", "run directories or checkpoints", paths.get(), kRequired}},
+                 [paths] { return verify(*paths); });
 }
 
 }  // namespace xgrad::commands

@@ -1,5 +1,5 @@
-// The manifest of a run: the digest and name of each checkpoint that the run published, one per
-// line, in the format of `sha256sum --check --ignore-missing`.
+// The manifest of a run: digest and name of each checkpoint that the run published, and of the
+// certificate of its gradients, one per line, as `sha256sum --check --ignore-missing` reads them.
 #pragma once
 
 #include <map>
@@ -14,6 +14,11 @@ namespace xgrad {
 
 /// File name of the manifest, in the directory of the checkpoints.
 inline constexpr const char* kManifest = "manifest.sha256";
+
+/// File name of the certificate of a run's gradients, in the run's directory.
+inline constexpr const char* kCertificate = "gradcheck.json";
+/// The name by which the manifest lists it.
+inline constexpr const char* kListedCertificate = "../gradcheck.json";
 
 /// Returns the line of a file. Append it before publishing the file: if the run dies in between,
 /// the manifest lists a file that does not exist, which is harmless; an unlisted file would not be.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <xgrad/autograd/memory/counters.hpp>
 #include <xgrad/train/model/build.hpp>
 #include <xgrad/train/model/training_loss.hpp>
 #include <xgrad/train/weights/init_from.hpp>
@@ -9,6 +10,11 @@
 namespace xgrad {
 
 namespace {
+
+constexpr std::size_t kSearched = 64;  // examples among which a second length is looked for
+// Operations of the products of all probes, above which the differences are in double: about 15 s
+// in long double.
+constexpr double kMostOperations = 2e10;
 
 // The loss of one batch as a function of the parameters.
 template <class T>
@@ -33,22 +39,64 @@ struct ModelProblem {
   GradientProblem<T> problem;
 };
 
+std::vector<Example> two_examples(const Dataset& data, const TaskShape& shape) {
+  std::vector<Example> examples{data.get(0, 0)};
+  for (std::size_t i = 1; i < std::min(kSearched, data.size()); ++i) {
+    Example other = data.get(0, i);
+    const bool differs = length_of(other, shape) != length_of(examples[0], shape);
+    if (i > 1 && !differs) continue;
+    examples.resize(1);
+    examples.push_back(std::move(other));
+    if (differs) break;
+  }
+  return examples;
+}
+
+// Operations of the products of all probes.
+double operations(const GradientProblem<double>& problem, const GradcheckOptions& options) {
+  const Counters counters;
+  const NoGrad no_grad;
+  problem.f();
+  std::size_t probes = options.directions;
+  for (const Parameter<double>& leaf : problem.leaves) {
+    probes += std::min(leaf.variable.value().size(), options.entries) + options.directions;
+  }
+  return double(counters.flops()) * double(probes) * 2 * double(options.levels);
+}
+
 }  // namespace
 
-GradientReport check_model(const Config& config) {
+ModelCheck check_model(const Config& config, const std::map<std::string, std::string>& places) {
   const std::unique_ptr<Task> task = make_task(config);
-  const std::unique_ptr<Dataset> train = task->dataset(Split::train);
-  std::vector<Example> examples;
-  for (std::size_t i = 0; i < std::min<std::size_t>(2, train->size()); ++i) {
-    examples.push_back(train->get(0, i));
+  const TaskShape& shape = task->shape();
+  const std::vector<Example> examples = two_examples(*task->dataset(Split::train), shape);
+  const Batch batch = collate(examples, shape);
+  const ModelProblem<double> model(config, shape, batch);
+
+  ModelCheck check;
+  for (const Example& example : examples) check.lengths.push_back(length_of(example, shape));
+  for (const auto& leaf : model.problem.leaves) check.shapes.push_back(leaf.variable.shape());
+  GradcheckOptions& options = check.options;
+  options.levels = 2;
+  options.entries = 32;
+  options.directions = 1;
+  options.places = places;
+  if (operations(model.problem, options) > kMostOperations) {
+    check.arithmetic = "double";
+    options.step = 4e-3;
+    options.tolerance = 1e-8;
+    options.entry_tolerance = 1e-6;
+    options.floor = 1e-11;
+    check.report = check_gradients(model.problem, model.problem, options);
+  } else {
+    check.arithmetic = "long double";
+    options.step = 1e-3;
+    options.tolerance = 1e-11;
+    options.entry_tolerance = 1e-9;
+    const ModelProblem<long double> reference(config, shape, batch);
+    check.report = check_gradients(model.problem, reference.problem, options);
   }
-  const Batch batch = collate(examples, task->shape());
-  const ModelProblem<double> problem(config, task->shape(), batch);
-  const ModelProblem<long double> reference(config, task->shape(), batch);
-  GradcheckOptions options;
-  options.tolerance = 1e-11;
-  options.entry_tolerance = 1e-9;
-  return check_gradients(problem.problem, reference.problem, options);
+  return check;
 }
 
 }  // namespace xgrad

@@ -10,6 +10,7 @@
 #include <xgrad/data/excerpt.hpp>
 #include <xgrad/data/text/amounts.hpp>
 #include <xgrad/storage/disk/publish.hpp>
+#include <xgrad/train/inspect/certificate.hpp>
 #include <xgrad/train/inspect/summary.hpp>
 #include <xgrad/train/metrics/groups.hpp>
 #include <xgrad/train/report/chart.hpp>
@@ -53,6 +54,16 @@ std::string model_of(const Config& config, const std::shared_ptr<const Task>& ta
     return to_text(summarize(config, task));
   } catch (const Error& error) {
     return error.what();
+  }
+}
+
+// What the certificate of the run's gradients says; empty if there is none.
+std::string gradients_of(const RunHistory& run) {
+  try {
+    const auto certificate = read_certificate(run.path);
+    return certificate ? "<p>" + escape(summary(*certificate)) + "</p>\n" : "";
+  } catch (const Error& error) {
+    return "<p>" + escape(error.what()) + "</p>\n";
   }
 }
 
@@ -148,9 +159,9 @@ std::string configuration(const Examined& run, const std::string& of,
                           const std::shared_ptr<const Task>& task) {
   const RunHistory& record = run.record;
   const std::string trained = run.examination ? run.examination->cpu : "";
-  return "<h2>Model" + of + "</h2>\n<pre>" + escape(model_of(record.config, task)) +
-         "</pre>\n<h2>Configuration" + of + "</h2>\n<pre>" + escape(record.config_text) +
-         "</pre>\n<h2>Again" + of + "</h2>\n<pre>xgrad train " +
+  return "<h2>Model" + of + "</h2>\n<pre>" + escape(model_of(record.config, task)) + "</pre>\n" +
+         gradients_of(record) + "<h2>Configuration" + of + "</h2>\n<pre>" +
+         escape(record.config_text) + "</pre>\n<h2>Again" + of + "</h2>\n<pre>xgrad train " +
          escape(record.path + "/config.toml run.dir=" + record.path + "-again") +
          "</pre>\n<p class=\"soft\">The same config and binary give the same bits on any number of "
          "threads of a processor of the same class.</p>\n<h2>Machine" +

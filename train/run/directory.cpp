@@ -134,7 +134,7 @@ std::string remains(const Folder& folder) {
     if (!list_checkpoints(checkpoints).empty()) return kCheckpoints;
     if (has_bytes(checkpoints, kManifest)) return std::string(kCheckpoints) + "/" + kManifest;
   }
-  for (const char* name : {kLogs[0], kLogs[1], kLogs[2], kReport, kConfigDigest}) {
+  for (const char* name : {kLogs[0], kLogs[1], kLogs[2], kReport, kConfigDigest, kCertificate}) {
     if (has_bytes(folder, name)) return name;
   }
   return "";
@@ -147,7 +147,7 @@ bool is_listing(std::string line, bool has_end) {
   const std::string whole = manifest_line(checkpoint_name(0), "");
   if (!has_end && line.size() < whole.size()) line += whole.substr(line.size());
   const auto entry = parse_manifest_line(line);
-  return entry && parse_checkpoint_name(entry->first);
+  return entry && (entry->first == kListedCertificate || parse_checkpoint_name(entry->first));
 }
 
 // Refuses a manifest of another program, because a run would append to it.
@@ -194,7 +194,9 @@ void RunDirectory::check_unused() const {
 }
 
 void RunDirectory::check_files() const {
-  for (const char* name : {kLock, kConfig, kConfigDigest, kReport}) folder_.holds(name);
+  for (const char* name : {kLock, kConfig, kConfigDigest, kReport, kCertificate}) {
+    folder_.holds(name);
+  }
   for (const char* name : kLogs) {
     folder_.holds(name);
     folder_.check_single(name);
@@ -273,6 +275,21 @@ void RunDirectory::furnish() {
 void RunDirectory::replace_config(const std::string& text) const {
   publish_over(folder_, kConfigDigest, manifest_line(kConfig, text) + "\n");
   publish_over(folder_, kConfig, text);
+}
+
+// After a crash in between, the manifest lists another file, which `xgrad verify` reports.
+void RunDirectory::replace_certificate(const std::string& text) const {
+  std::string manifest;
+  if (checkpoints_->holds(kManifest)) {
+    Lines lines(checkpoints_->input(kManifest));
+    for (std::string line; lines.next(line);) {
+      const auto entry = parse_manifest_line(line);
+      if (!entry || entry->first != kListedCertificate) manifest += line + "\n";
+    }
+  }
+  manifest += manifest_line(kListedCertificate, text) + "\n";
+  publish_over(*checkpoints_, kManifest, manifest);
+  publish_over(folder_, kCertificate, text);
 }
 
 bool RunDirectory::config_was_replaced() const {

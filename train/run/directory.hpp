@@ -34,6 +34,8 @@ class RunDirectory {
 
   /// Replaces the run's config and records its digest. Throws IoError.
   void replace_config(const std::string& text) const;
+  /// Writes the certificate of the model's gradients, and lists it in the manifest. Throws IoError.
+  void replace_certificate(const std::string& text) const;
   /// Whether replace_config() wrote the run's current config.
   bool config_was_replaced() const;
 

@@ -135,6 +135,64 @@ TEST(Gradcheck, ProbesLargeLeavesAtRandomAndAlongDirections) {
   EXPECT_EQ(report.rows[1].probed, 3u);
 }
 
+TEST(Gradcheck, ProbesSmallLeavesAlongDirectionsToo) {
+  const auto f = [](const auto& x) { return tanh(x[0]); };
+  const GradientReport report = check_gradients(f, {random_tensor({3}, Rng(3))});
+  EXPECT_EQ(report.rows[0].probed, 7u);
+  EXPECT_EQ(report.rows[0].directions, 4u);
+}
+
+TEST(Gradcheck, ProbesOnlyThePlacesWanted) {
+  const auto f = [](const auto& x) { return mul(x[0], tanh(x[1])); };
+  const std::vector<Tensor<double>> inputs = {random_tensor({2, 3}, Rng(3)),
+                                              random_tensor({2, 3}, Rng(4))};
+  const GradientReport report =
+      check_gradients(f, inputs, {.places = {{"input 1", "[1, 2]"}, {"all", "direction 2"}}});
+  ASSERT_EQ(report.rows.size(), 2u);
+  EXPECT_EQ(report.rows[0].name + report.rows[0].place, "input 1[1, 2]");
+  EXPECT_EQ(report.rows[1].name + report.rows[1].place, "alldirection 2");
+  EXPECT_EQ(report.rows[0].probed + report.rows[1].probed, 2u);
+}
+
+// 49 of 50 entries at random: each is probed once, so one probe is missing for all of them.
+TEST(Gradcheck, ProbesDifferentEntries) {
+  const auto f = [](const auto& x) { return tanh(x[0]); };
+  for (std::size_t i = 0; i < 50; ++i) {
+    const GradientReport report = check_gradients(
+        f, {random_tensor({50}, Rng(3))},
+        {.entries = 49, .directions = 0, .places = {{"input 0", "[" + std::to_string(i) + "]"}}});
+    for (const GradientRow& row : report.rows) EXPECT_EQ(row.probed, 1u);
+  }
+}
+
+// d/dx of the sum of x^3 is 3 x^2, whatever the random cotangent.
+TEST(Gradcheck, RowsGiveTheDerivativesOfANumber) {
+  const auto f = [](const auto& x) { return sum(mul(mul(x[0], x[0]), x[0])); };
+  for (std::uint64_t seed = 0; seed < 5; ++seed) {
+    const GradientReport report =
+        check_gradients(f, {tensor({1}, {0.75})}, {.directions = 0, .seed = seed});
+    EXPECT_NEAR(report.rows[0].analytic, 3 * 0.75 * 0.75, 1e-15);
+    EXPECT_NEAR(report.rows[0].numeric, 3 * 0.75 * 0.75, 1e-14);
+    EXPECT_NEAR(report.rows[0].scale, 3 * 0.75 * 0.75, 1e-14);
+  }
+}
+
+// Differences in double of the problem itself see an error of one millionth, too.
+TEST(Gradcheck, DifferencesInDouble) {
+  const GradcheckOptions options{
+      .tolerance = 1e-8, .entry_tolerance = 1e-6, .floor = 1e-11, .step = 4e-3, .levels = 2};
+  for (const Defect defect : {Defect::none, Defect::slightly_scaled, Defect::wrong_sign}) {
+    for (std::uint64_t seed = 0; seed < 10; ++seed) {
+      const Rng rng = Rng(seed) / "planted";
+      const auto problem = detail::gradient_problem<double>(
+          [defect](const auto& x) { return planted(x[0], x[1], defect); },
+          {random_tensor({3, 4}, rng / "x"), random_tensor({4}, rng / "w", 0.5, 1.5)});
+      const GradientReport report = check_gradients(problem, problem, options);
+      EXPECT_EQ(report.ok(), defect == Defect::none) << report.table();
+    }
+  }
+}
+
 // One wrong entry among ten thousand is seen by the directions.
 TEST(Gradcheck, FindsOneWrongEntryOfALargeLeaf) {
   Tensor<double> w = random_tensor({10000}, Rng(4), 0.5, 1);

@@ -119,11 +119,11 @@ TEST(Objective, S2_15_S4_8_NumbersAreLearnedByEveryLoss) {
 
 TEST(Objective, S4_8_GradientsOfEveryLossThroughTheModel) {
   for (const char* task : {"two_answers", "mean_of_marked", "ar2"}) {
-    const GradientReport report = check_model(config_for(task));
+    const GradientReport report = check_model(config_for(task)).report;
     EXPECT_TRUE(report.ok()) << task << "\n" << report.table();
   }
   const GradientReport report =
-      check_model(config_for("mean_of_marked", "loss = 'huber'\nhuber_delta = 0.3\n"));
+      check_model(config_for("mean_of_marked", "loss = 'huber'\nhuber_delta = 0.3\n")).report;
   EXPECT_TRUE(report.ok()) << report.table();
 }
 

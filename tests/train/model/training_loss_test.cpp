@@ -99,11 +99,12 @@ TEST(TrainingLoss, S2_14_GradientsOfModelsWithThePenalty) {
            {"model.layers=2", "model.norm=post", "model.score=cosine"},
            {"model.score=additive", "model.positions=relative_bias"},
            {"model.attention_activation=sigmoid", "model.positions=rotary", "model.mask=causal"}}) {
-    const GradientReport report = check_model(parse_config(reverse + end, "test", words));
+    const GradientReport report = check_model(parse_config(reverse + end, "test", words)).report;
     EXPECT_TRUE(report.ok()) << words[0] << "\n" << report.table();
   }
-  const GradientReport report = check_model(parse_config(
-      "[task]\nname = 'distinct'\nlength = 4\n" + end, "test", {"model.kind=encoder_decoder"}));
+  const Config other = parse_config("[task]\nname = 'distinct'\nlength = 4\n" + end, "test",
+                                    {"model.kind=encoder_decoder"});
+  const GradientReport report = check_model(other).report;
   EXPECT_TRUE(report.ok()) << report.table();
 }
 

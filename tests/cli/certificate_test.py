@@ -1,0 +1,117 @@
+"""The certificate of a run's gradients: gradcheck, verify, inspect and report."""
+
+import hashlib
+import json
+import os
+import subprocess
+
+from command import CommandTest, unittest
+
+FILE = "run/gradcheck.json"
+CHANGES = ("train.steps=12",)
+
+
+class Certificate(CommandTest):
+    def setUp(self):
+        super().setUp()
+        self.xgrad("train", "small.toml", "run.dir=run", "--quiet", *CHANGES)
+        self.manifest = self.folder / "run/checkpoints/manifest.sha256"
+
+    def list_anew(self, text):
+        """Replaces the certificate as the run itself would."""
+        (self.folder / FILE).write_text(text)
+        lines = [line for line in self.manifest.read_text().splitlines() if not line.endswith("gradcheck.json")]
+        digest = hashlib.sha256(text.encode()).hexdigest()
+        self.manifest.write_text("\n".join([*lines, f"{digest}  ../gradcheck.json", ""]))
+
+    def test_a_run_keeps_its_certificate(self):
+        checkpoints = {path.name: path.read_bytes() for path in self.folder.glob("run/checkpoints/*.h5")}
+        shown = self.xgrad("gradcheck", "run").stdout
+        self.assertIn("differences in long double; examples of length", shown)
+        found = json.loads((self.folder / FILE).read_text())
+        config = subprocess.run([os.environ["XGRAD"], "inspect", "--config", "run"], cwd=self.folder, capture_output=True, check=True).stdout
+        self.assertEqual(found["config_sha256"], hashlib.sha256(config).hexdigest())  # the text that checkpoints hold
+        self.assertEqual(len(set(found["lengths"])), 2)
+        self.assertEqual({row["name"] for row in found["tensors"][:-1]}, {line.split()[0] for line in shown.splitlines()[1:-2]})
+        self.assertEqual({path.name: path.read_bytes() for path in self.folder.glob("run/checkpoints/*.h5")}, checkpoints)
+        subprocess.run(["sha256sum", "--check", "--quiet", "--strict", "--ignore-missing", self.manifest.name], cwd=self.manifest.parent, check=True)
+
+        said = self.xgrad("verify", "run").stdout.splitlines()
+        self.assertEqual(said[:-1], [f"run/checkpoints/{name}: ok" for name in sorted(checkpoints)])
+        self.assertRegex(said[-1], rf"^run/gradcheck\.json: ok, [5-8] of {len(found['tensors'])} rows checked again$")
+        sentence = f"the gradients of {len(found['tensors']) - 1} tensors passed their check; worst error"
+        self.assertIn(f"gradcheck.json: {sentence}", self.xgrad("inspect", "run").stdout)
+        self.xgrad("report", "run", "--out", "page.html")
+        self.assertIn(sentence, (self.folder / "page.html").read_text())
+
+        # A second certificate replaces the first; a resumed run keeps it, and saves the same bytes as without.
+        self.xgrad("gradcheck", "run")
+        self.assertEqual(self.manifest.read_text().count("gradcheck.json"), 1)
+        self.assertEqual(json.loads((self.folder / FILE).read_text()), found)
+        more = ("train.steps=20", "--allow-change", "train.steps")
+        self.xgrad("train", "small.toml", "run.dir=other", "--quiet", *CHANGES)
+        for run in ("run", "other"):
+            self.xgrad("resume", run, *more)
+        for path in self.folder.glob("other/checkpoints/*.h5"):
+            self.assertEqual((self.folder / "run/checkpoints" / path.name).read_bytes(), path.read_bytes())
+        self.assertIn("checked the gradients of another config; write it anew", self.xgrad("verify", "run", exit_code=4).stdout)
+
+    def test_certificates_that_do_not_hold(self):
+        self.xgrad("gradcheck", "run")
+        text = (self.folder / FILE).read_text()
+        found = json.loads(text)
+        (self.folder / FILE).write_text(text.replace("long double", "long-double"))
+        self.assertIn("is not the file that the run lists", self.xgrad("verify", "run", exit_code=4).stdout)
+        self.list_anew(text)
+        self.xgrad("verify", "run")
+
+        def change(what, **keys):
+            changed = json.loads(text)
+            for row in changed["tensors"]:
+                what(row)
+            self.list_anew(json.dumps(changed | keys))
+            return self.xgrad("verify", "run", exit_code=4).stdout
+
+        def other(key):
+            return lambda row: row["worst"].update({key: row["worst"][key] * (1 + 1e-6) + 1e-9})
+
+        self.assertIn("as derivatives of", change(other("backward")))
+        self.assertIn("as derivatives of", change(other("difference")))
+        self.assertIn("does not have", change(lambda row: row.update(name="no." + row["name"])))
+        self.assertIn("says that the check failed", change(lambda row: row.update(failed=1)))
+        self.assertIn("another config", change(lambda row: None, config_sha256="0" * 64))
+        self.assertIn("format 2, which only a newer xgrad reads", change(lambda row: None, format=2))
+        for bad in ("", "[]", "{}", text[:-9], json.dumps(found | {"tensors": []}), json.dumps(found | {"lengths": "x"})):
+            self.list_anew(bad)
+            self.assertRegex(self.xgrad("verify", "run", exit_code=4).stdout, r"(?m)^run/gradcheck\.json: (is not a certificate|lists no)")
+
+    def test_damage_in_a_run(self):
+        path = sorted(self.folder.glob("run/checkpoints/*.h5"))[0]
+        self.write(path, path.read_bytes()[:-1] + b"x")
+        said = self.xgrad("verify", "run", exit_code=4).stdout
+        self.assertNotIn(f"{path.name}: ok", said)
+        self.assertIn(": ok\n", said)
+
+    def test_a_new_file_for_a_config(self):
+        self.xgrad("gradcheck", "small.toml", *CHANGES, "--certificate", "made.json")
+        self.xgrad("gradcheck", "run")
+        self.assertEqual((self.folder / "made.json").read_bytes(), (self.folder / FILE).read_bytes())
+        self.assertIn("made.json", self.xgrad("gradcheck", "small.toml", "--certificate", "made.json", exit_code=6).stderr)
+        for words in (["--certificate", "new.json"], ["train.seed=2"]):
+            self.assertIn("run is a run", self.xgrad("gradcheck", "run", *words, exit_code=2).stderr)
+        self.assertIn("config.toml", self.xgrad("gradcheck", ".", exit_code=6).stderr)
+        self.assertIn("nowhere", self.xgrad("verify", "nowhere", exit_code=6).stdout)
+
+    def test_a_run_that_somebody_uses(self):
+        process = self.start("train", "small.toml", "run.dir=busy", "train.steps=100000")
+        try:
+            while not (self.folder / "busy/config.toml").exists():
+                self.assertIsNone(process.poll())
+            self.assertIn("in use", self.xgrad("gradcheck", "busy", exit_code=7).stderr)
+        finally:
+            process.kill()
+            process.communicate()
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,187 @@
+#include <xgrad/train/inspect/certificate.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include <xgrad/autograd/check.hpp>
+#include <xgrad/autograd/kernels/cpu.hpp>
+#include <xgrad/storage/formats/sha256.hpp>
+#include <xgrad/train/checkpoint/checkpoint.hpp>
+#include <xgrad/train/checkpoint/manifest.hpp>
+#include <xgrad/version.hpp>
+
+namespace xgrad {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kFormat = 1;
+constexpr std::size_t kRechecked = 8;
+constexpr double kMargin = 100;  // allowed differences of a recheck, in tolerances of the check
+
+std::string digest_of(const Config& config) {
+  return to_hex(sha256(to_toml(config, /*with_execution_keys=*/false)));
+}
+
+// NaN and infinities, which JSON does not have, become null.
+double number(const Json& value) {
+  return value.is_null() ? std::numeric_limits<double>::quiet_NaN() : value.get<double>();
+}
+
+Json to_json(const GradientRow& row, const Shape* shape) {
+  Json object{{"name", row.name}};
+  if (shape != nullptr) object["shape"] = std::vector<std::size_t>(shape->begin(), shape->end());
+  object["entries"] = row.probed - row.directions;
+  object["directions"] = row.directions;
+  object["failed"] = row.failed;
+  object["largest"] = row.scale;
+  object["worst"] = {{"at", row.place},
+                     {"backward", row.analytic},
+                     {"difference", row.numeric},
+                     {"error", row.error},
+                     {"of_largest", row.relative}};
+  return object;
+}
+
+GradientRow row_of(const Json& object) {
+  GradientRow row;
+  object.at("name").get_to(row.name);
+  object.at("directions").get_to(row.directions);
+  row.probed = object.at("entries").get<std::size_t>() + row.directions;
+  object.at("failed").get_to(row.failed);
+  row.scale = number(object.at("largest"));
+  const Json& worst = object.at("worst");
+  worst.at("at").get_to(row.place);
+  row.analytic = number(worst.at("backward"));
+  row.numeric = number(worst.at("difference"));
+  row.error = number(worst.at("error"));
+  row.relative = number(worst.at("of_largest"));
+  return row;
+}
+
+// The row with the largest error relative to its tensor.
+const GradientRow& worst_row(const GradientReport& report) {
+  return *std::max_element(
+      report.rows.begin(), report.rows.end(),
+      [](const GradientRow& a, const GradientRow& b) { return a.relative < b.relative; });
+}
+
+// The worst place of some tensors, spread over the model.
+std::map<std::string, std::string> sample(const GradientReport& report) {
+  const GradientRow& worst = worst_row(report);
+  std::map<std::string, std::string> places{{worst.name, worst.place}};
+  const std::size_t stride = (report.rows.size() + kRechecked - 1) / kRechecked;
+  for (std::size_t i = 0; i < report.rows.size() && places.size() < kRechecked; i += stride) {
+    places[report.rows[i].name] = report.rows[i].place;
+  }
+  return places;
+}
+
+}  // namespace
+
+Certificate certify(const Config& config) {
+  return {
+      digest_of(config),
+      fmt::format("xgrad {}, compiler {}, processor {}", kVersion, __VERSION__, cpu_name(cpu())),
+      config.train.precision, check_model(config)};
+}
+
+std::string to_json(const Certificate& certificate) {
+  const ModelCheck& check = certificate.check;
+  const Json head{{"format", kFormat},
+                  {"made_by", certificate.made_by},
+                  {"config_sha256", certificate.config},
+                  {"precision", certificate.precision},
+                  {"lengths", check.lengths},
+                  {"differences",
+                   {{"scalar", check.arithmetic},
+                    {"levels", check.options.levels},
+                    {"step", check.options.step},
+                    {"seed", check.options.seed}}},
+                  {"tolerance",
+                   {{"of_largest", check.options.tolerance},
+                    {"of_entry", check.options.entry_tolerance},
+                    {"of_all", check.options.floor}}},
+                  {"passed", check.report.ok()},
+                  {"failures", check.report.failures}};
+  std::string text = head.dump(2);
+  text.erase(text.size() - 2);  // the brace
+  text += ",\n  \"tensors\": [";
+  for (std::size_t i = 0; i < check.report.rows.size(); ++i) {
+    const Shape* shape = i < check.shapes.size() ? &check.shapes[i] : nullptr;
+    text += (i > 0 ? ",\n    " : "\n    ") + to_json(check.report.rows[i], shape).dump();
+  }
+  return text + "\n  ]\n}\n";
+}
+
+Certificate parse_certificate(std::string_view json, const std::string& path) try {
+  const Json object = Json::parse(json);
+  const int format = object.at("format").get<int>();
+  check<CheckpointError>(format <= kFormat, path, ": has format ", format,
+                         ", which only a newer xgrad reads");
+  Certificate certificate;
+  object.at("made_by").get_to(certificate.made_by);
+  object.at("config_sha256").get_to(certificate.config);
+  object.at("precision").get_to(certificate.precision);
+  ModelCheck& check = certificate.check;
+  object.at("lengths").get_to(check.lengths);
+  object.at("differences").at("scalar").get_to(check.arithmetic);
+  object.at("tolerance").at("of_largest").get_to(check.options.tolerance);
+  object.at("tolerance").at("of_all").get_to(check.options.floor);
+  object.at("failures").get_to(check.report.failures);
+  for (const Json& row : object.at("tensors")) check.report.rows.push_back(row_of(row));
+  xgrad::check<CheckpointError>(!check.report.rows.empty(), path, ": lists no tensor");
+  return certificate;
+} catch (const Json::exception& error) {
+  detail::fail<CheckpointError>(path, ": is not a certificate of gradients: ", error.what());
+}
+
+std::optional<Certificate> read_certificate(const Folder& run) {
+  if (!run.holds(kCertificate)) return std::nullopt;
+  return parse_certificate(run.read(kCertificate, kMostCertificateBytes),
+                           run.path_of(kCertificate));
+}
+
+std::string summary(const Certificate& certificate) {
+  const GradientReport& report = certificate.check.report;
+  const std::size_t tensors = report.rows.size() - 1;  // the last row is of all together
+  if (!report.ok()) return fmt::format("the gradients of {} tensors FAILED their check", tensors);
+  const GradientRow& worst = worst_row(report);
+  return fmt::format(
+      "the gradients of {} tensors passed their check; worst error {:.1e} of the largest gradient, "
+      "in {} (differences in {})",
+      tensors, worst.relative, worst.name, certificate.check.arithmetic);
+}
+
+std::size_t recheck(const Certificate& certificate, const Config& config) {
+  const ModelCheck& before = certificate.check;
+  check<CheckpointError>(certificate.config == digest_of(config),
+                         "checked the gradients of another config");
+  check<CheckpointError>(before.report.ok(), "says that the check failed");
+  const auto places = sample(before.report);
+  const ModelCheck now = check_model(config, places);
+  double overall = 0;
+  for (const GradientRow& row : before.report.rows) overall = std::max(overall, row.scale);
+  check<CheckpointError>(now.report.rows.size() == places.size(),
+                         "names tensors or places that the model does not have");
+  for (const GradientRow& row : now.report.rows) {
+    const auto old = std::find_if(before.report.rows.begin(), before.report.rows.end(),
+                                  [&](const GradientRow& r) { return r.name == row.name; });
+    const double allowed =
+        kMargin * std::max(now.options.tolerance * std::max(old->scale, row.scale),
+                           now.options.floor * overall);
+    check<CheckpointError>(
+        std::fabs(row.analytic - old->analytic) <= allowed &&
+            std::fabs(row.numeric - old->numeric) <= allowed && row.error <= allowed,
+        "gives ", old->analytic, " and ", old->numeric, " as derivatives of ", row.name, " at ",
+        row.place, ", which are now ", row.analytic, " and ", row.numeric);
+  }
+  return places.size();
+}
+
+}  // namespace xgrad

@@ -1,0 +1,46 @@
+// Certificate: the gradient check of a model, kept as a file.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <xgrad/storage/disk/folder.hpp>
+#include <xgrad/train/config/config.hpp>
+#include <xgrad/train/inspect/gradcheck.hpp>
+
+namespace xgrad {
+
+/// A limit above the size of any certificate.
+inline constexpr std::uint64_t kMostCertificateBytes = 64 << 20;
+
+/// What was checked, by what, and each tensor's worst error.
+struct Certificate {
+  std::string config;     ///< SHA-256 of the config, without keys that do not change its results
+  std::string made_by;    ///< version, compiler and class of the processor
+  std::string precision;  ///< train.precision; backward() is checked in double
+  ModelCheck check;       ///< result of the check
+};
+
+/// Checks the gradients of a config's model. Throws the errors of check_model().
+Certificate certify(const Config& config);
+
+/// The certificate as JSON, one line per tensor.
+std::string to_json(const Certificate& certificate);
+/// Reads what to_json() wrote; only the seed and the numbers that recheck() needs of the options.
+/// Throws CheckpointError that begins with `path` if the text is not a certificate, or one in a
+/// newer format.
+Certificate parse_certificate(std::string_view json, const std::string& path);
+/// The certificate in a run's directory; nothing if there is none. Throws CheckpointError, IoError.
+std::optional<Certificate> read_certificate(const Folder& run);
+
+/// One sentence: whether the check passed, how many tensors, the worst error.
+std::string summary(const Certificate& certificate);
+
+/// Checks up to 8 tensors again, each at its worst place. Throws CheckpointError if the certificate
+/// is of another config, says that the check failed, or has other derivatives; ConfigError,
+/// DataError, IoError. Returns the number of tensors checked.
+std::size_t recheck(const Certificate& certificate, const Config& config);
+
+}  // namespace xgrad
