@@ -83,4 +83,10 @@ std::string range(const OptionSpec& spec) {
   return (open_min ? min : "from " + min) + " to " + max;
 }
 
+std::string allowed_values(const OptionSpec& spec) {
+  if (std::holds_alternative<bool>(spec.fallback)) return "true, false";
+  const std::string values = range(spec);
+  return values.empty() ? type_name(spec.fallback) : values;
+}
+
 }  // namespace xgrad

@@ -20,4 +20,7 @@ const char* type_name(const OptionValue& value);
 /// value of the type is allowed.
 std::string range(const OptionSpec& spec);
 
+/// The same, for tables: "true, false" for a boolean, and the type if any value is allowed.
+std::string allowed_values(const OptionSpec& spec);
+
 }  // namespace xgrad

@@ -12,6 +12,7 @@
 #include <xgrad/data/option_text.hpp>
 #include <xgrad/data/rules/baseline.hpp>
 #include <xgrad/data/task.hpp>
+#include <xgrad/data/text/columns.hpp>
 #include <xgrad/data/text/example_text.hpp>
 #include <xgrad/train/config/config.hpp>
 #include <xgrad/version.hpp>
@@ -95,14 +96,11 @@ int tasks(const std::string& name) {
   const TaskEntry& entry = find_task(name);
   fmt::print("{}: {}\n\n", entry.name, entry.summary);
   if (!entry.needs.empty()) fmt::print("needs: {}\n\n", entry.needs);
-  std::size_t width = 0;
+  std::vector<std::vector<std::string>> rows;
   for (const OptionSpec& option : entry.options) {
-    width = std::max(width, to_literal(option.fallback).size());
+    rows.push_back({option.name, to_literal(option.fallback), allowed_values(option), option.help});
   }
-  for (const OptionSpec& option : entry.options) {
-    fmt::print("  {:<12} {:<{}}  {}\n", option.name, to_literal(option.fallback), width,
-               option.help);
-  }
+  fmt::print("{}", text_table(rows, {Align::left}, "  "));
   for (const std::string& package : entry.debian_packages) {
     fmt::print("\nneeds the Debian package {}\n", package);
   }

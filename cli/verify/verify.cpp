@@ -72,11 +72,18 @@ int verify_run(const std::string& path) {
   return code != 0 ? code : result;
 }
 
+int verify_path(const std::string& path) try {
+  return std::filesystem::is_directory(status_of(path)) ? verify_run(path)
+                                                        : verify_checkpoint(path);
+} catch (const IoError& error) {
+  fmt::print("{}\n", error.what());
+  return kUnreadable;
+}
+
 int verify(const std::vector<std::string>& paths) {
   int code = 0;  // that of the first bad file
   for (const std::string& path : paths) {
-    const bool is_run = std::filesystem::is_directory(status_of(path));
-    const int result = is_run ? verify_run(path) : verify_checkpoint(path);
+    const int result = verify_path(path);
     if (code == 0) code = result;
   }
   return code;

@@ -132,6 +132,7 @@ struct Config {
   TrainConfig train;             ///< length, batches, loss and saves
   std::uint64_t log_every = 50;  ///< [log] every: steps between rows of metrics.jsonl
   bool log_tensorboard = false;  ///< [log] tensorboard
+  bool log_csv = false;          ///< [log] csv
   std::string run_dir;           ///< [run] dir; empty: runs/NAME for NAME.toml
   ExpectConfig expect;           ///< claims about the result
 };

@@ -24,14 +24,9 @@ struct Table {
   std::string text() const { return heading + "\n" + text_table(rows, {Align::left}, "  "); }
 };
 
-std::string values_of(const OptionSpec& spec) {
-  if (std::holds_alternative<bool>(spec.fallback)) return "true, false";
-  const std::string values = range(spec);
-  return values.empty() ? type_name(spec.fallback) : values;
-}
-
 Row row_of(const OptionSpec& spec, bool has_default) {
-  return {spec.name, has_default ? to_literal(spec.fallback) : "-", values_of(spec), spec.help};
+  return {spec.name, has_default ? to_literal(spec.fallback) : "-", allowed_values(spec),
+          spec.help};
 }
 
 // Tasks with the same keys share a table.

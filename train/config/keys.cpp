@@ -192,6 +192,8 @@ Keys other_keys() {
                     "Steps between rows of metrics.jsonl.", between(1, kMany), {})),
       execution(row("log", "tensorboard", [](Config& c) -> bool& { return c.log_tensorboard; },
                     "Also writes TensorBoard event files.", {}, {})),
+      execution(row("log", "csv", [](Config& c) -> bool& { return c.log_csv; },
+                    "Also writes metrics.csv, the rows of metrics.jsonl as a table.", {}, {})),
       execution(row("run", "dir", [](Config& c) -> std::string& { return c.run_dir; },
                     "Run directory; empty: runs/NAME for NAME.toml. A leading ~ is refused.", {},
                     {})),

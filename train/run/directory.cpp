@@ -36,6 +36,7 @@ constexpr char kConfig[] = "config.toml";
 constexpr char kConfigDigest[] = "config.sha256";
 constexpr char kCheckpoints[] = "checkpoints";
 constexpr char kReport[] = "report.html";
+constexpr char kCsv[] = "metrics.csv";
 constexpr const char* kLogs[] = {"metrics.jsonl", "timing.jsonl", "log.txt"};
 // Prefix and inner part of the lock file's text, and a limit above its length.
 constexpr std::string_view kOwner = "process ";
@@ -134,7 +135,8 @@ std::string remains(const Folder& folder) {
     if (!list_checkpoints(checkpoints).empty()) return kCheckpoints;
     if (has_bytes(checkpoints, kManifest)) return std::string(kCheckpoints) + "/" + kManifest;
   }
-  for (const char* name : {kLogs[0], kLogs[1], kLogs[2], kReport, kConfigDigest, kCertificate}) {
+  for (const char* name :
+       {kLogs[0], kLogs[1], kLogs[2], kCsv, kReport, kConfigDigest, kCertificate}) {
     if (has_bytes(folder, name)) return name;
   }
   return "";
@@ -194,7 +196,7 @@ void RunDirectory::check_unused() const {
 }
 
 void RunDirectory::check_files() const {
-  for (const char* name : {kLock, kConfig, kConfigDigest, kReport, kCertificate}) {
+  for (const char* name : {kLock, kConfig, kConfigDigest, kCsv, kReport, kCertificate}) {
     folder_.holds(name);
   }
   for (const char* name : kLogs) {

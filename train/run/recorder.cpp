@@ -15,6 +15,8 @@ namespace xgrad {
 
 namespace {
 
+constexpr const char* kMetrics = "metrics.jsonl";
+
 bool owes_validation(const Checkpoint& checkpoint) {
   return checkpoint.state.contains(kOwesValidation);
 }
@@ -31,6 +33,7 @@ RunRecorder::RunRecorder(const Config& config, const RunDirectory& run, std::uin
       signals_(signals),
       kill_at_(kill_at),
       board_(board),
+      csv_(config, run),
       look_(std::move(look)),
       earlier_(last_timing(run.folder()).number("seconds").value_or(0)) {}
 
@@ -46,14 +49,13 @@ void RunRecorder::on_step(const StepReport& report) {
   console_.progress(shown_);
   if (report.metrics.loss.count() == 0) return;
   const bool penalised = config_.train.head_diversity > 0;
-  log("metrics.jsonl",
-      metrics_row(report.step, "train", report.metrics, report.lr, report.grad_norm,
-                  penalised ? std::optional(report.head_diversity) : std::nullopt));
+  log(kMetrics, metrics_row(report.step, "train", report.metrics, report.lr, report.grad_norm,
+                            penalised ? std::optional(report.head_diversity) : std::nullopt));
   log("timing.jsonl", timing_row(report.step, earlier_ + elapsed(), shown_.rate));
 }
 
 void RunRecorder::on_evaluation(std::uint64_t step, const Metrics& metrics) {
-  log("metrics.jsonl", metrics_row(step, "validation", metrics));
+  log(kMetrics, metrics_row(step, "validation", metrics));
   shown_.step = step;
   run_.append("log.txt", console_.evaluation(shown_, metrics));
   look_(step);
@@ -63,7 +65,7 @@ void RunRecorder::on_evaluation(std::uint64_t step, const Metrics& metrics) {
 // resumed run writes again. A checkpoint saved during its validation is overwritten after it, and
 // only the second one is listed in the manifest.
 void RunRecorder::on_checkpoint(const Checkpoint& checkpoint) {
-  run_.folder().sync("metrics.jsonl");
+  run_.folder().sync(kMetrics);
   const Folder& folder = run_.checkpoints();
   const std::string name = checkpoint_name(checkpoint.step), bytes = to_hdf5(checkpoint);
   if (!owes_validation(checkpoint)) {
@@ -77,6 +79,12 @@ void RunRecorder::on_checkpoint(const Checkpoint& checkpoint) {
         std::uint64_t(state_value<std::int64_t>(checkpoint, "best_step")));
 }
 
+void RunRecorder::on_test(const MetricsRow& row) {
+  log(kMetrics, row);
+  run_.folder().sync(kMetrics);
+  board_.finish();
+}
+
 void RunRecorder::on_spike(const StepReport& report, std::uint64_t step) {
   const std::string line =
       fmt::format("step {}: {}; nothing was updated; training {} step {}", report.step,
@@ -84,9 +92,10 @@ void RunRecorder::on_spike(const StepReport& report, std::uint64_t step) {
   console_.line(line);
   run_.append("log.txt", line);
   if (step == report.step) return;  // skipped, not undone
-  run_.cut_back("metrics.jsonl", step);
+  run_.cut_back(kMetrics, step);
   run_.cut_back("timing.jsonl", step);
   board_.go_back(step);
+  csv_.renew();
 }
 
 // Failing to write this file must not hide the error of the step.
@@ -123,6 +132,7 @@ double RunRecorder::elapsed() const {
 void RunRecorder::log(const std::string& file, const MetricsRow& row) {
   run_.append(file, to_json(row));
   board_.row(row);
+  if (file == kMetrics) csv_.row(row);
 }
 
 }  // namespace xgrad

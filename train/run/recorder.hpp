@@ -9,6 +9,7 @@
 
 #include <xgrad/train/loop/trainer.hpp>
 #include <xgrad/train/run/console.hpp>
+#include <xgrad/train/run/csv_log.hpp>
 #include <xgrad/train/run/directory.hpp>
 #include <xgrad/train/run/signals.hpp>
 #include <xgrad/train/run/tensorboard.hpp>
@@ -34,6 +35,9 @@ class RunRecorder final : public TrainerHooks {
   bool break_off() override;
   bool take_save() override { return signals_.take_save(); }
 
+  /// Adds the row of the test split.
+  void on_test(const MetricsRow& row);
+
   /// Text that says where the failed step that ended the run is stored.
   const std::string& fault() const { return fault_; }
   /// The signal that requested a stop, or SIGALRM after train.max_seconds; 0: none.
@@ -54,6 +58,7 @@ class RunRecorder final : public TrainerHooks {
   std::uint64_t kill_at_;
   std::string fault_;
   TensorBoard& board_;
+  CsvLog csv_;
   std::function<void(std::uint64_t)> look_;
   double earlier_;  // training time in earlier processes
   Clock::time_point start_ = Clock::now();

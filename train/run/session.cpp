@@ -183,11 +183,7 @@ Outcome work(const Config& config, Trainer<T>& trainer, const RunDirectory& run,
   const std::optional<Metrics> test = trainer.evaluate(Split::test, recorder);
   if (!test) return stopped();
   run.folder().remove("report.html");  // of an earlier end; without a page, a sweep resumes the run
-  const MetricsRow row = metrics_row(trainer.step(), "test", *test);
-  run.append("metrics.jsonl", to_json(row));
-  run.folder().sync("metrics.jsonl");
-  board.row(row);
-  board.finish();
+  recorder.on_test(metrics_row(trainer.step(), "test", *test));
   const auto rules = rules_of(trainer.task(), recorder, console);
   if (!rules) return stopped();
   outcome.result = {trainer.step(), trainer.parameters().count(),
