@@ -1,6 +1,7 @@
 // a + b, a - b, a b, a / b, a^b, with broadcasting. Every backward passes on gradients in the
 // result's shape; the engine sums them over broadcast axes.
 
+#include <algorithm>
 #include <cmath>
 
 #include <xgrad/autograd/kernels/axes.hpp>
@@ -15,10 +16,8 @@ namespace {
 
 // Whether b is broadcast along a's leading axes only, as a bias is.
 bool is_suffix(const Shape& b, const Shape& a) {
-  std::size_t skip = 0;  // leading ones of b do not matter
-  while (skip < b.size() && b[skip] == 1) ++skip;
-  return b.size() <= a.size() && std::equal(b.begin() + std::ptrdiff_t(skip), b.end(),
-                                            a.end() - std::ptrdiff_t(b.size() - skip));
+  const auto first = std::find_if(b.begin(), b.end(), [](std::size_t n) { return n != 1; });
+  return b.size() <= a.size() && std::equal(first, b.end(), a.end() - (b.end() - first));
 }
 
 template <class T, class F>

@@ -44,7 +44,6 @@ struct Slice final : Op<T> {
 
   // dx is dy inside the range and 0 outside.
   void backward(Tensor<T> dy, Grads<T>& dx) const override {
-    if (!dx.wants(0)) return;
     const auto target = dx.target(0);
     if (target.fresh) std::fill_n(target.data, whole.outer * whole.extent * whole.inner, T(0));
     const std::size_t part = (end - begin) * whole.inner;

@@ -44,6 +44,8 @@ TEST(Observer, SeesForwardAndBackwardInTheirOrder) {
   EXPECT_EQ(product.result.shape, (Shape{2, 4}));
   EXPECT_EQ(product.scalar, sizeof(double));
   EXPECT_TRUE(notes.calls[5].inputs[0].gradient);
+  EXPECT_TRUE(notes.calls[5].result.gradient);
+  EXPECT_FALSE(product.result.gradient);
   EXPECT_FALSE(notes.calls[5].inputs[2].gradient);
 }
 

@@ -5,6 +5,7 @@
 #include <xgrad/autograd/memory/counters.hpp>
 #include <xgrad/autograd/ops.hpp>
 
+#include "support/gradients.hpp"
 #include "support/tensors.hpp"
 
 namespace xgrad::test {
@@ -92,6 +93,30 @@ TEST(Recompute, RetainsItsGraph) {
   EXPECT_EQ(x.grad()(0), 1.0f);
   y.backward(full<float>({3}, 1.0f));
   EXPECT_EQ(x.grad()(0), 2.0f);
+}
+
+// The result does not depend on x, although x wants a gradient.
+TEST(Recompute, AResultWithoutAGraph) {
+  const Variable<double> x(tensor({2}, {1, 2}), true);
+  const auto y =
+      recompute<double>([](const Variable<double>& z) { return scale(z.detach(), 2); }, x);
+  y.backward(tensor({2}, {1, 1}));
+  EXPECT_EQ(y.value()(1), 4);
+  EXPECT_FALSE(x.has_grad());
+}
+
+TEST(Recompute, AValueThatItsSecondRunChanges) {
+  const Variable<double> x(tensor({1}, {2}), true), w(tensor({1}, {3}), true);
+  int runs = 0;
+  const auto y = recompute<double>(
+      [&](const Variable<double>& z) {
+        const auto product = mul(z, w);
+        if (++runs == 2) w.mutable_value()(0) = 4;
+        return product;
+      },
+      x);
+  EXPECT_TRUE(throws_with<GradientError>([&] { y.backward(tensor({1}, {1})); },
+                                         "needs was changed by mutable_value()"));
 }
 
 }  // namespace xgrad::test

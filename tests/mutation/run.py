@@ -5,9 +5,9 @@
     tests/mutation/run.py --sample 800       # every mutant of the parts in generate.PARTS, and 800 of the others
 
 All mutants are compiled in at once, each behind a switch; the environment variable XGRAD_MUTANT chooses one. The steps are
-build, record (which tests reach which mutants), kill, same (drops survivors that do not change the object code) and table.
-What is known stays in build/mutation, so that a run goes on where it was stopped. equivalent.txt names mutants that cannot
-change a result, each with the reason."""
+build, record (which tests reach which mutants), kill, commands (tests of the command for survivors in train/), same (drops
+survivors that do not change the object code) and table. What is known stays in build/mutation, so that a run goes on where it
+was stopped. equivalent.txt names mutants that cannot change a result, each with the reason."""
 
 import argparse
 import concurrent.futures
@@ -26,9 +26,11 @@ import generate
 from generate import BUILD, ROOT
 
 MUTANTS, RESULTS, REACHED = BUILD / "mutants.json", BUILD / "results.jsonl", BUILD / "reached.jsonl"
-STEPS = ["build", "record", "kill", "same", "table"]
+STEPS = ["build", "record", "kill", "commands", "same", "table"]
 SHARDS = 4  # parts of a program that are recorded at the same time
 BATCHES = (0.3, 2, 10)  # seconds of tests in the first batches of a program
+# Of the command: those that hold the trainer and its files, quick ones first.
+COMMAND_TESTS = ["cli/vectors", "torch/recorded", "cli/report", "cli/study", "cli/averaging", "cli/train", "cli/proofs", "cli/resume"]
 
 
 def chance(name, seed):
@@ -170,6 +172,33 @@ def kill(arguments):
                 if done[0] % 20 == 0:
                     print(f"{done[0]} of {len(mutants)}, {done[1]} survive, {time.monotonic() - start:.0f} s", flush=True)
         list(pool.map(one, mutants))
+
+
+def failing_command(mutant):
+    """The first test of the command that fails with a mutant, None if all pass."""
+    xgrad = str(BUILD / "bin/xgrad")
+    with tempfile.TemporaryDirectory() as folder:
+        for name in COMMAND_TESTS:
+            words = ["/usr/bin/python3", "-B", str(ROOT / f"tests/{name}_test.py")]
+            words.append(xgrad if name.startswith("torch") else "--failfast")
+            code, _ = run(words, mutant, folder, 120, {"XGRAD": xgrad})
+            if code != 0:
+                return name.replace("/", ".")
+    return None
+
+
+def commands(arguments):
+    """The trainer is held by tests of the command as well, which are too slow for every mutant."""
+    known = results()
+    mutants = [m for m in json.loads(MUTANTS.read_text()) if m["file"].startswith("train/")
+               and known.get(m["name"], {}).get("state") in ("survived", "unreached")]
+    if failed := failing_command(-2):
+        sys.exit(f"{failed} fails without a mutant")
+    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool, RESULTS.open("a") as stream:
+        for m, by in zip(mutants, pool.map(lambda m: failing_command(m["number"]), mutants)):
+            if by:
+                stream.write(json.dumps(known[m["name"]] | {"state": "killed", "by": by}) + "\n")
+                stream.flush()
 
 
 def table(arguments):

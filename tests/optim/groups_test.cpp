@@ -5,6 +5,7 @@
 #include <xgrad/optim/table.hpp>
 
 #include "golden.hpp"
+#include "support/errors.hpp"
 
 namespace xgrad {
 namespace {
@@ -141,6 +142,11 @@ TEST(Groups, APatternThatMatchesNothingIsNamed) {
                  "optim.groups[1].match: \"embeding.token.*\" matches no parameter; the nearest "
                  "name is embedding.token.weight");
   }
+}
+
+TEST(Groups, APatternWithoutAnyParameter) {
+  EXPECT_EQ(test::message_of<ConfigError>([] { check_groups({{.match = "a"}}, {}); }),
+            "optim.groups[0].match: \"a\" matches no parameter; the nearest name is none");
 }
 
 }  // namespace

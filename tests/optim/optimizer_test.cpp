@@ -327,5 +327,16 @@ TEST(Optimizer, RefusesForeignState) {
             "optimizer: the model had 1 parameters when the optimizer was created, but has 2 now");
 }
 
+TEST(Optimizer, RefusesAThirdSlot) {
+  struct Three : Optimizer<double> {
+    explicit Three(const Parameters<double>& p) : Optimizer<double>(p, {}, {"a", "b", "c"}) {}
+    void prepare(double, std::uint64_t) override {}
+    void update(const ParameterRun<double>&) const override {}
+  };
+  const Parameters<double> parameters(0);
+  EXPECT_EQ(test::message_of<Error>([&] { Three three(parameters); }),
+            "optimizer: expected at most 2 slots, got 3");
+}
+
 }  // namespace
 }  // namespace xgrad

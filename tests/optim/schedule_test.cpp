@@ -4,6 +4,7 @@
 #include <xgrad/optim/schedule.hpp>
 
 #include "golden.hpp"
+#include "support/gradients.hpp"
 
 namespace xgrad {
 namespace {
@@ -84,6 +85,19 @@ TEST(Schedule, EveryNameHasItsShape) {
   for (std::size_t i = 0; i < names.size(); ++i) {
     EXPECT_EQ(Schedule::shape(names[i]), Shape(int(i))) << names[i];
   }
+}
+
+TEST(Schedule, AnUnknownNameGetsAList) {
+  EXPECT_TRUE(test::throws_with<ConfigError>(
+      [] { Schedule::shape("liner"); },
+      "there is no schedule 'liner'; there are constant, linear, cosine, polynomial, step, noam, "
+      "wsd, one_cycle, plateau"));
+}
+
+TEST(Schedule, AfterARunOfNothingButWarmUp) {
+  const Schedule schedule(Schedule::Shape::linear, 1, /*steps=*/5, /*warmup=*/5, {.final = 0.25});
+  EXPECT_EQ(schedule(4), 5.0 / 6);
+  EXPECT_EQ(schedule(5), 0.25);
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace xgrad {
 namespace {
 
@@ -39,6 +41,13 @@ TEST(SpikeGuard, GoesOnFromItsState) {
   for (SpikeGuard* each : {&guard, &again}) each->observe(4);
   EXPECT_EQ(again.state().mean, guard.state().mean);
   EXPECT_TRUE(again.is_spike(6.2));
+}
+
+TEST(SpikeGuard, ANormOfJustTheFactorIsNone) {
+  SpikeGuard guard(/*factor=*/2);
+  for (int i = 0; i < 30; ++i) guard.observe(1);
+  EXPECT_FALSE(guard.is_spike(2));
+  EXPECT_TRUE(guard.is_spike(std::nextafter(2.0, 3.0)));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include <xgrad/autograd/ops.hpp>
 
@@ -228,6 +229,31 @@ TEST(CrossEntropy, RefusesNegativeWeightsAndDivisors) {
                                       "cross_entropy: expected normalizer >= 0, got -1"));
   EXPECT_TRUE(throws_with<ShapeError>([&] { cross_entropy(x, y, {.normalizer = nan}); },
                                       "cross_entropy: expected normalizer >= 0, got nan"));
+}
+
+// As in PyTorch: a class with the logit -inf has the probability 0.
+TEST(CrossEntropy, AnImpossibleClass) {
+  const double none = -std::numeric_limits<double>::infinity();
+  const Variable<double> logits(tensor({1, 3}, {0.5, none, -0.5}), true);
+  const Variable<double> loss = cross_entropy(logits, tensor<std::int32_t>({1}, {0}), {});
+  EXPECT_NEAR(loss.value()(), std::log(1 + std::exp(-1.0)), 1e-15);
+  loss.backward();
+  const double p = 1 / (1 + std::exp(-1.0));
+  EXPECT_NEAR(logits.grad()(0, 0), p - 1, 1e-15);
+  EXPECT_EQ(logits.grad()(0, 1), 0);
+  EXPECT_NEAR(logits.grad()(0, 2), 1 - p, 1e-15);
+}
+
+// The loss that was made last passes its gradient on first.
+TEST(CrossEntropy, AnIgnoredRowKeepsTheGradientOfAnotherLoss) {
+  const Variable<double> logits(tensor({2, 2}, {0.5, 1, -1, 2}), true);
+  const Variable<double> some = cross_entropy(logits, tensor<std::int32_t>({2}, {0, -100}), {});
+  const Variable<double> all = cross_entropy(logits, tensor<std::int32_t>({2}, {1, 0}), {});
+  all.backward(true);
+  const Tensor<double> alone = logits.grad();
+  logits.zero_grad();
+  add(some, all).backward();
+  for (std::size_t c = 0; c < 2; ++c) EXPECT_EQ(logits.grad()(1, c), alone(1, c));
 }
 
 }  // namespace xgrad::test

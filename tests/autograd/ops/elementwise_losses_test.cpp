@@ -214,4 +214,13 @@ TEST(ElementwiseLosses, NameWhatIsWrong) {
                                       "l1_loss: expected normalizer >= 0, got -1"));
 }
 
+TEST(ElementwiseLosses, ANormalizerOfZeroGivesZero) {
+  const Variable<double> x(tensor({2}, {1, 2}), true), y(tensor({2}, {0, 5}));
+  const Variable<double> loss = mse_loss(x, y, {.normalizer = 0.0});
+  EXPECT_EQ(loss.value()(), 0);
+  loss.backward();
+  EXPECT_EQ(x.grad()(0), 0);
+  EXPECT_EQ(x.grad()(1), 0);
+}
+
 }  // namespace xgrad::test

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "support/golden.hpp"
 #include "support/tensors.hpp"
 #include "train/metrics/figures.hpp"
@@ -50,6 +52,65 @@ TEST(ClassReport, AnswersThatAreNotKnownCountNothing) {
   report.add_answers(test::tensor<double>({2, 2}, {3, -3, 2, -1}), batch);
   EXPECT_EQ(report.precision(0).mean(), 0.5);
   EXPECT_EQ(report.recall(1).count(), 1);
+}
+
+// One sample with answers for one class.
+Tensor<double> sample(const std::vector<double>& values) {
+  Tensor<double> x = empty<double>({1, values.size(), 1});
+  std::copy(values.begin(), values.end(), x.data());
+  return x;
+}
+
+// One class; each sample is {outputs, targets} of its answers.
+ClassReport report_of(const std::vector<std::pair<std::vector<double>, std::vector<double>>>& all) {
+  ClassReport report(1);
+  for (const auto& [outputs, targets] : all) {
+    report.add_answers(sample(outputs), batch_of(sample(targets)));
+  }
+  return report;
+}
+
+// A ratio's standard error is sqrt(S / (S - 1) sum (x - r n)^2) / sum n over the S samples in which
+// the denominator counts something.
+TEST(ClassReport, OnlySamplesWithTheClassCount) {
+  // Guesses and targets that agree: 1 of 1, then a wrong guess, then nothing.
+  const ClassReport report = report_of({{{1}, {1}}, {{1}, {0}}, {{-1}, {0}}});
+  EXPECT_EQ(report.precision(0).mean(), 0.5);
+  EXPECT_NEAR(report.precision(0).standard_error(), std::sqrt(2 * 0.5) / 2, 1e-15);
+  EXPECT_NEAR(report.f1(0).mean(), 2.0 / 3, 1e-15);
+  const double f1_error = std::sqrt(2 * 2 * 4.0 / 9) / 3;  // 2 - 2/3 * 2 = 2/3 = -(0 - 2/3)
+  EXPECT_NEAR(report.f1(0).standard_error(), f1_error, 1e-15);
+  EXPECT_NEAR(report.macro_f1().standard_error, f1_error, 1e-15);
+  // A target that was not guessed has no part in the precision.
+  const ClassReport missed = report_of({{{1}, {1}}, {{1}, {0}}, {{-1}, {1}}});
+  EXPECT_NEAR(missed.precision(0).standard_error(), std::sqrt(2 * 0.5) / 2, 1e-15);
+  // Nor has a guess without a target in the recall.
+  EXPECT_EQ(missed.recall(0).mean(), 0.5);
+  EXPECT_NEAR(missed.recall(0).standard_error(), std::sqrt(2 * 0.5) / 2, 1e-15);
+}
+
+TEST(ClassReport, AnOutputOfZeroIsNo) {
+  const ClassReport report = report_of({{{0, 1}, {0, 1}}});
+  EXPECT_EQ(report.precision(0).count(), 1);
+  EXPECT_EQ(report.precision(0).mean(), 1);
+}
+
+TEST(ClassReport, ClassesThatOccurMakeTheMacroF1) {
+  // Class 0 is right, class 1 was one target that nobody guessed, class 2 was guessed for it, and
+  // class 3 does not occur.
+  ClassReport report(4);
+  report.add(test::tensor<double>({1, 2, 4}, {1, 0, 0, 0, 0, 0, 1, 0}),
+             test::tensor<std::int32_t>({1, 2}, {0, 1}));
+  EXPECT_NEAR(report.macro_f1().value, 1.0 / 3, 1e-15);
+  EXPECT_EQ(report.macro_f1().standard_error, 0);  // of one sample
+}
+
+TEST(ClassReport, OfNothing) {
+  ClassReport report(2);
+  report.add(empty<double>({0, 3, 2}), Ids(Shape{0, 3}));
+  EXPECT_EQ(report.macro_f1().value, 0);
+  EXPECT_EQ(report.macro_f1().standard_error, 0);
+  EXPECT_EQ(report.confusion(1, 1), 0u);
 }
 
 }  // namespace

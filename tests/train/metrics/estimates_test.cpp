@@ -101,5 +101,26 @@ TEST(StandardErrors, OfMacroF1AreThoseOfRepeatedDraws) {
   });
 }
 
+// The targets 0 and 1 about any offset have the variance 1/4; an error of 1/4 each leaves 3/4.
+TEST(RSquared, AnOffsetChangesNothing) {
+  for (const double offset : {0.0, 1e8, -1e8}) {
+    RSquared r2;
+    for (const double target : {0.0, 1.0}) {
+      r2.begin_sample(1);
+      r2.add(0, offset + target + 0.25, offset + target);
+    }
+    EXPECT_NEAR(r2.value(), 0.75, 1e-12) << offset;
+  }
+}
+
+TEST(RSquared, AComponentThatIsNeverKnownCountsNothing) {
+  RSquared r2;
+  for (const double target : {0.0, 1.0}) {
+    r2.begin_sample(2);
+    r2.add(0, target + 0.25, target);
+  }
+  EXPECT_NEAR(r2.value(), 0.75, 1e-12);
+}
+
 }  // namespace
 }  // namespace xgrad

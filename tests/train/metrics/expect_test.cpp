@@ -218,5 +218,11 @@ TEST(Expect, ClaimsAboutACeilingNeedATaskThatKnowsIt) {
   }
 }
 
+TEST(Expect, AClaimAboutWhatIsNotMeasuredDoesNotHold) {
+  const Verdict verdict = judge(claim(&ExpectConfig::accuracy, 0.1), numbers()).at(0);
+  EXPECT_FALSE(verdict.holds);
+  EXPECT_EQ(verdict.found, "not measured");
+}
+
 }  // namespace
 }  // namespace xgrad

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
 
 namespace xgrad {
 namespace {
@@ -115,6 +116,22 @@ TEST(RunGroup, SettingsAreTheKeysThatDiffer) {
             (Table{{"optim.lr", "0.1", "0.2"}, {"train.seed", "1", "2"}}));
   EXPECT_EQ(settings_of(group_runs({one, two, run_of("c", 3, 0.2, {})})),
             (Table{{"optim.lr", "0.1", "0.2"}}));
+}
+
+TEST(RunGroup, AMeanIsOverRowsOfItsSplit) {
+  const auto both = [](double train, double validation) {
+    return std::vector<MetricsRow>{{5, "train", {{"loss", train}}},
+                                   {5, "validation", {{"loss", validation}}}};
+  };
+  const auto groups =
+      group_runs({run_of("a", 1, 0.1, both(1, 10)), run_of("b", 2, 0.1, both(3, 30))});
+  for (const auto& [split, mean] :
+       std::map<std::string, double>{{"train", 2}, {"validation", 20}}) {
+    const auto& rows = groups.at(0).rows.at(split);
+    ASSERT_EQ(rows.size(), 1u) << split;
+    EXPECT_EQ(rows[0].split, split);
+    EXPECT_EQ(rows[0].number("loss"), mean) << split;
+  }
 }
 
 }  // namespace

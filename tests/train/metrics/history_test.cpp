@@ -3,9 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <map>
 
 #include <xgrad/storage/disk/publish.hpp>
 #include <xgrad/storage/disk/temporary_folder.hpp>
+
+#include "support/gradients.hpp"
 
 namespace xgrad {
 namespace {
@@ -29,6 +32,64 @@ TEST(RunHistory, NamesOfRunsInSeveralFoldersDiffer) {
   EXPECT_EQ(names({run("1/x/a"), run("2/x/a"), run("2/y/a")}), (Names{"1/x/a", "2/x/a", "y/a"}));
   EXPECT_EQ(names({run("x/a"), run("x/a/x/a")}).at(1), "a/x/a");
   EXPECT_EQ(names({run("x/a"), run("x/./a")}), (Names{"a", "a"}));  // the same twice
+}
+
+// Makes a run of these files.
+std::string run_of(const TemporaryFolder& folder, const std::map<std::string, std::string>& files) {
+  publish_over(folder.path(), "config.toml", "[task]\nname = \"reverse\"\n[train]\nsteps = 9\n");
+  for (const auto& [name, text] : files) publish_over(folder.path(), name, text);
+  return folder.path();
+}
+
+TEST(RunHistory, ReadsTheFilesOfARun) {
+  const TemporaryFolder folder;
+  const RunHistory run =
+      read_run(run_of(folder, {{"metrics.jsonl",
+                                "{\"step\":2,\"split\":\"train\",\"loss\":3}\n"
+                                "{\"step\":8,\"split\":\"validation\",\"loss\":2}\n"
+                                "{\"step\":4,\"split\":\"train\",\"loss\":1}\n"},
+                               {"timing.jsonl",
+                                "{\"step\":2,\"seconds\":0.5,\"tokens_per_second\":10}\n"
+                                "{\"step\":4,\"seconds\":1.5,\"tokens_per_second\":20}\n"},
+                               {"log.txt", "failed: no\nstep 2\n"}}));
+  EXPECT_EQ(run.state, RunHistory::State::unfinished);
+  EXPECT_EQ(run.last_step, 8u);
+  EXPECT_EQ(run.seconds, 1.5);
+  EXPECT_EQ(run.rate, 20);
+  EXPECT_EQ(run.failure, "");
+  EXPECT_EQ(run.config.train.steps, 9u);
+  ASSERT_NE(run.last("train"), nullptr);
+  EXPECT_EQ(run.last("train")->number("loss"), 1);
+  EXPECT_EQ(run.last("test"), nullptr);
+}
+
+TEST(RunHistory, OfARunThatHasNotBegun) {
+  const TemporaryFolder folder;
+  const RunHistory run = read_run(run_of(folder, {}) + "//");
+  EXPECT_EQ(run.path, folder.path());
+  EXPECT_EQ(run.state, RunHistory::State::unfinished);
+  EXPECT_EQ(run.last_step, 0u);
+  EXPECT_EQ(run.seconds, 0);
+  EXPECT_EQ(run.rate, 0);
+}
+
+TEST(RunHistory, TheEndOfARun) {
+  const TemporaryFolder folder;
+  const std::string log = "step 2\n" + failure_line("loss:\nNaN") + "\n\n";
+  EXPECT_EQ(log, "step 2\nfailed: loss: NaN\n\n");
+  const RunHistory failed = read_run(run_of(folder, {{"log.txt", log}}));
+  EXPECT_EQ(failed.state, RunHistory::State::failed);
+  EXPECT_EQ(failed.failure, "loss: NaN");
+  const RunHistory finished =
+      read_run(run_of(folder, {{"metrics.jsonl", "{\"step\":9,\"split\":\"test\",\"loss\":2}\n"}}));
+  EXPECT_EQ(finished.state, RunHistory::State::finished);
+  EXPECT_EQ(finished.failure, "");
+}
+
+TEST(RunHistory, OfAFolderThatIsNoRun) {
+  const TemporaryFolder folder;
+  EXPECT_TRUE(
+      test::throws_with<IoError>([&] { read_run(folder.path()); }, "is not a run directory"));
 }
 
 }  // namespace

@@ -100,5 +100,41 @@ TEST(Metrics, IgnoredTargetsAreNotCounted) {
   EXPECT_EQ(count_targets(batch), 2u);
 }
 
+TEST(Metrics, OfNothing) {
+  Metrics metrics;
+  metrics.add(empty<double>({0, 3, 2}), Ids(Shape{0, 3}));
+  EXPECT_EQ(test::figure(metrics, "accuracy").value, 0);
+}
+
+TEST(Metrics, AnOutputOfZeroIsNo) {
+  Metrics metrics;
+  metrics.add(test::tensor<double>({1, 2}, {0, 0}),
+              test::batch_of(test::tensor<double>({1, 2}, {0, 1})), {Loss::binary_cross_entropy});
+  EXPECT_EQ(metrics.accuracy.mean(), 0.5);
+}
+
+// The second of three samples has no target that is known.
+TEST(Metrics, SamplesWithoutTargetsCountNothing) {
+  Batch batch = test::batch_of(test::tensor<double>({3, 1}, {1, 1, 0}));
+  batch.valid = std::make_shared<const Mask>(test::tensor<std::uint8_t>({3, 1}, {1, 0, 1}));
+  Metrics answers, numbers;
+  const auto outputs = test::tensor<double>({3, 1}, {2, 2, 2});
+  answers.add(outputs, batch, {Loss::binary_cross_entropy});
+  EXPECT_EQ(answers.exact.count(), 2);
+  EXPECT_EQ(answers.exact.mean(), 0.5);
+  EXPECT_NEAR(answers.accuracy.standard_error(), 0.5, 1e-15);  // of 1 and 0
+  numbers.add(outputs, batch, {Loss::mse});
+  EXPECT_EQ(numbers.absolute.mean(), 1.5);
+  EXPECT_NEAR(numbers.absolute.standard_error(), 0.5, 1e-15);  // of 1 and 2
+}
+
+TEST(Metrics, WithoutAnyErrorTheErrorOfTheErrorIsZero) {
+  Metrics metrics;
+  metrics.add(test::tensor<double>({2, 1}, {1, 3}),
+              test::batch_of(test::tensor<double>({2, 1}, {1, 3})), {Loss::mse});
+  EXPECT_EQ(test::figure(metrics, "rmse").value, 0);
+  EXPECT_EQ(test::figure(metrics, "rmse").standard_error, 0);
+}
+
 }  // namespace
 }  // namespace xgrad
