@@ -9,7 +9,7 @@ import unittest
 import house
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-FOLDERS = "autograd|layers|optim|storage|data|train|cli|configs|tests|docs|cmake|bench"
+FOLDERS = "autograd|layers|optim|storage|data|train|cli|python|configs|tests|docs|cmake|bench"
 # `layers/models/encoder.cpp`, `optim/foo.{hpp,cpp}`, `tests/torch`; a placeholder is called foo.
 NAMED = re.compile(rf"`((?:{FOLDERS})/[\w./{{}},-]*)`")
 

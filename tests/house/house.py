@@ -15,7 +15,7 @@ BLOCK = re.compile(r"(?s)```mermaid\n.*?```\n")
 def included():
     """{component: the components that its files include}."""
     known = sources.components()
-    found = {name: set() for name in [*known, "cli"]}
+    found = {name: set() for name in [*known, "cli", "python"]}
     for path in sources.code():
         for header in re.findall(r"#include <xgrad/([\w/]+/\w+\.hpp)>", sources.read(path)):
             found[sources.component(path, known)].add(sources.component(header, known))

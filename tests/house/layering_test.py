@@ -18,7 +18,7 @@ def compile_commands():
     found = {}
     for entry in json.loads((BUILD / "compile_commands.json").read_text()):
         path = pathlib.Path(entry["file"])
-        if path.is_relative_to(sources.ROOT) and path.relative_to(sources.ROOT).parts[0] in sources.PRODUCT:
+        if path.is_relative_to(sources.ROOT) and path.relative_to(sources.ROOT).parts[0] in set(sources.PRODUCT) - {"python"}:
             words = shlex.split(entry["command"])
             found.setdefault(sources.component(str(path.relative_to(sources.ROOT)), COMPONENTS), words[:words.index("-o")])
     return found

@@ -8,12 +8,12 @@ import sources
 MAX_LINES, MAX_MEDIAN, MAX_FUNCTION, MAX_COLUMNS = 400, 100, 60, 100
 
 TOP_LEVEL = set("""
-    autograd layers optim storage data train cli configs tests bench docs cmake .ci
+    autograd layers optim storage data train cli python configs tests bench docs cmake .ci
     CMakeLists.txt CMakePresets.json README.md CHANGELOG.md CONTRIBUTING.md LICENSE xgrad.hpp run packages.txt
     .clang-format .clang-tidy .gitignore
 """.split())
 
-# Which folders each folder may include: what CMake is told; cli/ may include everything.
+# Which folders each folder may include: what CMake is told; cli/ and python/ may include everything.
 COMPONENTS = sources.components()
 
 # Headers that cost much to compile, and how many sources may include each; never a header of ours.
@@ -63,7 +63,7 @@ FORBIDDEN_FLAGS = [
 ]
 # Text that no test may hold; those of tests/house plant it.
 FORBIDDEN_IN_TESTS = [
-    (r"\bGTEST_SKIP\b|\bskip(?:Test|If|Unless)\b|\bSkipTest\b|@unittest\.skip\b", "a test runs, or is not there to be run"),
+    (r"\bGTEST_SKIP\b|\bpytest\.(?:mark\.)?(?:skip|xfail|importorskip)|\bskip(?:Test|If|Unless)\b|\bSkipTest\b|@unittest\.skip\b", "a test runs, or is not there to be run"),
     (r"\b(?:assert(?:Less|Greater)\w*|(?:EXPECT|ASSERT)_[LG][TE])\([^\n]*(?:monotonic|perf_counter|_clock\b|elapsed|seconds|per_second|\bratio\b)",
      "no test judges a time or a ratio of times: bench/ does"),
 ]
@@ -130,7 +130,7 @@ def includes(files):
             if not target or "/" not in target.group(1):  # <xgrad/version.hpp> is made by CMake
                 continue
             other = sources.component(target.group(1), COMPONENTS)
-            if own != "cli" and other != own and other not in COMPONENTS[own][1]:
+            if own not in ("cli", "python") and other != own and other not in COMPONENTS[own][1]:
                 yield f"{path}:{line}: {own} may not see {other}"
 
 

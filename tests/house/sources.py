@@ -7,7 +7,8 @@ import subprocess
 from typing import NamedTuple
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PRODUCT = ("autograd", "layers", "optim", "storage", "data", "train", "cli")
+PRODUCT = ("autograd", "layers", "optim", "storage", "data", "train", "cli", "python")
+PROGRAMS = ("cli/", "python/")
 CODE = (".hpp", ".cpp")
 
 
@@ -45,10 +46,10 @@ def components():
 
 
 def component(path, known):
-    """The component that a file belongs to; those of cli/ are one program."""
+    """The component that a file belongs to; those of cli/ are one program, those of python/ one module."""
     folder = path.rpartition("/")[0]
-    if path.startswith("cli/"):
-        return "cli"
+    if path.startswith(PROGRAMS):
+        return path.split("/")[0]
     return next((name for name, (also, _) in known.items() if folder == name or folder in also), folder)
 
 

@@ -1,0 +1,112 @@
+#include <xgrad/python/src/arrays.hpp>
+
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace nb = nanobind;
+
+namespace xgrad::python {
+
+namespace {
+
+std::string text_of(nb::handle object) {
+  return nb::cast<std::string>(nb::str(object));
+}
+
+// Copies the elements of an array in row-major order that holds S.
+template <class T, class S>
+Tensor<T> copied(nb::handle array) {
+  const auto view = nb::cast<nb::ndarray<const S, nb::c_contig>>(array);
+  Shape shape(view.ndim());
+  for (std::size_t i = 0; i < view.ndim(); ++i) shape[i] = view.shape(i);
+  Tensor<T> result = empty<T>(shape);
+  std::transform(view.data(), view.data() + result.size(), result.data(),
+                 [](S x) { return static_cast<T>(x); });
+  return result;
+}
+
+// The character by which NumPy calls a kind of elements: b, i, u, f ...
+char kind_of(nb::handle array) {
+  return nb::cast<std::string>(array.attr("dtype").attr("kind"))[0];
+}
+
+void check_kind(bool ok, nb::handle array, const char* expected) {
+  if (ok) return;
+  throw nb::type_error(
+      ("expected " + std::string(expected) + ", got " + text_of(array.attr("dtype"))).c_str());
+}
+
+}  // namespace
+
+nb::object as_array(nb::handle value, const char* dtype) {
+  const nb::object numpy = nb::module_::import_("numpy");
+  const nb::object wanted = dtype == nullptr ? nb::none() : nb::object(nb::str(dtype));
+  return numpy.attr("asarray")(value, nb::arg("dtype") = wanted, nb::arg("order") = "C");
+}
+
+bool is_number(nb::handle value) {
+  return PyLong_Check(value.ptr()) || PyFloat_Check(value.ptr());
+}
+
+bool is_single(nb::handle value) {
+  const nb::object array = as_array(value);
+  const auto size = nb::cast<std::size_t>(array.attr("dtype").attr("itemsize"));
+  const bool scalar = kind_of(array) == 'f' && (size == sizeof(float) || size == sizeof(double));
+  if (!scalar && !is_number(value)) {
+    throw nb::type_error(("expected an array of float32 or float64, got " +
+                          text_of(array.attr("dtype")) + "; convert it with .astype(numpy.float32)")
+                             .c_str());
+  }
+  return size == sizeof(float) && scalar;
+}
+
+template <class T>
+Tensor<T> to_tensor(nb::handle value) {
+  const bool single = sizeof(T) == sizeof(float);
+  if (!is_number(value) && is_single(value) != single) {
+    throw nb::type_error(
+        single ? "expected an array of float32, as the other arguments have, got float64"
+               : "expected an array of float64, as the other arguments have, got float32");
+  }
+  return copied<T, T>(as_array(value, single ? "float32" : "float64"));
+}
+template Tensor<float> to_tensor(nb::handle);
+template Tensor<double> to_tensor(nb::handle);
+
+Ids to_ids(nb::handle array) {
+  const nb::object given = as_array(array);
+  const char kind = kind_of(given);
+  check_kind(kind == 'i' || kind == 'u', given, "an array of integers");
+  const nb::object ids = as_array(given, "int32");
+  if (!nb::cast<bool>(nb::module_::import_("numpy").attr("array_equal")(ids, given))) {
+    throw nb::value_error("expected integers of 32 bits");
+  }
+  return copied<std::int32_t, std::int32_t>(ids);
+}
+
+Mask to_mask(nb::handle array) {
+  const nb::object given = as_array(array);
+  const char kind = kind_of(given);
+  check_kind(kind == 'b' || kind == 'i' || kind == 'u', given, "a mask of booleans or integers");
+  return copied<std::uint8_t, bool>(as_array(given, "bool"));
+}
+
+template <class T>
+nb::object to_numpy(std::shared_ptr<const Tensor<T>> tensor) {
+  using Kept = std::shared_ptr<const Tensor<T>>;
+  const T* data = tensor->data();
+  const std::vector<std::size_t> shape(tensor->shape().begin(), tensor->shape().end());
+  auto* kept = new Kept(std::move(tensor));
+  const nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<Kept*>(p); });
+  return nb::cast(nb::ndarray<nb::numpy, const T>(data, shape.size(), shape.data(), owner));
+}
+template nb::object to_numpy(std::shared_ptr<const Tensor<float>>);
+template nb::object to_numpy(std::shared_ptr<const Tensor<double>>);
+template nb::object to_numpy(std::shared_ptr<const Tensor<std::int32_t>>);
+template nb::object to_numpy(std::shared_ptr<const Tensor<std::uint8_t>>);
+
+}  // namespace xgrad::python

@@ -1,0 +1,223 @@
+// define_op(): makes a function of Python from a generic lambda over Variable<T>.
+//
+// The lambda's parameters say what Python passes: Variable<T> and Tensor<T> stand for a Variable or
+// an array-like, Ids and Mask for an array, all else for itself. T is that of the first operand.
+// The interpreter lock is free while the lambda runs.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+#include <optional>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <xgrad/op_docs.hpp>
+#include <xgrad/python/src/arrays.hpp>
+#include <xgrad/python/src/variable.hpp>
+
+namespace xgrad::python {
+
+/// A Variable or an array-like, whose conversion waits until the scalar type is known.
+struct Operand {
+  nanobind::object object;
+};
+/// The same, or None.
+struct OptionalOperand : Operand {};
+/// An array of integers.
+struct IdsOperand : Operand {};
+/// An array of booleans or integers.
+struct MaskOperand : Operand {};
+/// The same, or None for a mask that keeps all.
+struct OptionalMaskOperand : Operand {};
+/// A NumPy array that a function returns.
+struct ArrayResult : Operand {};
+
+/// The parameter of a lambda for an optional operand: absent, it has no value.
+template <class T>
+struct Maybe : Variable<T> {};
+
+using SharedMask = std::shared_ptr<const Mask>;
+
+namespace detail {
+
+// What nanobind takes from Python for a parameter of this type, and how that becomes one.
+template <class P>
+struct Parameter {
+  using Taken = P;
+  static P make(const P& taken) { return taken; }
+};
+template <class T>
+struct Parameter<Variable<T>> {
+  using Taken = Operand;
+  static Variable<T> make(const Operand& taken) { return to_variable<T>(taken.object); }
+};
+template <class T>
+struct Parameter<Maybe<T>> {
+  using Taken = OptionalOperand;
+  static Maybe<T> make(const Operand& taken) { return {to_variable<T>(taken.object)}; }
+};
+template <class T>
+struct Parameter<Tensor<T>> {
+  using Taken = Operand;
+  static Tensor<T> make(const Operand& taken) {
+    return Parameter<Variable<T>>::make(taken).value();
+  }
+};
+template <class T>
+struct Parameter<std::vector<Variable<T>>> {
+  using Taken = std::vector<Operand>;
+  static std::vector<Variable<T>> make(const Taken& taken) {
+    std::vector<Variable<T>> made;
+    for (const Operand& one : taken) made.push_back(Parameter<Variable<T>>::make(one));
+    return made;
+  }
+};
+template <>
+struct Parameter<Ids> {
+  using Taken = IdsOperand;
+  static Ids make(const Taken& taken) { return to_ids(taken.object); }
+};
+template <>
+struct Parameter<Mask> {
+  using Taken = MaskOperand;
+  static Mask make(const Taken& taken) { return to_mask(taken.object); }
+};
+template <>
+struct Parameter<SharedMask> {
+  using Taken = OptionalMaskOperand;
+  static SharedMask make(const Taken& taken) {
+    return taken.object.is_none() ? nullptr : std::make_shared<const Mask>(to_mask(taken.object));
+  }
+};
+template <class P>
+using Taken = typename Parameter<std::decay_t<P>>::Taken;
+
+// The first operand that tells a scalar type decides: a Variable or an array, not a number.
+struct ScalarType {
+  std::optional<bool> single;
+
+  void see(const Operand& operand) {
+    const nanobind::handle object = operand.object;
+    if (single || object.is_none() || is_number(object)) return;
+    Var* var = nullptr;
+    single = nanobind::try_cast(object, var) ? var->any.index() == 0 : is_single(object);
+  }
+  void see(const std::vector<Operand>& operands) {
+    for (const Operand& operand : operands) see(operand);
+  }
+  void see(const IdsOperand&) {}
+  void see(const MaskOperand&) {}
+  void see(const OptionalMaskOperand&) {}
+  template <class Other>
+  requires(!std::is_base_of_v<Operand, Other>) void see(const Other&) {}
+};
+
+// What Python gets for a result.
+template <class T>
+Var returned(Variable<T> result) {
+  return Var{std::move(result)};
+}
+template <class T>
+ArrayResult returned(Tensor<T> result) {
+  return {{to_numpy<T>(std::make_shared<const Tensor<T>>(std::move(result)))}};
+}
+
+template <class... P, class F, class... Args>
+auto call(const F& f, const Args&... args) {
+  std::tuple<std::decay_t<P>...> made{Parameter<std::decay_t<P>>::make(args)...};
+  return returned([&] {
+    const nanobind::gil_scoped_release release;
+    return std::apply(f, made);
+  }());
+}
+
+template <class Scope, class F, class R32, class R64, class... P32, class... P64, class... Extra>
+void define(Scope& scope, const char* name, const char* doc, F f, R32 (F::*)(P32...) const,
+            R64 (F::*)(P64...) const, const Extra&... extra) {
+  scope.def(
+      name,
+      [f](const Taken<P32>&... args) {
+        ScalarType type;
+        (type.see(args), ...);
+        return type.single.value_or(false) ? call<P32...>(f, args...) : call<P64...>(f, args...);
+      },
+      doc, extra...);
+}
+
+}  // namespace detail
+
+/// Adds a function or method with this docstring; `extra` names the parameters and gives their
+/// defaults.
+template <class Scope, class F, class... Extra>
+void define(Scope& scope, const char* name, const char* doc, F f, const Extra&... extra) {
+  detail::define(scope, name, doc, f, &F::template operator()<float>,
+                 &F::template operator()<double>, extra...);
+}
+
+/// The same for a function of ops.hpp, with its comment as docstring.
+template <class F, class... Extra>
+void define_op(nanobind::module_& m, const char* name, F f, const Extra&... extra) {
+  define(m, name, kOpDocs.at(name), f, extra...);
+}
+
+}  // namespace xgrad::python
+
+namespace nanobind::detail {
+
+// Takes any object.
+template <class Kind>
+struct ObjectCaster {
+  using Value = Kind;
+  template <class T>
+  using Cast = movable_cast_t<T>;
+  template <class T>
+  static constexpr bool can_cast() {
+    return true;
+  }
+  explicit operator Kind*() { return &value; }
+  explicit operator Kind&() { return value; }
+  explicit operator Kind&&() { return std::move(value); }
+
+  bool from_python(handle source, std::uint32_t, cleanup_list*) noexcept {
+    value.object = borrow(source);
+    return true;
+  }
+  static handle from_cpp(const Kind& result, rv_policy, cleanup_list*) noexcept {
+    return handle(result.object).inc_ref();
+  }
+
+  Kind value;
+};
+template <>
+struct type_caster<xgrad::python::Operand> : ObjectCaster<xgrad::python::Operand> {
+  static constexpr auto Name = const_name("Variable | numpy.typing.ArrayLike");
+};
+template <>
+struct type_caster<xgrad::python::OptionalOperand> : ObjectCaster<xgrad::python::OptionalOperand> {
+  static constexpr auto Name = const_name("Variable | numpy.typing.ArrayLike | None");
+};
+template <>
+struct type_caster<xgrad::python::IdsOperand> : ObjectCaster<xgrad::python::IdsOperand> {
+  static constexpr auto Name = const_name("numpy.typing.ArrayLike");
+};
+template <>
+struct type_caster<xgrad::python::MaskOperand> : ObjectCaster<xgrad::python::MaskOperand> {
+  static constexpr auto Name = const_name("numpy.typing.ArrayLike");
+};
+template <>
+struct type_caster<xgrad::python::OptionalMaskOperand>
+    : ObjectCaster<xgrad::python::OptionalMaskOperand> {
+  static constexpr auto Name = const_name("numpy.typing.ArrayLike | None");
+};
+template <>
+struct type_caster<xgrad::python::ArrayResult> : ObjectCaster<xgrad::python::ArrayResult> {
+  static constexpr auto Name = const_name("numpy.ndarray");
+};
+
+}  // namespace nanobind::detail
