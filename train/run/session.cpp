@@ -167,7 +167,7 @@ Outcome work(const Config& config, Trainer<T>& trainer, const RunDirectory& run,
       });
   train(trainer, recorder, run, console);
 
-  Outcome outcome;
+  Outcome outcome{.directory = run.path()};
   outcome.seconds = recorder.elapsed();
   const auto stopped = [&] {
     outcome.signal = recorder.stop_signal();

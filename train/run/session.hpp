@@ -18,6 +18,7 @@ struct Outcome {
   Result result = {};  ///< result of a finished run
   std::vector<Verdict> verdicts = {};  ///< one per claim
   std::string report_failure = {};     ///< error that prevented report.html; empty: none
+  std::string directory = {};          ///< directory of the run
 
   /// Whether all claims are true.
   bool holds() const;
