@@ -2,6 +2,8 @@
 #include <nanobind/nanobind.h>
 
 #include <xgrad/python/src/errors.hpp>
+#include <xgrad/python/src/model.hpp>
+#include <xgrad/python/src/runs.hpp>
 #include <xgrad/python/src/variable.hpp>
 
 NB_MODULE(_core, m) {
@@ -9,4 +11,6 @@ NB_MODULE(_core, m) {
   add_errors();
   auto variable = add_variable(m);
   add_ops(m, variable);
+  add_model(m);
+  add_runs(m);
 }

@@ -3,3 +3,5 @@
 from xgrad import errors
 from xgrad._core import *
 from xgrad.errors import *
+from xgrad.models import Model, load
+from xgrad.runs import GradientCheck, Run, Sweep, gradcheck, resume, sweep, train

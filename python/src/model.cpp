@@ -1,0 +1,162 @@
+#include <xgrad/python/src/model.hpp>
+
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <xgrad/python/src/arrays.hpp>
+#include <xgrad/train/config/precision.hpp>
+#include <xgrad/train/inspect/microscope.hpp>
+#include <xgrad/train/predict/loaded_model.hpp>
+#include <xgrad/train/predict/predictor.hpp>
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace xgrad::python {
+
+namespace {
+
+using Lines = std::vector<std::string>;
+
+// An array that shares the memory of a tensor in `owner`.
+template <class Owner>
+nb::object shared(const std::shared_ptr<Owner>& owner, const AnyTensor& any) {
+  return std::visit(
+      [&]<class T>(const Tensor<T>& tensor) {
+        return to_numpy<T>(std::shared_ptr<const Tensor<T>>(owner, &tensor));
+      },
+      any);
+}
+
+using Answer = std::shared_ptr<Prediction>;
+
+class Model {
+  std::vector<Example> parsed(const Lines& lines) const {
+    std::vector<Example> examples;
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      examples.push_back(predictor_.parse(lines[i], i + 1));
+    }
+    return examples;
+  }
+
+  // Calls f with the model itself, which predictions alone do not need.
+  template <class F>
+  auto with_loaded(const F& f) const {
+    return with_precision(source_->config, [&]<class T>() { return f(LoadedModel<T>(*source_)); });
+  }
+
+ public:
+  explicit Model(const std::string& path)
+      : predictor_(path), source_(std::make_shared<const FoundRun>(find_run(path))) {}
+
+  std::vector<Answer> predict(const Lines& lines) const {
+    const nb::gil_scoped_release release;
+    std::vector<Answer> answers;
+    for (Prediction& one : predictor_(parsed(lines))) {
+      answers.push_back(std::make_shared<Prediction>(std::move(one)));
+    }
+    return answers;
+  }
+
+  nb::dict attention(const Lines& lines) {
+    const auto maps = std::make_shared<std::vector<AttentionMap>>();
+    {
+      const nb::gil_scoped_release release;
+      const Batch batch = collate(parsed(lines), predictor_.shape());
+      *maps = with_loaded([&](const auto& loaded) {
+        return attention_maps(*loaded.model, loaded.parameters, batch);
+      });
+    }
+    nb::dict found;
+    for (const AttentionMap& map : *maps) {
+      found[map.path.c_str()] = to_numpy<double>({maps, &map.probabilities});
+    }
+    return found;
+  }
+
+  nb::list study_heads(std::size_t examples) {
+    AttentionStudy study;
+    {
+      const nb::gil_scoped_release release;
+      study = with_loaded([&](const auto& loaded) {
+        const auto test = loaded.task->dataset(Split::test);
+        return study_attention(*loaded.model, loaded.parameters, *test, loaded.shape,
+                               make_objective(source_->config.train, loaded.shape),
+                               source_->config.train.batch, examples);
+      });
+    }
+    nb::list rows;
+    for (const LayerStudy& layer : study.layers) {
+      for (std::size_t head = 0; head < layer.metrics.heads(); ++head) {
+        nb::dict row;
+        row["layer"] = layer.path;
+        row["head"] = head;
+        row["entropy"] = layer.metrics.entropy(head);
+        row["distance"] = layer.metrics.distance(head);
+        row["asymmetry"] = layer.metrics.asymmetry(head);
+        for (const Figure& figure : study.metrics.figures())
+          row[figure.name.c_str()] = figure.value;
+        for (const Figure& figure : layer.without[head].figures()) {
+          row[(figure.name + "_without").c_str()] = figure.value;
+        }
+        rows.append(row);
+      }
+    }
+    return rows;
+  }
+
+  nb::dict state_dict() const {
+    const auto weights = std::make_shared<const Checkpoint>(weights_of(source_->checkpoint));
+    nb::dict found;
+    for (const NamedTensor& one : weights->parameters) {
+      found[one.name.c_str()] = shared(weights, one.tensor);
+    }
+    return found;
+  }
+
+  const FoundRun& source() const { return *source_; }
+
+ private:
+  Predictor predictor_;
+  std::shared_ptr<const FoundRun> source_;
+};
+
+void add_prediction(nb::module_& m) {
+  nb::class_<Prediction>(m, "Prediction",
+                         "The prediction for one input, with an entry for each of its targets.")
+      .def_ro("labels", &Prediction::labels,
+              "Names of classes, or their numbers if they have no names; for yes-or-no targets "
+              "every name.")
+      .def_ro("probabilities", &Prediction::probabilities, "The probability of each label.")
+      .def_ro("multi_label", &Prediction::multi_label,
+              "Whether each label is yes or no: probabilities above 1/2 are yes.")
+      .def_ro("numbers", &Prediction::numbers, "Predicted numbers, instead of labels.")
+      .def_prop_ro(
+          "logits", [](Answer self) { return shared(self, self->logits); },
+          nb::sig("def logits(self) -> numpy.ndarray"),
+          "The output of the model: (K), or (N, K) for all N positions.");
+}
+
+}  // namespace
+
+void add_model(nb::module_& m) {
+  add_prediction(m);
+  nb::class_<Model>(m, "Model")
+      .def(nb::init<std::string>(), "path"_a, nb::call_guard<nb::gil_scoped_release>())
+      .def_prop_ro("path", [](const Model& self) { return self.source().file; })
+      .def_prop_ro("step", [](const Model& self) { return self.source().checkpoint.step; })
+      .def_prop_ro("config", [](const Model& self) { return to_toml(self.source().config); })
+      .def("predict", &Model::predict, "lines"_a)
+      .def("attention", &Model::attention, "lines"_a)
+      .def("study_heads", &Model::study_heads, "examples"_a)
+      .def("state_dict", &Model::state_dict);
+}
+
+}  // namespace xgrad::python

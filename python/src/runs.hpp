@@ -1,0 +1,11 @@
+// Training, resuming and checking gradients, for the functions of xgrad/runs.py.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace xgrad::python {
+
+/// Adds _train, _resume and _gradcheck to the module.
+void add_runs(nanobind::module_& m);
+
+}  // namespace xgrad::python

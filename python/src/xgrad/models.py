@@ -1,0 +1,72 @@
+"""Trained models."""
+
+import os
+
+import numpy
+
+from xgrad import _core
+
+
+class Model:
+    """A trained model: the newest checkpoint of a run, or one that you name.
+
+    Inputs are what `xgrad predict` takes, one line of text each, or arrays: integers (B, N), each a token, or floats, (B, N)
+    or (B, N, F). A string, or an array of one axis, is one input.
+    """
+
+    def __init__(self, path):
+        """Loads a Run, a run directory or a checkpoint. Raises IoError, CheckpointError, ConfigError."""
+        self._model = _core.Model(os.fspath(path))
+
+    def __repr__(self):
+        return f"xgrad.load({self._model.path!r})"
+
+    @property
+    def step(self):
+        """The number of steps that it was trained."""
+        return self._model.step
+
+    @property
+    def config(self):
+        """Its config with every key, as TOML."""
+        return self._model.config
+
+    def predict(self, inputs):
+        """A list with a Prediction for each input. Raises DataError for an input that the task does not know."""
+        return self._model.predict(_lines(inputs))
+
+    def logits(self, inputs):
+        """The outputs of the model as one array if all have one shape, (B, K) or (B, N, K), else as a list of B arrays."""
+        found = [one.logits for one in self.predict(inputs)]
+        return numpy.stack(found) if len({array.shape for array in found}) == 1 else found
+
+    def attention(self, inputs):
+        """{path of an attention module: its maps (B, H, N, M)} for B inputs, H heads, N queries and M keys; the rows of
+        shorter inputs are padded with zeros."""
+        return self._model.attention(_lines(inputs))
+
+    def study_heads(self, examples=1000):
+        """A list with a dict for each head: entropy, distance and asymmetry of its maps, and the metrics of the model with
+        and without it, on the first examples of the test split. pandas.DataFrame() makes a table of it."""
+        return self._model.study_heads(examples)
+
+    def state_dict(self):
+        """{name: array} of all weights, which share the memory of the model; read-only."""
+        return self._model.state_dict()
+
+
+def _line(row):
+    row = numpy.asarray(row)
+    if row.dtype.kind in "US" and row.ndim == 0:
+        return str(row)
+    return ", ".join(map(_line, row)) if row.ndim > 1 else " ".join(str(x) for x in row.tolist())
+
+
+def _lines(inputs):
+    single = isinstance(inputs, str) or numpy.ndim(inputs) == 1 and numpy.asarray(inputs).dtype.kind not in "US"
+    return [_line(row) for row in ([inputs] if single else inputs)]
+
+
+def load(path):
+    """Loads the Model of a Run, a run directory or a checkpoint."""
+    return Model(path)

@@ -1,0 +1,184 @@
+"""Training, runs on disk, sweeps and gradient checks."""
+
+import base64
+import json
+import os
+import pathlib
+import subprocess
+
+import numpy
+
+from xgrad import _core, config
+from xgrad.errors import Error, IoError
+
+_COMMAND = pathlib.Path(__file__).parent / "bin" / "xgrad"
+
+
+class Run:
+    """A run on disk: its directory holds config, metrics, checkpoints and report.
+
+    `stopped` is None, or what ended the run early: "SIGINT" after Ctrl-C, "train.max_seconds". resume() continues it.
+    """
+
+    def __init__(self, directory, *, stopped=None, seconds=None, claims=()):
+        """The run in a directory, which the command or xgrad.train() made."""
+        self.directory = pathlib.Path(directory)
+        if not (self.directory / "config.toml").is_file():
+            raise IoError(f"{directory}: not the directory of a run, which has a config.toml")
+        self.stopped, self.seconds, self.claims = stopped, seconds, list(claims)
+
+    def __fspath__(self):
+        return str(self.directory)
+
+    def __repr__(self):
+        return f"xgrad.Run({str(self.directory)!r}{f', stopped={self.stopped!r}' if self.stopped else ''})"
+
+    @property
+    def config(self):
+        """The config with every key, as TOML."""
+        return (self.directory / "config.toml").read_text(encoding="utf-8")
+
+    @property
+    def rows(self):
+        """The rows of metrics.jsonl: a dict each with step, split, and the split's metrics with their standard errors."""
+        file = self.directory / "metrics.jsonl"
+        return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+
+    @property
+    def metrics(self):
+        """{split: {name: array}} for train, validation and test, with an entry for each evaluation; `step` says when.
+
+        What a row lacks, and what is not finite, is NaN.
+        """
+        found = {}
+        for split in ("train", "validation", "test"):
+            rows = [row for row in self.rows if row["split"] == split]
+            names = dict.fromkeys(name for row in rows for name, value in row.items() if not isinstance(value, (str, list)))
+            found[split] = {name: numpy.array([numpy.nan if row.get(name) is None else row[name] for row in rows]) for name in names}
+        return found
+
+    @property
+    def finished(self):
+        """Whether it has scored the test split."""
+        return len(self.metrics["test"]) > 0
+
+    def to_pandas(self):
+        """The rows of metrics.jsonl as a pandas.DataFrame."""
+        import pandas
+        return pandas.DataFrame(self.rows)
+
+    def resume(self, overrides=None, *, allow_change=(), quiet=True):
+        """Continues the run; see xgrad.resume()."""
+        return resume(self, overrides, allow_change=allow_change, quiet=quiet)
+
+    def _repr_html_(self):
+        page = self.directory / "report.html"
+        if not page.exists():
+            return None
+        source = base64.b64encode(page.read_bytes()).decode()
+        return f'<iframe src="data:text/html;base64,{source}" width="100%" height="600" style="border:0"></iframe>'
+
+
+def _run(outcome):
+    return Run(outcome["directory"], stopped=outcome["stopped"], seconds=outcome["seconds"], claims=outcome["claims"])
+
+
+def train(source, overrides=None, *, data=None, quiet=True):
+    """Trains the model of a config in a new run directory and returns its Run.
+
+    `source` is the path of a TOML file or a dict such as {"task": {"name": "reverse"}, "optim": {"lr": 1e-3}};
+    `overrides` is a dict such as {"optim.lr": 1e-3}. `xgrad config` lists the keys.
+
+    `data` replaces the task by arrays: (x, y), of which a tenth of the rows is for validation and a tenth for the test,
+    or {"train": (x, y), "validation": (x, y), "test": (x, y)}. x is (B, N) of integers or text, where each is a token, or
+    of floats: (B, N) or (B, N, F). y is (B) of labels, (B, N) of a label for each token, or floats (B) or (B, K). The
+    run directory keeps them as NumPy files.
+
+    Ctrl-C saves a checkpoint and returns a Run whose `stopped` is "SIGINT". Unless `quiet`, progress goes to standard
+    error. Raises ConfigError, DataError, IoError, LockError, NumericError.
+    """
+    file, name, words = config.words(source, overrides)
+    if data is not None:
+        words += config.write_data(data, words, name)
+    return _run(_core._train(file, name, words, quiet))
+
+
+def resume(run, overrides=None, *, allow_change=(), quiet=True):
+    """Continues a run that stopped, to the same bits as if it had not, and returns its Run.
+
+    `run` is a Run, the path of a run directory, or a checkpoint; from a checkpoint that is not the newest it starts a run
+    in another directory. `allow_change` names the keys that `overrides` may change.
+    """
+    return _run(_core._resume(os.fspath(run), config.overrides(overrides), list(allow_change), quiet))
+
+
+class Sweep:
+    """The runs of a sweep, in its `directory`."""
+
+    def __init__(self, directory):
+        """The sweep in a directory, which `xgrad sweep` or xgrad.sweep() made."""
+        self.directory = pathlib.Path(directory)
+        self.results = json.loads((self.directory / "results.json").read_text(encoding="utf-8"))
+
+    def to_pandas(self):
+        """results.csv as a pandas.DataFrame: a row for each run, with its settings and metrics."""
+        import pandas
+        return pandas.read_csv(self.directory / "results.csv")
+
+
+def sweep(source, overrides=None, *, over, jobs=None, out=None, quiet=True):
+    """Trains a config with every combination of the values of `over`, as {"optim.lr": [1e-3, 3e-4]}, in `jobs` processes of
+    the command at a time, by default one per core. Returns a Sweep, in the directory `out`: by default runs/sweep-NAME
+    for NAME.toml. Finished runs are not repeated. Raises Error with the command's message.
+    """
+    file, name, words = config.words(source, overrides)
+    if not file:
+        raise TypeError("sweep() needs the path of a config, which its runs read")
+    arguments = ["sweep", file, *words]
+    for key, values in over.items():
+        arguments += ["--over", f"{key}={config.literal(list(values))}"]
+    out = out or pathlib.Path("runs") / f"sweep-{pathlib.Path(name).stem}"
+    arguments += ["--out", str(out), *(["--jobs", str(jobs)] if jobs else [])]
+    command(arguments, quiet)
+    return Sweep(out)
+
+
+def command(arguments, quiet=True):
+    """Runs the packaged command `xgrad`. Raises Error with its message when it fails."""
+    done = subprocess.run([_COMMAND, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE if quiet else None,
+                          stderr=subprocess.PIPE if quiet else None, text=True)
+    if done.returncode < 0 or done.returncode > 1:
+        raise Error((done.stderr or "").strip() or f"xgrad {arguments[0]}: exit code {done.returncode}")
+    return done
+
+
+class GradientCheck:
+    """The check of a model's gradients; `certificate` is all of it, as docs/proof.md describes."""
+
+    def __init__(self, certificate):
+        """From the text of a certificate."""
+        self.certificate = json.loads(certificate)
+
+    @property
+    def ok(self):
+        """Whether every gradient agrees with finite differences."""
+        return self.certificate["passed"]
+
+    def __bool__(self):
+        return self.ok
+
+    def __repr__(self):
+        return f"<xgrad.GradientCheck: {'passed' if self.ok else 'FAILED'}, {len(self.certificate['tensors'])} tensors>"
+
+    def to_pandas(self):
+        """A pandas.DataFrame with a row for each parameter tensor, and one for all together."""
+        import pandas
+        return pandas.json_normalize(self.certificate["tensors"])
+
+
+def gradcheck(source, overrides=None):
+    """Compares the gradients of a config's model, by hand-written rules, with finite differences in extended precision,
+    and returns a GradientCheck. Takes a config as train() does.
+    """
+    file, _, words = config.words(source, overrides)
+    return GradientCheck(_core._gradcheck(file, words))
