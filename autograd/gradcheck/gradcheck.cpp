@@ -170,9 +170,8 @@ class Check {
   }
 
   // A power of two, so that adding it to a double is exact in long double.
-  Real first_step(Real x, Real divisor = 1) const {
-    const Real step = options_.step * std::max(Real(1), std::fabs(x)) / divisor;
-    return std::exp2(std::floor(std::log2(step)));
+  Real first_step(Real x) const {
+    return std::exp2(std::floor(std::log2(options_.step * std::max(Real(1), std::fabs(x)))));
   }
 
   // Whether a place of a leaf is to be probed.
@@ -202,6 +201,7 @@ class Check {
     for (const std::size_t i : choose(g.size(), options_.entries, rng_ / "entries" / name)) {
       probe_entry(i);
     }
+    if (g.size() <= options_.entries && !options_.small_directions) return;
     const Rng rng = rng_ / "direction" / name;
     for (std::size_t k = 0; k < options_.directions; ++k) {
       probe_direction(differences, leaf, leaf, leaf + 1, k, rng / k);
@@ -226,8 +226,7 @@ class Check {
       scale = std::hypot(scale, norm(gradients_[leaf]));
     }
     const Real goal = 0.1L * allowed(scale, overall_);
-    const Real step = first_step(0, std::sqrt(Real(moves.size())));
-    const Real numeric = differences.derivative(moves, step, analytic, goal);
+    const Real numeric = differences.derivative(moves, first_step(0), analytic, goal);
     probes_.push_back({owner, place, analytic, numeric, scale});
   }
 

@@ -32,17 +32,17 @@ struct GradcheckOptions {
   /// Allowed error relative to the largest |numeric| of all leaves, for leaves whose true gradient
   /// is zero.
   double floor = 1e-14;
-  /// First step of the differences, relative to max(1, |x|); along a direction through n entries,
-  /// a root of n shorter.
+  /// First step of the differences, relative to max(1, |x|).
   double step = 1e-2;
   /// Levels of Richardson extrapolation, at least 1; each costs two calls of f. 2 are enough for a
   /// whole model with a step of 1e-3.
   std::size_t levels = 4;
   /// Leaves up to this size are probed at every entry, larger ones at this many random entries.
   std::size_t entries = 64;
-  /// Random directions probed through each leaf, and through all leaves together.
+  /// Random directions probed through each larger leaf, and through all leaves together.
   std::size_t directions = 4;
-  std::uint64_t seed = 0;  ///< seed of the random entries and directions
+  bool small_directions = false;  ///< probes directions through the smaller leaves, too
+  std::uint64_t seed = 0;         ///< seed of the random entries and directions
   /// Probes only these, for each leaf the place of a row of an earlier report; empty: as above.
   std::map<std::string, std::string> places = {};
 };

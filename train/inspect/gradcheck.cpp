@@ -80,6 +80,7 @@ ModelCheck check_model(const Config& config, const std::map<std::string, std::st
   options.levels = 2;
   options.entries = 32;
   options.directions = 1;
+  options.small_directions = true;
   options.places = places;
   if (operations(model.problem, options) > kMostOperations) {
     check.arithmetic = "double";

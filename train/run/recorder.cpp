@@ -38,6 +38,11 @@ RunRecorder::RunRecorder(const Config& config, const RunDirectory& run, std::uin
       earlier_(last_timing(run.folder()).number("seconds").value_or(0)) {}
 
 void RunRecorder::on_step(const StepReport& report) {
+  record(report);
+  for (const auto& hook : hooks_) hook->on_step(report);
+}
+
+void RunRecorder::record(const StepReport& report) {
   tokens_ += report.tokens;
   ++steps_;
   shown_ = {report.step,
@@ -59,6 +64,7 @@ void RunRecorder::on_evaluation(std::uint64_t step, const Metrics& metrics) {
   shown_.step = step;
   run_.append("log.txt", console_.evaluation(shown_, metrics));
   look_(step);
+  for (const auto& hook : hooks_) hook->on_evaluation(step, metrics);
 }
 
 // Syncs the metrics before the checkpoint: a power failure could otherwise take rows that no
@@ -77,6 +83,7 @@ void RunRecorder::on_checkpoint(const Checkpoint& checkpoint) {
   (owed ? publish_over : publish)(folder, name, bytes);
   prune(folder, config_.train.keep,
         std::uint64_t(state_value<std::int64_t>(checkpoint, "best_step")));
+  for (const auto& hook : hooks_) hook->on_checkpoint(checkpoint);
 }
 
 void RunRecorder::on_test(const MetricsRow& row) {
@@ -91,11 +98,13 @@ void RunRecorder::on_spike(const StepReport& report, std::uint64_t step) {
                   report.fault, step < report.step ? "goes back to" : "continues after", step);
   console_.line(line);
   run_.append("log.txt", line);
-  if (step == report.step) return;  // skipped, not undone
-  run_.cut_back(kMetrics, step);
-  run_.cut_back("timing.jsonl", step);
-  board_.go_back(step);
-  csv_.renew();
+  if (step < report.step) {
+    run_.cut_back(kMetrics, step);
+    run_.cut_back("timing.jsonl", step);
+    board_.go_back(step);
+    csv_.renew();
+  }
+  for (const auto& hook : hooks_) hook->on_spike(report, step);
 }
 
 // Failing to write this file must not hide the error of the step.
@@ -112,6 +121,7 @@ void RunRecorder::on_fault(const Checkpoint& failed) {
 
 bool RunRecorder::stop() {
   if (kill_at_ > 0 && shown_.step >= kill_at_) std::raise(SIGKILL);
+  for (const auto& hook : hooks_) told_to_stop_ = hook->stop() || told_to_stop_;
   return stop_signal() != 0;
 }
 
@@ -122,7 +132,8 @@ bool RunRecorder::break_off() {
 
 int RunRecorder::stop_signal() const {
   const bool late = config_.train.max_seconds > 0 && elapsed() >= config_.train.max_seconds;
-  return signals_.stop() == 0 && late ? SIGALRM : signals_.stop();
+  if (signals_.stop() != 0) return signals_.stop();
+  return told_to_stop_ ? SIGTERM : late ? SIGALRM : 0;
 }
 
 double RunRecorder::elapsed() const {

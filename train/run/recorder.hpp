@@ -5,7 +5,9 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include <xgrad/train/loop/trainer.hpp>
 #include <xgrad/train/run/console.hpp>
@@ -26,6 +28,9 @@ class RunRecorder final : public TrainerHooks {
               Signals& signals, std::uint64_t kill_at, TensorBoard& board,
               std::function<void(std::uint64_t)> look);
 
+  /// Adds a hook of the program, called after the recorder has done its own part.
+  void add(std::shared_ptr<TrainerHooks> hook) { hooks_.push_back(std::move(hook)); }
+
   void on_step(const StepReport& report) override;
   void on_evaluation(std::uint64_t step, const Metrics& metrics) override;
   void on_checkpoint(const Checkpoint& checkpoint) override;
@@ -40,7 +45,7 @@ class RunRecorder final : public TrainerHooks {
 
   /// Text that says where the failed step that ended the run is stored.
   const std::string& fault() const { return fault_; }
-  /// The signal that requested a stop, or SIGALRM after train.max_seconds; 0: none.
+  /// The signal that requested a stop: SIGALRM for train.max_seconds, SIGTERM for a hook; 0: none.
   int stop_signal() const;
   /// Seconds since construction.
   double elapsed() const;
@@ -48,6 +53,7 @@ class RunRecorder final : public TrainerHooks {
  private:
   using Clock = std::chrono::steady_clock;
 
+  void record(const StepReport& report);
   void log(const std::string& file, const MetricsRow& row);
 
   const Config& config_;
@@ -60,7 +66,9 @@ class RunRecorder final : public TrainerHooks {
   TensorBoard& board_;
   CsvLog csv_;
   std::function<void(std::uint64_t)> look_;
-  double earlier_;  // training time in earlier processes
+  std::vector<std::shared_ptr<TrainerHooks>> hooks_;
+  bool told_to_stop_ = false;  // by a hook
+  double earlier_;             // training time in earlier processes
   Clock::time_point start_ = Clock::now();
   std::size_t tokens_ = 0, steps_ = 0;
   Console::Progress shown_;

@@ -9,8 +9,8 @@
 namespace xgrad {
 
 /// Continues a run from its newest checkpoint, bit for bit as if it had never stopped. `path` is
-/// its directory or that checkpoint. From an older checkpoint, starts a new run in another directory,
-/// run.dir of the overrides if they have it. Without any checkpoint, starts the run again.
+/// its directory or that checkpoint. From an older checkpoint, starts a new run in another
+/// directory: run.dir of the overrides, if given. Without any checkpoint, starts the run again.
 ///
 /// Throws ConfigError when the overrides change a key that `allow_change` does not name, or when
 /// the run's own directory would change; CheckpointError when the checkpoints are damaged or lost;

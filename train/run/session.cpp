@@ -165,6 +165,7 @@ Outcome work(const Config& config, Trainer<T>& trainer, const RunDirectory& run,
         trainer.with_evaluated_weights(
             [&] { board.attention(step, trainer.model(), trainer.parameters(), trainer.task()); });
       });
+  for (const auto& hook : options.hooks) recorder.add(hook);
   train(trainer, recorder, run, console);
 
   Outcome outcome{.directory = run.path()};

@@ -1,11 +1,13 @@
 // Session: trains in a run directory, with logs, checkpoints, console and checks of claims.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include <xgrad/train/checkpoint/checkpoint.hpp>
 #include <xgrad/train/config/config.hpp>
+#include <xgrad/train/loop/trainer.hpp>
 #include <xgrad/train/metrics/expect.hpp>
 #include <xgrad/train/run/directory.hpp>
 
@@ -13,9 +15,10 @@ namespace xgrad {
 
 /// The outcome of a run.
 struct Outcome {
-  int signal = 0;      ///< signal that stopped it, SIGALRM for train.max_seconds; 0: it finished
-  double seconds = 0;  ///< time of training, evaluations and checkpoints
-  Result result = {};  ///< result of a finished run
+  /// Signal that stopped it: SIGALRM for train.max_seconds, SIGTERM for a hook; 0: it finished.
+  int signal = 0;
+  double seconds = 0;                  ///< time of training, evaluations and checkpoints
+  Result result = {};                  ///< result of a finished run
   std::vector<Verdict> verdicts = {};  ///< one per claim
   std::string report_failure = {};     ///< error that prevented report.html; empty: none
   std::string directory = {};          ///< directory of the run
@@ -29,6 +32,9 @@ struct SessionOptions {
   bool quiet = false;         ///< shows only results
   std::uint64_t kill_at = 0;  ///< after this step the process dies as by kill -9; 0: never
   bool keep_config = false;   ///< a resumed run stores its changed config as its own
+  /// Hooks of the program: called for every step, evaluation, checkpoint and spike, after the run
+  /// has logged it. Asked after each step whether to save and stop. What they throw ends the run.
+  std::vector<std::shared_ptr<TrainerHooks>> hooks = {};
 };
 
 /// Throws ConfigError if start_run() would name the directory of the run after the config's file,

@@ -137,7 +137,9 @@ TEST(Gradcheck, ProbesLargeLeavesAtRandomAndAlongDirections) {
 
 TEST(Gradcheck, ProbesSmallLeavesAlongDirectionsToo) {
   const auto f = [](const auto& x) { return tanh(x[0]); };
-  const GradientReport report = check_gradients(f, {random_tensor({3}, Rng(3))});
+  const std::vector<Tensor<double>> inputs = {random_tensor({3}, Rng(3))};
+  EXPECT_EQ(check_gradients(f, inputs).rows[0].probed, 3u);
+  const GradientReport report = check_gradients(f, inputs, {.small_directions = true});
   EXPECT_EQ(report.rows[0].probed, 7u);
   EXPECT_EQ(report.rows[0].directions, 4u);
 }
