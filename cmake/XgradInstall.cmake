@@ -20,6 +20,7 @@ endif()
 install(TARGETS xgrad EXPORT xgradTargets
   LIBRARY COMPONENT runtime NAMELINK_COMPONENT development
   ARCHIVE COMPONENT development)
+install(TARGETS xgrad_cli EXPORT xgradTargets ARCHIVE COMPONENT development)
 install(TARGETS xgrad_tool COMPONENT runtime)
 install(DIRECTORY configs DESTINATION ${CMAKE_INSTALL_DATADIR}/xgrad COMPONENT runtime)
 
@@ -49,6 +50,8 @@ install(DIRECTORY autograd layers optim storage data train
   PATTERN "tensorboard.hpp" EXCLUDE
   PATTERN "attention_picture.hpp" EXCLUDE)
 
+install(FILES cli/command_line.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/xgrad/cli COMPONENT development)
+
 # ... but for what other headers include.
 install(FILES storage/formats/tensors.hpp storage/formats/format_error.hpp storage/formats/whole_file.hpp
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/xgrad/storage/formats COMPONENT development)
@@ -67,5 +70,8 @@ if(library_type STREQUAL "STATIC_LIBRARY")
     "Libs.private: -ltbbmalloc -lonnx -lonnx_proto -lzip\n")
 endif()
 file(RELATIVE_PATH pc_to_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
-configure_file(cmake/xgrad.pc.in ${PROJECT_BINARY_DIR}/xgrad.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/xgrad.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
+foreach(name xgrad xgrad-cli)
+  configure_file(cmake/${name}.pc.in ${PROJECT_BINARY_DIR}/${name}.pc @ONLY)
+endforeach()
+install(FILES ${PROJECT_BINARY_DIR}/xgrad.pc ${PROJECT_BINARY_DIR}/xgrad-cli.pc
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <utility>
 
 #include <xgrad/autograd/check.hpp>
 
@@ -57,7 +58,10 @@ Schedule::Schedule(Shape shape, double lr, std::uint64_t steps, std::uint64_t wa
                      "schedule: step needs every, the number of steps between drops");
 }
 
+Schedule::Schedule(std::function<double(std::uint64_t)> rate) : rate_(std::move(rate)) {}
+
 double Schedule::operator()(std::uint64_t step) const {
+  if (rate_) return rate_(step);
   if (shape_ == Shape::one_cycle) return one_cycle(step);
   if (step < warmup_) return lr_ * (double(step + 1) / double(warmup_ + 1));
   const auto& [final, power, every, gamma, decay, div] = options_;

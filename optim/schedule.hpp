@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,9 @@ class Schedule {
   Schedule(Shape shape, double lr, std::uint64_t steps, std::uint64_t warmup,
            const ScheduleOptions& options);
 
+  /// A schedule of the program: `rate` returns the learning rate of a step, finite and at least 0.
+  explicit Schedule(std::function<double(std::uint64_t step)> rate);
+
   /// Returns the learning rate of a step; 0 is the first.
   double operator()(std::uint64_t step) const;
 
@@ -54,10 +58,11 @@ class Schedule {
  private:
   double one_cycle(std::uint64_t step) const;
 
-  Shape shape_;
-  double lr_;
-  ScheduleOptions options_;
-  std::uint64_t steps_, warmup_;
+  Shape shape_ = Shape::constant;
+  double lr_ = 0;
+  ScheduleOptions options_ = {};
+  std::uint64_t steps_ = 0, warmup_ = 0;
+  std::function<double(std::uint64_t)> rate_ = {};  // instead of the formulas
 };
 
 /// The names of all shapes, in the order of Shape.

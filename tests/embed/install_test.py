@@ -37,8 +37,8 @@ class Install(unittest.TestCase):
         self.assertRegex(run.stdout, r"^\d+\.\d+ -> 0\.\d+\n$")
         self.assertEqual(run.stderr, "")
 
-    def flags(self, *more):
-        run = call("env", f"PKG_CONFIG_PATH={next(self.prefix.rglob('pkgconfig'))}", "pkg-config", "--static", *more, "xgrad")
+    def flags(self, *more, package="xgrad"):
+        run = call("env", f"PKG_CONFIG_PATH={next(self.prefix.rglob('pkgconfig'))}", "pkg-config", "--static", *more, package)
         return shlex.split(run.stdout)
 
     def test_find_package(self):
@@ -72,6 +72,16 @@ class Install(unittest.TestCase):
         program = self.directory / "by-pkg-config"
         call("g++", "-Wall", "-Wextra", "-Werror", HERE / "main.cpp", "-o", program, *flags)
         self.assert_learns(program)
+
+    def test_the_command_with_parts_of_a_program(self):
+        """By CMake and by pkg-config, each with another example."""
+        build, source = self.directory / "examples", HERE.parents[1] / "examples"
+        call("cmake", "-S", source, "-B", build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", f"-DCMAKE_PREFIX_PATH={self.prefix}")
+        call("cmake", "--build", build, "--target", "own_optimizer")
+        self.assertIn("signum", call(build / "own_optimizer", "config", "optim.name").stdout)
+        program = self.directory / "own_task"
+        call("g++", source / "own_task.cpp", "-o", program, *self.flags("--cflags", "--libs", package="xgrad-cli"))
+        self.assertIn("more_ones", call(program, "tasks").stdout)
 
     def test_add_subdirectory(self):
         source = self.directory / "parent"

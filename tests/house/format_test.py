@@ -17,7 +17,7 @@ def misformatted(program, names):
 
 class Format(unittest.TestCase):
     def test_tree(self):
-        files = sources.code(sources.PRODUCT + ("tests", "bench"))
+        files = sources.code(sources.PRODUCT + ("examples", "tests", "bench"))
         self.assertGreater(len(files), 50)
         self.assertEqual(misformatted(PROGRAM, files), [], "run clang-format -i on these")
 

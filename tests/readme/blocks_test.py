@@ -20,6 +20,7 @@ XGRAD = pathlib.Path(sys.argv.pop())
 ELSEWHERE = [
     ("README.md", "cpp", "#include", "tests/readme/CMakeLists.txt"),
     ("docs/extending.md", "cpp", "#include", "tests/readme/CMakeLists.txt"),
+    ("docs/extending.md", "cmake", "xgrad::cli", "tests/embed/install_test.py"),
     ("docs/ops.md", "cpp", "#include", "tests/readme/CMakeLists.txt"),
     ("docs/serving.md", "cpp", "#include", "tests/readme/CMakeLists.txt"),
     ("docs/serving.md", "sh", "pkg-config", "tests/embed/package_test.py"),

@@ -112,9 +112,9 @@ class Reader {
     if (epochs && !steps) assignments_.erase("train.steps");
   }
 
-  // The value of a section's `name`, and whether an override gave it.
+  // The value of a section's `name` or `kind`, and whether an override gave it.
   std::pair<std::string, bool> chosen(const std::string& section) const {
-    const auto found = assignments_.find(section + ".name");
+    const auto found = assignments_.find(section + "." + detail::choosing_key(section));
     if (found != assignments_.end()) {
       const auto* value = std::get_if<OptionValue>(&found->second.value);
       const auto* name = value ? std::get_if<std::string>(value) : nullptr;
@@ -124,7 +124,7 @@ class Reader {
   }
 
   static const detail::ConfigKey& name_row(const std::string& section) {
-    return *detail::find_config_key(section, "name");
+    return *detail::find_config_key(section, detail::choosing_key(section));
   }
 
   static bool is_choice(const std::string& section, const std::string& name) {
@@ -152,7 +152,8 @@ class Reader {
       const bool stored = writer_ == ConfigWriter::xgrad && value && *value == row->get(Config());
       if (!stored && (!overridden || a.key_place.override)) {
         problems_.push_back({a.key_place, at->first,
-                             "is not a key of " + a.section + ".name = \"" + name + "\", but of " +
+                             "is not a key of " + a.section + "." +
+                                 detail::choosing_key(a.section) + " = \"" + name + "\", but of " +
                                  joined(row->users)});
       }
       at = assignments_.erase(at);
@@ -236,7 +237,10 @@ class Reader {
   void set(const Assignment& a) {
     if (a.section == "optim" && a.key == "groups") return set_groups(a);
     if (const detail::ConfigKey* row = detail::find_config_key(a.section, a.key)) {
-      if (auto value = checked(a, row->spec)) row->set(config_, *value);
+      if (auto value = checked(a, row->spec)) {
+        if (row->spec.file) value = in_folder(a, std::get<std::string>(*value));
+        row->set(config_, *value);
+      }
       return;
     }
     if (a.section == "task") {

@@ -48,6 +48,7 @@ struct ModelConfig {
   bool attention_mean = false;                   ///< divides the weights by the number of keys
   std::string init_from = {};                    ///< file of initial weights; empty: random weights
   bool init_strict = true;  ///< init_from must hold exactly the model's weights
+  Options own = {};         ///< keys of a kind that the program added
 };
 
 /// [optim]
@@ -62,6 +63,7 @@ struct OptimConfig {
   bool nesterov = false;       ///< for sgd
   double alpha = 0.99;         ///< for rmsprop
   std::vector<ParameterGroup> groups;  ///< settings for some of the parameters
+  Options own = {};                    ///< keys of an optimizer that the program added
 };
 
 /// [schedule]
@@ -75,6 +77,7 @@ struct ScheduleConfig {
   double decay = 0.2;  ///< for wsd: fraction of the steps after warm-up with a falling rate
   double div = 25.0;   ///< for one_cycle: the rate starts at optim.lr / div
   std::uint64_t patience = 10;  ///< for plateau: evaluations without improvement before a drop
+  Options own = {};             ///< keys of a schedule that the program added
 };
 
 /// [train]
@@ -133,6 +136,8 @@ struct Config {
   std::uint64_t log_every = 50;  ///< [log] every: steps between rows of metrics.jsonl
   bool log_tensorboard = false;  ///< [log] tensorboard
   bool log_csv = false;          ///< [log] csv
+  std::string log_hooks;         ///< [log] hooks: names, separated by commas
+  Options hook_options;          ///< [log]: keys of hooks that the program added
   std::string run_dir;           ///< [run] dir; empty: runs/NAME for NAME.toml
   ExpectConfig expect;           ///< claims about the result
 };

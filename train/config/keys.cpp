@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include <xgrad/autograd/check.hpp>
 #include <xgrad/optim/schedule.hpp>
 #include <xgrad/optim/table.hpp>
+#include <xgrad/train/config/parts.hpp>
 #include <xgrad/train/config/rows.hpp>
 
 namespace xgrad::detail {
@@ -194,6 +196,8 @@ Keys other_keys() {
                     "Also writes TensorBoard event files.", {}, {})),
       execution(row("log", "csv", [](Config& c) -> bool& { return c.log_csv; },
                     "Also writes metrics.csv, the rows of metrics.jsonl as a table.", {}, {})),
+      execution(row("log", "hooks", [](Config& c) -> std::string& { return c.log_hooks; },
+                    "Hooks that the program added, separated by commas.", {}, {})),
       execution(row("run", "dir", [](Config& c) -> std::string& { return c.run_dir; },
                     "Run directory; empty: runs/NAME for NAME.toml. A leading ~ is refused.", {},
                     {})),
@@ -234,10 +238,84 @@ bool ConfigKey::read_by(const std::string& user) const {
   return users.empty() || std::find(users.begin(), users.end(), user) != users.end();
 }
 
-const std::vector<ConfigKey>& config_keys() {
-  static const Keys keys = joined({task_keys(), model_keys(), optim_keys(), schedule_rows(),
-                                   step_keys(), run_keys(), other_keys()});
+// Parts of the program add rows to it.
+static Keys& table() {
+  static Keys keys = joined({task_keys(), model_keys(), optim_keys(), schedule_rows(), step_keys(),
+                             run_keys(), other_keys()});
   return keys;
+}
+
+const std::vector<ConfigKey>& config_keys() {
+  return table();
+}
+
+const char* choosing_key(std::string_view section) {
+  return section == "model" ? "kind" : "name";
+}
+
+static ConfigKey own_key(const std::string& section, const PartEntry& part, const OptionSpec& spec,
+                         Options& (*own)(Config&)) {
+  ConfigKey key;
+  key.section = section;
+  key.spec = spec;
+  key.get = [own, spec](const Config& config) -> std::optional<OptionValue> {
+    const Options& given = own(const_cast<Config&>(config));
+    const auto found = given.find(spec.name);
+    return found == given.end() ? spec.fallback : found->second;
+  };
+  key.set = [own, name = spec.name](Config& config, const OptionValue& value) {
+    own(config)[name] = value;
+  };
+  if (section == "log") {  // several hooks at once
+    key.execution = true;
+  } else {
+    key.users = {part.name};
+  }
+  return key;
+}
+
+static void check_name(const std::string& name, const std::string& what) {
+  const auto fits = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+  };
+  check<ConfigError>(!name.empty() && std::all_of(name.begin(), name.end(), fits), what, ": \"",
+                     name, "\" is not a name of lower-case letters, digits and _");
+}
+
+void add_part(const std::string& section, const PartEntry& part, Options& (*own)(Config&)) {
+  Keys& keys = table();
+  const auto row = [&](const std::string& name) {
+    return std::find_if(keys.begin(), keys.end(), [&](const ConfigKey& key) {
+      return key.section == section && key.spec.name == name;
+    });
+  };
+  check_name(part.name, section);
+  for (const OptionSpec& option : part.options) {
+    check_name(option.name, section + ", " + part.name);
+    check<ConfigError>(row(option.name) == keys.end(), section, ".", option.name, ": ", part.name,
+                       " cannot have this key, because there is one");
+  }
+  for (const std::string& name : part.keys) {
+    const auto key = row(name);
+    check<ConfigError>(key != keys.end() && !key->users.empty(), section, ".", name, ": ",
+                       part.name, " cannot read this key, because no other part has it");
+  }
+  if (section != "log") {
+    OptionSpec& choice = row(choosing_key(section))->spec;
+    check<ConfigError>(
+        std::find(choice.choices.begin(), choice.choices.end(), part.name) == choice.choices.end(),
+        section, ".", choice.name, ": '", part.name, "' exists already");
+    choice.choices.push_back(part.name);
+    choice.help += " " + part.name + ": " + part.help;
+  }
+  for (const std::string& name : part.keys) row(name)->users.push_back(part.name);
+  const auto last = std::find_if(keys.rbegin(), keys.rend(),
+                                 [&](const ConfigKey& key) { return key.section == section; });
+  Keys added;
+  for (const OptionSpec& option : part.options) {
+    added.push_back(own_key(section, part, option, own));
+  }
+  keys.insert(last.base(), added.begin(), added.end());
 }
 
 const std::vector<std::string>& config_sections() {
@@ -260,7 +338,7 @@ const ConfigKey* find_config_key(std::string_view section, std::string_view name
 
 bool is_read(const ConfigKey& key, const Config& config) {
   if (key.users.empty()) return true;
-  const auto name = find_config_key(key.section, "name")->get(config);
+  const auto name = find_config_key(key.section, choosing_key(key.section))->get(config);
   return key.read_by(std::get<std::string>(*name));
 }
 

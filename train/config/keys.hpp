@@ -35,6 +35,9 @@ const std::vector<std::string>& config_sections();
 /// The key of this name, or nullptr.
 const ConfigKey* find_config_key(std::string_view section, std::string_view name);
 
+/// The key that chooses among the parts of a section: "kind" in [model], otherwise "name".
+const char* choosing_key(std::string_view section);
+
 /// Whether the chosen optimizer or schedule of the config uses the key.
 bool is_read(const ConfigKey& key, const Config& config);
 

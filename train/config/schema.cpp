@@ -44,11 +44,13 @@ Json closed_object(Json properties) {
       {"type", "object"}, {"additionalProperties", false}, {"properties", std::move(properties)}};
 }
 
-// A key that only some optimizers or schedules read requires one of them as the section's `name`.
+// A key that only some optimizers, schedules or models read requires the section's `name` or `kind`
+// to be one of them.
 Json needs_user(const detail::ConfigKey& key) {
-  Json then{{"properties", {{"name", {{"enum", key.users}}}}}};
-  const auto fallback = detail::find_config_key(key.section, "name")->get(Config());
-  if (!key.read_by(std::get<std::string>(*fallback))) then["required"] = {"name"};
+  const char* chooser = detail::choosing_key(key.section);
+  Json then{{"properties", {{chooser, {{"enum", key.users}}}}}};
+  const auto fallback = detail::find_config_key(key.section, chooser)->get(Config());
+  if (!key.read_by(std::get<std::string>(*fallback))) then["required"] = {chooser};
   return {{"if", {{"required", {key.spec.name}}}}, {"then", std::move(then)}};
 }
 

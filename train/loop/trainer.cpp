@@ -7,8 +7,8 @@
 #include <xgrad/autograd/observer.hpp>
 #include <xgrad/autograd/scalar.hpp>
 #include <xgrad/optim/clip.hpp>
-#include <xgrad/optim/table.hpp>
 #include <xgrad/train/metrics/evaluate.hpp>
+#include <xgrad/train/model/parts.hpp>
 #include <xgrad/train/weights/state_dict.hpp>
 
 namespace xgrad {
@@ -27,15 +27,6 @@ std::uint64_t planned_steps(const TrainConfig& config, std::size_t examples) {
 std::uint64_t planned_evaluation(const TrainConfig& config) {
   if (config.evaluate_every > 0 || config.epochs > 0) return config.evaluate_every;
   return std::max<std::uint64_t>(1, config.steps / 10);
-}
-
-OptimizerOptions options(const OptimConfig& config) {
-  return {config.beta1,    config.beta2,    config.eps,   config.weight_decay,
-          config.momentum, config.nesterov, config.alpha, config.groups};
-}
-
-ScheduleOptions options(const ScheduleConfig& config) {
-  return {config.final, config.power, config.every, config.gamma, config.decay, config.div};
 }
 
 std::size_t count_tokens(const Batch& batch) {
@@ -58,7 +49,7 @@ Trainer<T>::Trainer(const Config& config, const Checkpoint* checkpoint,
       train_(task_->dataset(Split::train)),
       parameters_(config.train.seed),
       model_(make_model<T>(config.model, shape_, parameters_, config.optim.groups)),
-      optimizer_(make_optimizer<T>(config.optim.name, parameters_, options(config.optim))),
+      optimizer_(make_optimizer<T>(config.optim, parameters_)),
       loader_(Loader(*train_, shape_,
                      {.batch = config.train.batch,
                       .seed = config.train.seed,
@@ -68,8 +59,7 @@ Trainer<T>::Trainer(const Config& config, const Checkpoint* checkpoint,
       total_steps_(planned_steps(config.train, train_->size())),
       evaluate_every_(planned_evaluation(config.train)),
       save_every_(config.train.save_every > 0 ? config.train.save_every : evaluate_every_),
-      schedule_(Schedule::shape(config.schedule.name), config.optim.lr, total_steps_,
-                config.schedule.warmup, options(config.schedule)),
+      schedule_(make_schedule(config, total_steps_)),
       remedy_(remedy_of(config.train.on_spike)),
       dead_gradients_(parameters_),
       progress_(config) {

@@ -6,6 +6,7 @@
 #include <xgrad/layers/models/encoder_decoder_model.hpp>
 #include <xgrad/layers/models/encoder_model.hpp>
 #include <xgrad/layers/models/window_mlp.hpp>
+#include <xgrad/train/model/parts.hpp>
 
 namespace xgrad {
 
@@ -190,13 +191,14 @@ template <class T>
 std::unique_ptr<SequenceModel<T>> make_model(const ModelConfig& config, const TaskShape& shape,
                                              Parameters<T>& parameters,
                                              const std::vector<ParameterGroup>& groups) {
-  check_fit(config, shape);
-  check_mask(config, shape);
   const auto is_frozen = [groups](const std::string& name) {
     const ParameterGroup* group = group_of(groups, name);
     return group != nullptr && group->freeze;
   };
   if (!groups.empty()) parameters.freeze(is_frozen);
+  if (auto own = detail::make_own_model(config, shape, parameters)) return own;
+  check_fit(config, shape);
+  check_mask(config, shape);
   if (config.kind == "encoder_decoder") {
     return std::make_unique<EncoderDecoderModel<T>>(parameters.root(),
                                                     encoder_decoder_options(config, shape));

@@ -23,6 +23,7 @@
 #include <xgrad/train/metrics/rows.hpp>
 #include <xgrad/train/report/report.hpp>
 #include <xgrad/train/run/console.hpp>
+#include <xgrad/train/run/hooks.hpp>
 #include <xgrad/train/run/recorder.hpp>
 #include <xgrad/train/run/signals.hpp>
 #include <xgrad/train/run/tensorboard.hpp>
@@ -263,9 +264,12 @@ void need_guard() {
                "this build cannot detect NaN and infinity: compile it without -ffast-math");
 }
 
-void prepare(const Config& config) {
+// Returns the options with the hooks that the config names.
+SessionOptions prepared(const Config& config, SessionOptions options) {
   need_guard();
   if (config.train.threads > 0) set_threads(config.train.threads);
+  for (auto& hook : make_hooks(config)) options.hooks.push_back(std::move(hook));
+  return options;
 }
 
 }  // namespace
@@ -281,8 +285,8 @@ void check_run_name(const Config& config, const std::string& config_path) {
 }
 
 Outcome start_run(const Config& config, const std::string& config_path,
-                  const SessionOptions& options) {
-  prepare(config);
+                  const SessionOptions& given) {
+  const SessionOptions options = prepared(config, given);
   check_run_name(config, config_path);
   const std::string stem = std::filesystem::path(config_path).stem().string();
   return with_precision(config,
@@ -290,15 +294,15 @@ Outcome start_run(const Config& config, const std::string& config_path,
 }
 
 Outcome continue_run(const Config& config, const RunDirectory& run, const Checkpoint* checkpoint,
-                     const SessionOptions& options) {
-  prepare(config);
+                     const SessionOptions& given) {
+  const SessionOptions options = prepared(config, given);
   return with_precision(config,
                         [&]<class T>() { return go_on<T>(config, run, checkpoint, options); });
 }
 
 Outcome branch_run(const Config& config, const std::string& directory, const Checkpoint& checkpoint,
-                   const SessionOptions& options) {
-  prepare(config);
+                   const SessionOptions& given) {
+  const SessionOptions options = prepared(config, given);
   const auto whole =
       std::filesystem::absolute(std::filesystem::path(directory) / "").lexically_normal();
   const std::string stem = whole.parent_path().filename().string();

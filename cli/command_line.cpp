@@ -1,0 +1,78 @@
+#include <xgrad/cli/command_line.hpp>
+
+#include <fcntl.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <new>
+
+#include <xgrad/autograd/check.hpp>
+#include <xgrad/autograd/kernels/cpu.hpp>
+#include <xgrad/autograd/memory/out_of_memory.hpp>
+#include <xgrad/autograd/parallel.hpp>
+#include <xgrad/cli/command.hpp>
+#include <xgrad/cli/outcome.hpp>
+
+namespace commands = xgrad::commands;
+
+std::vector<commands::Command> commands::all_commands() {
+  return {train_command(),   resume_command(),        check_command(),   gradcheck_command(),
+          summary_command(), attention_command(),     report_command(),  profile_command(),
+          lr_find_command(), sweep_command(),         compare_command(), eval_command(),
+          predict_command(), inspect_command(),       export_command(),  import_command(),
+          verify_command(),  verify_resume_command(), diff_command(),    replay_command(),
+          config_command(),  tasks_command(),         info_command(),    completion_command(),
+          man_command()};
+}
+
+namespace {
+
+int run(int argc, char** argv) {
+  const std::vector<commands::Command> all = commands::all_commands();
+  const auto parsed = commands::parse(all, argc, argv);
+  int code = 0;
+  if (const auto* command = std::get_if<const commands::Command*>(&parsed)) {
+    xgrad::cpu();  // refuses a wrong XGRAD_CPU early
+    code = (*command)->run();
+  } else {
+    code = std::get<int>(parsed);
+  }
+  if (const std::string shortage = xgrad::thread_shortage(); !shortage.empty()) {
+    std::fprintf(stderr, "xgrad: warning: ran on %s\n", shortage.c_str());
+  }
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+    throw xgrad::IoError(std::string("cannot write to standard output: ") + std::strerror(errno));
+  }
+  return code;
+}
+
+// If a standard stream is closed, the next opened file would get its descriptor, and output would
+// be written into that file. So opens /dev/null in its place, in the wrong direction: reading and
+// writing still fail with the same errors.
+void hold_closed_streams() {
+  for (const int stream : {0, 1, 2}) {
+    if (::fcntl(stream, F_GETFD) == -1) ::open("/dev/null", stream == 0 ? O_WRONLY : O_RDONLY);
+  }
+}
+
+}  // namespace
+
+int xgrad::command_line(int argc, char** argv) {
+  hold_closed_streams();
+  // A closed pipe or a file size limit should make the write fail, as a full disk does.
+  for (const int signal : {SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_IGN);
+  try {
+    return run(argc, argv);
+  } catch (const xgrad::OutOfMemory& error) {
+    std::fprintf(stderr, "xgrad: out of memory: %s\n", error.what());
+    return 8;
+  } catch (const std::bad_alloc&) {
+    std::fputs("xgrad: out of memory\n", stderr);
+    return 8;
+  } catch (const std::exception& error) {
+    commands::print_error(std::string("xgrad: ") + error.what() + "\n");
+    return commands::exit_code(error);
+  }
+}

@@ -1,0 +1,76 @@
+#include <xgrad/train/model/parts.hpp>
+
+#include <gtest/gtest.h>
+
+#include "support/errors.hpp"
+
+namespace xgrad {
+namespace {
+
+ScheduleMaker falling() {
+  return [](const Config& config, std::uint64_t steps, const Options& own) {
+    const double last = get_double(own, "last_rate");
+    return [=](std::uint64_t s) {
+      return config.optim.lr + (last - config.optim.lr) * double(s) / double(steps);
+    };
+  };
+}
+
+std::string refused(const PartEntry& part) {
+  return test::message_of<ConfigError>([&] { add_schedule(part, falling()); });
+}
+
+Config parsed(const std::string& schedule) {
+  return parse_config("[task]\nname = 'reverse'\n[train]\nsteps = 10\n[schedule]\n" + schedule,
+                      "test", {});
+}
+
+TEST(Parts, WhatIsTakenOrNoNameIsRefused) {
+  EXPECT_EQ(refused({"cosine", "."}), "schedule.name: 'cosine' exists already");
+  EXPECT_EQ(refused({"My line", "."}),
+            "schedule: \"My line\" is not a name of lower-case letters, digits and _");
+  EXPECT_EQ(refused({"line", ".", {{"gamma", 1.0, "."}}}),
+            "schedule.gamma: line cannot have this key, because there is one");
+  EXPECT_EQ(refused({"line", ".", {{"", 1.0, "."}}}),
+            "schedule, line: \"\" is not a name of lower-case letters, digits and _");
+  EXPECT_EQ(refused({"line", ".", {}, {"gama"}}),
+            "schedule.gama: line cannot read this key, because no other part has it");
+  EXPECT_EQ(refused({"line", ".", {}, {"warmup"}}),
+            "schedule.warmup: line cannot read this key, because no other part has it");
+}
+
+// All in one test: what a program adds stays.
+TEST(Parts, AScheduleWithKeysOfItsOwn) {
+  add_schedule(
+      {"to_a_rate", "falls in a line.", {{"last_rate", 0.5, "Last rate.", 0, 2}}, {"power"}},
+      falling());
+  EXPECT_EQ(refused({"to_a_rate", "."}), "schedule.name: 'to_a_rate' exists already");
+  EXPECT_EQ(refused({"other", ".", {{"last_rate", 1.0, "."}}}),
+            "schedule.last_rate: other cannot have this key, because there is one");
+
+  Config config = parsed("name = 'to_a_rate'\nlast_rate = 1\npower = 2\n");
+  config.optim.lr = 3;
+  const Schedule schedule = make_schedule(config, 10);
+  EXPECT_EQ(schedule(0), 3);
+  EXPECT_EQ(schedule(5), 2);
+  const Config unset = parsed("name = 'to_a_rate'\n");
+  EXPECT_EQ(make_schedule(unset, 10)(10), 0.5);
+
+  // The stored config reads back the same, and only this schedule has the key.
+  const std::string stored = to_toml(config);
+  EXPECT_NE(stored.find("last_rate = 1.0"), stored.npos) << stored;
+  EXPECT_EQ(to_toml(parse_config(stored, "test", {}, ConfigWriter::xgrad)), stored);
+  EXPECT_EQ(to_toml(parsed("")).find("last_rate"), std::string::npos);
+  const auto problem = [](const std::string& text) {
+    return test::message_of<ConfigError>([&] { parsed(text); });
+  };
+  EXPECT_EQ(problem("name = 'to_a_rate'\nlast_rate = 3\n"),
+            "test:7:13: schedule.last_rate: is 3, must be from 0 to 2");
+  EXPECT_EQ(problem("name = 'linear'\nlast_rate = 1\n"),
+            "test:7:1: schedule.last_rate: is not a key of schedule.name = \"linear\", but of "
+            "to_a_rate");
+  EXPECT_NE(problem("name = 'to_a_rate'\nlast_rat = 1\n").find("last_rate"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace xgrad

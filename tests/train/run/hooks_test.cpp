@@ -1,0 +1,53 @@
+#include <xgrad/train/run/hooks.hpp>
+
+#include <gtest/gtest.h>
+
+#include <xgrad/train/run/session.hpp>
+
+#include "support/errors.hpp"
+#include "support/temporary_directory.hpp"
+
+namespace xgrad {
+namespace {
+
+Config config_of(const std::string& log, const std::string& directory = "none") {
+  return parse_config(
+      "[task]\nname = 'reverse'\nlength = 4\nexamples = 100\nvalidation = 20\ntest = 20\n"
+      "[model]\nwidth = 8\nheads = 2\nlayers = 1\n[train]\nsteps = 6\nbatch = 8\n[log]\n" +
+          log,
+      "test", {"run.dir=" + directory});
+}
+
+struct Counter : TrainerHooks {
+  Counter(int& count, std::int64_t by) : count(count), by(int(by)) {}
+  void on_step(const StepReport&) override { count += by; }
+  int& count;
+  int by;
+};
+
+TEST(Hooks, AConfigTurnsThemOn) {
+  int first = 0, second = 0;
+  const auto add = [](const std::string& name, int& count) {
+    add_hook({name, "counts.", {{name + "_by", 1, "Counts in steps of this.", 1, 9}}},
+             [&count, name](const Options& own) {
+               return std::make_shared<Counter>(count, get_int(own, name + "_by"));
+             });
+  };
+  EXPECT_EQ(test::message_of<ConfigError>([] { make_hooks(config_of("hooks = 'tally'\n")); }),
+            "log.hooks: there is no hook 'tally'; there are none: a program can add some");
+  add("tally", first);
+  add("twice", second);
+  EXPECT_EQ(test::message_of<ConfigError>([&] { add("tally", first); }),
+            "log.hooks: 'tally' exists already");
+  EXPECT_EQ(test::message_of<ConfigError>([] { make_hooks(config_of("hooks = 'talli'\n")); }),
+            "log.hooks: there is no hook 'talli'; there are tally, twice");
+  const test::TemporaryDirectory folder;
+  const Config config = config_of("hooks = 'tally, twice'\ntwice_by = 2\n", folder.path() + "/run");
+  EXPECT_EQ(start_run(config, "test.toml", {.quiet = true}).signal, 0);
+  EXPECT_EQ(first, 6);
+  EXPECT_EQ(second, 12);
+  EXPECT_TRUE(make_hooks(config_of("")).empty());
+}
+
+}  // namespace
+}  // namespace xgrad

@@ -1,0 +1,30 @@
+// Parts that a program adds to xgrad: their names, help and keys in a config.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <xgrad/data/options.hpp>
+#include <xgrad/train/config/config.hpp>
+
+namespace xgrad {
+
+/// A model kind, an optimizer, a schedule or a hook of the program, as configs name it.
+struct PartEntry {
+  std::string name;                      ///< its name: lower-case letters, digits and _
+  std::string help;                      ///< one sentence
+  std::vector<OptionSpec> options = {};  ///< its own keys, in the section that names it
+  /// Keys of its section that it reads as well, among those of built-in optimizers or schedules.
+  std::vector<std::string> keys = {};
+};
+
+namespace detail {
+
+/// Adds a part to the table of keys: its name to the choices of the section's `kind` or `name`, and
+/// its own keys, which `own` stores. Throws ConfigError when the name or a key is taken or has a
+/// wrong form, or when `keys` names something else than a key of other parts.
+void add_part(const std::string& section, const PartEntry& part, Options& (*own)(Config&));
+
+}  // namespace detail
+
+}  // namespace xgrad

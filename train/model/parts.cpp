@@ -1,0 +1,103 @@
+#include <xgrad/train/model/parts.hpp>
+
+#include <map>
+#include <utility>
+
+#include <xgrad/autograd/scalar.hpp>
+#include <xgrad/optim/table.hpp>
+
+namespace xgrad {
+
+namespace {
+
+template <class Makers>
+struct Part {
+  std::vector<OptionSpec> options;
+  Makers makers;
+};
+
+// The program's parts by name.
+template <class Makers>
+std::map<std::string, Part<Makers>>& parts() {
+  static std::map<std::string, Part<Makers>> all;
+  return all;
+}
+
+template <class Makers>
+const Part<Makers>* find(const std::string& name) {
+  const auto found = parts<Makers>().find(name);
+  return found == parts<Makers>().end() ? nullptr : &found->second;
+}
+
+template <class T, class Makers>
+const auto& maker_of(const Makers& makers) {
+  if constexpr (std::is_same_v<T, float>) {
+    return makers.single;
+  } else if constexpr (std::is_same_v<T, double>) {
+    return makers.twice;
+  } else {
+    return makers.extended;
+  }
+}
+
+OptimizerOptions options_of(const OptimConfig& config) {
+  return {config.beta1,    config.beta2,    config.eps,   config.weight_decay,
+          config.momentum, config.nesterov, config.alpha, config.groups};
+}
+
+}  // namespace
+
+void detail::add_model(const PartEntry& part, ModelMakers makers) {
+  add_part("model", part, [](Config& config) -> Options& { return config.model.own; });
+  parts<ModelMakers>()[part.name] = {part.options, std::move(makers)};
+}
+
+void detail::add_optimizer(const PartEntry& part, OptimizerMakers makers) {
+  add_part("optim", part, [](Config& config) -> Options& { return config.optim.own; });
+  parts<OptimizerMakers>()[part.name] = {part.options, std::move(makers)};
+}
+
+void add_schedule(const PartEntry& part, ScheduleMaker make) {
+  detail::add_part("schedule", part,
+                   [](Config& config) -> Options& { return config.schedule.own; });
+  parts<ScheduleMaker>()[part.name] = {part.options, std::move(make)};
+}
+
+template <class T>
+std::unique_ptr<SequenceModel<T>> detail::make_own_model(const ModelConfig& config,
+                                                         const TaskShape& shape,
+                                                         Parameters<T>& parameters) {
+  const auto* part = find<ModelMakers>(config.kind);
+  if (part == nullptr) return nullptr;
+  return maker_of<T>(part->makers)(parameters.root(), config, shape,
+                                   complete(part->options, config.own));
+}
+
+template <class T>
+std::unique_ptr<Optimizer<T>> make_optimizer(const OptimConfig& config,
+                                             const Parameters<T>& parameters) {
+  const OptimizerOptions options = options_of(config);
+  const auto* part = find<detail::OptimizerMakers>(config.name);
+  if (part == nullptr) return make_optimizer(config.name, parameters, options);
+  return maker_of<T>(part->makers)(parameters, options, complete(part->options, config.own));
+}
+
+Schedule make_schedule(const Config& config, std::uint64_t steps) {
+  const ScheduleConfig& s = config.schedule;
+  if (const auto* part = find<ScheduleMaker>(s.name)) {
+    return Schedule(part->makers(config, steps, complete(part->options, s.own)));
+  }
+  return Schedule(Schedule::shape(s.name), config.optim.lr, steps, s.warmup,
+                  {s.final, s.power, s.every, s.gamma, s.decay, s.div});
+}
+
+#define XGRAD_INSTANTIATE(T)                                         \
+  template std::unique_ptr<SequenceModel<T>> detail::make_own_model( \
+      const ModelConfig&, const TaskShape&, Parameters<T>&);
+XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
+#undef XGRAD_INSTANTIATE
+#define XGRAD_INSTANTIATE(T) \
+  template std::unique_ptr<Optimizer<T>> make_optimizer(const OptimConfig&, const Parameters<T>&);
+XGRAD_FOR_EACH_TRAINING_SCALAR(XGRAD_INSTANTIATE)
+
+}  // namespace xgrad

@@ -1,0 +1,100 @@
+// Models, optimizers and schedules of the program, which configs can name like the built-in ones.
+//
+// Add them before the first config is read, for example at the start of main(), before
+// command_line(). Not thread-safe.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include <xgrad/data/task.hpp>
+#include <xgrad/layers/model.hpp>
+#include <xgrad/optim/optimizer.hpp>
+#include <xgrad/optim/schedule.hpp>
+#include <xgrad/train/config/config.hpp>
+#include <xgrad/train/config/parts.hpp>
+
+namespace xgrad {
+
+/// Makes a model below `root`, for a task of this shape. `own` holds the values of its own keys.
+template <class T>
+using ModelMaker = std::function<std::unique_ptr<SequenceModel<T>>(
+    const Scope<T>& root, const ModelConfig& config, const TaskShape& shape, const Options& own)>;
+
+/// Makes an optimizer. `options` holds the built-in keys of [optim], `own` its own.
+template <class T>
+using OptimizerMaker = std::function<std::unique_ptr<Optimizer<T>>(
+    const Parameters<T>& parameters, const OptimizerOptions& options, const Options& own)>;
+
+/// Makes a schedule: the learning rate as a function of the step, from 0 to steps - 1.
+using ScheduleMaker = std::function<std::function<double(std::uint64_t step)>(
+    const Config& config, std::uint64_t steps, const Options& own)>;
+
+namespace detail {
+
+/// A model for every scalar: float and double to train, long double to check gradients.
+struct ModelMakers {
+  ModelMaker<float> single;
+  ModelMaker<double> twice;
+  ModelMaker<long double> extended;
+};
+struct OptimizerMakers {
+  OptimizerMaker<float> single;
+  OptimizerMaker<double> twice;
+};
+void add_model(const PartEntry& part, ModelMakers makers);
+void add_optimizer(const PartEntry& part, OptimizerMakers makers);
+
+/// Returns the program's model of this kind; nullptr if the kind is not the program's.
+template <class T>
+std::unique_ptr<SequenceModel<T>> make_own_model(const ModelConfig& config, const TaskShape& shape,
+                                                 Parameters<T>& parameters);
+
+template <class Kind, class Base, class... Arguments>
+auto maker() {
+  return [](const Arguments&... arguments) -> std::unique_ptr<Base> {
+    return std::make_unique<Kind>(arguments...);
+  };
+}
+template <class Model, class T>
+auto model_maker() {
+  return maker<Model, SequenceModel<T>, Scope<T>, ModelConfig, TaskShape, Options>();
+}
+template <class Kind, class T>
+auto optimizer_maker() {
+  return maker<Kind, Optimizer<T>, Parameters<T>, OptimizerOptions, Options>();
+}
+
+}  // namespace detail
+
+/// Adds a kind of model: Model<T> is a SequenceModel<T> whose constructor takes (const Scope<T>&
+/// root, const ModelConfig&, const TaskShape&, const Options& own), for T = float, double and long
+/// double. Its outputs are those of SequenceModel. Throws ConfigError when the name or a key is
+/// taken.
+template <template <class> class Model>
+void add_model(const PartEntry& part) {
+  detail::add_model(part, {detail::model_maker<Model<float>, float>(),
+                           detail::model_maker<Model<double>, double>(),
+                           detail::model_maker<Model<long double>, long double>()});
+}
+
+/// Adds an optimizer: Kind<T> is an Optimizer<T> whose constructor takes (const Parameters<T>&,
+/// const OptimizerOptions&, const Options& own), for T = float and double. Throws ConfigError when
+/// the name or a key is taken.
+template <template <class> class Kind>
+void add_optimizer(const PartEntry& part) {
+  detail::add_optimizer(part, {detail::optimizer_maker<Kind<float>, float>(),
+                               detail::optimizer_maker<Kind<double>, double>()});
+}
+
+/// Adds a schedule. Throws ConfigError when the name or a key is taken.
+void add_schedule(const PartEntry& part, ScheduleMaker make);
+
+/// Makes the optimizer of [optim], built-in or the program's. Throws ConfigError.
+template <class T>
+std::unique_ptr<Optimizer<T>> make_optimizer(const OptimConfig& config,
+                                             const Parameters<T>& parameters);
+/// Makes the schedule of a run of `steps` steps, built-in or the program's. Throws ConfigError.
+Schedule make_schedule(const Config& config, std::uint64_t steps);
+
+}  // namespace xgrad
