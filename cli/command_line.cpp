@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <cstring>
 #include <new>
+#include <string>
+#include <string_view>
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/kernels/cpu.hpp>
@@ -14,6 +16,9 @@
 #include <xgrad/autograd/parallel.hpp>
 #include <xgrad/cli/command.hpp>
 #include <xgrad/cli/outcome.hpp>
+#include <xgrad/storage/disk/isolated.hpp>
+#include <xgrad/storage/formats/foreign_hdf5.hpp>
+#include <xgrad/train/weights/foreign.hpp>
 
 namespace commands = xgrad::commands;
 
@@ -29,7 +34,16 @@ std::vector<commands::Command> commands::all_commands() {
 
 namespace {
 
+std::string do_named_work(const xgrad::NamedWork& named) {
+  return named.name == xgrad::kHdf5Work ? xgrad::do_hdf5_work(named)
+                                        : xgrad::do_foreign_work(named);
+}
+
 int run(int argc, char** argv) {
+  if (argc > 1 && std::string_view(argv[1]) == xgrad::kIsolatedWork) {
+    xgrad::do_isolated_work({argv + 2, argv + argc}, do_named_work);
+    return 0;
+  }
   const std::vector<commands::Command> all = commands::all_commands();
   const auto parsed = commands::parse(all, argc, argv);
   int code = 0;

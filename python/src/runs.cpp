@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/storage/disk/isolated.hpp>
 #include <xgrad/train/config/config.hpp>
 #include <xgrad/train/inspect/certificate.hpp>
 #include <xgrad/train/run/resume.hpp>
@@ -67,6 +68,7 @@ nb::dict as_dict(const Outcome& outcome) {
 }  // namespace
 
 void add_runs(nb::module_& m) {
+  m.def("_set_command", &set_isolating_program, "path"_a);
   m.def(
       "_train",
       [](const std::string& file, const std::string& name, const Texts& overrides, bool quiet) {

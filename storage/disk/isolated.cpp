@@ -5,8 +5,11 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <poll.h>
+#include <spawn.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -231,6 +234,59 @@ std::string why(const End& end, const IsolatedLimits& limits) {
          (signal == 0 ? "gave no answer" : std::string("crashed: ") + ::strsignal(signal));
 }
 
+std::string isolating_program;
+
+/// A file in memory with these bytes, to be read from its start.
+int memory_file(std::string_view bytes) {
+  const int file = ::memfd_create("xgrad", MFD_CLOEXEC);
+  if (file < 0) fail_io("make a file in memory");
+  while (!bytes.empty()) {
+    const ssize_t n = ::write(file, bytes.data(), bytes.size());
+    if (n < 0) {
+      ::close(file);
+      fail_io("write a file in memory");
+    }
+    bytes.remove_prefix(std::size_t(n));
+  }
+  ::lseek(file, 0, SEEK_SET);
+  return file;
+}
+
+/// Starts the program with the bytes as its standard input and the pipe as its output. Signals that
+/// are for this process alone stay blocked in it.
+pid_t start_program(const NamedWork& named, const IsolatedLimits& limits, int pipe) {
+  std::vector<std::string> words = {"xgrad",
+                                    kIsolatedWork,
+                                    named.name,
+                                    std::to_string(limits.memory),
+                                    std::to_string(limits.result),
+                                    std::to_string(limits.seconds)};
+  words.insert(words.end(), named.words.begin(), named.words.end());
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+
+  const int bytes = memory_file(named.bytes);
+  posix_spawn_file_actions_t files;
+  ::posix_spawn_file_actions_init(&files);
+  ::posix_spawn_file_actions_adddup2(&files, bytes, STDIN_FILENO);
+  ::posix_spawn_file_actions_adddup2(&files, pipe, STDOUT_FILENO);
+  posix_spawnattr_t attributes;
+  ::posix_spawnattr_init(&attributes);
+  sigset_t blocked;
+  ::sigemptyset(&blocked);
+  for (const int signal : {SIGINT, SIGTERM, SIGUSR1}) ::sigaddset(&blocked, signal);
+  ::posix_spawnattr_setsigmask(&attributes, &blocked);
+  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+  pid_t child = -1;
+  errno = ::posix_spawn(&child, isolating_program.c_str(), &files, &attributes, pointers.data(),
+                        environ);
+  ::posix_spawnattr_destroy(&attributes);
+  ::posix_spawn_file_actions_destroy(&files);
+  ::close(bytes);
+  return errno == 0 ? child : -1;
+}
+
 /// Waits for a child to end.
 End reap(pid_t child) {
   End end;
@@ -239,13 +295,11 @@ End reap(pid_t child) {
   return end;
 }
 
-}  // namespace
-
-Isolated run_isolated(const std::function<std::string()>& work, const IsolatedLimits& limits) {
+/// Runs a child that `start` starts with the pipe for its answer, and reads that.
+Isolated answer_of(const std::function<pid_t(int pipe)>& start, const IsolatedLimits& limits) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) fail_io("make a pipe");
-  const pid_t child = ::fork();
-  if (child == 0) be_child(ends[1], work, limits);
+  const pid_t child = start(ends[1]);
   ::close(ends[1]);
   if (child < 0) {
     ::close(ends[0]);
@@ -263,6 +317,52 @@ Isolated run_isolated(const std::function<std::string()>& work, const IsolatedLi
       fault.empty() && WIFEXITED(end.status) && (kind == kDone || kind == kRefused);
   if (answered) return {kind == kDone, std::move(text)};
   return {false, fault.empty() ? why(end, limits) : std::move(fault)};
+}
+
+}  // namespace
+
+Isolated run_isolated(const std::function<std::string()>& work, const IsolatedLimits& limits) {
+  return answer_of(
+      [&](int pipe) {
+        const pid_t child = ::fork();
+        if (child == 0) be_child(pipe, work, limits);
+        return child;
+      },
+      limits);
+}
+
+Isolated run_isolated(const NamedWork& named, DoNamedWork& work, const IsolatedLimits& limits) {
+  if (isolating_program.empty()) return run_isolated([&] { return work(named); }, limits);
+  IsolatedLimits outer = limits;
+  outer.seconds += 10;  // the program keeps the limits, and says which was exceeded
+  return answer_of([&](int pipe) { return start_program(named, limits, pipe); }, outer);
+}
+
+void set_isolating_program(const std::string& path) {
+  isolating_program = path;
+}
+
+void do_isolated_work(const std::vector<std::string>& arguments, DoNamedWork& work) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  check<Error>(arguments.size() >= 4, kIsolatedWork, ": is for xgrad itself");
+  const IsolatedLimits limits{.memory = std::stoull(arguments[1]),
+                              .result = std::stoull(arguments[2]),
+                              .seconds = unsigned(std::stoul(arguments[3]))};
+  struct stat status {};
+  ::fstat(STDIN_FILENO, &status);
+  const auto size = std::size_t(status.st_size);
+  void* bytes =
+      size == 0 ? nullptr : ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, STDIN_FILENO, 0);
+  if (bytes == MAP_FAILED) fail_io("read a file in memory");
+  const NamedWork named{arguments[0],
+                        {static_cast<const char*>(bytes), size},
+                        {arguments.begin() + 4, arguments.end()}};
+  try {
+    const Isolated result = run_isolated([&] { return work(named); }, limits);
+    answer(STDOUT_FILENO, result.done ? kDone : kRefused, result.text);
+  } catch (const IoError& error) {
+    answer(STDOUT_FILENO, kUnconfined, error.what());
+  }
 }
 
 }  // namespace xgrad

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <functional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace xgrad {
 
@@ -38,5 +40,29 @@ struct Isolated {
 /// Throws IoError when the child process cannot be started or confined. Requires: no other thread
 /// is working.
 Isolated run_isolated(const std::function<std::string()>& work, const IsolatedLimits& limits);
+
+/// Work that has a name, so that another program can do it.
+struct NamedWork {
+  std::string name;                     ///< its name, which the program knows
+  std::string_view bytes;               ///< what it reads
+  std::vector<std::string> words = {};  ///< its other arguments
+};
+/// A function that does work of one or more names.
+using DoNamedWork = std::string(const NamedWork& named);
+
+/// The same, by the program of set_isolating_program() if there is one. Other threads may be working
+/// then: a fork of their process could wait forever for a lock that one of them held.
+Isolated run_isolated(const NamedWork& named, DoNamedWork& work, const IsolatedLimits& limits);
+
+/// Sets the program that does named work, the path of the `xgrad` command. Empty: this process
+/// forks.
+void set_isolating_program(const std::string& path);
+
+/// The argument that tells the program to do named work.
+inline constexpr const char* kIsolatedWork = "--isolated-work";
+
+/// The program's part: does named work whose bytes are the standard input, and answers on standard
+/// output. `arguments` are those after kIsolatedWork.
+void do_isolated_work(const std::vector<std::string>& arguments, DoNamedWork& work);
 
 }  // namespace xgrad

@@ -288,11 +288,15 @@ Array parse_hdf5_dataset(std::string_view image, const std::string& dataset) {
   return Reader(file, dataset).read();
 }
 
+std::string do_hdf5_work(const NamedWork& named) {
+  return pack(parse_hdf5_dataset(named.bytes, named.words.at(0)));
+}
+
 Array read_hdf5_dataset(std::string_view image, const std::string& dataset) {
-  const auto read = [&] { return pack(parse_hdf5_dataset(image, dataset)); };
   const std::size_t most = kMemory + kMemoryPerByte * image.size();
   const Isolated answer =
-      run_isolated(read, {.memory = most, .result = most, .seconds = seconds_for(image.size())});
+      run_isolated({kHdf5Work, image, {dataset}}, do_hdf5_work,
+                   {.memory = most, .result = most, .seconds = seconds_for(image.size())});
   check<FormatError>(answer.done, answer.text);
   return unpack(answer.text);
 }

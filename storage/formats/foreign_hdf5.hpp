@@ -30,6 +30,12 @@ Array parse_hdf5_dataset(std::string_view image, const std::string& dataset);
 /// The same in a confined process (isolated.hpp).
 Array read_hdf5_dataset(std::string_view image, const std::string& dataset);
 
+struct NamedWork;
+/// The name of that process's work.
+inline constexpr const char* kHdf5Work = "hdf5";
+/// Does it: pack() of parse_hdf5_dataset().
+std::string do_hdf5_work(const NamedWork& named);
+
 /// Lists the datasets of all groups: "encoder.layers.0.norm1/weight". Throws FormatError that names
 /// the object on soft and external links, objects linked twice, and more than 10,000 objects.
 std::vector<std::string> list_hdf5_datasets(std::string_view image);

@@ -19,6 +19,9 @@ constexpr std::size_t kMemory = std::size_t(96) << 20;  // memory of the readers
 constexpr std::size_t kMostPerByte = 64;                // memory per byte of a header
 constexpr std::size_t kMostMessage = std::size_t(1) << 16;
 
+// Names of work: checking the start of a safetensors file, and reading a whole file.
+constexpr const char *kStartWork = "safetensors-start", *kWeightsWork = "weights";
+
 /// Adds the path of the file to errors of the readers.
 template <class Work>
 auto as_checkpoint_error(const std::string& path, const Work& work) try {
@@ -41,12 +44,9 @@ WeightFile from_foreign_hdf5(std::string_view bytes) {
 std::uint64_t safetensors_size(const InputFile& file) {
   const auto first = std::size_t(std::min<std::uint64_t>(file.size(), 9));
   const std::string start = file.read(0, safetensors_start(file.read(0, first), file.size()));
-  const auto check_start = [&] {
-    check_safetensors(start, file.size());
-    return std::string();
-  };
-  const Isolated answer = run_isolated(
-      check_start, {.memory = kMemory + kMostPerByte * start.size(), .result = kMostMessage});
+  const Isolated answer =
+      run_isolated({kStartWork, start, {std::to_string(file.size())}}, do_foreign_work,
+                   {.memory = kMemory + kMostPerByte * start.size(), .result = kMostMessage});
   check<FormatError>(answer.done, answer.text);
   return file.size();
 }
@@ -69,6 +69,15 @@ const Format& find_format(const std::string& name) {
 
 }  // namespace
 
+std::string do_foreign_work(const NamedWork& named) {
+  if (named.name == kWeightsWork) {
+    return to_safetensors({find_format(named.words.at(0)).read(named.bytes).tensors});
+  }
+  check<Error>(named.name == kStartWork, "there is no work ", named.name);
+  check_safetensors(named.bytes, std::stoull(named.words.at(0)));
+  return "";
+}
+
 std::vector<std::string> foreign_formats() {
   std::vector<std::string> names;
   for (const Format& format : kFormats) names.emplace_back(format.name);
@@ -82,12 +91,12 @@ std::string read_foreign_file(const InputFile& file, const std::string& format) 
 
 std::vector<NamedTensor> read_foreign(const std::string& bytes, const std::string& path,
                                       const std::string& format, std::size_t expected) {
-  const Format& known = find_format(format);
-  const auto read = [&] { return to_safetensors({known.read(bytes).tensors}); };
+  find_format(format);  // throws if there is none
   const std::size_t most = kMemory + 4 * (expected * sizeof(double) + bytes.size());
   return as_checkpoint_error(path, [&] {
     const Isolated answer =
-        run_isolated(read, {.memory = most, .result = most, .seconds = seconds_for(bytes.size())});
+        run_isolated({kWeightsWork, bytes, {format}}, do_foreign_work,
+                     {.memory = most, .result = most, .seconds = seconds_for(bytes.size())});
     check<FormatError>(answer.done, answer.text);
     // The answer comes from a process that may be compromised; from_safetensors() trusts no input.
     return from_safetensors(answer.text).tensors;

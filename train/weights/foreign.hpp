@@ -10,6 +10,7 @@
 namespace xgrad {
 
 class InputFile;
+struct NamedWork;
 
 /// The known formats: "safetensors", "npz" and "hdf5".
 std::vector<std::string> foreign_formats();
@@ -31,5 +32,8 @@ std::string read_foreign_file(const InputFile& file, const std::string& format);
 /// malformed or a tensor is not float32 or float64 or contains NaN or infinity.
 std::vector<NamedTensor> read_foreign(const std::string& bytes, const std::string& path,
                                       const std::string& format, std::size_t expected);
+
+/// Does the work of the processes of this file's functions; see isolated.hpp.
+std::string do_foreign_work(const NamedWork& named);
 
 }  // namespace xgrad

@@ -11,7 +11,9 @@ import numpy
 from xgrad import _core, config
 from xgrad.errors import Error, IoError
 
-_COMMAND = pathlib.Path(__file__).parent / "bin" / "xgrad"
+COMMAND = pathlib.Path(__file__).parent / "bin" / "xgrad"
+# It reads files of other programs, too, since a process with the threads of NumPy must not fork.
+_core._set_command(str(COMMAND))
 
 
 class Run:
@@ -145,7 +147,7 @@ def sweep(source, overrides=None, *, over, jobs=None, out=None, quiet=True):
 
 def command(arguments, quiet=True):
     """Runs the packaged command `xgrad`. Raises Error with its message when it fails."""
-    done = subprocess.run([_COMMAND, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE if quiet else None,
+    done = subprocess.run([COMMAND, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE if quiet else None,
                           stderr=subprocess.PIPE if quiet else None, text=True)
     if done.returncode < 0 or done.returncode > 1:
         raise Error((done.stderr or "").strip() or f"xgrad {arguments[0]}: exit code {done.returncode}")
