@@ -5,9 +5,11 @@
 #include <xgrad/python/src/model.hpp>
 #include <xgrad/python/src/runs.hpp>
 #include <xgrad/python/src/variable.hpp>
+#include <xgrad/version.hpp>
 
 NB_MODULE(_core, m) {
   using namespace xgrad::python;
+  m.attr("__version__") = xgrad::kVersion;
   add_errors();
   auto variable = add_variable(m);
   add_ops(m, variable);

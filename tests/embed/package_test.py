@@ -63,13 +63,15 @@ def source(page):
 
 
 class System:
-    """A Debian of its own folder, with nothing but what every Debian has."""
+    """A Debian of its own folder, with nothing but what every Debian has and `packages`."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, release="bookworm", packages=()):
         self.root = folder
         sites = call("apt-get", "indextargets", "--format", "deb $(SITE) $(RELEASE) $(COMPONENT)",
                      "Created-By: Packages", "Origin: Debian")
-        call("mmdebstrap", "--quiet", "--variant=minbase", "--skip=cleanup/apt", "bookworm", folder, "-", input=sites)
+        if release != "bookworm":
+            sites = f"deb {sites.split()[1]} {release} main\n"
+        call("mmdebstrap", "--quiet", "--variant=minbase", "--skip=cleanup/apt", f"--include={','.join(packages)}", release, folder, "-", input=sites)
         shutil.copy("/etc/resolv.conf", folder / "etc" / "resolv.conf")
 
     def words(self, *words):

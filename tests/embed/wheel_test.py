@@ -1,0 +1,117 @@
+"""The wheels for Python: built, repaired, installed in a bare Debian 12 and 13, and used there. `./run wheel` calls it; it takes an hour and a network.
+
+There is one for Python 3.11 and one in the stable ABI for 3.12 and newer. Both hold the library three times, for every x86-64 processor and for those of
+the levels v3 and v4, which the loader prefers where it can, and the command. The first argument, if any, is a folder of wheels to try instead.
+"""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from package_test import LEVELS, ROOT, System, call
+
+BUILD = ROOT / "build/wheel"
+TOOLS = ROOT / "build/venv-wheel"
+PLATFORM = "manylinux_2_36_x86_64"  # glibc as of Debian 12
+MOST = 30e6  # bytes of a wheel
+RELEASES = {"bookworm": "cp311-cp311", "trixie": "cp312-abi3"}
+# Trains in Python and by the command, and says which library was loaded.
+TRIAL = """
+import pathlib, subprocess, sys, numpy
+before = set(sys.modules)
+import xgrad
+assert not {name for name in sys.modules if name.split(".")[0] in ("pandas", "nanobind")}
+config = {"task": {"name": "reverse", "length": 8}, "model": {"width": 32, "heads": 1, "layers": 1}, "train": {"steps": 20}}
+run = xgrad.train(config, {"run.dir": sys.argv[1] + "-python"})
+words = [f"{key}={value}" for key, value in (("task.name", "reverse"), ("task.length", 8), ("model.width", 32), ("model.heads", 1),
+                                               ("model.layers", 1), ("train.steps", 20))]
+pathlib.Path("empty.toml").write_text("")
+subprocess.run(["xgrad", "train", "empty.toml", *words, "run.dir=" + sys.argv[1] + "-command", "-q"], check=True, stdout=subprocess.DEVNULL)
+name = "checkpoints/step-0000000020.h5"
+assert (run.directory / name).read_bytes() == pathlib.Path(sys.argv[1] + "-command", name).read_bytes()
+assert xgrad.load(run).logits(numpy.arange(8)).shape == (1, 8, 10)
+x = xgrad.Variable(numpy.ones((2, 2)), requires_grad=True)
+xgrad.sum(x @ x).backward()
+assert (x.grad == 4).all()
+print(next(line.split()[-1] for line in open("/proc/self/maps") if "libxgrad" in line))
+"""
+
+
+def stable_python():
+    """A Python of 3.12 or newer, with its headers."""
+    for minor in range(12, 20):
+        found = shutil.which(f"python3.{minor}")
+        if found and subprocess.run([found, "-c", "import sysconfig, os; os.stat(sysconfig.get_paths()['include'] + '/Python.h')"],
+                                    capture_output=True).returncode == 0:
+            return found
+    sys.exit("wheel_test.py: the wheel in the stable ABI needs a python3.12 or newer in PATH, with its headers")
+
+
+def build():
+    """Makes the wheels, repaired, in build/wheel/repaired."""
+    launcher = ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
+    trees = [BUILD / level for level in LEVELS]
+    for tree in trees:
+        call("cmake", "--preset", "package", "-B", tree, f"-DXGRAD_MARCH={tree.name}", *launcher, cwd=ROOT)
+        call("cmake", "--build", tree, "--target", "xgrad")
+    for folder in ("raw", "repaired"):
+        shutil.rmtree(BUILD / folder, ignore_errors=True)
+    packages = next(TOOLS.glob("lib/python3.*/site-packages"))  # in Python alone, so of any version
+    defines = ["-DBUILD_SHARED_LIBS=ON", "-DXGRAD_MARCH=", f"-DXGRAD_PYTHON_VARIANTS={';'.join(map(str, trees))}", *launcher]
+    for python in ("/usr/bin/python3", stable_python()):
+        settings = {"cmake.build-type": "MinSizeRel", "cmake.args": ["-GNinja", *defines], "build-dir": str(BUILD / "{wheel_tag}"),
+                    "wheel.platlib": "true"}
+        code = f"import scikit_build_core.build as b; b.build_wheel({str(BUILD / 'raw')!r}, {settings!r})"
+        call(python, "-c", code, cwd=ROOT / "python", env=os.environ | {"PYTHONPATH": str(packages)})
+    environment = os.environ | {"PATH": f"{TOOLS / 'bin'}:{os.environ['PATH']}"}
+    for wheel in (BUILD / "raw").glob("*.whl"):
+        call(TOOLS / "bin/auditwheel", "repair", "--strip", "--plat", PLATFORM, "-w", BUILD / "repaired", wheel, env=environment)
+    return BUILD / "repaired"
+
+
+class Wheel(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.wheels = {"-".join(path.stem.split("-")[2:4]): path for path in FOLDER.glob("*.whl")}
+
+    def test_1_sizes_and_tags(self):
+        self.assertEqual(sorted(self.wheels), sorted(RELEASES.values()))
+        for path in self.wheels.values():
+            print(path.name, path.stat().st_size)
+            self.assertIn(PLATFORM, path.name)
+            self.assertLess(path.stat().st_size, MOST)
+
+    def test_2_bare_systems(self):
+        for release, tag in RELEASES.items():
+            with self.subTest(release), tempfile.TemporaryDirectory() as folder:
+                system = System(pathlib.Path(folder) / "debian", release, ["python3-venv"])
+                tmp = system.root / "tmp"
+                version = system.run("python3", "-c", "import sys; print('%d.%d' % sys.version_info[:2])").strip()
+                call(sys.executable, "-m", "pip", "download", "--quiet", "--only-binary=:all:", f"--python-version={version}", "--platform",
+                     "manylinux_2_28_x86_64", "--platform", "manylinux2014_x86_64", "--dest", tmp / "wheels", "numpy")
+                shutil.copy(self.wheels[tag], tmp / "wheels")
+                (tmp / "trial.py").write_text(TRIAL)
+                system.run("python3", "-m", "venv", "venv")
+                system.run("venv/bin/pip", "install", "--no-index", "--find-links=wheels", "xgrad")
+                self.assertRegex(system.run("venv/bin/xgrad", "--version"), r"^\d+\.\d+\.\d+\n$")
+                self.try_out(system, release)
+
+    def try_out(self, system, release):
+        """The loader takes the build for the processor, or for one that lacks what glibc is told to mask."""
+        help_text = system.run("/lib64/ld-linux-x86-64.so.2", "--help")
+        can = [level for level in LEVELS if re.search(rf"{level} \(supported", help_text)]
+        for masked, levels in (("", LEVELS), ("-AVX512F", LEVELS[:1]), ("-AVX512F,-AVX2", ())):
+            loaded = system.run("env", "PATH=/tmp/venv/bin:/usr/bin:/bin", f"GLIBC_TUNABLES=glibc.cpu.hwcaps={masked}", "python", "trial.py",
+                                f"run{masked}").strip()
+            print(release, masked, loaded)
+            self.assertEqual(re.findall(r"glibc-hwcaps/([^/]*)/", loaded), [level for level in can if level in levels][-1:])
+
+
+if __name__ == "__main__":
+    FOLDER = pathlib.Path(sys.argv.pop()) if len(sys.argv) > 1 else build()
+    unittest.main()
