@@ -50,8 +50,8 @@ struct NamedWork {
 /// A function that does work of one or more names.
 using DoNamedWork = std::string(const NamedWork& named);
 
-/// The same, by the program of set_isolating_program() if there is one. Other threads may be working
-/// then: a fork of their process could wait forever for a lock that one of them held.
+/// The same, by the program of set_isolating_program() if there is one. Other threads may be
+/// working then: a fork of their process could wait forever for a lock that one of them held.
 Isolated run_isolated(const NamedWork& named, DoNamedWork& work, const IsolatedLimits& limits);
 
 /// Sets the program that does named work, the path of the `xgrad` command. Empty: this process

@@ -64,7 +64,7 @@ def build():
     packages = next(TOOLS.glob("lib/python3.*/site-packages"))  # in Python alone, so of any version
     defines = ["-DBUILD_SHARED_LIBS=ON", "-DXGRAD_MARCH=", f"-DXGRAD_PYTHON_VARIANTS={';'.join(map(str, trees))}", *launcher]
     for python in ("/usr/bin/python3", stable_python()):
-        settings = {"cmake.build-type": "MinSizeRel", "cmake.args": ["-GNinja", *defines], "build-dir": str(BUILD / "{wheel_tag}"),
+        settings = {"cmake.build-type": "MinSizeRel", "cmake.args": ["-GNinja", *defines], "build-dir": str(BUILD / "module"),
                     "wheel.platlib": "true"}
         code = f"import scikit_build_core.build as b; b.build_wheel({str(BUILD / 'raw')!r}, {settings!r})"
         call(python, "-c", code, cwd=ROOT / "python", env=os.environ | {"PYTHONPATH": str(packages)})
