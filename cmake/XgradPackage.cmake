@@ -13,7 +13,7 @@ set(CPACK_DEBIAN_XGRAD_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_XGRAD-DEV_PACKAGE_NAME xgrad-dev)
 set(CPACK_DEBIAN_XGRAD-DEV_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_XGRAD-DEV_PACKAGE_SHLIBDEPS OFF)
-set(CPACK_DEBIAN_XGRAD-DEV_PACKAGE_DEPENDS "xgrad (= ${PROJECT_VERSION}), libxtensor-dev")
+set(CPACK_DEBIAN_XGRAD-DEV_PACKAGE_DEPENDS "xgrad (= ${PROJECT_VERSION}), libfmt-dev, libxtensor-dev")
 
 # The library of other trees, for processors that can do more, as CPACK_INSTALL_CMAKE_PROJECTS names them.
 set(CPACK_COMPONENTS_ALL runtime development)

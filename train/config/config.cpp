@@ -120,16 +120,22 @@ class Reader {
       const auto* name = value ? std::get_if<std::string>(value) : nullptr;
       if (name) return {*name, found->second.key_place.override.has_value()};
     }
-    return {std::get<std::string>(*name_row(section).get(Config())), false};
+    const auto* row = detail::find_config_key(section, detail::choosing_key(section));
+    return {std::get<std::string>(*row->get(Config())), false};
   }
 
-  static const detail::ConfigKey& name_row(const std::string& section) {
-    return *detail::find_config_key(section, detail::choosing_key(section));
+  // Whether a run's own config has a part there that another program added.
+  bool has_part_of_another(const Assignment& a) const {
+    return writer_ == ConfigWriter::xgrad && !a.key_place.override && has_parts(a.section) &&
+           !detail::is_known(a.section, chosen(a.section).first);
   }
 
-  static bool is_choice(const std::string& section, const std::string& name) {
-    const auto& choices = name_row(section).spec.choices;
-    return std::find(choices.begin(), choices.end(), name) != choices.end();
+  static bool has_parts(const std::string& section) {
+    return section != "task" && detail::find_config_key(section, detail::choosing_key(section));
+  }
+
+  static std::string unknown_here(const std::string& what) {
+    return "there is no " + what + " in this program; use the program that added it";
   }
 
   // Drops keys that the chosen optimizer or schedule does not use. "optim.name=sgd" on a command
@@ -144,7 +150,7 @@ class Reader {
       }
       const auto [name, overridden] = chosen(a.section);
       // An unknown name is reported by itself.
-      if (row->read_by(name) || !is_choice(a.section, name)) {
+      if (row->read_by(name) || !detail::is_known(a.section, name)) {
         ++at;
         continue;
       }
@@ -197,9 +203,11 @@ class Reader {
         }
       }
     } else {
+      const bool stored = writer_ == ConfigWriter::xgrad && !given->second.key_place.override;
       problems_.push_back({given->second.value_place, "task.name",
-                           "there is no task " + excerpt(*name) + "; there are " +
-                               joined(nearest_first(*name, names))});
+                           stored ? unknown_here("task " + excerpt(*name))
+                                  : "there is no task " + excerpt(*name) + "; there are " +
+                                        joined(nearest_first(*name, names))});
     }
   }
 
@@ -236,6 +244,15 @@ class Reader {
 
   void set(const Assignment& a) {
     if (a.section == "optim" && a.key == "groups") return set_groups(a);
+    if (has_part_of_another(a)) {
+      const bool chooses = a.key == detail::choosing_key(a.section);
+      if (chooses && a.section != "log") {  // a run can be read without its hooks
+        problems_.push_back({a.value_place, a.section + "." + a.key,
+                             unknown_here(excerpt(chosen(a.section).first))});
+        return;
+      }
+      if (detail::find_config_key(a.section, a.key) == nullptr) return;  // a key of that part
+    }
     if (const detail::ConfigKey* row = detail::find_config_key(a.section, a.key)) {
       if (auto value = checked(a, row->spec)) {
         if (row->spec.file) value = in_folder(a, std::get<std::string>(*value));

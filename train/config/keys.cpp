@@ -1,8 +1,10 @@
 #include <xgrad/train/config/keys.hpp>
 
 #include <algorithm>
+#include <sstream>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/data/excerpt.hpp>
 #include <xgrad/optim/schedule.hpp>
 #include <xgrad/optim/table.hpp>
 #include <xgrad/train/config/parts.hpp>
@@ -234,8 +236,20 @@ Keys other_keys() {
 
 }  // namespace
 
-bool ConfigKey::read_by(const std::string& user) const {
-  return users.empty() || std::find(users.begin(), users.end(), user) != users.end();
+static bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// Hooks may be several, or none.
+static std::vector<std::string> parts_in(std::string_view section, const std::string& chosen) {
+  return section == "log" ? hooks_in(chosen) : std::vector{chosen};
+}
+
+bool ConfigKey::read_by(const std::string& chosen) const {
+  const std::vector<std::string> parts = parts_in(section, chosen);
+  return users.empty() || std::any_of(parts.begin(), parts.end(), [&](const std::string& part) {
+           return contains(users, part);
+         });
 }
 
 // Parts of the program add rows to it.
@@ -250,7 +264,41 @@ const std::vector<ConfigKey>& config_keys() {
 }
 
 const char* choosing_key(std::string_view section) {
-  return section == "model" ? "kind" : "name";
+  return section == "model" ? "kind" : section == "log" ? "hooks" : "name";
+}
+
+static std::vector<std::string>& hooks() {
+  static std::vector<std::string> names;
+  return names;
+}
+
+std::vector<std::string> hooks_in(const std::string& list) {
+  std::vector<std::string> names;
+  std::istringstream parts(list);
+  for (std::string part; std::getline(parts, part, ',');) {
+    const std::size_t first = part.find_first_not_of(' '), last = part.find_last_not_of(' ');
+    names.push_back(first == part.npos ? "" : part.substr(first, last - first + 1));
+  }
+  return names;
+}
+
+std::string problem_of_hooks(const std::string& list) {
+  for (const std::string& name : hooks_in(list)) {
+    if (contains(hooks(), name)) continue;
+    std::string known;
+    for (const std::string& hook : hooks()) known += (known.empty() ? "" : ", ") + hook;
+    return "there is no hook " + excerpt(name) + "; there are " +
+           (known.empty() ? "none: a program can add some" : known);
+  }
+  return "";
+}
+
+bool is_known(std::string_view section, const std::string& chosen) {
+  const std::vector<std::string>& choices =
+      section == "log" ? hooks() : find_config_key(section, choosing_key(section))->spec.choices;
+  const std::vector<std::string> parts = parts_in(section, chosen);
+  return std::all_of(parts.begin(), parts.end(),
+                     [&](const std::string& part) { return contains(choices, part); });
 }
 
 static ConfigKey own_key(const std::string& section, const PartEntry& part, const OptionSpec& spec,
@@ -266,11 +314,8 @@ static ConfigKey own_key(const std::string& section, const PartEntry& part, cons
   key.set = [own, name = spec.name](Config& config, const OptionValue& value) {
     own(config)[name] = value;
   };
-  if (section == "log") {  // several hooks at once
-    key.execution = true;
-  } else {
-    key.users = {part.name};
-  }
+  key.execution = section == "log";
+  key.users = {part.name};
   return key;
 }
 
@@ -290,9 +335,14 @@ void add_part(const std::string& section, const PartEntry& part, Options& (*own)
     });
   };
   check_name(part.name, section);
+  check<ConfigError>(!is_known(section, part.name), section, ".", choosing_key(section), ": '",
+                     part.name, "' exists already");
   for (const OptionSpec& option : part.options) {
     check_name(option.name, section + ", " + part.name);
-    check<ConfigError>(row(option.name) == keys.end(), section, ".", option.name, ": ", part.name,
+    const auto same = [&](const OptionSpec& other) { return other.name == option.name; };
+    check<ConfigError>(row(option.name) == keys.end() &&
+                           std::count_if(part.options.begin(), part.options.end(), same) == 1,
+                       section, ".", option.name, ": ", part.name,
                        " cannot have this key, because there is one");
   }
   for (const std::string& name : part.keys) {
@@ -300,14 +350,9 @@ void add_part(const std::string& section, const PartEntry& part, Options& (*own)
     check<ConfigError>(key != keys.end() && !key->users.empty(), section, ".", name, ": ",
                        part.name, " cannot read this key, because no other part has it");
   }
-  if (section != "log") {
-    OptionSpec& choice = row(choosing_key(section))->spec;
-    check<ConfigError>(
-        std::find(choice.choices.begin(), choice.choices.end(), part.name) == choice.choices.end(),
-        section, ".", choice.name, ": '", part.name, "' exists already");
-    choice.choices.push_back(part.name);
-    choice.help += " " + part.name + ": " + part.help;
-  }
+  OptionSpec& choice = row(choosing_key(section))->spec;
+  (section == "log" ? hooks() : choice.choices).push_back(part.name);
+  choice.help += " " + part.name + ": " + part.help;
   for (const std::string& name : part.keys) row(name)->users.push_back(part.name);
   const auto last = std::find_if(keys.rbegin(), keys.rend(),
                                  [&](const ConfigKey& key) { return key.section == section; });

@@ -19,10 +19,11 @@ struct ConfigKey {
       get;  ///< Reads the value. Nothing: the key is not given and has no default.
   std::function<void(Config&, const OptionValue&)> set;
   bool execution = false;  ///< changes how a run is executed, not its result
-  /// Optimizers or schedules that use the key, named by the section's `name`; empty: all.
+  /// Parts that use the key, as choosing_key() of the section names them; empty: all.
   std::vector<std::string> users = {};
 
-  bool read_by(const std::string& user) const;
+  /// Whether a part that `chosen`, the value of choosing_key(), names uses the key.
+  bool read_by(const std::string& chosen) const;
   std::string name() const { return section + "." + spec.name; }
 };
 
@@ -35,10 +36,14 @@ const std::vector<std::string>& config_sections();
 /// The key of this name, or nullptr.
 const ConfigKey* find_config_key(std::string_view section, std::string_view name);
 
-/// The key that chooses among the parts of a section: "kind" in [model], otherwise "name".
+/// The key that chooses among the parts of a section: "kind" in [model], "hooks" in [log],
+/// otherwise "name".
 const char* choosing_key(std::string_view section);
 
-/// Whether the chosen optimizer or schedule of the config uses the key.
+/// Whether this program has all parts that `chosen`, the value of choosing_key(), names.
+bool is_known(std::string_view section, const std::string& chosen);
+
+/// Whether a part that the config chose uses the key.
 bool is_read(const ConfigKey& key, const Config& config);
 
 }  // namespace xgrad::detail

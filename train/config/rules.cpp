@@ -6,6 +6,7 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/excerpt.hpp>
 #include <xgrad/data/option_text.hpp>
+#include <xgrad/train/config/parts.hpp>
 
 namespace xgrad::detail {
 
@@ -275,6 +276,8 @@ std::vector<RuleBroken> broken_rules_of_new_runs(const Config& config) {
   Broken broken;
   const std::string flaw = flaw_of_new_path(config.run_dir);
   if (!flaw.empty()) broken.push_back({{"run.dir"}, flaw});
+  const std::string hooks = problem_of_hooks(config.log_hooks);
+  if (!hooks.empty()) broken.push_back({{"log.hooks"}, hooks});
   something_to_reach_within_steps(config.expect, broken);
   return broken;
 }

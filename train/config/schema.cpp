@@ -44,11 +44,13 @@ Json closed_object(Json properties) {
       {"type", "object"}, {"additionalProperties", false}, {"properties", std::move(properties)}};
 }
 
-// A key that only some optimizers, schedules or models read requires the section's `name` or `kind`
-// to be one of them.
+// A key that only some parts read requires the section's `name` or `kind` to be one of them, or
+// `hooks` to list one.
 Json needs_user(const detail::ConfigKey& key) {
   const char* chooser = detail::choosing_key(key.section);
-  Json then{{"properties", {{chooser, {{"enum", key.users}}}}}};
+  Json user{{"enum", key.users}};
+  if (key.section == "log") user = {{"pattern", "(^|,) *" + key.users[0] + " *(,|$)"}};
+  Json then{{"properties", {{chooser, user}}}};
   const auto fallback = detail::find_config_key(key.section, chooser)->get(Config());
   if (!key.read_by(std::get<std::string>(*fallback))) then["required"] = {chooser};
   return {{"if", {{"required", {key.spec.name}}}}, {"then", std::move(then)}};

@@ -1,8 +1,10 @@
 #include <xgrad/train/model/parts.hpp>
 
+#include <cmath>
 #include <map>
 #include <utility>
 
+#include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/scalar.hpp>
 #include <xgrad/optim/table.hpp>
 
@@ -85,7 +87,13 @@ std::unique_ptr<Optimizer<T>> make_optimizer(const OptimConfig& config,
 Schedule make_schedule(const Config& config, std::uint64_t steps) {
   const ScheduleConfig& s = config.schedule;
   if (const auto* part = find<ScheduleMaker>(s.name)) {
-    return Schedule(part->makers(config, steps, complete(part->options, s.own)));
+    const auto rate = part->makers(config, steps, complete(part->options, s.own));
+    return Schedule([rate, name = s.name](std::uint64_t step) {
+      const double lr = rate(step);
+      check<ConfigError>(std::isfinite(lr) && lr >= 0, "schedule.name: ", name, " gives ", lr,
+                         " as the learning rate of step ", step, ", must be finite and at least 0");
+      return lr;
+    });
   }
   return Schedule(Schedule::shape(s.name), config.optim.lr, steps, s.warmup,
                   {s.final, s.power, s.every, s.gamma, s.decay, s.div});

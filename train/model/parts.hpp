@@ -87,7 +87,8 @@ void add_optimizer(const PartEntry& part) {
                                detail::optimizer_maker<Kind<double>, double>()});
 }
 
-/// Adds a schedule. Throws ConfigError when the name or a key is taken.
+/// Adds a schedule. Throws ConfigError when the name or a key is taken. A rate that is negative or
+/// not finite ends the run with a ConfigError that names the step.
 void add_schedule(const PartEntry& part, ScheduleMaker make);
 
 /// Makes the optimizer of [optim], built-in or the program's. Throws ConfigError.

@@ -1,7 +1,6 @@
 #include <xgrad/train/run/hooks.hpp>
 
 #include <algorithm>
-#include <sstream>
 
 #include <xgrad/autograd/check.hpp>
 
@@ -25,32 +24,20 @@ const Entry* find(const std::string& name) {
   return found == entries().end() ? nullptr : &*found;
 }
 
-std::string trimmed(const std::string& text) {
-  const std::size_t first = text.find_first_not_of(' '), last = text.find_last_not_of(' ');
-  return first == text.npos ? "" : text.substr(first, last - first + 1);
-}
-
 }  // namespace
 
 void add_hook(const PartEntry& part,
               std::function<std::shared_ptr<TrainerHooks>(const Options&)> make) {
-  check<ConfigError>(find(part.name) == nullptr, "log.hooks: '", part.name, "' exists already");
   detail::add_part("log", part, [](Config& config) -> Options& { return config.hook_options; });
   entries().push_back({part, std::move(make)});
 }
 
 std::vector<std::shared_ptr<TrainerHooks>> make_hooks(const Config& config) {
+  const std::string problem = detail::problem_of_hooks(config.log_hooks);
+  check<ConfigError>(problem.empty(), "log.hooks: ", problem);
   std::vector<std::shared_ptr<TrainerHooks>> hooks;
-  std::istringstream names(config.log_hooks);
-  for (std::string name; std::getline(names, name, ',');) {
-    name = trimmed(name);
+  for (const std::string& name : detail::hooks_in(config.log_hooks)) {
     const Entry* entry = find(name);
-    if (entry == nullptr) {
-      std::string known;
-      for (const Entry& each : entries()) known += (known.empty() ? "" : ", ") + each.part.name;
-      detail::fail<ConfigError>("log.hooks: there is no hook '", name, "'; there are ",
-                                known.empty() ? "none: a program can add some" : known);
-    }
     Options own;
     for (const OptionSpec& option : entry->part.options) {
       const auto given = config.hook_options.find(option.name);

@@ -58,9 +58,9 @@ std::string what_fitted(const Initialization& found, const std::string& precisio
 }
 
 std::string detail_of(const ModelConfig& m) {
-  if (m.kind == "mlp") return "";
   if (m.kind == "window_mlp") return fmt::format(", window {}", m.window);
-  return fmt::format(", {} head{}", m.heads, plural(m.heads));
+  const bool attends = m.kind == "encoder" || m.kind == "encoder_decoder";
+  return attends ? fmt::format(", {} head{}", m.heads, plural(m.heads)) : "";
 }
 
 std::string threads_text() {

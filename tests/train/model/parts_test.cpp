@@ -1,5 +1,7 @@
 #include <xgrad/train/model/parts.hpp>
 
+#include <cmath>
+
 #include <gtest/gtest.h>
 
 #include "support/errors.hpp"
@@ -31,6 +33,8 @@ TEST(Parts, WhatIsTakenOrNoNameIsRefused) {
             "schedule: \"My line\" is not a name of lower-case letters, digits and _");
   EXPECT_EQ(refused({"line", ".", {{"gamma", 1.0, "."}}}),
             "schedule.gamma: line cannot have this key, because there is one");
+  EXPECT_EQ(refused({"line", ".", {{"end", 1.0, "."}, {"end", 1, "."}}}),
+            "schedule.end: line cannot have this key, because there is one");
   EXPECT_EQ(refused({"line", ".", {{"", 1.0, "."}}}),
             "schedule, line: \"\" is not a name of lower-case letters, digits and _");
   EXPECT_EQ(refused({"line", ".", {}, {"gama"}}),
@@ -70,6 +74,51 @@ TEST(Parts, AScheduleWithKeysOfItsOwn) {
             "test:7:1: schedule.last_rate: is not a key of schedule.name = \"linear\", but of "
             "to_a_rate");
   EXPECT_NE(problem("name = 'to_a_rate'\nlast_rat = 1\n").find("last_rate"), std::string::npos);
+}
+
+TEST(Parts, ARateThatIsNoneEndsTheRun) {
+  add_schedule({"to_below_zero", "falls too far."}, [](const Config&, std::uint64_t, const auto&) {
+    return [](std::uint64_t s) { return s < 3 ? 2 - double(s) : std::nan(""); };
+  });
+  const Schedule schedule = make_schedule(parsed("name = 'to_below_zero'\n"), 10);
+  EXPECT_EQ(schedule(2), 0);
+  EXPECT_EQ(test::message_of<ConfigError>([&] { schedule(3); }),
+            "schedule.name: to_below_zero gives nan as the learning rate of step 3, must be finite "
+            "and at least 0");
+  add_schedule({"below_zero", "is wrong."}, [](const Config&, std::uint64_t, const auto&) {
+    return [](std::uint64_t) { return -1e-9; };
+  });
+  EXPECT_NE(
+      test::message_of<ConfigError>([&] { make_schedule(parsed("name = 'below_zero'\n"), 1)(0); }),
+      "");
+}
+
+// A run's own config names parts of a program; another program says so, once, and does not blame
+// the keys of the part.
+TEST(Parts, AConfigOfAnotherProgramsRunNamesWhatIsMissing) {
+  const auto problem = [](const std::string& text, const std::vector<std::string>& overrides) {
+    return test::message_of<ConfigError>([&] {
+      parse_config("[task]\nname = 'reverse'\n[train]\nsteps = 10\n" + text, "run", overrides,
+                   ConfigWriter::xgrad);
+    });
+  };
+  const std::string there = " in this program; use the program that added it";
+  EXPECT_EQ(problem("[model]\nkind = 'mine'\nslope = 2\nwidth = 8\n", {}),
+            "run:6:8: model.kind: there is no \"mine\"" + there);
+  EXPECT_EQ(problem("[optim]\nname = 'mine'\nbeta3 = 2\n[schedule]\nname = 'ours'\n", {}),
+            "run:6:8: optim.name: there is no \"mine\"" + there +
+                "\nrun:9:8: schedule.name: there is no \"ours\"" + there);
+  EXPECT_EQ(test::message_of<ConfigError>([] {
+              parse_config("[task]\nname = 'mine'\nbits = 3\n[train]\nsteps = 1\n", "run", {},
+                           ConfigWriter::xgrad);
+            }),
+            "run:2:8: task.name: there is no task \"mine\"" + there);
+  // What is wrong with known parts, or was given by the user, is said as always.
+  EXPECT_EQ(problem("[model]\nkind = 'mlp'\nslop = 2\n", {}).substr(0, 31),
+            "run:7:1: model.slop: unknown ke");
+  const std::string given = problem("", {"model.kind=mine"});
+  EXPECT_NE(given.find("override 'model.kind=mine': model.kind: is \"mine\", must be"), given.npos)
+      << given;
 }
 
 }  // namespace
