@@ -4,8 +4,11 @@
 #include <nanobind/stl/vector.h>
 
 #include <csignal>
+#include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <xgrad/autograd/check.hpp>
@@ -29,19 +32,35 @@ Config config_of(const std::string& file, const Texts& overrides) {
   return file.empty() ? parse_config("", "config", overrides) : load_config(file, overrides);
 }
 
-// Trains while the interpreter is free. The handlers of signals and the number of threads are the
-// process's, so only one run trains at a time.
-template <class F>
-Outcome alone(const F& work) {
-  static std::mutex training;
-  const std::unique_lock lock(training, std::try_to_lock);
-  check<Error>(lock.owns_lock(),
-               "another run is being trained in this process; xgrad.sweep() trains several");
-  const nb::gil_scoped_release release;
-  return work();
-}
+// Shows each step to a function of Python. The run saves and stops if it returns True or raises.
+class OnStep final : public TrainerHooks {
+ public:
+  explicit OnStep(nb::object f) : f_(std::move(f)) {}
 
-nb::dict as_dict(const Outcome& outcome) {
+  void on_step(const StepReport& report) override {
+    if (f_.is_none()) return;
+    const nb::gil_scoped_acquire acquire;
+    try {
+      stop_ = f_(report).is(nb::bool_(true));
+    } catch (nb::python_error& error) {
+      raised_.emplace(std::move(error));
+      stop_ = true;
+    }
+  }
+  bool stop() override { return stop_; }
+
+  // Raises what the function raised.
+  void rethrow() {
+    if (raised_) throw nb::python_error(std::move(*raised_));
+  }
+
+ private:
+  nb::object f_;
+  bool stop_ = false;
+  std::optional<nb::python_error> raised_;
+};
+
+nb::dict as_dict(const Outcome& outcome, bool stopped_by_hook) {
   nb::list claims;
   for (const Verdict& verdict : outcome.verdicts) {
     nb::dict claim;
@@ -51,7 +70,9 @@ nb::dict as_dict(const Outcome& outcome) {
     claims.append(claim);
   }
   nb::object stopped = nb::none();
-  if (outcome.signal == SIGALRM) {
+  if (outcome.signal != 0 && stopped_by_hook) {
+    stopped = nb::str("on_step");
+  } else if (outcome.signal == SIGALRM) {
     stopped = nb::str("train.max_seconds");
   } else if (outcome.signal != 0) {
     stopped = nb::str(("SIG" + std::string(sigabbrev_np(outcome.signal))).c_str());
@@ -65,24 +86,52 @@ nb::dict as_dict(const Outcome& outcome) {
   return result;
 }
 
+// Trains while the interpreter is free. The handlers of signals and the number of threads are the
+// process's, so only one run trains at a time.
+template <class F>
+nb::dict run(nb::object on_step, bool quiet, const F& work) {
+  static std::mutex training;
+  const std::unique_lock lock(training, std::try_to_lock);
+  check<Error>(lock.owns_lock(),
+               "another run is being trained in this process; xgrad.sweep() trains several");
+  const auto hook = std::make_shared<OnStep>(std::move(on_step));
+  Outcome outcome;
+  {
+    const nb::gil_scoped_release release;
+    outcome = work(SessionOptions{.quiet = quiet, .hooks = {hook}});
+  }
+  hook->rethrow();
+  return as_dict(outcome, hook->stop());
+}
+
 }  // namespace
 
 void add_runs(nb::module_& m) {
   m.def("_set_command", &set_isolating_program, "path"_a);
+  nb::class_<StepReport>(m, "Step", "What a step of training did.")
+      .def_ro("step", &StepReport::step, "The number of steps taken, this one included.")
+      .def_ro("loss", &StepReport::loss, "The loss of the step's batch before the update.")
+      .def_ro("lr", &StepReport::lr, "The learning rate.")
+      .def_ro("grad_norm", &StepReport::grad_norm, "The gradient norm before clipping.")
+      .def_ro("tokens", &StepReport::tokens, "Tokens or vectors without padding, or images.");
   m.def(
       "_train",
-      [](const std::string& file, const std::string& name, const Texts& overrides, bool quiet) {
-        return as_dict(
-            alone([&] { return start_run(config_of(file, overrides), name, {.quiet = quiet}); }));
+      [](const std::string& file, const std::string& name, const Texts& overrides, nb::object f,
+         bool quiet) {
+        return run(std::move(f), quiet, [&](const SessionOptions& options) {
+          return start_run(config_of(file, overrides), name, options);
+        });
       },
-      "file"_a, "name"_a, "overrides"_a, "quiet"_a);
+      "file"_a, "name"_a, "overrides"_a, "on_step"_a.none(), "quiet"_a);
   m.def(
       "_resume",
-      [](const std::string& path, const Texts& overrides, const Texts& allow_change, bool quiet) {
-        return as_dict(
-            alone([&] { return resume_run(path, overrides, allow_change, {.quiet = quiet}); }));
+      [](const std::string& path, const Texts& overrides, const Texts& allow_change, nb::object f,
+         bool quiet) {
+        return run(std::move(f), quiet, [&](const SessionOptions& options) {
+          return resume_run(path, overrides, allow_change, options);
+        });
       },
-      "path"_a, "overrides"_a, "allow_change"_a, "quiet"_a);
+      "path"_a, "overrides"_a, "allow_change"_a, "on_step"_a.none(), "quiet"_a);
   m.def(
       "_gradcheck",
       [](const std::string& file, const Texts& overrides) {

@@ -116,6 +116,28 @@ def test_ctrl_c_saves_and_comes_back():
     assert weights(again)[name] == weights(whole)[name] and again.finished
 
 
+def test_on_step_sees_every_step():
+    seen = []
+    run = xgrad.train(FIRST, SHORT, on_step=lambda step: seen.append((step.step, step.loss, step.lr, step.grad_norm, step.tokens)))
+    assert [step for step, *_ in seen] == list(range(1, 41)) and {tokens for *_, tokens in seen} == {64 * 16}
+    train = run.metrics["train"]
+    assert [seen[step - 1][2:4] for step in train["step"]] == list(zip(train["lr"], train["grad_norm"]))
+    assert [seen[step - 1][1] for step in train["step"]] == pytest.approx(train["loss"], rel=1e-6)
+    assert_same(run, xgrad.train(FIRST, SHORT))
+
+
+def test_on_step_stops_the_run():
+    run = xgrad.train(FIRST, SHORT, on_step=lambda step: step.step == 17)
+    assert run.stopped == "on_step" and not run.finished and "step-0000000017.h5" in weights(run)
+    with pytest.raises(ZeroDivisionError):
+        run.resume(on_step=lambda step: 1 / (step.step - 23))
+    assert "step-0000000023.h5" in weights(run)
+    seen = []
+    assert run.resume(on_step=lambda step: seen.append(step.step)).stopped is None and seen == list(range(24, 41))
+    name = "step-0000000040.h5"
+    assert weights(run)[name] == weights(xgrad.train(FIRST, SHORT))[name]
+
+
 def message(error):
     return error.value.args[0]
 

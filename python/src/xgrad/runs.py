@@ -19,7 +19,7 @@ _core._set_command(str(COMMAND))
 class Run:
     """A run on disk: its directory holds config, metrics, checkpoints and report.
 
-    `stopped` is None, or what ended the run early: "SIGINT" after Ctrl-C, "train.max_seconds". resume() continues it.
+    `stopped` is None, or what ended the run early: "SIGINT" after Ctrl-C, "train.max_seconds", "on_step". resume() continues it.
     """
 
     def __init__(self, directory, *, stopped=None, seconds=None, claims=()):
@@ -69,9 +69,9 @@ class Run:
         import pandas
         return pandas.DataFrame(self.rows)
 
-    def resume(self, overrides=None, *, allow_change=(), quiet=True):
+    def resume(self, overrides=None, *, allow_change=(), on_step=None, quiet=True):
         """Continues the run; see xgrad.resume()."""
-        return resume(self, overrides, allow_change=allow_change, quiet=quiet)
+        return resume(self, overrides, allow_change=allow_change, on_step=on_step, quiet=quiet)
 
     def _repr_html_(self):
         page = self.directory / "report.html"
@@ -85,7 +85,7 @@ def _run(outcome):
     return Run(outcome["directory"], stopped=outcome["stopped"], seconds=outcome["seconds"], claims=outcome["claims"])
 
 
-def train(source, overrides=None, *, data=None, quiet=True):
+def train(source, overrides=None, *, data=None, on_step=None, quiet=True):
     """Trains the model of a config in a new run directory and returns its Run.
 
     `source` is the path of a TOML file or a dict such as {"task": {"name": "reverse"}, "optim": {"lr": 1e-3}};
@@ -96,22 +96,25 @@ def train(source, overrides=None, *, data=None, quiet=True):
     of floats: (B, N) or (B, N, F). y is (B) of labels, (B, N) of a label for each token, or floats (B) or (B, K). The
     run directory keeps them as NumPy files.
 
+    `on_step` is called with a Step after each: its step, loss, lr, grad_norm and tokens. The run saves and stops if it
+    returns True, with `stopped` "on_step", or raises, and then train() raises that.
+
     Ctrl-C saves a checkpoint and returns a Run whose `stopped` is "SIGINT". Unless `quiet`, progress goes to standard
     error. Raises ConfigError, DataError, IoError, LockError, NumericError.
     """
     file, name, words = config.words(source, overrides)
     if data is not None:
         words += config.write_data(data, words, name)
-    return _run(_core._train(file, name, words, quiet))
+    return _run(_core._train(file, name, words, on_step, quiet))
 
 
-def resume(run, overrides=None, *, allow_change=(), quiet=True):
+def resume(run, overrides=None, *, allow_change=(), on_step=None, quiet=True):
     """Continues a run that stopped, to the same bits as if it had not, and returns its Run.
 
     `run` is a Run, the path of a run directory, or a checkpoint; from a checkpoint that is not the newest it starts a run
-    in another directory. `allow_change` names the keys that `overrides` may change.
+    in another directory. `on_step` is as in train(). `allow_change` names the keys that `overrides` may change.
     """
-    return _run(_core._resume(os.fspath(run), config.overrides(overrides), list(allow_change), quiet))
+    return _run(_core._resume(os.fspath(run), config.overrides(overrides), list(allow_change), on_step, quiet))
 
 
 class Sweep:
