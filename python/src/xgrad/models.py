@@ -1,10 +1,16 @@
 """Trained models."""
 
+from __future__ import annotations
+
 import os
+from typing import TYPE_CHECKING
 
 import numpy
 
 from xgrad import _core
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 
 class Model:
@@ -14,7 +20,7 @@ class Model:
     or (B, N, F). A string, or an array of one axis, is one input.
     """
 
-    def __init__(self, path):
+    def __init__(self, path: str | os.PathLike):
         """Loads a Run, a run directory or a checkpoint. Raises IoError, CheckpointError, ConfigError."""
         self._model = _core.Model(os.fspath(path))
 
@@ -22,35 +28,35 @@ class Model:
         return f"xgrad.load({self._model.path!r})"
 
     @property
-    def step(self):
+    def step(self) -> int:
         """The number of steps that it was trained."""
         return self._model.step
 
     @property
-    def config(self):
+    def config(self) -> str:
         """Its config with every key, as TOML."""
         return self._model.config
 
-    def predict(self, inputs):
+    def predict(self, inputs: ArrayLike) -> list[_core.Prediction]:
         """A list with a Prediction for each input. Raises DataError for an input that the task does not know."""
         return self._model.predict(_lines(inputs))
 
-    def logits(self, inputs):
+    def logits(self, inputs: ArrayLike) -> numpy.ndarray | list[numpy.ndarray]:
         """The outputs of the model as one array if all have one shape, (B, K) or (B, N, K), else as a list of B arrays."""
         found = [one.logits for one in self.predict(inputs)]
         return numpy.stack(found) if len({array.shape for array in found}) == 1 else found
 
-    def attention(self, inputs):
+    def attention(self, inputs: ArrayLike) -> dict[str, numpy.ndarray]:
         """{path of an attention module: its maps (B, H, N, M)} for B inputs, H heads, N queries and M keys; the rows of
         shorter inputs are padded with zeros."""
         return self._model.attention(_lines(inputs))
 
-    def study_heads(self, examples=1000):
+    def study_heads(self, examples: int = 1000) -> list[dict]:
         """A list with a dict for each head: entropy, distance and asymmetry of its maps, and the metrics of the model with
         and without it, on the first examples of the test split. pandas.DataFrame() makes a table of it."""
         return self._model.study_heads(examples)
 
-    def state_dict(self):
+    def state_dict(self) -> dict[str, numpy.ndarray]:
         """{name: array} of all weights, which share the memory of the model; read-only."""
         return self._model.state_dict()
 
@@ -67,6 +73,6 @@ def _lines(inputs):
     return [_line(row) for row in ([inputs] if single else inputs)]
 
 
-def load(path):
+def load(path: str | os.PathLike) -> Model:
     """Loads the Model of a Run, a run directory or a checkpoint."""
     return Model(path)

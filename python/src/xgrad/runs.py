@@ -1,15 +1,26 @@
 """Training, runs on disk, sweeps and gradient checks."""
 
+from __future__ import annotations
+
 import base64
 import json
 import os
 import pathlib
 import subprocess
+from typing import TYPE_CHECKING
 
 import numpy
 
 from xgrad import _core, config
 from xgrad.errors import Error, IoError
+
+if TYPE_CHECKING:  # numpy.typing takes a while to import
+    from collections.abc import Callable, Iterable, Mapping
+
+    from numpy.typing import ArrayLike
+    Path = str | os.PathLike
+    Config = Path | Mapping
+    Arrays = tuple[ArrayLike, ArrayLike]
 
 COMMAND = pathlib.Path(__file__).parent / "bin" / "xgrad"
 # It reads files of other programs, too, since a process with the threads of NumPy must not fork.
@@ -22,7 +33,7 @@ class Run:
     `stopped` is None, or what ended the run early: "SIGINT" after Ctrl-C, "train.max_seconds", "on_step". resume() continues it.
     """
 
-    def __init__(self, directory, *, stopped=None, seconds=None, claims=()):
+    def __init__(self, directory: Path, *, stopped: str | None = None, seconds: float | None = None, claims: Iterable[dict] = ()):
         """The run in a directory, which the command or xgrad.train() made."""
         self.directory = pathlib.Path(directory)
         if not (self.directory / "config.toml").is_file():
@@ -36,18 +47,18 @@ class Run:
         return f"xgrad.Run({str(self.directory)!r}{f', stopped={self.stopped!r}' if self.stopped else ''})"
 
     @property
-    def config(self):
+    def config(self) -> str:
         """The config with every key, as TOML."""
         return (self.directory / "config.toml").read_text(encoding="utf-8")
 
     @property
-    def rows(self):
+    def rows(self) -> list[dict]:
         """The rows of metrics.jsonl: a dict each with step, split, and the split's metrics with their standard errors."""
         file = self.directory / "metrics.jsonl"
         return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
 
     @property
-    def metrics(self):
+    def metrics(self) -> dict[str, dict[str, numpy.ndarray]]:
         """{split: {name: array}} for train, validation and test, with an entry for each evaluation; `step` says when.
 
         What a row lacks, and what is not finite, is NaN.
@@ -60,7 +71,7 @@ class Run:
         return found
 
     @property
-    def finished(self):
+    def finished(self) -> bool:
         """Whether it has scored the test split."""
         return len(self.metrics["test"]) > 0
 
@@ -69,7 +80,8 @@ class Run:
         import pandas
         return pandas.DataFrame(self.rows)
 
-    def resume(self, overrides=None, *, allow_change=(), on_step=None, quiet=True):
+    def resume(self, overrides: Mapping | None = None, *, allow_change: Iterable[str] = (),
+               on_step: Callable[[_core.Step], object] | None = None, quiet: bool = True) -> Run:
         """Continues the run; see xgrad.resume()."""
         return resume(self, overrides, allow_change=allow_change, on_step=on_step, quiet=quiet)
 
@@ -85,7 +97,8 @@ def _run(outcome):
     return Run(outcome["directory"], stopped=outcome["stopped"], seconds=outcome["seconds"], claims=outcome["claims"])
 
 
-def train(source, overrides=None, *, data=None, on_step=None, quiet=True):
+def train(source: Config, overrides: Mapping | None = None, *, data: Arrays | Mapping[str, Arrays] | None = None,
+          on_step: Callable[[_core.Step], object] | None = None, quiet: bool = True) -> Run:
     """Trains the model of a config in a new run directory and returns its Run.
 
     `source` is the path of a TOML file or a dict such as {"task": {"name": "reverse"}, "optim": {"lr": 1e-3}};
@@ -108,7 +121,8 @@ def train(source, overrides=None, *, data=None, on_step=None, quiet=True):
     return _run(_core._train(file, name, words, on_step, quiet))
 
 
-def resume(run, overrides=None, *, allow_change=(), on_step=None, quiet=True):
+def resume(run: Path, overrides: Mapping | None = None, *, allow_change: Iterable[str] = (),
+           on_step: Callable[[_core.Step], object] | None = None, quiet: bool = True) -> Run:
     """Continues a run that stopped, to the same bits as if it had not, and returns its Run.
 
     `run` is a Run, the path of a run directory, or a checkpoint; from a checkpoint that is not the newest it starts a run
@@ -120,7 +134,7 @@ def resume(run, overrides=None, *, allow_change=(), on_step=None, quiet=True):
 class Sweep:
     """The runs of a sweep, in its `directory`."""
 
-    def __init__(self, directory):
+    def __init__(self, directory: Path):
         """The sweep in a directory, which `xgrad sweep` or xgrad.sweep() made."""
         self.directory = pathlib.Path(directory)
         self.results = json.loads((self.directory / "results.json").read_text(encoding="utf-8"))
@@ -131,7 +145,8 @@ class Sweep:
         return pandas.read_csv(self.directory / "results.csv")
 
 
-def sweep(source, overrides=None, *, over, jobs=None, out=None, quiet=True):
+def sweep(source: Path, overrides: Mapping | None = None, *, over: Mapping[str, Iterable], jobs: int | None = None,
+          out: Path | None = None, quiet: bool = True) -> Sweep:
     """Trains a config with every combination of the values of `over`, as {"optim.lr": [1e-3, 3e-4]}, in `jobs` processes of
     the command at a time, by default one per core. Returns a Sweep, in the directory `out`: by default runs/sweep-NAME
     for NAME.toml. Finished runs are not repeated. Raises Error with the command's message.
@@ -148,7 +163,7 @@ def sweep(source, overrides=None, *, over, jobs=None, out=None, quiet=True):
     return Sweep(out)
 
 
-def command(arguments, quiet=True):
+def command(arguments: list[str], quiet: bool = True) -> subprocess.CompletedProcess:
     """Runs the packaged command `xgrad`. Raises Error with its message when it fails."""
     done = subprocess.run([COMMAND, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE if quiet else None,
                           stderr=subprocess.PIPE if quiet else None, text=True)
@@ -160,12 +175,12 @@ def command(arguments, quiet=True):
 class GradientCheck:
     """The check of a model's gradients; `certificate` is all of it, as docs/proof.md describes."""
 
-    def __init__(self, certificate):
+    def __init__(self, certificate: str):
         """From the text of a certificate."""
         self.certificate = json.loads(certificate)
 
     @property
-    def ok(self):
+    def ok(self) -> bool:
         """Whether every gradient agrees with finite differences."""
         return self.certificate["passed"]
 
@@ -181,7 +196,7 @@ class GradientCheck:
         return pandas.json_normalize(self.certificate["tensors"])
 
 
-def gradcheck(source, overrides=None):
+def gradcheck(source: Config, overrides: Mapping | None = None) -> GradientCheck:
     """Compares the gradients of a config's model, by hand-written rules, with finite differences in extended precision,
     and returns a GradientCheck. Takes a config as train() does.
     """
