@@ -1,5 +1,6 @@
 """Every op of ops.hpp from Python: values and gradients beside PyTorch's, in both scalar types."""
 
+import ast
 import pathlib
 import re
 
@@ -188,3 +189,8 @@ def test_docstring_is_that_of_the_header(name):
     assert signature.startswith(f"{name}(")
     line = text.splitlines()[0].replace("None", "null")
     assert f"/// {line}" in HEADER.read_text()
+
+
+def test_the_stubs_name_every_op():
+    stubs = ast.parse((pathlib.Path(xgrad.__file__).parent / "_core.pyi").read_text())
+    assert {*OPS, *VALUES} <= {node.name for node in stubs.body if isinstance(node, ast.FunctionDef)}
