@@ -24,6 +24,8 @@ ELSEWHERE = [
     ("docs/ops.md", "cpp", "#include", "tests/readme/CMakeLists.txt"),
     ("docs/serving.md", "cpp", "#include", "tests/readme/CMakeLists.txt"),
     ("docs/serving.md", "sh", "pkg-config", "tests/embed/package_test.py"),
+    ("docs/python.md", "python", "", "tests/python/docs_test.py"),
+    ("docs/python.md", "sh", "pip install", "tests/embed/wheel_test.py"),
     ("docs/your-data.md", "", "", "tests/cli/files_test.py"),  # all of the page but these
     ("docs/your-data.md", "python", "onnxruntime", "tests/readme/onnxruntime_test.py"),
     ("docs/your-data.md", "", "cmake", "tests/embed/install_test.py"),
