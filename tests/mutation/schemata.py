@@ -3,6 +3,7 @@ compile are left out. Objects of sources without mutants, and of the tests, are 
 
 import bisect
 import concurrent.futures
+import hashlib
 import re
 import shlex
 import subprocess
@@ -125,12 +126,28 @@ def link(target, archive, program):
     subprocess.run([*words, "/usr/lib/x86_64-linux-gnu/libgtest.a"], cwd=RELEASE, check=True)
 
 
+def forget_objects_of_other_headers():
+    """A header may change what all objects have in common, such as the layout of a class."""
+    digest = hashlib.sha256()
+    for folder in ("autograd", "layers", "optim", "data", "storage", "train"):
+        for path in sorted((ROOT / folder).rglob("*.hpp")):
+            digest.update(path.read_bytes())
+    stamp = OBJECTS / "headers"
+    if stamp.exists() and stamp.read_text() == digest.hexdigest():
+        return
+    for path in OBJECTS.rglob("*.o"):
+        path.unlink()
+    OBJECTS.mkdir(parents=True, exist_ok=True)
+    stamp.write_text(digest.hexdigest())
+
+
 def build(mutants, jobs):
     """Builds everything for these points, whose numbers are their places; returns the numbers that were left out."""
     by_file = {}
     for number, point in enumerate(mutants):
         by_file.setdefault(point.file, []).append((number, point))
     known, dropped, failed = generate.commands(), set(), set()
+    forget_objects_of_other_headers()
     precompile(known["autograd/engine.cpp"])
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         waiting = {pool.submit(build_source, file, known[file], chosen): file for file, chosen in by_file.items()}

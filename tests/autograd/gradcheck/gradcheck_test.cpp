@@ -179,6 +179,31 @@ TEST(Gradcheck, RowsGiveTheDerivativesOfANumber) {
   }
 }
 
+// x^3 with the derivative 3.3 x^2 at 1/2: the error is 0.075, a tenth of the true derivative.
+TEST(Gradcheck, RowsGiveTheError) {
+  const auto f = [](const auto& x) {
+    const auto right = mul(mul(x[0], x[0]), x[0]);
+    return sum(add(right, scale(sub(right, right.detach()), 0.1)));
+  };
+  Tensor<double> half = tensor({1}, {0.5});
+  GradientProblem<double> problem = detail::gradient_problem<double>(f, {half});
+  GradientProblem<long double> reference = detail::gradient_problem<long double>(
+      [](const auto& x) { return sum(mul(mul(x[0], x[0]), x[0])); }, {half});
+  const GradientReport report = check_gradients(problem, reference, {.directions = 0});
+  const GradientRow& row = report.rows.at(0);
+  EXPECT_NEAR(row.error, 0.075, 1e-12);
+  EXPECT_NEAR(row.relative, 0.1, 1e-12);
+  EXPECT_EQ(row.failed, 1u);
+  EXPECT_TRUE(has(report.table(), "  0/1\n")) << report.table();
+}
+
+TEST(Gradcheck, ExactDerivativesHaveAPlace) {
+  const auto f = [](const auto& x) { return scale(x[0], 2); };
+  const GradientReport report = check_gradients(f, {tensor({1}, {0.5})}, {.directions = 0});
+  EXPECT_EQ(report.rows.at(0).error, 0);
+  EXPECT_EQ(report.rows.at(0).place, "[0]");
+}
+
 // Differences in double of the problem itself see an error of one millionth, too.
 TEST(Gradcheck, DifferencesInDouble) {
   const GradcheckOptions options{

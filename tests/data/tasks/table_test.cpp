@@ -117,5 +117,17 @@ TEST(Splits, HaveNames) {
   EXPECT_STREQ(to_string(Split::test), "test");
 }
 
+TEST(Tasks, ClassesWithNames) {
+  const auto names = [](const char* task) {
+    return find_task(task).make({}, 1)->shape().class_names;
+  };
+  EXPECT_EQ(names("dyck"), (std::vector<std::string>{"open", "closed", "wrong"}));
+  const std::vector<std::string> counts = names("double_histogram");
+  ASSERT_GT(counts.size(), 2u);
+  for (std::size_t i = 1; i < counts.size(); ++i) {
+    EXPECT_EQ(std::stoi(counts[i]), std::stoi(counts[i - 1]) + 1);
+  }
+}
+
 }  // namespace
 }  // namespace xgrad

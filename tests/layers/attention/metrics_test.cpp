@@ -68,6 +68,23 @@ TEST(AttentionMetrics, PaddedQueriesCountNothing) {
   EXPECT_NEAR(padded.asymmetry(0), 0, 1e-15);
 }
 
+TEST(AttentionMetrics, EachSampleHasItsOwnMask) {
+  const Rng rng(3);
+  Tensor<double> p = empty<double>({2, 1, 3, 3});
+  for (std::size_t i = 0; i < p.size(); ++i) p.data()[i] = rng.uniform(i);
+  const Mask mask = test::tensor<std::uint8_t>({2, 3}, {1, 1, 1, 1, 0, 0});
+  AttentionMetrics together, apart;
+  together.add(p, &mask);
+  for (std::size_t b = 0; b < 2; ++b) {
+    Tensor<double> own = empty<double>({1, 1, 3, 3});
+    std::copy_n(p.data() + 9 * b, 9, own.data());
+    Mask kept = test::tensor<std::uint8_t>({1, 3}, {1, std::uint8_t(b == 0), std::uint8_t(b == 0)});
+    apart.add(own, &kept);
+  }
+  EXPECT_DOUBLE_EQ(together.entropy(0), apart.entropy(0));
+  EXPECT_DOUBLE_EQ(together.distance(0), apart.distance(0));
+}
+
 TEST(AttentionMetrics, RefusesAnotherNumberOfHeads) {
   AttentionMetrics metrics;
   metrics.add(maps(4, kSelf), nullptr);

@@ -108,9 +108,10 @@ TEST(Metrics, OfNothing) {
 
 TEST(Metrics, AnOutputOfZeroIsNo) {
   Metrics metrics;
-  metrics.add(test::tensor<double>({1, 2}, {0, 0}),
-              test::batch_of(test::tensor<double>({1, 2}, {0, 1})), {Loss::binary_cross_entropy});
-  EXPECT_EQ(metrics.accuracy.mean(), 0.5);
+  metrics.add(test::tensor<double>({1, 3}, {0, 0, 0}),
+              test::batch_of(test::tensor<double>({1, 3}, {0, 1, 0})),
+              {Loss::binary_cross_entropy});
+  EXPECT_EQ(metrics.accuracy.mean(), 2.0 / 3);
 }
 
 // The second of three samples has no target that is known.
