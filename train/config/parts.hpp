@@ -21,8 +21,8 @@ struct PartEntry {
 namespace detail {
 
 /// Adds a part to the table of keys: its name to the choices of the section's `kind`, `name` or
-/// `hooks`, and its own keys, which `own` stores. Throws ConfigError when the name or a key is taken
-/// or has a wrong form, or when `keys` names something else than a key of other parts.
+/// `hooks`, and its own keys, which `own` stores. Throws ConfigError when the name or a key is
+/// taken or has a wrong form, or when `keys` names something else than a key of other parts.
 void add_part(const std::string& section, const PartEntry& part, Options& (*own)(Config&));
 
 /// The names in log.hooks, which commas separate; spaces around them do not count.
