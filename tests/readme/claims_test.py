@@ -40,6 +40,8 @@ CLAIMS = {
         "Install with": ["tests/embed/install_test.py test_find_package", "tests/embed/package_test.py xgrad-dev"],
         "`add_subdirectory` and pkg-config": ["tests/embed/install_test.py test_add_subdirectory",
                                               "tests/embed/install_test.py test_pkg_config"],
+        "A program that links": ["tests/examples/examples_test.py test_own_attention",
+                                 "tests/embed/install_test.py test_the_command_with_parts_of_a_program"],
         "`./run check configs/*.toml` trains": ["tests/cli/check_test.py check", ".ci/run ./run check"],
         "[docs/results.md]": ["tests/readme/figures_test.py test_results"],
         "The Debian packages run on every": ["tests/embed/package_test.py test_3_processors_without_avx",
