@@ -9,7 +9,7 @@ import table
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 NAME = re.compile(r"([^|]+)\|(.*?)\|(\S+ -> \S+|[-! a-z]+)\|(\d+)(?:#\d+)?")  # file, line, operator, column
-COMMENT = re.compile(r'"(?:[^"\]|\.)*"|//.*')
+COMMENT = re.compile(r'"(?:[^"\\]|\\.)*"|//.*')
 
 
 def stale(names):
