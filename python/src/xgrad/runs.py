@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import os
 import pathlib
-import subprocess
 from typing import TYPE_CHECKING
 
 import numpy
@@ -89,6 +87,7 @@ class Run:
         page = self.directory / "report.html"
         if not page.exists():
             return None
+        import base64  # here, like subprocess below: many programs import xgrad and need neither
         source = base64.b64encode(page.read_bytes()).decode()
         return f'<iframe src="data:text/html;base64,{source}" width="100%" height="600" style="border:0"></iframe>'
 
@@ -163,8 +162,9 @@ def sweep(source: Path, overrides: Mapping | None = None, *, over: Mapping[str, 
     return Sweep(out)
 
 
-def command(arguments: list[str], quiet: bool = True) -> subprocess.CompletedProcess:
+def command(arguments: list[str], quiet: bool = True):
     """Runs the packaged command `xgrad`. Raises Error with its message when it fails."""
+    import subprocess
     done = subprocess.run([COMMAND, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE if quiet else None,
                           stderr=subprocess.PIPE if quiet else None, text=True)
     if done.returncode < 0 or done.returncode > 1:
