@@ -63,8 +63,11 @@ int verify_certificate(const Folder& run) {
 int verify_run(const std::string& path) {
   const Folder run(path);
   check_is_run(run);
-  int code = 0;
-  for (const CheckpointFile& file : list_checkpoints(path + "/checkpoints")) {
+  std::vector<CheckpointFile> files;
+  if (run.holds_folder("checkpoints")) files = list_checkpoints(path + "/checkpoints");
+  if (files.empty()) fmt::print("{}: there is no checkpoint\n", path);
+  int code = files.empty() ? kDamaged : 0;
+  for (const CheckpointFile& file : files) {
     const int result = verify_checkpoint(file.path);
     if (code == 0) code = result;
   }

@@ -92,6 +92,13 @@ class Certificate(CommandTest):
         self.assertNotIn(f"{path.name}: ok", said)
         self.assertIn(": ok\n", said)
 
+    def test_a_run_without_checkpoints(self):
+        self.write("config.toml", (self.folder / "run/config.toml").read_text())
+        self.assertEqual(self.xgrad("verify", ".", exit_code=4).stdout, ".: there is no checkpoint\n")
+        self.xgrad("gradcheck", ".")
+        said = self.xgrad("verify", ".", exit_code=4).stdout
+        self.assertRegex(said, r"^\.: there is no checkpoint\n\./gradcheck\.json: ok, ")
+
     def test_a_new_file_for_a_config(self):
         self.xgrad("gradcheck", "small.toml", *CHANGES, "--certificate", "made.json")
         self.xgrad("gradcheck", "run")
@@ -99,7 +106,7 @@ class Certificate(CommandTest):
         self.assertIn("made.json", self.xgrad("gradcheck", "small.toml", "--certificate", "made.json", exit_code=6).stderr)
         for words in (["--certificate", "new.json"], ["train.seed=2"]):
             self.assertIn("run is a run", self.xgrad("gradcheck", "run", *words, exit_code=2).stderr)
-        self.assertIn("config.toml", self.xgrad("gradcheck", ".", exit_code=6).stderr)
+        self.assertIn("config.toml", self.xgrad("gradcheck", "run/checkpoints", exit_code=6).stderr)
         self.assertIn("nowhere", self.xgrad("verify", "nowhere", exit_code=6).stdout)
 
     def test_a_run_that_somebody_uses(self):
