@@ -7,7 +7,6 @@
 #include <xgrad/autograd/captures.hpp>
 #include <xgrad/autograd/kernels/axes.hpp>
 #include <xgrad/autograd/kernels/elementwise.hpp>
-#include <xgrad/autograd/memory/large_blocks.hpp>
 #include <xgrad/autograd/observer.hpp>
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/scalar.hpp>
@@ -258,53 +257,6 @@ Variable<T> apply(std::unique_ptr<Op<T>> op, const std::vector<Variable<T>>& inp
   return apply(std::move(op), inputs.data(), inputs.size());
 }
 
-template <class T>
-Variable<T>::Variable(Tensor<T> value, bool requires_grad)
-    : value_(std::make_shared<Versioned<T>>(std::move(value))) {
-  if (requires_grad) node_ = std::make_shared<Node<T>>("leaf", value_->shape());
-}
-
-template <class T>
-Tensor<T>& Variable<T>::mutable_value() const {
-  check<GradientError>(defined(), "mutable_value: this Variable has no value");
-  check<GradientError>(!value_->recorded, "mutable_value: this is the result of ",
-                       node_ ? node_->name : "a recorded op",
-                       ", which backward may need; change a copy");
-  ++value_->version;
-  return *value_;
-}
-
-template <class T>
-bool Variable<T>::has_grad() const {
-  return node_ && node_->has_grad;
-}
-
-template <class T>
-const Tensor<T>& Variable<T>::grad() const {
-  return mutable_grad();
-}
-
-template <class T>
-Tensor<T>& Variable<T>::mutable_grad() const {
-  check<GradientError>(has_grad(), "grad: this Variable of shape ", defined() ? shape() : Shape{},
-                       " has no gradient; call backward() on a result that depends on it");
-  return node_->grad;
-}
-
-template <class T>
-void Variable<T>::zero_grad() const {
-  if (!node_) return;
-  node_->has_grad = false;
-  // Frees a large gradient, so that the next forward's activations can use its memory. Keeps a
-  // small one: allocating it again takes longer than some ops of a small model.
-  if (node_->grad.size() * sizeof(T) >= detail::LargeBlocks::kSmallest) node_->grad = Tensor<T>();
-}
-
-template <class T>
-Variable<T> Variable<T>::detach() const {
-  return Variable(value_, nullptr);
-}
-
 // Passes a node's gradient on to its inputs.
 template <class T>
 static void step_back(Node<T>& node, bool retain_graph) {
@@ -390,7 +342,8 @@ void Variable<T>::backward(bool retain_graph) const {
   template class Op<T>;                                                                   \
   template class Inputs<T>;                                                               \
   template class Grads<T>;                                                                \
-  template class Variable<T>;                                                             \
+  template void Variable<T>::backward(Tensor<T>, bool) const;                             \
+  template void Variable<T>::backward(bool) const;                                        \
   template Variable<T> apply(std::unique_ptr<Op<T>>, std::initializer_list<Variable<T>>); \
   template Variable<T> apply(std::unique_ptr<Op<T>>, const std::vector<Variable<T>>&);    \
   template void detail::backward_within(const Variable<T>&, Tensor<T>, const Node<T>&,    \

@@ -57,6 +57,9 @@ class Variable {
   /// The accumulated gradient for writing, as for clipping. Throws GradientError when none has
   /// arrived.
   Tensor<T>& mutable_grad() const;
+  /// The gradient of a leaf for writing; zeros if none has arrived. Throws GradientError unless
+  /// this is a leaf that requires a gradient.
+  Tensor<T>& make_grad() const;
   /// Clears the gradient; references to it become invalid. Call it before forward, so that
   /// activations can use the memory of large gradients.
   void zero_grad() const;

@@ -3,12 +3,14 @@
 #include <fcntl.h>
 
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <new>
 #include <string>
 #include <string_view>
+#include <thread>
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/kernels/cpu.hpp>
@@ -16,8 +18,10 @@
 #include <xgrad/autograd/parallel.hpp>
 #include <xgrad/cli/command.hpp>
 #include <xgrad/cli/outcome.hpp>
+#include <xgrad/cli/start_ranks.hpp>
 #include <xgrad/storage/disk/isolated.hpp>
 #include <xgrad/storage/formats/foreign_hdf5.hpp>
+#include <xgrad/train/run/rank_jobs.hpp>
 #include <xgrad/train/weights/foreign.hpp>
 
 namespace commands = xgrad::commands;
@@ -62,6 +66,48 @@ int run(int argc, char** argv) {
   return code;
 }
 
+int run_and_report(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const xgrad::OutOfMemory& error) {
+    std::fprintf(stderr, "xgrad: out of memory: %s\n", error.what());
+    return 8;
+  } catch (const std::bad_alloc&) {
+    std::fputs("xgrad: out of memory\n", stderr);
+    return 8;
+  } catch (const std::exception& error) {
+    commands::print_error(std::string("xgrad: ") + error.what() + "\n");
+    return commands::exit_code(error);
+  }
+}
+
+// The work of rank 0 among several.
+int lead(xgrad::StartedRanks& ranks, int argc, char** argv) {
+  const int code = run_and_report(argc, argv);
+  if (xgrad::others_at_work()) {
+    std::fflush(nullptr);
+    ranks.end_all(code);
+  }
+  xgrad::send_end(ranks);
+  return code;
+}
+
+// The work of another rank. If it fails, rank 0 usually fails for the same reason and ends all
+// ranks. Its message says more, so this rank waits before it prints its own.
+int take_part(xgrad::StartedRanks& ranks) {
+  try {
+    xgrad::follow(ranks);
+    return 0;
+  } catch (const std::exception& error) {
+    std::this_thread::sleep_for(std::chrono::seconds(2));
+    commands::print_error("xgrad: rank " + std::to_string(ranks.rank()) + " of " +
+                          std::to_string(ranks.size()) + ": " + error.what() + "\n");
+    const int code = commands::exit_code(error);
+    ranks.end_all(code);
+    return code;
+  }
+}
+
 // If a standard stream is closed, the next opened file would get its descriptor, and output would
 // be written into that file. So opens /dev/null in its place, in the wrong direction: reading and
 // writing still fail with the same errors.
@@ -78,13 +124,10 @@ int xgrad::command_line(int argc, char** argv) {
   // A closed pipe or a file size limit should make the write fail, as a full disk does.
   for (const int signal : {SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_IGN);
   try {
-    return run(argc, argv);
-  } catch (const xgrad::OutOfMemory& error) {
-    std::fprintf(stderr, "xgrad: out of memory: %s\n", error.what());
-    return 8;
-  } catch (const std::bad_alloc&) {
-    std::fputs("xgrad: out of memory\n", stderr);
-    return 8;
+    const std::unique_ptr<xgrad::StartedRanks> started = xgrad::start_ranks();
+    if (!started) return run_and_report(argc, argv);
+    xgrad::set_ranks(started.get());
+    return started->rank() == 0 ? lead(*started, argc, argv) : take_part(*started);
   } catch (const std::exception& error) {
     commands::print_error(std::string("xgrad: ") + error.what() + "\n");
     return commands::exit_code(error);

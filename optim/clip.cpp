@@ -20,7 +20,7 @@ static double sum_of_squares(const T* x, std::size_t n) {
 }
 
 template <class T>
-double global_norm(const Parameters<T>& parameters) {
+std::vector<double> sums_of_squares(const Parameters<T>& parameters, const Range& part) {
   detail::Row row;
   std::vector<const T*> grads;
   for (const Parameter<T>& p : parameters) {
@@ -29,15 +29,26 @@ double global_norm(const Parameters<T>& parameters) {
     row.append(p.variable.value().size());
   }
   constexpr std::size_t kBlock = detail::Row::kBlock;
-  std::vector<double> sums((row.size() + kBlock - 1) / kBlock, 0.0);
-  parallel_for(row.size(), kBlock, [&](std::size_t begin, std::size_t end) {
-    row.for_each_run(begin, end, [&](std::size_t i, std::size_t first, std::size_t n) {
-      sums[begin / kBlock] += sum_of_squares(grads[i] + first, n);
-    });
+  const Range own = row.part(part);
+  std::vector<double> sums((own.size() + kBlock - 1) / kBlock, 0.0);
+  parallel_for(own.size(), kBlock, [&](std::size_t begin, std::size_t end) {
+    row.for_each_run(own.begin + begin, own.begin + end,
+                     [&](std::size_t i, std::size_t first, std::size_t n) {
+                       sums[begin / kBlock] += sum_of_squares(grads[i] + first, n);
+                     });
   });
+  return sums;
+}
+
+double norm_of(const std::vector<double>& sums) {
   double total = 0;
   for (const double sum : sums) total += sum;
   return std::sqrt(total);
+}
+
+template <class T>
+double global_norm(const Parameters<T>& parameters) {
+  return norm_of(sums_of_squares(parameters));
 }
 
 template <class T>
@@ -54,8 +65,9 @@ double clip_factor(double norm, double max_norm) {
   return max_norm == 0 ? 1.0 : std::min(1.0, max_norm / (norm + 1e-6));
 }
 
-#define XGRAD_INSTANTIATE(T)                         \
-  template double global_norm(const Parameters<T>&); \
+#define XGRAD_INSTANTIATE(T)                                                        \
+  template std::vector<double> sums_of_squares(const Parameters<T>&, const Range&); \
+  template double global_norm(const Parameters<T>&);                                \
   template const Parameter<T>* first_not_finite(const Parameters<T>&);
 XGRAD_FOR_EACH_TRAINING_SCALAR(XGRAD_INSTANTIATE)
 

@@ -1,14 +1,25 @@
 // The global gradient norm, for clipping and for detecting NaN.
 #pragma once
 
+#include <vector>
+
 #include <xgrad/autograd/parameters.hpp>
+#include <xgrad/optim/row.hpp>
 
 namespace xgrad {
 
+/// The sums of squares of the gradients, in double, over blocks of 8192 scalars. `part` says which
+/// scalars, numbered through all parameters that have a gradient; it begins with a block.
+template <class T>
+std::vector<double> sums_of_squares(const Parameters<T>& parameters,
+                                    const Range& part = kAllScalars);
+
+/// The square root of the sum of `sums`, added in their order.
+double norm_of(const std::vector<double>& sums);
+
 /// The Euclidean norm of all gradients together. Parameters without a gradient do not count.
 ///
-/// Sums in double over fixed blocks, added in order, so the bits do not depend on the number of
-/// threads.
+/// It is norm_of(sums_of_squares(parameters)), so the bits do not depend on the number of threads.
 template <class T>
 double global_norm(const Parameters<T>& parameters);
 

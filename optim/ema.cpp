@@ -19,17 +19,19 @@ Ema<T>::Ema(const Parameters<T>& parameters, double decay) : decay_(decay) {
 }
 
 template <class T>
-void Ema<T>::update() {
+void Ema<T>::update(const Range& part) {
   const T rest = T(1 - decay_);
   detail::Row row;
   for (const Variable<T>& v : variables_) row.append(v.value().size());
-  parallel_for(row.size(), detail::Row::kBlock, [&](std::size_t begin, std::size_t end) {
-    row.for_each_run(begin, end, [&](std::size_t i, std::size_t first, std::size_t n) {
+  const Range own = row.part(part);
+  parallel_for(own.size(), detail::Row::kBlock, [&](std::size_t begin, std::size_t end) {
+    const auto update_run = [&](std::size_t i, std::size_t first, std::size_t n) {
       T* mean = means_[i].tensor.data() + first;
       const T* x = variables_[i].value().data() + first;
 #pragma omp simd
       for (std::size_t e = 0; e < n; ++e) mean[e] += rest * (x[e] - mean[e]);
-    });
+    };
+    row.for_each_run(own.begin + begin, own.begin + end, update_run);
   });
 }
 

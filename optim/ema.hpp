@@ -21,8 +21,9 @@ class Ema {
   /// average.
   Ema(const Parameters<T>& parameters, double decay);
 
-  /// Updates the averages with the current values. The bits do not depend on the number of threads.
-  void update();
+  /// Updates the averages with the current values; with `part`, only these scalars, as
+  /// Optimizer::step(). The bits do not depend on the number of threads.
+  void update(const Range& part = kAllScalars);
 
   /// Swaps the averages and the parameters' values: the model uses the averages until the next
   /// call.
@@ -30,6 +31,8 @@ class Ema {
 
   /// The averages, named like "ema.encoder.layers.0.norm1.weight", in the order of the parameters.
   const std::vector<OptimizerState<T>>& state() const { return means_; }
+  /// The same for writing, to receive what other processes updated; names and shapes must stay.
+  std::vector<OptimizerState<T>>& mutable_state() { return means_; }
   /// Replaces an average. Throws Error when the name is unknown, ShapeError when the shape differs.
   void set_state(std::string_view name, const Tensor<T>& tensor);
 

@@ -105,7 +105,7 @@ ParameterRun<T> Optimizer<T>::whole(std::size_t i) {
 }
 
 template <class T>
-void Optimizer<T>::step(double lr, double grad_scale) {
+void Optimizer<T>::step(double lr, double grad_scale, const Range& part) {
   check_at_least_0<NumericError>("step: lr", lr);
   check_at_least_0<NumericError>("step: grad_scale", grad_scale);
   check<Error>(parameters_->size() == members_.size(), "optimizer: the model had ", members_.size(),
@@ -121,15 +121,17 @@ void Optimizer<T>::step(double lr, double grad_scale) {
     row_.append(wholes_.back().size);
   }
   prepare(lr, ++steps_);
-  parallel_for(row_.size(), detail::Row::kBlock, [&](std::size_t begin, std::size_t end) {
-    row_.for_each_run(begin, end, [&](std::size_t i, std::size_t first, std::size_t n) {
+  const Range own = row_.part(part);
+  parallel_for(own.size(), detail::Row::kBlock, [&](std::size_t begin, std::size_t end) {
+    const auto update_run = [&](std::size_t i, std::size_t first, std::size_t n) {
       ParameterRun<T> run = wholes_[i];
       run.size = n;
       run.value += first;
       run.grad = {run.grad.data + first, T(grad_scale)};
       for (std::size_t slot = 0; slot < slot_count_; ++slot) run.slots[slot] += first;
       update(run);
-    });
+    };
+    row_.for_each_run(own.begin + begin, own.begin + end, update_run);
   });
 }
 

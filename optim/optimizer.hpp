@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <xgrad/autograd/parameters.hpp>
+#include <xgrad/autograd/range.hpp>
 #include <xgrad/optim/groups.hpp>
 #include <xgrad/optim/row.hpp>
 
@@ -75,7 +76,10 @@ class Optimizer {
   /// when lr or grad_scale is negative or not finite. The first call also throws it when some
   /// parameters have no gradient, and names them; later calls skip such parameters.
   /// Throws Error when parameters were added after construction.
-  void step(double lr, double grad_scale = 1.0);
+  ///
+  /// With `part`, updates only these scalars, numbered through all parameters that have a gradient,
+  /// as one of several processes does that share the update. It begins at a multiple of kBlock.
+  void step(double lr, double grad_scale = 1.0, const Range& part = kAllScalars);
 
   /// The number of steps taken; part of the state.
   std::uint64_t steps() const { return steps_; }
@@ -84,6 +88,8 @@ class Optimizer {
 
   /// The state tensors, slot by slot, each in the order of the parameters.
   const std::vector<OptimizerState<T>>& state() const { return state_; }
+  /// The same for writing, to receive what other processes updated; names and shapes must stay.
+  std::vector<OptimizerState<T>>& mutable_state() { return state_; }
   /// Replaces a state tensor. Throws Error when the name is unknown, ShapeError when the shape
   /// differs.
   void set_state(std::string_view name, const Tensor<T>& tensor);

@@ -6,6 +6,15 @@
 #include <cstddef>
 #include <vector>
 
+#include <xgrad/autograd/range.hpp>
+
+namespace xgrad {
+
+/// All scalars of a model, for functions that can also do a part of them.
+inline constexpr Range kAllScalars{0, std::size_t(-1)};
+
+}  // namespace xgrad
+
 namespace xgrad::detail {
 
 class Row {
@@ -16,6 +25,10 @@ class Row {
   void clear() { ends_.clear(); }
   void append(std::size_t tensor_size) { ends_.push_back(size() + tensor_size); }
   std::size_t size() const { return ends_.empty() ? 0 : ends_.back(); }
+  /// The part of the row that lies in `range`, which begins at a multiple of kBlock.
+  Range part(const Range& range) const {
+    return {std::min(range.begin, size()), std::min(range.end, size())};
+  }
 
   /// Calls body(i, first, n) for each tensor i that intersects [begin, end), with the n elements
   /// from `first` that do.

@@ -328,6 +328,19 @@ TEST(Engine, UndoesBroadcasts) {
   }
 }
 
+TEST(Engine, MakesAGradientOfZerosToWrite) {
+  const V x = leaf({2}, {1, 2});
+  x.make_grad().data()[1] = 5;
+  EXPECT_EQ(x.grad(), (Tensor<double>{0, 5}));
+  scale(x, 3).backward(Tensor<double>{1, 1});
+  EXPECT_EQ(x.make_grad(), (Tensor<double>{3, 8}));
+  x.zero_grad();
+  EXPECT_FALSE(x.has_grad());
+  EXPECT_EQ(x.make_grad(), (Tensor<double>{0, 0}));
+  EXPECT_THROW(scale(x, 3).make_grad(), GradientError);
+  EXPECT_THROW(V(zeros<double>({2})).make_grad(), GradientError);
+}
+
 TEST(Engine, DifferentiatesGraphsOnTwoThreads) {
   const auto work = [](double* result) {
     const V x = leaf({1}, {1});

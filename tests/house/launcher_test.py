@@ -23,6 +23,7 @@ STANDINS = {
     "cp_xgrad": 'printf \'#!/bin/bash\\necho xgrad "$PWD" "$@"\\nexit 3\\n\' >"$1"; chmod +x "$1"',
     "python3": 'echo python3 "${@:1:3}" >>"$CALLS"; mkdir -p "${!#}/bin"; pip="${!#}/bin/pip"; chmod +x "$(cp_pip "$pip")"',
     "cp_pip": 'printf \'#!/bin/bash\\necho pip "$1" "${@: -2}" >>"$CALLS"; echo no network; exit ${PIP_FAILS-0}\\n\' >"$1"; echo "$1"',
+    "mpirun": 'echo mpirun "$@" as root: "$OMPI_ALLOW_RUN_AS_ROOT"',
     "ctest": '[[ " $* " != *" --show-only "* ]] || { echo "  Test   #7: clients.onnx"; exit; }; echo ctest "$@"; exit 8',
 }
 
@@ -90,6 +91,18 @@ class Launcher(unittest.TestCase):
         self.root = moved
         self.assertEqual(self.run_it("info").returncode, 3)
         self.assertIn("--fresh", self.called()[0])
+
+    def test_starts_several_processes(self):
+        result = self.run_it("mpi", "-n", "4", "--hostfile", "hosts", "train", "a b.toml", BUILD=str(self.root / "build" / "mpi"),
+                             INSTALLED=self.packages(without=("openmpi-bin",)))
+        self.assertIn("installing Debian packages: openmpi-bin\n", result.stderr)
+        xgrad = self.root / "build" / "mpi" / "xgrad"
+        self.assertEqual(result.stdout, f"mpirun --oversubscribe -n 4 --hostfile hosts --bind-to none {xgrad} train a b.toml as root: 1\n")
+        self.assertIn("--preset mpi", [line for line in self.called() if line.startswith("cmake")][0])
+
+    def test_the_command_alone_needs_no_mpi(self):
+        result = self.run_it("info", INSTALLED=self.packages(without=("openmpi-bin", "libopenmpi-dev")))
+        self.assertNotIn("installing", result.stderr)
 
     def test_installs_what_is_missing_only(self):
         result = self.run_it("info", INSTALLED=self.packages(without=("cmake", "g++")))

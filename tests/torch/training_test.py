@@ -3,6 +3,7 @@ training_test.py XGRAD. Each case has the weights of PyTorch after 100 steps in 
 and gradient norms on the way."""
 
 import json
+import shutil
 
 import harness
 import numpy as np
@@ -48,8 +49,8 @@ class Training(TorchTest):
             for name, value in figures.items():
                 self.assertAlmostEqual(rows[step][name], value, delta=tolerance * abs(value), msg=f"{split} {step} {name}")
 
-    def check(self, name):
-        case = CASES[name]
+    def check(self, name, **more):
+        case = CASES[name] | more
         data, model = self.prepare(case)
         self.train(case)
         loop = Loop(settings_of(case, harness.XGRAD), model, data)
@@ -60,6 +61,8 @@ class Training(TorchTest):
         weights, means = weights_of(self.folder / "run")
         self.check_weights(weights, loop.weights(), tolerance)
         self.check_weights(means, loop.averages(), tolerance)
+        if more:
+            return
         self.check_that_every_key_counts(case, weights | {f"ema.{name}": x for name, x in means.items()})
 
     def check_weights(self, found, expected, tolerance):
@@ -76,6 +79,12 @@ class Training(TorchTest):
                 same = others.keys() == tensors.keys() and all(distance(others[n], x) < 1e-7 for n, x in tensors.items())
                 self.assertFalse(same, name)
 
+    def test_shards_add_up_to_the_whole_batch(self):
+        """A loop that knows no shards gives the same numbers, except for rounding."""
+        for name in ("accumulate", "head_diversity", "mse"):
+            self.check(name, **{"train.shards": 3})
+            shutil.rmtree(self.folder / "run")
+
     def test_the_keys_that_change_no_numbers(self):
         self.prepare({})
         self.train({})
@@ -85,7 +94,7 @@ class Training(TorchTest):
             self.assertTrue(np.array_equal(others[name], x), name)
 
     def test_every_key_has_a_case(self):
-        cases = [BASE, NO_NUMBERS, *CASES.values()]
+        cases = [BASE, NO_NUMBERS, {"train.shards": 3}, *CASES.values()]
         groups = {f"optim.groups.{key}" for case in cases for group in case.get("optim.groups", []) for key in group}
         named = {key for case in cases for key in case} | groups
         for key, (default, values, _) in keys(harness.XGRAD).items():

@@ -86,6 +86,7 @@ struct TrainConfig {
   std::uint64_t epochs = 0;    ///< passes over the training split
   std::size_t batch = 64;      ///< examples per micro-batch
   std::size_t bucket = 1;      ///< sorts examples by length among this many micro-batches
+  std::size_t shards = 1;      ///< parts of each batch, whose gradients are added in a fixed order
   std::size_t accumulate = 1;  ///< micro-batches per step; a step sees batch * accumulate examples
   double clip = 1.0;           ///< maximum global gradient norm; 0: no clipping
   std::string loss = "auto";   ///< auto: by the type of target; or cross_entropy ... huber
@@ -106,6 +107,11 @@ struct TrainConfig {
   std::uint64_t save_every = 0;     ///< steps; 0: with each evaluation; every new best is saved too
   std::size_t keep = 2;             ///< number of newest checkpoints to keep besides the best
   std::string precision = "float";  ///< float, double
+};
+
+/// [mpi]: for several processes
+struct MpiConfig {
+  double timeout = 60;  ///< seconds after which a process that does not answer ends the run
 };
 
 /// [expect]: what the config claims about its result; an absent key claims nothing
@@ -139,6 +145,7 @@ struct Config {
   std::string log_hooks;         ///< [log] hooks: names, separated by commas
   Options hook_options;          ///< [log]: keys of hooks that the program added
   std::string run_dir;           ///< [run] dir; empty: runs/NAME for NAME.toml
+  MpiConfig mpi;                 ///< several processes
   ExpectConfig expect;           ///< claims about the result
 };
 

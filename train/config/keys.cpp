@@ -124,6 +124,10 @@ Keys step_keys() {
           "Sorts examples by length among this many micro-batches, to reduce padding; 1: off.",
           between(1, 1048576)),
       key("accumulate", &T::accumulate, "Micro-batches per step.", between(1, 1048576)),
+      key("shards", &T::shards,
+          "Parts of each micro-batch, which several processes share out. Results depend on this "
+          "number, but not on the number of processes.",
+          between(1, 4096)),
       key("clip", &T::clip, "Maximum global gradient norm; 0: no clipping.", at_least(0)),
       key("loss", &T::loss,
           "Loss to minimise. auto: cross_entropy for classes, binary_cross_entropy for yes or no, "
@@ -203,6 +207,10 @@ Keys other_keys() {
       execution(row("run", "dir", [](Config& c) -> std::string& { return c.run_dir; },
                     "Run directory; empty: runs/NAME for NAME.toml. A leading ~ is refused.", {},
                     {})),
+      execution(row("mpi", "timeout", [](Config& c) -> double& { return c.mpi.timeout; },
+                    "For several processes: seconds after which one that does not answer, because "
+                    "it or its machine is stopped, ends the run.",
+                    at_least(1), {})),
       claim("accuracy", &ExpectConfig::accuracy, "Minimum accuracy on the test split.",
             between(0, 1)),
       claim(

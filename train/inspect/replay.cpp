@@ -50,8 +50,11 @@ std::vector<Seen<T>> run(const Checkpoint& failed, const Config& config) {
   const Trace<T> trace(parameters, [&](const OpPlace& place, const Tensor<T>& x) {
     seen.push_back({place, x});
   });
-  forward_backward(*model, make_objective(config.train, shape), batches_of(failed),
-                   Context::train(config.train.seed, failed.step));
+  const std::vector<Batch> batches = batches_of(failed);
+  for (std::size_t i = 0; i < config.train.shards; ++i) {
+    forward_backward(*model, make_objective(config.train, shape), batches, {i, config.train.shards},
+                     shape.output, Context::train(config.train.seed, failed.step));
+  }
   return seen;
 }
 

@@ -24,6 +24,11 @@ void DeadGradients<T>::observe() {
 }
 
 template <class T>
+void DeadGradients<T>::join(const std::string& alive) {
+  for (std::size_t i = 0; i < alive_.size(); ++i) alive_[i] = alive_[i] || alive[i];
+}
+
+template <class T>
 std::vector<const Parameter<T>*> DeadGradients<T>::take() {
   std::vector<const Parameter<T>*> dead;
   auto alive = alive_.begin();

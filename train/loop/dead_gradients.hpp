@@ -21,6 +21,10 @@ class DeadGradients {
 
   /// Looks at the gradients of a step, after its backward.
   void observe();
+  /// A character for each parameter: 1 if it had a gradient that is not 0 since the last take().
+  std::string alive() const { return {alive_.begin(), alive_.end()}; }
+  /// Adds what other processes have observed, as their alive().
+  void join(const std::string& alive);
   /// Returns the dead parameters, in the order of their creation, and starts again.
   std::vector<const Parameter<T>*> take();
 

@@ -65,7 +65,7 @@ std::string Trainer<T>::fault_of_state() const {
     if (!found.empty()) return;
     if (const auto at = first_not_finite(s.tensor)) found = s.name + element_text(s.tensor, *at);
   });
-  return found;
+  return first_text(division_.ranks(), found);
 }
 
 template <class T>
@@ -80,7 +80,7 @@ std::string Trainer<T>::fault_of(const StepReport& report) const {
 }
 
 template <class T>
-void Trainer<T>::repeat_batches(const SeeLoss& see) {
+void Trainer<T>::repeat_batches(const SeeLoss<T>& see) {
   StepReport again;
   again.step = step() + 1;
   const bool recompute = std::exchange(config_.train.recompute, false);
@@ -96,6 +96,7 @@ std::string Trainer<T>::locate() {
     if (const auto at = first_not_finite(x)) found = to_string(place) + element_text(x, *at);
   });
   repeat_batches();
+  found = first_text(division_.ranks(), found);
   return found.empty() ? "not reproduced: a second run of the step is finite, so memory or "
                          "processor may be faulty"
                        : "first not finite: " + found;
@@ -110,14 +111,20 @@ void Trainer<T>::check_gradients(StepReport& report) {
   if (every == 0) return;
   dead_gradients_.observe();
   if (report.step != 1 && report.step % every != 0) return;
+  for (const std::string& alive : gather_texts(division_.ranks(), dead_gradients_.alive())) {
+    dead_gradients_.join(alive);
+  }
   const std::vector<const Parameter<T>*> dead = dead_gradients_.take();
   if (dead.empty()) return;
 
   double largest = 0;
   const GradientFlow<T> flow(parameters_);
-  repeat_batches([&](const TrainingLoss<T>& loss) {
+  repeat_batches([&](const TrainingLoss<T>& loss, const Batch&) {
     largest = std::max(largest, flow.gradient_of(loss.outputs));
   });
+  for (const double other : gather_all(division_.ranks(), largest)) {
+    largest = std::max(largest, other);
+  }
   if (largest < kVisible) return;
   report.fault = "no gradient reaches " + with_others(dead.front()->name, dead.size() - 1);
   report.where = ends_of(flow, dead);
@@ -154,14 +161,14 @@ bool Trainer<T>::recover(const StepReport& report, TrainerHooks& hooks) {
   return true;
 }
 
-#define XGRAD_INSTANTIATE(T)                                            \
-  template std::string Trainer<T>::fault_of_parameters() const;         \
-  template std::string Trainer<T>::fault_of_state() const;              \
-  template std::string Trainer<T>::fault_of(const StepReport&) const;   \
-  template void Trainer<T>::repeat_batches(const Trainer<T>::SeeLoss&); \
-  template std::string Trainer<T>::locate();                            \
-  template void Trainer<T>::check_gradients(StepReport&);               \
-  template void Trainer<T>::fail(const StepReport&, TrainerHooks&);     \
+#define XGRAD_INSTANTIATE(T)                                          \
+  template std::string Trainer<T>::fault_of_parameters() const;       \
+  template std::string Trainer<T>::fault_of_state() const;            \
+  template std::string Trainer<T>::fault_of(const StepReport&) const; \
+  template void Trainer<T>::repeat_batches(const SeeLoss<T>&);        \
+  template std::string Trainer<T>::locate();                          \
+  template void Trainer<T>::check_gradients(StepReport&);             \
+  template void Trainer<T>::fail(const StepReport&, TrainerHooks&);   \
   template bool Trainer<T>::recover(const StepReport&, TrainerHooks&);
 XGRAD_FOR_EACH_TRAINING_SCALAR(XGRAD_INSTANTIATE)
 

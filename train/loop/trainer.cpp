@@ -9,6 +9,7 @@
 #include <xgrad/optim/clip.hpp>
 #include <xgrad/train/metrics/evaluate.hpp>
 #include <xgrad/train/model/parts.hpp>
+#include <xgrad/train/ranks/metrics_sum.hpp>
 #include <xgrad/train/weights/state_dict.hpp>
 
 namespace xgrad {
@@ -41,7 +42,7 @@ std::size_t count_tokens(const Batch& batch) {
 
 template <class T>
 Trainer<T>::Trainer(const Config& config, const Checkpoint* checkpoint,
-                    std::shared_ptr<const Task> task)
+                    std::shared_ptr<const Task> task, Ranks& ranks)
     : config_(config),
       task_(task ? std::move(task) : make_task(config, checkpoint)),
       shape_(task_->shape()),
@@ -50,6 +51,7 @@ Trainer<T>::Trainer(const Config& config, const Checkpoint* checkpoint,
       parameters_(config.train.seed),
       model_(make_model<T>(config.model, shape_, parameters_, config.optim.groups)),
       optimizer_(make_optimizer<T>(config.optim, parameters_)),
+      division_(parameters_, config.train.shards, ranks),
       loader_(Loader(*train_, shape_,
                      {.batch = config.train.batch,
                       .seed = config.train.seed,
@@ -173,12 +175,13 @@ StepReport Trainer<T>::try_step(std::optional<double> lr) {
   run_batches(report);
 
   const Region region("update");
-  report.grad_norm = global_norm(parameters_);
+  report.grad_norm = division_.norm();
   report.fault = fault_of(report);
   if (report.fault.empty()) check_gradients(report);
   if (!report.fault.empty()) return report;
-  optimizer_->step(report.lr, clip_factor(report.grad_norm, config_.train.clip));
-  if (ema_) ema_->update();
+  optimizer_->step(report.lr, clip_factor(report.grad_norm, config_.train.clip), division_.slice());
+  if (ema_) ema_->update(division_.slice());
+  division_.gather_values();
   progress_.optimizer_steps = optimizer_->steps();
   progress_.spikes.observe(report.grad_norm);
   if (remedy_ == Remedy::pass_over) progress_.spikes_in_a_row = 0;
@@ -193,21 +196,34 @@ void Trainer<T>::end_step() {
 }
 
 template <class T>
-void Trainer<T>::run_batches(StepReport& report, const SeeLoss& see) {
+void Trainer<T>::run_batches(StepReport& report, const SeeLoss<T>& see) {
   const bool log = report.step % config_.log_every == 0;
   parameters_.zero_grad();
   Context context = Context::train(config_.train.seed, step());
   context.recompute = config_.train.recompute;
-  forward_backward<T>(*model_, objective_, batches_, context,
-                      [&](const TrainingLoss<T>& loss, const Batch& batch) {
-                        report.loss += double(loss.task.value()());
-                        if (loss.penalty.defined()) {
-                          report.head_diversity += double(loss.penalty.value()());
-                        }
-                        report.tokens += count_tokens(batch);
-                        if (log) report.metrics.add(loss.outputs.value(), batch, objective_);
-                        if (see) see(loss);
-                      });
+  std::vector<double> losses;  // by shard: loss, penalty
+  std::vector<Metrics> metrics;
+  for (std::size_t i = division_.shards().begin; i < division_.shards().end; ++i) {
+    double sum = 0, penalty = 0;
+    metrics.emplace_back();
+    forward_backward<T>(*model_, objective_, batches_, {i, division_.count()}, shape_.output,
+                        context, [&](const TrainingLoss<T>& loss, const Batch& batch) {
+                          sum += double(loss.task.value()());
+                          if (loss.penalty.defined()) penalty += double(loss.penalty.value()());
+                          if (log) metrics.back().add(loss.outputs.value(), batch, objective_);
+                          if (see) see(loss, batch);
+                        });
+    division_.take();
+    losses.insert(losses.end(), {sum, penalty});
+  }
+  division_.add_up();
+  losses = gather_numbers(division_.ranks(), losses);
+  for (std::size_t i = 0; i < losses.size(); i += 2) {
+    report.loss += losses[i];
+    report.head_diversity += losses[i + 1];
+  }
+  if (log) report.metrics = add_up(division_.ranks(), metrics);
+  for (const Batch& batch : batches_) report.tokens += count_tokens(batch);
 }
 
 template <class T>
@@ -234,15 +250,34 @@ void Trainer<T>::validate(TrainerHooks& hooks, Due& due) {
   hooks.on_evaluation(step(), *metrics);
 }
 
+// Each shard has a part of the batches. All ranks ask break_off() equally often, so that they can
+// agree on the answer.
 template <class T>
 std::optional<Metrics> Trainer<T>::evaluate(Split split, TrainerHooks& hooks) const {
-  std::optional<Metrics> metrics;
+  if (ema_) gather(ema_->mutable_state());
+  const std::size_t batches = divided_up(data(split).size(), config_.train.batch);
+  const auto batches_of = [&](const Range& shards) {
+    return Range{share(batches, shards.begin, division_.count()).begin,
+                 share(batches, shards.end - 1, division_.count()).end};
+  };
+  std::size_t most = 0;  // batches of a rank
+  for (std::size_t r = 0; r < division_.ranks().size(); ++r) {
+    const Range shards = share(division_.count(), r, division_.ranks().size());
+    most = std::max(most, batches_of(shards).size());
+  }
+  bool broken = false;
+  const auto break_off = [&] { return broken = hooks.break_off(); };
+  std::vector<Metrics> metrics;
   with_evaluated_weights([&] {
-    const Pass pass{
-        data(split), shape_, config_.train.batch, {}, [&] { return hooks.break_off(); }};
-    metrics = xgrad::evaluate(*model_, pass, objective_);
+    for (std::size_t i = division_.shards().begin; i < division_.shards().end && !broken; ++i) {
+      const Pass pass{data(split), shape_,    config_.train.batch,
+                      {},          break_off, share(batches, i, division_.count())};
+      metrics.push_back(xgrad::evaluate(*model_, pass, objective_).value_or(Metrics()));
+    }
   });
-  return metrics;
+  for (std::size_t i = batches_of(division_.shards()).size(); i < most && !broken; ++i) break_off();
+  if (broken) return std::nullopt;
+  return add_up(division_.ranks(), metrics);
 }
 
 template <class T>
@@ -281,7 +316,20 @@ std::size_t Trainer<T>::checkpoint_bytes() const {
 }
 
 template <class T>
+void Trainer<T>::gather(std::vector<OptimizerState<T>>& state) const {
+  std::vector<T*> tensors;
+  for (OptimizerState<T>& s : state) {
+    tensors.push_back(s.tensor.data());
+    if (tensors.size() < division_.tensors()) continue;
+    division_.gather(tensors);
+    tensors.clear();
+  }
+}
+
+template <class T>
 Checkpoint Trainer<T>::capture() const {
+  gather(optimizer_->mutable_state());
+  if (ema_) gather(ema_->mutable_state());
   Checkpoint checkpoint;
   checkpoint.parameters = xgrad::capture(parameters_);
   checkpoint.optimizer = xgrad::capture(*optimizer_, ema_.get());

@@ -19,6 +19,7 @@
 #include <xgrad/train/metrics/metrics.hpp>
 #include <xgrad/train/model/build.hpp>
 #include <xgrad/train/model/training_loss.hpp>
+#include <xgrad/train/ranks/division.hpp>
 #include <xgrad/train/weights/init_from.hpp>
 
 namespace xgrad {
@@ -73,8 +74,12 @@ class Trainer {
   /// reads the data of all three splits: libhdf5 reads untrusted files in a forked process, which
   /// is safe only before the first step starts a thread. Throws ConfigError, DataError, IoError,
   /// CheckpointError.
+  ///
+  /// With several `ranks`, each has a trainer with the same arguments, and all call the same
+  /// functions in the same order, except those that are const; of these, they call capture() and
+  /// evaluate() together.
   explicit Trainer(const Config& config, const Checkpoint* checkpoint = nullptr,
-                   std::shared_ptr<const Task> task = nullptr);
+                   std::shared_ptr<const Task> task = nullptr, Ranks& ranks = alone());
 
   /// Resumes from a checkpoint. Throws CheckpointError, with nothing changed, if it does not fit.
   void restore(const Checkpoint& checkpoint);
@@ -161,10 +166,11 @@ class Trainer {
   // save.
   bool advance(TrainerHooks& hooks);
   StepReport try_step(std::optional<double> lr = {});
-  using SeeLoss = std::function<void(const TrainingLoss<T>&)>;
-  void run_batches(StepReport& report, const SeeLoss& see = {});
+  void run_batches(StepReport& report, const SeeLoss<T>& see = {});
   // Runs the step's batches again, each op once.
-  void repeat_batches(const SeeLoss& see = {});
+  void repeat_batches(const SeeLoss<T>& see = {});
+  // Receives the parts of tensors, in the order of the parameters, that other ranks updated.
+  void gather(std::vector<OptimizerState<T>>& state) const;
   // Counts the current step, whether it was updated or skipped, as taken.
   void end_step();
   // Returns whether parameters and optimizer are finite. If not, the run returned to the last save.
@@ -192,6 +198,7 @@ class Trainer {
   std::unique_ptr<SequenceModel<T>> model_;
   std::unique_ptr<Optimizer<T>> optimizer_;
   std::unique_ptr<Ema<T>> ema_;  // null: no averaged weights
+  Division<T> division_;
   // Already past the current step; progress_.loader is its position before the step.
   PrefetchLoader loader_;
   std::vector<Batch> held_;

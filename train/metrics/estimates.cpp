@@ -15,6 +15,15 @@ void RatioMean::add(double x, double n) {
   nn_ += n * n;
 }
 
+void RatioMean::add(const RatioMean& other) {
+  samples_ += other.samples_;
+  x_ += other.x_;
+  n_ += other.n_;
+  xx_ += other.xx_;
+  xn_ += other.xn_;
+  nn_ += other.nn_;
+}
+
 double RatioMean::mean() const {
   return n_ == 0 ? 0 : x_ / n_;
 }
@@ -41,6 +50,24 @@ void RSquared::add(std::size_t component, double prediction, double target) {
   sums.y += y;
   sums.yy += y * y;
   errors_.back() += (target - prediction) * (target - prediction);
+}
+
+// With d = own shift - other shift, y - own shift = (y - other shift) - d.
+void RSquared::add(const RSquared& other) {
+  if (shift_.empty()) shift_ = other.shift_;
+  const std::size_t k = shift_.size();
+  for (std::size_t i = 0; i < other.sums_.size(); ++i) {
+    Sums sums = other.sums_[i];
+    double& shift = shift_[i % k];
+    if (std::isnan(shift)) shift = other.shift_[i % k];
+    const double d = shift - other.shift_[i % k];
+    if (sums.n > 0) {
+      sums.yy += d * (d * sums.n - 2 * sums.y);
+      sums.y -= d * sums.n;
+    }
+    sums_.push_back(sums);
+  }
+  errors_.insert(errors_.end(), other.errors_.begin(), other.errors_.end());
 }
 
 double RSquared::value() const {

@@ -30,6 +30,14 @@ class RatioMean {
   /// Number of targets so far.
   double count() const { return n_; }
 
+  /// Adds the samples of another mean of the same kind.
+  void add(const RatioMean& other);
+  /// Calls f(number) for each of its numbers, to write or to read them.
+  template <class F>
+  void visit(const F& f) {
+    for (double* number : {&samples_, &x_, &n_, &xx_, &xn_, &nn_}) f(*number);
+  }
+
  private:
   double samples_ = 0, x_ = 0, n_ = 0, xx_ = 0, xn_ = 0, nn_ = 0;
 };
@@ -45,6 +53,24 @@ class RSquared {
   void begin_sample(std::size_t components);
   /// Adds a target of the sample and its prediction.
   void add(std::size_t component, double prediction, double target);
+
+  /// Adds the samples of another R^2 with the same number of components.
+  void add(const RSquared& other);
+  /// Calls f(number) for each of its numbers, to write or to read them.
+  template <class F>
+  void visit(const F& f) {
+    double components = double(shift_.size()), samples = double(errors_.size());
+    f(components);
+    f(samples);
+    shift_.resize(std::size_t(components));
+    sums_.resize(std::size_t(components * samples));
+    errors_.resize(std::size_t(samples));
+    for (double& shift : shift_) f(shift);
+    for (Sums& sums : sums_) {
+      for (double* number : {&sums.n, &sums.y, &sums.yy}) f(*number);
+    }
+    for (double& error : errors_) f(error);
+  }
 
   /// R^2 of all targets so far.
   double value() const;

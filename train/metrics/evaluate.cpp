@@ -1,5 +1,7 @@
 #include <xgrad/train/metrics/evaluate.hpp>
 
+#include <algorithm>
+
 #include <xgrad/autograd/scalar.hpp>
 #include <xgrad/data/loader.hpp>
 #include <xgrad/train/model/build.hpp>
@@ -11,7 +13,11 @@ bool for_each_output(const SequenceModel<T>& model, const Pass& pass,
                      const std::function<void(const Tensor<T>&, const Batch&)>& see) {
   const NoGrad no_grad;
   Loader loader(pass.dataset, pass.shape, {.batch = pass.batch});
-  for (std::size_t i = loader.batches_per_epoch(); i > 0; --i) {
+  const std::size_t end = std::min(pass.batches.end, loader.batches_per_epoch());
+  if (pass.batches.begin > 0 && pass.batches.begin < end) {
+    loader.restore({.position = pass.batches.begin * pass.batch});
+  }
+  for (std::size_t i = pass.batches.begin; i < end; ++i) {
     if (pass.break_off && pass.break_off()) return false;
     const Batch batch = loader.next();
     see(model(BatchInput<T>(batch).input(), pass.context).value(), batch);

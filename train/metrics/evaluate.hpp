@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 
+#include <xgrad/autograd/range.hpp>
 #include <xgrad/layers/model.hpp>
 #include <xgrad/train/metrics/metrics.hpp>
 
@@ -16,6 +17,7 @@ struct Pass {
   std::size_t batch;                     ///< batch size
   Context context = {};                  ///< context of the model's calls
   std::function<bool()> break_off = {};  ///< asked before each batch whether to stop early
+  Range batches = {0, std::size_t(-1)};  ///< which batches; those that there are
 };
 
 /// Calls see(outputs, batch) for every batch. Returns false if `break_off` ended the pass early.

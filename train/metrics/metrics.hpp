@@ -27,6 +27,13 @@ struct Metrics {
   template <class T>
   void add(const Tensor<T>& outputs, const Batch& batch, const Objective& objective);
 
+  /// Adds the samples of other metrics, as those of another part of the same split or batch.
+  void add(const Metrics& other);
+  /// All sums as numbers, from which from_numbers() makes the same metrics again.
+  std::vector<double> to_numbers() const;
+  /// Makes metrics of the numbers from `at` on, and moves `at` behind them.
+  static Metrics from_numbers(const std::vector<double>& numbers, std::size_t& at);
+
   /// Returns the metrics that fit the kind of target, loss first and the most important second.
   /// Classes: loss, accuracy, exact_match and perplexity = exp(loss); yes or no: the same without
   /// perplexity; numbers: loss, r2, mae and rmse. Standard errors of functions of means are by the
@@ -34,6 +41,9 @@ struct Metrics {
   std::vector<Figure> figures() const;
 
  private:
+  // Calls f(number) for each number, to write or to read it.
+  template <class F>
+  void visit(const F& f);
   template <class T>
   void add_values(const Tensor<T>& outputs, const Batch& batch, const Objective& objective);
 };

@@ -39,27 +39,49 @@ TrainingLoss<T> training_loss(const SequenceModel<T>& model, const Objective& ob
 }
 
 template <class T>
+static void run(const SequenceModel<T>& model, const Objective& objective, const Batch& batch,
+                const Context& context, const LogicalBatch& whole, const SeeLoss<T>& see) {
+  const TrainingLoss<T> loss = training_loss(model, objective, batch, context, whole);
+  {
+    const Region region("backward");
+    loss.minimised.backward();
+  }
+  if (see) see(loss, batch);
+}
+
+template <class T>
 void forward_backward(const SequenceModel<T>& model, const Objective& objective,
-                      const std::vector<Batch>& batches, Context context,
-                      const std::function<void(const TrainingLoss<T>&, const Batch&)>& see) {
+                      const std::vector<Batch>& batches, Context context, const SeeLoss<T>& see) {
   const LogicalBatch whole = together(batches);
   for (const Batch& batch : batches) {
-    const TrainingLoss<T> loss = training_loss(model, objective, batch, context, whole);
-    {
-      const Region region("backward");
-      loss.minimised.backward();
-    }
-    if (see) see(loss, batch);
+    run(model, objective, batch, context, whole, see);
     context.first_sample += std::uint32_t(batch.size);
+  }
+}
+
+template <class T>
+void forward_backward(const SequenceModel<T>& model, const Objective& objective,
+                      const std::vector<Batch>& batches, const Shard& shard, OutputKind output,
+                      Context context, const SeeLoss<T>& see) {
+  if (shard.count == 1) return forward_backward(model, objective, batches, context, see);
+  const LogicalBatch whole = together(batches);
+  std::size_t first_sample = context.first_sample;
+  for (const Batch& batch : batches) {
+    const Range rows = share(batch.size, shard.index, shard.count);
+    context.first_sample = std::uint32_t(first_sample + rows.begin);
+    if (rows.size() > 0) run(model, objective, cut(batch, shard, output), context, whole, see);
+    first_sample += batch.size;
   }
 }
 
 #define XGRAD_INSTANTIATE(T)                                                                      \
   template TrainingLoss<T> training_loss(const SequenceModel<T>&, const Objective&, const Batch&, \
                                          Context, const LogicalBatch&);                           \
-  template void forward_backward(                                                                 \
-      const SequenceModel<T>&, const Objective&, const std::vector<Batch>&, Context,              \
-      const std::function<void(const TrainingLoss<T>&, const Batch&)>&);
+  template void forward_backward(const SequenceModel<T>&, const Objective&,                       \
+                                 const std::vector<Batch>&, Context, const SeeLoss<T>&);          \
+  template void forward_backward(const SequenceModel<T>&, const Objective&,                       \
+                                 const std::vector<Batch>&, const Shard&, OutputKind, Context,    \
+                                 const SeeLoss<T>&);
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

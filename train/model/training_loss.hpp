@@ -4,6 +4,7 @@
 #include <functional>
 #include <vector>
 
+#include <xgrad/data/shard.hpp>
 #include <xgrad/layers/model.hpp>
 #include <xgrad/train/model/objective.hpp>
 
@@ -41,12 +42,24 @@ template <class T>
 TrainingLoss<T> training_loss(const SequenceModel<T>& model, const Objective& objective,
                               const Batch& batch, Context context, const LogicalBatch& whole);
 
+/// Called with the loss of each micro-batch.
+template <class T>
+using SeeLoss = std::function<void(const TrainingLoss<T>&, const Batch&)>;
+
 /// Runs forward and backward of a training step: adds the gradients of all its micro-batches to the
 /// gradients of the parameters, and calls see(loss, batch) after each micro-batch. `context` is the
 /// context of the first micro-batch.
 template <class T>
 void forward_backward(const SequenceModel<T>& model, const Objective& objective,
                       const std::vector<Batch>& batches, Context context,
-                      const std::function<void(const TrainingLoss<T>&, const Batch&)>& see = {});
+                      const SeeLoss<T>& see = {});
+
+/// The same for the part of each micro-batch that belongs to `shard`, as cut() makes it. The loss
+/// is still divided by the targets of the whole step, so the gradients of all shards add up to
+/// those of the step. `output` is the kind of output of the task.
+template <class T>
+void forward_backward(const SequenceModel<T>& model, const Objective& objective,
+                      const std::vector<Batch>& batches, const Shard& shard, OutputKind output,
+                      Context context, const SeeLoss<T>& see = {});
 
 }  // namespace xgrad

@@ -40,6 +40,9 @@ class RunRecorder final : public TrainerHooks {
   bool break_off() override;
   bool take_save() override { return signals_.take_save(); }
 
+  /// Asks for a stop, as a hook does.
+  void tell_to_stop() { told_to_stop_ = true; }
+
   /// Adds the row of the test split.
   void on_test(const MetricsRow& row);
 
@@ -67,7 +70,7 @@ class RunRecorder final : public TrainerHooks {
   CsvLog csv_;
   std::function<void(std::uint64_t)> look_;
   std::vector<std::shared_ptr<TrainerHooks>> hooks_;
-  bool told_to_stop_ = false;  // by a hook
+  bool told_to_stop_ = false;  // by a hook or another rank
   double earlier_;             // training time in earlier processes
   Clock::time_point start_ = Clock::now();
   std::size_t tokens_ = 0, steps_ = 0;

@@ -24,6 +24,7 @@
 #include <xgrad/train/report/report.hpp>
 #include <xgrad/train/run/console.hpp>
 #include <xgrad/train/run/hooks.hpp>
+#include <xgrad/train/run/rank_jobs.hpp>
 #include <xgrad/train/run/recorder.hpp>
 #include <xgrad/train/run/signals.hpp>
 #include <xgrad/train/run/tensorboard.hpp>
@@ -114,16 +115,17 @@ std::string leave_report(const RunDirectory& run, const std::shared_ptr<const Ta
 
 // Adds to the error message where the failed step is stored.
 template <class T>
-void train(Trainer<T>& trainer, RunRecorder& recorder) try {
-  trainer.run(recorder);
+void train(Trainer<T>& trainer, RunRecorder& recorder, TrainerHooks& hooks) try {
+  trainer.run(hooks);
 } catch (const NumericError& error) {
   throw NumericError(error.what() + recorder.fault());
 }
 
 template <class T>
-void train(Trainer<T>& trainer, RunRecorder& recorder, const RunDirectory& run, Console& console) {
+void train(Trainer<T>& trainer, RunRecorder& recorder, TrainerHooks& hooks, const RunDirectory& run,
+           Console& console) {
   try {
-    train(trainer, recorder);
+    train(trainer, recorder, hooks);
   } catch (const std::exception& error) {
     try {
       run.append("log.txt", failure_line(error.what()));
@@ -167,7 +169,12 @@ Outcome work(const Config& config, Trainer<T>& trainer, const RunDirectory& run,
             [&] { board.attention(step, trainer.model(), trainer.parameters(), trainer.task()); });
       });
   for (const auto& hook : options.hooks) recorder.add(hook);
-  train(trainer, recorder, run, console);
+  ranks().watch(config.mpi.timeout);
+  AgreedHooks hooks(ranks(), recorder, [&](std::size_t rank) {
+    console.line(fmt::format("rank {} was told to stop", rank));
+    recorder.tell_to_stop();
+  });
+  train(trainer, recorder, hooks, run, console);
 
   Outcome outcome{.directory = run.path()};
   outcome.seconds = recorder.elapsed();
@@ -182,7 +189,7 @@ Outcome work(const Config& config, Trainer<T>& trainer, const RunDirectory& run,
     console.line(fmt::format("no better validation loss in {} evaluations: stopped at step {}",
                              config.train.patience, trainer.step()));
   }
-  const std::optional<Metrics> test = trainer.evaluate(Split::test, recorder);
+  const std::optional<Metrics> test = trainer.evaluate(Split::test, hooks);
   if (!test) return stopped();
   run.folder().remove("report.html");  // of an earlier end; without a page, a sweep resumes the run
   recorder.on_test(metrics_row(trainer.step(), "test", *test));
@@ -225,11 +232,14 @@ std::unique_ptr<Trainer<T>> prepared(const Config& config, const Checkpoint* che
   const WatchReading watch([&](const std::string& path, std::uint64_t read, std::uint64_t size) {
     console.reading(path, read, size);
   });
-  auto trainer = std::make_unique<Trainer<T>>(config, checkpoint);
-  check_claims(config.expect, trainer->task());
-  check_room(directory, 2 * trainer->checkpoint_bytes(), "two checkpoints");
-  if (checkpoint != nullptr) tell_class(*checkpoint, console);
-  return trainer;
+  send_job(ranks(), config, checkpoint);
+  return agreed<T>(ranks(), [&] {
+    auto trainer = std::make_unique<Trainer<T>>(config, checkpoint, nullptr, ranks());
+    check_claims(config.expect, trainer->task());
+    check_room(directory, 2 * trainer->checkpoint_bytes(), "two checkpoints");
+    if (checkpoint != nullptr) tell_class(*checkpoint, console);
+    return trainer;
+  });
 }
 
 // Starts in a new directory, from a checkpoint if there is one.
@@ -240,7 +250,9 @@ Outcome start(const Config& config, const std::string& stem, const Checkpoint* c
       prepared<T>(config, checkpoint, options, config.run_dir.empty() ? "runs" : config.run_dir);
   const RunDirectory run = RunDirectory::create(config.run_dir, stem);
   publish(run.folder(), "config.toml", to_toml(config));
-  return work(config, *trainer, run, options);
+  Outcome outcome = work(config, *trainer, run, options);
+  end_job();
+  return outcome;
 }
 
 template <class T>
@@ -253,7 +265,9 @@ Outcome go_on(const Config& config, const RunDirectory& run, const Checkpoint* c
   set_aside_damaged(run, trainer->step(), console);
   run.cut_back("metrics.jsonl", trainer->step(), /*validated=*/!trainer->owes_validation());
   run.cut_back("timing.jsonl", trainer->step());
-  return work(config, *trainer, run, options);
+  Outcome outcome = work(config, *trainer, run, options);
+  end_job();
+  return outcome;
 }
 
 // NaN and infinity are detected by their bits, so that compiler flags cannot hide them. A build in

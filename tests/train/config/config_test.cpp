@@ -111,7 +111,7 @@ TEST(Config, PrintsSectionsInAFixedOrderAndLeavesExecutionOut) {
   for (std::size_t at = 0; (at = text.find('[', at)) != std::string::npos; ++at) {
     headings += text.substr(at, text.find(']', at) - at + 1);
   }
-  EXPECT_EQ(headings, "[task][model][optim][schedule][train][log][run][expect]");
+  EXPECT_EQ(headings, "[task][model][optim][schedule][train][log][run][mpi][expect]");
   EXPECT_TRUE(text.starts_with("[task]\nname = \"reverse\"\nlength = "));
   EXPECT_NE(text.find("\nlr = 1e-05\n"), std::string::npos);
   EXPECT_NE(text.find("\n[expect]\naccuracy = 0.99\n"), std::string::npos);

@@ -349,7 +349,7 @@ TEST(ConfigErrors, Overrides) {
   EXPECT_EQ(
       said("x.lr=1"),
       "override 'x.lr=1': x: unknown section; there are task, model, optim, schedule, train, log, "
-      "run, expect");
+      "run, mpi, expect");
   EXPECT_EQ(said("task.name=revers").substr(0, 72),
             "override 'task.name=revers': task.name: there is no task \"revers\"; there");
   EXPECT_EQ(

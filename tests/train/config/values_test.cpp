@@ -52,7 +52,8 @@ const std::vector<Bad> kBad = {
      "3:7: task.sub: unknown key; there are name, length, min_length, test_length, symbols, "
      "examples, validation, test"},
     {"a.b.c = 1\n",
-     "3:1: a: unknown section; there are task, model, optim, schedule, train, log, run, expect"},
+     "3:1: a: unknown section; there are task, model, optim, schedule, train, log, run, mpi, "
+     "expect"},
     {"\"\" = 1\n", "3:1: is outside of every section"},
     // Values.
     {"optim.beta1 = 1\n", "3:15: optim.beta1: is 1, must be from 0 to below 1"},

@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include <xgrad/data/shard.hpp>
+
 #include "support/golden.hpp"
 #include "support/tensors.hpp"
 #include "train/metrics/figures.hpp"
@@ -135,6 +137,36 @@ TEST(Metrics, WithoutAnyErrorTheErrorOfTheErrorIsZero) {
               test::batch_of(test::tensor<double>({2, 1}, {1, 3})), {Loss::mse});
   EXPECT_EQ(test::figure(metrics, "rmse").value, 0);
   EXPECT_EQ(test::figure(metrics, "rmse").standard_error, 0);
+}
+
+// The targets lie near 1000, so sums that are not taken about a number near them would lose digits.
+TEST(Metrics, OfPartsAddUpToThoseOfTheWhole) {
+  const Tensor<double> outputs = golden()("numbers.outputs");
+  const Batch whole = batch_of(golden()("numbers.targets"));
+  Metrics expected, sum;
+  expected.add(outputs, whole, {Loss::mse});
+  std::vector<double> numbers;
+  for (std::size_t i = 0; i < 3; ++i) {
+    const Range rows = share(whole.size, i, 3);
+    const std::size_t row = outputs.size() / whole.size;
+    Shape shape = outputs.shape();
+    shape[0] = rows.size();
+    Tensor<double> part = empty<double>(shape);
+    std::copy_n(outputs.data() + rows.begin * row, part.size(), part.data());
+    const OutputKind kind = outputs.dimension() == 3 ? OutputKind::tokens : OutputKind::sequence;
+    Metrics metrics;
+    metrics.add(part, cut(whole, {i, 3}, kind), {Loss::mse});
+    const std::vector<double> more = metrics.to_numbers();
+    numbers.insert(numbers.end(), more.begin(), more.end());
+  }
+  for (std::size_t at = 0; at < numbers.size();) sum.add(Metrics::from_numbers(numbers, at));
+  const std::vector<Figure> all = expected.figures(), found = sum.figures();
+  ASSERT_EQ(found.size(), all.size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    EXPECT_EQ(found[i].name, all[i].name);
+    EXPECT_NEAR(found[i].value / all[i].value, 1, 1e-11) << all[i].name;
+    EXPECT_NEAR(found[i].standard_error / all[i].standard_error, 1, 1e-9) << all[i].name;
+  }
 }
 
 }  // namespace

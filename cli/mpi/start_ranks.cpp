@@ -1,0 +1,202 @@
+// start_ranks() with MPI: the only file that calls it.
+#include <mpi.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <climits>
+#include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <thread>
+
+#include <xgrad/autograd/check.hpp>
+#include <xgrad/autograd/parallel.hpp>
+#include <xgrad/cli/start_ranks.hpp>
+
+namespace xgrad {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+// MPI counts in int.
+int count_of(std::size_t n) {
+  check<Error>(n <= std::size_t(INT_MAX), "MPI: cannot send ", n, " elements at once, at most ",
+               INT_MAX);
+  return int(n);
+}
+
+struct Counts {
+  std::vector<int> sizes, begins;
+  explicit Counts(const std::vector<Range>& ranges) {
+    for (const Range& range : ranges) {
+      sizes.push_back(count_of(range.size()));
+      begins.push_back(range.size() == 0 ? 0 : count_of(range.begin));
+    }
+  }
+};
+
+// An element of a number of bytes.
+class Element {
+ public:
+  explicit Element(std::size_t width) {
+    MPI_Type_contiguous(int(width), MPI_BYTE, &type_);
+    MPI_Type_commit(&type_);
+  }
+  ~Element() { MPI_Type_free(&type_); }
+  Element(const Element&) = delete;
+
+  MPI_Datatype type() const { return type_; }
+
+ private:
+  MPI_Datatype type_;
+};
+
+class MpiRanks final : public StartedRanks {
+ public:
+  MpiRanks() {
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
+    MPI_Comm_size(MPI_COMM_WORLD, &size_);
+    MPI_Comm_dup(MPI_COMM_WORLD, &signs_of_life_);
+    set_threads(cores_of_this_rank());
+  }
+
+  // Ranks that have nothing left to send wait here for those that have.
+  ~MpiRanks() override {
+    any(*this, false);
+    {
+      const std::lock_guard lock(mutex_);
+      done_ = true;
+    }
+    changed_.notify_all();
+    if (watcher_.joinable()) watcher_.join();
+    MPI_Comm_free(&signs_of_life_);
+    MPI_Finalize();
+  }
+
+  std::size_t rank() const override { return std::size_t(rank_); }
+  std::size_t size() const override { return std::size_t(size_); }
+
+  void exchange(const void* from, const std::vector<Range>& to_rank, void* into,
+                const std::vector<Range>& from_rank, std::size_t width) override {
+    const Counts out(to_rank), in(from_rank);
+    const Element element(width);
+    finish([&](MPI_Request* request) {
+      MPI_Ialltoallv(from, out.sizes.data(), out.begins.data(), element.type(), into,
+                     in.sizes.data(), in.begins.data(), element.type(), MPI_COMM_WORLD, request);
+    });
+  }
+
+  void gather(void* all, const std::vector<Range>& of_rank, std::size_t width) override {
+    const Counts counts(of_rank);
+    const Element element(width);
+    finish([&](MPI_Request* request) {
+      MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all, counts.sizes.data(),
+                      counts.begins.data(), element.type(), MPI_COMM_WORLD, request);
+    });
+  }
+
+  // Each rank sends a byte to the next one again and again. The time is counted in tries of this
+  // rank, so that a machine that sleeps does not find that others did.
+  void watch(double timeout) override {
+    if (size_ == 1 || watcher_.joinable()) return;
+    watcher_ = std::thread([this, timeout] { watch_previous(timeout); });
+  }
+
+  void end_all(int code) override { MPI_Abort(MPI_COMM_WORLD, code); }
+
+ private:
+  // The watcher's calls and those of the other thread exclude each other, so MPI need not be safe
+  // for threads. Waits for the operation that `start` starts; sleeps if that takes long, as other
+  // ranks may need the core.
+  template <class Start>
+  void finish(const Start& start) {
+    MPI_Request request;
+    int complete = 0;
+    for (std::size_t tries = 0; complete == 0; ++tries) {
+      if (tries > 20000) std::this_thread::sleep_for(50us);
+      if (tries > 100) ::sched_yield();
+      const std::lock_guard lock(mutex_);
+      if (tries == 0) start(&request);
+      MPI_Test(&request, &complete, MPI_STATUS_IGNORE);
+    }
+  }
+
+  void watch_previous(double timeout) {
+    constexpr int kTries = 20;
+    const int previous = (rank_ + size_ - 1) % size_, next = (rank_ + 1) % size_;
+    char sign = 0, sent = 0;
+    MPI_Request incoming, outgoing = MPI_REQUEST_NULL;
+    std::unique_lock lock(mutex_);
+    MPI_Irecv(&sign, 1, MPI_CHAR, previous, 0, signs_of_life_, &incoming);
+    for (int silent = 0; silent <= kTries; ++silent) {
+      int complete = 0;
+      MPI_Test(&outgoing, &complete, MPI_STATUS_IGNORE);
+      if (complete != 0) MPI_Isend(&sent, 1, MPI_CHAR, next, 0, signs_of_life_, &outgoing);
+      for (MPI_Test(&incoming, &complete, MPI_STATUS_IGNORE); complete != 0;
+           MPI_Test(&incoming, &complete, MPI_STATUS_IGNORE)) {
+        MPI_Irecv(&sign, 1, MPI_CHAR, previous, 0, signs_of_life_, &incoming);
+        silent = 0;
+      }
+      if (changed_.wait_for(lock, timeout / kTries * 1s, [this] { return done_; })) {
+        MPI_Cancel(&incoming);
+        MPI_Request_free(&incoming);
+        if (outgoing != MPI_REQUEST_NULL) MPI_Request_free(&outgoing);
+        return;
+      }
+    }
+    std::fprintf(stderr, "xgrad: rank %d of %d has not answered for %g seconds; all ranks end\n",
+                 previous, size_, timeout);
+    end_all(6);
+  }
+
+  // The cores that this process may use, divided by the ranks of the machine that may use them too.
+  int cores_of_this_rank() {
+    struct Place {
+      std::array<char, 256> machine;
+      cpu_set_t cores;
+    } own{};
+    ::gethostname(own.machine.data(), own.machine.size() - 1);
+    ::sched_getaffinity(0, sizeof(own.cores), &own.cores);
+    int sharing = 0;
+    for (const Place& other : gather_all(*this, own)) {
+      cpu_set_t both;
+      CPU_AND(&both, &own.cores, &other.cores);
+      sharing += own.machine == other.machine && CPU_COUNT(&both) > 0;
+    }
+    return std::max(1, threads() / std::max(1, sharing));
+  }
+
+  int rank_ = 0, size_ = 1;
+  MPI_Comm signs_of_life_;
+  std::mutex mutex_;  // held during every call of MPI
+  std::condition_variable changed_;
+  bool done_ = false;
+  std::thread watcher_;
+};
+
+// Whether mpirun, mpiexec or srun started this process. By itself it needs no MPI, whose start
+// would take longer than many commands.
+bool started_with_others() {
+  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK", "PMI_RANK"}) {
+    if (std::getenv(name) != nullptr) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::unique_ptr<StartedRanks> start_ranks() {
+  if (!started_with_others()) return nullptr;
+  int provided = MPI_THREAD_SINGLE;
+  check<Error>(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided) == MPI_SUCCESS,
+               "MPI cannot be started");
+  check<Error>(provided >= MPI_THREAD_SERIALIZED,
+               "this MPI cannot be called by two threads in turn");
+  return std::make_unique<MpiRanks>();
+}
+
+}  // namespace xgrad

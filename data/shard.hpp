@@ -1,0 +1,22 @@
+// Shards: consecutive parts of a batch, which several processes can share out among them.
+#pragma once
+
+#include <cstddef>
+
+#include <xgrad/autograd/range.hpp>
+#include <xgrad/data/batch.hpp>
+
+namespace xgrad {
+
+/// One of `count` shards.
+struct Shard {
+  std::size_t index = 0;  ///< its number, below count
+  std::size_t count = 1;  ///< number of shards; 1: the shard is the whole
+};
+
+/// The batch of the examples share(batch.size, shard.index, shard.count), padded to the longest of
+/// them: as collate() makes it of these examples. `output` is the kind of output of their task.
+/// Requires: there are such examples.
+Batch cut(const Batch& batch, const Shard& shard, OutputKind output);
+
+}  // namespace xgrad

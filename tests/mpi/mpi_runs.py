@@ -1,0 +1,45 @@
+"""Runs on several processes for the tests of this folder.
+
+In the environment: XGRAD, the command without MPI; XGRAD_MPI, the command with MPI.
+"""
+
+import hashlib
+import os
+import pathlib
+import subprocess
+
+XGRAD = os.environ["XGRAD"]
+XGRAD_MPI = os.environ["XGRAD_MPI"]
+# More ranks than cores, as root, in a container: what ./run mpi sets too.
+ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+                   OMPI_MCA_btl_vader_single_copy_mechanism="none")
+MPIRUN = ["mpirun", "--oversubscribe", "--bind-to", "none"]
+
+
+def words(ranks, *arguments):
+    """The command line for a number of ranks; 0: the command without MPI."""
+    return [XGRAD, *arguments] if ranks == 0 else [*MPIRUN, "-n", str(ranks), XGRAD_MPI, *arguments]
+
+
+def start(ranks, *arguments, **more):
+    """A run in the background, with what it prints in one stream."""
+    return subprocess.Popen(words(ranks, *arguments), env=ENVIRONMENT, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **more)
+
+
+def run(ranks, *arguments, code=0):
+    """Runs to its end, expects this exit code, and returns what was printed."""
+    process = start(ranks, *arguments)
+    try:
+        printed, _ = process.communicate(timeout=120)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        raise
+    assert process.returncode == code, f"{' '.join(process.args)}: exit code {process.returncode}, not {code}\n{printed}"
+    return printed
+
+
+def digests(directory):
+    """SHA-256 of a run's metrics and of its newest checkpoint, and the step of the latter."""
+    newest = sorted(pathlib.Path(directory, "checkpoints").glob("step-*.h5"))[-1]
+    metrics = pathlib.Path(directory, "metrics.jsonl")
+    return [newest.name, *(hashlib.sha256(path.read_bytes()).hexdigest() for path in (newest, metrics))]

@@ -1,0 +1,129 @@
+// A trainer's results depend on the number of shards, never on the number of ranks.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <mutex>
+
+#include <xgrad/train/loop/trainer.hpp>
+#include <xgrad/train/weights/state_dict.hpp>
+
+#include "support/thread_ranks.hpp"
+#include "train/small_run.hpp"
+
+namespace xgrad {
+namespace {
+
+using test::small_config;
+
+struct Diary final : TrainerHooks {
+  void on_step(const StepReport& report) override {
+    for (const double x : {report.loss, report.grad_norm, report.lr}) numbers.push_back(x);
+    add(report.metrics);
+  }
+  void on_evaluation(std::uint64_t, const Metrics& metrics) override { add(metrics); }
+  void add(const Metrics& metrics) {
+    const std::vector<double> more = metrics.to_numbers();
+    numbers.insert(numbers.end(), more.begin(), more.end());
+  }
+  bool stop() override { return --left == 0; }
+
+  std::vector<double> numbers;
+  std::size_t left = 0;  // 0: to the end
+};
+
+struct Result {
+  std::string checkpoint;
+  std::vector<double> numbers;
+};
+
+// Trains on `size` ranks, and expects the same result on each.
+Result result_of(const Config& config, std::size_t size, const Checkpoint* from = nullptr,
+                 std::size_t stop_after = 0) {
+  std::mutex mutex;
+  std::vector<Result> results;
+  test::on_ranks(size, [&](Ranks& ranks) {
+    Trainer<float> trainer(config, from, nullptr, ranks);
+    Diary diary;
+    diary.left = stop_after;
+    trainer.run(diary);
+    diary.add(trainer.evaluate(Split::test));
+    const Result result{to_hdf5(trainer.capture()), diary.numbers};
+    const std::lock_guard lock(mutex);
+    results.push_back(result);
+  });
+  for (const Result& result : results) {
+    EXPECT_EQ(result.checkpoint, results[0].checkpoint) << "on " << size << " ranks";
+    EXPECT_EQ(result.numbers, results[0].numbers) << "on " << size << " ranks";
+  }
+  return results[0];
+}
+
+void expect_same_on_any_number_of_ranks(std::vector<std::string> overrides) {
+  SCOPED_TRACE(overrides[0]);
+  overrides.push_back("train.shards=5");
+  const Config config = small_config(overrides);
+  const Result expected = result_of(config, 1);
+  for (const std::size_t size : {2, 3, 4, 5}) {
+    const Result result = result_of(config, size);
+    EXPECT_EQ(result.checkpoint, expected.checkpoint) << "on " << size << " ranks";
+    EXPECT_EQ(result.numbers, expected.numbers) << "on " << size << " ranks";
+  }
+}
+
+TEST(TrainerRanks, EachOptimizerHasTheSameBits) {
+  for (const char* name : {"adagrad", "adam", "adamw", "lion", "rmsprop", "sgd"}) {
+    expect_same_on_any_number_of_ranks({std::string("optim.name=") + name, "train.steps=6"});
+  }
+}
+
+TEST(TrainerRanks, TheSameBitsWithDropoutAccumulationAveragesAndPenalty) {
+  // The last batch of an epoch has two examples, fewer than shards.
+  expect_same_on_any_number_of_ranks({"task.examples=34", "model.dropout=0.2",
+                                      "model.attention_dropout=0.1", "train.accumulate=2",
+                                      "train.ema=0.9", "train.clip=0.1", "model.layers=2",
+                                      "train.head_diversity=0.1", "log.every=1"});
+}
+
+// Each rank then updates blocks of its own.
+TEST(TrainerRanks, TheSameBitsWhereEveryRankHasASlice) {
+  expect_same_on_any_number_of_ranks(
+      {"model.width=64", "train.steps=3", "train.evaluate_every=3", "train.ema=0.9"});
+}
+
+TEST(TrainerRanks, TheSameBitsAfterAStopAndAResumeOnAnotherNumber) {
+  const Config config = small_config({"train.shards=4", "train.ema=0.9", "train.steps=8"});
+  const std::string expected = result_of(config, 1).checkpoint;
+  for (const std::size_t k : {1, 3, 4, 7}) {
+    const Checkpoint first = from_hdf5(result_of(config, 3, nullptr, k).checkpoint, "memory");
+    EXPECT_EQ(first.step, k);
+    const Checkpoint second = from_hdf5(result_of(config, 2, &first, 1).checkpoint, "memory");
+    EXPECT_EQ(second.step, std::min<std::size_t>(k + 1, 8));
+    EXPECT_EQ(result_of(config, 4, &second).checkpoint, expected) << "stopped after " << k;
+  }
+}
+
+// What a logical batch gives does not depend on how it is cut, except by rounding.
+TEST(TrainerRanks, ShardsHaveTheGradientOfTheWholeBatch) {
+  for (const char* task : {"task.length=4", "train.head_diversity=0.5"}) {
+    std::map<std::size_t, StepReport> reports;
+    for (const std::size_t shards : {1, 3, 8}) {
+      Trainer<double> trainer(small_config(
+          {task, "model.dropout=0.2", "log.every=1", "train.shards=" + std::to_string(shards)}));
+      reports[shards] = trainer.train_step();
+    }
+    for (const std::size_t shards : {3, 8}) {
+      const StepReport &whole = reports[1], &parts = reports[shards];
+      EXPECT_NEAR(parts.loss, whole.loss, 1e-13);
+      EXPECT_NEAR(parts.grad_norm / whole.grad_norm, 1, 1e-12);
+      EXPECT_NEAR(parts.head_diversity, whole.head_diversity, 1e-14);
+      EXPECT_EQ(parts.tokens, whole.tokens);
+      EXPECT_NEAR(parts.metrics.loss.mean(), whole.metrics.loss.mean(), 1e-13);
+      EXPECT_NEAR(parts.metrics.loss.standard_error(), whole.metrics.loss.standard_error(), 1e-12);
+      EXPECT_EQ(parts.metrics.accuracy.mean(), whole.metrics.accuracy.mean());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace xgrad

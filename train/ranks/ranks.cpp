@@ -1,0 +1,78 @@
+#include <xgrad/train/ranks/ranks.hpp>
+
+#include <algorithm>
+
+namespace xgrad {
+
+namespace {
+
+class Alone final : public Ranks {
+ public:
+  std::size_t rank() const override { return 0; }
+  std::size_t size() const override { return 1; }
+  void exchange(const void*, const std::vector<Range>&, void*, const std::vector<Range>&,
+                std::size_t) override {}
+  void gather(void*, const std::vector<Range>&, std::size_t) override {}
+};
+
+Ranks* current = nullptr;
+
+// Gathers lists whose lengths the other ranks do not know. Returns the range of each rank.
+template <class List>
+std::vector<Range> gather_lists(Ranks& ranks, const List& own, List& all) {
+  std::vector<Range> of_rank;
+  std::size_t end = 0;
+  for (const std::size_t size : gather_all(ranks, own.size())) {
+    of_rank.push_back({end, end + size});
+    end += size;
+  }
+  all.resize(end);
+  std::copy(own.begin(), own.end(), all.begin() + std::ptrdiff_t(of_rank[ranks.rank()].begin));
+  ranks.gather(all.data(), of_rank, sizeof(typename List::value_type));
+  return of_rank;
+}
+
+}  // namespace
+
+Ranks& alone() {
+  static Alone alone;
+  return alone;
+}
+
+Ranks& ranks() {
+  return current != nullptr ? *current : alone();
+}
+
+void set_ranks(Ranks* ranks) {
+  current = ranks;
+}
+
+std::vector<std::string> gather_texts(Ranks& ranks, const std::string& own) {
+  std::string all;
+  std::vector<std::string> texts;
+  for (const Range& range : gather_lists(ranks, own, all)) {
+    texts.push_back(all.substr(range.begin, range.size()));
+  }
+  return texts;
+}
+
+std::vector<double> gather_numbers(Ranks& ranks, const std::vector<double>& own) {
+  std::vector<double> all;
+  gather_lists(ranks, own, all);
+  return all;
+}
+
+bool any(Ranks& ranks, bool here) {
+  const std::vector<char> all = gather_all(ranks, char(here));
+  return std::find(all.begin(), all.end(), char(true)) != all.end();
+}
+
+std::string first_text(Ranks& ranks, const std::string& own) {
+  if (!any(ranks, !own.empty())) return "";
+  for (std::string& text : gather_texts(ranks, own)) {
+    if (!text.empty()) return std::move(text);
+  }
+  return "";
+}
+
+}  // namespace xgrad

@@ -1,0 +1,68 @@
+// Ranks: the processes that train one model together.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include <xgrad/autograd/range.hpp>
+
+namespace xgrad {
+
+/// One process among several that run the same steps. Every function that is not const is called by
+/// all ranks, in the same order. They throw Error if the processes cannot reach each other.
+class Ranks {
+ public:
+  virtual ~Ranks() = default;
+
+  /// Number of this process, below size(). Rank 0 writes the files and the console.
+  virtual std::size_t rank() const = 0;
+  /// Number of processes.
+  virtual std::size_t size() const = 0;
+
+  /// Sends the elements to_rank[r] of `from` to each rank r, and receives those that rank r sent
+  /// as the elements from_rank[r] of `into`. An element has `width` bytes. Both ranges of this rank
+  /// itself are empty.
+  virtual void exchange(const void* from, const std::vector<Range>& to_rank, void* into,
+                        const std::vector<Range>& from_rank, std::size_t width) = 0;
+  /// Sends the elements of_rank[rank()] of `all` to every rank, and receives the other ranges.
+  virtual void gather(void* all, const std::vector<Range>& of_rank, std::size_t width) = 0;
+
+  /// From now on ends all processes with a message if another rank does not answer for this time in
+  /// seconds. Ranks that compute or write answer, ranks that are stopped do not.
+  virtual void watch(double /*timeout*/) {}
+};
+
+/// The only process of a run on one.
+Ranks& alone();
+
+/// The processes that train together with this one: alone() unless set_ranks() says otherwise.
+Ranks& ranks();
+/// Sets ranks(); with null, to alone(). Requires: the object outlives all uses.
+void set_ranks(Ranks* ranks);
+
+/// Every rank's `own`, in the order of the ranks.
+template <class T>
+std::vector<T> gather_all(Ranks& ranks, const T& own) {
+  static_assert(std::is_trivially_copyable_v<T> && !std::is_same_v<T, bool>);
+  std::vector<T> all(ranks.size(), own);
+  std::vector<Range> of_rank;
+  for (std::size_t r = 0; r < ranks.size(); ++r) of_rank.push_back({r, r + 1});
+  ranks.gather(all.data(), of_rank, sizeof(T));
+  return all;
+}
+
+/// Every rank's text, in the order of the ranks.
+std::vector<std::string> gather_texts(Ranks& ranks, const std::string& own);
+
+/// Every rank's numbers, one list after the other in the order of the ranks.
+std::vector<double> gather_numbers(Ranks& ranks, const std::vector<double>& own);
+
+/// Whether it is true on any rank.
+bool any(Ranks& ranks, bool here);
+
+/// The first text that is not empty, in the order of the ranks; empty if all are.
+std::string first_text(Ranks& ranks, const std::string& own);
+
+}  // namespace xgrad

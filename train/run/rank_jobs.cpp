@@ -1,0 +1,207 @@
+#include <xgrad/train/run/rank_jobs.hpp>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <string>
+
+#include <xgrad/autograd/check.hpp>
+#include <xgrad/autograd/kernels/cpu.hpp>
+#include <xgrad/autograd/parallel.hpp>
+#include <xgrad/autograd/scalar.hpp>
+#include <xgrad/storage/formats/sha256.hpp>
+#include <xgrad/train/config/precision.hpp>
+#include <xgrad/train/run/signals.hpp>
+
+namespace xgrad {
+
+namespace {
+
+bool at_work = false;  // on rank 0: whether the other ranks are in a job
+
+// A SHA-256 of many parts. Their order and sizes matter.
+class Digest {
+ public:
+  template <class Element>
+  void add(const Element* elements, std::size_t count) {
+    text_ += std::to_string(count) + ":";
+    text_.append(reinterpret_cast<const char*>(elements), count * sizeof(Element));
+    if (text_.size() > 1 << 20) shorten();
+  }
+  template <class Element>
+  void add(const std::vector<Element>& list) {
+    add(list.data(), list.size());
+  }
+  std::string hex() {
+    shorten();
+    return text_;
+  }
+
+ private:
+  void shorten() { text_ = to_hex(sha256(text_)); }
+
+  std::string text_;
+};
+
+std::string digest_of(const Task& task) {
+  Digest digest;
+  for (const Split split : {Split::train, Split::validation, Split::test}) {
+    const auto data = task.dataset(split);
+    const std::size_t size = data->size();
+    digest.add(&size, 1);
+    for (std::size_t i = 0; i < size; ++i) {
+      const Example example = data->get(0, i);
+      digest.add(example.ids);
+      digest.add(example.features);
+      digest.add(example.targets);
+      digest.add(example.values);
+      digest.add(example.edges);
+    }
+  }
+  return digest.hex();
+}
+
+template <class T>
+std::string digest_of(const Parameters<T>& parameters) {
+  Digest digest;
+  for (const Parameter<T>& p : parameters) {
+    digest.add(p.variable.value().data(), p.variable.value().size());
+  }
+  return digest.hex();
+}
+
+std::string digest_of_program() {
+  std::ifstream file("/proc/self/exe", std::ios::binary);
+  return to_hex(sha256(std::string(std::istreambuf_iterator<char>(file), {})));
+}
+
+struct Sameness {
+  const char* name;
+  std::string value;
+};
+
+template <class T>
+std::vector<Sameness> sameness_of(const Trainer<T>& trainer) {
+  return {{"program", digest_of_program()},
+          {"class of processor", cpu_name(cpu())},
+          {"data", digest_of(trainer.task())},
+          {"initial weights", digest_of(trainer.parameters())}};
+}
+
+void check_same(Ranks& ranks, const std::vector<Sameness>& own) {
+  for (const Sameness& sameness : own) {
+    const std::vector<std::string> values = gather_texts(ranks, sameness.value);
+    for (std::size_t r = 1; r < values.size(); ++r) {
+      check<Error>(values[r] == values[0], "rank ", r, " has another ", sameness.name,
+                   " than rank 0: ", values[r].substr(0, 16), ", not ", values[0].substr(0, 16));
+    }
+  }
+}
+
+// The hooks of a rank that writes nothing.
+struct Follower final : TrainerHooks {
+  bool stop() override { return signals.stop() != 0; }
+  bool break_off() override { return stop(); }
+  bool take_save() override { return signals.take_save(); }
+  Signals signals;
+};
+
+template <class T>
+void take_part(Ranks& ranks, const Config& config, const Checkpoint* checkpoint) {
+  std::unique_ptr<Trainer<T>> trainer;
+  try {
+    trainer = agreed<T>(
+        ranks, [&] { return std::make_unique<Trainer<T>>(config, checkpoint, nullptr, ranks); });
+  } catch (const std::exception&) {
+    return;  // rank 0 reports it
+  }
+  ranks.watch(config.mpi.timeout);
+  Follower own;
+  AgreedHooks hooks(ranks, own);
+  trainer->run(hooks);
+  if (trainer->finished()) trainer->evaluate(Split::test, hooks);
+}
+
+}  // namespace
+
+void send_job(Ranks& ranks, const Config& config, const Checkpoint* checkpoint) {
+  if (ranks.size() == 1) return;
+  gather_texts(ranks, to_toml(config));
+  gather_texts(ranks, checkpoint == nullptr ? "" : to_hdf5(*checkpoint));
+}
+
+void end_job() {
+  at_work = false;
+}
+
+bool others_at_work() {
+  return at_work;
+}
+
+void send_end(Ranks& ranks) {
+  if (ranks.size() > 1) gather_texts(ranks, "");
+}
+
+void follow(Ranks& ranks) {
+  for (;;) {
+    const std::string text = gather_texts(ranks, "").front();
+    if (text.empty()) return;
+    const Config config = parse_config(text, "the config of rank 0", {}, ConfigWriter::xgrad);
+    const std::string bytes = gather_texts(ranks, "").front();
+    std::optional<Checkpoint> checkpoint;
+    if (!bytes.empty()) checkpoint = from_hdf5(bytes, "the checkpoint of rank 0");
+    if (config.train.threads > 0) set_threads(config.train.threads);
+    with_precision(config, [&]<class T>() {
+      take_part<T>(ranks, config, checkpoint ? &*checkpoint : nullptr);
+    });
+  }
+}
+
+template <class T>
+std::unique_ptr<Trainer<T>> agreed(Ranks& ranks,
+                                   const std::function<std::unique_ptr<Trainer<T>>()>& make) {
+  if (ranks.size() == 1) return make();
+  std::unique_ptr<Trainer<T>> trainer;
+  std::exception_ptr thrown;
+  std::string failure;
+  try {
+    trainer = make();
+  } catch (const std::exception& error) {
+    thrown = std::current_exception();
+    failure = error.what();
+  }
+  const std::vector<std::string> failures = gather_texts(ranks, failure);
+  if (thrown) std::rethrow_exception(thrown);
+  for (std::size_t r = 0; r < failures.size(); ++r) {
+    check<Error>(failures[r].empty(), "rank ", r, ": ", failures[r]);
+  }
+  check_same(ranks, sameness_of(*trainer));
+  at_work = true;
+  return trainer;
+}
+
+bool AgreedHooks::agree(bool stop) {
+  const char flags = char((stop ? 1 : 0) + (own_.take_save() ? 2 : 0));
+  const std::vector<char> all = gather_all(ranks_, flags);
+  const auto stops = std::find_if(all.begin(), all.end(), [](char other) { return other & 1; });
+  for (const char other : all) save_ = save_ || (other & 2) != 0;
+  if (stops == all.end()) return false;
+  if (!stop) told_(std::size_t(stops - all.begin()));
+  return true;
+}
+
+bool AgreedHooks::stop() {
+  return agree(own_.stop());
+}
+
+bool AgreedHooks::break_off() {
+  return agree(own_.break_off());
+}
+
+#define XGRAD_INSTANTIATE(T)                   \
+  template std::unique_ptr<Trainer<T>> agreed( \
+      Ranks&, const std::function<std::unique_ptr<Trainer<T>>()>&);
+XGRAD_FOR_EACH_TRAINING_SCALAR(XGRAD_INSTANTIATE)
+
+}  // namespace xgrad
