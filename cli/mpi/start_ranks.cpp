@@ -3,6 +3,7 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <climits>
@@ -178,13 +179,13 @@ class MpiRanks final : public StartedRanks {
   std::thread watcher_;
 };
 
+constexpr std::array kMarks = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK", "PMI_RANK"};
+
 // Whether mpirun, mpiexec or srun started this process. By itself it needs no MPI, whose start
 // would take longer than many commands.
 bool started_with_others() {
-  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK", "PMI_RANK"}) {
-    if (std::getenv(name) != nullptr) return true;
-  }
-  return false;
+  return std::any_of(kMarks.begin(), kMarks.end(),
+                     [](const char* name) { return std::getenv(name) != nullptr; });
 }
 
 }  // namespace
@@ -196,6 +197,8 @@ std::unique_ptr<StartedRanks> start_ranks() {
                "MPI cannot be started");
   check<Error>(provided >= MPI_THREAD_SERIALIZED,
                "this MPI cannot be called by two threads in turn");
+  // Programs that this one starts, as the runs of a sweep, are not ranks.
+  for (const char* name : kMarks) ::unsetenv(name);
   return std::make_unique<MpiRanks>();
 }
 

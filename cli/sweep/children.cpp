@@ -29,8 +29,8 @@ pid_t start(const Child& child) {
   posix_spawn_file_actions_t files;
   ::posix_spawn_file_actions_init(&files);
   ::posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  ::posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, child.log.c_str(),
-                                     O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK, 0666);
+  // The child's copies hold the lock on the file, too.
+  ::posix_spawn_file_actions_adddup2(&files, child.file, STDOUT_FILENO);
   ::posix_spawn_file_actions_adddup2(&files, STDOUT_FILENO, STDERR_FILENO);
   pid_t pid = -1;
   const int error =
@@ -40,12 +40,12 @@ pid_t start(const Child& child) {
   return pid;
 }
 
-// Maps process ids to indices of children. The destructor ends children that an exception leaves
+// Maps process ids to the logs of children. The destructor ends children that an exception leaves
 // running.
-struct Running : std::map<pid_t, std::size_t> {
+struct Running : std::map<pid_t, std::string> {
   ~Running() {
-    for (const auto& [pid, number] : *this) ::kill(pid, SIGTERM);
-    for (const auto& [pid, number] : *this) {
+    for (const auto& [pid, log] : *this) ::kill(pid, SIGTERM);
+    for (const auto& [pid, log] : *this) {
       while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) continue;
     }
   }
@@ -53,35 +53,41 @@ struct Running : std::map<pid_t, std::size_t> {
 
 }  // namespace
 
-ChildrenEnd run_children(const std::vector<Child>& children, std::size_t jobs,
+ChildrenEnd run_children(std::size_t jobs, const std::function<NextChild()>& next,
                          const WatchChildren& watch) {
+  using Clock = std::chrono::steady_clock;
   constexpr auto kPause = std::chrono::milliseconds(5);
+  constexpr auto kWait = std::chrono::milliseconds(500);  // for runs of other workers
   const Signals signals;
-  ChildrenEnd end{std::vector<int>(children.size(), 0)};
+  ChildrenEnd end;
   Running running;
-  std::vector<std::size_t> ended;
-  for (std::size_t next = 0; next < children.size() || !running.empty();) {
+  bool more = true;
+  for (Clock::time_point ask = Clock::now(); more || !running.empty();) {
     if (end.signal == 0 && signals.stop() != 0) {
       end.signal = signals.stop();
-      for (const auto& [pid, number] : running) ::kill(pid, end.signal);
+      for (const auto& [pid, log] : running) ::kill(pid, end.signal);
     }
-    if (end.signal != 0) next = children.size();
-    if (next < children.size() && running.size() < jobs) {
-      running[start(children[next])] = next;
-      ++next;
-      continue;
+    more = more && end.signal == 0;
+    if (more && running.size() < jobs && Clock::now() >= ask) {
+      const NextChild found = next();
+      if (found.child) {
+        running[start(*found.child)] = found.child->log;
+        continue;
+      }
+      more = found.later;
+      ask = Clock::now() + kWait;
     }
     int status = 0;
     const pid_t pid = ::waitpid(-1, &status, WNOHANG);
     check<IoError>(pid != -1 || running.empty(), "cannot wait for a run: ", std::strerror(errno));
     const auto found = running.find(pid);
     if (found == running.end()) {
-      watch(ended, running.size());
+      watch(end.ended, running.size());
       std::this_thread::sleep_for(kPause);
       continue;
     }
-    end.codes[found->second] = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-    ended.push_back(found->second);
+    const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    end.ended.push_back({found->second, code});
     running.erase(found);
   }
   return end;

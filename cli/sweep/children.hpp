@@ -2,29 +2,45 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include <xgrad/storage/disk/descriptor.hpp>
 
 namespace xgrad::commands {
 
 struct Child {
   std::vector<std::string> words;  ///< command line, without the program's name
-  std::string log;                 ///< file for its output
+  std::string log;                 ///< path of the file for its output
+  xgrad::detail::Descriptor file;  ///< that file
 };
+
+/// A child that has ended.
+struct EndedChild {
+  std::string log;  ///< as Child::log
+  int code = 0;     ///< exit code; 128 + n after signal n
+};
+
+/// What there is to do: `child` if there is one, else whether one may come later.
+struct NextChild {
+  std::optional<Child> child = std::nullopt;
+  bool later = false;
+};
+
+/// Called while children run, with those that ended and how many run.
+using WatchChildren =
+    std::function<void(const std::vector<EndedChild>& ended, std::size_t running)>;
 
 struct ChildrenEnd {
-  std::vector<int> codes;  ///< exit codes, 128 + n after signal n
-  int signal = 0;          ///< the signal that asked to stop; 0: none
+  std::vector<EndedChild> ended;
+  int signal = 0;  ///< the signal that asked to stop; 0: none
 };
 
-/// Called while children run, with the indices of those that ended and how many run.
-using WatchChildren =
-    std::function<void(const std::vector<std::size_t>& ended, std::size_t running)>;
-
-/// Runs all children, at most `jobs` at a time. On SIGINT or SIGTERM, passes the signal on to
-/// running children and starts no more. If a child cannot be started, stops the running ones and
-/// throws IoError.
-ChildrenEnd run_children(const std::vector<Child>& children, std::size_t jobs,
+/// Runs the children that `next` returns, at most `jobs` at a time, until there are no more. On
+/// SIGINT or SIGTERM, passes the signal on to running children and starts no more. If a child
+/// cannot be started, or `next` throws, stops the running ones and throws on.
+ChildrenEnd run_children(std::size_t jobs, const std::function<NextChild()>& next,
                          const WatchChildren& watch);
 
 }  // namespace xgrad::commands

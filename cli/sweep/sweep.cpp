@@ -12,7 +12,9 @@
 #include <xgrad/autograd/parallel.hpp>
 #include <xgrad/cli/command.hpp>
 #include <xgrad/cli/sweep/children.hpp>
+#include <xgrad/cli/sweep/claims.hpp>
 #include <xgrad/cli/sweep/plan.hpp>
+#include <xgrad/cli/sweep/queue.hpp>
 #include <xgrad/cli/sweep/results.hpp>
 #include <xgrad/data/option_text.hpp>
 #include <xgrad/data/text/columns.hpp>
@@ -35,7 +37,7 @@ namespace {
 struct Arguments : ConfigArguments {
   std::vector<std::string> over;     // keys with their values, as "optim.lr=[1e-3, 3e-4]"
   std::size_t random = 0, jobs = 0;  // 0: not given
-  bool halving = false;
+  bool halving = false, worker = false;
   std::string out;
 };
 
@@ -48,15 +50,6 @@ struct Trial {
   std::vector<std::string> runs = {};                      // directories of its runs in this round
   double score = std::numeric_limits<double>::infinity();  // mean validation loss
 };
-
-struct Job {
-  std::string directory;
-  std::vector<std::string> overrides;
-};
-
-bool holds(const std::string& directory, const std::string& name) {
-  return fs::exists(status_of(directory + "/" + name));
-}
 
 std::uint64_t part_of(std::uint64_t steps, double part) {
   return std::max<std::uint64_t>(1, std::uint64_t(std::llround(part * double(steps))));
@@ -78,13 +71,15 @@ void shorten(Setting& setting, const Config& config, double part) {
 // The progress line of a round.
 class Display {
  public:
-  explicit Display(const std::vector<std::string>& runs) : runs_(runs), console_(false, "") {
-    line_.total = runs.size();
-  }
+  explicit Display(std::size_t total) : console_(false, "") { line_.total = total; }
 
-  void show(const std::vector<std::size_t>& ended, std::size_t running) {
-    for (; line_.done < ended.size(); ++line_.done) consider(runs_[ended[line_.done]]);
+  void show(const std::vector<EndedChild>& ended, std::size_t running, std::size_t left) {
+    for (; seen_ < ended.size(); ++seen_) {
+      const std::string& log = ended[seen_].log;
+      consider(log.substr(0, log.rfind('.')));
+    }
     line_.running = running;
+    line_.done = line_.total - running - left;
     const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin_;
     if (line_.done > 0) {
       line_.left = spent.count() * double(line_.total - line_.done) / double(line_.done);
@@ -102,9 +97,9 @@ class Display {
     if (loss) line_.best = std::min(line_.best.value_or(*loss), *loss);
   }
 
-  const std::vector<std::string>& runs_;
   Console console_;
   Console::Runs line_;
+  std::size_t seen_ = 0;  // children that ended
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
@@ -201,30 +196,29 @@ class Sweep {
         runs_.push_back({jobs.back().directory, std::move(setting)});
       }
     }
-    std::vector<Child> children;
-    std::vector<std::string> directories;
-    for (const Job& each : jobs) {
-      const auto child = child_of(each);
-      if (!child) continue;
-      children.push_back(*child);
-      directories.push_back(each.directory);
-    }
+    const std::size_t count = jobs.size();
+    Queue queue(arguments_.config, std::move(jobs), arguments_.worker);
     make_directory(out_);
+    if (arguments_.worker) check_claims_work(out_);
     const std::size_t cores = arguments_.jobs > 0 ? arguments_.jobs : std::size_t(threads());
-    fmt::print(stderr, "{} runs in {}, {} of them to train\n", jobs.size(), out_, children.size());
-    Display display(directories);
-    const auto [codes, signal] = run_children(
-        children, cores, [&](const std::vector<std::size_t>& ended, std::size_t running) {
-          display.show(ended, running);
+    fmt::print(stderr, "{} runs in {}, {} of them to train\n", count, out_, queue.left());
+    Display display(queue.left());
+    const auto [ended, signal] = run_children(
+        cores, [&] { return queue.next(); },
+        [&](const std::vector<EndedChild>& so_far, std::size_t running) {
+          display.show(so_far, running, queue.left());
         });
     display.clear();
+    if (arguments_.worker) {
+      fmt::print(stderr, "this worker did {} run{}\n", ended.size(), ended.size() == 1 ? "" : "s");
+    }
     signal_ = signal;
     if (signal != 0) return false;
-    bool good = true;
-    for (std::size_t i = 0; i < codes.size(); ++i) {
-      if (codes[i] == 0) continue;
+    bool good = !arguments_.worker || every_run_finished();
+    for (const EndedChild& child : ended) {
+      if (child.code == 0) continue;
       good = false;
-      fmt::print(stderr, "exit code {}: see {}\n", codes[i], children[i].log);
+      fmt::print(stderr, "exit code {}: see {}\n", child.code, child.log);
     }
     for (Trial& trial : trials_)
       trial.score = mean_of(trial, "validation", "loss")
@@ -233,24 +227,13 @@ class Sweep {
     return good;
   }
 
-  // The command that starts or resumes a run; nullopt if the run is complete.
-  std::optional<Child> child_of(const Job& job) const {
-    const Config wanted = load_config(arguments_.config, job.overrides);
-    const std::string log = job.directory + ".log";
-    if (!holds(job.directory, "config.toml")) {
-      Child child{{"train", arguments_.config, "--quiet"}, log};
-      child.words.insert(child.words.end(), job.overrides.begin(), job.overrides.end());
-      child.words.push_back("run.dir=" + to_literal(job.directory));
-      child.words.push_back("train.threads=1");
-      return child;
-    }
-    const RunHistory record = read_run(job.directory);
-    const std::vector<ConfigDifference> other = differences(record.config, wanted);
-    xgrad::check<ConfigError>(other.empty(), job.directory, " is a run of another config (",
-                              other.empty() ? "" : to_string(other[0]), "); choose another --out");
-    const bool finished = record.state == RunHistory::State::finished;
-    if (finished && holds(job.directory, "report.html")) return std::nullopt;
-    return Child{{"resume", job.directory, "--quiet"}, log};
+  // Whether it did, here or on another machine.
+  bool every_run_finished() const {
+    return std::all_of(trials_.begin(), trials_.end(), [&](const Trial& trial) {
+      return std::all_of(trial.runs.begin(), trial.runs.end(), [](const std::string& run) {
+        return holds(run, "config.toml") && read_run(run).state == RunHistory::State::finished;
+      });
+    });
   }
 
   // The mean over seeds; nullopt when a run is unfinished or lacks the metric.
@@ -299,7 +282,7 @@ class Sweep {
         if (holds(run, "config.toml")) runs.push_back(run);
       }
     }
-    if (runs.empty()) return;
+    if (runs.empty() || (arguments_.worker && is_reported(runs))) return;
     std::vector<SweptRun> begun;  // of every round
     std::copy_if(runs_.begin(), runs_.end(), std::back_inserter(begun),
                  [](const SweptRun& run) { return holds(run.directory, "config.toml"); });
@@ -309,6 +292,16 @@ class Sweep {
     xgrad::write_report(out_, "report.html", runs);
     fmt::print(stderr, "{}/report.html shows the runs, results.csv and results.json list them\n",
                out_);
+  }
+
+  // Whether another worker has written the page after the last run ended.
+  bool is_reported(const std::vector<std::string>& runs) const {
+    std::error_code error;
+    const auto written = fs::last_write_time(out_ + "/report.html", error);
+    return !error && std::all_of(runs.begin(), runs.end(), [&](const std::string& run) {
+      const auto ended = fs::last_write_time(run + "/report.html", error);
+      return !error && ended <= written;
+    });
   }
 
   // The name of the main metric: the first one after the loss.
@@ -348,7 +341,9 @@ Command sweep_command() {
         &a->halving},
        {"--jobs", "number of parallel runs; default: one per core", &a->jobs, kPositive},
        {"--out", "directory of the runs; default: runs/sweep-NAME for NAME.toml", &a->out,
-        kNewPath}},
+        kNewPath},
+       {"--worker", "share the runs with other workers in the same --out, on any machines",
+        &a->worker}},
       [a] { return Sweep(*a).run(); });
 }
 

@@ -1,7 +1,7 @@
 """The checkpoint and the metrics of a run have the same bits on any number of processes and threads, and by the command without MPI; also when
 it is resumed, after any step, on another number of them.
 
-python3 same_bits_test.py [--all]: --all runs 264 cases instead of 26.
+python3 same_bits_test.py [--all]: --all runs 258 cases instead of 24.
 """
 
 import itertools

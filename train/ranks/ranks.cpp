@@ -48,6 +48,7 @@ void set_ranks(Ranks* ranks) {
 }
 
 std::vector<std::string> gather_texts(Ranks& ranks, const std::string& own) {
+  if (ranks.size() == 1) return {own};
   std::string all;
   std::vector<std::string> texts;
   for (const Range& range : gather_lists(ranks, own, all)) {
@@ -57,6 +58,7 @@ std::vector<std::string> gather_texts(Ranks& ranks, const std::string& own) {
 }
 
 std::vector<double> gather_numbers(Ranks& ranks, const std::vector<double>& own) {
+  if (ranks.size() == 1) return own;
   std::vector<double> all;
   gather_lists(ranks, own, all);
   return all;

@@ -1,0 +1,88 @@
+#include <xgrad/cli/sweep/claims.hpp>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
+#include <xgrad/autograd/check.hpp>
+
+namespace xgrad::commands {
+
+namespace {
+
+using xgrad::detail::Descriptor;
+
+Descriptor open_to_write(const std::string& path, const char* failure) {
+  // O_NONBLOCK: a named pipe in the place of the file must not make this wait for its reader.
+  return {AT_FDCWD, path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK, path, failure};
+}
+
+bool lock(const Descriptor& file, const std::string& path) {
+  if (::flock(file, LOCK_EX | LOCK_NB) == 0) return true;
+  if (errno != EWOULDBLOCK) xgrad::detail::fail_io(path, "cannot lock");
+  return false;
+}
+
+std::string device_of(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) xgrad::detail::fail_io(path, "cannot read");
+  return std::to_string(major(status.st_dev)) + ":" + std::to_string(minor(status.st_dev));
+}
+
+}  // namespace
+
+std::optional<Descriptor> claim(const std::string& log) {
+  Descriptor file = open_to_write(log, "cannot start a run");
+  if (!lock(file, log)) return std::nullopt;
+  return file;
+}
+
+void check_claims_work(const std::string& folder) {
+  const std::string advice =
+      ", so two workers could train the same run; put --out on another file system";
+  std::ifstream mounts("/proc/self/mountinfo");
+  const std::string option = local_locks_option(
+      std::string(std::istreambuf_iterator<char>(mounts), {}), device_of(folder));
+  check<IoError>(option.empty(), folder, ": its file system is mounted with ", option,
+                 ": locks are not seen by other machines", advice);
+
+  char host[256] = "";
+  ::gethostname(host, sizeof host - 1);
+  const std::string path = folder + "/.locks-" + host + "-" + std::to_string(::getpid());
+  struct Removed {
+    const std::string& path;
+    ~Removed() { ::unlink(path.c_str()); }
+  } const removed{path};
+  const Descriptor first = open_to_write(path, "cannot create"),
+                   second = open_to_write(path, "cannot open");
+  check<IoError>(lock(first, path) && !lock(second, path), folder,
+                 ": locks of files have no effect here", advice);
+}
+
+// A line is "ID PARENT MAJOR:MINOR ROOT PLACE OPTIONS [TAGS...] - TYPE SOURCE OPTIONS".
+std::string local_locks_option(std::string_view mounts, std::string_view device) {
+  static constexpr std::array kLocal = {"nolock", "localflock", "local_lock=all",
+                                        "local_lock=flock"};
+  std::istringstream lines{std::string(mounts)};
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    const std::vector<std::string> all(std::istream_iterator<std::string>(words), {});
+    if (all.size() < 3 || all[2] != device) continue;
+    std::istringstream options(all.back());
+    for (std::string option; std::getline(options, option, ',');) {
+      if (std::find(kLocal.begin(), kLocal.end(), option) != kLocal.end()) return option;
+    }
+  }
+  return "";
+}
+
+}  // namespace xgrad::commands
