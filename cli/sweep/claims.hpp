@@ -14,8 +14,8 @@ namespace xgrad::commands {
 /// with the run, however that ends. Throws IoError.
 std::optional<xgrad::detail::Descriptor> claim(const std::string& log);
 
-/// Throws IoError unless two claims on a file in this folder exclude each other, on this machine and
-/// on others: some network file systems have no locks, or only those of each machine.
+/// Throws IoError unless two claims on a file in this folder exclude each other, here and on other
+/// machines: some network file systems have no locks, or only those of each machine.
 void check_claims_work(const std::string& folder);
 
 /// The mount option that makes locks on the device MAJOR:MINOR those of one machine alone, such as
