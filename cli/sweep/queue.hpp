@@ -22,9 +22,9 @@ class Queue {
   /// holds a run of another config.
   Queue(std::string config, std::vector<Job> jobs, bool shared);
 
-  /// The next run that nobody does, started or resumed; finished runs need nothing, and runs that
-  /// failed here or, if the queue is shared, elsewhere are not repeated. Throws LockError if another
-  /// process does a run and the queue is not shared.
+  /// The next run that nobody does, started or resumed. Finished runs need nothing; runs that
+  /// failed here or, if the queue is shared, elsewhere are not repeated. Throws LockError if
+  /// another process does a run and the queue is not shared.
   NextChild next();
   /// Runs that are not done and that this process did not start.
   std::size_t left() const { return left_.size(); }
