@@ -18,4 +18,7 @@ class StartedRanks : public Ranks {
 /// program without MPI, and in a process that was started by itself. Throws Error.
 std::unique_ptr<StartedRanks> start_ranks();
 
+/// Whether this program can be one of several processes.
+bool has_mpi();
+
 }  // namespace xgrad

@@ -14,7 +14,7 @@ Ema<T>::Ema(const Parameters<T>& parameters, double decay) : decay_(decay) {
   for (const Parameter<T>& p : parameters) {
     if (!p.variable.requires_grad()) continue;
     variables_.push_back(p.variable);
-    means_.push_back({"ema." + p.name, p.variable.value()});
+    means_.push_back({"ema." + p.name, p.variable.value(), p.variable.shape()});
   }
 }
 

@@ -22,7 +22,7 @@ class Ema {
   Ema(const Parameters<T>& parameters, double decay);
 
   /// Updates the averages with the current values; with `part`, only these scalars, as
-  /// Optimizer::step(). The bits do not depend on the number of threads.
+  /// OptimizerOptions::part. The bits do not depend on the number of threads.
   void update(const Range& part = kAllScalars);
 
   /// Swaps the averages and the parameters' values: the model uses the averages until the next

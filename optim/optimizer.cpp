@@ -48,12 +48,22 @@ Optimizer<T>::Optimizer(const Parameters<T>& parameters, const OptimizerOptions&
     members_.push_back(member(p));
     trainable_ += members_.back().trains;
   }
-  for (const std::string& slot : slots) {
-    auto member = members_.begin();
-    for (const Parameter<T>& p : parameters) {
-      if (!(member++)->trains) continue;
-      state_.push_back({slot + "." + p.name, zeros<T>(p.variable.shape())});
-    }
+  for (const std::string& slot : slots) add_state(slot);
+}
+
+// A parameter that lies outside the part has a state without elements.
+template <class T>
+void Optimizer<T>::add_state(const std::string& slot) {
+  std::size_t begin = 0;  // of the parameter, among all scalars
+  auto member = members_.begin();
+  for (const Parameter<T>& p : *parameters_) {
+    if (!(member++)->trains) continue;
+    const std::size_t size = p.variable.value().size();
+    const std::size_t first = std::clamp(options_.part.begin, begin, begin + size) - begin;
+    const std::size_t last = std::clamp(options_.part.end, begin, begin + size) - begin;
+    const Shape own = last - first == size ? p.variable.shape() : Shape{last - first};
+    state_.push_back({slot + "." + p.name, zeros<T>(own), p.variable.shape(), first});
+    begin += size;
   }
 }
 
@@ -74,9 +84,9 @@ void Optimizer<T>::set_state(std::string_view name, const Tensor<T>& tensor) {
   const auto found = std::find_if(state_.begin(), state_.end(),
                                   [&](const OptimizerState<T>& s) { return s.name == name; });
   check<Error>(found != state_.end(), "optimizer: there is no state tensor '", name, "'");
-  check_shape(tensor.shape() == found->tensor.shape(), "optimizer: state tensor '", name,
-              "' has shape ", found->tensor.shape(), ", not ", tensor.shape());
-  std::copy_n(tensor.data(), tensor.size(), found->tensor.data());
+  check_shape(tensor.shape() == found->shape, "optimizer: state tensor '", name, "' has shape ",
+              found->shape, ", not ", tensor.shape());
+  std::copy_n(tensor.data() + found->first, found->tensor.size(), found->tensor.data());
 }
 
 template <class T>
@@ -105,7 +115,7 @@ ParameterRun<T> Optimizer<T>::whole(std::size_t i) {
 }
 
 template <class T>
-void Optimizer<T>::step(double lr, double grad_scale, const Range& part) {
+void Optimizer<T>::step(double lr, double grad_scale) {
   check_at_least_0<NumericError>("step: lr", lr);
   check_at_least_0<NumericError>("step: grad_scale", grad_scale);
   check<Error>(parameters_->size() == members_.size(), "optimizer: the model had ", members_.size(),
@@ -115,20 +125,22 @@ void Optimizer<T>::step(double lr, double grad_scale, const Range& part) {
 
   row_.clear();
   wholes_.clear();
+  firsts_.clear();
   for (std::size_t i = 0; i < parameters_->size(); ++i) {
     if (!members_[i].trains || !(parameters_->begin() + i)->variable.has_grad()) continue;
     wholes_.push_back(whole(i));
+    firsts_.push_back(slot_count_ == 0 ? 0 : state_[members_[i].state].first);
     row_.append(wholes_.back().size);
   }
   prepare(lr, ++steps_);
-  const Range own = row_.part(part);
+  const Range own = row_.part(options_.part);
   parallel_for(own.size(), detail::Row::kBlock, [&](std::size_t begin, std::size_t end) {
     const auto update_run = [&](std::size_t i, std::size_t first, std::size_t n) {
       ParameterRun<T> run = wholes_[i];
       run.size = n;
       run.value += first;
       run.grad = {run.grad.data + first, T(grad_scale)};
-      for (std::size_t slot = 0; slot < slot_count_; ++slot) run.slots[slot] += first;
+      for (std::size_t slot = 0; slot < slot_count_; ++slot) run.slots[slot] += first - firsts_[i];
       update(run);
     };
     row_.for_each_run(own.begin + begin, own.begin + end, update_run);

@@ -25,13 +25,19 @@ struct OptimizerOptions {
   bool nesterov = false;      ///< whether SGD uses Nesterov momentum; needs momentum above 0
   double alpha = 0.99;        ///< decay of RMSprop's mean of squared gradients, in [0, 1)
   std::vector<ParameterGroup> groups = {};  ///< parameters with options of their own
+  /// The scalars that this optimizer updates and keeps state for, numbered through all parameters
+  /// that it trains. One of several processes that share the update has a part, which begins at a
+  /// multiple of 8192.
+  Range part = kAllScalars;
 };
 
 /// A named tensor in the state of an optimizer.
 template <class T>
 struct OptimizerState {
-  std::string name;  ///< name, such as "exp_avg.encoder.layers.0.norm1.weight"
-  Tensor<T> tensor;  ///< values, in the shape of the parameter
+  std::string name;       ///< name, such as "exp_avg.encoder.layers.0.norm1.weight"
+  Tensor<T> tensor;       ///< values: in the shape of the parameter, or a part of them in one row
+  Shape shape;            ///< shape of the parameter
+  std::size_t first = 0;  ///< index of the first value in the parameter
 };
 
 /// A gradient multiplied by the `grad_scale` of step(), so that every update() applies clipping.
@@ -76,10 +82,7 @@ class Optimizer {
   /// when lr or grad_scale is negative or not finite. The first call also throws it when some
   /// parameters have no gradient, and names them; later calls skip such parameters.
   /// Throws Error when parameters were added after construction.
-  ///
-  /// With `part`, updates only these scalars, numbered through all parameters that have a gradient,
-  /// as one of several processes does that share the update. It begins at a multiple of kBlock.
-  void step(double lr, double grad_scale = 1.0, const Range& part = kAllScalars);
+  void step(double lr, double grad_scale = 1.0);
 
   /// The number of steps taken; part of the state.
   std::uint64_t steps() const { return steps_; }
@@ -88,10 +91,8 @@ class Optimizer {
 
   /// The state tensors, slot by slot, each in the order of the parameters.
   const std::vector<OptimizerState<T>>& state() const { return state_; }
-  /// The same for writing, to receive what other processes updated; names and shapes must stay.
-  std::vector<OptimizerState<T>>& mutable_state() { return state_; }
-  /// Replaces a state tensor. Throws Error when the name is unknown, ShapeError when the shape
-  /// differs.
+  /// Replaces a state tensor, or the part that this optimizer has, by that of a whole tensor.
+  /// Throws Error when the name is unknown, ShapeError when the shape is not that of the parameter.
   void set_state(std::string_view name, const Tensor<T>& tensor);
 
   /// The options it was made with.
@@ -115,6 +116,7 @@ class Optimizer {
 
   Member member(const Parameter<T>& p) const;
   void require_gradients() const;
+  void add_state(const std::string& slot);
   ParameterRun<T> whole(std::size_t i);
 
   const Parameters<T>* parameters_;
@@ -127,6 +129,7 @@ class Optimizer {
   // Reused in every step to avoid allocation.
   detail::Row row_;
   std::vector<ParameterRun<T>> wholes_;
+  std::vector<std::size_t> firsts_;  // of each whole, the first scalar that has state
 };
 
 }  // namespace xgrad

@@ -9,11 +9,15 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <optional>
 #include <thread>
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/cli/command.hpp>
+#include <xgrad/cli/outcome.hpp>
+#include <xgrad/cli/start_ranks.hpp>
+#include <xgrad/data/option_text.hpp>
 #include <xgrad/storage/disk/input_file.hpp>
 #include <xgrad/storage/disk/temporary_folder.hpp>
 #include <xgrad/train/checkpoint/difference.hpp>
@@ -25,7 +29,7 @@ namespace xgrad::commands {
 namespace {
 
 struct Arguments : ConfigArguments {
-  std::size_t at = 0;
+  std::size_t at = 0, ranks = 1;
   bool quiet = false;
 };
 
@@ -60,19 +64,63 @@ int watch(pid_t child, const Signals& signals) {
   return signals.stop() != 0 ? 128 + signals.stop() : exit_code(status);
 }
 
+// Becomes mpirun, which starts this program on several ranks.
+[[noreturn]] void become_ranks(const Arguments& arguments, std::vector<std::string> command) {
+  std::vector<std::string> words = {"mpirun",
+                                    "--oversubscribe",
+                                    "--bind-to",
+                                    "none",
+                                    "-n",
+                                    std::to_string(arguments.ranks),
+                                    std::filesystem::read_symlink("/proc/self/exe")};
+  words.insert(words.end(), command.begin(), command.end());
+  if (arguments.quiet) words.push_back("--quiet");
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  for (const char* name : {"OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"}) {
+    ::setenv(name, "1", 1);
+  }
+  ::execvp("mpirun", pointers.data());
+  std::fprintf(stderr, "cannot start mpirun: %s\n", std::strerror(errno));
+  ::_exit(1);
+}
+
+// The words that train the config in the directory, and kill rank 0 after step `at`.
+std::vector<std::string> killed_run(const Config& config, const Arguments& arguments,
+                                    std::uint64_t at) {
+  std::vector<std::string> words = {"verify-resume", arguments.config, "--at", std::to_string(at)};
+  words.insert(words.end(), arguments.overrides.begin(), arguments.overrides.end());
+  words.push_back("run.dir=" + to_literal(config.run_dir));
+  return words;
+}
+
 // Trains in a child process, so that it can be killed. In the child, returns the run's exit code.
 // In the parent, returns nullopt if the child ended as planned, else the code to exit with.
 std::optional<int> train_apart(const Config& config, const Arguments& arguments,
                                std::uint64_t kill_at) {
   const pid_t child = split();
   if (child == 0) {
+    if (kill_at > 0 && arguments.ranks > 1) {
+      become_ranks(arguments, killed_run(config, arguments, kill_at));
+    }
     const int signal = start_run(config, arguments.config, {arguments.quiet, kill_at}).signal;
     return signal != 0 ? 128 + signal : 0;
   }
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
-  if (kill_at > 0 && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) return std::nullopt;
+  // mpirun tells the signal of a rank by its exit code.
+  if (kill_at > 0 && exit_code(status) == 128 + SIGKILL) return std::nullopt;
   if (kill_at == 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0) return std::nullopt;
+  return exit_code(status);
+}
+
+// Resumes the killed run on several ranks. Returns its exit code.
+int go_on_ranks(const std::string& directory, const Arguments& arguments) {
+  const pid_t child = split();
+  if (child == 0) become_ranks(arguments, {"resume", directory});
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
   return exit_code(status);
 }
 
@@ -112,11 +160,19 @@ int train_and_compare(Config config, const Arguments& arguments, const Temporary
   config.run_dir = scratch / "killed";
   if (const auto code = train_apart(config, arguments, at)) return *code;
   std::uint64_t from = 0;
-  if (const Outcome resumed = go_on(config.run_dir, arguments.quiet, from); resumed.signal != 0) {
+  if (arguments.ranks > 1) {
+    if (!list_checkpoints({config.run_dir + "/checkpoints"}).empty()) {
+      from = load_listed(latest_checkpoint({config.run_dir + "/checkpoints"})).step;
+    }
+    if (const int code = go_on_ranks(config.run_dir, arguments); code != 0) return code;
+  } else if (const Outcome resumed = go_on(config.run_dir, arguments.quiet, from);
+             resumed.signal != 0) {
     return 128 + resumed.signal;
   }
 
-  fmt::print("{} steps, and {} steps, killed and resumed from step {}\n", steps, at, from);
+  const std::string where =
+      arguments.ranks == 1 ? "" : fmt::format(" on {} processes", arguments.ranks);
+  fmt::print("{} steps, and {} steps{}, killed and resumed from step {}\n", steps, at, where, from);
   bool equal =
       same("metrics.jsonl", read("whole", "metrics.jsonl"), read("killed", "metrics.jsonl"));
   equal = same("last checkpoint", read_file(last("whole")), read_file(last("killed"))) && equal;
@@ -132,6 +188,13 @@ int verify_resume(const Arguments& arguments) {
   const Config config = load_config(arguments.config, arguments.overrides);
   xgrad::check<ConfigError>(config.train.max_seconds == 0,
                             "verify-resume: train.max_seconds would stop the runs; set it to 0");
+  // One of several ranks: the run to be killed.
+  if (ranks().size() > 1) {
+    return report(start_run(config, arguments.config, {arguments.quiet, arguments.at}), false);
+  }
+  xgrad::check<ConfigError>(arguments.ranks == 1 || has_mpi(),
+                            "verify-resume: this xgrad cannot start several processes; `./run mpi` "
+                            "builds one that can, build/mpi/xgrad");
   // The parent only waits, so that it can remove the scratch folder however the child ends.
   std::optional<Signals> signals(std::in_place);
   TemporaryFolder scratch;
@@ -157,6 +220,10 @@ Command verify_resume_command() {
       {{"config", kConfig, &a->config, kRequired},
        {"overrides", kOverrides, &a->overrides},
        {"--at", "the step after which to kill the run; default: half of its steps", &a->at},
+       {"--ranks",
+        "kill and resume a run of so many processes; one that is not killed has one process",
+        &a->ranks,
+        {.range = {{1, 4096}}}},
        {"-q,--quiet", kQuiet, &a->quiet}},
       [a] { return verify_resume(*a); });
 }

@@ -149,6 +149,9 @@ class Faults(unittest.TestCase):
     def test_a_rank_that_cannot_write_ends_all(self):
         mpirun = self.start("full", 3, "train.save_every=100")
         processes = self.wait_until_at_work("full", mpirun, 3)
+        while not list((self.folder / "full" / "checkpoints").glob("step-*")):
+            self.assertIsNone(mpirun.poll())
+            time.sleep(0.01)
         resource.prlimit(processes[0], resource.RLIMIT_FSIZE, (60_000, 60_000))
         printed = self.end_of(mpirun, processes.values())
         self.assertIn("File too large", printed)

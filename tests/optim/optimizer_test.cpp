@@ -1,6 +1,9 @@
 #include <gtest/gtest.h>
 #include <support/errors.hpp>
 
+#include <cmath>
+#include <memory>
+
 #include <xgrad/autograd/parallel.hpp>
 #include <xgrad/optim/table.hpp>
 
@@ -44,6 +47,55 @@ TEST(Optimizers, MeansLeaveNoSubnormalNumbers) {
     }
     EXPECT_TRUE(was_small) << name;
     for (const OptimizerState<float>& s : optimizer->state()) EXPECT_EQ(s.tensor(0), 0.0f) << name;
+  }
+}
+
+// Two optimizers that have a part each do together what one does, with the state of their parts.
+TEST(Optimizers, PartsMakeUpTheWhole) {
+  const Range kParts[] = {{0, 16384}, {16384, kAllScalars.end}};
+  for (const std::string& name : optimizer_names()) {
+    Parameters<float> whole(0), parts(0);
+    std::vector<std::unique_ptr<Optimizer<float>>> optimizers;
+    const auto fill = [](Parameters<float>& parameters) {
+      make_parameter(parameters, "a.x", {7000}, test::constant(1));
+      make_parameter(parameters, "a.y", {50, 400}, test::constant(2));
+      make_parameter(parameters, "a.z", {3}, test::constant(3));
+    };
+    fill(whole);
+    fill(parts);
+    const auto all = make_optimizer(name, whole, {.weight_decay = 0.1, .momentum = 0.5});
+    for (const Range& part : kParts) {
+      optimizers.push_back(
+          make_optimizer(name, parts, {.weight_decay = 0.1, .momentum = 0.5, .part = part}));
+    }
+    for (int step = 0; step < 3; ++step) {
+      for (const Parameters<float>* parameters : {&whole, &parts}) {
+        for (const Parameter<float>& p : *parameters) {
+          Tensor<float>& grad = p.variable.make_grad();
+          for (std::size_t i = 0; i < grad.size(); ++i) grad.data()[i] = std::sin(float(i + step));
+        }
+      }
+      all->step(0.1);
+      for (const auto& optimizer : optimizers) optimizer->step(0.1);
+    }
+    for (const Parameter<float>& p : whole) {
+      EXPECT_EQ(parts.at(p.name).value(), p.variable.value()) << name << " " << p.name;
+    }
+    const std::size_t slots = all->state().size() / 3;
+    std::size_t sizes[2] = {0, 0};
+    for (std::size_t k = 0; k < 2; ++k) {
+      for (const OptimizerState<float>& s : optimizers[k]->state()) sizes[k] += s.tensor.size();
+    }
+    EXPECT_EQ(sizes[0], slots * 16384) << name;
+    EXPECT_EQ(sizes[1], slots * (27003 - 16384)) << name;
+    if (slots == 0) continue;
+    // A whole tensor is cut to the part.
+    Tensor<float> y = zeros<float>({50, 400});
+    y.data()[16384 - 7000] = 5;
+    const OptimizerState<float>& state = optimizers[1]->state()[1];
+    optimizers[1]->set_state(state.name, y);
+    EXPECT_EQ(state.tensor.data()[0], 5) << name;
+    EXPECT_EQ(state.first, 16384u - 7000u);
   }
 }
 

@@ -79,6 +79,7 @@ CLAIMS = {
         "With a run, `gradcheck` writes": ["tests/cli/certificate_test.py test_a_run_keeps_its_certificate"],
         "`verify RUN` checks all": ["tests/cli/certificate_test.py test_damage_in_a_run"],
         "It also checks that the certificate": ["tests/cli/certificate_test.py test_certificates_that_do_not_hold"],
+        "With `--ranks N`, the run": ["tests/mpi/verify_resume_test.py test_the_bits_are_those_of_one_process"],
         "`verify-resume` kills": ["tests/cli/proofs_test.py test_verify_resume_kills_and_resumes",
                                   "tests/cli/proofs_test.py test_verify_resume_finds_a_difference"],
         "[reliability.md]": ["tests/house/docs_test.py test_every_named_file_exists"],

@@ -24,9 +24,14 @@ std::string number_text(double x) {
 }
 
 template <class T>
+std::string element_text(const Shape& shape, std::size_t at, T x) {
+  return fmt::format("{} of {} is {}", index_text(shape, at), to_string(shape),
+                     number_text(double(x)));
+}
+
+template <class T>
 std::string element_text(const Tensor<T>& x, std::size_t at) {
-  return fmt::format("{} of {} is {}", index_text(x.shape(), at), to_string(x.shape()),
-                     number_text(double(x.data()[at])));
+  return element_text(x.shape(), at, x.data()[at]);
 }
 
 std::string with_others(const std::string& name, std::size_t others) {
@@ -63,7 +68,9 @@ std::string Trainer<T>::fault_of_state() const {
   std::string found = fault_of_parameters();
   for_each_state([&](const OptimizerState<T>& s) {
     if (!found.empty()) return;
-    if (const auto at = first_not_finite(s.tensor)) found = s.name + element_text(s.tensor, *at);
+    if (const auto at = first_not_finite(s.tensor)) {
+      found = s.name + element_text(s.shape, s.first + *at, s.tensor.data()[*at]);
+    }
   });
   return first_text(division_.ranks(), found);
 }

@@ -1,6 +1,7 @@
 #include <xgrad/train/loop/trainer.hpp>
 
 #include <algorithm>
+#include <span>
 
 #include <xgrad/autograd/kernels/cpu.hpp>
 #include <xgrad/autograd/kernels/element.hpp>
@@ -50,8 +51,8 @@ Trainer<T>::Trainer(const Config& config, const Checkpoint* checkpoint,
       train_(task_->dataset(Split::train)),
       parameters_(config.train.seed),
       model_(make_model<T>(config.model, shape_, parameters_, config.optim.groups)),
-      optimizer_(make_optimizer<T>(config.optim, parameters_)),
       division_(parameters_, config.train.shards, ranks),
+      optimizer_(make_optimizer<T>(config.optim, parameters_, division_.slice())),
       loader_(Loader(*train_, shape_,
                      {.batch = config.train.batch,
                       .seed = config.train.seed,
@@ -140,10 +141,16 @@ bool Trainer<T>::is_sound(TrainerHooks& hooks) {
 
 template <class T>
 void Trainer<T>::save(TrainerHooks& hooks) {
-  if (remedy_ != Remedy::go_back) return hooks.on_checkpoint(capture());
-  progress_.spikes_in_a_row = 0;
-  saved_ = capture();
-  hooks.on_checkpoint(*saved_);
+  const bool writes = division_.ranks().rank() == 0;
+  if (remedy_ == Remedy::go_back) {
+    progress_.spikes_in_a_row = 0;
+    saved_ = capture();
+    if (writes) hooks.on_checkpoint(*saved_);
+  } else if (writes) {
+    hooks.on_checkpoint(capture(/*everywhere=*/false));
+  } else {
+    whole_state(/*everywhere=*/false);
+  }
 }
 
 template <class T>
@@ -179,7 +186,7 @@ StepReport Trainer<T>::try_step(std::optional<double> lr) {
   report.fault = fault_of(report);
   if (report.fault.empty()) check_gradients(report);
   if (!report.fault.empty()) return report;
-  optimizer_->step(report.lr, clip_factor(report.grad_norm, config_.train.clip), division_.slice());
+  optimizer_->step(report.lr, clip_factor(report.grad_norm, config_.train.clip));
   if (ema_) ema_->update(division_.slice());
   division_.gather_values();
   progress_.optimizer_steps = optimizer_->steps();
@@ -254,7 +261,7 @@ void Trainer<T>::validate(TrainerHooks& hooks, Due& due) {
 // agree on the answer.
 template <class T>
 std::optional<Metrics> Trainer<T>::evaluate(Split split, TrainerHooks& hooks) const {
-  if (ema_) gather(ema_->mutable_state());
+  gather_averages();
   const std::size_t batches = divided_up(data(split).size(), config_.train.batch);
   const auto batches_of = [&](const Range& shards) {
     return Range{share(batches, shards.begin, division_.count()).begin,
@@ -301,7 +308,7 @@ void Trainer<T>::with_evaluated_weights(const std::function<void()>& f) const {
 template <class T>
 std::size_t Trainer<T>::state_numbers() const {
   std::size_t numbers = 0;
-  for_each_state([&](const OptimizerState<T>& s) { numbers += s.tensor.size(); });
+  for_each_state([&](const OptimizerState<T>& s) { numbers += size_of(s.shape); });
   return numbers;
 }
 
@@ -316,23 +323,36 @@ std::size_t Trainer<T>::checkpoint_bytes() const {
 }
 
 template <class T>
-void Trainer<T>::gather(std::vector<OptimizerState<T>>& state) const {
+void Trainer<T>::gather_averages() const {
+  if (!ema_) return;
   std::vector<T*> tensors;
-  for (OptimizerState<T>& s : state) {
-    tensors.push_back(s.tensor.data());
-    if (tensors.size() < division_.tensors()) continue;
-    division_.gather(tensors);
-    tensors.clear();
-  }
+  for (OptimizerState<T>& mean : ema_->mutable_state()) tensors.push_back(mean.tensor.data());
+  division_.gather(tensors);
 }
 
 template <class T>
-Checkpoint Trainer<T>::capture() const {
-  gather(optimizer_->mutable_state());
-  if (ema_) gather(ema_->mutable_state());
+std::vector<NamedTensor> Trainer<T>::whole_state(bool everywhere) const {
+  gather_averages();
+  if (division_.ranks().size() == 1) return xgrad::capture(*optimizer_, ema_.get());
+  std::vector<NamedTensor> whole;
+  const std::span<const OptimizerState<T>> state = optimizer_->state();
+  for (std::size_t i = 0; i < state.size(); i += division_.tensors()) {
+    const auto slot = state.subspan(i, division_.tensors());
+    std::vector<Tensor<T>> tensors = division_.whole(slot, everywhere);
+    for (std::size_t k = 0; k < tensors.size(); ++k) {
+      whole.push_back({slot[k].name, std::move(tensors[k])});
+    }
+  }
+  if (!ema_ || !(everywhere || division_.ranks().rank() == 0)) return whole;
+  for (const OptimizerState<T>& mean : ema_->state()) whole.push_back({mean.name, mean.tensor});
+  return whole;
+}
+
+template <class T>
+Checkpoint Trainer<T>::capture(bool everywhere) const {
   Checkpoint checkpoint;
   checkpoint.parameters = xgrad::capture(parameters_);
-  checkpoint.optimizer = xgrad::capture(*optimizer_, ema_.get());
+  checkpoint.optimizer = whole_state(everywhere);
   progress_.write(config_, checkpoint);
   checkpoint.state["cpu"] = cpu_name(cpu());
   if (const std::string learned = task_->learned(); !learned.empty()) {

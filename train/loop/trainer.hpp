@@ -47,7 +47,7 @@ class TrainerHooks {
   virtual void on_step(const StepReport&) {}
   /// Called after the validation split was evaluated at `step`.
   virtual void on_evaluation(std::uint64_t /*step*/, const Metrics& /*validation*/) {}
-  /// Called to save a checkpoint.
+  /// Called to save a checkpoint; of several ranks, only on rank 0.
   virtual void on_checkpoint(const Checkpoint&) {}
   /// Called after a failed step that does not end the run ([train] on_spike). The run continues
   /// after `step`.
@@ -83,8 +83,9 @@ class Trainer {
 
   /// Resumes from a checkpoint. Throws CheckpointError, with nothing changed, if it does not fit.
   void restore(const Checkpoint& checkpoint);
-  /// Returns the state of the run as a checkpoint.
-  Checkpoint capture() const;
+  /// Returns the state of the run as a checkpoint. Of several ranks, only rank 0 gets the state of
+  /// the optimizer unless `everywhere`.
+  Checkpoint capture(bool everywhere = true) const;
 
   /// Trains to the last step, or until hooks.stop(). Saves as the config says, at the best
   /// validation loss so far, at the end, and when stopped. If hooks.break_off() ends a validation
@@ -169,8 +170,11 @@ class Trainer {
   void run_batches(StepReport& report, const SeeLoss<T>& see = {});
   // Runs the step's batches again, each op once.
   void repeat_batches(const SeeLoss<T>& see = {});
-  // Receives the parts of tensors, in the order of the parameters, that other ranks updated.
-  void gather(std::vector<OptimizerState<T>>& state) const;
+  // Receives the parts of the averaged weights that other ranks updated.
+  void gather_averages() const;
+  // The state of optimizer and averages for a checkpoint; with several ranks, from all of them, and
+  // if not `everywhere`, on rank 0 only.
+  std::vector<NamedTensor> whole_state(bool everywhere) const;
   // Counts the current step, whether it was updated or skipped, as taken.
   void end_step();
   // Returns whether parameters and optimizer are finite. If not, the run returned to the last save.
@@ -196,9 +200,9 @@ class Trainer {
   std::unique_ptr<Dataset> train_, validation_, test_;
   Parameters<T> parameters_;
   std::unique_ptr<SequenceModel<T>> model_;
+  Division<T> division_;
   std::unique_ptr<Optimizer<T>> optimizer_;
   std::unique_ptr<Ema<T>> ema_;  // null: no averaged weights
-  Division<T> division_;
   // Already past the current step; progress_.loader is its position before the step.
   PrefetchLoader loader_;
   std::vector<Batch> held_;

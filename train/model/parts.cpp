@@ -77,11 +77,12 @@ std::unique_ptr<SequenceModel<T>> detail::make_own_model(const ModelConfig& conf
 
 template <class T>
 std::unique_ptr<Optimizer<T>> make_optimizer(const OptimConfig& config,
-                                             const Parameters<T>& parameters) {
-  const OptimizerOptions options = options_of(config);
-  const auto* part = find<detail::OptimizerMakers>(config.name);
-  if (part == nullptr) return make_optimizer(config.name, parameters, options);
-  return maker_of<T>(part->makers)(parameters, options, complete(part->options, config.own));
+                                             const Parameters<T>& parameters, const Range& part) {
+  OptimizerOptions options = options_of(config);
+  options.part = part;
+  const auto* own = find<detail::OptimizerMakers>(config.name);
+  if (own == nullptr) return make_optimizer(config.name, parameters, options);
+  return maker_of<T>(own->makers)(parameters, options, complete(own->options, config.own));
 }
 
 Schedule make_schedule(const Config& config, std::uint64_t steps) {
@@ -104,8 +105,9 @@ Schedule make_schedule(const Config& config, std::uint64_t steps) {
       const ModelConfig&, const TaskShape&, Parameters<T>&);
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 #undef XGRAD_INSTANTIATE
-#define XGRAD_INSTANTIATE(T) \
-  template std::unique_ptr<Optimizer<T>> make_optimizer(const OptimConfig&, const Parameters<T>&);
+#define XGRAD_INSTANTIATE(T)                                                                      \
+  template std::unique_ptr<Optimizer<T>> make_optimizer(const OptimConfig&, const Parameters<T>&, \
+                                                        const Range&);
 XGRAD_FOR_EACH_TRAINING_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

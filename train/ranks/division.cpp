@@ -205,6 +205,40 @@ void Division<T>::gather(const std::vector<T*>& tensors) const {
 }
 
 template <class T>
+std::vector<Tensor<T>> Division<T>::whole(std::span<const OptimizerState<T>> slot,
+                                          bool everywhere) const {
+  const bool receives = everywhere || ranks_->rank() == 0;
+  const Range& part = slice();
+  Tensor<T> own = empty<T>({part.size()}), all = empty<T>({receives ? row_.size() : 0});
+  T* at = own.data();
+  row_.for_each_run(part.begin, part.end, [&](std::size_t i, std::size_t first, std::size_t n) {
+    at = std::copy_n(slot[i].tensor.data() + (first - slot[i].first), n, at);
+  });
+  if (receives) std::copy_n(own.data(), own.size(), all.data() + part.begin);
+  if (everywhere) {
+    ranks_->gather(all.data(), slices_, sizeof(T));
+  } else {
+    std::vector<Range> to_rank(ranks_->size()), from_rank(ranks_->size());
+    if (receives) {
+      from_rank = slices_;
+      from_rank[0] = {};
+    } else {
+      to_rank[0] = {0, part.size()};
+    }
+    ranks_->exchange(own.data(), to_rank, all.data(), from_rank, sizeof(T));
+  }
+  std::vector<Tensor<T>> tensors;
+  if (!receives) return tensors;
+  for (const OptimizerState<T>& state : slot) tensors.push_back(empty<T>(state.shape));
+  const T* from = all.data();
+  row_.for_each_run(0, row_.size(), [&](std::size_t i, std::size_t, std::size_t n) {
+    std::copy_n(from, n, tensors[i].data());
+    from += n;
+  });
+  return tensors;
+}
+
+template <class T>
 void Division<T>::gather_values() const {
   if (ranks_->size() == 1) return;
   std::vector<T*> values;

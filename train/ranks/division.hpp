@@ -3,11 +3,11 @@
 #pragma once
 
 #include <cstddef>
-#include <string>
+#include <span>
 #include <vector>
 
 #include <xgrad/autograd/parameters.hpp>
-#include <xgrad/optim/row.hpp>
+#include <xgrad/optim/optimizer.hpp>
 #include <xgrad/train/ranks/ranks.hpp>
 
 namespace xgrad {
@@ -48,6 +48,9 @@ class Division {
   /// Sends this rank's slice of tensors to the other ranks, and receives theirs. The tensors belong
   /// to the parameters that require a gradient, in their order.
   void gather(const std::vector<T*>& tensors) const;
+  /// The whole tensors of a slot of an optimizer that has this rank's slice, for each parameter
+  /// that requires a gradient. Ranks other than 0 get none unless `everywhere`.
+  std::vector<Tensor<T>> whole(std::span<const OptimizerState<T>> slot, bool everywhere) const;
   /// gather() of the values of the parameters.
   void gather_values() const;
 

@@ -22,8 +22,8 @@ class Ranks {
   virtual std::size_t size() const = 0;
 
   /// Sends the elements to_rank[r] of `from` to each rank r, and receives those that rank r sent
-  /// as the elements from_rank[r] of `into`. An element has `width` bytes. Both ranges of this rank
-  /// itself are empty.
+  /// as the elements from_rank[r] of `into`, which is another buffer. An element has `width` bytes.
+  /// Both ranges of this rank itself are empty.
   virtual void exchange(const void* from, const std::vector<Range>& to_rank, void* into,
                         const std::vector<Range>& from_rank, std::size_t width) = 0;
   /// Sends the elements of_rank[rank()] of `all` to every rank, and receives the other ranges.

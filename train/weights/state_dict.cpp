@@ -89,7 +89,7 @@ std::string optimizer_differences(const Checkpoint& checkpoint, const Optimizer<
                                   const Ema<T>* ema) {
   Differences differences("optimizer state", checkpoint.optimizer);
   const auto want = [&](const std::vector<OptimizerState<T>>& state) {
-    for (const OptimizerState<T>& s : state) differences.want<T>(s.name, s.tensor.shape());
+    for (const OptimizerState<T>& s : state) differences.want<T>(s.name, s.shape);
   };
   want(optimizer.state());
   if (ema != nullptr) want(ema->state());

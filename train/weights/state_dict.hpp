@@ -14,8 +14,8 @@ namespace xgrad {
 /// Returns copies of all parameters, in order.
 template <class T>
 std::vector<NamedTensor> capture(const Parameters<T>& parameters);
-/// Returns copies of all state tensors of an optimizer, followed by the averaged weights if `ema`
-/// is given.
+/// Returns copies of all state tensors of an optimizer, which must be whole, followed by the
+/// averaged weights if `ema` is given.
 template <class T>
 std::vector<NamedTensor> capture(const Optimizer<T>& optimizer, const Ema<T>* ema = nullptr);
 
