@@ -1,6 +1,7 @@
 #include <xgrad/layers/mlp.hpp>
 
 #include <xgrad/autograd/scalar.hpp>
+#include <xgrad/layers/activations.hpp>
 
 namespace xgrad {
 
@@ -23,7 +24,8 @@ Variable<T> activated(const Variable<T>& x, const Linear<T>& linear, Activation 
 template <class T>
 Mlp<T>::Mlp(const Scope<T>& scope, std::size_t width, std::size_t hidden, Activation activation,
             double dropout)
-    : site_((scope / "linear1").site()),
+    : site_(scope.site()),
+      dropout_site_((scope / "linear1").site()),
       linear1_(scope / "linear1", width, hidden),
       linear2_(scope / "linear2", hidden, width),
       activation_(activation),
@@ -31,7 +33,9 @@ Mlp<T>::Mlp(const Scope<T>& scope, std::size_t width, std::size_t hidden, Activa
 
 template <class T>
 Variable<T> Mlp<T>::operator()(const Variable<T>& x, const Context& context) const {
-  return linear2_(activated(x, linear1_, activation_, context.dropout(dropout_, site_)));
+  const DropoutOptions dropout = context.dropout(dropout_, dropout_site_);
+  const Variable<T> hidden = activated(x, linear1_, activation_, dropout);
+  return linear2_(observe_activation(context, site_, "mlp_hidden", hidden));
 }
 
 #define XGRAD_INSTANTIATE(T)                                                       \

@@ -27,7 +27,8 @@ class Mlp {
   Variable<T> operator()(const Variable<T>& x, const Context& context) const;
 
  private:
-  std::uint64_t site_;
+  std::uint64_t site_;          // of the module itself
+  std::uint64_t dropout_site_;  // of its dropout
   Linear<T> linear1_;
   Linear<T> linear2_;
   Activation activation_;

@@ -13,14 +13,16 @@
 
 namespace xgrad {
 
-class AttentionObserver;  // layers/attention/observer.hpp
+class ActivationObserver;  // layers/activations.hpp
+class AttentionObserver;   // layers/attention/observer.hpp
 
 /// How a forward pass runs. The default is evaluation, without dropout.
 struct Context {
   bool training = false;                  ///< turns dropout on
   std::optional<Rng> rng = std::nullopt;  ///< the step's stream; each layer derives its own
   std::uint32_t first_sample = 0;  ///< index of the batch's first sample in the logical batch
-  AttentionObserver* attention = nullptr;  ///< observes self-attention layers; null: none
+  AttentionObserver* attention = nullptr;     ///< observes self-attention layers; null: none
+  ActivationObserver* activations = nullptr;  ///< observes intermediate values; null: none
   bool recompute =
       false;  ///< an Encoder stores only each block's input and reruns the block in backward
 

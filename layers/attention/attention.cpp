@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include <xgrad/autograd/scalar.hpp>
+#include <xgrad/layers/activations.hpp>
 #include <xgrad/layers/attention/observer.hpp>
 #include <xgrad/layers/init.hpp>
 
@@ -69,22 +70,24 @@ Variable<T> MultiHeadAttention<T>::operator()(const Variable<T>& x, const Attent
   const AttentionOptions options = self_options(masks, context);
   const Variable<T> total_bias = with_position_bias(bias, x.shape()[1]);
   if (!in_weight_.defined() || !is_fused(weights) || weights.score != Score::dot ||
-      weights.log_scale) {
-    const Variable<T> q = apply_rotary(project(x, 0), options_.heads),
-                      k = apply_rotary(project(x, 1), options_.heads);
+      weights.log_scale || context.activations) {
+    const Variable<T> q = apply_rotary(take(context, "queries", project(x, 0)), options_.heads),
+                      k = apply_rotary(take(context, "keys", project(x, 1)), options_.heads),
+                      v = take(context, "values", project(x, 2));
     const Variable<T> y =
-        attend_values(q, k, project(x, 2), weights, options, total_bias, score_weight_);
-    return finish(observed(y, q, k, options, total_bias, context));
+        attend_values(q, k, v, weights, options, total_bias, score_weight_, take_scores(context));
+    return finish(observed(y, q, k, options, total_bias, context), context);
   }
   // (B, N, 3 H d_h): self_attention() reads q, k and v from it without copies.
   const Variable<T> qkv = apply_rotary(linear(x, in_weight_, in_bias_), 2 * options_.heads);
   AttentionOptions scaled = options;
   scaled.scale = score_factor(weights, options_.scale, options_.head_dim);
   const Variable<T> y = self_attention(qkv, scaled, total_bias);
-  if (!context.attention) return finish(y);
+  if (!context.attention) return finish(y, context);
   const auto rows = bounds(options_);
   return finish(observed(y, slice(qkv, 2, 0, rows[1]), slice(qkv, 2, rows[1], rows[2]), options,
-                         total_bias, context));
+                         total_bias, context),
+                context);
 }
 
 template <class T>
@@ -92,9 +95,31 @@ Variable<T> MultiHeadAttention<T>::operator()(const Variable<T>& query, const Va
                                               const Variable<T>& value, const AttentionMasks& masks,
                                               const Context& context,
                                               const Variable<T>& bias) const {
-  return finish(attend_values(project(query, 0), project(key, 1), project(value, 2),
-                              options_.weights, cross_options(masks, context), bias,
-                              score_weight_));
+  const Variable<T> q = take(context, "queries", project(query, 0)),
+                    k = take(context, "keys", project(key, 1)),
+                    v = take(context, "values", project(value, 2));
+  return finish(attend_values(q, k, v, options_.weights, cross_options(masks, context), bias,
+                              score_weight_, take_scores(context)),
+                context);
+}
+
+template <class T>
+Variable<T> MultiHeadAttention<T>::take(const Context& context, const char* name,
+                                        const Variable<T>& x) const {
+  return observe_activation(context, site_, name, x);
+}
+
+// Empty without an observer, so that attention stays fused.
+template <class T>
+TakeScores<T> MultiHeadAttention<T>::take_scores(const Context& context) const {
+  if (!context.activations) return nullptr;
+  return [this, &context](const Variable<T>& scores) { return take(context, "scores", scores); };
+}
+
+template <class T>
+Variable<T> MultiHeadAttention<T>::finish(const Variable<T>& y, const Context& context) const {
+  const Variable<T> heads = take(context, "head_outputs", y);
+  return out_ ? (*out_)(heads) : heads;
 }
 
 template <class T>

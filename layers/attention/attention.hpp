@@ -80,7 +80,9 @@ class MultiHeadAttention {
   Variable<T> observed(const Variable<T>& y, const Variable<T>& q, const Variable<T>& k,
                        const AttentionOptions& options, const Variable<T>& bias,
                        const Context& context) const;
-  Variable<T> finish(const Variable<T>& y) const { return out_ ? (*out_)(y) : y; }
+  Variable<T> take(const Context& context, const char* name, const Variable<T>& x) const;
+  TakeScores<T> take_scores(const Context& context) const;
+  Variable<T> finish(const Variable<T>& y, const Context& context) const;
 
   MultiHeadAttentionOptions options_;
   std::uint64_t site_;

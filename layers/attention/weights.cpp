@@ -111,7 +111,7 @@ template <class T>
 Variable<T> attention_weights(const Variable<T>& q, const Variable<T>& k,
                               const AttentionWeightOptions& weights,
                               const AttentionOptions& options, const Variable<T>& bias,
-                              const Variable<T>& additive) {
+                              const Variable<T>& additive, const TakeScores<T>& take) {
   const std::size_t batch = q.shape()[0], queries = q.shape()[1], keys = k.shape()[1];
   const bool normalize = weights.score == Score::cosine;
   const auto split = [&](const Variable<T>& x) {
@@ -124,6 +124,7 @@ Variable<T> attention_weights(const Variable<T>& q, const Variable<T>& k,
   const Shape per_row{batch, 1, queries, 1};
   if (weights.log_scale) s = mul(s, log_of_keys<T>(seen, per_row));
   if (bias.defined()) s = add(s, bias);
+  if (take) s = take(s);
   if (hides(options)) s = add(s, hidden<T>(seen));
   s = activate(s, weights.activation);
   if (weights.mean) s = mul(s, per_query<T>(seen, per_row, [](T n) { return 1 / n; }));
@@ -133,9 +134,10 @@ Variable<T> attention_weights(const Variable<T>& q, const Variable<T>& k,
 template <class T>
 Variable<T> attend_values(const Variable<T>& q, const Variable<T>& k, const Variable<T>& v,
                           const AttentionWeightOptions& weights, AttentionOptions options,
-                          const Variable<T>& bias, const Variable<T>& additive) {
-  if (!is_fused(weights)) {
-    const Variable<T> p = attention_weights(q, k, weights, options, bias, additive);
+                          const Variable<T>& bias, const Variable<T>& additive,
+                          const TakeScores<T>& take) {
+  if (take || !is_fused(weights)) {
+    const Variable<T> p = attention_weights(q, k, weights, options, bias, additive, take);
     return join_heads(matmul(dropout(p, options.dropout), split_heads(v, options.heads)));
   }
   const bool normalize = weights.score == Score::cosine;
@@ -150,12 +152,12 @@ Variable<T> attend_values(const Variable<T>& q, const Variable<T>& k, const Vari
 }
 
 #define XGRAD_INSTANTIATE(T)                                                                     \
-  template Variable<T> attention_weights(const Variable<T>&, const Variable<T>&,                 \
-                                         const AttentionWeightOptions&, const AttentionOptions&, \
-                                         const Variable<T>&, const Variable<T>&);                \
-  template Variable<T> attend_values(const Variable<T>&, const Variable<T>&, const Variable<T>&, \
-                                     const AttentionWeightOptions&, AttentionOptions,            \
-                                     const Variable<T>&, const Variable<T>&);
+  template Variable<T> attention_weights(                                                        \
+      const Variable<T>&, const Variable<T>&, const AttentionWeightOptions&,                     \
+      const AttentionOptions&, const Variable<T>&, const Variable<T>&, const TakeScores<T>&);    \
+  template Variable<T> attend_values(                                                            \
+      const Variable<T>&, const Variable<T>&, const Variable<T>&, const AttentionWeightOptions&, \
+      AttentionOptions, const Variable<T>&, const Variable<T>&, const TakeScores<T>&);
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

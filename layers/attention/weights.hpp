@@ -2,6 +2,7 @@
 // of keys.
 #pragma once
 
+#include <functional>
 #include <optional>
 
 #include <xgrad/autograd/ops.hpp>
@@ -39,20 +40,26 @@ double score_factor(const AttentionWeightOptions& weights, std::optional<double>
 /// for each head.
 bool is_fused(const AttentionWeightOptions& weights);
 
+/// Returns scores (B, H, N, M), or others of the same shape to use in their place.
+template <class T>
+using TakeScores = std::function<Variable<T>(const Variable<T>&)>;
+
 /// activation(score(q, k) + bias), (B, H, N, M): 0 at keys that a mask hides; differentiable. q
 /// (B, N, H d), k (B, M, H d), additive (H, d) for Score::additive. Reads heads, scale and masks of
-/// `options`.
+/// `options`. `take`, if given, may replace the scores before masks hide keys.
 template <class T>
 Variable<T> attention_weights(const Variable<T>& q, const Variable<T>& k,
                               const AttentionWeightOptions& weights,
                               const AttentionOptions& options, const Variable<T>& bias = {},
-                              const Variable<T>& additive = {});
+                              const Variable<T>& additive = {},
+                              const TakeScores<T>& take = nullptr);
 
 /// The weighted sum of the values v (B, M, H d_v) for each query, (B, N, H d_v): attention() where
-/// is_fused(weights), else dropout(attention_weights()) v.
+/// is_fused(weights) and `take` is not given, else dropout(attention_weights()) v.
 template <class T>
 Variable<T> attend_values(const Variable<T>& q, const Variable<T>& k, const Variable<T>& v,
                           const AttentionWeightOptions& weights, AttentionOptions options,
-                          const Variable<T>& bias = {}, const Variable<T>& additive = {});
+                          const Variable<T>& bias = {}, const Variable<T>& additive = {},
+                          const TakeScores<T>& take = nullptr);
 
 }  // namespace xgrad

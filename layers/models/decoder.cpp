@@ -1,6 +1,7 @@
 #include <xgrad/layers/models/decoder.hpp>
 
 #include <xgrad/autograd/scalar.hpp>
+#include <xgrad/layers/activations.hpp>
 
 namespace xgrad {
 
@@ -21,7 +22,8 @@ MultiHeadAttentionOptions without_positions(MultiHeadAttentionOptions options) {
 
 template <class T>
 DecoderBlock<T>::DecoderBlock(const Scope<T>& scope, const EncoderOptions& options)
-    : self_attention_(scope / "self_attn", causal(options.attention)),
+    : site_(scope.site()),
+      self_attention_(scope / "self_attn", causal(options.attention)),
       attention_(scope / "multihead_attn", without_positions(options.attention)),
       mlp_(scope, options.attention.width, feedforward_width(options), options.activation,
            options.dropout),
@@ -33,12 +35,16 @@ template <class T>
 Variable<T> DecoderBlock<T>::operator()(const Variable<T>& x, const Variable<T>& memory,
                                         const AttentionMasks& memory_masks,
                                         const Context& context) const {
-  Variable<T> y = residual1_(x, nullptr, context,
-                             [&](const Variable<T>& z) { return self_attention_(z, {}, context); });
+  Variable<T> y = observe_activation(context, site_, "residual_before", x);
+  y = residual1_(y, nullptr, context,
+                 [&](const Variable<T>& z) { return self_attention_(z, {}, context); });
+  y = observe_activation(context, site_, "residual_middle", y);
   y = residual2_(y, nullptr, context, [&](const Variable<T>& z) {
     return attention_(z, memory, memory, memory_masks, context);
   });
-  return residual3_(y, nullptr, context, [&](const Variable<T>& z) { return mlp_(z, context); });
+  y = observe_activation(context, site_, "residual_cross", y);
+  y = residual3_(y, nullptr, context, [&](const Variable<T>& z) { return mlp_(z, context); });
+  return observe_activation(context, site_, "residual_after", y);
 }
 
 template <class T>

@@ -26,6 +26,7 @@ class DecoderBlock {
                          const AttentionMasks& memory_masks, const Context& context) const;
 
  private:
+  std::uint64_t site_;
   MultiHeadAttention<T> self_attention_;
   MultiHeadAttention<T> attention_;
   Mlp<T> mlp_;

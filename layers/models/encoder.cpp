@@ -2,6 +2,7 @@
 
 #include <xgrad/autograd/recompute.hpp>
 #include <xgrad/autograd/scalar.hpp>
+#include <xgrad/layers/activations.hpp>
 
 namespace xgrad {
 
@@ -19,7 +20,8 @@ std::size_t feedforward_width(const EncoderOptions& options) {
 
 template <class T>
 EncoderBlock<T>::EncoderBlock(const Scope<T>& scope, const EncoderOptions& options)
-    : attention_(scope / "self_attn", options.attention),
+    : site_(scope.site()),
+      attention_(scope / "self_attn", options.attention),
       mlp_(scope, options.attention.width, feedforward_width(options), options.activation,
            options.dropout),
       residual1_(scope, 1, residual_options(options)),
@@ -29,16 +31,20 @@ template <class T>
 Variable<T> EncoderBlock<T>::operator()(const Variable<T>& x, const AttentionMasks& masks,
                                         const Context& context, const Variable<T>& bias) const {
   const auto& mask = masks.key_mask;
-  const Variable<T> y = residual1_(
-      x, mask, context, [&](const Variable<T>& z) { return attention_(z, masks, context, bias); });
-  return residual2_(y, mask, context, [&](const Variable<T>& z) { return mlp_(z, context); });
+  Variable<T> y = observe_activation(context, site_, "residual_before", x);
+  y = residual1_(y, mask, context,
+                 [&](const Variable<T>& z) { return attention_(z, masks, context, bias); });
+  y = observe_activation(context, site_, "residual_middle", y);
+  y = residual2_(y, mask, context, [&](const Variable<T>& z) { return mlp_(z, context); });
+  return observe_activation(context, site_, "residual_after", y);
 }
 
 template <class T>
 Variable<T> Encoder<T>::operator()(Variable<T> x, const AttentionMasks& masks,
                                    const Context& context, const Variable<T>& bias) const {
   // Recomputing would sum the gradient of the bias in another order, which changes its bits.
-  const bool again = context.recompute && !context.attention && !bias.requires_grad();
+  const bool observed = context.attention || context.activations;
+  const bool again = context.recompute && !observed && !bias.requires_grad();
   for (const EncoderBlock<T>& block : layers_.blocks) {
     x = again ? recompute<T>([block, masks, context, bias](
                                  const Variable<T>& in) { return block(in, masks, context, bias); },

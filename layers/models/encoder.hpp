@@ -47,6 +47,7 @@ class EncoderBlock {
                          const Variable<T>& bias = {}) const;
 
  private:
+  std::uint64_t site_;
   MultiHeadAttention<T> attention_;
   Mlp<T> mlp_;
   Residual<T> residual1_;

@@ -1,6 +1,7 @@
 #include <xgrad/layers/models/window_mlp.hpp>
 
 #include <xgrad/autograd/scalar.hpp>
+#include <xgrad/layers/activations.hpp>
 
 namespace xgrad {
 
@@ -51,7 +52,9 @@ template <class T>
 Variable<T> WindowMlp<T>::operator()(const ModelInput<T>& input, const Context& context) const {
   Variable<T> x = windows(embedding_(input), options_.window, input.mask);
   for (std::size_t i = 0; i < layers_.size(); ++i) {
-    x = activated(x, layers_[i], options_.activation, context.dropout(options_.dropout, sites_[i]));
+    const DropoutOptions dropout = context.dropout(options_.dropout, sites_[i]);
+    x = activated(x, layers_[i], options_.activation, dropout);
+    x = observe_activation(context, sites_[i], "mlp_hidden", x);
   }
   return head_(pool_(x, input.mask));
 }

@@ -12,6 +12,7 @@
 #include <xgrad/data/text/amounts.hpp>
 #include <xgrad/data/text/columns.hpp>
 #include <xgrad/train/config/precision.hpp>
+#include <xgrad/train/inspect/activations.hpp>
 #include <xgrad/train/loop/trainer.hpp>
 
 namespace xgrad {
@@ -174,6 +175,37 @@ std::int64_t forget_gradients(const Parameters<T>& parameters) {
   return -counters.live_bytes();
 }
 
+// The first row of a tensor whose first axis counts examples.
+template <class A>
+A first_row(const A& all) {
+  if (all.dimension() == 0) return all;
+  Shape shape(all.shape().begin(), all.shape().end());
+  shape[0] = 1;
+  A row = A::from_shape(shape);
+  std::copy_n(all.data(), row.size(), row.data());
+  return row;
+}
+
+std::shared_ptr<const Mask> first_row(const std::shared_ptr<const Mask>& all) {
+  return all ? std::make_shared<const Mask>(first_row(*all)) : nullptr;
+}
+
+// Looks at one example, because observed attention stores its scores.
+template <class T>
+std::vector<std::pair<std::string, Shape>> activations_of(const Trainer<T>& trainer,
+                                                          const Batch& batch) {
+  Batch one;
+  one.size = 1;
+  one.ids = first_row(batch.ids);
+  one.features = first_row(batch.features);
+  one.targets = first_row(batch.targets);
+  one.mask = first_row(batch.mask);
+  one.adjacency = first_row(batch.adjacency);
+  auto shapes = activation_shapes(trainer.model(), trainer.parameters(), one);
+  for (auto& [name, shape] : shapes) shape[0] = batch.size;
+  return shapes;
+}
+
 template <class T>
 ModelSummary trace(Config config, const std::shared_ptr<const Task>& task) {
   // Each working thread allocates its own work space, at an unpredictable time.
@@ -207,6 +239,7 @@ ModelSummary trace(Config config, const std::shared_ptr<const Task>& task) {
   summary.weight_bytes = (trained + summary.frozen) * sizeof(T);
   summary.gradient_bytes = trained * sizeof(T);
   summary.optimizer_bytes = count(trainer.capture().optimizer) * sizeof(T);
+  summary.activations = activations_of(trainer, batch);
   return summary;
 }
 
@@ -250,6 +283,14 @@ std::string attention_table(const std::vector<AttentionSummary>& attentions) {
   return "\n" + text_table(rows);
 }
 
+// Empty if the model has no activations to capture.
+std::string activation_table(const std::vector<std::pair<std::string, Shape>>& activations) {
+  if (activations.empty()) return "";
+  std::vector<std::vector<std::string>> rows{{"activation", "shape"}};
+  for (const auto& [name, shape] : activations) rows.push_back({name, to_string(shape)});
+  return "\n" + text_table(rows, {Align::left});
+}
+
 }  // namespace
 
 ModelSummary summarize(const Config& config, const std::shared_ptr<const Task>& task) {
@@ -268,7 +309,8 @@ std::string to_text(const ModelSummary& summary) {
   const std::string text =
       "a batch of " + summary.input + "\n\n" +
       text_table(rows, {Align::left, Align::left, Align::right, Align::right, Align::left});
-  return text + attention_table(summary.attentions) + "\n" + totals(summary);
+  return text + attention_table(summary.attentions) + activation_table(summary.activations) + "\n" +
+         totals(summary);
 }
 
 }  // namespace xgrad

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <xgrad/autograd/tensor.hpp>
@@ -42,7 +43,9 @@ struct ModelSummary {
   std::size_t examples = 0;                  ///< examples in the micro-batch, the first of the step
   std::vector<ModuleSummary> modules;        ///< each module before those below it; the root first
   std::vector<AttentionSummary> attentions;  ///< in the order in which they run
-  std::size_t frozen = 0;                    ///< number of frozen scalars
+  /// Names and shapes of the activations that can be captured and replaced, as they are computed.
+  std::vector<std::pair<std::string, Shape>> activations;
+  std::size_t frozen = 0;           ///< number of frozen scalars
   std::uint64_t step_flops = 0;     ///< forward and backward of all micro-batches of a step
   std::size_t weight_bytes = 0;     ///< size of the parameters
   std::size_t gradient_bytes = 0;   ///< size of the gradients of trained parameters

@@ -1,0 +1,26 @@
+// Finds the path of a module by the number that observers get.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include <xgrad/autograd/parameters.hpp>
+
+namespace xgrad {
+
+/// The path of each module that has parameters, such as "encoder.layers.0.self_attn", by its
+/// Scope::site().
+template <class T>
+std::map<std::uint64_t, std::string> paths_by_site(const Parameters<T>& parameters) {
+  std::map<std::uint64_t, std::string> paths;
+  for (const Parameter<T>& p : parameters) {
+    for (std::size_t dot = p.name.find('.'); dot != p.name.npos; dot = p.name.find('.', dot + 1)) {
+      const std::string path = p.name.substr(0, dot);
+      paths[(Rng(0) / path).key()] = path;
+    }
+  }
+  return paths;
+}
+
+}  // namespace xgrad
