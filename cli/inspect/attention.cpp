@@ -1,10 +1,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <sstream>
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/cli/command.hpp>
+#include <xgrad/data/excerpt.hpp>
 #include <xgrad/data/text/example_text.hpp>
 #include <xgrad/storage/disk/publish.hpp>
 #include <xgrad/train/config/precision.hpp>
@@ -18,8 +20,26 @@ namespace {
 struct Arguments {
   std::string run, out;
   std::size_t examples = 1000, maps = 16;
-  std::optional<std::string> text;
+  std::optional<std::string> text, silence;
 };
+
+// Parses "0.1,1.3": pairs of LAYER.HEAD.
+std::vector<Head> parse_heads(const std::string& text) {
+  std::vector<Head> heads;
+  std::istringstream pairs(text);
+  for (std::string pair; std::getline(pairs, pair, ',');) {
+    Head head;
+    const char* const end = pair.data() + pair.size();
+    const auto layer = std::from_chars(pair.data(), end, head.layer);
+    const bool dot = layer.ec == std::errc() && layer.ptr != end && *layer.ptr == '.';
+    const auto last = dot ? std::from_chars(layer.ptr + 1, end, head.head) : layer;
+    xgrad::check<ConfigError>(dot && last.ec == std::errc() && last.ptr == end,
+                              "--silence: expected LAYER.HEAD such as 0.1, got ", excerpt(pair));
+    heads.push_back(head);
+  }
+  xgrad::check<ConfigError>(!heads.empty(), "--silence: expected LAYER.HEAD such as 0.1");
+  return heads;
+}
 
 // The names of a map's `rows` rows: the example's tokens, after [class] if there is one row more.
 std::vector<std::string> token_names(const Example& example, const TaskShape& shape,
@@ -69,10 +89,17 @@ int attention(const Arguments& arguments) {
     const LoadedModel<T> loaded(source);
     if (arguments.text) return show_line(loaded, *arguments.text);
     const auto test = loaded.task->dataset(Split::test);
+    const Objective objective = make_objective(source.config.train, loaded.shape);
+    const std::size_t batch = source.config.train.batch;
+    if (arguments.silence) {
+      fmt::print("{}", to_text(silence_heads(*loaded.model, loaded.parameters, *test, loaded.shape,
+                                             objective, batch, arguments.examples,
+                                             parse_heads(*arguments.silence))));
+      return 0;
+    }
     const AttentionStudy study =
-        study_attention(*loaded.model, loaded.parameters, *test, loaded.shape,
-                        make_objective(source.config.train, loaded.shape),
-                        source.config.train.batch, arguments.examples);
+        study_attention(*loaded.model, loaded.parameters, *test, loaded.shape, objective, batch,
+                        arguments.examples);
     xgrad::check<ConfigError>(!study.layers.empty(), source.file, ": the model has no attention");
     fmt::print("{}", to_text(study));
     if (!arguments.out.empty()) {
@@ -97,7 +124,12 @@ Command attention_command() {
                   {"--text",
                    "draw the maps of this input instead",
                    &a->text,
-                   {.excludes = {"--examples", "--out"}}}},
+                   {.excludes = {"--examples", "--out"}}},
+                  {"--silence",
+                   "measure the model without these heads together, as 0.1,1.3: head 1 of layer 0 "
+                   "and head 3 of layer 1, both counted from 0",
+                   &a->silence,
+                   {.excludes = {"--out", "--maps", "--text"}, .value = "LAYER.HEAD,..."}}},
                  [a] { return attention(*a); });
 }
 

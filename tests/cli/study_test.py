@@ -14,6 +14,8 @@ class Summary(CommandTest):
             self.assertIn(f"\nencoder.layers.{layer}.self_attn (5, 2, {n}, 8) (5, 2, 8, {n}) (5, 2, {n}, {n}) (5, 2, {n}, 8) "
                           f"(5, {n}, 16)\n", re.sub(" +", " ", out))
         self.assertEqual(len(re.findall(r"(?m)^ +self_attn ", out)), 2)
+        self.assertEqual(re.findall(r"(?m)^encoder.layers.1.self_attn.scores +(.*)$", out), [f"(5, 2, {n}, {n})"])
+        self.assertEqual(re.findall(r"(?m)^encoder.layers.0.mlp_hidden +(.*)$", out), [f"(5, {n}, 64)"])
         # 8 symbols and 6 places of 16 features, two blocks of 12 * 16^2 and 13 * 16 - 3 * 16, norm, head
         block = 12 * 16 ** 2 + 10 * 16
         self.assertIn(f"parameters  {(8 + 6) * 16 + 2 * block + 2 * 16 + 8 * 17:,}\n", out)
@@ -68,8 +70,23 @@ class Attention(CommandTest):
                 out = self.xgrad("attention", pool, "--text", f"a b c1\t{edges}").stdout
                 self.assertEqual(re.findall(r"(?m)^(\S+) ", out)[1:], [*first, "a", "b", "c1"])
 
+    def test_silences_several_heads_together(self):
+        out = self.xgrad("attention", "run", "--silence", "0.1", "--examples", 40).stdout
+        self.assertTrue(out.startswith("40 examples\n"), out)
+        table = {row[0]: [float(cell) for cell in row[1:]]
+                 for row in re.findall(r"(?m)^(\w+) +([\d.]+) +([\d.]+) +([+-][\d.]+)$", out)}
+        study = self.xgrad("attention", "run", "--examples", 40).stdout
+        self.assertEqual(table["loss"][0], float(re.match(r"40 examples: loss ([\d.]+)", study).group(1)))
+        alone = float(re.findall(r"(?m)^ +1(?: +[\d.]+){3} +([\d.]+) ", study)[0])
+        self.assertAlmostEqual(table["loss"][1], alone, delta=0.0006)
+        for name in ("accuracy", "exact_match", "perplexity"):
+            self.assertAlmostEqual(table[name][1] - table[name][0], table[name][2], delta=0.0002)
+        for heads, named in (("0.0,0.2", "head 0.2"), ("1.0", "head 1.0"), ("0.0,1", '"1"'), ("0.0x", '"0.0x"'), ("", "LAYER.HEAD")):
+            self.assertIn(named, self.xgrad("attention", "run", "--silence", heads, exit_code=2).stderr)
+
     def test_what_would_be_left_undone_is_refused(self):
-        for words in (["--text", "1 2", "--out", "maps.h5"], ["--text", "1 2", "--examples", 5], ["--maps", 5]):
+        for words in (["--text", "1 2", "--out", "maps.h5"], ["--text", "1 2", "--examples", 5], ["--maps", 5],
+                      ["--text", "1 2", "--silence", "0.1"]):
             self.assertIn(words[-2], self.xgrad("attention", "run", *words, exit_code=2).stderr)
 
 

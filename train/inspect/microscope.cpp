@@ -5,6 +5,7 @@
 
 #include <xgrad/autograd/scalar.hpp>
 #include <xgrad/layers/attention/observer.hpp>
+#include <xgrad/train/inspect/module_paths.hpp>
 #include <xgrad/train/metrics/evaluate.hpp>
 #include <xgrad/train/model/build.hpp>
 
@@ -40,19 +41,21 @@ class Surveyor final : public AttentionObserver {
   std::vector<std::pair<std::uint64_t, AttentionMetrics>> sites;
 };
 
+// Sets the outputs of heads, given as (site of the module, head), to 0.
 class Silencer final : public AttentionObserver {
  public:
-  Silencer(std::uint64_t site, std::size_t head) : site_(site), head_(head) {}
+  using Heads = std::vector<std::pair<std::uint64_t, std::size_t>>;
+  explicit Silencer(Heads silent) : silent_(std::move(silent)) {}
   std::vector<double> head_factors(std::uint64_t site, std::size_t heads) override {
-    if (site != site_) return {};
     std::vector<double> factors(heads, 1.0);
-    factors.at(head_) = 0;
+    for (const auto& [at, head] : silent_) {
+      if (at == site) factors.at(head) = 0;
+    }
     return factors;
   }
 
  private:
-  std::uint64_t site_;
-  std::size_t head_;
+  Heads silent_;
 };
 
 // The first examples of a data set.
@@ -69,19 +72,6 @@ class Beginning final : public Dataset {
   const Dataset& all_;
   std::size_t count_;
 };
-
-// The path of each module by its Scope::site().
-template <class T>
-std::map<std::uint64_t, std::string> paths_by_site(const Parameters<T>& parameters) {
-  std::map<std::uint64_t, std::string> paths;
-  for (const Parameter<T>& p : parameters) {
-    for (std::size_t dot = p.name.find('.'); dot != p.name.npos; dot = p.name.find('.', dot + 1)) {
-      const std::string path = p.name.substr(0, dot);
-      paths[(Rng(0) / path).key()] = path;
-    }
-  }
-  return paths;
-}
 
 Context looking(AttentionObserver& observer) {
   Context context;
@@ -122,7 +112,7 @@ AttentionStudy study_attention(const SequenceModel<T>& model, const Parameters<T
   for (const auto& [site, metrics] : surveyor.sites) {
     LayerStudy layer{paths.at(site), metrics, {}};
     for (std::size_t head = 0; head < metrics.heads(); ++head) {
-      Silencer silencer(site, head);
+      Silencer silencer({{site, head}});
       layer.without.push_back(look(silencer));
     }
     study.layers.push_back(std::move(layer));
@@ -130,12 +120,39 @@ AttentionStudy study_attention(const SequenceModel<T>& model, const Parameters<T
   return study;
 }
 
+template <class T>
+SilencedHeads silence_heads(const SequenceModel<T>& model, const Parameters<T>& parameters,
+                            const Dataset& dataset, const TaskShape& shape,
+                            const Objective& objective, std::size_t batch, std::size_t examples,
+                            const std::vector<Head>& heads) {
+  const Beginning some(dataset, examples);
+  const std::vector<AttentionMap> maps =
+      attention_maps(model, parameters, collate({some.get(0, 0)}, shape));
+  Silencer::Heads silent;
+  for (const Head& head : heads) {
+    check<ConfigError>(head.layer < maps.size(), "head ", head.layer, ".", head.head,
+                       ": the model has ", maps.size(), " attention layers, counted from 0");
+    const std::size_t count = maps[head.layer].probabilities.shape()[1];
+    check<ConfigError>(head.head < count, "head ", head.layer, ".", head.head, ": layer ",
+                       head.layer, " has ", count, " heads, counted from 0");
+    silent.emplace_back((Rng(0) / maps[head.layer].path).key(), head.head);
+  }
+  Silencer silencer(std::move(silent));
+  const auto measured = [&](const Context& context) {
+    return *evaluate(model, {some, shape, batch, context}, objective);
+  };
+  return {some.size(), measured({}), measured(looking(silencer))};
+}
+
 #define XGRAD_INSTANTIATE(T)                                                                       \
   template std::vector<AttentionMap> attention_maps(const SequenceModel<T>&, const Parameters<T>&, \
                                                     const Batch&);                                 \
   template AttentionStudy study_attention(const SequenceModel<T>&, const Parameters<T>&,           \
                                           const Dataset&, const TaskShape&, const Objective&,      \
-                                          std::size_t, std::size_t);
+                                          std::size_t, std::size_t);                               \
+  template SilencedHeads silence_heads(const SequenceModel<T>&, const Parameters<T>&,              \
+                                       const Dataset&, const TaskShape&, const Objective&,         \
+                                       std::size_t, std::size_t, const std::vector<Head>&);
 XGRAD_FOR_EACH_TRAINING_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

@@ -47,8 +47,32 @@ AttentionStudy study_attention(const SequenceModel<T>& model, const Parameters<T
                                const Dataset& dataset, const TaskShape& shape,
                                const Objective& objective, std::size_t batch, std::size_t examples);
 
+/// A head: the number of its attention module, in the order in which they run, and its number in
+/// this module. Both start at 0.
+struct Head {
+  std::size_t layer = 0;  ///< number of the module
+  std::size_t head = 0;   ///< number in the module
+};
+
+/// What a model loses without some of its heads.
+struct SilencedHeads {
+  std::size_t examples = 0;  ///< number of examples used
+  Metrics whole;             ///< metrics of the whole model
+  Metrics without;           ///< metrics with the outputs of all these heads set to 0
+};
+
+/// Measures a model on the first `examples` of a data set, whole and without all of `heads`
+/// together. Throws ConfigError that names a head which the model does not have.
+template <class T>
+SilencedHeads silence_heads(const SequenceModel<T>& model, const Parameters<T>& parameters,
+                            const Dataset& dataset, const TaskShape& shape,
+                            const Objective& objective, std::size_t batch, std::size_t examples,
+                            const std::vector<Head>& heads);
+
 /// Returns a table to print, ending with a line feed.
 std::string to_text(const AttentionStudy& study);
+/// Returns a table of all metrics to print, ending with a line feed.
+std::string to_text(const SilencedHeads& silenced);
 
 /// Returns a map as characters, denser for larger weights: one row per query and one column per
 /// key, labelled with `names` if given.

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include <xgrad/data/text/amounts.hpp>
+#include <xgrad/data/text/columns.hpp>
 #include <xgrad/storage/formats/own_hdf5_writer.hpp>
 #include <xgrad/train/inspect/microscope.hpp>
 
@@ -80,6 +81,17 @@ std::string to_text(const AttentionStudy& study) {
                                  whole.loss, whole.name, whole.figure);
   for (const LayerStudy& layer : study.layers) text += layer_text(study, layer);
   return text;
+}
+
+std::string to_text(const SilencedHeads& silenced) {
+  std::vector<std::vector<std::string>> rows{{"metric", "whole", "without", "change"}};
+  const std::vector<Figure> whole = silenced.whole.figures(), without = silenced.without.figures();
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    rows.push_back({whole[i].name, fmt::format("{:.4f}", whole[i].value),
+                    fmt::format("{:.4f}", without[i].value),
+                    fmt::format("{:+.4f}", without[i].value - whole[i].value)});
+  }
+  return grouped(silenced.examples) + " examples\n" + text_table(rows);
 }
 
 std::string heat_map(const Tensor<double>& probabilities, std::size_t sample, std::size_t head,

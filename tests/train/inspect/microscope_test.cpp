@@ -7,6 +7,8 @@
 #include <xgrad/train/loop/trainer.hpp>
 #include <xgrad/train/model/build.hpp>
 
+#include "support/gradients.hpp"
+
 namespace xgrad {
 namespace {
 
@@ -44,6 +46,32 @@ TEST(Microscope, AHeadIsWorthWhatIsLostWithoutItsColumns) {
   const double without = small.trainer.evaluate(Split::test).loss.mean();
   EXPECT_NEAR(study.layers[1].without[1].loss.mean(), without, 1e-6);
   EXPECT_GT(std::abs(without - whole.loss.mean()), 1e-5);
+}
+
+// Zeros in the columns of out_proj that read these heads silence them too.
+TEST(Microscope, SilencesHeadsOfSeveralLayersTogether) {
+  const Small small;
+  const auto silenced = [&](const std::vector<Head>& heads) {
+    return silence_heads(small.trainer.model(), small.trainer.parameters(), *small.test,
+                         small.shape, Objective{}, 16, 50, heads);
+  };
+  const SilencedHeads result = silenced({{0, 2}, {1, 0}, {1, 1}});
+  EXPECT_EQ(result.examples, 50u);
+  EXPECT_EQ(result.whole.loss.mean(), small.trainer.evaluate(Split::test).loss.mean());
+  const auto clear = [&](const char* layer, std::size_t from, std::size_t to) {
+    Tensor<float>& weight =
+        small.trainer.parameters()
+            .at(std::string("encoder.layers.") + layer + ".self_attn.out_proj.weight")
+            .mutable_value();
+    for (std::size_t row = 0; row < 12; ++row) {
+      for (std::size_t column = from; column < to; ++column) weight(row, column) = 0;
+    }
+  };
+  clear("0", 8, 12);
+  clear("1", 0, 8);
+  EXPECT_NEAR(result.without.loss.mean(), small.trainer.evaluate(Split::test).loss.mean(), 1e-6);
+  EXPECT_TRUE(test::throws_with<ConfigError>([&] { silenced({{0, 1}, {2, 0}}); }, "head 2.0"));
+  EXPECT_TRUE(test::throws_with<ConfigError>([&] { silenced({{0, 3}}); }, "head 0.3"));
 }
 
 TEST(Microscope, StudiesNoMoreExamplesThanAsked) {
