@@ -6,6 +6,7 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/cli/command.hpp>
+#include <xgrad/cli/inspect/token_names.hpp>
 #include <xgrad/data/excerpt.hpp>
 #include <xgrad/data/text/example_text.hpp>
 #include <xgrad/storage/disk/publish.hpp>
@@ -39,18 +40,6 @@ std::vector<Head> parse_heads(const std::string& text) {
   }
   xgrad::check<ConfigError>(!heads.empty(), "--silence: expected LAYER.HEAD such as 0.1");
   return heads;
-}
-
-// The names of a map's `rows` rows: the example's tokens, after [class] if there is one row more.
-std::vector<std::string> token_names(const Example& example, const TaskShape& shape,
-                                     std::size_t rows) {
-  Example tokens;  // without edges, which have no rows
-  tokens.ids = example.ids;
-  std::vector<std::string> names;
-  std::istringstream words(shape.input == InputKind::tokens ? input_text(tokens, shape) : "");
-  for (std::string word; words >> word;) names.push_back(word);
-  if (names.size() + 1 == rows) names.insert(names.begin(), "[class]");
-  return names;
 }
 
 template <class T>
