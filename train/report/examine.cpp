@@ -47,7 +47,8 @@ class Examiner {
         shape_(task.shape()),
         test_(task.dataset(Split::test)),
         parameters_(config.train.seed),
-        model_(make_model<T>(config.model, shape_, parameters_)) {
+        model_(make_model<T>(config.model, shape_, parameters_)),
+        token_classes_(shape_) {
     restore(weights_of(checkpoint), parameters_);
   }
 
@@ -59,6 +60,10 @@ class Examiner {
       look(first, std::min(result_.examples, first + config_.train.batch));
     }
     if (mapped_) map_one();
+    for (const Parameter<T>& p : parameters_) {
+      if (p.name != "embedding.token.weight") continue;
+      result_.embeddings = token_classes_.map(cast<double>(p.variable.value()));
+    }
     if (options.heads) {
       result_.heads = study_attention(*model_, parameters_, *test_, shape_,
                                       make_objective(config_.train, shape_), config_.train.batch,
@@ -88,6 +93,7 @@ class Examiner {
     const std::size_t row = outputs.size() / examples.size();
     for (std::size_t i = 0; i < examples.size(); ++i) {
       keep(examples[i], outputs.data() + i * row, row);
+      token_classes_.add(examples[i]);
     }
   }
 
@@ -156,6 +162,7 @@ class Examiner {
   std::unique_ptr<Dataset> test_;
   Parameters<T> parameters_;
   std::unique_ptr<SequenceModel<T>> model_;
+  TokenClasses token_classes_;
   std::optional<Example> mapped_;
   Examination result_;
 };

@@ -10,6 +10,7 @@
 #include <xgrad/data/task.hpp>
 #include <xgrad/train/config/config.hpp>
 #include <xgrad/train/inspect/microscope.hpp>
+#include <xgrad/train/report/embeddings.hpp>
 
 namespace xgrad {
 
@@ -36,8 +37,9 @@ struct Examination {
   Confusion confusion;               ///< empty without classes, or with too many to display
   Sample mapped;                     ///< the example of the maps
   std::vector<AttentionMap> maps;
-  std::optional<AttentionStudy> heads;  ///< if requested
-  std::optional<Ceiling> ceiling;       ///< best possible on the test split
+  std::optional<AttentionStudy> heads;     ///< if requested
+  std::optional<EmbeddingMap> embeddings;  ///< if the model embeds tokens
+  std::optional<Ceiling> ceiling;          ///< best possible on the test split
   /// Baselines from counts in training data, at least 1,000 examples.
   std::optional<Baseline> baseline;
   std::vector<Rule> rules;  ///< the task's rule baselines on the test split

@@ -149,6 +149,9 @@ std::string behaviour(const Examined& run, const std::string& of) {
   if (const std::string maps = html::maps_section(found); !maps.empty()) {
     text += "<h2>Attention" + of + "</h2>\n" + maps;
   }
+  if (found.embeddings) {
+    text += "<h2>Embeddings" + of + "</h2>\n" + html::embeddings_section(*found.embeddings);
+  }
   if (found.heads && !found.heads->layers.empty()) {
     text += "<h2>Heads" + of + "</h2>\n" + where + html::heads_section(*found.heads);
   }

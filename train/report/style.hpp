@@ -44,6 +44,7 @@ pre{background:var(--box);border:1px solid var(--line);border-radius:6px;padding
 .sample dl{display:grid;grid-template-columns:max-content 1fr;gap:.1rem .6rem;margin:0}.sample dt{color:var(--soft)}.sample dd{margin:0}
 mark{background:none;color:var(--bad);font-weight:700;text-decoration:underline}
 .maps{display:grid;grid-template-columns:repeat(auto-fill,minmax(9rem,1fr));gap:.8rem}
+.plane{max-width:50rem}
 .maps img{width:100%;height:auto;image-rendering:pixelated;border:1px solid var(--line);border-radius:3px}
 )";
 
