@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -81,8 +83,18 @@ int run_and_report(int argc, char** argv) {
   }
 }
 
+// Whether all ranks take part in a command.
+bool uses_ranks(std::string_view command) {
+  constexpr std::array kCommands = {"train", "resume", "check", "verify-resume"};
+  return std::find(kCommands.begin(), kCommands.end(), command) != kCommands.end();
+}
+
 // The work of rank 0 among several.
 int lead(xgrad::StartedRanks& ranks, int argc, char** argv) {
+  if (ranks.size() > 1 && argc > 1 && !uses_ranks(argv[1])) {
+    commands::print_error(std::string("xgrad: ") + argv[1] + " runs on one process; the other " +
+                          std::to_string(ranks.size() - 1) + " wait\n");
+  }
   const int code = run_and_report(argc, argv);
   if (xgrad::others_at_work()) {
     std::fflush(nullptr);

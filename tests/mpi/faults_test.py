@@ -164,6 +164,11 @@ class Faults(unittest.TestCase):
         printed = run(5, "train", str(self.config), f"run.dir={self.folder / 'many'}", code=2)
         self.assertIn("train.shards: is 4, but there are 5 processes; set train.shards=5 or more", printed)
 
+    def test_other_commands_run_on_one_process(self):
+        printed = run(3, "summary", str(self.config))
+        self.assertEqual(printed.count("xgrad: summary runs on one process; the other 2 wait"), 1)
+        self.assertEqual(printed.count("parameters"), run(0, "summary", str(self.config)).count("parameters"))
+
     def differing(self, second):
         """What is printed by two ranks, the second one started in another way."""
         words = ["train", str(self.config), f"run.dir={self.folder / 'differs'}"]

@@ -238,9 +238,10 @@ RunDirectory RunDirectory::open(const std::string& path) {
 
 void RunDirectory::lock() {
   const std::string file = folder_.path_of(kLock), mine = owner();
-  // Published atomically, so an incomplete lock file comes from an earlier run or another program.
+  // Empty until the process that gets the lock writes its name: the one that is faster here may be
+  // slower there.
   try {
-    if (!folder_.holds(kLock)) publish(folder_, kLock, mine);
+    if (!folder_.holds(kLock)) publish(folder_, kLock, "");
   } catch (const IoError&) {
     if (!folder_.holds(kLock)) throw;  // otherwise another process was faster
   }
