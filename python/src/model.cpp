@@ -4,6 +4,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -12,6 +13,7 @@
 
 #include <xgrad/python/src/arrays.hpp>
 #include <xgrad/train/config/precision.hpp>
+#include <xgrad/train/inspect/activations.hpp>
 #include <xgrad/train/inspect/microscope.hpp>
 #include <xgrad/train/predict/loaded_model.hpp>
 #include <xgrad/train/predict/predictor.hpp>
@@ -79,6 +81,38 @@ class Model {
       found[map.path.c_str()] = to_numpy<double>({maps, &map.probabilities});
     }
     return found;
+  }
+
+  nb::dict capture(const Lines& lines) {
+    const auto captured = std::make_shared<std::vector<CapturedActivation>>();
+    {
+      const nb::gil_scoped_release release;
+      const Batch batch = collate(parsed(lines), predictor_.shape());
+      *captured = with_loaded([&](const auto& loaded) {
+        return capture_activations(*loaded.model, loaded.parameters, batch);
+      });
+    }
+    nb::dict found;
+    for (const CapturedActivation& one : *captured) {
+      found[one.name.c_str()] = to_numpy<double>({captured, &one.value});
+    }
+    return found;
+  }
+
+  nb::object replace(const Lines& lines, const nb::dict& arrays) {
+    std::map<std::string, Tensor<double>> values;
+    for (const auto& [name, array] : arrays) {
+      values[nb::cast<std::string>(name)] = to_tensor<double>(array);
+    }
+    const auto logits = std::make_shared<AnyTensor>();
+    {
+      const nb::gil_scoped_release release;
+      const Batch batch = collate(parsed(lines), predictor_.shape());
+      *logits = with_loaded([&]<class T>(const LoadedModel<T>& loaded) -> AnyTensor {
+        return xgrad::cast<T>(replace_activations(*loaded.model, loaded.parameters, batch, values));
+      });
+    }
+    return shared(logits, *logits);
   }
 
   nb::list study_heads(std::size_t examples) {
@@ -155,6 +189,8 @@ void add_model(nb::module_& m) {
       .def_prop_ro("config", [](const Model& self) { return to_toml(self.source().config); })
       .def("predict", &Model::predict, "lines"_a)
       .def("attention", &Model::attention, "lines"_a)
+      .def("capture", &Model::capture, "lines"_a)
+      .def("replace", &Model::replace, "lines"_a, "arrays"_a)
       .def("study_heads", &Model::study_heads, "examples"_a)
       .def("state_dict", &Model::state_dict);
 }

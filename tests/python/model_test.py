@@ -55,6 +55,45 @@ def test_attention_is_that_of_pytorch(model, peer):
     np.testing.assert_allclose(found, maps.detach(), 1e-4, 1e-6)
 
 
+def test_activations_are_those_of_pytorch(model, peer):
+    layer = peer.encoder.layers[0]
+    with torch.no_grad():
+        x = peer.embedding(torch.tensor(IDS))
+        z = layer.norm1(x)
+        queries, keys, values = (z @ layer.self_attn.in_proj_weight.T).chunk(3, -1)
+        middle = x + layer.self_attn(z, z, z)[0]
+        hidden = layer.linear1(layer.norm2(middle))
+        hidden = torch.nn.functional.gelu(hidden)
+        after = middle + layer.linear2(hidden)
+    q, k = (part.unflatten(-1, (2, 16)).transpose(1, 2) for part in (queries, keys))
+    expected = {"residual_before": x, "self_attn.queries": queries, "self_attn.keys": keys, "self_attn.values": values,
+                "self_attn.scores": q @ k.mT / 4, "self_attn.head_outputs": None, "residual_middle": middle,
+                "mlp_hidden": hidden, "residual_after": after}
+    found = model.capture(IDS)
+    assert list(found) == [f"encoder.layers.0.{name}" for name in expected]
+    for name, value in expected.items():
+        if value is not None:
+            np.testing.assert_allclose(found[f"encoder.layers.0.{name}"], value, 1e-3, 1e-5, err_msg=name)
+
+
+def test_replaced_activations(model, peer):
+    layer = peer.encoder.layers[0]
+    found = model.capture(IDS)
+    hidden = np.random.default_rng(2).normal(size=(3, 17, 128))
+    with torch.no_grad():
+        x = torch.tensor(found["encoder.layers.0.residual_middle"], dtype=torch.float32)
+        x = x + layer.linear2(torch.tensor(hidden, dtype=torch.float32))
+        expected = peer.head(peer.encoder.norm(x)[:, 0])
+    logits = model.logits(IDS, replace={"encoder.layers.0.mlp_hidden": hidden})
+    assert logits.dtype == np.float32
+    np.testing.assert_allclose(logits, expected, 1e-4, 1e-5)
+    np.testing.assert_allclose(model.logits(IDS, replace=found), model.logits(IDS), 1e-4, 1e-5)
+    with pytest.raises(xgrad.ShapeError, match="mlp_hidden"):
+        model.logits(IDS, replace={"encoder.layers.0.mlp_hidden": hidden[:2]})
+    with pytest.raises(xgrad.Error, match="no activation \"mlp\""):
+        model.logits(IDS, replace={"mlp": hidden})
+
+
 def test_silenced_heads(model, peer):
     rows = model.study_heads(1)
     assert [(row["layer"], row["head"]) for row in rows] == [("encoder.layers.0.self_attn", head) for head in range(2)]

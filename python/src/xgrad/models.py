@@ -41,8 +41,14 @@ class Model:
         """A list with a Prediction for each input. Raises DataError for an input that the task does not know."""
         return self._model.predict(_lines(inputs))
 
-    def logits(self, inputs: ArrayLike) -> numpy.ndarray | list[numpy.ndarray]:
-        """The outputs of the model as one array if all have one shape, (B, K) or (B, N, K), else as a list of B arrays."""
+    def logits(self, inputs: ArrayLike, replace: dict[str, ArrayLike] | None = None) -> numpy.ndarray | list[numpy.ndarray]:
+        """The outputs of the model as one array if all have one shape, (B, K) or (B, N, K), else as a list of B arrays.
+
+        `replace` puts arrays in the place of activations, by their names in capture(). The result is then one array for
+        any lengths. Raises Error for an unknown name, ShapeError for another shape.
+        """
+        if replace is not None:
+            return self._model.replace(_lines(inputs), replace)
         found = [one.logits for one in self.predict(inputs)]
         return numpy.stack(found) if len({array.shape for array in found}) == 1 else found
 
@@ -50,6 +56,11 @@ class Model:
         """{path of an attention module: its maps (B, H, N, M)} for B inputs, H heads, N queries and M keys; the rows of
         shorter inputs are padded with zeros."""
         return self._model.attention(_lines(inputs))
+
+    def capture(self, inputs: ArrayLike) -> dict[str, numpy.ndarray]:
+        """{name: array} of all activations, in the order in which they are computed; docs/looking-inside.md lists the names
+        and shapes. Arrays hold doubles; shorter inputs are padded."""
+        return self._model.capture(_lines(inputs))
 
     def study_heads(self, examples: int = 1000) -> list[dict]:
         """A list with a dict for each head: entropy, distance and asymmetry of its maps, and the metrics of the model with
