@@ -216,7 +216,8 @@ TEST(Activations, WhatDoesNotFitIsNamed) {
 }
 
 TEST(Activations, AnObservedEncoderDoesNotRunItsBlocksAgain) {
-  const Small<> small;
+  Small<> small;
+  small.x = Variable<double>(small.x.value(), /*requires_grad=*/true);
   Taker<double> taker;
   Context context = taker.context();
   context.recompute = true;
