@@ -262,6 +262,16 @@ def test_sweep():
         xgrad.sweep(FIRST, over={"optim.lrr": [1]}, out="b")
 
 
+def test_sweep_of_a_dict():
+    source = {"task": {"name": "reverse"}, "model": {"width": 8, "layers": 1}, "train.steps": 4, "train.seed": 7}
+    sweep = xgrad.sweep(source, {"optim.lr": 0.02}, over={"train.seed": [1, 2]}, jobs=2)
+    assert sweep.directory == pathlib.Path("runs/sweep-reverse")
+    table = sweep.to_pandas().set_index("train.seed")
+    for seed in (1, 2):
+        alone = xgrad.train(source, {"optim.lr": 0.02, "train.seed": seed})
+        assert table.loc[seed, "test_loss"] == pytest.approx(alone.metrics["test"]["loss"][-1], rel=1e-12)
+
+
 def test_gradcheck():
     check = xgrad.gradcheck(FIRST, {"model.width": 8})
     assert check and check.ok and "passed" in repr(check)

@@ -144,19 +144,24 @@ class Sweep:
         return pandas.read_csv(self.directory / "results.csv")
 
 
-def sweep(source: Path, overrides: Mapping | None = None, *, over: Mapping[str, Iterable], jobs: int | None = None,
+def sweep(source: Config, overrides: Mapping | None = None, *, over: Mapping[str, Iterable], jobs: int | None = None,
           out: Path | None = None, quiet: bool = True) -> Sweep:
     """Trains a config with every combination of the values of `over`, as {"optim.lr": [1e-3, 3e-4]}, in `jobs` processes of
-    the command at a time, by default one per core. Returns a Sweep, in the directory `out`: by default runs/sweep-NAME
-    for NAME.toml. Finished runs are not repeated. Raises Error with the command's message.
+    the command at a time, by default one per core. `source` is a path or a dict, as in train(). Returns a Sweep, in the
+    directory `out`: by default runs/sweep-NAME for NAME.toml or the task NAME of a dict, which is written there as
+    NAME.toml. Finished runs are not repeated. Raises Error with the command's message.
     """
     file, name, words = config.words(source, overrides)
+    out = pathlib.Path(out or pathlib.Path("runs") / f"sweep-{pathlib.Path(name).stem}")
     if not file:
-        raise TypeError("sweep() needs the path of a config, which its runs read")
+        file = str(out / f"{name}.toml")
+        out.mkdir(parents=True, exist_ok=True)
+        pathlib.Path(file).write_text("\n".join(config.overrides(source)) + "\n", encoding="utf-8")
+        # As overrides, too: there a relative path starts at the working directory, as train() reads a dict.
+        words = [word for word in words if word.partition("=")[0] not in over]
     arguments = ["sweep", file, *words]
     for key, values in over.items():
         arguments += ["--over", f"{key}={config.literal(list(values))}"]
-    out = out or pathlib.Path("runs") / f"sweep-{pathlib.Path(name).stem}"
     arguments += ["--out", str(out), *(["--jobs", str(jobs)] if jobs else [])]
     command(arguments, quiet)
     return Sweep(out)
