@@ -158,7 +158,8 @@ def sweep(source: Config, overrides: Mapping | None = None, *, over: Mapping[str
         out.mkdir(parents=True, exist_ok=True)
         pathlib.Path(file).write_text("\n".join(config.overrides(source)) + "\n", encoding="utf-8")
         # As overrides, too: there a relative path starts at the working directory, as train() reads a dict.
-        words = [word for word in words if word.partition("=")[0] not in over]
+        given = [word for word in config.overrides(source) if word.partition("=")[0] not in over]
+        words = [*given, *config.overrides(overrides)]
     arguments = ["sweep", file, *words]
     for key, values in over.items():
         arguments += ["--over", f"{key}={config.literal(list(values))}"]
