@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/scalar.hpp>
 #include <xgrad/layers/init.hpp>
 #include <xgrad/layers/patches.hpp>
@@ -39,7 +40,10 @@ std::pair<const char*, std::size_t> linear_input(const InputOptions& options) {
 template <class T>
 Embedding<T>::Embedding(const Scope<T>& scope, std::size_t vocabulary, std::size_t width)
     : weight_(
-          scope.parameter("weight", {vocabulary, width}, init::normal(0.02), WeightDecay::off)) {}
+          scope.parameter("weight", {vocabulary, width}, init::normal(0.02), WeightDecay::off)) {
+  check<ConfigError>(vocabulary > 0, scope.path(),
+                     ": an embedding needs token ids, and the task's inputs are none");
+}
 
 template <class T>
 Tensor<T> one_hot(const Ids& ids, std::size_t vocabulary) {

@@ -15,7 +15,8 @@ namespace xgrad {
 template <class T>
 class Embedding {
  public:
-  /// Makes its parameter below `scope`.
+  /// Makes its parameter below `scope`. Throws ConfigError if the vocabulary is empty, as that of a
+  /// task whose inputs are no tokens.
   Embedding(const Scope<T>& scope, std::size_t vocabulary, std::size_t width);
 
   /// ids (...) -> (..., D).
