@@ -183,11 +183,26 @@ class Faults(unittest.TestCase):
         shutil.copy(XGRAD_MPI, other)
         with other.open("ab") as file:
             file.write(b"0")
-        self.assertIn("rank 1 has another program than rank 0", self.differing([str(other)]))
+        self.assertIn("rank 1 differs from rank 0 in its program", self.differing([str(other)]))
 
     def test_a_rank_with_another_class_of_processor_is_refused(self):
-        self.assertIn("rank 1 has another class of processor than rank 0: baseline, not ",
+        self.assertIn("rank 1 differs from rank 0 in its class of processor: baseline, not ",
                       self.differing(["-x", "XGRAD_CPU=baseline", XGRAD_MPI]))
+
+    def test_a_rank_with_other_data_is_refused(self):
+        config = '[task]\nname="files"\ntrain="/proc/self/cwd/a.csv"\ninput="text"\ntarget="label"\n' + CONFIG[CONFIG.index("[model]"):]
+        for folder, last in (("one", "yes"), ("two", "no")):
+            (self.folder / folder).mkdir()
+            (self.folder / folder / "c.toml").write_text(config)
+            rows = [f"word{i % 7} word{i},{'yes' if i % 2 else 'no'}" for i in range(100)]
+            (self.folder / folder / "a.csv").write_text("\n".join(["text,label", *rows[:-1], f"word1 word99,{last}"]) + "\n")
+        words = [XGRAD_MPI, "train", "c.toml", "run.dir=run", "train.steps=10"]
+        for second, message in (("two", "rank 1 differs from rank 0 in its data"), ("one", "")):
+            command = [*MPIRUN, "-n", "1", "-wdir", str(self.folder / "one"), *words, ":", "-n", "1", "-wdir", str(self.folder / second), *words]
+            done = subprocess.run(command, env=ENVIRONMENT, text=True, capture_output=True, timeout=60)
+            self.assertIn(message, done.stderr)
+            self.assertEqual(done.returncode == 0, second == "one", done.stderr)
+            self.assertEqual((self.folder / "one" / "run").exists(), second == "one")
 
     def test_errors_of_all_ranks_are_said_once(self):
         printed = run(3, "train", str(self.config), "optim.lr=1e30", "train.clip=0", f"run.dir={self.folder / 'nan'}", code=5)

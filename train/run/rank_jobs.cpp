@@ -93,8 +93,8 @@ void check_same(Ranks& ranks, const std::vector<Sameness>& own) {
   for (const Sameness& sameness : own) {
     const std::vector<std::string> values = gather_texts(ranks, sameness.value);
     for (std::size_t r = 1; r < values.size(); ++r) {
-      check<Error>(values[r] == values[0], "rank ", r, " has another ", sameness.name,
-                   " than rank 0: ", values[r].substr(0, 16), ", not ", values[0].substr(0, 16));
+      check<Error>(values[r] == values[0], "rank ", r, " differs from rank 0 in its ",
+                   sameness.name, ": ", values[r].substr(0, 16), ", not ", values[0].substr(0, 16));
     }
   }
 }
