@@ -5,7 +5,6 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/kernels/element.hpp>
-#include <xgrad/autograd/parallel.hpp>
 #include <xgrad/autograd/scalar.hpp>
 #include <xgrad/optim/row.hpp>
 
@@ -31,11 +30,8 @@ std::vector<double> sums_of_squares(const Parameters<T>& parameters, const Range
   constexpr std::size_t kBlock = detail::Row::kBlock;
   const Range own = row.part(part);
   std::vector<double> sums((own.size() + kBlock - 1) / kBlock, 0.0);
-  parallel_for(own.size(), kBlock, [&](std::size_t begin, std::size_t end) {
-    row.for_each_run(own.begin + begin, own.begin + end,
-                     [&](std::size_t i, std::size_t first, std::size_t n) {
-                       sums[begin / kBlock] += sum_of_squares(grads[i] + first, n);
-                     });
+  row.parallel_runs(part, [&](std::size_t i, std::size_t first, std::size_t n, std::size_t at) {
+    sums[at / kBlock] += sum_of_squares(grads[i] + first, n);
   });
   return sums;
 }

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/autograd/parallel.hpp>
 #include <xgrad/autograd/scalar.hpp>
 #include <xgrad/optim/row.hpp>
 
@@ -23,15 +22,11 @@ void Ema<T>::update(const Range& part) {
   const T rest = T(1 - decay_);
   detail::Row row;
   for (const Variable<T>& v : variables_) row.append(v.value().size());
-  const Range own = row.part(part);
-  parallel_for(own.size(), detail::Row::kBlock, [&](std::size_t begin, std::size_t end) {
-    const auto update_run = [&](std::size_t i, std::size_t first, std::size_t n) {
-      T* mean = means_[i].tensor.data() + first;
-      const T* x = variables_[i].value().data() + first;
+  row.parallel_runs(part, [&](std::size_t i, std::size_t first, std::size_t n, std::size_t) {
+    T* mean = means_[i].tensor.data() + first;
+    const T* x = variables_[i].value().data() + first;
 #pragma omp simd
-      for (std::size_t e = 0; e < n; ++e) mean[e] += rest * (x[e] - mean[e]);
-    };
-    row.for_each_run(own.begin + begin, own.begin + end, update_run);
+    for (std::size_t e = 0; e < n; ++e) mean[e] += rest * (x[e] - mean[e]);
   });
 }
 

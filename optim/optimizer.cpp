@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/autograd/parallel.hpp>
 #include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {
@@ -133,18 +132,15 @@ void Optimizer<T>::step(double lr, double grad_scale) {
     row_.append(wholes_.back().size);
   }
   prepare(lr, ++steps_);
-  const Range own = row_.part(options_.part);
-  parallel_for(own.size(), detail::Row::kBlock, [&](std::size_t begin, std::size_t end) {
-    const auto update_run = [&](std::size_t i, std::size_t first, std::size_t n) {
-      ParameterRun<T> run = wholes_[i];
-      run.size = n;
-      run.value += first;
-      run.grad = {run.grad.data + first, T(grad_scale)};
-      for (std::size_t slot = 0; slot < slot_count_; ++slot) run.slots[slot] += first - firsts_[i];
-      update(run);
-    };
-    row_.for_each_run(own.begin + begin, own.begin + end, update_run);
-  });
+  const auto update_run = [&](std::size_t i, std::size_t first, std::size_t n, std::size_t) {
+    ParameterRun<T> run = wholes_[i];
+    run.size = n;
+    run.value += first;
+    run.grad = {run.grad.data + first, T(grad_scale)};
+    for (std::size_t slot = 0; slot < slot_count_; ++slot) run.slots[slot] += first - firsts_[i];
+    update(run);
+  };
+  row_.parallel_runs(options_.part, update_run);
 }
 
 #define XGRAD_INSTANTIATE(T) template class Optimizer<T>;

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <vector>
 
+#include <xgrad/autograd/parallel.hpp>
 #include <xgrad/autograd/range.hpp>
 
 namespace xgrad {
@@ -25,7 +26,7 @@ class Row {
   void clear() { ends_.clear(); }
   void append(std::size_t tensor_size) { ends_.push_back(size() + tensor_size); }
   std::size_t size() const { return ends_.empty() ? 0 : ends_.back(); }
-  /// The part of the row that lies in `range`, which begins at a multiple of kBlock.
+  /// The part of the row that lies in `range`.
   Range part(const Range& range) const {
     return {std::min(range.begin, size()), std::min(range.end, size())};
   }
@@ -42,6 +43,22 @@ class Row {
       begin = stop;
       ++i;
     }
+  }
+
+  /// Calls body(i, first, n, at) for each tensor that intersects `range`, as for_each_run(), in
+  /// parallel over blocks; `at` is where the n elements begin in the range. Requires: the range
+  /// begins at a multiple of kBlock.
+  template <class Body>
+  void parallel_runs(const Range& range, const Body& body) const {
+    const Range own = part(range);
+    parallel_for(own.size(), kBlock, [&](std::size_t begin, std::size_t end) {
+      std::size_t at = begin;
+      for_each_run(own.begin + begin, own.begin + end,
+                   [&](std::size_t i, std::size_t first, std::size_t n) {
+                     body(i, first, n, at);
+                     at += n;
+                   });
+    });
   }
 
  private:

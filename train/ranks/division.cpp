@@ -1,7 +1,6 @@
 #include <xgrad/train/ranks/division.hpp>
 
 #include <algorithm>
-#include <cstring>
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/parallel.hpp>
@@ -57,13 +56,12 @@ void Division<T>::with_gradients(T* values, const F& f) const {
   for (const Variable<T>& leaf : leaves_) {
     gradients.push_back(leaf.has_grad() ? leaf.grad().data() : nullptr);
   }
-  parallel_for(row_.size(), kBlock, [&](std::size_t begin, std::size_t end) {
-    T* to = values + begin;
-    row_.for_each_run(begin, end, [&](std::size_t i, std::size_t first, std::size_t n) {
-      for (std::size_t e = 0; e < n; ++e) f(to[e], gradients[i] ? gradients[i][first + e] : T(0));
-      to += n;
-    });
-  });
+  row_.parallel_runs(kAllScalars,
+                     [&](std::size_t i, std::size_t first, std::size_t n, std::size_t at) {
+                       for (std::size_t e = 0; e < n; ++e) {
+                         f(values[at + e], gradients[i] ? gradients[i][first + e] : T(0));
+                       }
+                     });
 }
 
 template <class T>
@@ -72,7 +70,7 @@ void Division<T>::take() {
   for (std::size_t i = 0; i < leaves_.size(); ++i) {
     if (leaves_[i].has_grad()) arrived_[i] = true;
   }
-  const std::size_t shard = shards().begin + taken_++;
+  const std::size_t shard = sums_.empty() ? shards().begin : sums_.back().node.end;
   const auto joins = [&](const Sum& sum, std::size_t end) {
     return is_node({sum.node.begin, end}, count_);
   };
@@ -95,7 +93,6 @@ void Division<T>::take() {
 template <class T>
 void Division<T>::add_up() {
   if (count_ == 1) return;
-  taken_ = 0;
   if (ranks_->size() == 1) {
     leave(sums_.front().values.data());
   } else {
@@ -159,15 +156,10 @@ void Division<T>::leave(const T* slice) {
   for (std::size_t i = 0; i < leaves_.size(); ++i) {
     gradients.push_back(arrived_[i] ? leaves_[i].make_grad().data() : nullptr);
   }
-  const Range own = row_.part(this->slice());
-  parallel_for(own.size(), kBlock, [&](std::size_t begin, std::size_t end) {
-    const T* from = slice + begin;
-    row_.for_each_run(own.begin + begin, own.begin + end,
-                      [&](std::size_t i, std::size_t first, std::size_t n) {
-                        if (gradients[i]) std::copy_n(from, n, gradients[i] + first);
-                        from += n;
-                      });
-  });
+  row_.parallel_runs(this->slice(),
+                     [&](std::size_t i, std::size_t first, std::size_t n, std::size_t at) {
+                       if (gradients[i]) std::copy_n(slice + at, n, gradients[i] + first);
+                     });
 }
 
 template <class T>

@@ -79,7 +79,6 @@ class Division {
   detail::Row row_;
   std::vector<Range> slices_;  // by rank
   std::vector<Sum> sums_;      // of this rank's shards so far, in order
-  std::size_t taken_ = 0;      // shards of this step
   std::vector<bool> arrived_;  // by leaf, whether it had a gradient in any step
   bool checked_ = false;
 };

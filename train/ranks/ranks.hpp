@@ -46,6 +46,7 @@ void set_ranks(Ranks* ranks);
 template <class T>
 std::vector<T> gather_all(Ranks& ranks, const T& own) {
   static_assert(std::is_trivially_copyable_v<T> && !std::is_same_v<T, bool>);
+  if (ranks.size() == 1) return {own};
   std::vector<T> all(ranks.size(), own);
   std::vector<Range> of_rank;
   for (std::size_t r = 0; r < ranks.size(); ++r) of_rank.push_back({r, r + 1});
