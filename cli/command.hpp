@@ -43,7 +43,8 @@ struct Option {
 struct Command {
   std::string name, help;
   std::vector<Option> options;
-  std::function<int()> run;  ///< owns the targets of the options; returns the exit code
+  std::function<int()> run;   ///< owns the targets of the options; returns the exit code
+  bool on_all_ranks = false;  ///< whether all ranks take part; else rank 0 runs it alone
 };
 
 /// The arguments of a command that reads a config.

@@ -2,8 +2,6 @@
 
 #include <fcntl.h>
 
-#include <algorithm>
-#include <array>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -55,6 +53,11 @@ int run(int argc, char** argv) {
   int code = 0;
   if (const auto* command = std::get_if<const commands::Command*>(&parsed)) {
     xgrad::cpu();  // refuses a wrong XGRAD_CPU early
+    if (const std::size_t others = xgrad::ranks().size() - 1;
+        others > 0 && !(*command)->on_all_ranks) {
+      commands::print_error("xgrad: " + (*command)->name + " runs on one process; the other " +
+                            std::to_string(others) + " wait\n");
+    }
     code = (*command)->run();
   } else {
     code = std::get<int>(parsed);
@@ -83,18 +86,8 @@ int run_and_report(int argc, char** argv) {
   }
 }
 
-// Whether all ranks take part in a command.
-bool uses_ranks(std::string_view command) {
-  constexpr std::array kCommands = {"train", "resume", "check", "verify-resume"};
-  return std::find(kCommands.begin(), kCommands.end(), command) != kCommands.end();
-}
-
 // The work of rank 0 among several.
 int lead(xgrad::StartedRanks& ranks, int argc, char** argv) {
-  if (ranks.size() > 1 && argc > 1 && !uses_ranks(argv[1])) {
-    commands::print_error(std::string("xgrad: ") + argv[1] + " runs on one process; the other " +
-                          std::to_string(ranks.size() - 1) + " wait\n");
-  }
   const int code = run_and_report(argc, argv);
   if (xgrad::others_at_work()) {
     std::fflush(nullptr);

@@ -127,7 +127,7 @@ Command check_command() {
         {.range = {{1, kMostSeeds}}}},
        {"--table", "write results to this file, as a Markdown table", &a->table, kNewPath},
        {"-q,--quiet", kQuiet, &a->quiet}},
-      [a] { return check(*a); });
+      [a] { return check(*a); }, /*on_all_ranks=*/true);
 }
 
 }  // namespace xgrad::commands

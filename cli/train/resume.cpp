@@ -21,16 +21,17 @@ int resume(const Arguments& a) {
 
 Command resume_command() {
   const auto a = std::make_shared<Arguments>();
-  return Command("resume", "Continue a run, bit for bit as if it had never stopped",
-                 {{"run", kRun, &a->run, kRequired},
-                  {"overrides", kOverrides, &a->overrides},
-                  {"--allow-change",
-                   "a key that may change; may be repeated",
-                   &a->allow_change,
-                   {.value = "KEY"}},
-                  {"-q,--quiet", kQuiet, &a->quiet},
-                  {"--json", kJson, &a->json}},
-                 [a] { return resume(*a); });
+  return Command(
+      "resume", "Continue a run, bit for bit as if it had never stopped",
+      {{"run", kRun, &a->run, kRequired},
+       {"overrides", kOverrides, &a->overrides},
+       {"--allow-change",
+        "a key that may change; may be repeated",
+        &a->allow_change,
+        {.value = "KEY"}},
+       {"-q,--quiet", kQuiet, &a->quiet},
+       {"--json", kJson, &a->json}},
+      [a] { return resume(*a); }, /*on_all_ranks=*/true);
 }
 
 }  // namespace xgrad::commands

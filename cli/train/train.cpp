@@ -76,20 +76,22 @@ int dry_run(const Arguments& arguments) {
 
 Command train_command() {
   const auto a = std::make_shared<Arguments>();
-  return Command("train", "Train the model of a config in a new run directory",
-                 {{"config", kConfig, &a->config, kRequired},
-                  {"overrides", kOverrides, &a->overrides},
-                  {"-q,--quiet", kQuiet, &a->quiet},
-                  {"--json", kJson, &a->json},
-                  {"--overfit-batch", "only memorise one batch as a check; leaves no files",
-                   &a->overfit_batch},
-                  {"--dry-run",
-                   "only two steps, an evaluation, a save; leaves no files",
-                   &a->dry_run,
-                   {.excludes = {"--overfit-batch"}}}},
-                 [a] {
-                   return (a->overfit_batch ? overfit_batch : a->dry_run ? dry_run : train)(*a);
-                 });
+  return Command(
+      "train", "Train the model of a config in a new run directory",
+      {{"config", kConfig, &a->config, kRequired},
+       {"overrides", kOverrides, &a->overrides},
+       {"-q,--quiet", kQuiet, &a->quiet},
+       {"--json", kJson, &a->json},
+       {"--overfit-batch", "only memorise one batch as a check; leaves no files",
+        &a->overfit_batch},
+       {"--dry-run",
+        "only two steps, an evaluation, a save; leaves no files",
+        &a->dry_run,
+        {.excludes = {"--overfit-batch"}}}},
+      [a] {
+        return (a->overfit_batch ? overfit_batch : a->dry_run ? dry_run : train)(*a);
+      },
+      /*on_all_ranks=*/true);
 }
 
 }  // namespace xgrad::commands

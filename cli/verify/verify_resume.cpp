@@ -64,6 +64,13 @@ int watch(pid_t child, const Signals& signals) {
   return signals.stop() != 0 ? 128 + signals.stop() : exit_code(status);
 }
 
+// Waits for the end of a child and returns its exit code.
+int end_of(pid_t child) {
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+  return exit_code(status);
+}
+
 // Becomes mpirun, which starts this program on several ranks.
 [[noreturn]] void become_ranks(const Arguments& arguments, std::vector<std::string> command) {
   std::vector<std::string> words = {"mpirun",
@@ -107,21 +114,17 @@ std::optional<int> train_apart(const Config& config, const Arguments& arguments,
     const int signal = start_run(config, arguments.config, {arguments.quiet, kill_at}).signal;
     return signal != 0 ? 128 + signal : 0;
   }
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+  const int code = end_of(child);
   // mpirun tells the signal of a rank by its exit code.
-  if (kill_at > 0 && exit_code(status) == 128 + SIGKILL) return std::nullopt;
-  if (kill_at == 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0) return std::nullopt;
-  return exit_code(status);
+  const int planned = kill_at > 0 ? 128 + SIGKILL : 0;
+  return code == planned ? std::nullopt : std::optional(code);
 }
 
 // Resumes the killed run on several ranks. Returns its exit code.
 int go_on_ranks(const std::string& directory, const Arguments& arguments) {
   const pid_t child = split();
   if (child == 0) become_ranks(arguments, {"resume", directory});
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
-  return exit_code(status);
+  return end_of(child);
 }
 
 // Resumes the killed run from its files. Sets `from` to the checkpoint's step, if there is a
@@ -225,7 +228,7 @@ Command verify_resume_command() {
         &a->ranks,
         {.range = {{1, 4096}}}},
        {"-q,--quiet", kQuiet, &a->quiet}},
-      [a] { return verify_resume(*a); });
+      [a] { return verify_resume(*a); }, /*on_all_ranks=*/true);
 }
 
 }  // namespace xgrad::commands

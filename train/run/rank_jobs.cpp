@@ -1,8 +1,6 @@
 #include <xgrad/train/run/rank_jobs.hpp>
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <string>
 
@@ -10,6 +8,7 @@
 #include <xgrad/autograd/kernels/cpu.hpp>
 #include <xgrad/autograd/parallel.hpp>
 #include <xgrad/autograd/scalar.hpp>
+#include <xgrad/storage/disk/input_file.hpp>
 #include <xgrad/storage/formats/sha256.hpp>
 #include <xgrad/train/config/precision.hpp>
 #include <xgrad/train/run/signals.hpp>
@@ -71,11 +70,6 @@ std::string digest_of(const Parameters<T>& parameters) {
   return digest.hex();
 }
 
-std::string digest_of_program() {
-  std::ifstream file("/proc/self/exe", std::ios::binary);
-  return to_hex(sha256(std::string(std::istreambuf_iterator<char>(file), {})));
-}
-
 struct Sameness {
   const char* name;
   std::string value;
@@ -83,7 +77,7 @@ struct Sameness {
 
 template <class T>
 std::vector<Sameness> sameness_of(const Trainer<T>& trainer) {
-  return {{"program", digest_of_program()},
+  return {{"program", to_hex(sha256(read_file("/proc/self/exe")))},
           {"class of processor", cpu_name(cpu())},
           {"data", digest_of(trainer.task())},
           {"initial weights", digest_of(trainer.parameters())}};
