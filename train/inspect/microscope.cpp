@@ -135,7 +135,7 @@ SilencedHeads silence_heads(const SequenceModel<T>& model, const Parameters<T>& 
     const std::size_t count = maps[head.layer].probabilities.shape()[1];
     check<ConfigError>(head.head < count, "head ", head.layer, ".", head.head, ": layer ",
                        head.layer, " has ", count, " heads, counted from 0");
-    silent.emplace_back((Rng(0) / maps[head.layer].path).key(), head.head);
+    silent.emplace_back(site_of(maps[head.layer].path), head.head);
   }
   Silencer silencer(std::move(silent));
   const auto measured = [&](const Context& context) {

@@ -54,7 +54,7 @@ struct Head {
   std::size_t head = 0;   ///< number in the module
 };
 
-/// What a model loses without some of its heads.
+/// The metrics of a model with and without some of its heads.
 struct SilencedHeads {
   std::size_t examples = 0;  ///< number of examples used
   Metrics whole;             ///< metrics of the whole model

@@ -9,6 +9,11 @@
 
 namespace xgrad {
 
+/// The number of the module with this path, as Scope::site().
+inline std::uint64_t site_of(const std::string& path) {
+  return (Rng(0) / path).key();
+}
+
 /// The path of each module that has parameters, such as "encoder.layers.0.self_attn", by its
 /// Scope::site().
 template <class T>
@@ -17,7 +22,7 @@ std::map<std::uint64_t, std::string> paths_by_site(const Parameters<T>& paramete
   for (const Parameter<T>& p : parameters) {
     for (std::size_t dot = p.name.find('.'); dot != p.name.npos; dot = p.name.find('.', dot + 1)) {
       const std::string path = p.name.substr(0, dot);
-      paths[(Rng(0) / path).key()] = path;
+      paths[site_of(path)] = path;
     }
   }
   return paths;
