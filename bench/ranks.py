@@ -11,6 +11,7 @@ import dataclasses
 import json
 import os
 import pathlib
+import shutil
 import statistics
 import subprocess
 import sys
@@ -20,6 +21,7 @@ import as_config
 import machine
 import show
 from installed import ROOT, python_with_peers
+from measure import quartiles
 from workloads import WORKLOADS
 
 STEPS = {"small": 40, "vit": 7, "long": 16}
@@ -41,7 +43,7 @@ def ours(folder, name, ranks):
     subprocess.run([*start, *words], check=True, stdout=subprocess.DEVNULL, env=environment)
     times = [json.loads(line)["seconds"] for line in (run / "timing.jsonl").read_text().splitlines()]
     steps = [b - a for a, b in zip(times, times[1:])]
-    subprocess.run(["rm", "-r", run], check=True)
+    shutil.rmtree(run)
     return statistics.median(steps[len(steps) // 4:])
 
 
@@ -49,11 +51,6 @@ def theirs(python, name, processes):
     words = [python, ROOT / "bench/peers/torch_ranks.py", json.dumps(dataclasses.asdict(WORKLOADS[name])), processes, 3 - processes, STEPS[name]]
     environment = dict(os.environ, OMP_NUM_THREADS=str(3 - processes))
     return float(subprocess.run(list(map(str, words)), check=True, capture_output=True, text=True, env=environment).stdout)
-
-
-def quartiles(values):
-    low, middle, high = statistics.quantiles(values, n=4, method="inclusive")
-    return {"low": low, "median": middle, "high": high}
 
 
 def measured(python, name):

@@ -5,7 +5,7 @@
 
 namespace xgrad {
 
-/// What Context::activations points to: an ActivationTaker of the model's scalar type.
+/// Base class of ActivationTaker<T> for all T, so that Context needs no scalar type.
 class ActivationObserver {
  public:
   virtual ~ActivationObserver() = default;

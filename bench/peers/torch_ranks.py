@@ -26,7 +26,6 @@ def main():
         os.environ["RANK"] = "0"
     torch.set_num_threads(threads)
     torch.set_num_interop_threads(1)
-    torch.manual_seed(rank)
     w = types.SimpleNamespace(**json.loads(sizes), attention="fused")
     torch.manual_seed(1)
     model = net = Model(w)

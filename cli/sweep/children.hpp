@@ -22,10 +22,10 @@ struct EndedChild {
   int code = 0;     ///< exit code; 128 + n after signal n
 };
 
-/// What there is to do: `child` if there is one, else whether one may come later.
+/// The answer to a request for a child to start.
 struct NextChild {
-  std::optional<Child> child = std::nullopt;
-  bool later = false;
+  std::optional<Child> child = std::nullopt;  ///< the child, if there is one now
+  bool later = false;                         ///< whether there may be one later
 };
 
 /// Called while children run, with those that ended and how many run.

@@ -1,4 +1,4 @@
-// What observers see and change inside a model, against loops over the numbers.
+// Activations that an observer reads or replaces, compared with plain loops.
 #include <xgrad/layers/activations.hpp>
 
 #include <gtest/gtest.h>

@@ -68,8 +68,8 @@ def counted(folder, ranks, steps):
     counts = folder / f"{ranks}-{steps}"
     words = [*MPIRUN, "-n", str(ranks), "-x", "LD_PRELOAD", "-x", "COUNT_BYTES", XGRAD_MPI, "train", str(folder / "c.toml"), f"train.steps={steps}",
              f"run.dir={counts}.run", "--quiet"]
-    done = subprocess.run(["env", f"COUNT_BYTES={counts}", *words[:len(MPIRUN)], *words[len(MPIRUN):]],
-                          env=dict(ENVIRONMENT, LD_PRELOAD=os.environ["COUNTER"]), text=True, capture_output=True, timeout=120)
+    environment = dict(ENVIRONMENT, COUNT_BYTES=str(counts), LD_PRELOAD=os.environ["COUNTER"])
+    done = subprocess.run(words, env=environment, text=True, capture_output=True, timeout=120)
     assert done.returncode == 0, done.stderr
     return [tuple(map(int, pathlib.Path(f"{counts}.{r}").read_text().split())) for r in range(ranks)]
 

@@ -14,7 +14,7 @@
 
 namespace xgrad::test {
 
-/// What the ranks see of each other.
+/// The buffers that each rank offers to the others, and the barrier at which they wait.
 struct Meeting {
   explicit Meeting(std::size_t size) : barrier(std::ptrdiff_t(size)), offers(size) {}
 

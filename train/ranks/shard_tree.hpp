@@ -7,8 +7,8 @@
 
 namespace xgrad {
 
-/// Where a node of the tree, a range of at least two shards, is cut into its two children: the left
-/// one has the largest power of two below the size of the node.
+/// Returns the first shard of the right child of a node, which has at least two shards. The size of
+/// the left child is the largest power of two below that of the node.
 ///
 ///     5 shards:  ((0 + 1) + (2 + 3)) + 4
 std::size_t cut_of(const Range& node);

@@ -104,7 +104,7 @@ TEST(TrainerRanks, TheSameBitsAfterAStopAndAResumeOnAnotherNumber) {
   }
 }
 
-// What a logical batch gives does not depend on how it is cut, except by rounding.
+// Shards give the loss, gradient norm and metrics of the whole batch, except for rounding.
 TEST(TrainerRanks, ShardsHaveTheGradientOfTheWholeBatch) {
   for (const char* task : {"task.length=4", "train.head_diversity=0.5"}) {
     std::map<std::size_t, StepReport> reports;
