@@ -95,19 +95,19 @@ std::string owner() {
 }
 
 // Whether the text of a lock file comes from owner(). A power failure may leave only part of it,
-// and zeros for the rest; `whole` refuses that.
-bool is_owner(std::string_view text, bool whole) {
+// and zeros for the rest.
+bool is_owner(std::string_view text) {
   for (std::size_t i = 0; i < std::min(text.size(), kOwner.size()); ++i) {
     if (text[i] != kOwner[i] && text[i] != '\0') return false;
   }
   if (text.empty()) return true;
   if (text.size() >= kLongestOwner || text.find('\n') != text.npos) return false;
   const bool torn = text.size() < kOwner.size() || text.find('\0') != text.npos;
-  if (torn) return !whole;
+  if (torn) return true;
   text.remove_prefix(kOwner.size());
   const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
   text.remove_prefix(digits);
-  if (!whole && kOn.starts_with(text)) return true;
+  if (kOn.starts_with(text)) return true;
   return digits > 0 && text.starts_with(kOn) && text.find(' ', kOn.size()) == text.npos;
 }
 
@@ -251,9 +251,8 @@ void RunDirectory::lock() {
     detail::fail<LockError>(path(), " is in use by ", owner_of(*lock_));
   }
   const std::string before = start_of(*lock_);
-  const bool is_new = !folder_.holds(kConfig);
-  check<IoError>(is_owner(before, /*whole=*/is_new), file, ": is not the lock file of a run; ",
-                 is_new ? "choose another run.dir, or remove it" : "remove it");
+  check<IoError>(is_owner(before), file, ": is not the lock file of a run; ",
+                 folder_.holds(kConfig) ? "remove it" : "choose another run.dir, or remove it");
   sweep_temporaries(folder_);  // one of them may be a hard link of the lock
   folder_.check_single(kLock);
   if (before == mine) return;
