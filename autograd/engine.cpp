@@ -8,6 +8,7 @@
 #include <xgrad/autograd/kernels/axes.hpp>
 #include <xgrad/autograd/kernels/elementwise.hpp>
 #include <xgrad/autograd/observer.hpp>
+#include <xgrad/autograd/on_gradient.hpp>
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/scalar.hpp>
 
@@ -88,6 +89,30 @@ std::vector<std::shared_ptr<Node<T>>> reachable(const std::shared_ptr<Node<T>>& 
   }
   std::sort(nodes.begin(), nodes.end(), [](const auto& a, const auto& b) { return a->id < b->id; });
   return nodes;
+}
+
+// A leaf, and the oldest node that reads it, whose step completes the leaf's gradient.
+template <class T>
+struct LastUse {
+  std::uint64_t node;
+  std::shared_ptr<Node<T>> leaf;
+};
+
+// The last uses of all leaves. `nodes` are ordered from the oldest on, and so is the result.
+template <class T>
+std::vector<LastUse<T>> last_uses(const std::vector<std::shared_ptr<Node<T>>>& nodes) {
+  const std::uint64_t mark = next_id++;
+  std::vector<LastUse<T>> uses;
+  for (const std::shared_ptr<Node<T>>& node : nodes) {
+    for (const auto* inputs : {&node->inputs, &node->captured}) {
+      for (const std::shared_ptr<Node<T>>& input : *inputs) {
+        if (!input || input->op || input->mark == mark) continue;
+        input->mark = mark;
+        uses.push_back({node->id, input});
+      }
+    }
+  }
+  return uses;
 }
 
 // Throws GradientError if the node has lost its graph or a value that its backward needs changed.
@@ -279,10 +304,10 @@ static void step_back(Node<T>& node, bool retain_graph) {
 }
 
 // Passes gradients from the newest of `nodes` to the oldest. Leaves, and nodes older than `first`,
-// keep theirs.
+// keep theirs. Reports those of `uses` to OnGradient.
 template <class T>
 static void walk(std::vector<std::shared_ptr<Node<T>>> nodes, Node<T>& root, Tensor<T> dy,
-                 std::uint64_t first, bool retain_graph) {
+                 std::uint64_t first, bool retain_graph, std::vector<LastUse<T>> uses = {}) {
   const auto ends = [first](const auto& node) { return !node->op || node->id < first; };
   // Ends of the walk without a gradient come first and stay in `nodes`, for the catch block.
   const auto waits = [&](const auto& node) { return ends(node) && !node->has_grad; };
@@ -292,6 +317,9 @@ static void walk(std::vector<std::shared_ptr<Node<T>>> nodes, Node<T>& root, Ten
     accumulate(root, std::move(dy));
     for (; nodes.size() > waiting; nodes.pop_back()) {
       if (!ends(nodes.back())) step_back(*nodes.back(), retain_graph);
+      for (; !uses.empty() && uses.back().node == nodes.back()->id; uses.pop_back()) {
+        (*OnGradient<T>::current())(*uses.back().leaf);
+      }
     }
   } catch (...) {
     // Drops partial sums, so that neither a caller nor a later walk takes them for gradients.
@@ -309,7 +337,9 @@ void Variable<T>::backward(Tensor<T> dy, bool retain_graph) const {
   check_shape(dy.shape() == shape(), "backward: dy: expected ", shape(), ", got ", dy.shape());
   std::vector<std::shared_ptr<Node<T>>> nodes = reachable(node_, 0);
   for (const auto& node : nodes) check_whole(*node);
-  walk(std::move(nodes), *node_, std::move(dy), 0, retain_graph);
+  std::vector<LastUse<T>> uses;
+  if (OnGradient<T>::current() != nullptr) uses = last_uses(nodes);
+  walk(std::move(nodes), *node_, std::move(dy), 0, retain_graph, std::move(uses));
 }
 
 template <class T>

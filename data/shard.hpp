@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <vector>
 
 #include <xgrad/autograd/range.hpp>
 #include <xgrad/data/batch.hpp>
@@ -18,5 +19,8 @@ struct Shard {
 /// them: as collate() makes it of these examples. `output` is the kind of output of their task.
 /// Requires: there are such examples.
 Batch cut(const Batch& batch, const Shard& shard, OutputKind output);
+
+/// The number of batches that have examples in a shard.
+std::size_t parts_of(const std::vector<Batch>& batches, const Shard& shard);
 
 }  // namespace xgrad

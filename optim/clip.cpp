@@ -19,7 +19,7 @@ static double sum_of_squares(const T* x, std::size_t n) {
 }
 
 template <class T>
-std::vector<double> sums_of_squares(const Parameters<T>& parameters, const Range& part) {
+std::vector<double> sums_of_squares(const Parameters<T>& parameters, const ModelPart& part) {
   detail::Row row;
   std::vector<const T*> grads;
   for (const Parameter<T>& p : parameters) {
@@ -27,11 +27,9 @@ std::vector<double> sums_of_squares(const Parameters<T>& parameters, const Range
     grads.push_back(p.variable.grad().data());
     row.append(p.variable.value().size());
   }
-  constexpr std::size_t kBlock = detail::Row::kBlock;
-  const Range own = row.part(part);
-  std::vector<double> sums((own.size() + kBlock - 1) / kBlock, 0.0);
-  row.parallel_runs(part, [&](std::size_t i, std::size_t first, std::size_t n, std::size_t at) {
-    sums[at / kBlock] += sum_of_squares(grads[i] + first, n);
+  std::vector<double> sums(row.blocks(part).size(), 0.0);
+  row.parallel_runs(part, [&](std::size_t i, std::size_t first, std::size_t n, std::size_t block) {
+    sums[block] += sum_of_squares(grads[i] + first, n);
   });
   return sums;
 }
@@ -61,9 +59,9 @@ double clip_factor(double norm, double max_norm) {
   return max_norm == 0 ? 1.0 : std::min(1.0, max_norm / (norm + 1e-6));
 }
 
-#define XGRAD_INSTANTIATE(T)                                                        \
-  template std::vector<double> sums_of_squares(const Parameters<T>&, const Range&); \
-  template double global_norm(const Parameters<T>&);                                \
+#define XGRAD_INSTANTIATE(T)                                                            \
+  template std::vector<double> sums_of_squares(const Parameters<T>&, const ModelPart&); \
+  template double global_norm(const Parameters<T>&);                                    \
   template const Parameter<T>* first_not_finite(const Parameters<T>&);
 XGRAD_FOR_EACH_TRAINING_SCALAR(XGRAD_INSTANTIATE)
 

@@ -8,11 +8,10 @@
 
 namespace xgrad {
 
-/// The sums of squares of the gradients, in double, over blocks of 8192 scalars. `part` says which
-/// scalars, numbered through all parameters that have a gradient; it begins with a block.
+/// The sums of squares of the gradients, in double, over blocks of 8192 scalars: those of a part of
+/// the parameters that have a gradient.
 template <class T>
-std::vector<double> sums_of_squares(const Parameters<T>& parameters,
-                                    const Range& part = kAllScalars);
+std::vector<double> sums_of_squares(const Parameters<T>& parameters, const ModelPart& part = {});
 
 /// The square root of the sum of `sums`, added in their order.
 double norm_of(const std::vector<double>& sums);

@@ -18,7 +18,7 @@ Ema<T>::Ema(const Parameters<T>& parameters, double decay) : decay_(decay) {
 }
 
 template <class T>
-void Ema<T>::update(const Range& part) {
+void Ema<T>::update(const ModelPart& part) {
   const T rest = T(1 - decay_);
   detail::Row row;
   for (const Variable<T>& v : variables_) row.append(v.value().size());

@@ -21,9 +21,9 @@ class Ema {
   /// average.
   Ema(const Parameters<T>& parameters, double decay);
 
-  /// Updates the averages with the current values; with `part`, only these scalars, as
-  /// OptimizerOptions::part. The bits do not depend on the number of threads.
-  void update(const Range& part = kAllScalars);
+  /// Updates the averages of a part of the scalars with the current values. The bits do not depend
+  /// on the number of threads.
+  void update(const ModelPart& part = {});
 
   /// Swaps the averages and the parameters' values: the model uses the averages until the next
   /// call.

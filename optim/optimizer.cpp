@@ -53,16 +53,15 @@ Optimizer<T>::Optimizer(const Parameters<T>& parameters, const OptimizerOptions&
 // A parameter that lies outside the part has a state without elements.
 template <class T>
 void Optimizer<T>::add_state(const std::string& slot) {
-  std::size_t begin = 0;  // of the parameter, among all scalars
+  detail::Row row;
   auto member = members_.begin();
   for (const Parameter<T>& p : *parameters_) {
     if (!(member++)->trains) continue;
-    const std::size_t size = p.variable.value().size();
-    const std::size_t first = std::clamp(options_.part.begin, begin, begin + size) - begin;
-    const std::size_t last = std::clamp(options_.part.end, begin, begin + size) - begin;
-    const Shape own = last - first == size ? p.variable.shape() : Shape{last - first};
-    state_.push_back({slot + "." + p.name, zeros<T>(own), p.variable.shape(), first});
-    begin += size;
+    row.append(p.variable.value().size());
+    const Range own = row.run_of(options_.part, row.count() - 1);
+    const bool whole = own.size() == p.variable.value().size();
+    state_.push_back({slot + "." + p.name, zeros<T>(whole ? p.variable.shape() : Shape{own.size()}),
+                      p.variable.shape(), own.begin});
   }
 }
 

@@ -25,10 +25,9 @@ struct OptimizerOptions {
   bool nesterov = false;      ///< whether SGD uses Nesterov momentum; needs momentum above 0
   double alpha = 0.99;        ///< decay of RMSprop's mean of squared gradients, in [0, 1)
   std::vector<ParameterGroup> groups = {};  ///< parameters with options of their own
-  /// The scalars that this optimizer updates and keeps state for, numbered through all parameters
-  /// that it trains. One of several processes that share the update has a part, which begins at a
-  /// multiple of 8192.
-  Range part = kAllScalars;
+  /// The scalars of the parameters that it trains which this optimizer updates and keeps state for.
+  /// One of several processes that share the update has a part.
+  ModelPart part = {};
 };
 
 /// A named tensor in the state of an optimizer.

@@ -11,8 +11,10 @@
 
 namespace xgrad {
 
-/// All scalars of a model, for functions that can also do a part of them.
-inline constexpr Range kAllScalars{0, std::size_t(-1)};
+/// Some of the scalars of a model, numbered through all its tensors: ascending ranges that begin at
+/// multiples of 8192, with at most one run of consecutive elements of each tensor. Without ranges,
+/// all scalars.
+using ModelPart = std::vector<Range>;
 
 }  // namespace xgrad
 
@@ -25,10 +27,23 @@ class Row {
 
   void clear() { ends_.clear(); }
   void append(std::size_t tensor_size) { ends_.push_back(size() + tensor_size); }
+  std::size_t count() const { return ends_.size(); }
   std::size_t size() const { return ends_.empty() ? 0 : ends_.back(); }
-  /// The part of the row that lies in `range`.
-  Range part(const Range& range) const {
-    return {std::min(range.begin, size()), std::min(range.end, size())};
+  /// The ranges of a part of the row.
+  ModelPart ranges(const ModelPart& part) const {
+    return part.empty() ? ModelPart{{0, size()}} : part;
+  }
+  /// The number of the first scalar of tensor i.
+  std::size_t start(std::size_t i) const { return i == 0 ? 0 : ends_[i - 1]; }
+  /// The elements of tensor i that belong to a part.
+  Range run_of(const ModelPart& part, std::size_t i) const {
+    Range run;
+    for (const Range& range : ranges(part)) {
+      const std::size_t begin = std::max(range.begin, start(i));
+      const std::size_t end = std::min(range.end, ends_[i]);
+      if (begin < end) run = {run.size() > 0 ? run.begin : begin - start(i), end - start(i)};
+    }
+    return run;
   }
 
   /// Calls body(i, first, n) for each tensor i that intersects [begin, end), with the n elements
@@ -37,27 +52,35 @@ class Row {
   void for_each_run(std::size_t begin, std::size_t end, const Body& body) const {
     std::size_t i = std::upper_bound(ends_.begin(), ends_.end(), begin) - ends_.begin();
     while (begin < end) {
-      const std::size_t start = i == 0 ? 0 : ends_[i - 1];
       const std::size_t stop = std::min(end, ends_[i]);
-      if (stop > begin) body(i, begin - start, stop - begin);
+      if (stop > begin) body(i, begin - start(i), stop - begin);
       begin = stop;
       ++i;
     }
   }
 
-  /// Calls body(i, first, n, at) for each tensor that intersects `range`, as for_each_run(), in
-  /// parallel over blocks; `at` is where the n elements begin in the range. Requires: the range
-  /// begins at a multiple of kBlock.
+  /// The blocks of a part.
+  std::vector<Range> blocks(const ModelPart& part) const {
+    std::vector<Range> blocks;
+    for (const Range& range : ranges(part)) {
+      for (std::size_t begin = range.begin; begin < range.end; begin += kBlock) {
+        blocks.push_back({begin, std::min(begin + kBlock, range.end)});
+      }
+    }
+    return blocks;
+  }
+  /// Calls body(i, first, n, block) for each tensor that intersects a part, as for_each_run(), in
+  /// parallel over its blocks, which are numbered from 0.
   template <class Body>
-  void parallel_runs(const Range& range, const Body& body) const {
-    const Range own = part(range);
-    parallel_for(own.size(), kBlock, [&](std::size_t begin, std::size_t end) {
-      std::size_t at = begin;
-      for_each_run(own.begin + begin, own.begin + end,
-                   [&](std::size_t i, std::size_t first, std::size_t n) {
-                     body(i, first, n, at);
-                     at += n;
-                   });
+  void parallel_runs(const ModelPart& part, const Body& body) const {
+    const std::vector<Range> blocks = this->blocks(part);
+    parallel_for(blocks.size(), 1, [&](std::size_t first_block, std::size_t last_block) {
+      for (std::size_t block = first_block; block < last_block; ++block) {
+        const auto run = [&](std::size_t i, std::size_t first, std::size_t n) {
+          body(i, first, n, block);
+        };
+        for_each_run(blocks[block].begin, blocks[block].end, run);
+      }
     });
   }
 

@@ -81,23 +81,35 @@ class MpiRanks final : public StartedRanks {
   std::size_t rank() const override { return std::size_t(rank_); }
   std::size_t size() const override { return std::size_t(size_); }
 
-  void exchange(const void* from, const std::vector<Range>& to_rank, void* into,
-                const std::vector<Range>& from_rank, std::size_t width) override {
-    const Counts out(to_rank), in(from_rank);
-    const Element element(width);
-    finish([&](MPI_Request* request) {
-      MPI_Ialltoallv(from, out.sizes.data(), out.begins.data(), element.type(), into,
-                     in.sizes.data(), in.begins.data(), element.type(), MPI_COMM_WORLD, request);
-    });
+  std::unique_ptr<Transfer> begin_exchange(const void* from, const std::vector<Range>& to_rank,
+                                           void* into, const std::vector<Range>& from_rank,
+                                           std::size_t width) override {
+    auto exchange = std::make_unique<Exchange>(*this, to_rank, from_rank, width);
+    const Counts &out = exchange->out, &in = exchange->in;
+    const MPI_Datatype type = exchange->element.type();
+    const std::lock_guard lock(mutex_);
+    MPI_Ialltoallv(from, out.sizes.data(), out.begins.data(), type, into, in.sizes.data(),
+                   in.begins.data(), type, MPI_COMM_WORLD, &exchange->request);
+    return exchange;
+  }
+
+  // MPI moves all transfers on during any call.
+  void progress() override {
+    int found = 0;
+    const std::lock_guard lock(mutex_);
+    MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &found, MPI_STATUS_IGNORE);
   }
 
   void gather(void* all, const std::vector<Range>& of_rank, std::size_t width) override {
     const Counts counts(of_rank);
     const Element element(width);
-    finish([&](MPI_Request* request) {
+    MPI_Request request;
+    {
+      const std::lock_guard lock(mutex_);
       MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all, counts.sizes.data(),
-                      counts.begins.data(), element.type(), MPI_COMM_WORLD, request);
-    });
+                      counts.begins.data(), element.type(), MPI_COMM_WORLD, &request);
+    }
+    finish(request);
   }
 
   // Each rank sends a byte to the next one again and again. The time is counted in tries of this
@@ -110,18 +122,27 @@ class MpiRanks final : public StartedRanks {
   void end_all(int code) override { MPI_Abort(MPI_COMM_WORLD, code); }
 
  private:
+  // MPI reads the counts until the end.
+  struct Exchange final : Transfer {
+    Exchange(MpiRanks& ranks, const std::vector<Range>& to_rank,
+             const std::vector<Range>& from_rank, std::size_t width)
+        : ranks(ranks), out(to_rank), in(from_rank), element(width) {}
+    void wait() override { ranks.finish(request); }
+
+    MpiRanks& ranks;
+    Counts out, in;
+    Element element;
+    MPI_Request request = MPI_REQUEST_NULL;
+  };
+
   // The watcher's calls and those of the other thread exclude each other, so MPI need not be safe
-  // for threads. Waits for the operation that `start` starts; sleeps if that takes long, as other
-  // ranks may need the core.
-  template <class Start>
-  void finish(const Start& start) {
-    MPI_Request request;
+  // for threads. Sleeps if it takes long, as other ranks may need the core.
+  void finish(MPI_Request& request) {
     int complete = 0;
     for (std::size_t tries = 0; complete == 0; ++tries) {
       if (tries > 20000) std::this_thread::sleep_for(50us);
       if (tries > 100) ::sched_yield();
       const std::lock_guard lock(mutex_);
-      if (tries == 0) start(&request);
       MPI_Test(&request, &complete, MPI_STATUS_IGNORE);
     }
   }

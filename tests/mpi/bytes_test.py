@@ -56,7 +56,7 @@ def nodes_within(begin, end, low=0, high=SHARDS):
 
 
 def expected(ranks):
-    """Bytes that each rank sends in a step, of gradients and of weights in float32."""
+    """Bytes that each rank sends in a step, of gradients and of weights in float32, if any rank may have the larger slices."""
     blocks = -(-PARAMETERS // BLOCK)
     slices = [[min(x * BLOCK, PARAMETERS) for x in share(blocks, r, ranks)] for r in range(ranks)]
     sizes = [end - begin for begin, end in slices]
@@ -83,8 +83,8 @@ def main():
             few, many = (counted(folder, ranks, steps) for steps in (1, 3))
             sent, received = ([(b[i] - a[i]) / 2 for a, b in zip(few, many)] for i in (0, 1))
             for r, bytes_expected in enumerate(expected(ranks)):
-                assert bytes_expected <= sent[r] <= 1.01 * bytes_expected, (ranks, r, sent[r], bytes_expected)
-            assert sum(sent) == sum(received), (ranks, sent, received)
+                assert 0.99 * bytes_expected <= sent[r] <= 1.01 * bytes_expected, (ranks, r, sent[r], bytes_expected)
+            assert sum(sent) == sum(received) >= 0.999 * sum(expected(ranks)), (ranks, sent, received)
             size = 4 * PARAMETERS
             if SHARDS % ranks == 0:
                 most = 1.01 * 2 * (ranks - 1) / ranks * size

@@ -210,15 +210,24 @@ void Trainer<T>::run_batches(StepReport& report, const SeeLoss<T>& see) {
   context.recompute = config_.train.recompute;
   std::vector<double> losses;  // by shard: loss, penalty
   std::vector<Metrics> metrics;
-  for (std::size_t i = division_.shards().begin; i < division_.shards().end; ++i) {
+  const Range shards = division_.shards();
+  for (std::size_t i = shards.begin; i < shards.end; ++i) {
+    const Shard shard{i, division_.count()};
     double sum = 0, penalty = 0;
     metrics.emplace_back();
-    forward_backward<T>(*model_, objective_, batches_, {i, division_.count()}, shape_.output,
-                        context, [&](const TrainingLoss<T>& loss, const Batch& batch) {
+    std::size_t left = parts_of(batches_, shard);
+    const auto send_early = [&] {
+      if (i + 1 == shards.end && left == 1) division_.send_early();
+    };
+    send_early();
+    forward_backward<T>(*model_, objective_, batches_, shard, shape_.output, context,
+                        [&](const TrainingLoss<T>& loss, const Batch& batch) {
                           sum += double(loss.task.value()());
                           if (loss.penalty.defined()) penalty += double(loss.penalty.value()());
                           if (log) metrics.back().add(loss.outputs.value(), batch, objective_);
                           if (see) see(loss, batch);
+                          --left;
+                          send_early();
                         });
     division_.take();
     losses.insert(losses.end(), {sum, penalty});

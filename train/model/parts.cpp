@@ -77,7 +77,8 @@ std::unique_ptr<SequenceModel<T>> detail::make_own_model(const ModelConfig& conf
 
 template <class T>
 std::unique_ptr<Optimizer<T>> make_optimizer(const OptimConfig& config,
-                                             const Parameters<T>& parameters, const Range& part) {
+                                             const Parameters<T>& parameters,
+                                             const ModelPart& part) {
   OptimizerOptions options = options_of(config);
   options.part = part;
   const auto* own = find<detail::OptimizerMakers>(config.name);
@@ -107,7 +108,7 @@ XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 #undef XGRAD_INSTANTIATE
 #define XGRAD_INSTANTIATE(T)                                                                      \
   template std::unique_ptr<Optimizer<T>> make_optimizer(const OptimConfig&, const Parameters<T>&, \
-                                                        const Range&);
+                                                        const ModelPart&);
 XGRAD_FOR_EACH_TRAINING_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

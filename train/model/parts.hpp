@@ -91,12 +91,12 @@ void add_optimizer(const PartEntry& part) {
 /// not finite ends the run with a ConfigError that names the step.
 void add_schedule(const PartEntry& part, ScheduleMaker make);
 
-/// Makes the optimizer of [optim], built-in or the program's, for a
-/// part of the scalars (OptimizerOptions::part). Throws ConfigError.
+/// Makes the optimizer of [optim], built-in or the program's, for a part of the scalars
+/// (OptimizerOptions::part). Throws ConfigError.
 template <class T>
 std::unique_ptr<Optimizer<T>> make_optimizer(const OptimConfig& config,
                                              const Parameters<T>& parameters,
-                                             const Range& part = kAllScalars);
+                                             const ModelPart& part = {});
 /// Makes the schedule of a run of `steps` steps, built-in or the program's. Throws ConfigError.
 Schedule make_schedule(const Config& config, std::uint64_t steps);
 

@@ -13,6 +13,8 @@ namespace xgrad {
 namespace {
 
 constexpr std::size_t kBlock = detail::Row::kBlock;
+// Smaller buckets, or more of them, cost more for their number than they gain by an early start.
+constexpr std::size_t kLeastBlocks = 8, kMostBuckets = 8;
 
 template <class T>
 void add(T* to, const T* from, std::size_t n) {
@@ -21,16 +23,51 @@ void add(T* to, const T* from, std::size_t n) {
   });
 }
 
-// Slices of whole blocks, so that the norm adds the same sums of blocks for any number of ranks.
-std::vector<Range> slices_of(std::size_t scalars, std::size_t ranks) {
-  if (ranks == 1) return {kAllScalars};
-  std::vector<Range> slices;
-  for (std::size_t r = 0; r < ranks; ++r) {
-    const Range blocks = share((scalars + kBlock - 1) / kBlock, r, ranks);
-    slices.push_back(
-        {std::min(blocks.begin * kBlock, scalars), std::min(blocks.end * kBlock, scalars)});
+// Buckets end behind tensors, at the next block.
+std::vector<Range> buckets_of(const detail::Row& row, std::size_t ranks) {
+  const std::size_t blocks = (row.size() + kBlock - 1) / kBlock;
+  const std::size_t least = std::max({ranks, kLeastBlocks, blocks / kMostBuckets}) * kBlock;
+  std::vector<Range> buckets{{0, row.size()}};
+  for (std::size_t i = 0; i < row.count(); ++i) {
+    const std::size_t end = (row.start(i) + kBlock - 1) / kBlock * kBlock;
+    if (end < buckets.back().begin + least || end + least > row.size()) continue;
+    buckets.back().end = end;
+    buckets.push_back({end, row.size()});
   }
-  return slices;
+  return buckets;
+}
+
+// The number of the part of a bucket that belongs to a rank. Every other bucket has them in
+// reverse: a tensor that goes on from one bucket into the next then has one run in each slice.
+std::size_t part_of(std::size_t bucket, std::size_t rank, std::size_t ranks) {
+  return bucket % 2 == 0 ? rank : ranks - 1 - rank;
+}
+
+// Parts of whole blocks, so that the norm adds the same sums of blocks for any number of ranks.
+ModelPart slice_of(const std::vector<Range>& buckets, std::size_t rank, std::size_t ranks) {
+  ModelPart slice;
+  std::size_t extra = 0;  // blocks that do not go round go to the ranks in turn
+  for (std::size_t b = 0; b < buckets.size(); ++b) {
+    const Range& bucket = buckets[b];
+    const std::size_t blocks = (bucket.size() + kBlock - 1) / kBlock;
+    const auto begin_of = [&](std::size_t part) {
+      std::size_t before = blocks / ranks * part;
+      for (std::size_t k = 0; k < blocks % ranks; ++k) {
+        before += part_of(b, (extra + k) % ranks, ranks) < part;
+      }
+      return std::min(bucket.begin + before * kBlock, bucket.end);
+    };
+    const std::size_t part = part_of(b, rank, ranks);
+    slice.push_back({begin_of(part), begin_of(part + 1)});
+    extra += blocks % ranks;
+  }
+  return slice;
+}
+
+std::size_t scalars_of(const ModelPart& part) {
+  std::size_t size = 0;
+  for (const Range& range : part) size += range.size();
+  return size;
 }
 
 }  // namespace
@@ -42,191 +79,290 @@ Division<T>::Division(const Parameters<T>& parameters, std::size_t shards, Ranks
                      ranks.size(), " processes; set train.shards=", ranks.size(), " or more");
   for (const Parameter<T>& p : parameters) {
     if (!p.variable.requires_grad()) continue;
+    index_[p.variable.node().get()] = leaves_.size();
     leaves_.push_back(p.variable);
     row_.append(p.variable.value().size());
   }
-  slices_ = slices_of(row_.size(), ranks.size());
+  buckets_ = buckets_of(row_, ranks.size());
+  std::size_t end = 0;
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    slices_.push_back(ranks.size() == 1 ? ModelPart() : slice_of(buckets_, r, ranks.size()));
+    places_.push_back({end, end + scalars_of(slices_[r])});
+    end = places_.back().end;
+    nodes_.push_back(nodes_of(share(count_, r, ranks.size()), count_));
+    rounds_ = std::max(rounds_, nodes_[r].size());
+  }
   arrived_.resize(leaves_.size());
 }
 
 template <class T>
 template <class F>
-void Division<T>::with_gradients(T* values, const F& f) const {
+void Division<T>::with_gradients(const Range& range, T* values, const F& f) const {
   std::vector<const T*> gradients;
   for (const Variable<T>& leaf : leaves_) {
     gradients.push_back(leaf.has_grad() ? leaf.grad().data() : nullptr);
   }
-  row_.parallel_runs(kAllScalars,
-                     [&](std::size_t i, std::size_t first, std::size_t n, std::size_t at) {
-                       for (std::size_t e = 0; e < n; ++e) {
-                         f(values[at + e], gradients[i] ? gradients[i][first + e] : T(0));
-                       }
-                     });
+  const auto run = [&](std::size_t i, std::size_t first, std::size_t n, std::size_t) {
+    T* at = values + row_.start(i) + first;
+    for (std::size_t e = 0; e < n; ++e) f(at[e], gradients[i] ? gradients[i][first + e] : T(0));
+  };
+  row_.parallel_runs({range}, run);
+}
+
+template <class T>
+bool Division<T>::joins(const Sum& sum) const {
+  return is_node({sum.node.begin, shard_ + 1}, count_);
+}
+
+template <class T>
+void Division<T>::open() {
+  shard_ = sums_.empty() ? shards().begin : sums_.back().node.end;
+  begins_ = sums_.empty() || !joins(sums_.back());
+  if (begins_) sums_.push_back({{shard_, shard_ + 1}, empty<T>({row_.size()})});
+}
+
+template <class T>
+void Division<T>::add_gradients(const Range& range) {
+  T* newest = sums_.back().values.data();
+  if (begins_) {
+    with_gradients(range, newest, [](T& sum, T gradient) { sum = gradient; });
+  } else {
+    with_gradients(range, newest, [](T& sum, T gradient) { sum += gradient; });
+  }
+  for (std::size_t k = sums_.size() - 1; k > 0 && joins(sums_[k - 1]); --k) {
+    add(sums_[k - 1].values.data() + range.begin, sums_[k].values.data() + range.begin,
+        range.size());
+  }
+}
+
+template <class T>
+void Division<T>::close() {
+  for (std::size_t i = 0; i < leaves_.size(); ++i) {
+    if (leaves_[i].has_grad()) arrived_[i] = true;
+  }
+  parameters_->zero_grad();
+  while (sums_.size() > 1 && joins(sums_[sums_.size() - 2])) sums_.pop_back();
+  sums_.back().node.end = shard_ + 1;
+}
+
+template <class T>
+void Division<T>::send_early() {
+  if (ranks_->size() == 1) return;
+  open();
+  unsent_ = buckets_.size();
+  missing_.assign(buckets_.size(), 0);
+  for (std::size_t b = 0; b < buckets_.size(); ++b) {
+    row_.for_each_run(buckets_[b].begin, buckets_[b].end,
+                      [&](std::size_t, std::size_t, std::size_t) { ++missing_[b]; });
+  }
+  sender_.emplace([this](const Node<T>& leaf) { on_gradient(leaf); });
+}
+
+template <class T>
+void Division<T>::on_gradient(const Node<T>& leaf) {
+  const auto found = index_.find(&leaf);
+  if (found == index_.end()) return;
+  const std::size_t begin = row_.start(found->second), end = row_.start(found->second + 1);
+  for (std::size_t b = 0; b < buckets_.size(); ++b) {
+    if (begin < buckets_[b].end && end > buckets_[b].begin) --missing_[b];
+  }
+  while (unsent_ > 0 && missing_[unsent_ - 1] == 0) send();
+  ranks_->progress();
 }
 
 template <class T>
 void Division<T>::take() {
   if (count_ == 1) return;
-  for (std::size_t i = 0; i < leaves_.size(); ++i) {
-    if (leaves_[i].has_grad()) arrived_[i] = true;
+  const bool is_early = sender_.has_value();
+  sender_.reset();
+  if (!is_early) {
+    open();
+    unsent_ = buckets_.size();
   }
-  const std::size_t shard = sums_.empty() ? shards().begin : sums_.back().node.end;
-  const auto joins = [&](const Sum& sum, std::size_t end) {
-    return is_node({sum.node.begin, end}, count_);
-  };
-  if (!sums_.empty() && joins(sums_.back(), shard + 1)) {
-    with_gradients(sums_.back().values.data(), [](T& sum, T gradient) { sum += gradient; });
-    sums_.back().node.end = shard + 1;
+  if (ranks_->size() > 1 && shard_ + 1 == shards().end) {
+    while (unsent_ > 0) send();
   } else {
-    sums_.push_back({{shard, shard + 1}, empty<T>({row_.size()})});
-    with_gradients(sums_.back().values.data(), [](T& sum, T gradient) { sum = gradient; });
+    add_gradients({0, row_.size()});
   }
-  parameters_->zero_grad();
-  while (sums_.size() > 1 && joins(sums_[sums_.size() - 2], shard + 1)) {
-    Sum& left = sums_[sums_.size() - 2];
-    add(left.values.data(), sums_.back().values.data(), row_.size());
-    left.node.end = shard + 1;
-    sums_.pop_back();
-  }
+  close();
 }
 
 template <class T>
 void Division<T>::add_up() {
   if (count_ == 1) return;
-  if (ranks_->size() == 1) {
-    leave(sums_.front().values.data());
-  } else {
-    exchange();
-  }
+  find_arrived();
+  if (ranks_->size() == 1) leave({0, row_.size()}, sums_.front().values.data());
+  for (Exchange& exchange : exchanges_) receive(exchange);
+  exchanges_.clear();
   sums_.clear();
 }
 
-// Each rank sends the sums of its largest nodes, slice by slice, to the ranks that own the slices.
+// In each round, a rank sends the sum of one of its nodes to all others: to each the part of the
+// bucket that is in its slice.
 template <class T>
-void Division<T>::exchange() {
-  std::vector<std::vector<Range>> nodes;  // by rank
-  std::size_t rounds = 0;
-  for (std::size_t r = 0; r < ranks_->size(); ++r) {
-    nodes.push_back(nodes_of(share(count_, r, ranks_->size()), count_));
-    rounds = std::max(rounds, nodes.back().size());
-  }
-  const std::size_t self = ranks_->rank();
-  std::vector<std::pair<Range, T*>> found;
-  std::vector<Tensor<T>> received(rounds);
-  for (std::size_t round = 0; round < rounds; ++round) {
-    std::vector<Range> to_rank(ranks_->size()), from_rank(ranks_->size());
-    const bool sends = round < nodes[self].size();
-    std::size_t end = 0;
+void Division<T>::send() {
+  const std::size_t bucket = --unsent_, self = ranks_->rank();
+  add_gradients(buckets_[bucket]);
+  Exchange exchange{bucket, {}, {}};
+  for (std::size_t round = 0; round < rounds_; ++round) {
+    std::vector<Range> to_rank(ranks_->size());
+    const bool sends = round < nodes_[self].size();
     for (std::size_t r = 0; r < ranks_->size(); ++r) {
-      if (r == self) continue;
-      if (sends) to_rank[r] = slices_[r];
-      if (round >= nodes[r].size()) continue;
-      from_rank[r] = {end, end + slice().size()};
-      end += slice().size();
+      if (sends && r != self) to_rank[r] = slices_[r][bucket];
     }
-    received[round] = empty<T>({end});
-    T* values = sends ? sums_[round].values.data() : nullptr;
-    ranks_->exchange(values, to_rank, received[round].data(), from_rank, sizeof(T));
-    for (std::size_t r = 0; r < ranks_->size(); ++r) {
-      if (round >= nodes[r].size()) continue;
-      found.push_back({nodes[r][round], r == self ? values + slice().begin
-                                                  : received[round].data() + from_rank[r].begin});
-    }
+    const std::vector<Range> from_rank = arrivals(bucket, round);
+    exchange.received.push_back(empty<T>({from_rank.back().end}));
+    exchange.transfers.push_back(
+        ranks_->begin_exchange(sends ? sums_[round].values.data() : nullptr, to_rank,
+                               exchange.received.back().data(), from_rank, sizeof(T)));
   }
-  leave(sum_of({0, count_}, found));
+  exchanges_.push_back(std::move(exchange));
 }
 
 template <class T>
-T* Division<T>::sum_of(const Range& node, const std::vector<std::pair<Range, T*>>& found) const {
+std::vector<Range> Division<T>::arrivals(std::size_t bucket, std::size_t round) const {
+  std::vector<Range> from_rank;
+  std::size_t end = 0;
+  for (std::size_t r = 0; r < ranks_->size(); ++r) {
+    const bool comes = r != ranks_->rank() && round < nodes_[r].size();
+    from_rank.push_back({end, end + (comes ? slice()[bucket].size() : 0)});
+    end = from_rank.back().end;
+  }
+  return from_rank;
+}
+
+template <class T>
+void Division<T>::receive(Exchange& exchange) {
+  const Range& own = slice()[exchange.bucket];
+  std::vector<std::pair<Range, T*>> found;
+  for (std::size_t round = 0; round < rounds_; ++round) {
+    exchange.transfers[round]->wait();
+    const std::vector<Range> from_rank = arrivals(exchange.bucket, round);
+    for (std::size_t r = 0; r < ranks_->size(); ++r) {
+      if (round >= nodes_[r].size()) continue;
+      T* sum = r == ranks_->rank() ? sums_[round].values.data() + own.begin
+                                   : exchange.received[round].data() + from_rank[r].begin;
+      found.push_back({nodes_[r][round], sum});
+    }
+  }
+  leave(own, sum_of({0, count_}, found, own.size()));
+}
+
+template <class T>
+T* Division<T>::sum_of(const Range& node, const std::vector<std::pair<Range, T*>>& found,
+                       std::size_t n) const {
   for (const auto& [range, values] : found) {
     if (range == node) return values;
   }
   const std::size_t cut = cut_of(node);
-  T* left = sum_of({node.begin, cut}, found);
-  add(left, sum_of({cut, node.end}, found), slice().size());
+  T* left = sum_of({node.begin, cut}, found, n);
+  add(left, sum_of({cut, node.end}, found, n), n);
   return left;
 }
 
-// A parameter that has no gradient on any rank keeps none, so that the optimizer reports it.
 template <class T>
-void Division<T>::leave(const T* slice) {
-  if (!checked_) arrived_ = arrived_anywhere();
-  checked_ = true;
+void Division<T>::leave(const Range& range, const T* values) {
   std::vector<T*> gradients;
   for (std::size_t i = 0; i < leaves_.size(); ++i) {
     gradients.push_back(arrived_[i] ? leaves_[i].make_grad().data() : nullptr);
   }
-  row_.parallel_runs(this->slice(),
-                     [&](std::size_t i, std::size_t first, std::size_t n, std::size_t at) {
-                       if (gradients[i]) std::copy_n(slice + at, n, gradients[i] + first);
-                     });
+  const auto run = [&](std::size_t i, std::size_t first, std::size_t n, std::size_t) {
+    if (!gradients[i]) return;
+    std::copy_n(values + (row_.start(i) + first - range.begin), n, gradients[i] + first);
+  };
+  row_.parallel_runs({range}, run);
 }
 
+// A parameter that has no gradient on any rank keeps none, so that the optimizer reports it.
 template <class T>
-std::vector<bool> Division<T>::arrived_anywhere() {
-  std::vector<bool> anywhere(leaves_.size());
+void Division<T>::find_arrived() {
+  if (std::exchange(checked_, true)) return;
   for (const std::string& text :
        gather_texts(*ranks_, std::string(arrived_.begin(), arrived_.end()))) {
-    for (std::size_t i = 0; i < text.size(); ++i) anywhere[i] = anywhere[i] || text[i];
+    for (std::size_t i = 0; i < text.size(); ++i) arrived_[i] = arrived_[i] || text[i];
   }
-  return anywhere;
 }
 
 template <class T>
 double Division<T>::norm() const {
-  return norm_of(gather_numbers(*ranks_, sums_of_squares(*parameters_, slice())));
+  const std::vector<double> all = gather_numbers(*ranks_, sums_of_squares(*parameters_, slice()));
+  if (ranks_->size() == 1) return norm_of(all);
+  std::vector<double> sums;  // in the order of the row
+  std::vector<std::size_t> next(ranks_->size());
+  for (std::size_t r = 1; r < ranks_->size(); ++r) {
+    next[r] = next[r - 1] + row_.blocks(slices_[r - 1]).size();
+  }
+  for (std::size_t b = 0; b < buckets_.size(); ++b) {
+    for (std::size_t part = 0; part < ranks_->size(); ++part) {
+      const std::size_t r = part_of(b, part, ranks_->size());  // its own inverse
+      const std::size_t n = row_.blocks({slices_[r][b]}).size();
+      sums.insert(sums.end(), all.data() + next[r], all.data() + next[r] + n);
+      next[r] += n;
+    }
+  }
+  return norm_of(sums);
+}
+
+template <class T>
+void Division<T>::copy_slice(std::size_t rank, T* all, const std::vector<T*>& tensors,
+                             bool into) const {
+  T* at = all + places_[rank].begin;
+  for (const Range& range : slices_[rank]) {
+    row_.for_each_run(range.begin, range.end, [&](std::size_t i, std::size_t first, std::size_t n) {
+      T* own = tensors[i] + first;
+      into ? std::copy_n(at, n, own) : std::copy_n(own, n, at);
+      at += n;
+    });
+  }
 }
 
 template <class T>
 void Division<T>::gather(const std::vector<T*>& tensors) const {
   if (ranks_->size() == 1) return;
   Tensor<T> all = empty<T>({row_.size()});
-  const auto copy = [&](const Range& part, bool into_tensors) {
-    T* at = all.data() + part.begin;
-    row_.for_each_run(part.begin, part.end, [&](std::size_t i, std::size_t first, std::size_t n) {
-      T* own = tensors[i] + first;
-      into_tensors ? std::copy_n(at, n, own) : std::copy_n(own, n, at);
-      at += n;
-    });
-  };
-  copy(slice(), false);
-  ranks_->gather(all.data(), slices_, sizeof(T));
+  copy_slice(ranks_->rank(), all.data(), tensors, /*into=*/false);
+  ranks_->gather(all.data(), places_, sizeof(T));
   for (std::size_t r = 0; r < ranks_->size(); ++r) {
-    if (r != ranks_->rank()) copy(slices_[r], true);
+    if (r != ranks_->rank()) copy_slice(r, all.data(), tensors, /*into=*/true);
   }
 }
 
+// The run of a parameter in the slice is the whole tensor of its state.
 template <class T>
 std::vector<Tensor<T>> Division<T>::whole(std::span<const OptimizerState<T>> slot,
                                           bool everywhere) const {
-  const bool receives = everywhere || ranks_->rank() == 0;
-  const Range& part = slice();
-  Tensor<T> own = empty<T>({part.size()}), all = empty<T>({receives ? row_.size() : 0});
+  const std::size_t self = ranks_->rank();
+  const bool receives = everywhere || self == 0;
+  Tensor<T> own = empty<T>({places_[self].size()}), all = empty<T>({receives ? row_.size() : 0});
   T* at = own.data();
-  row_.for_each_run(part.begin, part.end, [&](std::size_t i, std::size_t first, std::size_t n) {
-    at = std::copy_n(slot[i].tensor.data() + (first - slot[i].first), n, at);
-  });
-  if (receives) std::copy_n(own.data(), own.size(), all.data() + part.begin);
+  for (const Range& range : slice()) {
+    row_.for_each_run(range.begin, range.end, [&](std::size_t i, std::size_t first, std::size_t n) {
+      at = std::copy_n(slot[i].tensor.data() + (first - slot[i].first), n, at);
+    });
+  }
+  if (receives) std::copy_n(own.data(), own.size(), all.data() + places_[self].begin);
   if (everywhere) {
-    ranks_->gather(all.data(), slices_, sizeof(T));
+    ranks_->gather(all.data(), places_, sizeof(T));
   } else {
     std::vector<Range> to_rank(ranks_->size()), from_rank(ranks_->size());
     if (receives) {
-      from_rank = slices_;
+      from_rank = places_;
       from_rank[0] = {};
     } else {
-      to_rank[0] = {0, part.size()};
+      to_rank[0] = {0, own.size()};
     }
-    ranks_->exchange(own.data(), to_rank, all.data(), from_rank, sizeof(T));
+    ranks_->begin_exchange(own.data(), to_rank, all.data(), from_rank, sizeof(T))->wait();
   }
   std::vector<Tensor<T>> tensors;
   if (!receives) return tensors;
-  for (const OptimizerState<T>& state : slot) tensors.push_back(empty<T>(state.shape));
-  const T* from = all.data();
-  row_.for_each_run(0, row_.size(), [&](std::size_t i, std::size_t, std::size_t n) {
-    std::copy_n(from, n, tensors[i].data());
-    from += n;
-  });
+  std::vector<T*> values;
+  for (const OptimizerState<T>& state : slot) {
+    tensors.push_back(empty<T>(state.shape));
+    values.push_back(tensors.back().data());
+  }
+  for (std::size_t r = 0; r < ranks_->size(); ++r) {
+    copy_slice(r, all.data(), values, /*into=*/true);
+  }
   return tensors;
 }
 

@@ -3,9 +3,14 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
+#include <memory>
+#include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
+#include <xgrad/autograd/on_gradient.hpp>
 #include <xgrad/autograd/parameters.hpp>
 #include <xgrad/optim/optimizer.hpp>
 #include <xgrad/train/ranks/ranks.hpp>
@@ -16,24 +21,32 @@ namespace xgrad {
 ///
 /// The gradients of the shards are added as a tree over their numbers says (shard_tree.hpp), so the
 /// sum depends on the number of shards and not on the number of ranks. A shard without examples has
-/// gradients of 0. The scalars of all parameters that require a gradient are numbered in one row,
-/// which is cut into a slice for each rank.
+/// gradients of 0.
+///
+/// The scalars of all parameters that require a gradient are numbered in one row. It is cut into
+/// buckets, each of which is sent once its gradients are complete. Every rank updates a slice of
+/// the row, with a part in each bucket, so that all of them receive equally much at any time.
 template <class T>
 class Division {
  public:
   /// The division of the gradients of `parameters`, which must be complete and outlive this object.
   /// Throws ConfigError if there are more ranks than shards.
   Division(const Parameters<T>& parameters, std::size_t shards, Ranks& ranks);
+  Division(const Division&) = delete;
+  Division& operator=(const Division&) = delete;
 
   /// Number of shards of a batch.
   std::size_t count() const { return count_; }
   /// The shards of this rank.
   Range shards() const { return share(count_, ranks_->rank(), ranks_->size()); }
-  /// The scalars that this rank updates.
-  const Range& slice() const { return slices_[ranks_->rank()]; }
+  /// The scalars that this rank updates; without ranges, all of them.
+  const ModelPart& slice() const { return slices_[ranks_->rank()]; }
   /// The processes.
   Ranks& ranks() const { return *ranks_; }
 
+  /// Sends gradients from now on while the backward() on this thread computes others. Call it for
+  /// the last shard of this rank, before the last backward() of the shard.
+  void send_early();
   /// Takes the gradients of the parameters as those of a shard, and clears them. Called for the
   /// shards of this rank in order. With a single shard, the gradients stay where they are.
   void take();
@@ -60,25 +73,56 @@ class Division {
     Range node;
     Tensor<T> values;
   };
+  // A bucket on its way: sums that this rank receives for its part of it, in rounds.
+  struct Exchange {
+    std::size_t bucket;
+    std::vector<Tensor<T>> received;
+    std::vector<std::unique_ptr<Transfer>> transfers;
+  };
 
-  // Calls f(values, gradient) for each run of consecutive scalars of a parameter; the gradient is
-  // null where there is none.
+  // Calls f(value, gradient) for each scalar in a range of the row; the gradient is 0 where there
+  // is none.
   template <class F>
-  void with_gradients(T* values, const F& f) const;
-  void exchange();
-  // Returns the sum over the shards of `node` of this rank's slice, from the sums of smaller nodes
-  // that `found` has.
-  T* sum_of(const Range& node, const std::vector<std::pair<Range, T*>>& found) const;
-  void leave(const T* slice);
-  std::vector<bool> arrived_anywhere();
+  void with_gradients(const Range& range, T* values, const F& f) const;
+  // A shard is taken in three steps: finds the sum that it begins or continues, adds the gradients
+  // in ranges of the row, and merges nodes that are complete.
+  void open();
+  void add_gradients(const Range& range);
+  void close();
+  // Whether the node of a sum continues to the shard that is being taken.
+  bool joins(const Sum& sum) const;
+  void on_gradient(const Node<T>& leaf);
+  void send();
+  // The ranges of the buffer in which rounds[r] ranks send this rank its part of a bucket.
+  std::vector<Range> arrivals(std::size_t bucket, std::size_t round) const;
+  void receive(Exchange& exchange);
+  // Returns the sum of a node over n scalars, from the sums of smaller nodes that `found` has.
+  T* sum_of(const Range& node, const std::vector<std::pair<Range, T*>>& found, std::size_t n) const;
+  // Makes `values` the gradients of a range of the row.
+  void leave(const Range& range, const T* values);
+  void find_arrived();
+  // Copies the slice of a rank between `all`, which has the slices one after the other, and
+  // tensors.
+  void copy_slice(std::size_t rank, T* all, const std::vector<T*>& tensors, bool into) const;
 
   const Parameters<T>* parameters_;
   std::size_t count_;
   Ranks* ranks_;
   std::vector<Variable<T>> leaves_;  // parameters that require a gradient
   detail::Row row_;
-  std::vector<Range> slices_;  // by rank
-  std::vector<Sum> sums_;      // of this rank's shards so far, in order
+  std::vector<Range> buckets_;                   // of the row, in order
+  std::vector<ModelPart> slices_;                // by rank, with a range for each bucket
+  std::vector<Range> places_;                    // by rank, of slices that lie one after the other
+  std::vector<std::vector<Range>> nodes_;        // by rank, the largest nodes of its shards
+  std::size_t rounds_ = 0;                       // most nodes of a rank
+  std::map<const Node<T>*, std::size_t> index_;  // of leaves
+  std::vector<Sum> sums_;                        // of this rank's shards so far, in order
+  std::size_t shard_ = 0;                        // the one that is being taken
+  bool begins_ = false;                          // whether the shard being taken begins a sum
+  std::optional<OnGradient<T>> sender_;          // while gradients are sent early
+  std::vector<std::size_t> missing_;             // by bucket, leaves without a complete gradient
+  std::size_t unsent_ = 0;                       // buckets; the last ones are sent first
+  std::vector<Exchange> exchanges_;
   std::vector<bool> arrived_;  // by leaf, whether it had a gradient in any step
   bool checked_ = false;
 };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -9,6 +10,14 @@
 #include <xgrad/autograd/range.hpp>
 
 namespace xgrad {
+
+/// Data on their way between ranks. Destruction does not wait.
+class Transfer {
+ public:
+  virtual ~Transfer() = default;
+  /// Returns when all data of this rank were sent and received.
+  virtual void wait() = 0;
+};
 
 /// One process among several that run the same steps. Every function that is not const is called by
 /// all ranks, in the same order. They throw Error if the processes cannot reach each other.
@@ -21,11 +30,16 @@ class Ranks {
   /// Number of processes.
   virtual std::size_t size() const = 0;
 
-  /// Sends the elements to_rank[r] of `from` to each rank r, and receives those that rank r sent
-  /// as the elements from_rank[r] of `into`, which is another buffer. An element has `width` bytes.
-  /// Both ranges of this rank itself are empty.
-  virtual void exchange(const void* from, const std::vector<Range>& to_rank, void* into,
-                        const std::vector<Range>& from_rank, std::size_t width) = 0;
+  /// Begins to send the elements to_rank[r] of `from` to each rank r, and to receive those that
+  /// rank r sent as the elements from_rank[r] of `into`, which is another buffer. An element has
+  /// `width` bytes. Both ranges of this rank itself are empty. Both buffers must live, and `from`
+  /// stay the same, until wait().
+  virtual std::unique_ptr<Transfer> begin_exchange(const void* from,
+                                                   const std::vector<Range>& to_rank, void* into,
+                                                   const std::vector<Range>& from_rank,
+                                                   std::size_t width) = 0;
+  /// Lets transfers go on. Call it now and then while they run beside other work, on any rank.
+  virtual void progress() {}
   /// Sends the elements of_rank[rank()] of `all` to every rank, and receives the other ranges.
   virtual void gather(void* all, const std::vector<Range>& of_rank, std::size_t width) = 0;
 

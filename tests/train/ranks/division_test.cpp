@@ -3,10 +3,16 @@
 #include <gtest/gtest.h>
 #include <support/errors.hpp>
 
+#include <array>
 #include <cmath>
+#include <functional>
+#include <memory>
 #include <mutex>
+#include <utility>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/autograd/observer.hpp>
+#include <xgrad/autograd/ops.hpp>
 #include <xgrad/optim/clip.hpp>
 
 #include "support/tensors.hpp"
@@ -40,6 +46,12 @@ void give_gradients(const Model& model, std::size_t shard) {
   for (std::size_t i = 0; i < b.size(); ++i) b.data()[i] = gradient_of(shard, 3000 + i);
 }
 
+void for_each_of(const ModelPart& slice, const std::function<void(std::size_t)>& f) {
+  for (const Range& range : slice.empty() ? ModelPart{{0, 30003}} : slice) {
+    for (std::size_t e = range.begin; e < range.end; ++e) f(e);
+  }
+}
+
 // The sum over five shards, as the header of shard_tree.hpp writes it.
 float sum_of_five(std::size_t e) {
   const auto g = [e](std::size_t shard) { return gradient_of(shard, e); };
@@ -64,11 +76,10 @@ TEST(Division, AddsFiveShardsInTheSameOrderOnAnyNumberOfRanks) {
       const double norm = division.norm();
       const std::lock_guard lock(mutex);
       norms.push_back(norm);
-      const Range own{division.slice().begin, std::min<std::size_t>(division.slice().end, 30003)};
-      for (std::size_t e = own.begin; e < own.end; ++e) {
+      for_each_of(division.slice(), [&](std::size_t e) {
         sums[e] = e < 3000 ? model.a.grad().data()[e] : model.b.grad().data()[e - 3000];
         ++elements;
-      }
+      });
     });
     ASSERT_EQ(elements, 30003u) << size << " ranks";  // each in one slice
     double squares = 0;
@@ -83,6 +94,79 @@ TEST(Division, AddsFiveShardsInTheSameOrderOnAnyNumberOfRanks) {
     static const double on_one = norms[0];
     EXPECT_EQ(norms[0], on_one) << size << " ranks";
   }
+}
+
+// Counts the exchanges that were begun.
+class CountingRank final : public Ranks {
+ public:
+  explicit CountingRank(Ranks& ranks) : ranks_(ranks) {}
+  std::size_t rank() const override { return ranks_.rank(); }
+  std::size_t size() const override { return ranks_.size(); }
+  std::unique_ptr<Transfer> begin_exchange(const void* from, const std::vector<Range>& to_rank,
+                                           void* into, const std::vector<Range>& from_rank,
+                                           std::size_t width) override {
+    ++begun;
+    return ranks_.begin_exchange(from, to_rank, into, from_rank, width);
+  }
+  void gather(void* all, const std::vector<Range>& of_rank, std::size_t width) override {
+    ranks_.gather(all, of_rank, width);
+  }
+
+  std::size_t begun = 0;
+
+ private:
+  Ranks& ranks_;
+};
+
+// Notes how many exchanges had begun at the end of each op of a backward().
+struct Watch final : OpObserver {
+  explicit Watch(const CountingRank& rank) : rank(rank) {}
+  void end(const OpCall& call) override {
+    if (call.kind == OpCall::Kind::backward) begun.push_back(rank.begun);
+  }
+  const CountingRank& rank;
+  std::vector<std::size_t> begun;
+};
+
+// y = sum(w3 w2 w1 x): backward has w3's gradient first. Two ranks, one shard each with x = 1 or 2.
+TEST(Division, SendsGradientsWhileBackwardComputesOthers) {
+  constexpr std::size_t kSize = 100'000;
+  test::on_ranks(2, [&](Ranks& ranks) {
+    Parameters<double> parameters(1);
+    const auto value = [](double x) {
+      return [x](std::span<double> values, const Shape&, const Rng&) {
+        std::fill(values.begin(), values.end(), x);
+      };
+    };
+    const Scope<double> scope = parameters.root() / "model";
+    const auto w1 = scope.parameter("w1", {kSize}, value(3));
+    const auto w2 = scope.parameter("w2", {kSize}, value(5));
+    const auto w3 = scope.parameter("w3", {kSize}, value(7));
+    CountingRank counting(ranks);
+    Division<double> division(parameters, 2, counting);
+    EXPECT_EQ(division.slice().size(), 3u);  // of three buckets
+    const double x = double(ranks.rank()) + 1;
+    division.send_early();
+    const auto y = sum(mul(w3, mul(w2, scale(w1, x))));
+    Watch watch(counting);
+    {
+      const Observing observing(watch);
+      y.backward();
+    }
+    // After sum, product with w3, product with w2, and scale: what the ops before them completed.
+    EXPECT_EQ(watch.begun, (std::vector<std::size_t>{0, 0, 1, 2}));
+    EXPECT_EQ(counting.begun, 3u);
+    division.take();
+    division.add_up();
+    EXPECT_EQ(counting.begun, 3u);
+    for (const Range& range : division.slice()) {
+      for (std::size_t e = range.begin; e < range.end; ++e) {
+        const auto& [w, factor] = std::array{std::pair{w1, 5 * 7 * 3}, std::pair{w2, 3 * 7 * 3},
+                                             std::pair{w3, 3 * 5 * 3}}[e / kSize];
+        ASSERT_EQ(w.grad().data()[e % kSize], factor) << e;
+      }
+    }
+  });
 }
 
 TEST(Division, ShardsWithoutGradientsCountAsZero) {
@@ -117,10 +201,8 @@ TEST(Division, GathersTheSlicesOfAllRanks) {
       Division<float> division(model.parameters, 5, ranks);
       Tensor<float>& a = model.a.mutable_value();
       Tensor<float>& b = model.b.mutable_value();
-      const Range own = division.slice();
-      for (std::size_t e = own.begin; e < own.end; ++e) {
-        (e < 3000 ? a.data()[e] : b.data()[e - 3000]) = float(e);
-      }
+      for_each_of(division.slice(),
+                  [&](std::size_t e) { (e < 3000 ? a.data()[e] : b.data()[e - 3000]) = float(e); });
       division.gather_values();
       for (std::size_t e = 0; e < 30003; ++e) {
         ASSERT_EQ((e < 3000 ? a.data()[e] : b.data()[e - 3000]), float(e));
