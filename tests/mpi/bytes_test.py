@@ -4,12 +4,11 @@ With R ranks that are a power of two and divide the number of shards, at most 2 
 others, each rank sends one sum for each largest node of the tree that its shards make up. Prints the table.
 """
 
-import os
 import pathlib
 import subprocess
 import tempfile
 
-from mpi_runs import ENVIRONMENT, MPIRUN, XGRAD_MPI
+from mpi_runs import ENVIRONMENT, MPIRUN, NETWORK, XGRAD_MPI
 
 SHARDS = 8
 BLOCK = 8192  # scalars; slices are whole blocks
@@ -66,12 +65,11 @@ def expected(ranks):
 def counted(folder, ranks, steps):
     """Bytes sent and received by each rank."""
     counts = folder / f"{ranks}-{steps}"
-    words = [*MPIRUN, "-n", str(ranks), "-x", "LD_PRELOAD", "-x", "COUNT_BYTES", XGRAD_MPI, "train", str(folder / "c.toml"), f"train.steps={steps}",
+    words = [*MPIRUN, "-n", str(ranks), *NETWORK, XGRAD_MPI, "train", str(folder / "c.toml"), f"train.steps={steps}",
              f"run.dir={counts}.run", "--quiet"]
-    environment = dict(ENVIRONMENT, COUNT_BYTES=str(counts), LD_PRELOAD=os.environ["COUNTER"])
-    done = subprocess.run(words, env=environment, text=True, capture_output=True, timeout=120)
+    done = subprocess.run(words, env=dict(ENVIRONMENT, NETWORK_COUNTS=str(counts)), text=True, capture_output=True, timeout=120)
     assert done.returncode == 0, done.stderr
-    return [tuple(map(int, pathlib.Path(f"{counts}.{r}").read_text().split())) for r in range(ranks)]
+    return [tuple(map(int, pathlib.Path(f"{counts}.{r}").read_text().split()[:2])) for r in range(ranks)]
 
 
 def main():

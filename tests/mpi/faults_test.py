@@ -1,7 +1,7 @@
 """Processes that die, are stopped, are told to stop, cannot write, or differ: all ranks end within ten seconds with a message that names the
 rank or the fault, no checkpoint is half written, and a run resumed on another number of ranks ends with the bits of one without faults.
 
-python3 faults_test.py [--all]: --all kills 200 times instead of 4.
+python3 faults_test.py [--all]: --all kills 200 times at a random moment instead of 4 times, and around every operation of MPI instead of some.
 """
 
 import os
@@ -16,9 +16,10 @@ import tempfile
 import time
 import unittest
 
-from mpi_runs import ENVIRONMENT, MPIRUN, XGRAD_MPI, digests, run, start
+from mpi_runs import ENVIRONMENT, MPIRUN, NETWORK, XGRAD_MPI, digests, run, start
 
 KILLS = 4
+EACH = 23  # one of so many operations of MPI; between two of them lies each phase of a step
 CONFIG = """
 [task]
 name = "reverse"
@@ -79,7 +80,7 @@ class Faults(unittest.TestCase):
         cls.expected = digests(cls.folder / "whole")
 
     def start(self, name, ranks, *more, **options):
-        return start(ranks, "train", str(self.config), f"run.dir={self.folder / name}", *more, **options)
+        return start(ranks, *self.words(name, *more), **options)
 
     def wait_until_at_work(self, name, mpirun, ranks):
         timing = self.folder / name / "metrics.jsonl"
@@ -123,6 +124,33 @@ class Faults(unittest.TestCase):
                 if mpirun.returncode != 0:
                     self.assertIn(f"rank {victim} ", printed)
                 self.expect_the_same_end(name, random.choice([0, 1, 2, 3, 4]))
+
+    def test_a_rank_killed_around_each_operation(self):
+        """Between the starts of a run's operations lie each phase of its steps, evaluations and saves."""
+        short = ("train.steps=6", "train.evaluate_every=3", "train.save_every=2")
+        self.train_with_network("each", short, NETWORK_COUNTS=str(self.folder / "counts"))
+        expected = digests(self.folder / "each")
+        operations = int((self.folder / "counts.0").read_text().split()[2])
+        self.assertGreater(operations, 60)
+        for number in range(0, operations, EACH):
+            for when in ("", " in"):
+                name = f"each-{number}{when.strip()}"
+                with self.subTest(name):
+                    mpirun = self.train_with_network(name, short, NETWORK_KILL=f"{number % 3} {number}{when}")
+                    self.assertNotEqual(mpirun.returncode, 0)
+                    self.assertIn(f"rank {number % 3} ", mpirun.stdout)
+                    again = ("resume", str(self.folder / name)) if (self.folder / name / "config.toml").exists() else self.words(name, *short)
+                    run(random.choice([0, 1, 2, 4]), *again, "--quiet")
+                    self.assertEqual(digests(self.folder / name), expected)
+                    run(0, "verify", str(self.folder / name))
+
+    def words(self, name, *more):
+        return ("train", str(self.config), f"run.dir={self.folder / name}", *more)
+
+    def train_with_network(self, name, more, **settings):
+        """A run of three ranks to its end, which comes within ten seconds."""
+        command = [*MPIRUN, "-n", "3", *NETWORK, XGRAD_MPI, *self.words(name, *more)]
+        return subprocess.run(command, env=dict(ENVIRONMENT, **settings), text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=30)
 
     def test_a_rank_that_is_told_to_stop_stops_all_with_a_checkpoint(self):
         mpirun = self.start("told", 3)
@@ -226,5 +254,5 @@ class Faults(unittest.TestCase):
 if __name__ == "__main__":
     if "--all" in sys.argv:
         sys.argv.remove("--all")
-        KILLS = 200
+        KILLS, EACH = 200, 1
     unittest.main()

@@ -1,6 +1,6 @@
 """Runs on several processes for the tests of this folder.
 
-In the environment: XGRAD, the command without MPI; XGRAD_MPI, the command with MPI.
+In the environment: XGRAD, the command without MPI; XGRAD_MPI, the command with MPI; NETWORK, the module of network.cpp.
 """
 
 import hashlib
@@ -14,6 +14,8 @@ XGRAD_MPI = os.environ["XGRAD_MPI"]
 ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
                    OMPI_MCA_btl_vader_single_copy_mechanism="none")
 MPIRUN = ["mpirun", "--oversubscribe", "--bind-to", "none"]
+# Before the program: the settings of network.cpp in the environment count.
+NETWORK = ["env", f"LD_PRELOAD={os.environ.get('NETWORK', '')}"]
 
 
 def words(ranks, *arguments):
