@@ -39,16 +39,16 @@ bool Queue::is_done(const Job& job) const {
   return record.state == RunHistory::State::finished && holds(job.directory, "report.html");
 }
 
-std::vector<std::string> Queue::words(const Job& job) const {
+std::vector<std::string> Queue::words(const Job& job, std::size_t threads) const {
   if (holds(job.directory, "config.toml")) return {"resume", job.directory, "--quiet"};
   std::vector<std::string> words = {"train", config_, "--quiet"};
   words.insert(words.end(), job.overrides.begin(), job.overrides.end());
   words.push_back("run.dir=" + to_literal(job.directory));
-  words.push_back("train.threads=1");
+  words.push_back("train.threads=" + std::to_string(threads));
   return words;
 }
 
-NextChild Queue::next() {
+NextChild Queue::next(std::size_t threads) {
   for (std::size_t i = 0; i < left_.size();) {
     const auto position = left_.begin() + std::ptrdiff_t(i);
     const std::string log = position->directory + ".log";
@@ -64,7 +64,7 @@ NextChild Queue::next() {
     // Another worker may have done it since the last look.
     if (is_done(job)) continue;
     if (::ftruncate(*file, 0) != 0) xgrad::detail::fail_io(log, "cannot empty");
-    return {Child{words(job), log, std::move(*file)}};
+    return {Child{words(job, threads), log, std::move(*file)}};
   }
   return {.later = !left_.empty()};
 }

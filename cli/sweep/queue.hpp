@@ -22,16 +22,16 @@ class Queue {
   /// holds a run of another config.
   Queue(std::string config, std::vector<Job> jobs, bool shared);
 
-  /// The next run that nobody does, started or resumed. Finished runs need nothing; runs that
-  /// failed here or, if the queue is shared, elsewhere are not repeated. Throws LockError if
-  /// another process does a run and the queue is not shared.
-  NextChild next();
+  /// The next run that nobody does, started with so many threads, or resumed. Finished runs need
+  /// nothing; runs that failed here or, if the queue is shared, elsewhere are not repeated. Throws
+  /// LockError if another process does a run and the queue is not shared.
+  NextChild next(std::size_t threads);
   /// Runs that are not done and that this process did not start.
   std::size_t left() const { return left_.size(); }
 
  private:
   bool is_done(const Job& job) const;
-  std::vector<std::string> words(const Job& job) const;
+  std::vector<std::string> words(const Job& job, std::size_t threads) const;
 
   std::string config_;
   std::vector<Job> left_;

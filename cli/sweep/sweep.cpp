@@ -200,11 +200,14 @@ class Sweep {
     Queue queue(arguments_.config, std::move(jobs), arguments_.worker);
     make_directory(out_);
     if (arguments_.worker) check_claims_work(out_);
-    const std::size_t cores = arguments_.jobs > 0 ? arguments_.jobs : std::size_t(threads());
+    const auto cores = std::size_t(threads());
+    const std::size_t parallel =
+        std::clamp<std::size_t>(queue.left(), 1, arguments_.jobs > 0 ? arguments_.jobs : cores);
+    const std::size_t threads_of_run = std::max<std::size_t>(1, cores / parallel);
     fmt::print(stderr, "{} runs in {}, {} of them to train\n", count, out_, queue.left());
     Display display(queue.left());
     const auto [ended, signal] = run_children(
-        cores, [&] { return queue.next(); },
+        parallel, [&] { return queue.next(threads_of_run); },
         [&](const std::vector<EndedChild>& so_far, std::size_t running) {
           display.show(so_far, running, queue.left());
         });
@@ -339,7 +342,8 @@ Command sweep_command() {
        {"--random", "train this many combinations, drawn at random", &a->random, kPositive},
        {"--halving", "short runs of all first, then longer ones of the better half, and so on",
         &a->halving},
-       {"--jobs", "number of parallel runs; default: one per core", &a->jobs, kPositive},
+       {"--jobs", "number of parallel runs, which share the cores; default: one per core", &a->jobs,
+        kPositive},
        {"--out", "directory of the runs; default: runs/sweep-NAME for NAME.toml", &a->out,
         kNewPath},
        {"--worker", "share the runs with other workers in the same --out, on any machines",
