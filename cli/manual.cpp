@@ -1,9 +1,13 @@
-// The commands completion and man, which show names, help and options of all commands.
+// The commands completion and man, which show names, help and options of all commands, and the keys
+// of a config.
+#include <cerrno>
 #include <cstdio>
 #include <sstream>
+#include <utility>
 
 #include <xgrad/cli/command.hpp>
 #include <xgrad/data/excerpt.hpp>
+#include <xgrad/train/config/config.hpp>
 #include <xgrad/version.hpp>
 
 namespace xgrad::commands {
@@ -48,13 +52,64 @@ std::string described(const Option& option) {
   return text + "\n";
 }
 
+// The completion script. Bash may cut the word KEY=VALUE at the equals sign.
+constexpr char kScript[] =
+    R"(# bash completion of @program@: source this file, or put it where bash-completion looks.
+_@program@() {
+  local current=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}
+  local command=${COMP_WORDS[1]} options= words=
+  COMPREPLY=()
+  if ((COMP_CWORD == 1)); then
+    mapfile -t COMPREPLY < <(compgen -W '@commands@ --help --version' -- "$current")
+    return
+  fi
+  case $command in
+@options@  esac
+  case "$command $before" in
+@choices@    *) words= ;;
+  esac
+  case $command in
+    @with_overrides@) [[ ! $words ]] && _@program@_override && return ;;
+  esac
+  if [[ $words ]]; then
+    mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
+  elif [[ $current == -* ]]; then
+    mapfile -t COMPREPLY < <(compgen -W "$options" -- "$current")
+  else
+    mapfile -t COMPREPLY < <(compgen -f -- "$current")
+  fi
+}
+_@program@_override() {
+  local current=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}
+  local key= prefix= words=
+  if [[ $current == '=' ]]; then
+    key=$before current=
+  elif [[ $before == '=' ]]; then
+    key=${COMP_WORDS[COMP_CWORD-2]}
+  elif [[ $current == *=* ]]; then
+    key=${current%%=*} prefix=$key=
+  fi
+  case $key in
+    '') [[ $current && $current != -* ]] && words='@keys@' ;;
+@values@  esac
+  [[ $words ]] || return
+  mapfile -t COMPREPLY < <(compgen -P "$prefix" -W "$words" -- "${current#"$prefix"}")
+  ((${#COMPREPLY[@]})) || return
+  compopt +o filenames 2>/dev/null
+  [[ $key ]] || compopt -o nospace 2>/dev/null
+  return 0
+}
+complete -o filenames -F _@program@ @program@
+)";
+
 std::string bash_completion(const std::vector<Command>& commands) {
-  std::vector<std::string> names;
-  std::string cases, choices;
+  std::vector<std::string> names, with_overrides, keys;
+  std::string cases, choices, values;
   for (const Command& command : commands) {
     names.push_back(command.name);
     std::vector<std::string> options = names_of(kHelp);
     for (const Option& option : command.options) {
+      if (option.names == "overrides") with_overrides.push_back(command.name);
       if (option.positional()) continue;
       for (const std::string& name : names_of(option)) {
         options.push_back(name);
@@ -65,30 +120,26 @@ std::string bash_completion(const std::vector<Command>& commands) {
     }
     cases += "    '" + command.name + "') options='" + joined(options, " ") + "' ;;\n";
   }
-  return "# bash completion of xgrad: source this file, or put it where bash-completion looks.\n"
-         "_xgrad() {\n"
-         "  local current=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}\n"
-         "  local command=${COMP_WORDS[1]} options= words=\n"
-         "  COMPREPLY=()\n"
-         "  if ((COMP_CWORD == 1)); then\n"
-         "    mapfile -t COMPREPLY < <(compgen -W '" +
-         joined(names, " ") +
-         " --help --version' -- \"$current\")\n"
-         "    return\n"
-         "  fi\n"
-         "  case $command in\n" +
-         cases + "  esac\n  case \"$command $before\" in\n" + choices +
-         "    *) words= ;;\n"
-         "  esac\n"
-         "  if [[ $words ]]; then\n"
-         "    mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$current\")\n"
-         "  elif [[ $current == -* ]]; then\n"
-         "    mapfile -t COMPREPLY < <(compgen -W \"$options\" -- \"$current\")\n"
-         "  else\n"
-         "    mapfile -t COMPREPLY < <(compgen -f -- \"$current\")\n"
-         "  fi\n"
-         "}\n"
-         "complete -o filenames -F _xgrad xgrad\n";
+  for (const KeyValues& key : key_values()) {
+    keys.push_back(key.key + "=");
+    if (key.values.empty()) continue;
+    values += "    " + key.key + ") words='" + joined(key.values, " ") + "' ;;\n";
+  }
+  std::string script = kScript;
+  const std::pair<std::string, std::string> parts[] = {
+      {"@program@", program_invocation_short_name},
+      {"@commands@", joined(names, " ")},
+      {"@options@", cases},
+      {"@choices@", choices},
+      {"@with_overrides@", joined(with_overrides, " | ")},
+      {"@keys@", joined(keys, " ")},
+      {"@values@", values}};
+  for (const auto& [mark, text] : parts) {
+    for (std::size_t at; (at = script.find(mark)) != script.npos;) {
+      script.replace(at, mark.size(), text);
+    }
+  }
+  return script;
 }
 
 std::string man_page(const std::vector<Command>& commands) {
@@ -101,7 +152,12 @@ std::string man_page(const std::vector<Command>& commands) {
     text += ".SS " + roff(command.name) + "\n" + roff(command.help) + ".\n" + described(kHelp);
     for (const Option& option : command.options) text += described(option);
   }
-  return text +
+  text +=
+      ".SH CONFIGURATION KEYS\nKey, default, allowed values and meaning, by section of the "
+      "config.\n.nf\n";
+  std::istringstream keys(describe_config());
+  for (std::string line; std::getline(keys, line);) text += roff(line) + "\n";
+  return text + ".fi\n" +
          ".SH EXIT STATUS\n0: success; 1: a claim or check failed; 2: wrong config or usage; 3: "
          "wrong or missing data; 4: wrong or damaged checkpoint; 5: a loss, gradient or weight is "
          "NaN or infinite, or no gradient reaches a parameter; 6: a file cannot be read or "

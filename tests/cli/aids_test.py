@@ -390,6 +390,30 @@ class Manual(CommandTest):
         self.assertEqual(self.complete("xgrad", "eval", "run", "--split", "t"), {"train", "test"})
         self.assertEqual(self.complete("xgrad", "train", "sm"), {"small.toml"})
 
+    def test_completion_knows_the_keys_of_a_config(self):
+        keys = {f"optim.{key}=" for key in self.keys_of("optim")}
+        self.assertIn("optim.lr=", keys)
+        self.assertEqual(self.complete("xgrad", "train", "small.toml", "optim."), keys)
+        self.assertEqual(self.complete("xgrad", "sweep", "small.toml", "optim.lr"), {"optim.lr="})
+        self.assertEqual(self.complete("xgrad", "eval", "run", "train.precision="), {"train.precision=float", "train.precision=double"})
+        self.assertEqual(self.complete("xgrad", "train", "small.toml", "train.recompute", "=", "t"), {"true"})
+        self.assertEqual(self.complete("xgrad", "train", "small.toml", "train.recompute", "="), {"true", "false"})
+        self.assertEqual(self.complete("xgrad", "train", "small.toml", "task.name=reve"), {"task.name=reverse"})
+        self.assertIn("task.symbols=", self.complete("xgrad", "train", "small.toml", "task."))
+        self.assertEqual(self.complete("xgrad", "train", "small.toml", "optim.lr="), set())
+        self.assertEqual(self.complete("xgrad", "train", ""), {"small.toml", "completion"})
+
+    def keys_of(self, section):
+        """From the schema."""
+        properties = json.loads(self.xgrad("config", "--schema").stdout)["properties"][section]["properties"]
+        return [key for key in properties if key != "groups"]
+
+    def test_the_manual_has_every_key(self):
+        page = self.xgrad("man").stdout.split(".SH CONFIGURATION KEYS")[1].split(".SH EXIT STATUS")[0]
+        for section in ("model", "optim", "schedule", "train", "log", "mpi", "expect"):
+            for key in self.keys_of(section):
+                self.assertRegex(page, rf"(?m)^  {key} ")
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -58,6 +58,11 @@ class Examples(CommandTest):
         self.assertIn("linear", schema["properties"]["kind"]["enum"])
         self.assertEqual(schema["properties"]["residual"]["maximum"], 10)
         self.assertIn("linear", self.call("own_attention", "config", "model.kind").stdout)
+        completion = self.call("own_attention", "completion", "bash").stdout
+        self.assertIn("model.residual=", completion)
+        self.assertRegex(completion, r"(?m)^    model.kind\) words='.*\blinear\b")
+        self.assertIn("complete -o filenames -F _own_attention own_attention\n", completion)
+        self.assertRegex(self.call("own_attention", "man").stdout, r"(?m)^  residual +1\.0 +from 0 to 10 +Weight of")
         wrong = self.call("own_attention", "train", "own_attention.toml", "model.residula=2", exit_code=2).stderr
         self.assertIn("residual", wrong)
         for words, said in ((["model.residual=11"], "is 11"), (["model.kind=linaer"], "linear")):

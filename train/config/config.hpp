@@ -186,6 +186,14 @@ std::vector<ConfigDifference> differences(const Config& a, const Config& b);
 /// Returns what `xgrad config` prints: every key with its default and help, or one key or section.
 std::string describe_config(const std::string& key_or_section = "");
 
+/// A key, and the values that it can have if they are few.
+struct KeyValues {
+  std::string key;                  ///< "optim.name"
+  std::vector<std::string> values;  ///< allowed values as in an override; empty: many
+};
+/// All keys with their values, for completion. Tasks may share a key.
+std::vector<KeyValues> key_values();
+
 /// Returns a JSON Schema (draft 7) of all keys, for editors. It holds types, ranges, allowed values
 /// and which optimizers, schedules and tasks read a key; it does not compare keys with each other.
 std::string config_schema();

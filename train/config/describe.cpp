@@ -83,6 +83,29 @@ std::string suggestion(const std::string& key_or_section) {
 
 }  // namespace
 
+std::vector<KeyValues> key_values() {
+  std::vector<KeyValues> all;
+  const auto add = [&](const std::string& key, const OptionSpec& spec) {
+    const auto same = [&](const KeyValues& known) { return known.key == key; };
+    auto found = std::find_if(all.begin(), all.end(), same);
+    if (found == all.end()) found = all.insert(all.end(), {key, {}});
+    const bool is_switch = std::holds_alternative<bool>(spec.fallback);
+    for (const std::string& value :
+         is_switch ? std::vector<std::string>{"true", "false"} : spec.choices) {
+      if (std::find(found->values.begin(), found->values.end(), value) == found->values.end()) {
+        found->values.push_back(value);
+      }
+    }
+  };
+  for (const detail::ConfigKey& key : detail::config_keys()) add(key.name(), key.spec);
+  for (const TaskEntry& task : tasks()) {
+    const auto name = [](const KeyValues& known) { return known.key == "task.name"; };
+    std::find_if(all.begin(), all.end(), name)->values.push_back(task.name);
+    for (const OptionSpec& spec : task.options) add("task." + spec.name, spec);
+  }
+  return all;
+}
+
 std::string describe_config(const std::string& key_or_section) {
   std::string text;
   for (Table& table : all_tables()) {
