@@ -55,6 +55,6 @@ class LinearModel final : public SequenceModel<T> {
 
 int main(int argc, char** argv) {
   const OptionSpec residual{"residual", 1.0, "Weight of the residual path.", 0, 10};
-  add_model<LinearModel>({"linear", "an encoder with linear attention.", {residual}});
+  add_model<LinearModel>({"linear", "an encoder with linear attention.", {residual}, {"width"}});
   return command_line(argc, argv);
 }

@@ -65,7 +65,11 @@ class Examples(CommandTest):
         self.assertRegex(self.call("own_attention", "man").stdout, r"(?m)^  residual +1\.0 +from 0 to 10 +Weight of")
         wrong = self.call("own_attention", "train", "own_attention.toml", "model.residula=2", exit_code=2).stderr
         self.assertIn("residual", wrong)
-        for words, said in ((["model.residual=11"], "is 11"), (["model.kind=linaer"], "linear")):
+        unread = 'own_attention.toml:10:1: model.heads: is not a key of model.kind = "linear", but of encoder, encoder_decoder, mlp, window_mlp'
+        text = (self.folder / "own_attention.toml").read_text()
+        self.write("unread.toml", text.replace("[model]\n", "[model]\nheads = 2\n"))
+        self.assertIn(unread.replace("own_attention.toml", "unread.toml"), self.call("own_attention", "train", "unread.toml", exit_code=2).stderr)
+        for words, said in ((["model.residual=11"], "is 11"), (["model.kind=linaer"], "linear"), (["model.heads=2"], "model.heads: is not a key of")):
             self.assertIn(said, self.call("own_attention", "train", "own_attention.toml", *words, exit_code=2).stderr)
         self.write("encoder.toml", (self.folder / "own_attention.toml").read_text().replace('"linear"', '"encoder"'))
         wrong = self.call("own_attention", "train", "encoder.toml", exit_code=2).stderr

@@ -62,7 +62,7 @@ CLAIMS = {
     "docs/commands.md": {
         "In the source tree": ["tests/house/launcher_test.py test_passes_words_on_from_any_directory"],
         "Where xgrad is installed": ["tests/embed/package_test.py --version"],
-        "`xgrad COMMAND --help` lists": ["tests/cli/aids_test.py --help", "tests/cli/use_test.py test_catalogue"],
+        "`xgrad COMMAND --help` lists": ["tests/cli/manual_test.py test_man_names_everything", "tests/cli/use_test.py test_catalogue"],
         "CONFIG is a TOML file": ["tests/cli/use_test.py test_eval"],
         "RUN is a run directory": ["tests/cli/use_test.py test_things_that_are_no_runs"],
         "KEY=VALUE replaces": ["tests/cli/resume_test.py test_another_config_is_refused_by_name"],

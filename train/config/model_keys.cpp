@@ -1,4 +1,7 @@
 // The rows of [model].
+#include <algorithm>
+#include <array>
+
 #include <xgrad/train/config/presets.hpp>
 #include <xgrad/train/config/rows.hpp>
 
@@ -111,10 +114,23 @@ Keys attention_keys() {
   };
 }
 
+// Keys that count for every kind of model. All others are for built-in kinds, and for those of the
+// program that name them.
+constexpr std::array kForAll = {"preset", "kind", "init_from", "init_strict"};
+
 }  // namespace
 
 Keys model_keys() {
-  return joined({layer_keys(), input_keys(), attention_keys()});
+  Keys keys = joined({layer_keys(), input_keys(), attention_keys()});
+  const auto is_kind = [](const ConfigKey& key) { return key.spec.name == "kind"; };
+  const std::vector<std::string> kinds =
+      std::find_if(keys.begin(), keys.end(), is_kind)->spec.choices;
+  for (ConfigKey& key : keys) {
+    if (std::find(kForAll.begin(), kForAll.end(), key.spec.name) == kForAll.end()) {
+      key.users = kinds;
+    }
+  }
+  return keys;
 }
 
 }  // namespace xgrad::detail

@@ -14,7 +14,8 @@ struct PartEntry {
   std::string name;                      ///< its name: lower-case letters, digits and _
   std::string help;                      ///< one sentence
   std::vector<OptionSpec> options = {};  ///< its own keys, in the section that names it
-  /// Keys of its section that it reads as well, among those of built-in optimizers or schedules.
+  /// Keys of its section that it reads as well, among those of built-in parts. A config that sets
+  /// others is refused.
   std::vector<std::string> keys = {};
 };
 
