@@ -159,10 +159,11 @@ TEST(Division, SendsGradientsWhileBackwardComputesOthers) {
     division.take();
     division.add_up();
     EXPECT_EQ(counting.begun, 3u);
+    const std::array expected{std::pair{w1, 5 * 7 * 3}, std::pair{w2, 3 * 7 * 3},
+                              std::pair{w3, 3 * 5 * 3}};
     for (const Range& range : division.slice()) {
       for (std::size_t e = range.begin; e < range.end; ++e) {
-        const auto& [w, factor] = std::array{std::pair{w1, 5 * 7 * 3}, std::pair{w2, 3 * 7 * 3},
-                                             std::pair{w3, 3 * 5 * 3}}[e / kSize];
+        const auto& [w, factor] = expected[e / kSize];
         ASSERT_EQ(w.grad().data()[e % kSize], factor) << e;
       }
     }
