@@ -1,8 +1,10 @@
-"""Every row of docs/spec.md has tests that carry its id, and the numbers that it states matter.
+"""Every row of docs/spec.md has tests that carry its id, the numbers that it states matter, and tests/spec.py reports both.
 
-spec_test.py BUILD checks; spec_test.py --write BUILD writes the tests into the page.
+spec_test.py BUILD
 """
 
+import contextlib
+import io
 import os
 import pathlib
 import re
@@ -12,44 +14,15 @@ import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs" / "spec.md"
+sys.path.insert(0, str(ROOT / "tests"))
+
+import spec  # noqa: E402
+from spec import LINE, PAGE, tests_text  # noqa: E402
+
 EXAMPLES = ROOT / "tests" / "golden" / "worked_examples.txt"
-PROGRAMS = ["autograd", "layers", "optim", "storage", "data", "train"]
 ROWS = [f"S{text}.{row}" for text, rows in enumerate([18, 13, 16, 9, 20]) for row in range(1, rows + 1)]
 # "Hendrycks & Gimpel 2016", "Ba et al. 2016", "Huber 1964".
 PAPER = re.compile(r"\b([A-Z][\w-]+(?: & [A-Z][\w-]+| et al\.)? (?:19|20)\d\d)\b")
-LINE = re.compile(r"\| (S\d\.\d+) \| (.*) \| `([^`]*)` \| (.*) \|")
-
-
-def rows_of(name):
-    """The rows that a test's name carries: S2_3_S2_4_Scores carries S2.3 and S2.4."""
-    return [f"S{text}.{row}" for text, row in re.findall(r"(?<![A-Za-z0-9])S(\d)_(\d+)(?=[_ ]|$)", name.replace("_S", " S"))]
-
-
-def listed(program):
-    """Suite.Name of every test of a GoogleTest program; parameters are left out."""
-    suite = ""
-    for line in subprocess.run([program, "--gtest_list_tests"], capture_output=True, text=True, check=True).stdout.splitlines():
-        name = line.split("#")[0].strip()
-        if not line.startswith(" "):
-            suite = name
-        elif suite.endswith("."):
-            yield suite + name
-
-
-def tests_by_row(build):
-    """row -> [(program, test)]; program None for a method of a Python test."""
-    found = {}
-    for name in PROGRAMS:
-        program = build / "tests" / f"{name}_test"
-        for test in listed(program):
-            for row in rows_of(test):
-                found.setdefault(row, []).append((program, test))
-    for path in sorted((ROOT / "tests").glob("*/*_test.py")):
-        for test in re.findall(r"def (test_S\d_\w+)", path.read_text()):
-            for row in rows_of(test):
-                found.setdefault(row, []).append((None, f"{path.stem}.{test}"))
-    return found
 
 
 def cited():
@@ -61,16 +34,6 @@ def cited():
 
 def page_rows(text):
     return {row: (code, tests) for row, _, code, tests in LINE.findall(text)}
-
-
-def tests_text(tests):
-    return ", ".join(f"`{test}`" for _, test in tests)
-
-
-def write(build):
-    found = tests_by_row(build)
-    fill = lambda line: f"| {line[1]} | {line[2]} | `{line[3]}` | {tests_text(found.get(line[1], []))} |"
-    PAGE.write_text(LINE.sub(fill, PAGE.read_text()))
 
 
 def examples():
@@ -92,7 +55,7 @@ def changed():
 class Spec(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.tests = tests_by_row(BUILD)
+        cls.tests = spec.tests_by_row(BUILD)
         cls.page = page_rows(PAGE.read_text())
 
     def test_the_page_has_every_row_once(self):
@@ -103,7 +66,7 @@ class Spec(unittest.TestCase):
 
     def test_the_page_names_the_tests_that_there_are(self):
         for row in ROWS:
-            self.assertEqual(self.page[row][1], tests_text(self.tests.get(row, [])), f"{row}: run spec_test.py --write")
+            self.assertEqual(self.page[row][1], tests_text(self.tests.get(row, [])), f"{row}: run tests/spec.py BUILD --write")
 
     def test_every_named_file_is_there(self):
         self.assertEqual([code for code, _ in self.page.values() if not (ROOT / code).exists()], [])
@@ -123,6 +86,30 @@ class Spec(unittest.TestCase):
                 return True
         return False
 
+    def test_the_report_tells_what_ctest_saw(self):
+        """A run of a made-up project in which one test of S3.1 fails, that of S3.2 is missing, and another lies."""
+        with tempfile.TemporaryDirectory() as folder:
+            build = pathlib.Path(folder)
+            (build / "tests").symlink_to(BUILD / "tests")
+            commands = {f"{program.stem.removesuffix('_test')}.{test}": ["true"]
+                        for tests in self.tests.values() for program, test in tests if program}
+            commands["house.spec"] = ["true", "spec_test.py"]
+            first = lambda row: next(f"{program.stem.removesuffix('_test')}.{test}" for program, test in self.tests[row])
+            commands[first("S3.1")] = ["sh", "-c", "echo Test Passed.; exit 1"]
+            commands[first("S3.3")] = ["echo", "Test Failed."]
+            del commands[first("S3.2")]
+            (build / "CTestTestfile.cmake").write_text("".join(
+                f"add_test([==[{name}]==] {' '.join(f'[==[{word}]==]' for word in words)})\n" for name, words in commands.items()))
+            subprocess.run(["ctest", "--test-dir", build], capture_output=True)
+            shown = io.StringIO()
+            with contextlib.redirect_stdout(shown):
+                self.assertFalse(spec.report(build))
+            said = {test: state.strip() for state, test in re.findall(r"(?m)^      (.{7})  (\S+)$", shown.getvalue())}
+            for name, state in [(first("S3.1"), "failed"), (first("S3.2"), "not run"), (first("S3.3"), "passed")]:
+                self.assertEqual(said[name.split(".", 1)[1]], state)
+            self.assertEqual(sum(state == "passed" for state in said.values()), len(said) - 2)
+            self.assertRegex(shown.getvalue(), rf"(?m)^{len(ROWS)} rows: \d+ passed, \d+ failed, \d+ not run$")
+
     def test_S0_18_the_page_states_its_sources(self):
         """Those of the texts as the texts name them; then what the headers cite, all of it and nothing else."""
         texts, headers = PAGE.read_text().split("\n## Sources\n")[1].split("\n\nThe headers ")
@@ -135,6 +122,4 @@ class Spec(unittest.TestCase):
 
 if __name__ == "__main__":
     BUILD = pathlib.Path(sys.argv.pop()).resolve()
-    if "--write" in sys.argv:
-        sys.exit(write(BUILD))
     unittest.main()
