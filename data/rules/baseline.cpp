@@ -91,6 +91,16 @@ Baseline measure_baseline(const Task& task, std::size_t most) {
   return baseline;
 }
 
+double best_baseline(const Task& task, const std::vector<Rule>& rules) {
+  const Baseline counted = measure_baseline(task);
+  double best = 0;
+  for (const auto& share : {counted.majority, counted.own_token, counted.window}) {
+    best = std::max(best, share.value_or(0));
+  }
+  for (const Rule& rule : rules) best = std::max(best, rule.accuracy);
+  return best;
+}
+
 double measure_variance(const Task& task) {
   const std::size_t components = task.shape().classes;
   std::vector<double> sums(components), counts(components);

@@ -3,6 +3,7 @@
 
 #include <limits>
 #include <optional>
+#include <vector>
 
 #include <xgrad/data/task.hpp>
 
@@ -26,6 +27,11 @@ struct Baseline {
 /// Throws DataError when files of the task are missing.
 Baseline measure_baseline(const Task& task,
                           std::size_t most = std::numeric_limits<std::size_t>::max());
+
+/// The accuracy on the test split of the best baseline: one of the task's rules, as task.rules()
+/// returns them, or one of measure_baseline(). Requires: targets that are not numbers. Throws
+/// DataError when files of the task are missing.
+double best_baseline(const Task& task, const std::vector<Rule>& rules);
 
 /// The mean squared error on the test split of always predicting the means of the training split.
 /// Requires: numeric targets.

@@ -118,6 +118,8 @@ struct MpiConfig {
 struct ExpectConfig {
   std::optional<double> accuracy;       ///< minimum on the test split
   std::optional<double> below_ceiling;  ///< maximum gap to the best possible accuracy
+  /// Minimum lead of the accuracy over that of the best baseline, as best_baseline() measures it.
+  std::optional<double> above_baseline;
   /// Maximum difference between the accuracy and the best possible from each token by itself.
   std::optional<double> at_token_ceiling;
   /// Maximum excess over the lowest possible loss, as a fraction of it.

@@ -217,6 +217,10 @@ Keys other_keys() {
           "below_ceiling", &ExpectConfig::below_ceiling,
           "Maximum gap between the accuracy and the best possible; for tasks where that is known.",
           between(0, 1)),
+      claim("above_baseline", &ExpectConfig::above_baseline,
+            "Minimum lead of the accuracy over that of the best baseline, a rule fitted by "
+            "counting; see the report of a run.",
+            between(-1, 1)),
       claim("at_token_ceiling", &ExpectConfig::at_token_ceiling,
             "Maximum difference, up or down, between the accuracy and the best possible from each "
             "token by itself; for tasks where that is known.",

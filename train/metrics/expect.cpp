@@ -37,7 +37,8 @@ std::vector<std::pair<const char*, std::optional<double>>> minima(const ExpectCo
 
 std::vector<Claim> claims_about_metrics(const ExpectConfig& expect,
                                         const std::optional<Ceiling>& ceiling,
-                                        const std::optional<Ceiling>& token_ceiling) {
+                                        const std::optional<Ceiling>& token_ceiling,
+                                        std::optional<double> baseline) {
   std::vector<Claim> claims;
   for (const auto& [name, bound] : minima(expect)) {
     if (bound) claims.push_back({fmt::format("{} >= {}", name, *bound), name, *bound});
@@ -49,6 +50,12 @@ std::vector<Claim> claims_about_metrics(const ExpectConfig& expect,
     const double best = ceiling.value().accuracy, gap = *expect.below_ceiling;
     claims.push_back(
         {fmt::format("accuracy >= {:.4f}, the best, - {}", best, gap), "accuracy", best - gap});
+  }
+  if (expect.above_baseline) {
+    const double lead = *expect.above_baseline;
+    claims.push_back(
+        {fmt::format("accuracy >= {:.4f}, the best baseline, + {}", baseline.value(), lead),
+         "accuracy", *baseline + lead});
   }
   if (expect.at_token_ceiling) {
     const double best = token_ceiling.value().accuracy, gap = *expect.at_token_ceiling;
@@ -82,6 +89,7 @@ void check_claims(const ExpectConfig& expect, const Task& task) {
                        ": is not measured for targets that are ", to_string(empty.target));
   }
   for (const auto& [claim, bound] : {std::pair("below_ceiling", expect.below_ceiling),
+                                     std::pair("above_baseline", expect.above_baseline),
                                      std::pair("at_token_ceiling", expect.at_token_ceiling)}) {
     check<ConfigError>(!bound || find(figures, "accuracy") != nullptr, "expect.", claim,
                        ": accuracy is not measured for targets that are ", to_string(empty.target));
@@ -96,9 +104,10 @@ void check_claims(const ExpectConfig& expect, const Task& task) {
 }
 
 std::optional<std::uint64_t> first_reached(const ExpectConfig& expect,
-                                           const std::vector<MetricsRow>& rows, const Task& task) {
+                                           const std::vector<MetricsRow>& rows, const Task& task,
+                                           std::optional<double> baseline) {
   const std::vector<Claim> claims =
-      claims_about_metrics(expect, task.ceiling(Split::validation), task.token_ceiling());
+      claims_about_metrics(expect, task.ceiling(Split::validation), task.token_ceiling(), baseline);
   const auto reaches = [&](const MetricsRow& row) {
     return row.split == "validation" &&
            std::all_of(claims.begin(), claims.end(), [&](const Claim& claim) {
@@ -113,7 +122,8 @@ std::optional<std::uint64_t> first_reached(const ExpectConfig& expect,
 std::vector<Verdict> judge(const ExpectConfig& expect, const Result& result) {
   std::vector<Verdict> verdicts;
   const std::vector<Figure> figures = result.test.figures();
-  for (const Claim& claim : claims_about_metrics(expect, result.ceiling, result.token_ceiling)) {
+  for (const Claim& claim :
+       claims_about_metrics(expect, result.ceiling, result.token_ceiling, result.baseline)) {
     verdicts.push_back(judge_metric(claim, figures));
   }
   if (expect.parameters) {

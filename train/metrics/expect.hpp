@@ -28,6 +28,7 @@ struct Result {
   std::vector<Rule> rules = {};    ///< the task's rule baselines on the test split
   /// Best possible on the test split from each token by itself, if the task knows it.
   std::optional<Ceiling> token_ceiling = {};
+  std::optional<double> baseline = {};        ///< best_baseline(); above_baseline needs it
   std::optional<std::uint64_t> reached = {};  ///< see first_reached()
 };
 
@@ -36,10 +37,11 @@ struct Result {
 void check_claims(const ExpectConfig& expect, const Task& task);
 
 /// Returns the step of the first validation in a run's rows at which all claims about metrics hold,
-/// with the best possible result on the validation split (at_token_ceiling: on the test split);
-/// nothing if none reaches them. Later validations that miss a claim do not count.
+/// with the best possible result on the validation split (at_token_ceiling and the baseline: on the
+/// test split); nothing if none reaches them. Later validations that miss a claim do not count.
 std::optional<std::uint64_t> first_reached(const ExpectConfig& expect,
-                                           const std::vector<MetricsRow>& rows, const Task& task);
+                                           const std::vector<MetricsRow>& rows, const Task& task,
+                                           std::optional<double> baseline = {});
 
 /// Returns one verdict for each key of [expect] that is set, except `seconds`.
 std::vector<Verdict> judge(const ExpectConfig& expect, const Result& result);

@@ -11,6 +11,7 @@
 #include <xgrad/autograd/kernels/cpu.hpp>
 #include <xgrad/autograd/kernels/element.hpp>
 #include <xgrad/autograd/parallel.hpp>
+#include <xgrad/data/rules/baseline.hpp>
 #include <xgrad/data/rules/watch_rule.hpp>
 #include <xgrad/data/tables/byte_stream.hpp>
 #include <xgrad/data/text/amounts.hpp>
@@ -198,9 +199,13 @@ Outcome work(const Config& config, Trainer<T>& trainer, const RunDirectory& run,
   outcome.result = {trainer.step(), trainer.parameters().count(),
                     *test,          trainer.task().ceiling(Split::test),
                     *rules,         trainer.task().token_ceiling()};
+  if (config.expect.above_baseline) {
+    outcome.result.baseline = best_baseline(trainer.task(), *rules);
+  }
   if (config.expect.within_steps) {
     outcome.result.reached =
-        first_reached(config.expect, read_metrics(run.folder(), "metrics.jsonl"), trainer.task());
+        first_reached(config.expect, read_metrics(run.folder(), "metrics.jsonl"), trainer.task(),
+                      outcome.result.baseline);
   }
   if (!is_finite_bits(test->loss.mean())) {
     console.line("the loss of the test split is not finite");

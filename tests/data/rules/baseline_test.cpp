@@ -64,6 +64,19 @@ TEST(Baseline, CountsInTrainingAndIsMeasuredOnTheTestSplit) {
   EXPECT_DOUBLE_EQ(of_one.majority.value(), 2.0 / 5) << "the second is not counted";
 }
 
+// By the counts above, the token alone is right in 3 of 5 and every other baseline less often.
+TEST(Baseline, TheBestIsTheHighestOfTheCountsAndTheRules) {
+  const Examples test = {{{3, 1}, {}, {0, 2}}, {{3, 1}, {}, {1, 2}}, {{3, 0}, {}, {kIgnore, 1}}};
+  const ListedTask task(shape_of(OutputKind::tokens), kTrain, kTrain, test);
+  EXPECT_DOUBLE_EQ(best_baseline(task, {}), 3.0 / 5);
+  EXPECT_DOUBLE_EQ(best_baseline(task, {{"worse", 0.5}}), 3.0 / 5);
+  EXPECT_DOUBLE_EQ(best_baseline(task, {{"worse", 0.5}, {"better", 0.75}}), 0.75);
+  const Examples classes = {{{1}, {}, {2}}, {{1}, {}, {2}}, {{1}, {}, {1}}};
+  EXPECT_DOUBLE_EQ(
+      best_baseline(ListedTask(shape_of(OutputKind::sequence), classes, classes, classes), {}),
+      2.0 / 3);
+}
+
 TEST(Baseline, OfASequenceThereIsTheMostFrequentClass) {
   const Examples train = {{{1}, {}, {2}}, {{1}, {}, {2}}, {{1}, {}, {1}}};
   const Examples test = {{{1}, {}, {2}}, {{1}, {}, {1}}, {{1}, {}, {1}}, {{1}, {}, {1}}};

@@ -54,6 +54,19 @@ TEST(Expect, AccuracyBelowTheCeiling) {
   EXPECT_EQ(verdict.claim, "accuracy >= 0.9100, the best, - 0.009");
 }
 
+TEST(Expect, AccuracyAboveTheBestBaseline) {
+  const auto judged = [](double lead) {
+    Result result = ninety_percent();
+    result.baseline = 0.75;
+    return judge(claim(&ExpectConfig::above_baseline, lead), result).at(0);
+  };
+  EXPECT_TRUE(judged(0.149).holds);
+  EXPECT_TRUE(judged(-1).holds);
+  EXPECT_FALSE(judged(0.151).holds);
+  EXPECT_EQ(judged(0.151).claim, "accuracy >= 0.7500, the best baseline, + 0.151");
+  EXPECT_EQ(judged(0.151).found, "0.9000 ± 0.0000");
+}
+
 TEST(Expect, AccuracyOnBothSidesOfTheBestFromATokenAlone) {
   const auto judged = [](double best) {
     Result result = ninety_percent();
@@ -115,6 +128,8 @@ TEST(Expect, AClaimAboutWhatIsNotMeasuredIsRefused) {
             "expect.accuracy: is not measured for targets that are numbers");
   EXPECT_EQ(error_of(claim(&ExpectConfig::below_ceiling, 0.5), "mean_of_marked"),
             "expect.below_ceiling: accuracy is not measured for targets that are numbers");
+  EXPECT_EQ(error_of(claim(&ExpectConfig::above_baseline, 0.5), "mean_of_marked"),
+            "expect.above_baseline: accuracy is not measured for targets that are numbers");
   EXPECT_EQ(error_of(claim(&ExpectConfig::at_token_ceiling, 0.5), "mean_of_marked"),
             "expect.at_token_ceiling: accuracy is not measured for targets that are numbers");
   EXPECT_EQ(error_of(claim(&ExpectConfig::at_token_ceiling, 0.5), "hmm"), "none");
@@ -156,6 +171,12 @@ TEST(Expect, TheFirstValidationThatReachesTheClaims) {
   EXPECT_EQ(first(claim(&ExpectConfig::accuracy, 0.901)), 500u);
   EXPECT_EQ(first(claim(&ExpectConfig::accuracy, 0.98)), std::nullopt);
   EXPECT_EQ(first(claim(&ExpectConfig::loss, 0.4)), 300u);
+  EXPECT_EQ(
+      first_reached(claim(&ExpectConfig::above_baseline, 0.1), history(kHistory), *copy, 0.795),
+      300u);
+  EXPECT_EQ(
+      first_reached(claim(&ExpectConfig::above_baseline, 0.1), history(kHistory), *copy, 0.805),
+      500u);
   EXPECT_EQ(first(claim(&ExpectConfig::exact_match, 0.8)), 400u);
   ExpectConfig both = claim(&ExpectConfig::exact_match, 0.5);
   both.accuracy = 0.95;
