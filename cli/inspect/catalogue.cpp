@@ -12,6 +12,7 @@
 #include <xgrad/data/option_text.hpp>
 #include <xgrad/data/rules/baseline.hpp>
 #include <xgrad/data/task.hpp>
+#include <xgrad/data/tasks/background.hpp>
 #include <xgrad/data/text/columns.hpp>
 #include <xgrad/data/text/example_text.hpp>
 #include <xgrad/train/config/config.hpp>
@@ -96,6 +97,10 @@ int tasks(const std::string& name) {
   const TaskEntry& entry = find_task(name);
   fmt::print("{}: {}\n\n", entry.name, entry.summary);
   if (!entry.needs.empty()) fmt::print("needs: {}\n\n", entry.needs);
+  if (const TaskBackground* known = background_of(name)) {
+    fmt::print("theory: {}\n\nsource: {}\n\nbest possible: {}\n\n", known->theory, known->source,
+               known->best);
+  }
   std::vector<std::vector<std::string>> rows;
   for (const OptionSpec& option : entry.options) {
     rows.push_back({option.name, to_literal(option.fallback), allowed_values(option), option.help});

@@ -56,7 +56,8 @@ class DrawnDataset final : public Dataset {
     if (of_->task.is_continuous) return draw_(own);
     for (std::uint32_t draw = 0; draw < kMostDraws; ++draw) {
       Example example = draw_(own / draw);
-      if (split_of(example) == split_) return example;
+      const Split own_split = of_->task.split ? of_->task.split(example) : split_of(example);
+      if (own_split == split_) return example;
     }
     detail::fail<ConfigError>(of_->name, ": none of ", kMostDraws, " inputs belonged to the ",
                               to_string(split_), " split: there are too few different inputs");

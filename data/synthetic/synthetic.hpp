@@ -35,6 +35,9 @@ struct Synthetic {
   std::function<Best(const Example& input)> best = {};
   /// The same for models that see each token alone, without its position.
   std::function<Best(const Example& input)> best_alone = {};
+  /// Returns the split that an input belongs to; empty: split_of(). Set it for splits that hold out
+  /// a kind of inputs.
+  std::function<Split(const Example& input)> split = {};
   /// Whether inputs are drawn from a continuous distribution. No two are equal then, so splits are
   /// disjoint without hashing.
   bool is_continuous = false;

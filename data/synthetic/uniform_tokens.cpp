@@ -23,22 +23,6 @@ std::uint64_t count_inputs(std::size_t min_length, std::size_t max_length, std::
   return sum;
 }
 
-Synthetic uniform(const Options& options, std::uint32_t symbols) {
-  const Lengths lengths(options);
-  const std::uint64_t inputs =
-      count_inputs(lengths.shortest, lengths.longest, symbols, kFewestInputs);
-  check<ConfigError>(inputs >= kFewestInputs, "there are only ", inputs,
-                     " different inputs; three disjoint splits need ", kFewestInputs,
-                     options.contains("symbols") ? ": raise length or symbols" : ": raise length");
-  Synthetic task;
-  task.shape.vocabulary = task.shape.classes = symbols;
-  task.shape.max_length = lengths.longest;
-  task.draw = [lengths, symbols](const Rng& rng) {
-    return Example{random_tokens(rng, lengths.draw(rng), symbols), {}, {}};
-  };
-  return task;
-}
-
 }  // namespace
 
 Lengths::Lengths(const Options& options, std::size_t least)
@@ -84,12 +68,28 @@ Tokens random_tokens(const Rng& rng, std::size_t length, std::uint32_t symbols) 
   return ids;
 }
 
+Synthetic uniform_tokens(const Options& options, std::uint32_t symbols) {
+  const Lengths lengths(options);
+  const std::uint64_t inputs =
+      count_inputs(lengths.shortest, lengths.longest, symbols, kFewestInputs);
+  check<ConfigError>(inputs >= kFewestInputs, "there are only ", inputs,
+                     " different inputs; three disjoint splits need ", kFewestInputs,
+                     options.contains("symbols") ? ": raise length or symbols" : ": raise length");
+  Synthetic task;
+  task.shape.vocabulary = task.shape.classes = symbols;
+  task.shape.max_length = lengths.longest;
+  task.draw = [lengths, symbols](const Rng& rng) {
+    return Example{random_tokens(rng, lengths.draw(rng), symbols), {}, {}};
+  };
+  return task;
+}
+
 Synthetic uniform_tokens(const Options& options) {
-  return uniform(options, std::uint32_t(get_int(options, "symbols")));
+  return uniform_tokens(options, std::uint32_t(get_int(options, "symbols")));
 }
 
 Synthetic uniform_bits(const Options& options) {
-  Synthetic task = uniform(options, 2);
+  Synthetic task = uniform_tokens(options, 2);
   task.shape.output = OutputKind::sequence;
   task.shape.class_names = {"no", "yes"};
   return task;

@@ -29,6 +29,8 @@ Tokens random_tokens(const Rng& rng, std::size_t length, std::uint32_t symbols);
 /// A task with random tokens and a target per token, with as many classes as symbols. The caller
 /// adds `solve`. Throws ConfigError when there are too few inputs for three disjoint splits.
 Synthetic uniform_tokens(const Options& options);
+/// The same with this number of symbols, for tasks without the option `symbols`.
+Synthetic uniform_tokens(const Options& options, std::uint32_t symbols);
 /// The same with tokens 0 and 1 and one target per sequence, "no" or "yes".
 Synthetic uniform_bits(const Options& options);
 

@@ -85,6 +85,14 @@ class Use(CommandTest):
         self.assertRegex(self.xgrad("tasks", "files").stdout, r'(?m)^  longer +"error" +error, cut +What')
         copy = self.xgrad("tasks", "copy").stdout
         self.assertRegex(copy, r"from each token alone +1\.000\n")
+        self.assertRegex(copy, r"(?m)^best possible: accuracy 1, since the input determines the answer$")
+        parity = self.xgrad("tasks", "parity").stdout
+        self.assertRegex(parity, r"(?m)^theory: not learnable: .*Chiang and Cholak 2022")
+        self.assertRegex(parity, r"(?m)^source: Hahn 2020, arXiv:1906\.06755")
+        hmm = self.xgrad("tasks", "hmm").stdout
+        self.assertRegex(hmm, r"(?m)^  best possible +0\.\d+, loss 0\.\d+$")
+        self.assertNotIn("determines", hmm)
+        self.assertRegex(self.xgrad("tasks", "files").stdout, r"(?m)^best possible: unknown, because nobody knows")
         examples = re.findall(r"^  (.*) -> (.*)$", copy, re.MULTILINE)
         self.assertEqual(len(examples), 3)
         for given, wanted in examples:

@@ -96,6 +96,11 @@ CLAIMS = {
         "A run that continues an older": ["tests/cli/train_test.py test_a_branch_counts_its_own_validations"],
         "`seconds` counts": ["tests/cli/check_test.py test_seconds_are_judged_here_alone"],
         "`below_ceiling`, `at_token_ceiling`": ["tests/train/metrics/expect_test.cpp below_ceiling"],
+        "`tasks` says what": ["tests/cli/use_test.py (?m)^theory: "],
+        "What theory knows starts": ["tests/data/tasks/table_test.cpp theory_labels()"],
+        "Then come the accuracies": ["tests/cli/use_test.py from each token alone"],
+        "It is 1 if the input": ["tests/data/synthetic/synthetic_test.cpp DeterminedMeansOneAnswerForEachInput",
+                                 "tests/data/tasks/table_test.cpp unknown, because "],
         "`xgrad verify` with several": ["tests/cli/use_test.py test_verify_tells_files_that_cannot_be_read_from_bad_ones"],
     },
 }

@@ -1,13 +1,9 @@
-#include <xgrad/data/synthetic/uniform_tokens.hpp>
 #include <xgrad/data/tasks/entries.hpp>
+#include <xgrad/data/tasks/grammar/brackets.hpp>
 
 namespace xgrad {
 
 namespace {
-
-// Even ids open a bracket; the next id closes it.
-constexpr const char* kBrackets[] = {"(", ")", "[", "]", "{", "}", "<", ">"};
-enum Status { open, closed, wrong };
 
 Tokens solve(const Tokens& ids) {
   Tokens waiting, targets;
@@ -41,22 +37,14 @@ Example draw(const Rng& rng, std::size_t length, std::uint32_t kinds) {
       waiting.pop_back();
     }
   }
-  const Rng fault = rng / "fault";
-  if (fault.below(2, 0) == 1) {
-    example.ids[fault.below(length, 1)] = std::int32_t(fault.below(2 * kinds, 2));
-  }
+  break_half(example.ids, rng / "fault", kinds);
   return example;
 }
 
 Synthetic describe(const Options& options) {
   const Lengths lengths(options);
   const auto kinds = std::uint32_t(get_int(options, "kinds"));
-  Synthetic task;
-  task.shape.vocabulary = 2 * kinds;
-  task.shape.max_length = lengths.longest;
-  task.shape.classes = 3;
-  task.shape.class_names = {"open", "closed", "wrong"};
-  task.shape.token_names.assign(kBrackets, kBrackets + 2 * kinds);
+  Synthetic task = bracket_status(lengths, kinds);
   task.draw = [=](const Rng& rng) { return draw(rng, lengths.draw(rng), kinds); };
   task.solve = solve;
   return task;
@@ -67,7 +55,7 @@ Synthetic describe(const Options& options) {
 // Prefixes of Dyck-k, as in RASP (Weiss et al. 2021).
 TaskEntry dyck_task() {
   auto options = length_options();
-  options.push_back({"kinds", 2, "Number of kinds of brackets.", 1, 4});
+  options.push_back({"kinds", 2, "Number of kinds of brackets.", 1, kBracketKinds});
   return synthetic_task(
       "dyck", "For each bracket, say whether the sequence up to it is closed, open or wrong.",
       "Positions and two layers for one kind of brackets, more for several; deep nesting is hard.",

@@ -8,84 +8,26 @@
 #include <map>
 
 #include <xgrad/data/synthetic/chain.hpp>
-#include <xgrad/data/text/edges.hpp>
 
-#include "support/statistics.hpp"
+#include "data/synthetic/laws.hpp"
 
 namespace xgrad {
 namespace {
 
-// Probabilities of inputs. A key is the tokens, and -1 with the edges of a graph.
-using Law = std::map<Tokens, double>;
-
-Tokens key_of(const Example& example) {
-  Tokens key = example.ids;
-  if (!example.edges.empty()) key.push_back(-1);
-  for (const auto& [a, b] : example.edges) key.insert(key.end(), {a, b});
-  return key;
-}
-
-Split split_of_key(const Tokens& key) {
-  Example example;
-  const auto bar = std::find(key.begin(), key.end(), -1);
-  example.ids.assign(key.begin(), bar);
-  for (auto at = bar; at != key.end() && ++at != key.end();) {
-    const auto a = *at++;
-    example.edges.emplace_back(a, *at);
-  }
-  return split_of(example);
-}
-
-void expect_law(const std::string& name, Options options, const Law& law) {
-  constexpr std::size_t kDraws = 50000;
-  for (const char* size : {"examples", "test"}) options[size] = std::int64_t(kDraws);
-  const auto task = find_task(name).make(options, 1);
-  for (const Split split : {Split::train, Split::test}) {
-    SCOPED_TRACE(name + " " + to_string(split));
-    Law counts;
-    double total = 0;
-    for (const auto& [key, p] : law) {
-      if (split_of_key(key) != split) continue;
-      counts[key] = 0;
-      total += p;
-    }
-    const auto data = task->dataset(split);
-    for (std::size_t i = 0; i < kDraws; ++i) {
-      const auto at = counts.find(key_of(data->get(0, i)));
-      ASSERT_NE(at, counts.end()) << "an input that cannot be: "
-                                  << testing::PrintToString(key_of(data->get(0, i)));
-      at->second += 1;
-    }
-    std::vector<double> found, expected;
-    for (const auto& [key, count] : counts) {
-      found.push_back(count);
-      expected.push_back(law.at(key) / total * double(kDraws));
-    }
-    EXPECT_TRUE(test::counts_fit(found, expected));
-  }
-}
-
-// Calls f for every sequence of `length` tokens below `symbols`.
-void each_sequence(std::size_t length, std::int32_t symbols,
-                   const std::function<void(const Tokens&)>& f) {
-  for (Tokens ids(length);;) {
-    f(ids);
-    std::size_t at = 0;
-    while (at < length && ++ids[at] == symbols) ids[at++] = 0;
-    if (at == length) return;
-  }
-}
+using namespace test;
 
 // Every length is equally likely, and every sequence of a length.
 class UniformLaw : public testing::TestWithParam<const char*> {};
 
 TEST_P(UniformLaw, OfLengthsAndTokens) {
   const std::string name = GetParam();
-  const bool bits = name == "majority" || name == "parity";
-  const std::int32_t symbols = bits ? 2 : 5;
-  const std::size_t longest = bits ? 10 : 5;
+  const bool bits = name == "even_pairs" || name == "majority" || name == "parity";
+  const bool steps = name == "cycle_navigation";
+  const std::int32_t symbols = bits ? 2 : steps ? 3 : 5;
+  const std::size_t longest = bits ? 10 : steps ? 7 : 5;
   Options options = {{"length", std::int64_t(longest)}, {"min_length", std::int64_t(longest - 2)}};
-  if (!bits) options["symbols"] = std::int64_t(symbols);
+  if (!bits && !steps) options["symbols"] = std::int64_t(symbols);
+  if (name == "kth_element") options["k"] = std::int64_t(2);
   Law law;
   for (std::size_t length = longest - 2; length <= longest; ++length) {
     const double p = std::pow(symbols, -double(length));
@@ -95,9 +37,11 @@ TEST_P(UniformLaw, OfLengthsAndTokens) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, UniformLaw,
-                         testing::Values("copy", "distinct", "double_histogram", "first",
-                                         "histogram", "majority", "most_frequent", "parity",
-                                         "reverse", "rotate", "sort"),
+                         testing::Values("bucket_sort", "copy", "cycle_navigation", "distinct",
+                                         "double_histogram", "even_pairs", "first", "histogram",
+                                         "kth_element", "majority", "most_frequent", "odds_first",
+                                         "parity", "reverse", "rotate", "sort",
+                                         "sort_by_frequency"),
                          [](const auto& task) { return std::string(task.param); });
 
 TEST(Laws, SparseParityIsUniform) {

@@ -11,6 +11,7 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/batch.hpp>
 #include <xgrad/data/task.hpp>
+#include <xgrad/data/tasks/background.hpp>
 #include <xgrad/data/text/edges.hpp>
 #include <xgrad/data/text/example_text.hpp>
 
@@ -85,6 +86,21 @@ TEST_P(MadeTasks, SplitsAreDisjointForAnySeeds) {
   }
   // Most of the inputs there are came up, so the test met nearly every chance to leak.
   EXPECT_GE(seen.size(), row_.met);
+}
+
+// A task says that inputs determine answers exactly if no input comes up with two of them.
+TEST_P(MadeTasks, DeterminedMeansOneAnswerForEachInput) {
+  const auto task = make(row_.few);
+  if (task->shape().input != InputKind::tokens) return;  // no two inputs are equal
+  const auto dataset = task->dataset(Split::train);
+  std::map<Input, Tokens> answers;
+  bool differ = false;
+  for (std::size_t i = 0; i < dataset->size(); ++i) {
+    const Example example = dataset->get(0, i);
+    const auto at = answers.try_emplace(input_of(example), example.targets).first;
+    differ = differ || at->second != example.targets;
+  }
+  EXPECT_EQ(background_of(row_.name)->best == std::string(kCertain), !differ);
 }
 
 TEST_P(MadeTasks, ExamplesAreAFunctionOfSeedSplitAndIndex) {

@@ -8,6 +8,7 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/batch.hpp>
 #include <xgrad/data/task.hpp>
+#include <xgrad/data/tasks/background.hpp>
 
 namespace xgrad {
 namespace {
@@ -34,6 +35,24 @@ TEST(Tasks, SayWhichPositionsAndWhatDepthTheyNeed) {
     EXPECT_NE(entry.needs.find("osition"), std::string::npos) << entry.name << ": " << entry.needs;
     EXPECT_NE(entry.needs.find("layer"), std::string::npos) << entry.name << ": " << entry.needs;
   }
+}
+
+// What theory says starts with one of a few labels, which docs/commands.md lists.
+TEST(Tasks, SayWhatTheoryKnowsAndWhereTheyAreFrom) {
+  for (const TaskEntry& entry : tasks()) {
+    if (entry.name == "one_digit") continue;
+    const TaskBackground* about = background_of(entry.name);
+    ASSERT_NE(about, nullptr) << entry.name;
+    const std::string theory = about->theory, best = about->best;
+    const std::string label = theory.substr(0, theory.find(": "));
+    EXPECT_LT(label.size() + 2, theory.size()) << entry.name;
+    EXPECT_EQ(std::count(theory_labels().begin(), theory_labels().end(), label), 1) << entry.name;
+    EXPECT_NE(std::string(about->source), "") << entry.name;
+    const bool needs_data = !entry.debian_packages.empty() || entry.name == "files";
+    EXPECT_EQ(best.starts_with("unknown, because "), needs_data) << entry.name;
+    EXPECT_TRUE(needs_data || best == kCertain || best == kComputed) << entry.name;
+  }
+  EXPECT_EQ(background_of("no such task"), nullptr);
 }
 
 TEST(Tasks, AreFoundByName) {
