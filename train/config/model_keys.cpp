@@ -79,7 +79,9 @@ Keys input_keys() {
       key("out_proj", &M::out_proj,
           "Output projection of attention; without it heads * head_dim must equal width."),
       key("init_from", &M::init_from,
-          "File of initial weights: safetensors, npz or a checkpoint; empty: random weights."),
+          "Initial weights: a file (safetensors, npz or a checkpoint), or constructed:NAME for "
+          "those of "
+          "an encoder that `xgrad construct` lists; empty: random weights."),
       key("init_strict", &M::init_strict,
           "Requires init_from to hold exactly the weights of the model. false: loads those that "
           "fit, and the run lists the rest when it starts."),

@@ -8,6 +8,7 @@
 #include <xgrad/storage/formats/sha256.hpp>
 #include <xgrad/train/checkpoint/checkpoint.hpp>
 #include <xgrad/train/model/build.hpp>
+#include <xgrad/train/weights/constructed.hpp>
 #include <xgrad/train/weights/foreign.hpp>
 #include <xgrad/train/weights/state_dict.hpp>
 
@@ -20,6 +21,15 @@ struct Weights {
   Checkpoint checkpoint;
   Sha256 sha256;
 };
+
+// A constructed encoder as the file that `xgrad construct` would write of it, without its config.
+Weights constructed(const std::string& name, const ModelConfig& config, const TaskShape& shape) {
+  Weights weights;
+  weights.checkpoint.parameters =
+      constructed_weights(find_constructed_encoder(name), config, shape);
+  weights.sha256 = sha256(to_hdf5(weights.checkpoint));
+  return weights;
+}
 
 Weights read_weights(const std::string& path, std::size_t expected) {
   const InputFile file(path);
@@ -55,7 +65,10 @@ template <class T>
 Initialization initialize(const ModelConfig& config, const TaskShape& shape,
                           const Parameters<T>& parameters) {
   const std::string path = config.init_from;
-  const auto [file, digest] = read_weights(path, parameters.count());
+  const auto [file, digest] =
+      path.starts_with(kConstructed)
+          ? constructed(path.substr(std::string(kConstructed).size()), config, shape)
+          : read_weights(path, parameters.count());
   const std::vector<NamedTensor>& weights = file.parameters;
   Initialization found{path, to_hex(digest), weights.size(), parameters.count()};
   if (config.init_strict) {

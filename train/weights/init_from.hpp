@@ -12,7 +12,7 @@ namespace xgrad {
 
 /// The weights that a model took from a file.
 struct Initialization {
-  std::string file;                        ///< path of the file
+  std::string file;                        ///< path of the file, or constructed:NAME
   std::string sha256;                      ///< SHA-256 of the file, 64 hexadecimal digits
   std::size_t tensors = 0;                 ///< number of tensors taken
   std::size_t numbers = 0;                 ///< number of scalars in them
@@ -21,7 +21,8 @@ struct Initialization {
 };
 
 /// Overwrites a model's parameters with the weights in the safetensors file, npz archive or
-/// checkpoint that init_from names. Converts float and double to the model's type.
+/// checkpoint that init_from names, or with those of the constructed encoder that it names.
+/// Converts float and double to the model's type.
 ///
 /// Throws IoError; CheckpointError, with nothing changed, if the file is in another format, is
 /// damaged or does not fit. The message then lists every parameter that is missing, unexpected or

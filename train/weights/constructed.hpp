@@ -1,0 +1,45 @@
+// Encoders whose weights are written down instead of trained. docs/constructed-encoders.md explains
+// them.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <xgrad/data/task.hpp>
+#include <xgrad/train/checkpoint/checkpoint.hpp>
+#include <xgrad/train/config/config.hpp>
+
+namespace xgrad {
+
+class WrittenWeights;
+
+/// An encoder that solves a task with weights known from a paper.
+struct ConstructedEncoder {
+  std::string name;  ///< name of the encoder and of its task
+  std::string help;  ///< what its weights do, in one sentence
+  std::string task;  ///< the keys of [task] in TOML
+  /// Returns the settings of the model for a task of this shape.
+  std::function<ModelConfig(const TaskShape& shape)> model;
+  /// Sets the weights that are not 0.
+  std::function<void(const TaskShape& shape, WrittenWeights& weights)> write;
+};
+
+/// All constructed encoders, in alphabetical order.
+const std::vector<ConstructedEncoder>& constructed_encoders();
+/// Returns the encoder of this name. Throws ConfigError that lists the known names.
+const ConstructedEncoder& find_constructed_encoder(const std::string& name);
+
+/// What [model] init_from starts with to name a constructed encoder instead of a file.
+inline constexpr const char* kConstructed = "constructed:";
+
+/// Returns the weights of an encoder for a model and a task. Throws ConfigError if the task has
+/// another shape, or if the model has other settings: the message lists them.
+std::vector<NamedTensor> constructed_weights(const ConstructedEncoder& encoder,
+                                             const ModelConfig& model, const TaskShape& shape);
+
+/// Returns a checkpoint of step 0 that holds the encoder, in double precision. `overrides` set keys
+/// of its task, as in "task.length=100". Throws ConfigError for other keys and wrong values.
+Checkpoint construct(const ConstructedEncoder& encoder, const std::vector<std::string>& overrides);
+
+}  // namespace xgrad
