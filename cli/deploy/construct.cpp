@@ -12,6 +12,7 @@ namespace {
 struct Arguments {
   std::string name, out;
   std::vector<std::string> overrides;
+  double noise = 0;
 };
 
 int construct_encoder(const Arguments& arguments) {
@@ -23,7 +24,7 @@ int construct_encoder(const Arguments& arguments) {
   }
   const ConstructedEncoder& encoder = find_constructed_encoder(arguments.name);
   const std::string out = arguments.out.empty() ? encoder.name + ".h5" : arguments.out;
-  const Checkpoint checkpoint = construct(encoder, arguments.overrides);
+  const Checkpoint checkpoint = construct(encoder, arguments.overrides, arguments.noise);
   publish_file(out, to_hdf5(checkpoint));
   fmt::print("{}: {} numbers in {} tensors\n", out, grouped(count(checkpoint.parameters)),
              checkpoint.parameters.size());
@@ -37,7 +38,9 @@ Command construct_command() {
   return Command(
       "construct", "Write a checkpoint of an encoder whose weights are known, or list them",
       {{"name", "name of an encoder; default: list all", &a->name},
-       {"overrides", "task.KEY=VALUE sets a key of its task, as in task.length=100", &a->overrides},
+       {"overrides", "task.KEY=VALUE sets a key of its task, train.seed the noise", &a->overrides},
+       {"--noise", "add normal noise of this standard deviation to every weight", &a->noise,
+        kPositive},
        {"--out", "the new checkpoint; default: NAME.h5", &a->out, kNewPath}},
       [a] { return construct_encoder(*a); });
 }

@@ -20,6 +20,11 @@ class Construct(CommandTest):
         self.assertIn("0.0", self.xgrad("attention", "reverse.h5").stdout)
         self.xgrad("construct", "parity", exit_code=6)  # never overwrites a file
 
+    def test_noise_is_added(self):
+        self.xgrad("construct", "reverse", "task.length=6", "--noise", "2", "--out", "noisy.h5")
+        self.assertLess(json.loads(self.xgrad("eval", "noisy.h5", "--json").stdout)["accuracy"], 0.9)
+        self.assertIn("--noise", self.xgrad("construct", "reverse", "--noise", "-1", exit_code=2).stderr)
+
     def test_training_starts_from_it(self):
         self.xgrad("construct", "reverse", "task.length=6", "--out", "known.h5")
         self.write("near.toml", "[task]\nname = 'reverse'\nlength = 6\n[model]\nwidth = 26\nheads = 1\nlayers = 1\nfeedforward = 1\n"

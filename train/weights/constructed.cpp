@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/autograd/random.hpp>
 #include <xgrad/data/excerpt.hpp>
 #include <xgrad/data/option_text.hpp>
 #include <xgrad/train/config/keys.hpp>
@@ -63,10 +64,23 @@ std::vector<NamedTensor> constructed_weights(const ConstructedEncoder& encoder,
   return capture(parameters);
 }
 
-Checkpoint construct(const ConstructedEncoder& encoder, const std::vector<std::string>& overrides) {
+void add_noise(std::vector<NamedTensor>& weights, double deviation, std::uint64_t seed) {
+  const Rng rng = Rng(seed) / "noise";
+  for (NamedTensor& tensor : weights) {
+    std::visit(
+        [&]<class T>(Tensor<T>& value) {
+          const std::vector<double> noise = (rng / tensor.name).normals(value.size());
+          for (std::size_t i = 0; i < value.size(); ++i) value.data()[i] += T(deviation * noise[i]);
+        },
+        tensor.tensor);
+  }
+}
+
+Checkpoint construct(const ConstructedEncoder& encoder, const std::vector<std::string>& overrides,
+                     double noise) {
   for (const std::string& text : overrides) {
-    check<ConfigError>(text.starts_with("task."), excerpt(text),
-                       ": only keys of [task] can be set, as in task.length=100");
+    check<ConfigError>(text.starts_with("task.") || text.starts_with("train.seed="), excerpt(text),
+                       ": only train.seed and keys of [task] can be set, as in task.length=100");
   }
   Config config = parse_config("[task]\nname = \"" + encoder.name + "\"\n" + encoder.task +
                                    "[train]\nsteps = 1\nprecision = \"double\"\n",
@@ -75,6 +89,7 @@ Checkpoint construct(const ConstructedEncoder& encoder, const std::vector<std::s
   config.model = encoder.model(shape);
   Checkpoint checkpoint;
   checkpoint.parameters = constructed_weights(encoder, config.model, shape);
+  if (noise > 0) add_noise(checkpoint.parameters, noise, config.train.seed);
   checkpoint.config = to_toml(config, /*with_execution_keys=*/false);
   return checkpoint;
 }

@@ -13,6 +13,7 @@
 #include <xgrad/train/weights/state_dict.hpp>
 
 #include "support/errors.hpp"
+#include "support/statistics.hpp"
 
 namespace xgrad {
 namespace {
@@ -161,6 +162,33 @@ TEST(Constructed, InitialWeightsAreThoseOfTheCheckpoint) {
   EXPECT_EQ(trainer.initialization()->sha256.size(), 64u);
 }
 
+// All numbers of a checkpoint.
+std::vector<double> numbers(const Checkpoint& checkpoint) {
+  std::vector<double> all;
+  for (const NamedTensor& tensor : checkpoint.parameters) {
+    const auto& value = std::get<Tensor<double>>(tensor.tensor);
+    all.insert(all.end(), value.data(), value.data() + value.size());
+  }
+  return all;
+}
+
+TEST(Constructed, NoiseIsNormalWithItsDeviation) {
+  const auto made = [](const std::string& seed, double noise) {
+    return numbers(construct(find_constructed_encoder("reverse"), {"train.seed=" + seed}, noise));
+  };
+  const std::vector<double> exact = made("1", 0), noisy = made("1", 0.5), other = made("2", 0.5);
+  std::vector<double> added;
+  double together = 0;
+  for (std::size_t i = 0; i < exact.size(); ++i) {
+    added.push_back((noisy[i] - exact[i]) / 0.5);
+    together += added[i] * (other[i] - exact[i]) / 0.5;
+  }
+  EXPECT_GT(added.size(), 3000u);
+  EXPECT_TRUE(test::comes_from(added, test::normal_cdf));
+  EXPECT_LT(std::fabs(together), 5 * std::sqrt(double(added.size()))) << "other noise";
+  EXPECT_EQ(made("1", 0.5), noisy);
+}
+
 TEST(Constructed, WhatDoesNotFitIsAnError) {
   Config config = start_from("parity");
   config.model.width = 12;
@@ -176,9 +204,10 @@ TEST(Constructed, WhatDoesNotFitIsAnError) {
   config.model.init_from = "constructed:reverse";
   EXPECT_EQ(test::message_of<ConfigError>([&] { Trainer<double> trainer(config); }),
             "model.init_from: constructed:reverse needs the task reverse");
-  EXPECT_EQ(test::message_of<ConfigError>(
-                [] { construct(find_constructed_encoder("copy"), {"model.width=3"}); }),
-            "\"model.width=3\": only keys of [task] can be set, as in task.length=100");
+  EXPECT_EQ(
+      test::message_of<ConfigError>(
+          [] { construct(find_constructed_encoder("copy"), {"model.width=3"}); }),
+      "\"model.width=3\": only train.seed and keys of [task] can be set, as in task.length=100");
 }
 
 }  // namespace
