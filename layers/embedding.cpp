@@ -89,14 +89,14 @@ Variable<T> InputEmbedding<T>::embed(const ModelInput<T>& input) const {
 }
 
 template <class T>
-Variable<T> InputEmbedding<T>::operator()(const ModelInput<T>& input) const {
+Variable<T> InputEmbedding<T>::operator()(const ModelInput<T>& input, std::size_t first) const {
   Variable<T> x = embed(input);
   if (class_token_.defined()) {
     const Variable<T> row(zeros<T>({x.shape()[0], 1, options_.features}));
     x = concat<T>({add(row, class_token_), x}, 1);
   }
   const std::shared_ptr<const Mask> present = mask(input.mask);
-  x = positions_(x, present.get());
+  x = positions_(x, present.get(), first);
   return norm_ ? (*norm_)(x, present) : x;
 }
 

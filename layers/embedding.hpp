@@ -56,9 +56,9 @@ class InputEmbedding {
   /// Makes its parameters below `scope`.
   InputEmbedding(const Scope<T>& scope, const InputOptions& options);
 
-  /// The embedded input: (B, N, D), or (B, 1 + N, D) with a class token. Throws ShapeError when the
-  /// input is of another kind or too long.
-  Variable<T> operator()(const ModelInput<T>& input) const;
+  /// The embedded input: (B, N, D), or (B, 1 + N, D) with a class token. Its first token has the
+  /// position `first`. Throws ShapeError when the input is of another kind or too long.
+  Variable<T> operator()(const ModelInput<T>& input, std::size_t first = 0) const;
   /// The mask of operator()'s result: the input's mask, with a 1 in front for the class token.
   std::shared_ptr<const Mask> mask(const std::shared_ptr<const Mask>& mask) const;
   /// The attention mask of operator()'s result, from ModelInput::adjacency. The class token sees

@@ -77,21 +77,23 @@ Variable<T> Positions<T>::grid() const {
 }
 
 template <class T>
-Variable<T> Positions<T>::operator()(const Variable<T>& x, const Mask* mask) const {
+Variable<T> Positions<T>::operator()(const Variable<T>& x, const Mask* mask,
+                                     std::size_t first) const {
   if (!weight_.defined()) return x;
-  const std::size_t tokens = x.shape()[1];
+  const std::size_t end = first + x.shape()[1];
   if (options_.kind == PositionKind::relative_index) {
-    const Shape batch{x.shape()[0], tokens};
+    check_shape(first == 0, "positions: relative_index needs all tokens at once");
+    const Shape batch{x.shape()[0], end};
     return add(x, linear(Variable<T>(relative_index<T>(batch, mask)), weight_));
   }
   const std::size_t longest = options_.max_length;
-  check_shape(tokens <= longest, "positions: expected at most ", longest, " tokens, got ", tokens);
+  check_shape(end <= longest, "positions: expected at most ", longest, " tokens, got ", end);
   if (columns_.defined()) {
-    check_shape(tokens == longest, "positions: expected the ", longest,
-                " patches of an image, got ", tokens);
+    check_shape(end == longest, "positions: expected the ", longest, " patches of an image, got ",
+                end);
     return add(x, grid());
   }
-  return add(x, tokens == longest ? weight_ : slice(weight_, 0, 0, tokens));
+  return add(x, first == 0 && end == longest ? weight_ : slice(weight_, 0, first, end));
 }
 
 #define XGRAD_INSTANTIATE(T)                                         \

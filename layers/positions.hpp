@@ -53,10 +53,11 @@ class Positions {
   /// Makes its parameters, if it has any, below `scope`.
   Positions(const Scope<T>& scope, const PositionOptions& options);
 
-  /// x (B, N, D) -> (B, N, D). `mask` (B, N): 1 = a token, 0 = padding; null = all tokens. Throws
-  /// ShapeError when N exceeds max_length (relative_index takes any N) or, for learned_2d, differs
-  /// from the number of patches.
-  Variable<T> operator()(const Variable<T>& x, const Mask* mask) const;
+  /// x (B, N, D) -> (B, N, D), for the tokens from position `first` on. `mask` (B, N): 1 = a token,
+  /// 0 = padding; null = all tokens. Throws ShapeError when first + N exceeds max_length
+  /// (relative_index takes any N, but only first = 0) or, for learned_2d, differs from the number
+  /// of patches.
+  Variable<T> operator()(const Variable<T>& x, const Mask* mask, std::size_t first = 0) const;
 
  private:
   Variable<T> grid() const;

@@ -1,9 +1,8 @@
-#include <cmath>
+#include <optional>
 
-#include <xgrad/autograd/kernels/rows.hpp>
+#include <xgrad/autograd/kernels/rotary.hpp>
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/ops.hpp>
-#include <xgrad/autograd/parallel.hpp>
 #include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {
@@ -21,10 +20,10 @@ struct RotaryEmbedding final : Op<T> {
     const Shape& shape = in[0].shape();
     check_shape(shape.size() == 3 && shape[2] >= heads * head_dim,
                 "rotary_embedding: expected (B, N, ", heads * head_dim, " or more), got ", shape);
-    rows = {shape[0] * shape[1], shape[2]};
-    fill_table(shape[1]);
+    rows = shape[0] * shape[1], width = shape[2];
+    table.emplace(0, shape[1], head_dim, base);
     auto y = make_value<T>(shape);
-    rotate(in[0].data(), y->data(), T(1));
+    table->rotate(in[0].data(), y->data(), rows, width, heads, T(1));
     return y;
   }
 
@@ -32,47 +31,13 @@ struct RotaryEmbedding final : Op<T> {
   // x_2 sin t and y_2 = x_1 sin t + x_2 cos t,
   //   dx_1 = dy_1 cos t + dy_2 sin t, dx_2 = -dy_1 sin t + dy_2 cos t.
   void backward(Tensor<T> dy, Grads<T>& dx) const override {
-    rotate(dy.data(), dy.data(), T(-1));
+    table->rotate(dy.data(), dy.data(), rows, width, heads, T(-1));
     dx.add(0, std::move(dy));
   }
 
-  // Computes angles in double for every scalar type, so that all differentiate the same function.
-  void fill_table(std::size_t tokens) {
-    table = empty<T>({tokens, head_dim});
-    for (std::size_t i = 0; i < head_dim; i += 2) {
-      const double step = std::pow(base, -double(i) / double(head_dim));
-      for (std::size_t n = 0; n < tokens; ++n) {
-        table(n, i) = T(std::cos(double(n) * step));
-        table(n, i + 1) = T(std::sin(double(n) * step));
-      }
-    }
-  }
-
-  // x and y may be the same; sign -1 rotates back.
-  void rotate(const T* x, T* y, T sign) const {
-    const std::size_t tokens = table.shape()[0];
-    parallel_for(rows.count, rows.grain(), [&](std::size_t begin, std::size_t end) {
-      for (std::size_t row = begin; row < end; ++row) {
-        const T* turn = table.data() + row % tokens * head_dim;
-        const T* in = x + row * rows.width;
-        T* out = y + row * rows.width;
-        for (std::size_t h = 0; h < heads; ++h, in += head_dim, out += head_dim) {
-#pragma omp simd
-          for (std::size_t i = 0; i < head_dim; i += 2) {
-            const T a = in[i], b = in[i + 1], c = turn[i], s = sign * turn[i + 1];
-            out[i] = a * c - b * s;
-            out[i + 1] = a * s + b * c;
-          }
-        }
-        if (out != in) std::copy(in, x + (row + 1) * rows.width, out);
-      }
-    });
-  }
-
-  std::size_t head_dim, heads;
+  std::size_t head_dim, heads, rows = 0, width = 0;
   double base;
-  detail::Rows rows{};
-  Tensor<T> table;  // (N, head_dim): cosine and sine of each pair's angle at each place
+  std::optional<detail::RotaryTable<T>> table;
 };
 
 }  // namespace

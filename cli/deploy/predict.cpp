@@ -20,6 +20,8 @@ namespace {
 struct Arguments {
   std::string run, format = "text";
   bool logits = false;
+  std::size_t beam = 0;
+  double length_penalty = 0;
 };
 
 struct Format {
@@ -39,7 +41,10 @@ std::vector<std::string> format_names() {
 // Predicts from each line of standard input as soon as it arrives.
 int predict(const Arguments& arguments) {
   constexpr std::size_t kMostLines = 64;
-  const Predictor predictor(arguments.run);
+  const Predictor predictor(
+      arguments.run, arguments.beam > 0
+                         ? std::optional(BeamOptions{arguments.beam, arguments.length_penalty})
+                         : std::nullopt);
   const auto format = std::find_if(std::begin(kFormats), std::end(kFormats),
                                    [&](const Format& f) { return arguments.format == f.name; });
   xgrad::check<ConfigError>(format != std::end(kFormats), "there is no prediction format ",
@@ -91,6 +96,14 @@ Command predict_command() {
       "predict", "Predict from each line of standard input",
       {{"run", kRun, &a->run, kRequired},
        {"--format", "the output format", &a->format, {.choices = format_names()}},
+       {"--beam",
+        "for outputs that the model generates: search with a beam of K hypotheses; default: greedy",
+        &a->beam,
+        {.range = {{1, 1024}}, .value = "K"}},
+       {"--length-penalty",
+        "compare hypotheses by log-probability / length^A; default: by probability",
+        &a->length_penalty,
+        {.positive = true, .needs = {"--beam"}, .value = "A"}},
        {"--logits", "print logits instead of labels", &a->logits, {.excludes = {"--format"}}}},
       [a] { return predict(*a); });
 }

@@ -30,6 +30,18 @@ struct MultiHeadAttentionOptions {
   bool exclude_self = false;                    ///< a token does not see itself (S4.14)
 };
 
+/// Keys (B, n, H d_h) and values (B, n, H d_v) that an attention layer has computed, kept for the
+/// tokens that follow. Undefined before the first token.
+template <class T>
+struct AttentionCache {
+  Variable<T> keys, values;
+
+  /// The number n of tokens.
+  std::size_t size() const { return keys.defined() ? keys.shape()[1] : 0; }
+  /// Row b becomes the row rows[b] of before; rows may come twice, or not at all.
+  void select(const Ids& rows);
+};
+
 /// Concat(head_1 ... head_H) W_O with head_i = weights(Q_i, K_i) V_i, by default softmax(scale Q_i
 /// K_i^T) V_i (S0.4 to S0.15; Vaswani et al. 2017).
 ///
@@ -60,6 +72,19 @@ class MultiHeadAttention {
   Variable<T> operator()(const Variable<T>& query, const Variable<T>& key, const Variable<T>& value,
                          const AttentionMasks& masks, const Context& context,
                          const Variable<T>& bias = {}) const;
+
+  // For decoding: without gradients, dropout and observers, with the bits of the calls above.
+
+  /// Causal self-attention of the tokens x (B, N, D) that follow those of `cache` -> (B, N, D).
+  /// Appends their keys and values to `cache`, so that a token costs O(n). Throws ShapeError when
+  /// the cache is not empty and N is not 1.
+  Variable<T> next(const Variable<T>& x, AttentionCache<T>& cache) const;
+  /// The keys and values of `memory` (B, M, D), for attend().
+  AttentionCache<T> read(const Variable<T>& memory) const;
+  /// Cross-attention of query (B, N, D) to what read() returned -> (B, N, D).
+  Variable<T> attend(const Variable<T>& query, const AttentionCache<T>& memory,
+                     const AttentionMasks& masks) const;
+
   /// The attention weights (B, H, N, N) of the self-attention of x, before dropout; differentiable.
   Variable<T> weights(const Variable<T>& x, const AttentionMasks& masks) const;
 
@@ -73,7 +98,9 @@ class MultiHeadAttention {
  private:
   Variable<T> projection(std::size_t part) const;
   Variable<T> project(const Variable<T>& x, std::size_t part) const;
+  std::array<Variable<T>, 3> project_all(const Variable<T>& x) const;
   Variable<T> apply_rotary(const Variable<T>& x, std::size_t heads) const;
+  Variable<T> rotated_from(std::size_t first, const Variable<T>& x) const;
   AttentionOptions self_options(const AttentionMasks& masks, const Context& context) const;
   AttentionOptions cross_options(const AttentionMasks& masks, const Context& context) const;
   Variable<T> with_position_bias(const Variable<T>& bias, std::size_t tokens) const;

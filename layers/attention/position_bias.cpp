@@ -12,11 +12,11 @@ namespace xgrad {
 namespace {
 
 template <class T>
-Tensor<T> alibi(std::size_t heads, std::size_t queries, std::size_t keys) {
+Tensor<T> alibi(std::size_t heads, std::size_t queries, std::size_t keys, std::size_t first) {
   const std::vector<double> slopes = alibi_slopes(heads);
   Tensor<T> bias = empty<T>({heads, queries, keys});
   for (std::size_t i = 0; i < bias.size(); ++i) {
-    const double distance = double(i % keys) - double(i / keys % queries);
+    const double distance = double(i % keys) - double(first + i / keys % queries);
     bias.data()[i] = T(-slopes[i / (keys * queries)] * std::fabs(distance));
   }
   return bias;
@@ -46,13 +46,14 @@ PositionBias<T>::PositionBias(const Scope<T>& scope, PositionKind kind, std::siz
 }
 
 template <class T>
-Variable<T> PositionBias<T>::operator()(std::size_t queries, std::size_t keys) const {
-  if (kind_ == PositionKind::alibi) return Variable<T>(alibi<T>(heads_, queries, keys));
+Variable<T> PositionBias<T>::operator()(std::size_t queries, std::size_t keys,
+                                        std::size_t first) const {
+  if (kind_ == PositionKind::alibi) return Variable<T>(alibi<T>(heads_, queries, keys, first));
   if (kind_ != PositionKind::relative_bias) return {};
   Ids rows = empty<std::int32_t>({queries, keys});
   const auto most = std::ptrdiff_t(max_distance_);
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    const auto distance = std::ptrdiff_t(i % keys) - std::ptrdiff_t(i / keys);
+    const auto distance = std::ptrdiff_t(i % keys) - std::ptrdiff_t(first + i / keys);
     rows.data()[i] = std::int32_t(std::clamp(distance, -most, most) + most);
   }
   return transpose(embedding(table_, rows), {2, 0, 1});

@@ -48,6 +48,33 @@ Variable<T> DecoderBlock<T>::operator()(const Variable<T>& x, const Variable<T>&
 }
 
 template <class T>
+Variable<T> DecoderBlock<T>::next(const Variable<T>& x, DecoderCache<T>& cache,
+                                  const AttentionMasks& memory_masks) const {
+  Variable<T> y = residual1_(
+      x, nullptr, {}, [&](const Variable<T>& z) { return self_attention_.next(z, cache.outputs); });
+  y = residual2_(y, nullptr, {}, [&](const Variable<T>& z) {
+    return attention_.attend(z, cache.memory, memory_masks);
+  });
+  return residual3_(y, nullptr, {}, [&](const Variable<T>& z) { return mlp_(z, {}); });
+}
+
+template <class T>
+std::vector<DecoderCache<T>> Decoder<T>::read(const Variable<T>& memory) const {
+  std::vector<DecoderCache<T>> caches;
+  for (const DecoderBlock<T>& block : layers_.blocks) caches.push_back(block.read(memory));
+  return caches;
+}
+
+template <class T>
+Variable<T> Decoder<T>::next(Variable<T> x, std::vector<DecoderCache<T>>& caches,
+                             const AttentionMasks& memory_masks) const {
+  for (std::size_t i = 0; i < caches.size(); ++i) {
+    x = layers_.blocks[i].next(x, caches[i], memory_masks);
+  }
+  return layers_.norm ? (*layers_.norm)(x, nullptr) : x;
+}
+
+template <class T>
 Variable<T> Decoder<T>::operator()(Variable<T> x, const Variable<T>& memory,
                                    const AttentionMasks& memory_masks,
                                    const Context& context) const {

@@ -6,6 +6,13 @@
 
 namespace xgrad {
 
+/// What a DecoderBlock keeps between two tokens of an output.
+template <class T>
+struct DecoderCache {
+  AttentionCache<T> outputs;  ///< keys and values of the outputs so far
+  AttentionCache<T> memory;   ///< those of the memory
+};
+
 /// z' = residual1(z, self_attn), z'' = residual2(z', attention to memory), z''' = residual3(z'',
 /// mlp); pre-norm is
 ///
@@ -24,6 +31,11 @@ class DecoderBlock {
   /// x (B, M, D), memory (B, N, D) -> (B, M, D); `memory_masks` masks the memory.
   Variable<T> operator()(const Variable<T>& x, const Variable<T>& memory,
                          const AttentionMasks& memory_masks, const Context& context) const;
+  /// The keys and values of `memory`, for next().
+  DecoderCache<T> read(const Variable<T>& memory) const { return {{}, attention_.read(memory)}; }
+  /// The block with MultiHeadAttention::next(), for decoding.
+  Variable<T> next(const Variable<T>& x, DecoderCache<T>& cache,
+                   const AttentionMasks& memory_masks) const;
 
  private:
   std::uint64_t site_;
@@ -44,6 +56,12 @@ class Decoder {
   /// x (B, M, D), memory (B, N, D) -> (B, M, D); `memory_masks` masks the memory.
   Variable<T> operator()(Variable<T> x, const Variable<T>& memory,
                          const AttentionMasks& memory_masks, const Context& context) const;
+  /// Starts an output: what each block keeps before its first token.
+  std::vector<DecoderCache<T>> read(const Variable<T>& memory) const;
+  /// The tokens x (B, N, D) that follow those of `caches` -> (B, N, D); see
+  /// MultiHeadAttention::next().
+  Variable<T> next(Variable<T> x, std::vector<DecoderCache<T>>& caches,
+                   const AttentionMasks& memory_masks) const;
 
  private:
   BlockStack<T, DecoderBlock<T>> layers_;

@@ -40,6 +40,20 @@ Variable<T> EncoderBlock<T>::operator()(const Variable<T>& x, const AttentionMas
 }
 
 template <class T>
+Variable<T> EncoderBlock<T>::next(const Variable<T>& x, AttentionCache<T>& cache) const {
+  const Variable<T> y =
+      residual1_(x, nullptr, {}, [&](const Variable<T>& z) { return attention_.next(z, cache); });
+  return residual2_(y, nullptr, {}, [&](const Variable<T>& z) { return mlp_(z, {}); });
+}
+
+template <class T>
+Variable<T> Encoder<T>::next(Variable<T> x, std::vector<AttentionCache<T>>& caches) const {
+  caches.resize(layers_.blocks.size());
+  for (std::size_t i = 0; i < caches.size(); ++i) x = layers_.blocks[i].next(x, caches[i]);
+  return layers_.norm ? (*layers_.norm)(x, nullptr) : x;
+}
+
+template <class T>
 Variable<T> Encoder<T>::operator()(Variable<T> x, const AttentionMasks& masks,
                                    const Context& context, const Variable<T>& bias) const {
   // Recomputing would sum the gradient of the bias in another order, which changes its bits.

@@ -45,6 +45,8 @@ class EncoderBlock {
   /// x (B, N, D) -> (B, N, D); `bias` is that of MultiHeadAttention.
   Variable<T> operator()(const Variable<T>& x, const AttentionMasks& masks, const Context& context,
                          const Variable<T>& bias = {}) const;
+  /// The block with MultiHeadAttention::next(), for decoding. Batch norm would mix the samples.
+  Variable<T> next(const Variable<T>& x, AttentionCache<T>& cache) const;
 
  private:
   std::uint64_t site_;
@@ -81,6 +83,9 @@ class Encoder {
   /// x (B, N, D) -> (B, N, D); `bias` is that of MultiHeadAttention, in every block.
   Variable<T> operator()(Variable<T> x, const AttentionMasks& masks, const Context& context,
                          const Variable<T>& bias = {}) const;
+  /// Causal: the tokens x (B, N, D) that follow those of `caches`, one for each block, as
+  /// MultiHeadAttention::next() -> (B, N, D). An empty list starts a sequence.
+  Variable<T> next(Variable<T> x, std::vector<AttentionCache<T>>& caches) const;
 
  private:
   BlockStack<T, EncoderBlock<T>> layers_;

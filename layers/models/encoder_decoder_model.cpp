@@ -63,6 +63,55 @@ Variable<T> EncoderDecoderModel<T>::operator()(const ModelInput<T>& input,
   return head_(decoder_(output_embedding_(output), memory, {input.mask}, writing));
 }
 
+// The outputs of a batch, with the keys and values of the input and of the classes so far.
+template <class T>
+class EncoderDecoderModel<T>::Outputs final : public Decoding<T> {
+ public:
+  Outputs(const EncoderDecoderModel& model, const ModelInput<T>& input)
+      : model_(model), masks_{input.mask} {
+    const NoGrad no_grad;
+    const Variable<T> memory = model.encoder_(model.embedding_(input), masks_, {});
+    caches_ = model.decoder_.read(memory);
+    feed(std::vector<std::int32_t>(memory.shape()[0], std::int32_t(model.classes_)));
+  }
+
+  void append(const std::vector<std::int32_t>& classes) override {
+    const NoGrad no_grad;
+    feed(classes);
+  }
+
+  void select(const std::vector<std::size_t>& rows) override {
+    const NoGrad no_grad;
+    const Ids ids = row_ids(rows);
+    for (DecoderCache<T>& cache : caches_) {
+      cache.outputs.select(ids);
+      cache.memory.select(ids);
+    }
+    masks_.key_mask = selected(masks_.key_mask, rows);
+    this->select_logits(rows);
+  }
+
+ private:
+  void feed(const std::vector<std::int32_t>& classes) {
+    Ids ids = empty<std::int32_t>({classes.size(), 1});
+    std::copy(classes.begin(), classes.end(), ids.data());
+    ModelInput<T> output;
+    output.ids = &ids;
+    const Variable<T> x = model_.output_embedding_(output, length_++);
+    this->set_last(model_.head_(model_.decoder_.next(x, caches_, masks_)).value());
+  }
+
+  const EncoderDecoderModel& model_;
+  AttentionMasks masks_;
+  std::vector<DecoderCache<T>> caches_;
+  std::size_t length_ = 0;  // tokens read, the begin token among them
+};
+
+template <class T>
+std::unique_ptr<Decoding<T>> EncoderDecoderModel<T>::decode(const ModelInput<T>& input) const {
+  return std::make_unique<Outputs>(*this, input);
+}
+
 #define XGRAD_INSTANTIATE(T) template class EncoderDecoderModel<T>;
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 

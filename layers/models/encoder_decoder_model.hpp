@@ -3,6 +3,7 @@
 
 #include <xgrad/layers/embedding.hpp>
 #include <xgrad/layers/models/decoder.hpp>
+#include <xgrad/layers/models/decoding.hpp>
 
 namespace xgrad {
 
@@ -25,15 +26,19 @@ struct EncoderDecoderOptions {
 /// `classes`. In training these are the targets (teacher forcing). Parameters under embedding,
 /// encoder, output_embedding, decoder and head. An AttentionObserver sees the encoder only.
 template <class T>
-class EncoderDecoderModel final : public SequenceModel<T> {
+class EncoderDecoderModel final : public SequenceModel<T>, public Autoregressive<T> {
  public:
   /// Makes its parameters below `root`.
   EncoderDecoderModel(const Scope<T>& root, const EncoderDecoderOptions& options);
 
   /// Throws ShapeError when input.outputs is absent or too long.
   Variable<T> operator()(const ModelInput<T>& input, const Context& context) const override;
+  /// Starts empty outputs. Reads the input once.
+  std::unique_ptr<Decoding<T>> decode(const ModelInput<T>& input) const override;
 
  private:
+  class Outputs;
+
   std::size_t classes_;
   InputEmbedding<T> embedding_;
   Encoder<T> encoder_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <xgrad/layers/embedding.hpp>
+#include <xgrad/layers/models/decoding.hpp>
 #include <xgrad/layers/models/encoder.hpp>
 #include <xgrad/layers/pooling.hpp>
 
@@ -19,16 +20,22 @@ struct EncoderModelOptions {
 /// Computes logits (B, N, classes) for Pool::none, else (B, classes). Parameters under embedding,
 /// encoder, pool and head.
 template <class T>
-class EncoderModel final : public SequenceModel<T> {
+class EncoderModel final : public SequenceModel<T>, public Autoregressive<T> {
  public:
   /// Makes its parameters below `root`.
   EncoderModel(const Scope<T>& root, const EncoderModelOptions& options);
 
   /// Throws ShapeError when the input does not fit.
   Variable<T> operator()(const ModelInput<T>& input, const Context& context) const override;
+  /// Continues its input, token ids without padding, as a language model: the logits for the last
+  /// token are those of the token that follows. Throws ShapeError unless each token sees itself and
+  /// those before it only: causal, without pooling, batch norm, adjacency and relative_index.
+  std::unique_ptr<Decoding<T>> decode(const ModelInput<T>& input) const override;
 
  private:
-  bool adjacency_;
+  class Continuation;
+
+  bool adjacency_, is_causal_;
   InputEmbedding<T> embedding_;
   Encoder<T> encoder_;
   Pooling<T> pool_;

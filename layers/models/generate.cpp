@@ -1,40 +1,131 @@
 #include <xgrad/layers/models/generate.hpp>
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 
 #include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {
 
+namespace {
+
+// Adds a class and its row of logits.
 template <class T>
-std::vector<std::vector<std::int32_t>> generate(const SequenceModel<T>& model, ModelInput<T> input,
-                                                std::size_t batch, std::int32_t end,
-                                                std::size_t longest) {
-  const NoGrad no_grad;
-  std::vector<std::vector<std::int32_t>> outputs(batch);
-  const auto ended = [end](const auto& output) { return !output.empty() && output.back() == end; };
-  for (std::size_t length = 1; length <= longest; ++length) {
-    // The model predicts the last class from those before it and does not read its value.
-    Ids known = zeros<std::int32_t>({batch, length});
-    for (std::size_t b = 0; b < batch; ++b) {
-      std::copy(outputs[b].begin(), outputs[b].end(), known.data() + b * length);
+void add(Generated<T>& output, std::vector<T>& rows, const T* row, std::size_t classes) {
+  const auto best = std::size_t(std::max_element(row, row + classes) - row);
+  output.classes.push_back(std::int32_t(best));
+  output.log_probability += log_probabilities(row, classes)[best];
+  rows.insert(rows.end(), row, row + classes);
+}
+
+// A hypothesis by its continuation: the row of the decoding that it continues, and its class.
+// An ended one has no class.
+struct Candidate {
+  std::size_t from;
+  std::int32_t next;
+  double log_probability, score;
+};
+
+}  // namespace
+
+template <class T>
+std::vector<double> log_probabilities(const T* logits, std::size_t classes) {
+  const double largest = double(*std::max_element(logits, logits + classes));
+  double sum = 0;
+  for (std::size_t c = 0; c < classes; ++c) sum += std::exp(double(logits[c]) - largest);
+  std::vector<double> result(classes);
+  for (std::size_t c = 0; c < classes; ++c) {
+    result[c] = double(logits[c]) - largest - std::log(sum);
+  }
+  return result;
+}
+
+template <class T>
+std::vector<Generated<T>> generate(Decoding<T>& decoding, std::int32_t end, std::size_t longest) {
+  const std::size_t batch = decoding.rows(), classes = decoding.logits().shape()[1];
+  std::vector<Generated<T>> outputs(batch);
+  std::vector<std::vector<T>> logits(batch);
+  std::vector<std::size_t> open(batch);  // the output of each row of the decoding
+  std::iota(open.begin(), open.end(), std::size_t(0));
+  for (std::size_t length = 1;; ++length) {
+    std::vector<std::size_t> rows, still;
+    std::vector<std::int32_t> chosen;
+    for (std::size_t row = 0; row < open.size(); ++row) {
+      Generated<T>& output = outputs[open[row]];
+      add(output, logits[open[row]], decoding.logits().data() + row * classes, classes);
+      if (output.classes.back() == end) continue;
+      rows.push_back(row);
+      still.push_back(open[row]);
+      chosen.push_back(output.classes.back());
     }
-    input.outputs = &known;
-    const Tensor<T> logits = model(input, Context{}).value();
-    const std::size_t classes = logits.shape().back();
-    for (std::size_t b = 0; b < batch; ++b) {
-      if (ended(outputs[b])) continue;
-      const T* row = logits.data() + (b * length + length - 1) * classes;
-      outputs[b].push_back(std::int32_t(std::max_element(row, row + classes) - row));
-    }
-    if (std::all_of(outputs.begin(), outputs.end(), ended)) break;
+    if (rows.empty() || length >= longest) break;
+    if (rows.size() < open.size()) decoding.select(rows);
+    open = std::move(still);
+    decoding.append(chosen);
+  }
+  for (std::size_t b = 0; b < batch; ++b) {
+    outputs[b].logits = empty<T>({outputs[b].classes.size(), classes});
+    std::copy(logits[b].begin(), logits[b].end(), outputs[b].logits.data());
   }
   return outputs;
 }
 
-#define XGRAD_INSTANTIATE(T)                                \
-  template std::vector<std::vector<std::int32_t>> generate( \
-      const SequenceModel<T>&, ModelInput<T>, std::size_t, std::int32_t, std::size_t);
+template <class T>
+std::vector<Hypothesis> beam_search(Decoding<T>& decoding, std::int32_t end, std::size_t longest,
+                                    const BeamOptions& options) {
+  const std::size_t classes = decoding.logits().shape()[1];
+  std::vector<Hypothesis> beam(1);
+  const auto ended = [end](const Hypothesis& h) {
+    return !h.classes.empty() && h.classes.back() == end;
+  };
+  const auto score = [&](double log_probability, std::size_t length) {
+    return log_probability / std::pow(double(length), options.length_penalty);
+  };
+  for (std::size_t length = 1; length <= longest; ++length) {
+    std::vector<Candidate> candidates;
+    std::vector<std::size_t> row_of(beam.size());
+    std::size_t row = 0;
+    for (std::size_t i = 0; i < beam.size(); ++i) {
+      const double before = beam[i].log_probability;
+      if (ended(beam[i])) {
+        candidates.push_back({i, -1, before, score(before, beam[i].classes.size())});
+        continue;
+      }
+      const auto next = log_probabilities(decoding.logits().data() + row * classes, classes);
+      for (std::size_t c = 0; c < classes; ++c) {
+        candidates.push_back(
+            {i, std::int32_t(c), before + next[c], score(before + next[c], length)});
+      }
+      row_of[i] = row++;
+    }
+    std::stable_sort(candidates.begin(), candidates.end(),
+                     [](const Candidate& a, const Candidate& b) { return a.score > b.score; });
+    candidates.resize(std::min(candidates.size(), options.width));
+    std::vector<Hypothesis> best;
+    std::vector<std::size_t> rows;
+    std::vector<std::int32_t> chosen;
+    for (const Candidate& candidate : candidates) {
+      best.push_back({beam[candidate.from].classes, candidate.log_probability});
+      if (candidate.next < 0) continue;
+      best.back().classes.push_back(candidate.next);
+      if (candidate.next == end) continue;
+      rows.push_back(row_of[candidate.from]);
+      chosen.push_back(candidate.next);
+    }
+    beam = std::move(best);
+    if (rows.empty() || length == longest) break;
+    decoding.select(rows);
+    decoding.append(chosen);
+  }
+  return beam;
+}
+
+#define XGRAD_INSTANTIATE(T)                                                            \
+  template std::vector<double> log_probabilities(const T*, std::size_t);                \
+  template std::vector<Generated<T>> generate(Decoding<T>&, std::int32_t, std::size_t); \
+  template std::vector<Hypothesis> beam_search(Decoding<T>&, std::int32_t, std::size_t, \
+                                               const BeamOptions&);
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

@@ -1,22 +1,59 @@
-// generate: greedy decoding with a sequence-to-sequence model.
+// generate and beam_search: the outputs of a sequence-to-sequence model.
 #pragma once
 
 #include <vector>
 
-#include <xgrad/layers/model.hpp>
+#include <xgrad/layers/models/decoding.hpp>
 
 namespace xgrad {
 
-/// Decodes greedily and returns one output for each of the input's `batch` samples. Class i is the
-/// one with the largest logit given classes 0 ... i-1 (the first of equal ones). An output ends
-/// with the class `end`, which it includes, or after `longest` classes.
+/// An output that a model has chosen class by class.
+template <class T>
+struct Generated {
+  std::vector<std::int32_t> classes = {};  ///< the last one ends the output, unless it was cut
+  /// log P(classes | input) in nats: the sum over the classes, that of the end among them.
+  double log_probability = 0;
+  Tensor<T> logits = {};  ///< (classes.size(), classes of the task), from which each was chosen
+};
+
+/// Decodes greedily and returns one output for each row. Class i is the one with the largest logit
+/// given classes 0 ... i-1 (the first of equal ones). An output ends with the class `end`, which it
+/// includes, or after `longest` classes, at least 1.
 ///
 /// A generated output is entirely correct exactly when every class is correct under teacher
 /// forcing, because both read the same classes up to the first error. The exact match of Metrics,
 /// measured under teacher forcing, is therefore that of generated outputs.
 template <class T>
-std::vector<std::vector<std::int32_t>> generate(const SequenceModel<T>& model, ModelInput<T> input,
-                                                std::size_t batch, std::int32_t end,
-                                                std::size_t longest);
+std::vector<Generated<T>> generate(Decoding<T>& decoding, std::int32_t end, std::size_t longest);
+
+/// Settings of beam_search().
+struct BeamOptions {
+  std::size_t width = 1;      ///< K, hypotheses that are kept, at least 1
+  double length_penalty = 0;  ///< A; 0: hypotheses are compared by their probability
+};
+
+/// A hypothesis of a beam search.
+struct Hypothesis {
+  std::vector<std::int32_t> classes = {};  ///< as Generated::classes
+  double log_probability = 0;              ///< as Generated::log_probability
+};
+
+/// Returns the best outputs of a beam search, best first: at most K, at least 1. Requires: one row.
+///
+/// The beam starts with the empty output. In each step, the outputs in it that have not ended are
+/// replaced by all their continuations by one class. The K best of all stay, by
+///
+///     log P(classes | input) / (number of classes)^A
+///
+/// and of equal ones those that come first in the beam, then those with the smaller class. It ends
+/// when all outputs in the beam have ended, or have `longest` classes. A = 0 prefers probable
+/// outputs, which are often short; A = 1 compares means per class. K = 1 is greedy.
+template <class T>
+std::vector<Hypothesis> beam_search(Decoding<T>& decoding, std::int32_t end, std::size_t longest,
+                                    const BeamOptions& options);
+
+/// log softmax of a row of logits, in double.
+template <class T>
+std::vector<double> log_probabilities(const T* logits, std::size_t classes);
 
 }  // namespace xgrad

@@ -5,7 +5,6 @@
 #include <map>
 
 #include <xgrad/data/text/example_text.hpp>
-#include <xgrad/layers/models/generate.hpp>
 #include <xgrad/train/config/precision.hpp>
 #include <xgrad/train/predict/loaded_model.hpp>
 
@@ -14,7 +13,7 @@ namespace xgrad {
 namespace {
 
 // Adds labels and probabilities, or numbers, from the logits (rows, K) of an example to a
-// prediction.
+// prediction. Outputs that the model generates are read by read_generated() instead.
 template <class T>
 class Reader {
  public:
@@ -27,22 +26,19 @@ class Reader {
       if (shape_.target != TargetKind::classes) {
         read_values(of_row, row * shape_.classes);
       } else if (row >= example_.targets.size() || example_.targets[row] != kIgnore) {
-        if (!read_class(of_row)) return;
+        read_class(of_row);
       }
     }
   }
 
  private:
-  // Returns false at the end of a generated output.
-  bool read_class(const T* logits) {
+  void read_class(const T* logits) {
     const std::size_t count = shape_.classes;
     const auto best = std::size_t(std::max_element(logits, logits + count) - logits);
-    if (shape_.output == OutputKind::generated && best + 1 == count) return false;
     double sum = 0;
     for (std::size_t k = 0; k < count; ++k) sum += std::exp(double(logits[k]) - logits[best]);
     prediction_.labels.push_back(class_text(std::int32_t(best), shape_));
     prediction_.probabilities.push_back(1 / sum);
-    return true;
   }
 
   void read_values(const T* logits, std::size_t first) {
@@ -79,6 +75,30 @@ Tensor<T> part_of(const Tensor<T>& logits, std::size_t sample) {
   return part;
 }
 
+std::vector<std::string> labels_of(const std::vector<std::int32_t>& classes,
+                                   const TaskShape& shape) {
+  std::vector<std::string> labels;
+  for (const std::int32_t c : classes) {
+    if (std::size_t(c) + 1 < shape.classes) labels.push_back(class_text(c, shape));
+  }
+  return labels;
+}
+
+// The prediction of an output that the model generated.
+template <class T>
+Prediction read_generated(Generated<T> output, const TaskShape& shape) {
+  Prediction prediction;
+  prediction.labels = labels_of(output.classes, shape);
+  for (std::size_t i = 0; i < prediction.labels.size(); ++i) {
+    const T* row = output.logits.data() + i * shape.classes;
+    const auto chosen = std::size_t(output.classes[i]);
+    prediction.probabilities.push_back(std::exp(log_probabilities(row, shape.classes)[chosen]));
+  }
+  prediction.log_probability = output.log_probability;
+  prediction.logits = std::move(output.logits);
+  return prediction;
+}
+
 }  // namespace
 
 class Predictor::Model {
@@ -94,10 +114,13 @@ namespace {
 template <class T>
 class ModelOf final : public Predictor::Model {
  public:
-  explicit ModelOf(const FoundRun& source)
-      : loaded_(source),
-        alone_(shape().output == OutputKind::generated ||
-               source.config.model.normalization == "batch") {}
+  ModelOf(const FoundRun& source, std::optional<BeamOptions> beam)
+      : loaded_(source), beam_(beam), alone_(source.config.model.normalization == "batch") {
+    check<ConfigError>(!beam || shape().output == OutputKind::generated,
+                       "a beam search needs a model that generates its output, with model.kind = "
+                       "\"encoder_decoder\", not ",
+                       source.config.model.kind);
+  }
 
   const Task& task() const override { return *loaded_.task; }
   const TaskShape& shape() const override { return loaded_.shape; }
@@ -113,40 +136,74 @@ class ModelOf final : public Predictor::Model {
     for (const auto& [length, numbers] : alike) {
       std::vector<Example> together;
       for (const std::size_t i : numbers) together.push_back(examples[i]);
-      const Tensor<T> logits = outputs(std::move(together)).value();
+      if (shape().output != OutputKind::generated) {
+        const Batch batch = collate(together, shape());
+        const Tensor<T> logits = (*loaded_.model)(BatchInput<T>(batch).input(), Context{}).value();
+        for (std::size_t sample = 0; sample < numbers.size(); ++sample) {
+          predictions[numbers[sample]] = read(together[sample], part_of(logits, sample));
+        }
+        continue;
+      }
+      std::vector<Prediction> generated = beam_ ? search(together) : written(together);
       for (std::size_t sample = 0; sample < numbers.size(); ++sample) {
-        const std::size_t i = numbers[sample];
-        Tensor<T> part = part_of(logits, sample);
-        Reader<T>(examples[i], shape(), predictions[i])
-            .read(part.data(), part.size() / shape().classes);
-        predictions[i].logits = std::move(part);
+        predictions[numbers[sample]] = std::move(generated[sample]);
       }
     }
     return predictions;
   }
 
  private:
-  // For a task with generated outputs, these are the logits from which each class was chosen.
-  Variable<T> outputs(std::vector<Example> examples) const {
-    Batch batch = collate(examples, shape());
-    if (shape().output == OutputKind::generated) {
-      examples[0].targets = generate(*loaded_.model, BatchInput<T>(batch).input(), 1,
-                                     std::int32_t(shape().classes) - 1, shape().max_outputs)[0];
-      batch = collate(examples, shape());
+  Prediction read(const Example& example, Tensor<T> logits) const {
+    Prediction prediction;
+    Reader<T>(example, shape(), prediction).read(logits.data(), logits.size() / shape().classes);
+    prediction.logits = std::move(logits);
+    return prediction;
+  }
+
+  std::int32_t end() const { return std::int32_t(shape().classes) - 1; }
+
+  // Outputs by greedy decoding.
+  std::vector<Prediction> written(const std::vector<Example>& examples) const {
+    const Batch batch = collate(examples, shape());
+    const BatchInput<T> input(batch);
+    const auto decoding = start_outputs(*loaded_.model, input.input(), batch.size);
+    std::vector<Prediction> predictions;
+    for (Generated<T>& output : generate(*decoding, end(), shape().max_outputs)) {
+      predictions.push_back(read_generated(std::move(output), shape()));
     }
-    return (*loaded_.model)(BatchInput<T>(batch).input(), Context{});
+    return predictions;
+  }
+
+  // Outputs by beam search.
+  std::vector<Prediction> search(const std::vector<Example>& examples) const {
+    std::vector<Prediction> predictions;
+    for (Example example : examples) {
+      Batch batch = collate({example}, shape());
+      const auto decoding = start_outputs(*loaded_.model, BatchInput<T>(batch).input(), 1);
+      const auto found = beam_search(*decoding, end(), shape().max_outputs, *beam_);
+      example.targets = found[0].classes;
+      batch = collate({example}, shape());
+      const Tensor<T> logits = (*loaded_.model)(BatchInput<T>(batch).input(), Context{}).value();
+      predictions.push_back(read_generated<T>(
+          {found[0].classes, found[0].log_probability, part_of(logits, 0)}, shape()));
+      for (const Hypothesis& one : found) {
+        predictions.back().beam.push_back({labels_of(one.classes, shape()), one.log_probability});
+      }
+    }
+    return predictions;
   }
 
   LoadedModel<T> loaded_;
+  std::optional<BeamOptions> beam_;
   bool alone_;  // predict alone: other examples in the batch would change the result
 };
 
 }  // namespace
 
-Predictor::Predictor(const std::string& run) {
+Predictor::Predictor(const std::string& run, std::optional<BeamOptions> beam) {
   const FoundRun source = find_run(run);
   model_ = with_precision(source.config, [&]<class T>() -> std::unique_ptr<const Model> {
-    return std::make_unique<ModelOf<T>>(source);
+    return std::make_unique<ModelOf<T>>(source, beam);
   });
 }
 

@@ -2,13 +2,21 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <xgrad/data/task.hpp>
+#include <xgrad/layers/models/generate.hpp>
 #include <xgrad/train/checkpoint/checkpoint.hpp>
 
 namespace xgrad {
+
+/// One of the outputs that a beam search found.
+struct BeamOutput {
+  std::vector<std::string> labels;  ///< as Prediction::labels
+  double log_probability;           ///< as Prediction::log_probability
+};
 
 /// The prediction for one input: an entry for each target, except positions for which the task has
 /// no target.
@@ -21,15 +29,19 @@ struct Prediction {
   /// Predicted numbers, instead of labels, if the targets are numbers.
   std::vector<double> numbers;
   AnyTensor logits;  ///< output of the model: (K), or (N, K) for all positions
+  /// For outputs that the model generates: log P(output | input) in nats, the end included.
+  std::optional<double> log_probability;
+  std::vector<BeamOutput> beam;  ///< the best outputs, best first; empty without a beam search
 };
 
 /// A trained model. All calls are thread-safe, also on the same object. The same input gives the
 /// same bits on any thread and beside any other inputs.
 class Predictor {
  public:
-  /// Loads a checkpoint, or the newest checkpoint of a run directory. Reads no data. Throws
-  /// IoError, CheckpointError, ConfigError.
-  explicit Predictor(const std::string& run);
+  /// Loads a checkpoint, or the newest checkpoint of a run directory. Reads no data. With `beam`,
+  /// outputs are those of beam_search(), else of generate(). Throws IoError, CheckpointError,
+  /// ConfigError, also when there is a beam and the model generates no outputs.
+  explicit Predictor(const std::string& run, std::optional<BeamOptions> beam = std::nullopt);
   ~Predictor();
   /// The moved-from object may only be assigned to or destroyed.
   Predictor(Predictor&&) noexcept;

@@ -55,7 +55,9 @@ std::string prediction_tsv(const Prediction& prediction) {
   if (!prediction.numbers.empty()) return spaced("{}", prediction.numbers);
   std::vector<std::string> labels;
   for (const std::string& label : prediction.labels) labels.push_back(escaped(label));
-  return joined(labels, " ") + "\t" + spaced("{:.6f}", prediction.probabilities);
+  std::string text = joined(labels, " ") + "\t" + spaced("{:.6f}", prediction.probabilities);
+  if (prediction.log_probability) text += fmt::format("\t{:.6f}", *prediction.log_probability);
+  return text;
 }
 
 std::string prediction_json(const Prediction& prediction) {
@@ -65,6 +67,10 @@ std::string prediction_json(const Prediction& prediction) {
   } else {
     row["labels"] = prediction.labels;
     row["probabilities"] = prediction.probabilities;
+  }
+  if (prediction.log_probability) row["log_probability"] = *prediction.log_probability;
+  for (const BeamOutput& output : prediction.beam) {
+    row["beam"].push_back({{"labels", output.labels}, {"log_probability", output.log_probability}});
   }
   return row.dump();
 }

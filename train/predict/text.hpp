@@ -11,12 +11,14 @@ namespace xgrad {
 /// separated by spaces.
 std::string prediction_text(const Prediction& prediction);
 
-/// Returns the labels, a tab and their probabilities, each separated by spaces; or the numbers. In
-/// labels, backslash, tab, line feed and carriage return become `\\`, `\t`, `\n` and `\r`.
+/// Returns the labels, a tab and their probabilities, each separated by spaces; or the numbers. For
+/// a generated output, another tab and its log-probability follow. In labels, backslash, tab, line
+/// feed and carriage return become `\\`, `\t`, `\n` and `\r`.
 std::string prediction_tsv(const Prediction& prediction);
 
-/// Returns {"labels": [...], "probabilities": [...]} or {"numbers": [...]}. Numbers read back
-/// exactly.
+/// Returns {"labels": [...], "probabilities": [...]} or {"numbers": [...]}. A generated output also
+/// has its "log_probability", and after a beam search "beam": a list of {"labels": [...],
+/// "log_probability": ...}, best first. Numbers read back exactly.
 std::string prediction_json(const Prediction& prediction);
 
 /// Returns the logits of all positions, separated by spaces, with enough digits to read back

@@ -80,29 +80,30 @@ TEST_P(AsTorch, SameNamesLogitsLossAndGradients) {
 }
 
 TEST_P(AsTorch, S4_7_SameGreedyOutputs) {
-  const auto outputs = generate(twin_.model, twin_.input, 6, kClasses - 1, kOutputs);
+  const auto outputs = generate(*twin_.model.decode(twin_.input), kClasses - 1, kOutputs);
   const Ids greedy = golden().ids(GetParam() + ".greedy");
   for (std::size_t b = 0; b < 6; ++b) {
     std::vector<std::int32_t> expected(greedy.data() + b * kOutputs,
                                        greedy.data() + (b + 1) * kOutputs);
     std::erase(expected, -100);
-    EXPECT_EQ(outputs[b], expected) << "sample " << b;
+    EXPECT_EQ(outputs[b].classes, expected) << "sample " << b;
   }
 }
 
 // Handed what it generates as targets, a model is right in every place, and only then: the exact
 // match under teacher forcing is that of generated outputs.
 TEST_P(AsTorch, GeneratedOutputsAreTheirOwnTeacherForcedAnswers) {
-  const auto outputs = generate(twin_.model, twin_.input, 6, kClasses - 1, kOutputs);
+  const auto outputs = generate(*twin_.model.decode(twin_.input), kClasses - 1, kOutputs);
   std::fill_n(twin_.targets.data(), twin_.targets.size(), -100);
   for (std::size_t b = 0; b < 6; ++b) {
-    std::copy(outputs[b].begin(), outputs[b].end(), twin_.targets.data() + b * kOutputs);
+    std::copy(outputs[b].classes.begin(), outputs[b].classes.end(),
+              twin_.targets.data() + b * kOutputs);
   }
   const Tensor<double> logits = twin_.model(twin_.input, {}).value();
   for (std::size_t b = 0; b < 6; ++b) {
-    for (std::size_t i = 0; i < outputs[b].size(); ++i) {
+    for (std::size_t i = 0; i < outputs[b].classes.size(); ++i) {
       const double* row = logits.data() + (b * kOutputs + i) * kClasses;
-      EXPECT_EQ(std::max_element(row, row + kClasses) - row, outputs[b][i]);
+      EXPECT_EQ(std::max_element(row, row + kClasses) - row, outputs[b].classes[i]);
     }
   }
 }
