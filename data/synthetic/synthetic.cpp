@@ -134,6 +134,7 @@ class SyntheticTask final : public Task {
 
   Example parse(const std::string& line) const override {
     Example example = parse_input(of_->name, line, of_->task.shape);
+    if (of_->task.with_slots) example.ids = of_->task.with_slots(std::move(example.ids));
     if (of_->task.solve) {
       try {
         example.targets = of_->task.solve(example.ids);

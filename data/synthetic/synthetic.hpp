@@ -28,6 +28,9 @@ struct Synthetic {
   std::function<Example(const Rng& rng)> draw = {};
   /// Returns the right targets of an input. Throws DataError if it has none.
   std::function<Tokens(const Tokens& ids)> solve = {};
+  /// Adds the tokens named kSlot to an input of `xgrad predict` that has none; empty: the task has
+  /// no slots.
+  std::function<Tokens(Tokens ids)> with_slots = {};
   /// All possible inputs, for listed_task(): each split then holds its own inputs once.
   std::vector<Tokens> inputs = {};
   /// Returns the best score on an input; set it if inputs do not determine the answer. Ignores

@@ -129,6 +129,11 @@ constexpr TaskBackground kRows[] = {
     {"next_value",
      "needs positions: the best guess is linear in the last two samples once the process is known",
      "the AR(2) process of Box and Jenkins 1970", kComputed},
+    {"number_words",
+     "needs positions and depth: a digit's word depends on its place from the right, so a layer "
+     "must "
+     "find the end of the number first",
+     "made for xgrad", kCertain},
     {"odds_first",
      "needs positions: one head that attends to one place suffices at a fixed length; with "
      "variable lengths the place depends on the length",
@@ -182,6 +187,11 @@ constexpr TaskBackground kRows[] = {
      "modulo 2 or 3 and are not learnable beyond the lengths seen in training (Bhattamishra et al."
      " 2020)",
      "Tomita 1982; Bhattamishra, Ahuja and Goyal 2020, arXiv:2009.11264", kCertain},
+    {"translation",
+     "needs positions and depth: a word's place in French depends on the noun that follows it, "
+     "which "
+     "a first layer must find",
+     "made for xgrad", kCertain},
     {"wordnet", "open: nothing is proven", "Miller 1995, WordNet, as in Debian's wordnet-base",
      "unknown, because nobody knows the distribution of the definitions"},
 };

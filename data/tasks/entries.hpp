@@ -39,6 +39,7 @@ TaskEntry needle_task();
 TaskEntry negation_task();
 TaskEntry neighbours_task();
 TaskEntry next_value_task();
+TaskEntry number_words_task();
 TaskEntry odds_first_task();
 TaskEntry parity_task();
 TaskEntry reverse_task();
@@ -53,6 +54,7 @@ TaskEntry sort_by_frequency_task();
 TaskEntry sparse_parity_task();
 TaskEntry stack_manipulation_task();
 TaskEntry tomita_task();
+TaskEntry translation_task();
 TaskEntry wordnet_task();
 
 }  // namespace xgrad

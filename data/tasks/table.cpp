@@ -46,6 +46,7 @@ std::vector<TaskEntry>& table() {
       negation_task(),            //
       neighbours_task(),          //
       next_value_task(),          //
+      number_words_task(),        //
       odds_first_task(),          //
       parity_task(),              //
       reverse_task(),             //
@@ -60,6 +61,7 @@ std::vector<TaskEntry>& table() {
       sparse_parity_task(),       //
       stack_manipulation_task(),  //
       tomita_task(),              //
+      translation_task(),         //
       wordnet_task(),             //
   };
   return entries;

@@ -3,6 +3,7 @@
 #include <map>
 
 #include <xgrad/autograd/scalar.hpp>
+#include <xgrad/data/generated_task.hpp>
 #include <xgrad/layers/models/encoder_decoder_model.hpp>
 #include <xgrad/layers/models/encoder_model.hpp>
 #include <xgrad/layers/models/window_mlp.hpp>
@@ -181,6 +182,7 @@ void check_mask(const ModelConfig& config, const TaskShape& shape) {
 
 std::unique_ptr<Task> make_task(const Config& config, const Checkpoint* checkpoint) {
   auto task = find_task(config.task).make(config.task_options, config.train.seed);
+  if (config.model.kind == "encoder_decoder") task = generated_task(std::move(task));
   if (checkpoint != nullptr && checkpoint->state.contains(kLearned)) {
     task->adopt(state_value<std::string>(*checkpoint, kLearned));
   }

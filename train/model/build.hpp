@@ -12,7 +12,8 @@
 
 namespace xgrad {
 
-/// Makes the task of [task], seeded with train.seed. A checkpoint supplies what the task learned
+/// Makes the task of [task], seeded with train.seed; for model.kind = "encoder_decoder" the
+/// generated_task() of it. A checkpoint supplies what the task learned
 /// from its data, if it stores that. Throws ConfigError, DataError, CheckpointError.
 std::unique_ptr<Task> make_task(const Config& config, const Checkpoint* checkpoint = nullptr);
 

@@ -1,5 +1,6 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/batch.hpp>
+#include <xgrad/data/generated_task.hpp>
 #include <xgrad/data/synthetic/uniform_tokens.hpp>
 #include <xgrad/data/tasks/entries.hpp>
 
@@ -8,7 +9,7 @@ namespace xgrad {
 namespace {
 
 // Ids after the ten digits.
-constexpr std::int32_t kPlus = 10, kEquals = 11, kSlot = 12;
+constexpr std::int32_t kPlus = 10, kEquals = 11, kSlotId = 12;
 
 // Writes the highest digit first, with leading zeros, so that each digit has a fixed position.
 Tokens layout(const Tokens& digits) {
@@ -17,7 +18,7 @@ Tokens layout(const Tokens& digits) {
   ids.push_back(kPlus);
   ids.insert(ids.end(), half, digits.end());
   ids.push_back(kEquals);
-  ids.insert(ids.end(), digits.size() / 2 + 1, kSlot);
+  ids.insert(ids.end(), digits.size() / 2 + 1, kSlotId);
   return ids;
 }
 
@@ -40,17 +41,24 @@ Tokens solve(const Tokens& ids) {
   return targets;
 }
 
+// The digits of the sum are one more than those of each number.
+Tokens with_slots(Tokens ids) {
+  if (ids.size() > 2 && ids.back() == kEquals) ids.insert(ids.end(), ids.size() / 2, kSlotId);
+  return ids;
+}
+
 Synthetic describe(const Options& options) {
   const auto digits = std::size_t(get_int(options, "digits"));
   Synthetic task;
   task.shape.vocabulary = 13;
   task.shape.classes = 10;
   task.shape.max_length = 3 * digits + 3;
-  task.shape.token_names = {"0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "+", "=", "_"};
+  task.shape.token_names = {"0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "+", "=", kSlot};
   task.draw = [digits](const Rng& rng) {
     return Example{layout(random_tokens(rng, 2 * digits, 10)), {}, {}};
   };
   task.solve = solve;
+  task.with_slots = with_slots;
   return task;
 }
 

@@ -2,6 +2,7 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/batch.hpp>
+#include <xgrad/data/generated_task.hpp>
 #include <xgrad/data/synthetic/uniform_tokens.hpp>
 #include <xgrad/data/tasks/entries.hpp>
 
@@ -28,6 +29,15 @@ Tokens solve(const Tokens& ids, Layout layout) {
   return targets;
 }
 
+// A slot for each number.
+Tokens with_slots(Tokens ids, Layout layout) {
+  if (std::count(ids.begin(), ids.end(), layout.slot) > 0) return ids;
+  const auto kept = std::count_if(ids.begin(), ids.end(),
+                                  [layout](std::int32_t id) { return id < layout.noise; });
+  ids.insert(ids.end(), std::size_t(kept), layout.slot);
+  return ids;
+}
+
 Synthetic describe(const Options& options) {
   const auto length = std::size_t(get_int(options, "length"));
   const auto marked = std::size_t(get_int(options, "marked"));
@@ -39,7 +49,7 @@ Synthetic describe(const Options& options) {
   task.shape.max_length = length + marked;
   task.shape.classes = symbols;
   for (std::uint32_t i = 0; i < symbols; ++i) task.shape.token_names.push_back(std::to_string(i));
-  task.shape.token_names.insert(task.shape.token_names.end(), {"-", "_"});
+  task.shape.token_names.insert(task.shape.token_names.end(), {"-", kSlot});
   task.draw = [=](const Rng& rng) {
     const auto places = (rng / "places").permutation(length);
     const Tokens kept = random_tokens(rng, marked, symbols);
@@ -49,6 +59,7 @@ Synthetic describe(const Options& options) {
     return example;
   };
   task.solve = [layout](const Tokens& ids) { return solve(ids, layout); };
+  task.with_slots = [layout](Tokens ids) { return with_slots(std::move(ids), layout); };
   return task;
 }
 

@@ -50,6 +50,18 @@ TEST(Laws, SparseParityIsUniform) {
   expect_law("sparse_parity", {{"length", 11}}, law);
 }
 
+// The length is the larger of two that are uniform; every number of a length is equally likely.
+TEST(Laws, NumbersInWordsAreUniformOfEachLength) {
+  Law law;
+  for (std::size_t length = 1; length <= 3; ++length) {
+    const double of_length = double(2 * length - 1) / 9, numbers[] = {10, 90, 900};
+    each_sequence(length, 10, [&](const Tokens& ids) {
+      if (length == 1 || ids[0] != 0) law[ids] = of_length / numbers[length - 1];
+    });
+  }
+  expect_law("number_words", {{"digits", 3}}, law);
+}
+
 TEST(Laws, DigitsOfAdditionAreUniform) {
   Law law;
   each_sequence(4, 10, [&](const Tokens& d) {

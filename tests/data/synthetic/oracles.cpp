@@ -191,7 +191,8 @@ std::vector<OracleRow> class_rows() {
 const std::vector<OracleRow>& oracle_rows() {
   static const std::vector<OracleRow> rows = [] {
     std::vector<OracleRow> all;
-    for (auto part : {token_rows, class_rows, structured_rows, cited_rows, other_rows}) {
+    for (auto part :
+         {token_rows, class_rows, structured_rows, cited_rows, language_rows, other_rows}) {
       for (OracleRow& row : part()) all.push_back(std::move(row));
     }
     return all;

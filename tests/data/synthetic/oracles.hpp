@@ -26,6 +26,7 @@ struct OracleRow {
 const std::vector<OracleRow>& oracle_rows();
 std::vector<OracleRow> structured_rows();  // those whose inputs are more than random tokens
 std::vector<OracleRow> cited_rows();       // those that papers define
+std::vector<OracleRow> language_rows();    // those that translate
 std::vector<OracleRow> other_rows();       // and those whose inputs are more than tokens
 void PrintTo(const OracleRow& row, std::ostream* stream);  // of GoogleTest
 

@@ -188,7 +188,7 @@ TEST(Build, S2_16_SizesThatDoNotFitAreRefusedBeforeAnythingIsAllocated) {
        "task.min_length: is 9, must be at most task.length, 8"},
       {tokens + "model.positions = 'learned_2d'",
        "model.positions: learned_2d needs a task whose examples are images"},
-      {tokens + "model.kind = 'encoder_decoder'",
+      {"task.name = 'first'\ntrain.steps = 1\nmodel.kind = 'encoder_decoder'",
        "model.kind: encoder_decoder generates a sequence"},
       {images + "model.patch = 5",
        "model.patch: 5 does not divide the task's images of 12 x 12 pixels"},

@@ -1,0 +1,97 @@
+#include <xgrad/data/generated_task.hpp>
+
+#include <algorithm>
+
+#include <xgrad/data/batch.hpp>
+
+namespace xgrad {
+
+namespace {
+
+// How the examples of a task become those of the generated task.
+class Conversion {
+ public:
+  explicit Conversion(const TaskShape& shape)
+      : converts_(shape.output == OutputKind::tokens && shape.target == TargetKind::classes),
+        end_(std::int32_t(shape.classes)),
+        slot_(-1) {
+    const auto& names = shape.token_names;
+    const auto found = std::find(names.begin(), names.end(), kSlot);
+    if (converts_ && found != names.end()) slot_ = std::int32_t(found - names.begin());
+  }
+
+  bool has_slots() const { return slot_ >= 0; }
+
+  TaskShape shape(TaskShape shape) const {
+    if (!converts_) return shape;
+    if (shape.class_names.empty()) {
+      for (std::int32_t c = 0; c < end_; ++c) shape.class_names.push_back(std::to_string(c));
+    }
+    shape.class_names.push_back("end");
+    shape.output = OutputKind::generated;
+    shape.classes += 1;
+    shape.max_outputs = shape.max_length + 1;
+    return shape;
+  }
+
+  Example example(Example example) const {
+    if (!converts_) return example;
+    std::erase(example.ids, slot_);
+    if (example.targets.empty()) return example;
+    std::erase(example.targets, kIgnore);
+    example.targets.push_back(end_);
+    return example;
+  }
+
+ private:
+  bool converts_;
+  std::int32_t end_, slot_;
+};
+
+class GeneratedDataset final : public Dataset {
+ public:
+  GeneratedDataset(std::unique_ptr<Dataset> examples, const Conversion& conversion)
+      : examples_(std::move(examples)), conversion_(conversion) {}
+
+  std::size_t size() const override { return examples_->size(); }
+  Example get(std::uint64_t epoch, std::size_t index) const override {
+    return conversion_.example(examples_->get(epoch, index));
+  }
+  std::size_t length(std::size_t index, const TaskShape& shape) const override {
+    return conversion_.has_slots() ? Dataset::length(index, shape)
+                                   : examples_->length(index, shape);
+  }
+
+ private:
+  std::unique_ptr<Dataset> examples_;
+  Conversion conversion_;
+};
+
+class GeneratedTask final : public Task {
+ public:
+  explicit GeneratedTask(std::unique_ptr<Task> task) : task_(std::move(task)) {}
+
+  TaskShape shape() const override {
+    const TaskShape shape = task_->shape();
+    return Conversion(shape).shape(shape);
+  }
+  std::unique_ptr<Dataset> dataset(Split split) const override {
+    return std::make_unique<GeneratedDataset>(task_->dataset(split), Conversion(task_->shape()));
+  }
+  Example parse(const std::string& line) const override {
+    return Conversion(task_->shape()).example(task_->parse(line));
+  }
+  std::string learned() const override { return task_->learned(); }
+  void adopt(const std::string& learned) override { task_->adopt(learned); }
+
+ private:
+  std::unique_ptr<Task> task_;
+};
+
+}  // namespace
+
+std::unique_ptr<Task> generated_task(std::unique_ptr<Task> task) {
+  return std::make_unique<GeneratedTask>(std::move(task));
+}
+
+}  // namespace xgrad
