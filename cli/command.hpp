@@ -73,8 +73,8 @@ Command summary_command(), attention_command(), patch_command(), report_command(
 Command profile_command();
 Command eval_command(), inspect_command(), config_command(), tasks_command(), info_command();
 Command gradcheck_command(), verify_command(), verify_resume_command(), diff_command();
-Command replay_command(), predict_command(), export_command(), import_command();
-Command construct_command();
+Command replay_command(), predict_command(), generate_command();
+Command export_command(), import_command(), construct_command();
 Command completion_command(), man_command();
 
 }  // namespace xgrad::commands

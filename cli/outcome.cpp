@@ -9,6 +9,7 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/excerpt.hpp>
+#include <xgrad/data/rules/ngram.hpp>
 #include <xgrad/storage/formats/format_error.hpp>
 #include <xgrad/train/metrics/rows.hpp>
 
@@ -53,8 +54,8 @@ namespace {
 void print(const Outcome& outcome) {
   fmt::print("test    {}\n", summary(outcome.result.test));
   for (const Rule& rule : outcome.result.rules) {
-    fmt::print("rule    {}: accuracy {:.4f}, exact match {:.4f}\n", rule.name, rule.accuracy,
-               rule.exact);
+    fmt::print("rule    {}: accuracy {:.4f}, exact match {:.4f}{}\n", rule.name, rule.accuracy,
+               rule.exact, loss_text(rule));
   }
   for (const Verdict& verdict : outcome.verdicts) {
     fmt::print("expect  {}: {}  {}\n", verdict.claim, verdict.found,

@@ -21,11 +21,17 @@ enum class OutputKind { tokens, sequence, generated };
 enum class TargetKind { classes, numbers, binary };
 /// "classes", "numbers" or "yes or no".
 const char* to_string(TargetKind kind);
+/// What the targets of a language model are: for each token, the token after it.
+enum class NextToken { none, character, word };
 
 /// The token for out-of-vocabulary words, in tasks that have one.
 inline constexpr const char* kUnknown = "<unk>";
 /// The id of kUnknown.
 inline constexpr std::int32_t kUnknownId = 0;
+/// The token before the first and after the last token of a text, for language models.
+inline constexpr const char* kEnd = "<end>";
+/// The id of kEnd.
+inline constexpr std::int32_t kEndId = 1;
 
 /// The sizes a model is built from.
 struct TaskShape {
@@ -48,6 +54,8 @@ struct TaskShape {
   std::vector<double> value_mean = {};
   std::vector<double> value_deviation = {};  ///< standard deviations; see value_mean
   std::size_t max_outputs = 0;  ///< longest generated sequence, including its end class
+  /// For language models: what a token is. Class c is then token c; kEnd begins and ends a text.
+  NextToken next = NextToken::none;
 };
 
 /// The best score that any model can expect, for tasks whose input does not determine the answer.
@@ -58,9 +66,10 @@ struct Ceiling {
 
 /// The test score of a rule that is fitted by counting: a baseline for trained models.
 struct Rule {
-  std::string name;     ///< description of the rule
-  double accuracy = 0;  ///< fraction of targets that are right
-  double exact = 0;     ///< fraction of examples with all targets right
+  std::string name;                 ///< description of the rule
+  double accuracy = 0;              ///< fraction of targets that are right
+  double exact = 0;                 ///< fraction of examples with all targets right
+  std::optional<double> loss = {};  ///< cross-entropy per target in nats, if it gives probabilities
 };
 
 /// A learning problem: its sizes, its data, and its text format.
@@ -75,6 +84,8 @@ class Task {
   /// Parses a line of input for `xgrad predict`, such as tokens separated by spaces. Adds the right
   /// answer as targets if the task knows it. Throws DataError.
   virtual Example parse(const std::string& line) const = 0;
+  /// The text of a token, as it stands in the text that `xgrad generate` prints.
+  virtual std::string token_text(std::int32_t id) const;
   /// Baseline rules of this task. Measuring them may take seconds. Throws DataError.
   virtual std::vector<Rule> rules() const { return {}; }
   /// Returns the facts about the data that a trained model needs, such as vocabulary, class names,

@@ -11,6 +11,7 @@
 #include <xgrad/cli/command.hpp>
 #include <xgrad/data/option_text.hpp>
 #include <xgrad/data/rules/baseline.hpp>
+#include <xgrad/data/rules/ngram.hpp>
 #include <xgrad/data/task.hpp>
 #include <xgrad/data/tasks/background.hpp>
 #include <xgrad/data/text/columns.hpp>
@@ -36,6 +37,8 @@ void show_accuracies(const Task& task) {
   fmt::print("  {:<32} {:.3f}\n", "always the most frequent answer", *baseline.majority);
   if (baseline.own_token) {
     fmt::print("  {:<32} {:.3f}\n", "from each token alone", *baseline.own_token);
+  }
+  if (baseline.window) {
     fmt::print("  {:<32} {:.3f}\n",
                fmt::format("from windows of up to {} tokens", 2 * kBaselineRadius + 1),
                *baseline.window);
@@ -56,7 +59,8 @@ void show_rules(const std::vector<Rule>& rules) {
   if (rules.empty()) return;
   fmt::print("\non the test split {:<29} accuracy  exact match\n", "");
   for (const Rule& rule : rules) {
-    fmt::print("  {:<44} {:>8.4f} {:>12.4f}\n", rule.name, rule.accuracy, rule.exact);
+    fmt::print("  {:<44} {:>8.4f} {:>12.4f}{}\n", rule.name, rule.accuracy, rule.exact,
+               loss_text(rule));
   }
 }
 

@@ -71,6 +71,12 @@ Baseline measure_baseline(const Task& task, std::size_t most) {
   Baseline baseline{accuracy(*test, [&](const Example&, std::size_t) { return *majority; })};
   if (!has_class_for_each_token(shape)) return baseline;
 
+  if (shape.next != NextToken::none) {  // a window would hold the answer
+    const WindowCounts alone(*train, most, 0);
+    baseline.own_token = accuracy(
+        *test, [&](const Example& example, std::size_t at) { return alone.guess(example, at, 0); });
+    return baseline;
+  }
   const WindowCounts counts(*train, most, kBaselineRadius);
   const auto accuracy_of = [&](const Dataset& split, std::size_t radius) {
     return accuracy(split, [&](const Example& example, std::size_t at) {

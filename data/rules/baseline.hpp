@@ -13,7 +13,7 @@ namespace xgrad {
 inline constexpr std::size_t kBaselineRadius = 2;
 
 /// Test accuracies of rules fitted by counting training examples. `own_token` and `window` exist
-/// only for token inputs with a class for each token.
+/// only for token inputs with a class for each token; `window` not for language models.
 struct Baseline {
   std::optional<double> majority = {};   ///< the most frequent class or answer overall
   std::optional<double> own_token = {};  ///< the most frequent class of the token

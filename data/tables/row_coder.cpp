@@ -52,7 +52,7 @@ float scaled(double number, double mean, double deviation, const Place& place) {
 
 std::vector<std::string> RowOptions::columns() const {
   std::vector<std::string> names = inputs;
-  if (labels != Labels::masked) names.push_back(target);
+  if (labels != Labels::masked && labels != Labels::next) names.push_back(target);
   if (!edges.empty()) names.push_back(edges);
   return names;
 }
@@ -89,8 +89,13 @@ Numbers RowCoder::numbers(const Table& table, std::size_t row) const {
   return all;
 }
 
+// The token with the id 1, which no text contains; null: there is none.
+const char* RowCoder::special() const {
+  return masked() ? kMask : next() ? kEnd : nullptr;
+}
+
 std::size_t RowCoder::least_classes() const {
-  if (masked() || options_.labels == Labels::numbers) return 0;
+  if (!has_target() || options_.labels == Labels::numbers) return 0;
   return options_.labels == Labels::multi_label ? 1 : 2;
 }
 
@@ -116,11 +121,11 @@ void RowCoder::count_labels(const Table& table, std::size_t row, std::size_t tok
 
 void RowCoder::adopt(Learned learned) {
   const std::size_t classes = learned.classes.size(), least = least_classes();
-  const bool fits = learned.max_length > 0 && (learned.features > 0) == vectors() &&
-                    learned.tokens.empty() == vectors() && classes >= least &&
-                    (classes > 0) == (least > 0) &&
-                    learned.target_mean.empty() == (options_.labels != Labels::numbers) &&
-                    (!masked() || learned.tokens.size() > std::size_t(kMaskId));
+  const bool fits =
+      learned.max_length > 0 && (learned.features > 0) == vectors() &&
+      learned.tokens.empty() == vectors() && classes >= least && (classes > 0) == (least > 0) &&
+      learned.target_mean.empty() == (options_.labels != Labels::numbers) &&
+      (special() == nullptr || (learned.tokens.size() > 1 && learned.tokens[1] == special()));
   check<CheckpointError>(
       fits, task_,
       ": the vocabularies and scales learned from files do not fit the task's options");
@@ -132,8 +137,8 @@ void RowCoder::adopt(Learned learned) {
 TaskShape RowCoder::shape() const {
   TaskShape shape;
   shape.input = vectors() ? InputKind::vectors : InputKind::tokens;
-  shape.output =
-      options_.labels == Labels::tokens || masked() ? OutputKind::tokens : OutputKind::sequence;
+  shape.output = options_.labels == Labels::tokens || !has_target() ? OutputKind::tokens
+                                                                    : OutputKind::sequence;
   shape.target = options_.labels == Labels::numbers       ? TargetKind::numbers
                  : options_.labels == Labels::multi_label ? TargetKind::binary
                                                           : TargetKind::classes;
@@ -142,7 +147,10 @@ TaskShape RowCoder::shape() const {
   shape.graph = !options_.edges.empty();
   shape.max_length = learned_->max_length;
   for (const std::string& token : learned_->tokens) shape.token_names.push_back(token_name(token));
-  shape.class_names = masked() ? shape.token_names : learned_->classes;
+  shape.class_names = has_target() ? learned_->classes : shape.token_names;
+  if (next()) {
+    shape.next = options_.tokens == TokenKind::characters ? NextToken::character : NextToken::word;
+  }
   shape.value_mean = learned_->target_mean;
   shape.value_deviation = learned_->target_deviation;
   shape.classes =
@@ -158,8 +166,8 @@ void RowCoder::check_length(const std::string& place, std::size_t count) const {
 
 void RowCoder::add_tokens(const std::string& place, const std::vector<std::string_view>& texts,
                           Example& example) const {
-  check_length(place, texts.size());
-  const std::size_t count = std::min(texts.size(), learned_->max_length);
+  check_length(place, texts.size() + next());  // kEnd takes a place
+  const std::size_t count = next() ? texts.size() : std::min(texts.size(), learned_->max_length);
   example.ids.reserve(count);
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t found = token_ids_.find(texts[i]);
@@ -202,7 +210,7 @@ void RowCoder::add_answers(const std::string& place, const Field& field, Example
 
 void RowCoder::add_target(const Table& table, std::size_t row, std::size_t tokens,
                           Example& example) const {
-  if (masked()) return;
+  if (!has_target()) return;
   const std::string place = table.place(row, target_column());
   const Field& field = table.rows[row][target_column()];
   if (options_.labels == Labels::multi_label) return add_answers(place, field, example);
@@ -255,15 +263,32 @@ std::size_t RowCoder::add_input(const Table& table, std::size_t row, Example& ex
   return count;
 }
 
-Example RowCoder::encode(const Table& table, std::size_t row) const {
+std::vector<Example> RowCoder::encode(const Table& table, std::size_t row) const {
   Example example;
   const std::size_t count = add_input(table, row, example);
+  if (next()) return pieces(example);
   add_target(table, row, count, example);
-  return example;
+  return {std::move(example)};
+}
+
+/// Examples of up to max_length tokens whose targets are the tokens that follow.
+std::vector<Example> RowCoder::pieces(const Example& text) const {
+  std::vector<std::int32_t> all = {kEndId};
+  all.insert(all.end(), text.ids.begin(), text.ids.end());
+  all.push_back(kEndId);
+  std::vector<Example> examples;
+  const std::size_t targets = all.size() - 1, longest = learned_->max_length;
+  for (std::size_t begin = 0; begin < targets; begin += longest) {
+    const auto from = all.begin() + std::ptrdiff_t(begin);
+    const auto count = std::ptrdiff_t(std::min(longest, targets - begin));
+    examples.push_back({.ids = {from, from + count}, .targets = {from + 1, from + 1 + count}});
+  }
+  return examples;
 }
 
 Example RowCoder::parse(const std::string& line) const {
   check_text(task_, line);
+  if (next()) return parse_beginning(line);
   if (options_.edges.empty()) return parse_nodes(line);
   const std::size_t first = line.find_first_not_of(" \t");
   if (first != line.npos && line[first] == '{') {
@@ -302,6 +327,21 @@ Example RowCoder::parse_nodes(const std::string& line) const {
   for (const std::int32_t id : example.ids) {
     // Only hidden tokens have a target to predict.
     example.targets.push_back(id == kMaskId ? 0 : kIgnore);
+  }
+  return example;
+}
+
+Example RowCoder::parse_beginning(const std::string& line) const {
+  const Field field(line);
+  Made made;
+  Example example{.ids = {kEndId}};
+  if (line.empty()) return example;
+  for (const std::string_view text : tokens(task_, field, made)) {
+    const std::size_t found = token_ids_.find(text);
+    check<DataError>(found != TextIndex::kNone, task_, ": the ",
+                     options_.tokens == TokenKind::characters ? "character " : "word ",
+                     excerpt(std::string(text)), " is not in the vocabulary of the training rows");
+    example.ids.push_back(std::int32_t(found));
   }
   return example;
 }

@@ -22,11 +22,12 @@ enum class Labels {
   tokens,       ///< one label per token
   multi_label,  ///< any number of labels per row; each is a yes-or-no answer
   numbers,      ///< numbers as targets
-  masked        ///< no target column: predict hidden tokens from the others
+  masked,       ///< no target column: predict hidden tokens from the others
+  next          ///< no target column: predict each token from those before it
 };
 
 /// How rows become examples. The columns of a table are the inputs, then the target unless labels
-/// are masked, then the edges of graphs.
+/// are masked or next, then the edges of graphs.
 struct RowOptions {
   /// Input columns; several: one number each, one token per column.
   std::vector<std::string> inputs = {"text"};
@@ -37,7 +38,9 @@ struct RowOptions {
   std::size_t vocabulary = 0;           ///< maximum size of the vocabulary; 0: no limit
   std::size_t min_count = 1;            ///< minimum count: rarer tokens become kUnknown
   std::size_t max_length = 0;           ///< maximum tokens per row; 0: longest row read by learn()
-  bool cut = false;                     ///< whether to cut longer rows; else they are an error
+  /// Whether to cut longer rows; else they are an error. Labels::next makes examples of all pieces,
+  /// the others keep the first.
+  bool cut = false;
   std::string other = {};  ///< class for labels not in the training rows; empty: they are an error
   bool lowercase = false;  ///< whether to convert inputs to lower case
   double unknown = 0;      ///< minimum probability that a training token becomes kUnknown
@@ -76,11 +79,15 @@ class RowCoder {
 
   /// Returns the sizes of examples. Requires: ready().
   TaskShape shape() const;
-  /// Turns a row into an example. Requires: ready(). Throws DataError.
-  Example encode(const Table& table, std::size_t row) const;
+  /// Turns a row into an example; a long one into several, for Labels::next. Requires: ready().
+  /// Throws DataError.
+  std::vector<Example> encode(const Table& table, std::size_t row) const;
   /// Parses a line as an input: words, characters or numbers; `<mask>` is a hidden token. For
   /// graphs, append a tab and the edges, or give a JSON object. Requires: ready(). Throws
   /// DataError.
+  ///
+  /// For Labels::next, the line is the beginning of a text: its tokens after kEnd, without targets.
+  /// A token that is not in the vocabulary is an error.
   Example parse(const std::string& line) const;
 
  private:
@@ -94,6 +101,10 @@ class RowCoder {
   using Places = std::function<std::string(std::size_t number)>;
 
   bool masked() const { return options_.labels == Labels::masked; }
+  bool next() const { return options_.labels == Labels::next; }
+  bool has_target() const { return !masked() && !next(); }
+  const char* special() const;
+  std::vector<Example> pieces(const Example& text) const;
   std::size_t least_classes() const;
   std::size_t target_column() const { return options_.inputs.size(); }
   Numbers numbers(const Table& table, std::size_t row) const;
@@ -115,6 +126,7 @@ class RowCoder {
   void add_edges(const Table& table, std::size_t row, Example& example) const;
   std::size_t add_input(const Table& table, std::size_t row, Example& example) const;
   Example parse_nodes(const std::string& line) const;
+  Example parse_beginning(const std::string& line) const;
   void check_classes(const std::string& file, std::vector<std::string>& classes) const;
 
   std::string task_;

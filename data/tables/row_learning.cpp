@@ -52,7 +52,7 @@ void RowCoder::learn_row(const Table& block, std::size_t row, bool training,
     if (training)
       for (const std::string_view text : texts) learning.count(text);
   }
-  learned.max_length = std::max(learned.max_length, count);
+  learned.max_length = std::max(learned.max_length, count + next());  // kEnd comes before it
   count_labels(block, row, count, training ? learning.class_counts : learning.others);
   if (options_.labels == Labels::numbers && training) {
     const std::string place = block.place(row, target_column());
@@ -90,9 +90,9 @@ void RowCoder::learn(const Rows& rows,
   learning.input.write(learned.mean, learned.deviation);
   learning.target.write(learned.target_mean, learned.target_deviation);
   learned.classes = class_order(learning.class_counts);
-  if (masked()) {
-    std::erase(learned.tokens, kMask);
-    learned.tokens.insert(learned.tokens.begin() + kMaskId, kMask);
+  if (special() != nullptr) {
+    std::erase(learned.tokens, special());
+    learned.tokens.insert(learned.tokens.begin() + 1, special());
   } else if (least_classes() > 0) {
     check_classes(learning.file, learned.classes);
   }

@@ -8,6 +8,7 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/random.hpp>
 #include <xgrad/data/batch.hpp>
+#include <xgrad/data/rules/ngram.hpp>
 #include <xgrad/data/rules/rules.hpp>
 #include <xgrad/data/tables/fields.hpp>
 #include <xgrad/data/tables/packed_examples.hpp>
@@ -20,6 +21,8 @@ namespace {
 
 // Length of the longest n-grams that naive Bayes counts.
 constexpr std::size_t kMostCharacters = 4, kMostWords = 2;
+// Length of the longest n-grams of a language model of characters, and of one of words.
+constexpr std::size_t kMostContext = 7, kMostWordGram = 3;
 
 using Examples = std::shared_ptr<const PackedExamples>;
 
@@ -101,8 +104,9 @@ class RowTask final : public Task {
       data = std::make_unique<MaskedDataset>(examples, split, options.masked, seed_);
     }
     if (split != Split::train || options.unknown == 0 || coder_.vectors()) return data;
+    const bool special = options.labels == Labels::masked || options.labels == Labels::next;
     return unknown_dataset(std::move(data), count_tokens(*examples), options.unknown, seed_,
-                           options.labels == Labels::masked);
+                           special);
   }
 
   Example parse(const std::string& line) const override {
@@ -126,9 +130,19 @@ class RowTask final : public Task {
     coder_.adopt(std::move(all));
   }
 
+  std::string token_text(std::int32_t id) const override {
+    const std::lock_guard lock(mutex_);
+    learn();
+    const std::string& token = coder_.learned().tokens.at(std::size_t(id));
+    return coder_.options().tokens == TokenKind::characters ? token : " " + token;
+  }
+
   std::vector<Rule> rules() const override {
     if (source_.rules) return source_.rules(*dataset(Split::train), *dataset(Split::test));
     const TaskShape shape = this->shape();
+    if (shape.next != NextToken::none) {
+      return {ngram_rule(*this, shape.next == NextToken::character ? kMostContext : kMostWordGram)};
+    }
     const bool of_text = shape.input == InputKind::tokens && shape.output == OutputKind::sequence &&
                          shape.target != TargetKind::numbers;
     if (!of_text) return {};
@@ -210,7 +224,7 @@ class RowTask final : public Task {
         ++own.rows;
         if (own.wrong) continue;
         try {
-          own.examples->add(coder_.encode(block, row));
+          for (const Example& example : coder_.encode(block, row)) own.examples->add(example);
         } catch (const DataError&) {
           own.wrong = std::current_exception();
         }

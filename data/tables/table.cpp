@@ -10,6 +10,7 @@
 #include <xgrad/data/tables/arrays.hpp>
 #include <xgrad/data/tables/csv.hpp>
 #include <xgrad/data/tables/jsonl.hpp>
+#include <xgrad/data/tables/plain_text.hpp>
 
 namespace xgrad {
 
@@ -31,9 +32,11 @@ std::string format_of(const std::string& path) {
   for (const auto& [name, format] : known) {
     if (ending == name) return format;
   }
+  check<DataError>(ending != ".txt", path,
+                   ": is plain text; set task.format to lines or paragraphs, which are its rows");
   detail::fail<DataError>(path,
                           ": cannot tell the format from the name; set task.format to csv, tsv, ",
-                          "jsonl, hdf5 or npy");
+                          "jsonl, lines, paragraphs, hdf5 or npy");
 }
 
 std::string listed(const std::vector<std::string>& names) {
@@ -128,6 +131,9 @@ Rows open_table(const std::string& path, const std::string& format,
     };
     if (kind == "jsonl") {
       read_jsonl(bytes, columns, watched);
+    } else if (kind == "lines" || kind == "paragraphs") {
+      read_plain_text(bytes, columns, kind == "lines" ? TextRows::lines : TextRows::paragraphs,
+                      watched);
     } else {
       read_csv(bytes, columns, kind == "csv" ? CsvKind::csv : CsvKind::tsv, watched);
     }

@@ -68,9 +68,9 @@ class Rows {
   Pass pass_;
 };
 
-/// Opens a table in the format csv, tsv, jsonl, hdf5 or npy; `auto` goes by the extension. npy: a
-/// folder with COLUMN.npy for each column. npy and hdf5 are read here, text formats on each pass,
-/// block by block. Throws DataError as Rows does.
+/// Opens a table in the format csv, tsv, jsonl, lines, paragraphs, hdf5 or npy; `auto` goes by the
+/// extension. lines, paragraphs: plain text. npy: a folder with COLUMN.npy for each column. npy and
+/// hdf5 are read here, text formats on each pass, block by block. Throws DataError as Rows does.
 Rows open_table(const std::string& path, const std::string& format,
                 const std::vector<std::string>& columns);
 

@@ -41,12 +41,12 @@ class UnknownDataset final : public Dataset {
 
 std::unique_ptr<Dataset> unknown_dataset(std::unique_ptr<Dataset> examples,
                                          std::vector<std::size_t> counts, double rate,
-                                         std::uint64_t seed, bool masked) {
+                                         std::uint64_t seed, bool special) {
   std::vector<double> probabilities;
   for (const std::size_t n : counts) {
     probabilities.push_back(std::max(rate, 0.5 / double(std::max<std::size_t>(n, 1))));
   }
-  if (masked) probabilities[std::size_t(kMaskId)] = 0;
+  if (special) probabilities[1] = 0;
   return std::make_unique<UnknownDataset>(std::move(examples), std::move(probabilities), seed);
 }
 

@@ -10,7 +10,7 @@
 namespace xgrad {
 
 /// Returns a data set that replaces some tokens by kUnknownId, different ones in each epoch. Keeps
-/// the targets; if `masked`, it keeps hidden tokens (kMaskId) too.
+/// the targets; if `special`, it keeps the token 1 too, which is kMask or kEnd.
 ///
 /// A token that occurs n times in the examples is replaced with probability max(rate, 1 / (2n)).
 /// Rare tokens are replaced most often because unknown tokens resemble them. `rate` ensures that
@@ -19,7 +19,7 @@ namespace xgrad {
 /// Each example is a function of (seed, epoch, index). `counts` gives n by token id.
 std::unique_ptr<Dataset> unknown_dataset(std::unique_ptr<Dataset> examples,
                                          std::vector<std::size_t> counts, double rate,
-                                         std::uint64_t seed, bool masked);
+                                         std::uint64_t seed, bool special);
 
 /// The option `unknown`: the rate, 0.01 by default; 0 replaces nothing.
 OptionSpec unknown_option();

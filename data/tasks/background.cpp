@@ -131,8 +131,7 @@ constexpr TaskBackground kRows[] = {
      "the AR(2) process of Box and Jenkins 1970", kComputed},
     {"number_words",
      "needs positions and depth: a digit's word depends on its place from the right, so a layer "
-     "must "
-     "find the end of the number first",
+     "must find the end of the number first",
      "made for xgrad", kCertain},
     {"odds_first",
      "needs positions: one head that attends to one place suffices at a fixed length; with "
@@ -189,8 +188,7 @@ constexpr TaskBackground kRows[] = {
      "Tomita 1982; Bhattamishra, Ahuja and Goyal 2020, arXiv:2009.11264", kCertain},
     {"translation",
      "needs positions and depth: a word's place in French depends on the noun that follows it, "
-     "which "
-     "a first layer must find",
+     "which a first layer must find",
      "made for xgrad", kCertain},
     {"wordnet", "open: nothing is proven", "Miller 1995, WordNet, as in Debian's wordnet-base",
      "unknown, because nobody knows the distribution of the definitions"},

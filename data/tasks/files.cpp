@@ -25,8 +25,11 @@ const std::vector<OptionSpec>& option_table() {
                   "by a hash of the input."),
       file_option("test",
                   "As train, for the test rows; empty: another tenth of the training file."),
-      choice("format", "File format; auto goes by the extension.",
-             {"auto", "csv", "tsv", "jsonl", "hdf5", "npy"}),
+      choice(
+          "format",
+          "File format; auto goes by the extension. lines, paragraphs: plain text, with a row for "
+          "each line or paragraph.",
+          {"auto", "csv", "tsv", "jsonl", "lines", "paragraphs", "hdf5", "npy"}),
       {"input", "text",
        "Input column; with tokens = numbers also several columns, separated by commas."},
       {"target", "label", "Column of the labels, or of the numbers to predict."},
@@ -37,11 +40,13 @@ const std::vector<OptionSpec>& option_table() {
              "in lower case, without punctuation; characters: a character; numbers: a number or a "
              "vector of numbers.",
              {"words", "plain_words", "characters", "numbers"}),
-      choice("labels",
-             "What the model predicts. sequence: one label for each row; tokens: one label for "
-             "each token; multi_label: any number of labels for each row, yes or no for each; "
-             "numbers: numbers for each row; masked: hidden tokens, without labels.",
-             {"sequence", "tokens", "multi_label", "numbers", "masked"}),
+      choice(
+          "labels",
+          "What the model predicts. sequence: one label for each row; tokens: one label for "
+          "each token; multi_label: any number of labels for each row, yes or no for each; "
+          "numbers: numbers for each row; masked: hidden tokens, without labels; next: each token "
+          "from those before it, without labels.",
+          {"sequence", "tokens", "multi_label", "numbers", "masked", "next"}),
       {"vocabulary", 0, "Maximum vocabulary size; the most frequent tokens are kept. 0: no limit.",
        0, 1 << 24},
       {"min_count", 1, "Minimum count in the training rows: rarer tokens become <unk>.", 1, 1e9},
@@ -49,8 +54,11 @@ const std::vector<OptionSpec>& option_table() {
       {"lowercase", false, "Converts the input to lower case, in all alphabets of Unicode."},
       {"max_length", 0,
        "Maximum tokens in a row; 0: those of the longest row in the training file.", 0, 65536},
-      choice("longer", "What to do with rows above max_length: stop with an error, or cut them.",
-             {"error", "cut"}),
+      choice(
+          "longer",
+          "What to do with rows above max_length: stop with an error, or cut them; with labels = "
+          "next, all pieces become examples.",
+          {"error", "cut"}),
       {"masked", 0.15, "With labels = masked: fraction of the tokens to hide.", above(0), below(1)},
   };
   return table;
@@ -83,9 +91,13 @@ void check_options(const RowOptions& row) {
                      "task.input: several columns need task.tokens = \"numbers\"");
   check<ConfigError>(!numbers || !row.lowercase,
                      "task.lowercase: needs text, not task.tokens = \"numbers\"");
-  check<ConfigError>(row.labels != Labels::masked || row.tokens == TokenKind::words ||
-                         row.tokens == TokenKind::characters,
-                     "task.labels: \"masked\" needs task.tokens = \"words\" or \"characters\"");
+  const bool itself = row.labels == Labels::masked || row.labels == Labels::next;
+  check<ConfigError>(
+      !itself || row.tokens == TokenKind::words || row.tokens == TokenKind::characters,
+      "task.labels: \"", row.labels == Labels::next ? "next" : "masked",
+      "\" needs task.tokens = \"words\" or \"characters\"");
+  check<ConfigError>(row.labels != Labels::next || row.edges.empty(),
+                     "task.labels: \"next\" needs texts, not graphs");
   check<ConfigError>(
       !row.cut || row.edges.empty(),
       "task.longer: graphs cannot be cut, because their edges may join the tokens cut off");
@@ -107,7 +119,8 @@ RowOptions row_options(const Options& options) {
                                {"tokens", Labels::tokens},
                                {"multi_label", Labels::multi_label},
                                {"numbers", Labels::numbers},
-                               {"masked", Labels::masked}});
+                               {"masked", Labels::masked},
+                               {"next", Labels::next}});
   row.vocabulary = size("vocabulary");
   row.min_count = size("min_count");
   row.max_length = size("max_length");

@@ -90,6 +90,10 @@ void Task::adopt(const std::string&) {
       "the checkpoint is of a task that learns from its data; this task does not");
 }
 
+std::string Task::token_text(std::int32_t id) const {
+  return shape().token_names.at(std::size_t(id));
+}
+
 const std::vector<TaskEntry>& tasks() {
   return table();
 }

@@ -66,7 +66,24 @@ threads = 1
 [expect]
 accuracy = 0.01
 """
-CONFIGS = {"reverse": "reverse", "fashion_mnist": "copy", "modular_addition": "copy"}
+WRITES = SMALL.replace("length = 16\n", "").replace("[model]\n", '[model]\nkind = "encoder_decoder"\n')
+CONTINUES = """
+[task]
+name = "files"
+train = "verses.txt"
+format = "lines"
+tokens = "characters"
+labels = "next"
+[model]
+width = 8
+heads = 1
+layers = 1
+mask = "causal"
+[train]
+steps = 20
+"""
+CONFIGS = {"reverse": SMALL.format("reverse"), "fashion_mnist": SMALL.format("copy"), "modular_addition": SMALL.format("copy"),
+           "translation": WRITES.format("translation"), "kjv_next": CONTINUES}
 
 
 class Block(NamedTuple):
@@ -132,8 +149,9 @@ class Blocks(unittest.TestCase):
 
     def follow(self, folder, texts):
         (folder / "configs").mkdir()
-        for name, task in CONFIGS.items():
-            (folder / "configs" / f"{name}.toml").write_text(SMALL.format(task))
+        for name, text in CONFIGS.items():
+            (folder / "configs" / f"{name}.toml").write_text(text)
+        (folder / "configs" / "verses.txt").write_text("".join(f"In the {n} the {n + 1} came\n" for n in range(100)))
         (folder / "run").write_text('#!/bin/sh\n[ "$1" = test ] || [ "$1" = package ] || exec xgrad "$@"\n')
         (folder / "run").chmod(0o755)
         environment = {**os.environ, "PATH": f"{XGRAD.parent}:{os.environ['PATH']}"}
@@ -145,7 +163,8 @@ class Blocks(unittest.TestCase):
 
         made = set(re.findall(r"run\.dir=runs/([\w-]+)", "".join(texts)))
         for name in sorted(set(re.findall(r"\bruns/([\w-]+)", "".join(texts))) - made):  # the page takes them for granted
-            run(f"xgrad train configs/reverse.toml train.steps=20 run.dir=runs/{name} -q")
+            config = name if name in CONFIGS else "reverse"
+            run(f"xgrad train configs/{config}.toml train.steps=20 run.dir=runs/{name} -q")
         if "weights.npz" in "".join(texts):
             run("xgrad export runs/reverse --to npz --out weights.npz")
         for text in texts:

@@ -124,9 +124,12 @@ struct ExpectConfig {
   std::optional<double> at_token_ceiling;
   /// Maximum excess over the lowest possible loss, as a fraction of it.
   std::optional<double> above_floor;
-  std::optional<double> exact_match;        ///< minimum
-  std::optional<double> r2;                 ///< minimum
-  std::optional<double> loss;               ///< maximum
+  std::optional<double> exact_match;         ///< minimum
+  std::optional<double> r2;                  ///< minimum
+  std::optional<double> loss;                ///< maximum
+  std::optional<double> bits_per_character;  ///< maximum, for language models of characters
+  /// Minimum by which the bits per character are below those of the task's best rule.
+  std::optional<double> bits_below_rule;
   std::optional<std::uint64_t> parameters;  ///< exact number of scalars in all parameters
   /// Maximum step of the first validation at which all claims about metrics hold.
   std::optional<std::uint64_t> within_steps;

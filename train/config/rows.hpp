@@ -15,6 +15,8 @@ using Keys = std::vector<ConfigKey>;
 
 // The rows of [model], in the order in which they are printed.
 Keys model_keys();
+// The rows of [expect].
+Keys expect_keys();
 
 // Concatenates the parts.
 inline Keys joined(const std::vector<Keys>& parts) {

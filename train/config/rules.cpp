@@ -265,7 +265,7 @@ void check_named_after(const std::string& file, const std::string& path) {
 static void something_to_reach_within_steps(const ExpectConfig& expect, Broken& broken) {
   if (!expect.within_steps || expect.accuracy || expect.below_ceiling || expect.above_baseline ||
       expect.at_token_ceiling || expect.above_floor || expect.exact_match || expect.r2 ||
-      expect.loss) {
+      expect.loss || expect.bits_per_character) {
     return;
   }
   broken.push_back({{"expect.within_steps", "expect.accuracy"},

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numbers>
 #include <utility>
 
 #include <xgrad/autograd/check.hpp>
@@ -46,6 +47,11 @@ std::vector<Claim> claims_about_metrics(const ExpectConfig& expect,
   if (expect.loss) {
     claims.push_back({fmt::format("loss <= {}", *expect.loss), "loss", -kInf, *expect.loss});
   }
+  if (expect.bits_per_character) {
+    const double most = *expect.bits_per_character;
+    claims.push_back(
+        {fmt::format("bits_per_character <= {}", most), "bits_per_character", -kInf, most});
+  }
   if (expect.below_ceiling) {
     const double best = ceiling.value().accuracy, gap = *expect.below_ceiling;
     claims.push_back(
@@ -71,6 +77,13 @@ std::vector<Claim> claims_about_metrics(const ExpectConfig& expect,
   return claims;
 }
 
+// Bits per target of the rule with the lowest loss.
+double rule_bits(const std::vector<Rule>& rules) {
+  double least = kInf;
+  for (const Rule& rule : rules) least = std::min(least, rule.loss.value_or(kInf));
+  return least / std::numbers::ln2;
+}
+
 Verdict judge_metric(const Claim& claim, const std::vector<Figure>& figures) {
   const Figure* const figure = find(figures, claim.metric);
   if (figure == nullptr) return {claim.text, "not measured", false};
@@ -83,10 +96,16 @@ Verdict judge_metric(const Claim& claim, const std::vector<Figure>& figures) {
 void check_claims(const ExpectConfig& expect, const Task& task) {
   Metrics empty;
   empty.target = task.shape().target;
+  empty.next = task.shape().next;
   const std::vector<Figure> figures = empty.figures();
   for (const auto& [metric, bound] : minima(expect)) {
     check<ConfigError>(!bound || find(figures, metric) != nullptr, "expect.", metric,
                        ": is not measured for targets that are ", to_string(empty.target));
+  }
+  for (const auto& [claim, bound] : {std::pair("bits_per_character", expect.bits_per_character),
+                                     std::pair("bits_below_rule", expect.bits_below_rule)}) {
+    check<ConfigError>(!bound || find(figures, "bits_per_character") != nullptr, "expect.", claim,
+                       ": is measured only for language models of characters");
   }
   for (const auto& [claim, bound] : {std::pair("below_ceiling", expect.below_ceiling),
                                      std::pair("above_baseline", expect.above_baseline),
@@ -125,6 +144,13 @@ std::vector<Verdict> judge(const ExpectConfig& expect, const Result& result) {
   for (const Claim& claim :
        claims_about_metrics(expect, result.ceiling, result.token_ceiling, result.baseline)) {
     verdicts.push_back(judge_metric(claim, figures));
+  }
+  if (expect.bits_below_rule) {
+    const double most = rule_bits(result.rules) - *expect.bits_below_rule;
+    verdicts.push_back(judge_metric({fmt::format("bits_per_character <= {:.4f}, the rule's, - {}",
+                                                 rule_bits(result.rules), *expect.bits_below_rule),
+                                     "bits_per_character", -kInf, most},
+                                    figures));
   }
   if (expect.parameters) {
     verdicts.push_back({fmt::format("parameters = {}", *expect.parameters),

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include <xgrad/autograd/scalar.hpp>
 
@@ -91,6 +92,7 @@ template <class T>
 void Metrics::add(const Tensor<T>& outputs, const Batch& batch, const Objective& objective) {
   if (objective.loss == Loss::cross_entropy) {
     add(outputs, batch.targets);
+    next = objective.next;
   } else {
     target =
         objective.loss == Loss::binary_cross_entropy ? TargetKind::binary : TargetKind::numbers;
@@ -99,7 +101,10 @@ void Metrics::add(const Tensor<T>& outputs, const Batch& batch, const Objective&
 }
 
 void Metrics::add(const Metrics& other) {
-  if (other.loss.count() > 0) target = other.target;
+  if (other.loss.count() > 0) {
+    target = other.target;
+    next = other.next;
+  }
   loss.add(other.loss);
   accuracy.add(other.accuracy);
   exact.add(other.exact);
@@ -113,6 +118,9 @@ void Metrics::visit(const F& f) {
   double kind = double(target);
   f(kind);
   target = TargetKind(kind);
+  double following = double(next);
+  f(following);
+  next = NextToken(following);
   for (RatioMean* mean : {&loss, &accuracy, &exact, &absolute, &squared}) mean->visit(f);
   r2.visit(f);
 }
@@ -144,6 +152,10 @@ std::vector<Figure> Metrics::figures() const {
   if (target == TargetKind::classes) {
     const double perplexity = std::exp(loss.mean());
     all.push_back({"perplexity", perplexity, perplexity * loss.standard_error()});
+  }
+  if (next != NextToken::none) {
+    all.push_back({next == NextToken::character ? "bits_per_character" : "bits_per_word",
+                   loss.mean() / std::numbers::ln2, loss.standard_error() / std::numbers::ln2});
   }
   return all;
 }

@@ -12,6 +12,7 @@ namespace xgrad {
 /// Metrics of a split or a batch. Sums are in double, in the order of the samples.
 struct Metrics {
   TargetKind target = TargetKind::classes;  ///< kind of the targets added last
+  NextToken next = NextToken::none;         ///< TaskShape::next of the targets added last
   RatioMean loss;      ///< loss per target, without label smoothing; cross-entropy in nats
   RatioMean accuracy;  ///< for classes and yes-or-no targets
   RatioMean exact;     ///< fraction of samples with all targets right
@@ -35,9 +36,9 @@ struct Metrics {
   static Metrics from_numbers(const std::vector<double>& numbers, std::size_t& at);
 
   /// Returns the metrics that fit the kind of target, loss first and the most important second.
-  /// Classes: loss, accuracy, exact_match and perplexity = exp(loss); yes or no: the same without
-  /// perplexity; numbers: loss, r2, mae and rmse. Standard errors of functions of means are by the
-  /// delta method.
+  /// Classes: loss, accuracy, exact_match and perplexity = exp(loss); for language models also
+  /// bits_per_character or bits_per_word = loss / ln 2; yes or no: the first three; numbers: loss,
+  /// r2, mae and rmse. Standard errors of functions of means are by the delta method.
   std::vector<Figure> figures() const;
 
  private:

@@ -165,6 +165,24 @@ EncoderDecoderOptions encoder_decoder_options(const ModelConfig& config, const T
   return {input_options(config, shape), encoder_options(config), shape.classes, shape.max_outputs};
 }
 
+// A model that saw the token to predict would learn nothing else.
+void check_next(const ModelConfig& config, const TaskShape& shape) {
+  if (shape.next == NextToken::none || config.kind == "mlp") return;
+  const char* const task = ", but the task is to predict each token from those before it; ";
+  check<ConfigError>(config.kind == "encoder", "model.kind: is ", config.kind, task,
+                     "set it to encoder or mlp");
+  check<ConfigError>(config.mask == "causal", "model.mask: is ", config.mask, task,
+                     "set it to causal");
+  check<ConfigError>(config.normalization != "batch",
+                     "model.normalization: batch shows a token "
+                     "those after it",
+                     task, "set it to layer or rms");
+  check<ConfigError>(config.positions != "relative_index",
+                     "model.positions: relative_index shows "
+                     "the length of the text",
+                     task, "choose others");
+}
+
 void check_mask(const ModelConfig& config, const TaskShape& shape) {
   check<ConfigError>(config.mask != "adjacency" || shape.graph,
                      "model.mask: adjacency needs a task whose examples are graphs");
@@ -201,6 +219,7 @@ std::unique_ptr<SequenceModel<T>> make_model(const ModelConfig& config, const Ta
   if (auto own = detail::make_own_model(config, shape, parameters)) return own;
   check_fit(config, shape);
   check_mask(config, shape);
+  check_next(config, shape);
   if (config.kind == "encoder_decoder") {
     return std::make_unique<EncoderDecoderModel<T>>(parameters.root(),
                                                     encoder_decoder_options(config, shape));

@@ -37,7 +37,7 @@ Objective make_objective(const TrainConfig& config, const TaskShape& shape) {
                      to_string(row.target), "; those of the task are ", to_string(shape.target));
   check<ConfigError>(config.label_smoothing == 0 || row.loss == Loss::cross_entropy,
                      "train.label_smoothing: needs the loss cross_entropy, not ", name);
-  return {row.loss, config.label_smoothing, config.huber_delta, config.head_diversity};
+  return {row.loss, config.label_smoothing, config.huber_delta, config.head_diversity, shape.next};
 }
 
 template <class T>

@@ -18,6 +18,7 @@ struct Objective {
   double label_smoothing = 0;       ///< for cross_entropy
   double huber_delta = 1;           ///< for huber: error at which it turns from quadratic to linear
   double head_diversity = 0;        ///< weight of the penalty in training_loss()
+  NextToken next = NextToken::none;  ///< TaskShape::next
 };
 
 /// The objective of [train] for the targets of a task. Throws ConfigError if the loss does not fit

@@ -129,6 +129,7 @@ std::vector<Row> references(const Examined& run) {
   }
   for (const Rule& rule : run.examination->rules) {
     add("accuracy of the rule \"" + rule.name + "\"", rule.accuracy);
+    add("loss of the rule \"" + rule.name + "\"", rule.loss);
   }
   return rows;
 }

@@ -59,7 +59,8 @@ std::string best_rule(const Result& result) {
                        [](const Rule& a, const Rule& b) { return a.accuracy < b.accuracy; });
   if (best == result.rules.end()) return "";
   return fmt::format("{:.4f}", best->accuracy) +
-         (has_exact_match(result.test) ? fmt::format(", {:.4f} exact", best->exact) : "");
+         (has_exact_match(result.test) ? fmt::format(", {:.4f} exact", best->exact) : "") +
+         (best->loss ? fmt::format(", loss {:.4f}", *best->loss) : "");
 }
 
 std::string verdict(const ConfigResult& result) {

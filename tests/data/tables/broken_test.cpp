@@ -232,11 +232,11 @@ const std::vector<Broken> kBrokenText = {
     {"node below 0", "a.csv", graph_with("-1-0"), kGraphs,
      kLast + "edge 1 has node -1, must be from 0 to 1"},
     {"unknown ending",
-     "a.txt",
+     "a.dat",
      kGood,
      {},
-     "FILE: cannot tell the format from the name; set task.format to csv, tsv, jsonl, "
-     "hdf5 or npy"},
+     "FILE: cannot tell the format from the name; set task.format to csv, tsv, jsonl, lines, "
+     "paragraphs, hdf5 or npy"},
 };
 
 const std::string kRow = "FILE: row 61 (line 61)";

@@ -40,6 +40,28 @@ TEST(Metrics, S4_5_OfClasses) {
   EXPECT_DOUBLE_EQ(perplexity.standard_error, std::exp(loss.value) * loss.standard_error);
 }
 
+// Bits are nats over ln 2, and pass through sums over ranks; other tasks have none.
+TEST(Metrics, OfLanguageModelsInBits) {
+  Batch batch;
+  batch.targets = golden().ids("classes.targets");
+  for (const auto& [next, name] : {std::pair(NextToken::character, "bits_per_character"),
+                                   {NextToken::word, "bits_per_word"}}) {
+    Metrics part;
+    part.add(golden()("classes.logits"), batch, {.next = next});
+    const std::vector<double> numbers = part.to_numbers();
+    std::size_t at = 0;
+    Metrics metrics;
+    metrics.add(Metrics::from_numbers(numbers, at));
+    EXPECT_EQ(at, numbers.size());
+    const Figure loss = figure(metrics, "loss"), bits = figure(metrics, name);
+    EXPECT_DOUBLE_EQ(std::exp2(bits.value), std::exp(loss.value));
+    EXPECT_DOUBLE_EQ(bits.standard_error / bits.value, loss.standard_error / loss.value);
+  }
+  Metrics other;
+  other.add(golden()("classes.logits"), batch, {});
+  for (const Figure& each : other.figures()) EXPECT_FALSE(each.name.starts_with("bits"));
+}
+
 TEST(Metrics, S4_8_OfNumbers) {
   Metrics metrics;
   const Batch batch = batch_of(golden()("numbers.targets"));

@@ -228,6 +228,30 @@ TEST(Build, S2_10_MasksHaveWhatTheyNeed) {
   EXPECT_EQ(message_of(config, shape), "none");
 }
 
+TEST(Build, ALanguageModelSeesNothingOfWhatItPredicts) {
+  const TaskShape shape{
+      .vocabulary = 5, .max_length = 4, .classes = 5, .next = NextToken::character};
+  Config config;
+  const auto refused = [&](const std::function<void(ModelConfig&)>& change) {
+    Config other = config;
+    change(other.model);
+    return message_of(other, shape);
+  };
+  const std::string task = ", but the task is to predict each token from those before it; ";
+  EXPECT_EQ(message_of(config, shape), "model.mask: is none" + task + "set it to causal");
+  config.model.mask = "causal";
+  EXPECT_EQ(message_of(config, shape), "none");
+  EXPECT_EQ(refused([](ModelConfig& m) { m.kind = "window_mlp", m.mask = "none"; }),
+            "model.kind: is window_mlp" + task + "set it to encoder or mlp");
+  EXPECT_EQ(refused([](ModelConfig& m) { m.kind = "mlp", m.mask = "none"; }), "none");
+  EXPECT_EQ(
+      refused([](ModelConfig& m) { m.normalization = "batch"; }),
+      "model.normalization: batch shows a token those after it" + task + "set it to layer or rms");
+  EXPECT_EQ(
+      refused([](ModelConfig& m) { m.positions = "relative_index"; }),
+      "model.positions: relative_index shows the length of the text" + task + "choose others");
+}
+
 TEST(Build, Learned2dPositionsNeedAnImage) {
   Config config;
   config.model.positions = "learned_2d";

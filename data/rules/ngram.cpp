@@ -1,0 +1,146 @@
+#include <xgrad/data/rules/ngram.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <numbers>
+
+#include <xgrad/autograd/random.hpp>
+#include <xgrad/data/batch.hpp>
+#include <xgrad/data/rules/watch_rule.hpp>
+
+namespace xgrad {
+
+namespace {
+
+std::uint64_t pair_of(std::uint32_t number, std::int32_t token) {
+  return std::uint64_t(number) << 32 | std::uint32_t(token);
+}
+
+// The key of the empty context, which no other has: a token is not negative.
+constexpr std::uint64_t kEmptyKey = ~std::uint64_t(0);
+
+// Loss and right answers of one order.
+struct Score {
+  double loss = 0, right = 0, exact = 0;
+};
+
+struct Scores {
+  std::vector<Score> orders;  // of n-grams of 1 to n tokens, at n - 1
+  double targets = 0;
+};
+
+template <class Tell>
+Scores measure(const NGram& model, const Dataset& split, std::size_t longest, const Tell& tell) {
+  Scores scores{std::vector<Score>(longest)};
+  for (std::size_t i = 0; i < split.size(); ++i) {
+    tell();
+    const Example example = split.get(0, i);
+    std::vector<bool> exact(longest, true);
+    for (std::size_t place = 0; place < example.targets.size(); ++place) {
+      const std::int32_t target = example.targets[place];
+      if (target == kIgnore) continue;
+      scores.targets += 1;
+      model.for_each_order(example, place, [&](std::size_t n, const std::vector<double>& p) {
+        if (n > longest) return;
+        const bool right = std::max_element(p.begin(), p.end()) - p.begin() == target;
+        scores.orders[n - 1].loss -= std::log(p[std::size_t(target)]);
+        scores.orders[n - 1].right += right;
+        exact[n - 1] = exact[n - 1] && right;
+      });
+    }
+    for (std::size_t n = 0; n < longest; ++n) scores.orders[n].exact += exact[n];
+  }
+  return scores;
+}
+
+}  // namespace
+
+NGram::NGram(const Dataset& train, std::size_t classes, std::size_t longest, GramLimits limits)
+    : classes_(classes), longest_(longest) {
+  contexts_.add(kEmptyKey);
+  KeyIndex pairs;  // a context and the token after it
+  std::vector<std::uint32_t> counts;
+  std::size_t counted = 0;
+  bool whole = true;
+  const auto is_room = [&] {
+    return whole = counted < limits.counted && pairs.size() < limits.different &&
+                   contexts_.size() < limits.different;
+  };
+  const auto order = Rng(0).permutation(train.size());
+  for (std::size_t i = 0; i < train.size() && is_room(); ++i) {
+    const Example example = train.get(0, order[i]);
+    for (std::size_t place = 0; place < example.targets.size(); ++place) {
+      if (example.targets[place] == kIgnore) continue;
+      std::uint32_t context = kEmpty;
+      for (std::size_t n = 1; n <= longest_ && is_room(); ++n) {
+        const std::uint32_t pair = pairs.add(pair_of(context, example.targets[place]));
+        if (pair == counts.size()) counts.push_back(0);
+        ++counts[pair];
+        ++counted;
+        if (n > place + 1 || n == longest_) break;
+        context = contexts_.add(pair_of(context, example.ids[place + 1 - n]));
+      }
+    }
+    rows_ += whole;
+  }
+  // Groups the counts by context, with a counting sort.
+  begins_.assign(contexts_.size() + 1, 0);
+  for (std::size_t i = 0; i < pairs.size(); ++i) ++begins_[pairs.key(i) >> 32];
+  for (std::size_t c = 1; c < begins_.size(); ++c) begins_[c] += begins_[c - 1];
+  counts_.resize(pairs.size());
+  for (std::size_t i = pairs.size(); i-- > 0;) {  // turns the end of each group into its beginning
+    const std::uint64_t key = pairs.key(i);
+    counts_[--begins_[key >> 32]] = {std::uint32_t(key), counts[i]};
+  }
+}
+
+std::uint32_t NGram::longer(std::uint32_t context, std::int32_t before) const {
+  return context == KeyIndex::kNone ? context : contexts_.find(pair_of(context, before));
+}
+
+void NGram::interpolate(std::uint32_t context, std::vector<double>& p) const {
+  const std::uint32_t begin = begins_[context], end = begins_[context + 1];
+  double total = 0;
+  for (std::uint32_t i = begin; i < end; ++i) total += counts_[i].count;
+  const double different = end - begin;
+  if (different == 0) return;  // the limits stopped the counting before its first token
+  for (double& each : p) each *= different / (total + different);
+  for (std::uint32_t i = begin; i < end; ++i) {
+    p[counts_[i].next] += counts_[i].count / (total + different);
+  }
+}
+
+std::string loss_text(const Rule& rule) {
+  if (!rule.loss) return "";
+  char text[64];
+  std::snprintf(text, sizeof(text), ", loss %.4f (%.4f bits)", *rule.loss,
+                *rule.loss / std::numbers::ln2);
+  return text;
+}
+
+Rule ngram_rule(const Task& task, std::size_t longest, GramLimits limits) {
+  const auto train = task.dataset(Split::train), validation = task.dataset(Split::validation),
+             test = task.dataset(Split::test);
+  const std::string name = "interpolated n-grams";
+  std::size_t done = 0;
+  const std::size_t rows = validation->size() + test->size();
+  const auto tell = [&] { WatchRule::tell(name, ++done, rows); };
+  const NGram model(*train, task.shape().classes, longest, limits);
+  const Scores chosen_on = measure(model, *validation, longest, tell);
+  const auto best =
+      std::min_element(chosen_on.orders.begin(), chosen_on.orders.end(),
+                       [](const Score& a, const Score& b) { return a.loss < b.loss; });
+  const auto n = std::size_t(best - chosen_on.orders.begin()) + 1;
+  const Scores scores = measure(model, *test, n, tell);
+  const Score& score = scores.orders.back();
+  Rule rule{"interpolated 1- to " + std::to_string(n) + "-grams", score.right / scores.targets,
+            score.exact / double(test->size()), score.loss / scores.targets};
+  if (model.rows() < train->size()) {
+    rule.name += ", counted in " + std::to_string(model.rows()) + " of " +
+                 std::to_string(train->size()) + " rows";
+  }
+  return rule;
+}
+
+}  // namespace xgrad
