@@ -83,7 +83,7 @@ mask = "causal"
 steps = 20
 """
 CONFIGS = {"reverse": SMALL.format("reverse"), "fashion_mnist": SMALL.format("copy"), "modular_addition": SMALL.format("copy"),
-           "translation": WRITES.format("translation"), "kjv_next": CONTINUES}
+           "translation": WRITES.format("translation"), "letters": CONTINUES}
 
 
 class Block(NamedTuple):
@@ -151,7 +151,7 @@ class Blocks(unittest.TestCase):
         (folder / "configs").mkdir()
         for name, text in CONFIGS.items():
             (folder / "configs" / f"{name}.toml").write_text(text)
-        (folder / "configs" / "verses.txt").write_text("".join(f"In the {n} the {n + 1} came\n" for n in range(100)))
+        (folder / "configs" / "verses.txt").write_text("".join(f"Dear {n}, I wrote {n + 1} letters\n" for n in range(100)))
         (folder / "run").write_text('#!/bin/sh\n[ "$1" = test ] || [ "$1" = package ] || exec xgrad "$@"\n')
         (folder / "run").chmod(0o755)
         environment = {**os.environ, "PATH": f"{XGRAD.parent}:{os.environ['PATH']}"}

@@ -84,6 +84,7 @@ CLAIMS = {
                                   "tests/cli/proofs_test.py test_verify_resume_finds_a_difference"],
         "[reliability.md]": ["tests/house/docs_test.py test_every_named_file_exists"],
         "A causal model": ["tests/cli/language_model_test.py test_writes"],
+        "[your-data.md]": ["tests/cli/files_test.py your-data.md"],
         "[serving.md]": ["tests/readme/serving_test.py serving", "tests/cli/export_test.py test_safetensors"],
         "Metrics depend on": ["tests/cli/vectors_test.py rmse", "tests/train/metrics/metrics_test.cpp perplexity"],
         "Every metric has": ["tests/cli/vectors_test.py _se"],
