@@ -48,7 +48,7 @@ Variable<T> Parameters<T>::make(const std::string& name, const Shape& shape,
                             [&](const Parameter<T>& p) { return p.name == name; }),
                "parameter '", name, "' is created twice");
   std::vector<double> values(size_of(shape));
-  init(values, shape, rng_ / name);
+  (init_rule_ ? init_rule_(name, weight_decay, init) : init)(values, shape, rng_ / name);
   Tensor<T> tensor = empty<T>(shape);
   std::transform(values.begin(), values.end(), tensor.data(), [](double v) { return T(v); });
   const bool trains = !frozen_ || !frozen_(name);

@@ -34,6 +34,10 @@ using Initializer =
 template <class T>
 class Scope;
 
+/// Chooses the initializer of a parameter: its own one, or another.
+using InitRule = std::function<Initializer(const std::string& name, WeightDecay weight_decay,
+                                           const Initializer& own)>;
+
 /// The parameters of a model, in the order of creation. Must outlive its scopes.
 template <class T>
 class Parameters {
@@ -49,6 +53,9 @@ class Parameters {
   /// Freezes parameters made after this call whose names satisfy `frozen`: they require no
   /// gradient.
   void freeze(std::function<bool(const std::string& name)> frozen) { frozen_ = std::move(frozen); }
+
+  /// Gives parameters made after this call the initial values that `rule` chooses.
+  void initialize_by(InitRule rule) { init_rule_ = std::move(rule); }
 
   /// An iterator over the parameters in the order of creation.
   auto begin() const { return list_.begin(); }
@@ -70,6 +77,7 @@ class Parameters {
 
   Rng rng_;
   std::function<bool(const std::string&)> frozen_;
+  InitRule init_rule_;
   std::vector<Parameter<T>> list_;
 };
 

@@ -1,6 +1,7 @@
 #include <xgrad/data/loader.hpp>
 
 #include <algorithm>
+#include <optional>
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/parallel.hpp>
@@ -19,26 +20,53 @@ Loader::Loader(const Dataset& dataset, TaskShape shape, LoaderOptions options)
     : dataset_(&dataset), shape_(std::move(shape)), options_(options) {
   check<ConfigError>(dataset.size() > 0, "Loader: the data set is empty");
   check<ConfigError>(options.batch > 0, "Loader: the batch is 0, must be at least 1");
+  if (options.curriculum.first == 0) return;
+  find_lengths();
+  const std::size_t shortest = *std::min_element(lengths_.begin(), lengths_.end());
+  check<ConfigError>(shortest > 0, "train.curriculum_start: the task's examples have no length");
+  check<ConfigError>(shortest <= options.curriculum.first, "train.curriculum_start: is ",
+                     options.curriculum.first, ", but the shortest training example has length ",
+                     shortest);
 }
 
 Batch Loader::next() {
-  if (options_.shuffle) order_epoch();
-  const std::size_t size = dataset_->size();
-  const std::size_t count = std::min<std::size_t>(options_.batch, size - state_.position);
-  examples_.resize(count);
-  parallel_for(count, kGrain, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) {
-      examples_[i] = dataset_->get(state_.epoch, example_at(state_.position + i));
-    }
+  const Taken taken = take();
+  const std::vector<std::size_t>& numbers = taken.examples;
+  examples_.resize(numbers.size());
+  parallel_for(numbers.size(), kGrain, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) examples_[i] = dataset_->get(taken.epoch, numbers[i]);
   });
   // In order, so that the message names the first bad example.
-  for (std::size_t i = 0; i < count; ++i) {
-    check_example(examples_[i], shape_, example_at(state_.position + i));
-  }
+  for (std::size_t i = 0; i < numbers.size(); ++i) check_example(examples_[i], shape_, numbers[i]);
   Batch batch = collate(examples_, shape_);
-  state_.position += count;
-  if (state_.position == size) state_ = {state_.epoch + 1, 0};
+  state_ = taken.after;
   return batch;
+}
+
+Loader::Taken Loader::take() {
+  const std::optional<std::size_t> limit = this->limit();
+  Taken taken{state_.epoch, {}, state_};
+  LoaderState& at = taken.after;
+  while (taken.examples.empty()) {
+    taken.epoch = at.epoch;
+    if (options_.shuffle) order_epoch(at.epoch);
+    while (at.position < dataset_->size() && taken.examples.size() < options_.batch) {
+      const std::size_t example = example_at(at.position++);
+      if (!limit || lengths_[example] <= *limit) taken.examples.push_back(example);
+    }
+    if (at.position == dataset_->size()) at = {at.epoch + 1, 0, at.batches};
+  }
+  if (limit) ++at.batches;
+  return taken;
+}
+
+std::optional<std::size_t> Loader::limit() const {
+  const Curriculum& c = options_.curriculum;
+  if (c.first == 0) return std::nullopt;
+  const std::size_t longest = *std::max_element(lengths_.begin(), lengths_.end());
+  const std::uint64_t done = state_.batches - state_.batches % c.group;
+  if (done >= c.batches || longest <= c.first) return longest;
+  return c.first + std::size_t(double(longest - c.first) * double(done) / double(c.batches));
 }
 
 std::size_t Loader::batches_per_epoch() const {
@@ -55,23 +83,26 @@ std::size_t Loader::example_at(std::uint64_t position) const {
   return options_.shuffle ? order_[position] : position;
 }
 
-void Loader::order_epoch() {
-  if (!order_.empty() && ordered_ == state_.epoch) return;
+void Loader::order_epoch(std::uint64_t epoch) {
+  if (!order_.empty() && ordered_ == epoch) return;
   order_.clear();  // stays empty if an exception is thrown below
-  auto order = (Rng(options_.seed) / "order" / state_.epoch).permutation(dataset_->size());
-  if (options_.bucket > 1) sort_by_length(order);
+  auto order = (Rng(options_.seed) / "order" / epoch).permutation(dataset_->size());
+  if (options_.bucket > 1) sort_by_length(order, epoch);
   order_ = std::move(order);
-  ordered_ = state_.epoch;
+  ordered_ = epoch;
 }
 
-void Loader::sort_by_length(std::vector<std::size_t>& order) {
-  if (lengths_.empty()) {
-    std::vector<std::size_t> lengths(order.size());
-    parallel_for(lengths.size(), kGrain, [&](std::size_t begin, std::size_t end) {
-      for (std::size_t i = begin; i < end; ++i) lengths[i] = dataset_->length(i, shape_);
-    });
-    lengths_ = std::move(lengths);
-  }
+void Loader::find_lengths() {
+  if (!lengths_.empty()) return;
+  std::vector<std::size_t> lengths(dataset_->size());
+  parallel_for(lengths.size(), kGrain, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) lengths[i] = dataset_->length(i, shape_);
+  });
+  lengths_ = std::move(lengths);
+}
+
+void Loader::sort_by_length(std::vector<std::size_t>& order, std::uint64_t epoch) {
+  find_lengths();
   const std::size_t window = options_.bucket * options_.batch;
   for (std::size_t begin = 0; begin < order.size(); begin += window) {
     const std::size_t end = std::min(begin + window, order.size());
@@ -81,7 +112,7 @@ void Loader::sort_by_length(std::vector<std::size_t>& order) {
   // Shuffle full batches only: a smaller batch stays last.
   const std::vector<std::size_t> sorted = order;
   const auto batches =
-      (Rng(options_.seed) / "batches" / state_.epoch).permutation(order.size() / options_.batch);
+      (Rng(options_.seed) / "batches" / epoch).permutation(order.size() / options_.batch);
   for (std::size_t i = 0; i < batches.size(); ++i) {
     std::copy_n(sorted.begin() + std::ptrdiff_t(batches[i] * options_.batch), options_.batch,
                 order.begin() + std::ptrdiff_t(i * options_.batch));

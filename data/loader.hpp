@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include <xgrad/data/batch.hpp>
@@ -11,9 +12,24 @@ namespace xgrad {
 /// The position of a loader. The next batch depends only on this and the seed.
 struct LoaderState {
   std::uint64_t epoch = 0;     ///< current epoch, from 0
-  std::uint64_t position = 0;  ///< examples of this epoch already returned
+  std::uint64_t position = 0;  ///< examples of this epoch already returned or passed over
+  std::uint64_t batches = 0;   ///< with a curriculum: batches already returned
   /// Compares all members.
   friend bool operator==(const LoaderState&, const LoaderState&) = default;
+};
+
+/// A limit of the length of examples that grows: longer ones are passed over.
+///
+/// The limit of batch b, from 0, follows from t = b - b mod group, so that all batches of a step
+/// have one:
+///
+///     limit = first + floor((longest - first) min(1, t / batches))
+///
+/// with the length of the longest example of the data set.
+struct Curriculum {
+  std::size_t first = 0;      ///< limit of the first batch; 0: no limit
+  std::uint64_t batches = 0;  ///< batches over which it grows to the longest
+  std::uint64_t group = 1;    ///< batches with the same limit, a step's micro-batches
 };
 
 /// Options of a Loader.
@@ -25,14 +41,16 @@ struct LoaderOptions {
   /// With `shuffle`: sorts each run of `bucket` batches by length, which saves padding, then
   /// shuffles the batches. 1 does not sort.
   std::size_t bucket = 1;
+  Curriculum curriculum = {};  ///< passes over long examples at first
 };
 
 /// Returns every example once per epoch, in batches. An epoch ends with a smaller batch if the
-/// examples do not divide evenly; no batch spans two epochs.
+/// examples do not divide evenly; no batch spans two epochs. With a curriculum, an epoch lacks the
+/// examples that were too long when their turn came.
 class Loader {
  public:
-  /// Requires: the data set outlives the loader. Throws ConfigError when the data set is empty or
-  /// options.batch is 0.
+  /// Requires: the data set outlives the loader. Throws ConfigError when the data set is empty,
+  /// options.batch is 0, or all examples are too long for the first batch of a curriculum.
   Loader(const Dataset& dataset, TaskShape shape, LoaderOptions options);
 
   /// Returns the next batch. Fetches examples in parallel; the batch does not depend on the number
@@ -40,7 +58,9 @@ class Loader {
   /// shape.
   Batch next();
 
-  /// The number of batches per epoch, including a smaller last one.
+  /// The longest example that the next batch may have; nothing without a curriculum.
+  std::optional<std::size_t> limit() const;
+  /// The number of batches per epoch without a curriculum, including a smaller last one.
   std::size_t batches_per_epoch() const;
   /// The position of the next batch.
   LoaderState state() const { return state_; }
@@ -48,9 +68,18 @@ class Loader {
   void restore(LoaderState state);
 
  private:
+  // The examples of a batch, all of one epoch, and the state behind them.
+  struct Taken {
+    std::uint64_t epoch;
+    std::vector<std::size_t> examples;
+    LoaderState after;
+  };
+
+  Taken take();
   std::size_t example_at(std::uint64_t position) const;
-  void order_epoch();
-  void sort_by_length(std::vector<std::size_t>& order);
+  void order_epoch(std::uint64_t epoch);
+  void find_lengths();
+  void sort_by_length(std::vector<std::size_t>& order, std::uint64_t epoch);
 
   const Dataset* dataset_;
   TaskShape shape_;

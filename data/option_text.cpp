@@ -35,6 +35,12 @@ std::string real_literal(double value) {
   return shortest.find_first_of(".en") == std::string::npos ? shortest + ".0" : shortest;
 }
 
+std::string list_literal(const Numbers& numbers) {
+  std::string text;
+  for (const double x : numbers) text += (text.empty() ? "" : ", ") + real_literal(x);
+  return "[" + text + "]";
+}
+
 std::string quoted(const std::string& value) {
   std::string text = "\"";
   for (const char c : value) {
@@ -50,6 +56,7 @@ std::string to_literal(const OptionValue& value) {
   if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
   if (const auto* integer = std::get_if<std::int64_t>(&value)) return std::to_string(*integer);
   if (const auto* real = std::get_if<double>(&value)) return real_literal(*real);
+  if (const auto* numbers = std::get_if<Numbers>(&value)) return list_literal(*numbers);
   return quoted(std::get<std::string>(value));
 }
 
@@ -68,7 +75,8 @@ std::string escaped(const std::string& text) {
 }
 
 const char* type_name(const OptionValue& value) {
-  constexpr const char* kNames[] = {"a boolean", "an integer", "a number", "a string"};
+  constexpr const char* kNames[] = {"a boolean", "an integer", "a number", "a string",
+                                    "a list of numbers"};
   return kNames[value.index()];
 }
 
@@ -83,8 +91,18 @@ std::string range(const OptionSpec& spec) {
   return (open_min ? min : "from " + min) + " to " + max;
 }
 
+static std::string allowed_lists(const OptionSpec& spec) {
+  OptionSpec element = spec;
+  element.choices.clear();
+  const std::string numbers = range(element);
+  std::string text = "a list of numbers" + (numbers.empty() ? "" : " " + numbers);
+  for (const std::string& word : spec.choices) text += ", or \"" + word + "\"";
+  return text;
+}
+
 std::string allowed_values(const OptionSpec& spec) {
   if (std::holds_alternative<bool>(spec.fallback)) return "true, false";
+  if (std::holds_alternative<Numbers>(spec.fallback)) return allowed_lists(spec);
   const std::string values = range(spec);
   return values.empty() ? type_name(spec.fallback) : values;
 }

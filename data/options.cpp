@@ -87,7 +87,31 @@ double below(double x) {
   return std::nextafter(x, -HUGE_VAL);
 }
 
+// Says what is wrong with a list of numbers, or with a word in its place.
+static std::string problem_of_list(const OptionSpec& spec, const OptionValue& value) {
+  const auto* numbers = std::get_if<Numbers>(&value);
+  if (numbers == nullptr) {
+    return std::find(spec.choices.begin(), spec.choices.end(), std::get<std::string>(value)) !=
+                   spec.choices.end()
+               ? ""
+               : text("is ", to_literal(clipped(std::get<std::string>(value))), ", must be ",
+                      allowed_values(spec));
+  }
+  for (std::size_t i = 0; i < numbers->size(); ++i) {
+    const double x = (*numbers)[i];
+    const OptionSpec element{spec.name, 0.0, "", spec.min, spec.max};
+    const std::string wrong = problem(element, x);
+    if (!wrong.empty()) return text("number ", i + 1, " ", wrong);
+  }
+  return "";
+}
+
 std::string problem(const OptionSpec& spec, const OptionValue& value) {
+  const bool for_list = std::holds_alternative<Numbers>(spec.fallback);
+  if (for_list && (std::holds_alternative<Numbers>(value) ||
+                   (std::holds_alternative<std::string>(value) && !spec.choices.empty()))) {
+    return problem_of_list(spec, value);
+  }
   const auto* word = std::get_if<std::string>(&value);
   const std::string shown = to_literal(word ? OptionValue(clipped(*word)) : value);
   const bool integer_for_real =

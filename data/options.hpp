@@ -11,17 +11,22 @@
 
 namespace xgrad {
 
-/// The value of an option.
-using OptionValue = std::variant<bool, std::int64_t, double, std::string>;
+/// A list of numbers.
+using Numbers = std::vector<double>;
 
-/// The specification of one key. Its type is the type of `fallback`.
+/// The value of an option.
+using OptionValue = std::variant<bool, std::int64_t, double, std::string, Numbers>;
+
+/// The specification of one key. Its type is the type of `fallback`; a list of numbers can also be
+/// one of the words in `choices`.
 struct OptionSpec {
-  std::string name;                                       ///< the key
-  OptionValue fallback;                                   ///< the default value
-  std::string help;                                       ///< description in one sentence
-  double min = -std::numeric_limits<double>::infinity();  ///< smallest allowed number
-  double max = std::numeric_limits<double>::infinity();   ///< largest allowed number
-  std::vector<std::string> choices = {};                  ///< allowed strings; empty: any
+  std::string name;      ///< the key
+  OptionValue fallback;  ///< the default value
+  std::string help;      ///< description in one sentence
+  /// The smallest allowed number; of a list, each number.
+  double min = -std::numeric_limits<double>::infinity();
+  double max = std::numeric_limits<double>::infinity();  ///< largest allowed number
+  std::vector<std::string> choices = {};                 ///< allowed strings; empty: any
   bool file = false;  ///< whether a string is a path, relative to the folder of the config
 };
 

@@ -21,5 +21,18 @@ Initializer uniform(double bound);
 /// U(-b, b) with b = sqrt(6 / (fan_in + fan_out)) of a (fan_out, fan_in) matrix. Glorot & Bengio
 /// 2010.
 Initializer xavier_uniform();
+/// N(0, s^2) with s = sqrt(2 / (fan_in + fan_out)).
+Initializer xavier_normal();
+/// U(-b, b) with b = sqrt(6 / fan_in). He et al. 2015, for ReLU.
+Initializer kaiming_uniform();
+/// N(0, s^2) with s = sqrt(2 / fan_in).
+Initializer kaiming_normal();
+/// N(0, std^2) without the values beyond 2 std.
+Initializer trunc_normal(double std);
+/// A matrix with orthonormal rows or, if it has more rows than columns, orthonormal columns,
+/// uniformly distributed over all of them. Saxe et al. 2014.
+Initializer orthogonal();
+/// The values of `init`, multiplied by `factor`.
+Initializer scaled(Initializer init, double factor);
 
 }  // namespace xgrad::init

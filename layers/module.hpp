@@ -25,6 +25,7 @@ struct Context {
   ActivationObserver* activations = nullptr;  ///< observes intermediate values; null: none
   bool recompute =
       false;  ///< an Encoder stores only each block's input and reruns the block in backward
+  double dropout_scale = 1;  ///< factor of all dropout rates, from 0 to 1
 
   /// The context of a training step, with the same dropout masks as the trainer. `seed` is
   /// train.seed; `step` is the number of steps already taken, Optimizer::steps(). Each step gets
@@ -33,9 +34,10 @@ struct Context {
     return {.training = true, .rng = Rng(seed) / "dropout" / step};
   }
 
-  /// The dropout of rate p for the layer `site` (Scope::site()); no dropout outside training.
-  /// Throws Error when training with p > 0 and no rng.
+  /// The dropout of rate p * dropout_scale for the layer `site` (Scope::site()); no dropout outside
+  /// training. Throws Error when training with a rate above 0 and no rng.
   DropoutOptions dropout(double p, std::uint64_t site) const {
+    p *= dropout_scale;
     if (!training || p == 0) return {};
     check<Error>(rng.has_value(),
                  "Context: training with dropout needs rng, a stream of random numbers for each "

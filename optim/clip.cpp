@@ -46,6 +46,22 @@ double global_norm(const Parameters<T>& parameters) {
 }
 
 template <class T>
+void clip_values(const Parameters<T>& parameters, double most, const ModelPart& part) {
+  detail::Row row;
+  std::vector<T*> grads;
+  for (const Parameter<T>& p : parameters) {
+    if (!p.variable.has_grad()) continue;
+    grads.push_back(p.variable.make_grad().data());
+    row.append(p.variable.value().size());
+  }
+  const T high = T(most), low = -high;
+  row.parallel_runs(part, [&](std::size_t i, std::size_t first, std::size_t n, std::size_t) {
+    T* g = grads[i] + first;
+    for (std::size_t e = 0; e < n; ++e) g[e] = std::clamp(g[e], low, high);
+  });
+}
+
+template <class T>
 const Parameter<T>* first_not_finite(const Parameters<T>& parameters) {
   for (const Parameter<T>& p : parameters) {
     if (first_not_finite(p.variable.value())) return &p;
@@ -62,6 +78,7 @@ double clip_factor(double norm, double max_norm) {
 #define XGRAD_INSTANTIATE(T)                                                            \
   template std::vector<double> sums_of_squares(const Parameters<T>&, const ModelPart&); \
   template double global_norm(const Parameters<T>&);                                    \
+  template void clip_values(const Parameters<T>&, double, const ModelPart&);            \
   template const Parameter<T>* first_not_finite(const Parameters<T>&);
 XGRAD_FOR_EACH_TRAINING_SCALAR(XGRAD_INSTANTIATE)
 

@@ -26,6 +26,11 @@ double global_norm(const Parameters<T>& parameters);
 /// 0, which means no clipping. Throws NumericError when an argument is negative or NaN.
 double clip_factor(double norm, double max_norm);
 
+/// Limits each element of the gradients of a part of the parameters to [-most, most], as
+/// torch.nn.utils.clip_grad_value_. Parameters without a gradient stay as they are.
+template <class T>
+void clip_values(const Parameters<T>& parameters, double most, const ModelPart& part = {});
+
 /// Returns the first parameter with a value that is infinite or NaN; nullptr if there is none.
 /// Reads the bits, so no compiler flag can remove the test.
 template <class T>

@@ -178,7 +178,8 @@ Command export_command() {
         "library whose tensor names to use; all but torch need --to safetensors",
         &a->naming,
         {.choices = namings()}},
-       {"--raw", "with train.ema: the weights of the last step, not their moving average",
+       {"--raw",
+        "with train.ema or train.swa_start: the weights of the last step, not their average",
         &a->raw}},
       [a] { return export_weights(*a); });
 }

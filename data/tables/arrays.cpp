@@ -47,7 +47,7 @@ Field field(const Column& column, std::size_t row) {
     for (const std::string& text : list) check_text(row_place(column, row), text);
     return rank == 1 ? Field(list[0]) : Field(std::move(list));
   }
-  Numbers numbers{tokens, features, {}, array.whole};
+  FieldNumbers numbers{tokens, features, {}, array.whole};
   for (std::size_t i = 0; i < size; ++i) {
     const double x = array.values[row * size + i];
     check<DataError>(std::isfinite(x), row_place(column, row), ": value ", i + 1, " is not finite");

@@ -28,7 +28,7 @@ std::vector<std::string_view> word_texts(const std::string& place, const char* w
     }
     return texts;
   }
-  const Numbers& numbers = std::get<Numbers>(field);
+  const FieldNumbers& numbers = std::get<FieldNumbers>(field);
   check<DataError>(numbers.whole && numbers.features == 1, place, ": holds ",
                    numbers.whole ? "lists of numbers" : "numbers that are not whole",
                    ", must be words or whole numbers");
@@ -38,15 +38,15 @@ std::vector<std::string_view> word_texts(const std::string& place, const char* w
 }
 
 /// Returns the pairs of whole numbers in numbers or text.
-Numbers pairs(const std::string& place, const Field& field) {
-  if (const auto* numbers = std::get_if<Numbers>(&field)) {
+FieldNumbers pairs(const std::string& place, const Field& field) {
+  if (const auto* numbers = std::get_if<FieldNumbers>(&field)) {
     check<DataError>(numbers->values.empty() || (numbers->whole && numbers->features == 2), place,
                      ": must be a list of pairs of nodes, as [[0, 1], [1, 2]]");
     return *numbers;
   }
   const auto* text = std::get_if<std::string>(&field);
   check<DataError>(text != nullptr, place, ": is a list of texts, must be a list of pairs or text");
-  Numbers result{0, 2, {}, true};
+  FieldNumbers result{0, 2, {}, true};
   for (const std::string_view word : words(*text)) {
     const auto edge = parse_edge(std::string(word));
     ++result.tokens;
@@ -80,7 +80,7 @@ std::vector<std::string_view> token_texts(const std::string& place, const Field&
 }
 
 std::string sequence_label(const std::string& place, const Field& field) {
-  if (const auto* numbers = std::get_if<Numbers>(&field)) {
+  if (const auto* numbers = std::get_if<FieldNumbers>(&field)) {
     check<DataError>(numbers->values.size() == 1, place, ": has ", numbers->values.size(),
                      " numbers, must have one label");
     check<DataError>(numbers->whole, place, ": is ", numbers->values[0],
@@ -107,7 +107,7 @@ std::vector<std::string> token_labels(const std::string& place, const Field& fie
 
 std::vector<Answer> field_answers(const std::string& place, const Field& field) {
   std::vector<Answer> answers;
-  if (const auto* numbers = std::get_if<Numbers>(&field)) {
+  if (const auto* numbers = std::get_if<FieldNumbers>(&field)) {
     check<DataError>(numbers->features == 1, place, ": holds lists of numbers, must be one list");
     for (const double x : numbers->values) {
       check<DataError>(x == 0 || x == 1, place, ": answer ", answers.size(), " is ", x,
@@ -126,14 +126,14 @@ std::vector<Answer> field_answers(const std::string& place, const Field& field) 
   return answers;
 }
 
-Numbers field_numbers(const std::string& place, const Field& field) {
-  if (const auto* numbers = std::get_if<Numbers>(&field)) {
+FieldNumbers field_numbers(const std::string& place, const Field& field) {
+  if (const auto* numbers = std::get_if<FieldNumbers>(&field)) {
     check<DataError>(!numbers->values.empty(), place, ": has no numbers");
     return *numbers;
   }
   const auto* text = std::get_if<std::string>(&field);
   check<DataError>(text != nullptr, place, ": is a list of texts, must be numbers");
-  Numbers numbers{0, 1, {}, false};
+  FieldNumbers numbers{0, 1, {}, false};
   for (const std::string_view word : words(*text)) {
     const auto value = to_number(word);
     check<DataError>(value.has_value(), place, ": ", excerpt(word), " is not a finite number");
@@ -145,7 +145,7 @@ Numbers field_numbers(const std::string& place, const Field& field) {
 }
 
 Edges field_edges(const std::string& place, const Field& field, std::int32_t nodes) {
-  const Numbers numbers = pairs(place, field);
+  const FieldNumbers numbers = pairs(place, field);
   Edges edges;
   for (std::size_t i = 0; i < numbers.values.size(); i += 2) {
     for (const double node : {numbers.values[i], numbers.values[i + 1]}) {
@@ -164,7 +164,7 @@ std::string key_of(const Field& field) {
     for (const std::string& word : *list) key += word + '\0';
     return key;
   }
-  const std::vector<double>& values = std::get<Numbers>(field).values;
+  const std::vector<double>& values = std::get<FieldNumbers>(field).values;
   key.assign(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(double));
   return key;
 }

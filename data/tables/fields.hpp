@@ -49,7 +49,7 @@ std::vector<Answer> field_answers(const std::string& place, const Field& field);
 
 /// Returns the numbers of a field, or of its text, separated by white space: one per token. Throws
 /// DataError, starting with `place`, when there are none or the field has another type.
-Numbers field_numbers(const std::string& place, const Field& field);
+FieldNumbers field_numbers(const std::string& place, const Field& field);
 
 /// Returns the edges of a graph: pairs of nodes in [0, nodes), or a text such as "0-1 1-2". May be
 /// empty. Throws DataError, starting with `place`.

@@ -51,8 +51,8 @@ double number(const std::string& place, const Json& value) {
 }
 
 /// Converts a list of numbers, or of equally long lists of numbers.
-Numbers numbers(const std::string& place, const Json& list) {
-  Numbers result{list.size(), 1, {}, true};
+FieldNumbers numbers(const std::string& place, const Json& list) {
+  FieldNumbers result{list.size(), 1, {}, true};
   const bool nested = !list.empty() && list[0].is_array();
   if (nested) result.features = list[0].size();
   for (const Json& item : list) {
@@ -78,7 +78,7 @@ Field field(const std::string& place, const Json& value) {
   }
   if (value.is_boolean()) return std::string(value.get<bool>() ? "true" : "false");
   if (value.is_number()) {
-    return Numbers{1, 1, {number(place, value)}, value.is_number_integer()};
+    return FieldNumbers{1, 1, {number(place, value)}, value.is_number_integer()};
   }
   check<DataError>(value.is_array(), place, ": is ", value.is_null() ? "null" : "an object",
                    ", must be text, a number or a list of them");

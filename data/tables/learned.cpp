@@ -52,7 +52,7 @@ std::vector<std::string> class_order(const Counts& counts) {
   return names;
 }
 
-void Scale::add(const std::string& place, const Numbers& numbers) {
+void Scale::add(const std::string& place, const FieldNumbers& numbers) {
   const std::size_t size = by_place_ ? numbers.values.size() : numbers.features;
   if (count_.empty()) count_ = mean_ = squares_ = std::vector<long double>(size, 0);
   check<DataError>(size == count_.size(), place, ": has ", size, " numbers, the earlier rows have ",

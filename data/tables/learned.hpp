@@ -38,7 +38,7 @@ class Scale {
   explicit Scale(bool by_place) : by_place_(by_place) {}
   /// Adds the numbers of a row. Throws DataError, starting with `place`, when rows have different
   /// numbers of values (by_place) or features.
-  void add(const std::string& place, const Numbers& numbers);
+  void add(const std::string& place, const FieldNumbers& numbers);
   /// Writes the results; a deviation of 0 becomes 1, to be safe to divide by. Writes nothing if no
   /// numbers were added.
   void write(std::vector<double>& mean, std::vector<double>& deviation) const;

@@ -77,11 +77,11 @@ std::string RowCoder::key(const Table& table, std::size_t row) const {
   return key;
 }
 
-Numbers RowCoder::numbers(const Table& table, std::size_t row) const {
+FieldNumbers RowCoder::numbers(const Table& table, std::size_t row) const {
   if (options_.inputs.size() == 1) return field_numbers(table.place(row, 0), table.rows[row][0]);
-  Numbers all{options_.inputs.size(), 1, {}, false};
+  FieldNumbers all{options_.inputs.size(), 1, {}, false};
   for (std::size_t column = 0; column < options_.inputs.size(); ++column) {
-    const Numbers one = field_numbers(table.place(row, column), table.rows[row][column]);
+    const FieldNumbers one = field_numbers(table.place(row, column), table.rows[row][column]);
     check<DataError>(one.values.size() == 1, table.place(row, column), ": has ", one.values.size(),
                      " numbers, must have one, since there are several columns");
     all.values.push_back(one.values[0]);
@@ -175,7 +175,8 @@ void RowCoder::add_tokens(const std::string& place, const std::vector<std::strin
   }
 }
 
-void RowCoder::add_vectors(const Places& place, const Numbers& numbers, Example& example) const {
+void RowCoder::add_vectors(const Places& place, const FieldNumbers& numbers,
+                           Example& example) const {
   const std::size_t features = learned_->features, scales = learned_->mean.size();
   check<DataError>(numbers.features == features, place(0), ": its vectors have ", numbers.features,
                    " numbers, those of the training rows have ", features);
@@ -204,8 +205,8 @@ void RowCoder::add_answers(const std::string& place, const Field& field, Example
     example.values[std::size_t(class_of(place, answer.name))] = answer.holds;
   }
   check<DataError>(
-      !std::holds_alternative<Numbers>(field) || answers.empty() || answers.size() == count, place,
-      ": has ", answers.size(), " answers, the training rows have ", count);
+      !std::holds_alternative<FieldNumbers>(field) || answers.empty() || answers.size() == count,
+      place, ": has ", answers.size(), " answers, the training rows have ", count);
 }
 
 void RowCoder::add_target(const Table& table, std::size_t row, std::size_t tokens,
@@ -215,7 +216,7 @@ void RowCoder::add_target(const Table& table, std::size_t row, std::size_t token
   const Field& field = table.rows[row][target_column()];
   if (options_.labels == Labels::multi_label) return add_answers(place, field, example);
   if (options_.labels == Labels::numbers) {
-    const Numbers values = field_numbers(place, field);
+    const FieldNumbers values = field_numbers(place, field);
     const std::size_t expected = learned_->target_mean.size();
     check<DataError>(values.values.size() == expected, place, ": has ", values.values.size(),
                      " numbers, the training rows have ", expected);
@@ -249,7 +250,7 @@ std::size_t RowCoder::add_input(const Table& table, std::size_t row, Example& ex
   std::size_t count = 0;
   if (vectors()) {
     const bool columns = options_.inputs.size() > 1;
-    const Numbers values = numbers(table, row);
+    const FieldNumbers values = numbers(table, row);
     count = values.tokens;
     add_vectors([&](std::size_t i) { return table.place(row, columns ? i : 0); }, values, example);
   } else {

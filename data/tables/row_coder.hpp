@@ -107,7 +107,7 @@ class RowCoder {
   std::vector<Example> pieces(const Example& text) const;
   std::size_t least_classes() const;
   std::size_t target_column() const { return options_.inputs.size(); }
-  Numbers numbers(const Table& table, std::size_t row) const;
+  FieldNumbers numbers(const Table& table, std::size_t row) const;
   std::vector<std::string> labels(const Table& table, std::size_t row, std::size_t tokens) const;
   void count_labels(const Table& table, std::size_t row, std::size_t tokens, Counts& counts) const;
   void learn_row(const Table& block, std::size_t row, bool training, Learning& learning) const;
@@ -118,7 +118,7 @@ class RowCoder {
   void check_length(const std::string& place, std::size_t count) const;
   void add_tokens(const std::string& place, const std::vector<std::string_view>& texts,
                   Example& example) const;
-  void add_vectors(const Places& place, const Numbers& numbers, Example& example) const;
+  void add_vectors(const Places& place, const FieldNumbers& numbers, Example& example) const;
   void add_target(const Table& table, std::size_t row, std::size_t tokens, Example& example) const;
   std::int32_t class_of(const std::string& place, const std::string& name) const;
   void add_answers(const std::string& place, const Field& field, Example& example) const;

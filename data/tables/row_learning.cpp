@@ -39,7 +39,7 @@ void RowCoder::learn_row(const Table& block, std::size_t row, bool training,
   Learned& learned = learning.learned;
   std::size_t count = 0;
   if (vectors()) {
-    const Numbers values = numbers(block, row);
+    const FieldNumbers values = numbers(block, row);
     count = values.tokens;
     check<DataError>(learning.rows == 0 || values.features == learned.features, block.place(row, 0),
                      ": its vectors have ", values.features, " numbers, those of row 1 have ",

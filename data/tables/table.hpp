@@ -17,7 +17,7 @@ namespace xgrad {
 inline constexpr double kMostWhole = 9007199254740992.0;
 
 /// The numbers of one field, all finite: (tokens, features), row-major.
-struct Numbers {
+struct FieldNumbers {
   std::size_t tokens = 1;           ///< number of vectors
   std::size_t features = 1;         ///< size of each vector
   std::vector<double> values = {};  ///< the numbers, row-major
@@ -25,7 +25,7 @@ struct Numbers {
 };
 
 /// The value in one row and column: text, a list of words, or numbers.
-using Field = std::variant<std::string, std::vector<std::string>, Numbers>;
+using Field = std::variant<std::string, std::vector<std::string>, FieldNumbers>;
 
 /// Most bytes of a text field.
 inline constexpr std::size_t kMostText = std::size_t(1) << 20;

@@ -11,7 +11,8 @@ NormOptions norm_options(const EncoderOptions& options) {
 }
 
 ResidualOptions residual_options(const EncoderOptions& options) {
-  return {options.attention.width, options.norm, norm_options(options), options.dropout};
+  return {options.attention.width, options.norm, norm_options(options), options.dropout,
+          options.stochastic_depth};
 }
 
 std::size_t feedforward_width(const EncoderOptions& options) {

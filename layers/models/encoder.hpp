@@ -21,11 +21,13 @@ struct EncoderOptions {
   bool final_norm = true;                              ///< adds a norm after the last block
   double norm_eps = 1e-5;                              ///< eps of every norm
   double dropout = 0;  ///< dropout rate after each sublayer and inside the MLP
+  /// Stochastic depth of the sublayers of the last block; block l of L has l/L of it.
+  double stochastic_depth = 0;
 };
 
 /// The options of each norm in an encoder or decoder.
 NormOptions norm_options(const EncoderOptions& options);
-/// The options of each residual in an encoder or decoder.
+/// The options of each residual in a block of an encoder or decoder.
 ResidualOptions residual_options(const EncoderOptions& options);
 /// The hidden width F of the MLP, with the default resolved.
 std::size_t feedforward_width(const EncoderOptions& options);
@@ -62,7 +64,9 @@ struct BlockStack {
   /// Makes their parameters below `scope`: layers.0, layers.1, ... and norm.
   BlockStack(const Scope<T>& scope, const EncoderOptions& options) {
     for (std::size_t i = 0; i < options.layers; ++i) {
-      blocks.emplace_back(scope / "layers" / i, options);
+      EncoderOptions own = options;
+      own.stochastic_depth *= double(i + 1) / double(options.layers);
+      blocks.emplace_back(scope / "layers" / i, own);
     }
     if (!options.final_norm) return;
     norm.emplace(scope / "norm", options.attention.width, norm_options(options));

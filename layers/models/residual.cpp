@@ -4,9 +4,24 @@
 
 namespace xgrad {
 
+// Multiplies the rows of examples by dropout factors, one for each example.
+template <class T>
+static Variable<T> some_examples(const Variable<T>& y, const DropoutOptions& options) {
+  if (options.p == 0) return y;
+  Tensor<T> factors = empty<T>({y.shape()[0], 1, 1});
+  for (std::size_t i = 0; i < factors.size(); ++i) {
+    const std::uint32_t sample = options.first_sample + std::uint32_t(i);
+    dropout_factors(*options.rng, options.p, sample, 0, 0, 1, factors.data() + i);
+  }
+  return mul(y, Variable<T>(std::move(factors)));
+}
+
 template <class T>
 Residual<T>::Residual(const Scope<T>& scope, int number, const ResidualOptions& options)
-    : dropout_(options.dropout), site_((scope / ("dropout" + std::to_string(number))).site()) {
+    : dropout_(options.dropout),
+      stochastic_depth_(options.stochastic_depth),
+      site_((scope / ("dropout" + std::to_string(number))).site()),
+      depth_site_((scope / ("stochastic_depth" + std::to_string(number))).site()) {
   const std::string name = "norm" + std::to_string(number);
   const auto norm = [&](const std::string& at) {
     return Norm<T>(scope / at, options.width, options.norm);
@@ -22,6 +37,7 @@ Variable<T> Residual<T>::finish(Variable<T> y, const Variable<T>& x,
                                 const std::shared_ptr<const Mask>& mask,
                                 const Context& context) const {
   if (inside_) y = (*inside_)(y, mask);
+  y = some_examples(y, context.dropout(stochastic_depth_, depth_site_));
   y = dropout_add(y, x, context.dropout(dropout_, site_));
   return after_ ? (*after_)(y, mask) : y;
 }

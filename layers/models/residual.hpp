@@ -18,6 +18,7 @@ struct ResidualOptions {
   NormOrder order = NormOrder::pre;  ///< where it normalises
   NormOptions norm = {};             ///< options of its norms
   double dropout = 0;                ///< dropout rate of the sublayer's result
+  double stochastic_depth = 0;       ///< rate at which training skips the sublayer
 };
 
 /// A residual connection around a sublayer f. Norms and dropout are named by the sublayer's number,
@@ -27,6 +28,9 @@ struct ResidualOptions {
 ///     post:        norm1(x + dropout1(f(x)))
 ///     sandwich:    x + dropout1(norm1_post(f(norm1(x)))), Ding et al. 2021
 ///     none:        x + dropout1(f(x))
+///
+/// Stochastic depth (Huang et al. 2016) multiplies what is added to x by 0 for some examples, and
+/// by 1 / (1 - rate) for the others, as torchvision.ops.stochastic_depth in mode "row".
 template <class T>
 class Residual {
  public:
@@ -45,8 +49,8 @@ class Residual {
   Variable<T> finish(Variable<T> y, const Variable<T>& x, const std::shared_ptr<const Mask>& mask,
                      const Context& context) const;
 
-  double dropout_;
-  std::uint64_t site_;
+  double dropout_, stochastic_depth_;
+  std::uint64_t site_, depth_site_;
   std::optional<Norm<T>> before_, inside_, after_;
 };
 

@@ -7,7 +7,13 @@ from command import CommandTest, unittest
 
 class Averaging(CommandTest):
     def test_export_gives_the_mean_and_raw_the_last_weights(self):
-        self.xgrad("train", "small.toml", "train.ema=0.9", "run.dir=mean")
+        self.check_exports("train.ema=0.9")
+
+    def test_export_gives_the_equal_mean_too(self):
+        self.check_exports("train.swa_start=30", "train.swa_every=3")
+
+    def check_exports(self, *keys):
+        self.xgrad("train", "small.toml", *keys, "run.dir=mean")
         self.xgrad("train", "small.toml", "run.dir=plain")
         for run, words in (("mean", ()), ("mean", ("--raw",)), ("plain", ())):
             self.xgrad("export", run, "--to", "hdf5", "--out", f"{run}{''.join(words)}.h5", *words)

@@ -113,6 +113,67 @@ TEST(Loader, BucketsGiveEveryExampleOnceWithLittlePadding) {
             padding(dataset, {.batch = 10, .seed = 3, .shuffle = true}));
 }
 
+// A loop that walks through the same order and passes over what is too long.
+TEST(Loader, ACurriculumPassesOverExamplesAboveAGrowingLimit) {
+  const Numbered dataset(103);
+  const LoaderOptions plain{.batch = 103, .seed = 3, .shuffle = true};
+  LoaderOptions options{.batch = 8, .seed = 3, .shuffle = true};
+  options.curriculum = {.first = 2, .batches = 30, .group = 3};
+  Loader loader(dataset, kShape, options), orders(dataset, kShape, plain);
+  std::vector<std::int32_t> order = numbers(orders.next());
+  std::size_t at = 0;
+  for (std::uint64_t b = 0; b < 60; ++b) {
+    const std::size_t limit = std::min<std::size_t>(5, 2 + 3 * (b / 3 * 3) / 30);
+    EXPECT_EQ(loader.limit(), limit) << b;
+    std::vector<std::int32_t> expected;
+    while (expected.empty()) {
+      for (; at < order.size() && expected.size() < 8; ++at) {
+        if (1 + std::size_t(order[at]) % 5 <= limit) expected.push_back(order[at]);
+      }
+      if (at < order.size()) break;
+      order = numbers(orders.next());
+      at = 0;
+    }
+    ASSERT_EQ(numbers(loader.next()), expected) << b;
+    EXPECT_EQ(loader.state().batches, b + 1);
+  }
+}
+
+TEST(Loader, ACurriculumContinuesFromAnyState) {
+  const Numbered dataset(50);
+  LoaderOptions options{.batch = 8, .seed = 3, .shuffle = true, .bucket = 2};
+  options.curriculum = {.first = 1, .batches = 25};
+  Loader whole(dataset, kShape, options);
+  for (std::size_t b = 0; b < 40; ++b) {
+    Loader other(dataset, kShape, options);
+    other.restore(whole.state());
+    ASSERT_TRUE(same(other.next(), whole.next())) << b;
+    ASSERT_EQ(other.state(), whole.state());
+  }
+}
+
+TEST(Loader, ACurriculumNeedsAnExampleThatIsShortEnough) {
+  struct Long final : Dataset {
+    explicit Long(std::size_t length) : tokens(length) {}
+    std::size_t size() const override { return 3; }
+    Example get(std::uint64_t, std::size_t) const override {
+      return {std::vector<std::int32_t>(tokens), {}, {0}};
+    }
+    std::size_t tokens;
+  };
+  LoaderOptions options{.batch = 2};
+  options.curriculum = {.first = 2, .batches = 5};
+  EXPECT_NO_THROW(Loader(Long(2), kShape, options));
+  try {
+    Loader(Long(4), kShape, options);
+    FAIL() << "was not refused";
+  } catch (const ConfigError& error) {
+    EXPECT_STREQ(error.what(),
+                 "train.curriculum_start: is 2, but the shortest training example has length 4");
+  }
+  EXPECT_THROW(Loader(Long(0), kShape, options), ConfigError);
+}
+
 // Bucketing makes no example for its length, and asks for each length once.
 TEST(Loader, BucketsByLengthsThatTheDataSetKnows) {
   struct Counted final : Dataset {

@@ -10,8 +10,8 @@
 #include <xgrad/data/prefetch_loader.hpp>
 #include <xgrad/data/task.hpp>
 #include <xgrad/layers/models/encoder_model.hpp>
+#include <xgrad/optim/averaged_weights.hpp>
 #include <xgrad/optim/clip.hpp>
-#include <xgrad/optim/ema.hpp>
 #include <xgrad/optim/table.hpp>
 
 namespace {
@@ -52,7 +52,7 @@ double steps(const EncoderOptions& encoder, const std::string& optimizer_name) {
   options.input.positions = encoder.attention.positions;
   const EncoderModel<float> model(parameters.root(), options);
   const auto optimizer = make_optimizer<float>(optimizer_name, parameters, {.weight_decay = 0.01});
-  Ema<float> ema(parameters, 0.9);
+  AveragedWeights<float> ema(parameters, "ema");
   double sum = 0;
   for (std::uint64_t step = 0; step < 3; ++step) {
     const Batch batch = loader.next();
@@ -62,7 +62,7 @@ double steps(const EncoderOptions& encoder, const std::string& optimizer_name) {
     parameters.zero_grad();
     loss.backward();
     optimizer->step(1e-3, clip_factor(global_norm(parameters), 1.0));
-    ema.update();
+    ema.update(0.1);
     sum += double(loss.value()());
   }
   return sum;

@@ -1,10 +1,12 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 
 #include <xgrad/autograd/kernels/element.hpp>
 #include <xgrad/autograd/parallel.hpp>
 #include <xgrad/optim/clip.hpp>
+#include <xgrad/optim/row.hpp>
 
 #include "golden.hpp"
 
@@ -39,6 +41,27 @@ TEST(Clip, RefusesANormThatIsNone) {
        {std::pair{-1.0, 1.0}, {-1.0, 0.0}, {std::nan(""), 1.0}, {1.0, -1.0}, {1.0, std::nan("")}}) {
     EXPECT_THROW(clip_factor(norm, max_norm), NumericError) << norm << " " << max_norm;
   }
+}
+
+// torch.nn.utils.clip_grad_value_ clamps each element.
+TEST(ClipValues, LimitsEveryElementOfAPart) {
+  Parameters<double> parameters(0);
+  const std::size_t size = 2 * detail::Row::kBlock + 5;
+  const auto x = test::make_parameter(parameters, "a.x", {size}, test::constant(0));
+  const auto idle = test::make_parameter(parameters, "a.y", {3}, test::constant(0));
+  Tensor<double> gradient = empty<double>({size});
+  for (std::size_t i = 0; i < size; ++i) gradient(i) = (double(i % 7) - 3) / 2;
+  test::add_gradient(x, gradient);
+  clip_values(parameters, 0.75, {{detail::Row::kBlock, 2 * detail::Row::kBlock}});
+  for (std::size_t i = 0; i < size; ++i) {
+    const bool inside = i >= detail::Row::kBlock && i < 2 * detail::Row::kBlock;
+    ASSERT_EQ(x.grad()(i), inside ? std::clamp(gradient(i), -0.75, 0.75) : gradient(i)) << i;
+  }
+  clip_values(parameters, 0.75);
+  for (std::size_t i = 0; i < size; ++i) {
+    ASSERT_EQ(x.grad()(i), std::clamp(gradient(i), -0.75, 0.75)) << i;
+  }
+  EXPECT_FALSE(idle.has_grad());
 }
 
 // 3, 4 and a gradient that never came; float squares that overflow float do not overflow here.

@@ -1,7 +1,7 @@
 // Parameter groups and the mean of the weights.
 #include <gtest/gtest.h>
 
-#include <xgrad/optim/ema.hpp>
+#include <xgrad/optim/averaged_weights.hpp>
 #include <xgrad/optim/table.hpp>
 
 #include "golden.hpp"
@@ -32,13 +32,13 @@ TEST(Groups, AsTorchWithGroupsAndAMeanOfTheWeights) {
   const auto adamw = make_optimizer(
       "adamw", parameters,
       {.beta1 = 0.8, .beta2 = 0.95, .eps = 1e-7, .weight_decay = 0.1, .groups = kGroups});
-  Ema<double> ema(parameters, 0.9);
+  AveragedWeights<double> ema(parameters, "ema");
   EXPECT_EQ(adamw->state().size(), 10u);  // nothing for the frozen head
   EXPECT_EQ(ema.state().size(), 5u);
   for (std::size_t s = 0; s < 40; ++s) {
     test::set_golden_gradients(parameters, s);
     adamw->step(0.01);
-    ema.update();
+    ema.update(0.1);
   }
   for (const char* kind : {"groups.40.", "groups.ema."}) {
     for (const auto& p : parameters) {

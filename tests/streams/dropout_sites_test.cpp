@@ -178,6 +178,52 @@ INSTANTIATE_TEST_SUITE_P(
         Run{"window_mlp_silu", "window_mlp", {"model.activation=silu"}}),
     [](const auto& run) { return std::string(run.param.name); });
 
+// Whole examples are skipped, at each sublayer by itself: half as often in the first of two layers.
+TEST(StochasticDepth, HasAMaskOfItsOwnForEverySublayer) {
+  constexpr std::size_t kExamples = 600;
+  for (const std::string kind : {"encoder", "encoder_decoder"}) {
+    std::map<std::uint64_t, double> rates;  // by stream
+    std::vector<std::uint64_t> keys;
+    for (std::uint64_t step = 0; step < kSteps; ++step) {
+      for (const char* stack : {"encoder.", "decoder."}) {
+        if (kind == "encoder" && stack[0] == 'd') continue;
+        for (int layer = 0; layer < 2; ++layer) {
+          for (int sublayer = 1; sublayer <= (stack[0] == 'd' ? 3 : 2); ++sublayer) {
+            keys.push_back(key_of(stack + ("layers." + std::to_string(layer)) +
+                                      ".stochastic_depth" + std::to_string(sublayer),
+                                  step));
+            rates[keys.back()] = 0.4 * (layer + 1) / 2;
+          }
+        }
+      }
+    }
+    test::clear_draws();
+    train(config_of({"model.kind=" + kind, kind == "encoder" ? "log.every=1" : "task.name=distinct",
+                     "model.dropout=0", "model.attention_dropout=0", "model.stochastic_depth=0.4",
+                     "train.batch=" + std::to_string(kExamples)}));
+    EXPECT_EQ(test::drawn["dropout"].size(), rates.size());
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      const double rate = rates.at(keys[i]);
+      const double other = rates.at(keys[(i + 1) % keys.size()]);
+      Share kept{1 - rate}, agree{rate * other + (1 - rate) * (1 - other)};
+      for (std::uint32_t sample = 0; sample < kExamples; ++sample) {
+        const auto row = test::masks.find({keys[i], sample, 0, 0});
+        const auto next = test::masks.find({keys[(i + 1) % keys.size()], sample, 0, 0});
+        ASSERT_TRUE(row != test::masks.end() && next != test::masks.end()) << i << " " << sample;
+        ASSERT_EQ(row->second.size(), 1u);
+        const double factor = row->second[0];
+        kept.add(factor != 0);
+        agree.add((factor == 0) == (next->second[0] == 0));
+        if (factor != 0) {
+          ASSERT_NEAR(factor * (1 - rate), 1, 1e-4);
+        }
+      }
+      kept.check(kExamples);
+      agree.check(kExamples);
+    }
+  }
+}
+
 // The masks of a run, all steps together.
 Masks masks_of(const std::function<void()>& run) {
   test::clear_draws();
@@ -194,6 +240,7 @@ TEST_P(SameDropout, HoweverTheStepIsComputed) {
   const auto with = [&](std::vector<std::string> overrides) {
     overrides.push_back("model.kind=" + kind);
     if (kind == "encoder_decoder") overrides.push_back("task.name=distinct");
+    if (kind != "mlp") overrides.push_back("model.stochastic_depth=0.4");
     return config_of(overrides);
   };
   const Masks whole = masks_of([&] { train(with({})); });

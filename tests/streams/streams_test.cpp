@@ -38,6 +38,7 @@ const std::vector<std::vector<std::string>> kRuns = {
     {"train.recompute=true", "train.accumulate=2"},
     {"train.bucket=2", "train.head_diversity=0.1", "model.norm=sandwich"},
     {"model.activation=relu", "model.score=cosine"},
+    {"model.stochastic_depth=0.3", "train.dropout_start=0.5", "model.init=kaiming_uniform"},
     {"model.score=additive", "model.attention_activation=sparsemax"},
     {"model.kind=mlp"},
     {"model.kind=window_mlp", "model.window=3"},

@@ -55,14 +55,22 @@ CASES = {
     "seed": {"train.seed": 5, "train.batch": 5},
     "accumulate": {"train.accumulate": 3},
     "clip": {"train.clip": 0.3, "optim.name": "sgd"},
+    "clip_value": {"train.clip_value": 0.01, "train.clip": 0.05, "optim.name": "sgd"},
     "no_clip": {"train.clip": 0.0, "optim.name": "sgd", "optim.lr": 0.01},
     "label_smoothing": {"train.label_smoothing": 0.2, "train.accumulate": 2},
+    "class_weights": {"train.class_weights": [0.5, 2.0, 0.0, 1.25], "train.label_smoothing": 0.2, "train.accumulate": 2},
+    "balanced": {"train.class_weights": "balanced", "train.batch": 5},
     "binary_cross_entropy": {"task.labels": "multi_label"},
     "mse": {"task.labels": "numbers", "train.accumulate": 2},
     "mae": {"task.labels": "numbers", "train.loss": "mae"},
     "huber": {"task.labels": "numbers", "train.loss": "huber", "train.huber_delta": 0.4},
     "head_diversity": {"train.head_diversity": 3.0, "model.layers": 2, "train.accumulate": 2},
     "ema": {"train.ema": 0.9, "optim.groups": [{"match": "embedding.*", "freeze": True}]},
+    "swa": {"train.swa_start": 30, "train.swa_every": 7, "optim.groups": [{"match": "embedding.*", "freeze": True}]},
+    "stochastic_depth": {"model.stochastic_depth": 0.6, "train.dropout_start": 0.9, "train.dropout_end": 0.2,
+                         "model.layers": 2, "train.accumulate": 2},
+    "curriculum": {"train.curriculum_start": 3, "train.curriculum_steps": 60, "train.accumulate": 2},
+    "curriculum_bucket": {"train.curriculum_start": 2, "train.curriculum_steps": 90, "train.bucket": 3},
     "patience": {"train.patience": 3, "train.evaluate_every": 2, "optim.lr": 0.03},
     "skip": {"train.on_spike": "skip", "train.spike": 0.6, "train.seed": 3, "train.ema": 0.9},
     "rollback": {"train.on_spike": "rollback", "train.spike": 1.4, "train.save_every": 7},
@@ -187,7 +195,7 @@ def weights_of(run):
     checkpoint = sorted((run / "checkpoints").glob("*.h5"))[-1]
     with h5py.File(checkpoint) as file:
         weights = {f"{m}.{p}": x[...] for m in file.attrs["layer_names"].astype(str) for p, x in file[m].items()}
-        means = {name: x[...] for name, x in file.get("optimizer/ema", {}).items()}
+        means = {name: x[...] for kind in ("ema", "swa") for name, x in file.get(f"optimizer/{kind}", {}).items()}
     return weights, means
 
 

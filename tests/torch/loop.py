@@ -8,7 +8,8 @@ import numpy as np
 import torch
 from cases import LETTERS, initial_weights
 from model import EncoderDecoder, Model, decays
-from order import minibatches
+from order import mask_factor, minibatches
+from sklearn.utils.class_weight import compute_class_weight
 from torch.nn import functional as F
 from torch.optim import lr_scheduler
 from torch.optim.swa_utils import AveragedModel
@@ -129,11 +130,20 @@ def count(targets):
     return int((targets != IGNORE).sum())
 
 
-def loss_sum(outputs, targets, s, label_smoothing=0.0):
+def class_weights(s, split):
+    """None without train.class_weights."""
+    weights = s["train.class_weights"]
+    if weights == "balanced":
+        targets = np.concatenate([target(split, y) for y in split.targets])
+        weights = compute_class_weight("balanced", classes=np.arange(len(LETTERS)), y=targets)
+    return torch.tensor(weights, dtype=torch.float64) if len(weights) else None
+
+
+def loss_sum(outputs, targets, s, label_smoothing=0.0, weights=None):
     """The loss added up over the targets."""
     if targets.dtype == torch.int64:
         return F.cross_entropy(outputs.flatten(0, 1), targets.flatten(), reduction="sum", ignore_index=IGNORE,
-                               label_smoothing=label_smoothing)
+                               label_smoothing=label_smoothing, weight=weights)
     losses = {
         "binary_cross_entropy": F.binary_cross_entropy_with_logits,
         "mse": F.mse_loss,
@@ -166,13 +176,43 @@ class HeadDiversity:
         self.mask, self.sum = mask, 0.0
 
 
+class StochasticDepth(torch.nn.Module):
+    """What follows a sublayer: multiplies the result of each example by 0 or 1 / (1 - rate); torchvision.ops.StochasticDepth in mode
+    "row", with the numbers of xgrad."""
+
+    def __init__(self, site, rate):
+        super().__init__()
+        self.site, self.rate = site, rate
+
+    def forward(self, y):
+        if self.now is None:
+            return y
+        seed, step, first, scale = self.now
+        factors = [mask_factor(seed, step, self.site, first + i, self.rate * scale) for i in range(len(y))]
+        return y * torch.tensor(factors, dtype=torch.float64)[:, None, None]
+
+
+def stochastic_depths(model, rate):
+    """Puts them into a model; none for a rate of 0."""
+    depths, layers = [], model.encoder.layers if rate else []
+    for i, layer in enumerate(layers):
+        for name in ("dropout1", "dropout2"):
+            depths.append(StochasticDepth(f"encoder.layers.{i}.stochastic_depth{name[-1]}", rate * ((i + 1) / len(layers))))
+            setattr(layer, name, depths[-1])
+    return depths
+
+
 class Loop:
     """A run of settings `s`, by key, on data.train and data.validation: rows of metrics, and the model at the end."""
 
     def __init__(self, s, model, data):
         self.s, self.model, self.data = s, model, data
         lengths = [len(words) for words in data.train.words]
-        self.batches = minibatches(lengths, seed=s["train.seed"], batch=s["train.batch"], bucket=s["train.bucket"])
+        growth = s["train.curriculum_start"], s["train.curriculum_steps"], s["train.accumulate"]
+        self.batches = minibatches(lengths, growth if growth[0] else None, seed=s["train.seed"], batch=s["train.batch"],
+                                   bucket=s["train.bucket"])
+        self.class_weights = class_weights(s, data.train)
+        self.depths = stochastic_depths(model, s.get("model.stochastic_depth", 0))
         self.epoch = math.ceil(len(lengths) / s["train.batch"])
         self.steps = s["train.steps"] or math.ceil(s["train.epochs"] * self.epoch / s["train.accumulate"])
         self.evaluate_every = s["train.evaluate_every"] or s["train.steps"] // 10
@@ -187,6 +227,8 @@ class Loop:
         if decay := s["train.ema"]:
             self.average = AveragedModel(model, avg_fn=lambda mean, x, _: decay * mean + (1 - decay) * x)
             self.average.update_parameters(model)  # the first call copies the weights
+        elif s["train.swa_start"]:
+            self.average = AveragedModel(model)
         self.step, self.rows, self.validations = 0, {}, {}
         self.best, self.bad = math.inf, 0
         self.norm_mean, self.norms = 0.0, 0
@@ -204,11 +246,13 @@ class Loop:
         """One step; false if it was undone."""
         s = self.s
         batches = [batch_of(self.data.train, next(self.batches)) for _ in range(s["train.accumulate"])]
-        targets, examples = sum(count(batch[2]) for batch in batches), sum(len(batch[2]) for batch in batches)
         self.optimizer.zero_grad()
-        loss = sum(self.backward(batch, targets, examples) for batch in batches)
+        loss = self.backward_all(batches)
         trained = [x for x in self.model.parameters() if x.requires_grad]
-        norm = float(torch.nn.utils.clip_grad_norm_(trained, s["train.clip"] or math.inf))
+        norm = float(torch.nn.utils.clip_grad_norm_(trained, math.inf))
+        if most := s["train.clip_value"]:
+            torch.nn.utils.clip_grad_value_(trained, most)
+        torch.nn.utils.clip_grad_norm_(trained, s["train.clip"] or math.inf)
         if self.norms >= 20 and 0 < s["train.spike"] < norm / self.norm_mean:
             if s["train.on_spike"] == "rollback":
                 return self.go_back()
@@ -217,11 +261,19 @@ class Loop:
             self.norms += 1
             self.rows[self.step + 1] = {"loss": loss, "lr": self.rate(), "grad_norm": norm}
             self.optimizer.step()
-            if self.average:
+            if self.average and self.averages_now():
                 self.average.update_parameters(self.model)
         self.step += 1
         self.stepped.step()
         return True
+
+    def averages_now(self):
+        after = self.step + 1 - self.s["train.swa_start"]
+        return self.s["train.swa_start"] == 0 or (after > 0 and after % self.s["train.swa_every"] == 0)
+
+    def averaged(self):
+        """The model to validate. An average that has no weights yet is the model itself."""
+        return self.average.module if self.average and self.average.n_averaged > 0 else self.model
 
     def rate(self):
         """The learning rate before the factors of groups."""
@@ -233,14 +285,28 @@ class Loop:
             self.heads.expect(mask)
         return model(ids, mask, targets) if self.data.train.labels == "generated" else model(ids, mask)
 
-    def backward(self, batch, targets, examples):
-        """Adds a micro-batch to the gradients. Returns its part of the loss as metrics.jsonl reports it."""
+    def backward_all(self, batches):
+        examples = sum(len(batch[2]) for batch in batches)
+        targets = sum(count(batch[2]) for batch in batches)
+        weights, first, loss = targets, 0, 0.0
+        if self.class_weights is not None:
+            weights = sum(float(self.class_weights[batch[2][batch[2] != IGNORE]].sum()) for batch in batches)
+        start, end = self.s["train.dropout_start"], self.s["train.dropout_end"]
+        for batch in batches:
+            for depth in self.depths:
+                depth.now = self.s["train.seed"], self.step, first, start + (end - start) * (self.step / (self.steps - 1))
+            loss += self.backward(batch, weights, examples) / targets
+            first += len(batch[2])
+        return loss
+
+    def backward(self, batch, weights, examples):
+        """Adds a micro-batch to the gradients. Returns the sum of its losses as metrics.jsonl reports them."""
         outputs, wanted = self.outputs(self.model, *batch), batch[2]
-        loss = loss_sum(outputs, wanted, self.s, self.s["train.label_smoothing"]) / targets
+        loss = loss_sum(outputs, wanted, self.s, self.s["train.label_smoothing"], self.class_weights) / weights
         if self.heads:
             loss = loss + self.s["train.head_diversity"] * self.heads.sum / examples
         loss.backward()
-        return float(loss_sum(outputs.detach(), wanted, self.s)) / targets
+        return float(loss_sum(outputs.detach(), wanted, self.s))
 
     def due(self):
         """Whether this step is validated; without an interval, at the end of each epoch."""
@@ -254,8 +320,9 @@ class Loop:
         """Whether the loss is the best so far."""
         split = self.data.validation
         batch = batch_of(split, range(len(split.words)))
-        model = self.average.module if self.average else self.model
-        loss = float(loss_sum(self.outputs(model, *batch), batch[2], self.s)) / count(batch[2])
+        for depth in self.depths:
+            depth.now = None
+        loss = float(loss_sum(self.outputs(self.averaged(), *batch), batch[2], self.s)) / count(batch[2])
         self.validations[self.step] = {"loss": loss}
         if self.s["schedule.name"] == "plateau":
             self.schedule.step(loss)
@@ -267,7 +334,7 @@ class Loop:
         return {name: x.numpy() for name, x in self.model.state_dict().items()}
 
     def averages(self):
-        """Of the parameters that are trained; none without train.ema."""
+        """Of the parameters that are trained; none without train.ema or train.swa_start."""
         averages = self.average.module.named_parameters() if self.average else ()
         return {name: x.detach().numpy() for name, x in averages if x.requires_grad}
 

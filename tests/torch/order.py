@@ -2,6 +2,7 @@
 
 import functools
 import itertools
+import math
 
 MASK32, MASK64 = 2**32 - 1, 2**64 - 1
 # Last words of a counter: what is drawn.
@@ -88,9 +89,31 @@ def epoch(number, lengths, *, seed, batch, bucket):
     return [batches[i] for i in permutation(stream(seed, "batches", number), full)] + batches[full:]
 
 
-def minibatches(lengths, **options):
-    """The minibatches of all epochs, without end."""
-    number = 0
-    while True:
-        yield from epoch(number, lengths, **options)
-        number += 1
+def minibatches(lengths, growth=None, **options):
+    """The minibatches of all epochs, without end; with growth = (first limit, steps, minibatches of a step), those of a curriculum."""
+    returned = 0
+    for number in itertools.count():
+        batches = epoch(number, lengths, **options)
+        if growth is None:
+            yield from batches
+            continue
+        rest = sum(batches, [])
+        while True:
+            first, steps, group = growth
+            limit = first + math.floor((max(lengths) - first) * min(1, returned // group / steps))
+            batch = []
+            while rest and len(batch) < options["batch"]:
+                example = rest.pop(0)
+                if lengths[example] <= limit:
+                    batch.append(example)
+            if not batch:
+                break
+            yield batch
+            returned += 1
+
+
+def mask_factor(seed, step, site, sample, rate):
+    """The dropout factor of the first element of an example: a 16-bit number decides."""
+    bits = philox(stream(seed, "dropout", step, stream(0, site)), (0, 0, 0, sample))[0] & 0xFFFF
+    threshold = math.floor(rate * 65536 + 0.5)
+    return 0.0 if bits < threshold else 65536 / (65536 - threshold)

@@ -81,7 +81,7 @@ class Training(TorchTest):
 
     def test_shards_add_up_to_the_whole_batch(self):
         """A loop that knows no shards gives the same numbers, except for rounding."""
-        for name in ("accumulate", "head_diversity", "mse"):
+        for name in ("accumulate", "head_diversity", "mse", "class_weights", "stochastic_depth", "curriculum"):
             self.check(name, **{"train.shards": 3})
             shutil.rmtree(self.folder / "run")
 

@@ -288,11 +288,18 @@ class Reader {
     return fs::absolute(folder / name).lexically_normal().string();
   }
 
+  static bool is_empty_list(const detail::ParsedValue& value) {
+    const auto* array = std::get_if<detail::Tables>(&value);
+    return array != nullptr && array->tables.empty();
+  }
+
   std::optional<OptionValue> checked(const Assignment& a, const OptionSpec& spec) {
     const std::string name = a.section + "." + a.key;
     std::string wrong;
     if (const auto* unusable = std::get_if<Unusable>(&a.value)) {
       wrong = "is " + unusable->what + ", must be " + type_name(spec.fallback);
+    } else if (is_empty_list(a.value) && std::holds_alternative<Numbers>(spec.fallback)) {
+      return Numbers();
     } else if (const auto* array = std::get_if<detail::Tables>(&a.value)) {
       wrong = array->tables.empty() ? "is an array" : "is an array of tables";
       wrong += std::string(", must be ") + type_name(spec.fallback);

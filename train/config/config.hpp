@@ -23,6 +23,7 @@ struct ModelConfig {
   std::size_t feedforward = 0;          ///< width of the MLP's hidden layer; 0: 4 * width
   double dropout = 0.1;                 ///< dropout rate after each sublayer and inside the MLP
   double attention_dropout = 0.1;       ///< dropout rate of the attention weights
+  double stochastic_depth = 0;          ///< rate at which the last layer is skipped, per sample
   std::string norm = "pre";             ///< where a layer normalises: pre, post, sandwich, none
   std::string normalization = "layer";  ///< kind of norm: layer, rms, batch
   bool final_norm = true;               ///< adds a norm after the last block
@@ -46,6 +47,9 @@ struct ModelConfig {
   bool log_scale = false;     ///< multiplies the scores by log(number of keys)
   std::string attention_activation = "softmax";  ///< an AttentionActivation by name
   bool attention_mean = false;                   ///< divides the weights by the number of keys
+  std::string init = "default";                  ///< an InitScheme by name
+  double init_std = 0.02;                        ///< for init "trunc_normal"
+  bool init_scaled_residuals = false;            ///< smaller initial output projections
   std::string init_from = {};                    ///< file of initial weights; empty: random weights
   bool init_strict = true;  ///< init_from must hold exactly the model's weights
   Options own = {};         ///< keys of a kind that the program added
@@ -89,12 +93,21 @@ struct TrainConfig {
   std::size_t shards = 1;      ///< parts of each batch, whose gradients are added in a fixed order
   std::size_t accumulate = 1;  ///< micro-batches per step; a step sees batch * accumulate examples
   double clip = 1.0;           ///< maximum global gradient norm; 0: no clipping
+  double clip_value = 0.0;     ///< maximum size of each element of a gradient; 0: no limit
   std::string loss = "auto";   ///< auto: by the type of target; or cross_entropy ... huber
   double huber_delta = 1.0;    ///< error at which huber turns from quadratic to linear
-  double label_smoothing = 0.0;   ///< fraction of the target probability spread over all classes
-  double head_diversity = 0.0;    ///< weight of the penalty on similar heads
+  double label_smoothing = 0.0;  ///< fraction of the target probability spread over all classes
+  std::vector<double> class_weights = {};  ///< a weight per class; empty: all 1
+  bool balanced_classes = false;       ///< class_weights = "balanced": weights by training targets
+  double head_diversity = 0.0;         ///< weight of the penalty on similar heads
+  double dropout_start = 1.0;          ///< factor of all dropout rates in the first step
+  double dropout_end = 1.0;            ///< factor of all dropout rates in the last step
+  std::size_t curriculum_start = 0;    ///< longest training example at first; 0: no limit
+  std::uint64_t curriculum_steps = 0;  ///< steps over which that limit grows to the longest
   std::uint64_t seed = 1;         ///< seed of data, initial weights, order of examples and dropout
   double ema = 0.0;               ///< decay of the moving average of the weights; 0: none
+  std::uint64_t swa_start = 0;    ///< step after which an equal average of weights begins; 0: none
+  std::uint64_t swa_every = 1;    ///< steps between the weights that it averages
   std::uint64_t patience = 0;     ///< stops after this many evaluations without a new best; 0: off
   std::string on_spike = "stop";  ///< stop, skip, rollback
   double spike = 0.0;  ///< a gradient norm above this multiple of its mean is a spike; 0: off
@@ -116,8 +129,9 @@ struct MpiConfig {
 
 /// [expect]: what the config claims about its result; an absent key claims nothing
 struct ExpectConfig {
-  std::optional<double> accuracy;       ///< minimum on the test split
-  std::optional<double> below_ceiling;  ///< maximum gap to the best possible accuracy
+  std::optional<double> accuracy;        ///< minimum on the test split
+  std::optional<double> accuracy_below;  ///< maximum on the test split, of a config that fails
+  std::optional<double> below_ceiling;   ///< maximum gap to the best possible accuracy
   /// Minimum lead of the accuracy over that of the best baseline, as best_baseline() measures it.
   std::optional<double> above_baseline;
   /// Maximum difference between the accuracy and the best possible from each token by itself.

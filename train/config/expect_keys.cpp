@@ -28,6 +28,9 @@ Keys expect_keys() {
   return {
       claim("accuracy", &ExpectConfig::accuracy, "Minimum accuracy on the test split.",
             between(0, 1)),
+      claim("accuracy_below", &ExpectConfig::accuracy_below,
+            "Maximum accuracy on the test split, for a config that shows how a model fails.",
+            between(0, 1)),
       claim(
           "below_ceiling", &ExpectConfig::below_ceiling,
           "Maximum gap between the accuracy and the best possible; for tasks where that is known.",

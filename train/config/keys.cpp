@@ -14,12 +14,6 @@ namespace xgrad::detail {
 
 namespace {
 
-// Marks a key that changes how a run is executed, not its result.
-ConfigKey execution(ConfigKey key) {
-  key.execution = true;
-  return key;
-}
-
 // Sets for each row which values of the section's `name` use it.
 Keys with_users(Keys keys, const std::vector<std::string>& names,
                 const std::vector<std::string>& (*keys_of)(const std::string&)) {
@@ -93,90 +87,6 @@ Keys schedule_rows() {
   return with_users(std::move(keys), schedule_names(), schedule_keys);
 }
 
-// Keys of [train] about steps: their number, batches and loss.
-Keys step_keys() {
-  using T = TrainConfig;
-  const Rows<TrainConfig> key{"train", &Config::train};
-  return {
-      key("steps", &T::steps, "Length of the run in steps; set either this or epochs.",
-          between(0, kMany)),
-      key("epochs", &T::epochs, "Length of the run in passes over the training data.",
-          between(0, kMany)),
-      key("batch", &T::batch, "Examples per micro-batch.", between(1, 1048576)),
-      key("bucket", &T::bucket,
-          "Sorts examples by length among this many micro-batches, to reduce padding; 1: off.",
-          between(1, 1048576)),
-      key("accumulate", &T::accumulate, "Micro-batches per step.", between(1, 1048576)),
-      key("shards", &T::shards,
-          "Parts of each micro-batch, which several processes share out. Results depend on this "
-          "number, but not on the number of processes.",
-          between(1, 4096)),
-      key("clip", &T::clip, "Maximum global gradient norm; 0: no clipping.", at_least(0)),
-      key("loss", &T::loss,
-          "Loss to minimise. auto: cross_entropy for classes, binary_cross_entropy for yes or no, "
-          "mse for numbers.",
-          {"auto", "cross_entropy", "binary_cross_entropy", "mse", "mae", "huber"}),
-      key("huber_delta", &T::huber_delta,
-          "For huber: error at which the loss turns from quadratic to linear.", at_least(above(0))),
-      key("label_smoothing", &T::label_smoothing,
-          "Fraction of the target probability spread over all classes.", kFraction),
-      key("head_diversity", &T::head_diversity,
-          "Weight of a penalty on similar heads: the mean squared cosine of the attention maps of "
-          "two heads; 0: none. The reported loss excludes it.",
-          at_least(0)),
-  };
-}
-
-// The other keys of [train]: evaluation, saving, limits and execution.
-Keys run_keys() {
-  using T = TrainConfig;
-  const Rows<TrainConfig> key{"train", &Config::train};
-  return {
-      key("seed", &T::seed,
-          "Seed of all randomness: data, initial weights, order of examples, dropout.",
-          at_least(0)),
-      key("ema", &T::ema,
-          "Decay of an exponential moving average of the weights, which is then evaluated; 0: "
-          "none.",
-          kFraction),
-      key("patience", &T::patience,
-          "Ends the run after this many evaluations in a row without a better validation loss; 0: "
-          "off.",
-          between(0, kMany)),
-      key("on_spike", &T::on_spike,
-          "What to do about a spike (see train.spike). stop: end the run; skip: skip the step; "
-          "rollback: return to the last save and continue with the next batches.",
-          {"stop", "skip", "rollback"}),
-      key("spike", &T::spike,
-          "A step whose gradient norm exceeds this multiple of its running mean is a spike; 0: no "
-          "limit. A loss or gradient that is NaN or infinite is always one.",
-          at_least(0)),
-      execution(key("dead_gradients_every", &T::dead_gradients_every,
-                    "Steps between checks, the first after step 1. Each ends the run if the "
-                    "gradient of a parameter was missing, or 0 throughout, in all steps since the "
-                    "check before; 0: no checks.",
-                    between(0, kMany))),
-      execution(key("max_seconds", &T::max_seconds,
-                    "Saves and stops the run after this many seconds; 0: no limit.", at_least(0))),
-      execution(key("threads", &T::threads,
-                    "Number of threads; 0: one per core. The result does not depend on it.",
-                    between(0, 1024))),
-      execution(key("recompute", &T::recompute,
-                    "Stores only the input of each encoder block and reruns the block in backward: "
-                    "less memory, more time, same result.")),
-      key("evaluate_every", &T::evaluate_every,
-          "Steps between evaluations; 0: every epoch, or a tenth of the run if train.steps is set.",
-          between(0, kMany)),
-      key("save_every", &T::save_every,
-          "Steps between checkpoints; every new best is saved too; 0: as evaluate_every.",
-          between(0, kMany)),
-      key("keep", &T::keep, "Number of newest checkpoints to keep besides the best; 1 counts as 2.",
-          between(1, 1048576)),
-      key("precision", &T::precision, "Floating-point type of the whole computation.",
-          {"float", "double"}),
-  };
-}
-
 Keys other_keys() {
   return {
       execution(row("log", "every", [](Config& c) -> std::uint64_t& { return c.log_every; },
@@ -217,8 +127,8 @@ bool ConfigKey::read_by(const std::string& chosen) const {
 
 // Parts of the program add rows to it.
 static Keys& table() {
-  static Keys keys = joined({task_keys(), model_keys(), optim_keys(), schedule_rows(), step_keys(),
-                             run_keys(), other_keys(), expect_keys()});
+  static Keys keys = joined({task_keys(), model_keys(), optim_keys(), schedule_rows(), train_keys(),
+                             other_keys(), expect_keys()});
   return keys;
 }
 

@@ -32,6 +32,10 @@ Keys layer_keys() {
           kFraction),
       key("attention_dropout", &M::attention_dropout, "Dropout rate of the attention weights.",
           kFraction),
+      key("stochastic_depth", &M::stochastic_depth,
+          "Rate at which training skips both sublayers of the last layer, each for each example; "
+          "layer l of L has l/L of it. The others are scaled by 1 / (1 - rate).",
+          kFraction),
       key("norm", &M::norm,
           "Where a layer normalises. pre: before each sublayer; post: after each residual "
           "addition; sandwich: before and after each sublayer; none: nowhere.",
@@ -78,6 +82,18 @@ Keys input_keys() {
       key("out_bias", &M::out_bias, "Adds a bias to the output projection of attention."),
       key("out_proj", &M::out_proj,
           "Output projection of attention; without it heads * head_dim must equal width."),
+      key("init", &M::init,
+          "Initial weights of linear layers and attention projections. default: as in PyTorch's "
+          "modules. Other values are the functions of torch.nn.init, with biases at 0: "
+          "kaiming_uniform, kaiming_normal have the gain of ReLU; trunc_normal is cut at two "
+          "standard deviations.",
+          {"default", "xavier_uniform", "xavier_normal", "kaiming_uniform", "kaiming_normal",
+           "trunc_normal", "orthogonal"}),
+      key("init_std", &M::init_std, "For trunc_normal: standard deviation before the cut.",
+          between(above(0), 100)),
+      key("init_scaled_residuals", &M::init_scaled_residuals,
+          "Divides the initial weights of projections that end a sublayer by sqrt(sublayers), as "
+          "GPT-2 does."),
       key("init_from", &M::init_from,
           "Initial weights: a file (safetensors, npz or a checkpoint), or constructed:NAME for "
           "those of "

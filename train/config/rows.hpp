@@ -15,6 +15,8 @@ using Keys = std::vector<ConfigKey>;
 
 // The rows of [model], in the order in which they are printed.
 Keys model_keys();
+// The rows of [train].
+Keys train_keys();
 // The rows of [expect].
 Keys expect_keys();
 
@@ -23,6 +25,12 @@ inline Keys joined(const std::vector<Keys>& parts) {
   Keys all;
   for (const Keys& part : parts) all.insert(all.end(), part.begin(), part.end());
   return all;
+}
+
+// Marks a key that changes how a run is executed, not its result.
+inline ConfigKey execution(ConfigKey key) {
+  key.execution = true;
+  return key;
 }
 
 struct Limits {

@@ -140,12 +140,79 @@ void heads_that_can_differ(const Config& config, Broken& broken) {
   }
 }
 
+void stochastic_depth_skips_sublayers(const Config& config, Broken& broken) {
+  const ModelConfig& model = config.model;
+  if (model.stochastic_depth > 0 && !has_attention(model)) {
+    broken.push_back({{"model.stochastic_depth", "model.kind"},
+                      "skips the sublayers of an encoder, and a " + model.kind + " has none"});
+  }
+  if (model.init_scaled_residuals && !has_attention(model)) {
+    broken.push_back({{"model.init_scaled_residuals", "model.kind"},
+                      "is for the sublayers of an encoder, and a " + model.kind + " has none"});
+  }
+}
+
+void std_of_trunc_normal(const Config& config, Broken& broken) {
+  const ModelConfig& model = config.model;
+  if (model.init_std == ModelConfig().init_std || model.init == "trunc_normal") return;
+  broken.push_back({{"model.init_std", "model.init"},
+                    "has an effect only with model.init = \"trunc_normal\", not " + model.init});
+}
+
+void rates_that_can_change(const Config& config, Broken& broken) {
+  const TrainConfig& train = config.train;
+  const ModelConfig& model = config.model;
+  if ((train.dropout_start == 1 && train.dropout_end == 1) || !model.own.empty()) return;
+  if (model.dropout > 0 || model.attention_dropout > 0 || model.stochastic_depth > 0) return;
+  const char* key = train.dropout_start != 1 ? "train.dropout_start" : "train.dropout_end";
+  broken.push_back({{key, "model.dropout", "model.attention_dropout", "model.stochastic_depth"},
+                    "has no effect, because every dropout rate is 0"});
+}
+
+void one_average(const Config& config, Broken& broken) {
+  const TrainConfig& train = config.train;
+  if (train.swa_start == 0) {
+    if (train.swa_every != 1) {
+      broken.push_back({{"train.swa_every", "train.swa_start"}, "needs train.swa_start"});
+    }
+    return;
+  }
+  if (train.ema > 0) {
+    broken.push_back({{"train.swa_start", "train.ema"},
+                      "cannot be combined with train.ema: a run keeps one average"});
+  }
+  if (train.steps > 0 && train.swa_start + train.swa_every > train.steps) {
+    broken.push_back({{"train.swa_start", "train.swa_every", "train.steps"},
+                      "leaves nothing to average: the first weights are those of step " +
+                          std::to_string(train.swa_start + train.swa_every) +
+                          ", and train.steps is " + std::to_string(train.steps)});
+  }
+}
+
+// An epoch has fewer batches while long examples wait.
+void curriculum_counts_steps(const Config& config, Broken& broken) {
+  const TrainConfig& train = config.train;
+  if ((train.curriculum_start == 0) != (train.curriculum_steps == 0)) {
+    broken.push_back({{"train.curriculum_start", "train.curriculum_steps"},
+                      "set both train.curriculum_start and train.curriculum_steps, or neither"});
+  } else if (train.curriculum_start > 0 && train.steps == 0) {
+    broken.push_back({{"train.curriculum_start", "train.epochs"},
+                      "needs train.steps: an epoch is shorter while long examples wait"});
+  }
+}
+
 // make_objective() checks whether the loss fits the task's targets.
 void what_goes_with_the_loss(const Config& config, Broken& broken) {
   const TrainConfig& train = config.train;
   if (train.huber_delta != TrainConfig().huber_delta && train.loss != "huber") {
     broken.push_back({{"train.huber_delta", "train.loss"},
                       "has an effect only with train.loss = \"huber\", not " + train.loss});
+  }
+  const bool weighted = train.balanced_classes || !train.class_weights.empty();
+  if (weighted && train.loss != "auto" && train.loss != "cross_entropy") {
+    broken.push_back(
+        {{"train.class_weights", "train.loss"},
+         "must be [] unless train.loss is \"auto\" or \"cross_entropy\"; it is " + train.loss});
   }
   if (train.label_smoothing > 0 && train.loss != "auto" && train.loss != "cross_entropy") {
     broken.push_back(
@@ -228,6 +295,11 @@ std::vector<RuleBroken> broken_rules(const Config& config) {
   steps_or_epochs(config, broken);
   window_of_window_mlp(config, broken);
   heads_that_can_differ(config, broken);
+  stochastic_depth_skips_sublayers(config, broken);
+  std_of_trunc_normal(config, broken);
+  rates_that_can_change(config, broken);
+  one_average(config, broken);
+  curriculum_counts_steps(config, broken);
   what_goes_with_the_loss(config, broken);
   warmup_within_steps(config, broken);
   nesterov_needs_momentum(config, broken);

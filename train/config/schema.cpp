@@ -27,9 +27,20 @@ void add_bound(Json& schema, const char* inclusive, const char* exclusive, doubl
   schema[open ? exclusive : inclusive] = integer ? Json(std::int64_t(number)) : Json(number);
 }
 
+Json schema_of_list(const OptionSpec& spec) {
+  Json number{{"type", "number"}};
+  add_bound(number, "minimum", "exclusiveMinimum", spec.min, -HUGE_VAL, /*integer=*/false);
+  add_bound(number, "maximum", "exclusiveMaximum", spec.max, HUGE_VAL, /*integer=*/false);
+  Json list{{"type", "array"}, {"items", std::move(number)}}, word{{"enum", spec.choices}};
+  return {{"description", spec.help},
+          {"anyOf", Json::array({std::move(list), std::move(word)})},
+          {"default", to_json(spec.fallback)}};
+}
+
 // The schema of one value.
 Json schema_of(const OptionSpec& spec, bool has_default) {
   constexpr const char* kTypes[] = {"boolean", "integer", "number", "string"};
+  if (std::holds_alternative<Numbers>(spec.fallback)) return schema_of_list(spec);
   Json schema{{"description", spec.help}, {"type", kTypes[spec.fallback.index()]}};
   if (!spec.choices.empty()) schema["enum"] = spec.choices;
   const bool integer = std::holds_alternative<std::int64_t>(spec.fallback);

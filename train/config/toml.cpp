@@ -40,6 +40,19 @@ Tables tables_of(const toml::array& array) {
   return result;
 }
 
+ParsedValue numbers_of(const toml::array& array) {
+  Numbers numbers;
+  for (const toml::node& node : array) {
+    const ParsedValue value = value_of(node);
+    const auto* option = std::get_if<OptionValue>(&value);
+    const auto* real = option ? std::get_if<double>(option) : nullptr;
+    const auto* integer = option ? std::get_if<std::int64_t>(option) : nullptr;
+    if (real == nullptr && integer == nullptr) return Unusable{"an array"};
+    numbers.push_back(real ? *real : double(*integer));
+  }
+  return OptionValue(std::move(numbers));
+}
+
 ParsedValue value_of(const toml::node& node) {
   if (const auto* flag = node.as_boolean()) return OptionValue(flag->get());
   if (const auto* text = node.as_string()) return OptionValue(text->get());
@@ -51,7 +64,7 @@ ParsedValue value_of(const toml::node& node) {
   if (node.is_table()) return Unusable{"a table"};
   const toml::array* array = node.as_array();
   if (array && (array->empty() || node.is_array_of_tables())) return tables_of(*array);
-  if (node.is_array()) return Unusable{"an array"};
+  if (array) return numbers_of(*array);
   return Unusable{"a date or time"};
 }
 

@@ -29,6 +29,7 @@ KnownModel plain_encoder() {
           {"feedforward", {}},
           {"dropout", {}},
           {"attention_dropout", {}},
+          {"stochastic_depth", {}},
           {"norm", {"pre", "post", "sandwich", "none"}},
           {"normalization", {"layer", "rms"}},
           {"final_norm", {}},
@@ -39,6 +40,9 @@ KnownModel plain_encoder() {
           {"patch", {}},
           {"qkv_bias", {}},
           {"out_bias", {}},
+          {"init", {}},
+          {"init_std", {}},
+          {"init_scaled_residuals", {}},
           {"init_from", {}},
           {"init_strict", {}}};
 }

@@ -19,15 +19,16 @@ constexpr double kMostOperations = 2e10;
 // The loss of one batch as a function of the parameters.
 template <class T>
 struct ModelProblem {
-  ModelProblem(const Config& config, const TaskShape& shape, const Batch& batch)
+  ModelProblem(const Config& config, const TaskShape& shape, const Dataset& train,
+               const Batch& batch)
       : parameters(config.train.seed),
         model(make_model<T>(config.model, shape, parameters)),
-        objective(make_objective(config.train, shape)),
-        whole(together({batch})) {
+        objective(training_objective(config.train, shape, &train)),
+        whole(together(objective, {batch})) {
     if (!config.model.init_from.empty()) initialize(config.model, shape, parameters);
     problem.leaves.assign(parameters.begin(), parameters.end());
-    problem.f = [this, &config, &batch] {
-      const Context context = Context::train(config.train.seed, /*step=*/0);
+    problem.f = [this, &config, &batch, steps = planned_steps(config.train, train.size())] {
+      const Context context = training_context(config.train, /*step=*/0, steps);
       return training_loss(*model, objective, batch, context, whole).minimised;
     };
   }
@@ -69,9 +70,10 @@ double operations(const GradientProblem<double>& problem, const GradcheckOptions
 ModelCheck check_model(const Config& config, const std::map<std::string, std::string>& places) {
   const std::unique_ptr<Task> task = make_task(config);
   const TaskShape& shape = task->shape();
-  const std::vector<Example> examples = two_examples(*task->dataset(Split::train), shape);
+  const std::unique_ptr<Dataset> train = task->dataset(Split::train);
+  const std::vector<Example> examples = two_examples(*train, shape);
   const Batch batch = collate(examples, shape);
-  const ModelProblem<double> model(config, shape, batch);
+  const ModelProblem<double> model(config, shape, *train, batch);
 
   ModelCheck check;
   for (const Example& example : examples) check.lengths.push_back(length_of(example, shape));
@@ -94,7 +96,7 @@ ModelCheck check_model(const Config& config, const std::map<std::string, std::st
     options.step = 1e-3;
     options.tolerance = 1e-11;
     options.entry_tolerance = 1e-9;
-    const ModelProblem<long double> reference(config, shape, batch);
+    const ModelProblem<long double> reference(config, shape, *train, batch);
     check.report = check_gradients(model.problem, reference.problem, options);
   }
   return check;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <type_traits>
+#include <utility>
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/kernels/element.hpp>
@@ -38,10 +39,23 @@ void set_weights(const Checkpoint& failed, const Parameters<T>& parameters) {
   }
 }
 
+// Reads the training data only if a setting depends on them.
+std::pair<Objective, Context> settings_of(const Config& config, const Task& task,
+                                          std::uint64_t step) {
+  const TrainConfig& train = config.train;
+  const bool counts_steps = train.epochs > 0 && train.dropout_start != train.dropout_end;
+  std::unique_ptr<Dataset> data;
+  if (train.balanced_classes || counts_steps) data = task.dataset(Split::train);
+  const std::uint64_t steps = planned_steps(train, data ? data->size() : 0);
+  return {training_objective(train, task.shape(), data.get()),
+          training_context(train, step, steps)};
+}
+
 // Returns every output and gradient of the step, in order.
 template <class T>
 std::vector<Seen<T>> run(const Checkpoint& failed, const Config& config) {
-  const TaskShape shape = make_task(config, &failed)->shape();
+  const std::unique_ptr<Task> task = make_task(config, &failed);
+  const TaskShape shape = task->shape();
   Parameters<T> parameters(config.train.seed);
   const auto model = make_model<T>(config.model, shape, parameters, config.optim.groups);
   set_weights(failed, parameters);
@@ -51,9 +65,9 @@ std::vector<Seen<T>> run(const Checkpoint& failed, const Config& config) {
     seen.push_back({place, x});
   });
   const std::vector<Batch> batches = batches_of(failed);
+  const auto [objective, context] = settings_of(config, *task, failed.step);
   for (std::size_t i = 0; i < config.train.shards; ++i) {
-    forward_backward(*model, make_objective(config.train, shape), batches, {i, config.train.shards},
-                     shape.output, Context::train(config.train.seed, failed.step));
+    forward_backward(*model, objective, batches, {i, config.train.shards}, shape.output, context);
   }
   return seen;
 }

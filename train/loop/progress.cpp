@@ -35,6 +35,8 @@ std::vector<Part> parts(Progress& p, const Config& config) {
           {p.owes_validation, {{kOwesValidation, &p.owes_validation}}},
           {config.train.patience > 0, {{"bad_evaluations", &p.bad_evaluations}}},
           {config.train.on_spike == "skip", {{"spikes_in_a_row", &p.spikes_in_a_row}}},
+          {config.train.swa_start > 0, {{"averaged", &p.averaged}}},
+          {config.train.curriculum_start > 0, {{"batches", &p.loader.batches}}},
           {p.spikes.watches(), {{"spike_mean", &spikes.mean}, {"spike_count", &spikes.count}}},
           {config.schedule.name == "plateau",
            {{"plateau_factor", &plateau.factor},

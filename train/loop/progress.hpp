@@ -31,6 +31,7 @@ struct Progress {
   std::uint64_t bad_evaluations = 0;                           ///< validations since best_step
   bool owes_validation = false;  ///< the last step is not validated yet
   Plateau plateau;               ///< state of schedule "plateau"
+  std::uint64_t averaged = 0;    ///< weights in the average of train.swa_start
   SpikeGuard spikes;             ///< running mean of the gradient norm
   /// Failed steps since the last good one (on_spike "skip") or the last save ("rollback").
   std::uint64_t spikes_in_a_row = 0;

@@ -1,9 +1,7 @@
 #include <xgrad/train/loop/trainer.hpp>
 
 #include <algorithm>
-#include <span>
 
-#include <xgrad/autograd/kernels/cpu.hpp>
 #include <xgrad/autograd/kernels/element.hpp>
 #include <xgrad/autograd/observer.hpp>
 #include <xgrad/autograd/scalar.hpp>
@@ -11,7 +9,6 @@
 #include <xgrad/train/metrics/evaluate.hpp>
 #include <xgrad/train/model/parts.hpp>
 #include <xgrad/train/ranks/metrics_sum.hpp>
-#include <xgrad/train/weights/state_dict.hpp>
 
 namespace xgrad {
 
@@ -21,14 +18,19 @@ std::uint64_t divided_up(std::uint64_t n, std::uint64_t by) {
   return (n + by - 1) / by;
 }
 
-std::uint64_t planned_steps(const TrainConfig& config, std::size_t examples) {
-  if (config.steps > 0) return config.steps;
-  return divided_up(config.epochs * divided_up(examples, config.batch), config.accumulate);
+// A step of the curriculum takes a step's micro-batches.
+Curriculum curriculum_of(const TrainConfig& config) {
+  return {config.curriculum_start, config.curriculum_steps * config.accumulate, config.accumulate};
 }
 
 std::uint64_t planned_evaluation(const TrainConfig& config) {
   if (config.evaluate_every > 0 || config.epochs > 0) return config.evaluate_every;
   return std::max<std::uint64_t>(1, config.steps / 10);
+}
+
+std::size_t max_length(const Batch& batch) {
+  if (batch.ids.dimension() == 2) return batch.ids.shape()[1];
+  return batch.features.dimension() == 3 ? batch.features.shape()[1] : 0;
 }
 
 std::size_t count_tokens(const Batch& batch) {
@@ -47,8 +49,8 @@ Trainer<T>::Trainer(const Config& config, const Checkpoint* checkpoint,
     : config_(config),
       task_(task ? std::move(task) : make_task(config, checkpoint)),
       shape_(task_->shape()),
-      objective_(make_objective(config.train, shape_)),
       train_(task_->dataset(Split::train)),
+      objective_(training_objective(config.train, shape_, train_.get())),
       parameters_(config.train.seed),
       model_(make_model<T>(config.model, shape_, parameters_, config.optim.groups)),
       division_(parameters_, config.train.shards, ranks),
@@ -57,7 +59,8 @@ Trainer<T>::Trainer(const Config& config, const Checkpoint* checkpoint,
                      {.batch = config.train.batch,
                       .seed = config.train.seed,
                       .shuffle = true,
-                      .bucket = config.train.bucket}),
+                      .bucket = config.train.bucket,
+                      .curriculum = curriculum_of(config.train)}),
               config.train.accumulate),
       total_steps_(planned_steps(config.train, train_->size())),
       evaluate_every_(planned_evaluation(config.train)),
@@ -72,7 +75,10 @@ Trainer<T>::Trainer(const Config& config, const Checkpoint* checkpoint,
   if (checkpoint == nullptr && !config.model.init_from.empty()) {
     initialization_ = initialize(config.model, shape_, parameters_);
   }
-  if (config.train.ema > 0) ema_ = std::make_unique<Ema<T>>(parameters_, config.train.ema);
+  if (config.train.ema > 0 || config.train.swa_start > 0) {
+    const char* kind = config.train.ema > 0 ? "ema" : "swa";
+    average_ = std::make_unique<AveragedWeights<T>>(parameters_, kind);
+  }
   if (checkpoint != nullptr) restore(*checkpoint);
   validation_ = task_->dataset(Split::validation);
   test_ = task_->dataset(Split::test);
@@ -186,8 +192,13 @@ StepReport Trainer<T>::try_step(std::optional<double> lr) {
   report.fault = fault_of(report);
   if (report.fault.empty()) check_gradients(report);
   if (!report.fault.empty()) return report;
-  optimizer_->step(report.lr, clip_factor(report.grad_norm, config_.train.clip));
-  if (ema_) ema_->update(division_.slice());
+  double norm = report.grad_norm;
+  if (config_.train.clip_value > 0) {
+    clip_values(parameters_, config_.train.clip_value, division_.slice());
+    norm = config_.train.clip > 0 ? division_.norm() : norm;
+  }
+  optimizer_->step(report.lr, clip_factor(norm, config_.train.clip));
+  update_average();
   division_.gather_values();
   progress_.optimizer_steps = optimizer_->steps();
   progress_.spikes.observe(report.grad_norm);
@@ -206,7 +217,7 @@ template <class T>
 void Trainer<T>::run_batches(StepReport& report, const SeeLoss<T>& see) {
   const bool log = report.step % config_.log_every == 0;
   parameters_.zero_grad();
-  Context context = Context::train(config_.train.seed, step());
+  Context context = training_context(config_.train, step(), total_steps_);
   context.recompute = config_.train.recompute;
   std::vector<double> losses;  // by shard: loss, penalty
   std::vector<Metrics> metrics;
@@ -239,7 +250,10 @@ void Trainer<T>::run_batches(StepReport& report, const SeeLoss<T>& see) {
     report.head_diversity += losses[i + 1];
   }
   if (log) report.metrics = add_up(division_.ranks(), metrics);
-  for (const Batch& batch : batches_) report.tokens += count_tokens(batch);
+  for (const Batch& batch : batches_) {
+    report.tokens += count_tokens(batch);
+    report.max_length = std::max(report.max_length, max_length(batch));
+  }
 }
 
 template <class T>
@@ -300,92 +314,6 @@ template <class T>
 Metrics Trainer<T>::evaluate(Split split) const {
   TrainerHooks nobody;
   return *evaluate(split, nobody);
-}
-
-template <class T>
-void Trainer<T>::with_evaluated_weights(const std::function<void()>& f) const {
-  if (!ema_) return f();
-  struct Swapped {
-    Ema<T>& ema;
-    ~Swapped() { ema.swap(); }
-  };
-  ema_->swap();
-  const Swapped until_the_end{*ema_};
-  f();
-}
-
-template <class T>
-std::size_t Trainer<T>::state_numbers() const {
-  std::size_t numbers = 0;
-  for_each_state([&](const OptimizerState<T>& s) { numbers += size_of(s.shape); });
-  return numbers;
-}
-
-template <class T>
-std::size_t Trainer<T>::checkpoint_bytes() const {
-  const std::size_t numbers = parameters_.count() + state_numbers();
-  std::size_t tensors = parameters_.size();
-  for_each_state([&](const OptimizerState<T>&) { ++tensors; });
-  const std::size_t text =
-      task_->learned().size() + to_toml(config_, /*with_execution_keys=*/false).size();
-  return most_hdf5_bytes(numbers * sizeof(T), tensors, text);
-}
-
-template <class T>
-void Trainer<T>::gather_averages() const {
-  if (!ema_) return;
-  std::vector<T*> tensors;
-  for (OptimizerState<T>& mean : ema_->mutable_state()) tensors.push_back(mean.tensor.data());
-  division_.gather(tensors);
-}
-
-template <class T>
-std::vector<NamedTensor> Trainer<T>::whole_state(bool everywhere) const {
-  gather_averages();
-  if (division_.ranks().size() == 1) return xgrad::capture(*optimizer_, ema_.get());
-  std::vector<NamedTensor> whole;
-  const std::span<const OptimizerState<T>> state = optimizer_->state();
-  for (std::size_t i = 0; i < state.size(); i += division_.tensors()) {
-    const auto slot = state.subspan(i, division_.tensors());
-    std::vector<Tensor<T>> tensors = division_.whole(slot, everywhere);
-    for (std::size_t k = 0; k < tensors.size(); ++k) {
-      whole.push_back({slot[k].name, std::move(tensors[k])});
-    }
-  }
-  if (!ema_ || !(everywhere || division_.ranks().rank() == 0)) return whole;
-  for (const OptimizerState<T>& mean : ema_->state()) whole.push_back({mean.name, mean.tensor});
-  return whole;
-}
-
-template <class T>
-Checkpoint Trainer<T>::capture(bool everywhere) const {
-  Checkpoint checkpoint;
-  checkpoint.parameters = xgrad::capture(parameters_);
-  checkpoint.optimizer = whole_state(everywhere);
-  progress_.write(config_, checkpoint);
-  checkpoint.state["cpu"] = cpu_name(cpu());
-  if (const std::string learned = task_->learned(); !learned.empty()) {
-    checkpoint.state[kLearned] = learned;
-  }
-  checkpoint.config = to_toml(config_, /*with_execution_keys=*/false);
-  return checkpoint;
-}
-
-template <class T>
-void Trainer<T>::restore(const Checkpoint& checkpoint) {
-  restore(checkpoint, Progress(config_, &checkpoint));
-}
-
-template <class T>
-void Trainer<T>::restore(const Checkpoint& checkpoint, const Progress& progress) {
-  check<CheckpointError>(progress.loader.position < train_->size(), "the checkpoint's position is ",
-                         progress.loader.position, ", but the train split has ", train_->size(),
-                         " examples");
-  // Changes everything or nothing.
-  xgrad::restore(checkpoint, parameters_, *optimizer_, ema_.get());
-  progress_ = progress;
-  optimizer_->set_steps(progress.optimizer_steps);
-  loader_.restore(progress.loader);
 }
 
 #define XGRAD_INSTANTIATE(T) template class Trainer<T>;

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include <xgrad/data/prefetch_loader.hpp>
-#include <xgrad/optim/ema.hpp>
+#include <xgrad/optim/averaged_weights.hpp>
 #include <xgrad/optim/optimizer.hpp>
 #include <xgrad/optim/schedule.hpp>
 #include <xgrad/train/checkpoint/checkpoint.hpp>
@@ -31,9 +31,10 @@ struct StepReport {
   double lr = 0;           ///< learning rate of the step
   double grad_norm = 0;    ///< gradient norm before clipping
   std::size_t tokens = 0;  ///< tokens or vectors without padding; for images, the number of images
-  double head_diversity = 0;  ///< penalty train.head_diversity; 0 if its weight is 0
-  Metrics metrics;            ///< metrics of the step's batch; filled on every log.every-th step
-  std::string fault;          ///< why nothing was updated; empty after an update
+  std::size_t max_length = 0;  ///< length of the longest example; 0 for images
+  double head_diversity = 0;   ///< penalty train.head_diversity; 0 if its weight is 0
+  Metrics metrics;             ///< metrics of the step's batch; filled on every log.every-th step
+  std::string fault;           ///< why nothing was updated; empty after an update
   /// Where gradients end, if the fault is that they do not reach every parameter; such a fault ends
   /// the run. Empty for other faults.
   std::string where;
@@ -158,7 +159,7 @@ class Trainer {
   template <class F>
   void for_each_state(const F& f) const {
     std::for_each(optimizer_->state().begin(), optimizer_->state().end(), f);
-    if (ema_) std::for_each(ema_->state().begin(), ema_->state().end(), f);
+    if (average_) std::for_each(average_->state().begin(), average_->state().end(), f);
   }
   // Whether an interval of this many steps ends here; 0 stands for an epoch.
   bool is_due(std::uint64_t every) const;
@@ -175,6 +176,8 @@ class Trainer {
   // The state of optimizer and averages for a checkpoint; with several ranks, from all of them, and
   // if not `everywhere`, on rank 0 only.
   std::vector<NamedTensor> whole_state(bool everywhere) const;
+  // Updates the averaged weights after the update of the current step.
+  void update_average();
   // Counts the current step, whether it was updated or skipped, as taken.
   void end_step();
   // Returns whether parameters and optimizer are finite. If not, the run returned to the last save.
@@ -196,13 +199,13 @@ class Trainer {
   Config config_;
   std::shared_ptr<const Task> task_;
   TaskShape shape_;
-  Objective objective_;
   std::unique_ptr<Dataset> train_, validation_, test_;
+  Objective objective_;
   Parameters<T> parameters_;
   std::unique_ptr<SequenceModel<T>> model_;
   Division<T> division_;
   std::unique_ptr<Optimizer<T>> optimizer_;
-  std::unique_ptr<Ema<T>> ema_;  // null: no averaged weights
+  std::unique_ptr<AveragedWeights<T>> average_;  // null: no averaged weights
   // Already past the current step; progress_.loader is its position before the step.
   PrefetchLoader loader_;
   std::vector<Batch> held_;

@@ -107,7 +107,8 @@ void check_claims(const ExpectConfig& expect, const Task& task) {
     check<ConfigError>(!bound || find(figures, "bits_per_character") != nullptr, "expect.", claim,
                        ": is measured only for language models of characters");
   }
-  for (const auto& [claim, bound] : {std::pair("below_ceiling", expect.below_ceiling),
+  for (const auto& [claim, bound] : {std::pair("accuracy_below", expect.accuracy_below),
+                                     std::pair("below_ceiling", expect.below_ceiling),
                                      std::pair("above_baseline", expect.above_baseline),
                                      std::pair("at_token_ceiling", expect.at_token_ceiling)}) {
     check<ConfigError>(!bound || find(figures, "accuracy") != nullptr, "expect.", claim,
@@ -151,6 +152,10 @@ std::vector<Verdict> judge(const ExpectConfig& expect, const Result& result) {
                                                  rule_bits(result.rules), *expect.bits_below_rule),
                                      "bits_per_character", -kInf, most},
                                     figures));
+  }
+  if (const auto& most = expect.accuracy_below) {
+    verdicts.push_back(
+        judge_metric({fmt::format("accuracy <= {}", *most), "accuracy", -kInf, *most}, figures));
   }
   if (expect.parameters) {
     verdicts.push_back({fmt::format("parameters = {}", *expect.parameters),

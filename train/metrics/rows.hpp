@@ -25,11 +25,12 @@ struct MetricsRow {
 };
 
 /// Makes a row with the metrics of a split, each as NAME and its standard error as NAME_se. It
-/// contains no times, so equal runs give equal files. Only training rows have `lr`, `grad_norm` and
-/// `head_diversity`.
+/// contains no times, so equal runs give equal files. Only training rows have `lr`, `grad_norm`,
+/// `head_diversity` and `max_length`.
 MetricsRow metrics_row(std::uint64_t step, const std::string& split, const Metrics& metrics,
                        std::optional<double> lr = {}, std::optional<double> grad_norm = {},
-                       std::optional<double> head_diversity = {});
+                       std::optional<double> head_diversity = {},
+                       std::optional<std::size_t> max_length = {});
 
 /// Makes a row with "seconds" and "tokens_per_second".
 MetricsRow timing_row(std::uint64_t step, double seconds, double tokens_per_second);

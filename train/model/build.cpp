@@ -7,6 +7,7 @@
 #include <xgrad/layers/models/encoder_decoder_model.hpp>
 #include <xgrad/layers/models/encoder_model.hpp>
 #include <xgrad/layers/models/window_mlp.hpp>
+#include <xgrad/train/model/initial_weights.hpp>
 #include <xgrad/train/model/parts.hpp>
 
 namespace xgrad {
@@ -94,6 +95,7 @@ EncoderOptions encoder_options(const ModelConfig& config) {
   options.norm_eps = norm_options(config).eps;
   options.final_norm = config.final_norm;
   options.dropout = config.dropout;
+  options.stochastic_depth = config.stochastic_depth;
   return options;
 }
 
@@ -216,6 +218,7 @@ std::unique_ptr<SequenceModel<T>> make_model(const ModelConfig& config, const Ta
     return group != nullptr && group->freeze;
   };
   if (!groups.empty()) parameters.freeze(is_frozen);
+  parameters.initialize_by(detail::init_rule(config));
   if (auto own = detail::make_own_model(config, shape, parameters)) return own;
   check_fit(config, shape);
   check_mask(config, shape);

@@ -26,7 +26,53 @@ const std::vector<std::pair<std::string, LossRow>>& losses() {
   return rows;
 }
 
+// Calls f(class) for each target that counts.
+template <class F>
+void for_each_class(const Ids& targets, const F& f) {
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    if (targets.data()[i] != kIgnore) f(std::size_t(targets.data()[i]));
+  }
+}
+
+std::vector<double> balanced_weights(const Dataset& train, const TaskShape& shape) {
+  std::vector<double> counts(shape.classes, 0.0);
+  double all = 0;
+  for (std::size_t i = 0; i < train.size(); ++i) {
+    for (const std::int32_t target : train.get(0, i).targets) {
+      if (target < 0 || std::size_t(target) >= shape.classes) continue;  // the loader refuses those
+      counts[std::size_t(target)] += 1;
+      all += 1;
+    }
+  }
+  std::vector<double> weights;
+  for (std::size_t c = 0; c < counts.size(); ++c) {
+    check<ConfigError>(counts[c] > 0, "train.class_weights: balanced weights need a training ",
+                       "target of each class, and there is none of class ",
+                       shape.class_names.empty() ? std::to_string(c) : shape.class_names[c]);
+    weights.push_back(all / (double(counts.size()) * counts[c]));
+  }
+  return weights;
+}
+
 }  // namespace
+
+Objective training_objective(const TrainConfig& config, const TaskShape& shape,
+                             const Dataset* train) {
+  Objective objective = make_objective(config, shape);
+  const std::vector<double>& weights = config.class_weights;
+  if (!config.balanced_classes && weights.empty()) return objective;
+  check<ConfigError>(
+      shape.target == TargetKind::classes,
+      "train.class_weights: are for targets that are classes; those of the task are ",
+      to_string(shape.target));
+  objective.class_weights = config.balanced_classes ? balanced_weights(*train, shape) : weights;
+  check<ConfigError>(objective.class_weights.size() == shape.classes, "train.class_weights: has ",
+                     weights.size(), " weights, but the task has ", shape.classes, " classes");
+  check<ConfigError>(
+      *std::max_element(objective.class_weights.begin(), objective.class_weights.end()) > 0,
+      "train.class_weights: all are 0, so there is nothing to minimise");
+  return objective;
+}
 
 Objective make_objective(const TrainConfig& config, const TaskShape& shape) {
   const auto fits = [&](const auto& row) {
@@ -45,7 +91,7 @@ Variable<T> mean_loss(const Objective& objective, const Variable<T>& outputs, co
                       std::optional<double> normalizer) {
   if (objective.loss == Loss::cross_entropy) {
     return cross_entropy(outputs, batch.targets,
-                         {kIgnore, objective.label_smoothing, {}, normalizer});
+                         {kIgnore, objective.label_smoothing, objective.class_weights, normalizer});
   }
   const Variable<T> values(cast<T>(batch.values));
   const LossOptions options{batch.valid, normalizer};
@@ -61,15 +107,16 @@ Variable<T> mean_loss(const Objective& objective, const Variable<T>& outputs, co
   }
 }
 
-std::size_t count_targets(const Batch& batch) {
+double weight_of_targets(const Objective& objective, const Batch& batch) {
   if (batch.targets.dimension() > 0) {
-    const std::int32_t* targets = batch.targets.data();
-    return batch.targets.size() -
-           std::size_t(std::count(targets, targets + batch.targets.size(), kIgnore));
+    const std::vector<double>& weights = objective.class_weights;
+    double sum = 0;
+    for_each_class(batch.targets, [&](std::size_t c) { sum += weights.empty() ? 1 : weights[c]; });
+    return sum;
   }
-  if (!batch.valid) return batch.values.size();
+  if (!batch.valid) return double(batch.values.size());
   const std::uint8_t* valid = batch.valid->data();
-  return std::size_t(std::count(valid, valid + batch.valid->size(), 1));
+  return double(std::count(valid, valid + batch.valid->size(), 1));
 }
 
 #define XGRAD_INSTANTIATE(T)                                                         \

@@ -9,13 +9,26 @@
 
 namespace xgrad {
 
-LogicalBatch together(const std::vector<Batch>& batches) {
+LogicalBatch together(const Objective& objective, const std::vector<Batch>& batches) {
   LogicalBatch whole;
   for (const Batch& batch : batches) {
-    whole.targets += double(count_targets(batch));
+    whole.targets += weight_of_targets(objective, batch);
     whole.examples += double(batch.size);
   }
   return whole;
+}
+
+std::uint64_t planned_steps(const TrainConfig& config, std::size_t examples) {
+  if (config.steps > 0) return config.steps;
+  const std::uint64_t batches = (examples + config.batch - 1) / config.batch * config.epochs;
+  return (batches + config.accumulate - 1) / config.accumulate;
+}
+
+Context training_context(const TrainConfig& config, std::uint64_t step, std::uint64_t steps) {
+  const double done = steps > 1 ? std::min(1.0, double(step) / double(steps - 1)) : 0;
+  Context context = Context::train(config.seed, step);
+  context.dropout_scale = config.dropout_start + (config.dropout_end - config.dropout_start) * done;
+  return context;
 }
 
 template <class T>
@@ -30,7 +43,7 @@ TrainingLoss<T> training_loss(const SequenceModel<T>& model, const Objective& ob
     loss.outputs = model(BatchInput<T>(batch).input(), context);
   }
   const Region region("loss");
-  loss.task = mean_loss(objective, loss.outputs, batch, std::max(1.0, whole.targets));
+  loss.task = mean_loss(objective, loss.outputs, batch, whole.targets > 0 ? whole.targets : 1);
   loss.minimised = loss.task;
   if (!penalised) return loss;
   loss.penalty = scale(heads.mean(), T(double(batch.size) / whole.examples));
@@ -52,7 +65,7 @@ static void run(const SequenceModel<T>& model, const Objective& objective, const
 template <class T>
 void forward_backward(const SequenceModel<T>& model, const Objective& objective,
                       const std::vector<Batch>& batches, Context context, const SeeLoss<T>& see) {
-  const LogicalBatch whole = together(batches);
+  const LogicalBatch whole = together(objective, batches);
   for (const Batch& batch : batches) {
     run(model, objective, batch, context, whole, see);
     context.first_sample += std::uint32_t(batch.size);
@@ -64,7 +77,7 @@ void forward_backward(const SequenceModel<T>& model, const Objective& objective,
                       const std::vector<Batch>& batches, const Shard& shard, OutputKind output,
                       Context context, const SeeLoss<T>& see) {
   if (shard.count == 1) return forward_backward(model, objective, batches, context, see);
-  const LogicalBatch whole = together(batches);
+  const LogicalBatch whole = together(objective, batches);
   std::size_t first_sample = context.first_sample;
   for (const Batch& batch : batches) {
     const Range rows = share(batch.size, shard.index, shard.count);

@@ -12,18 +12,18 @@ namespace xgrad {
 
 /// Total size of the micro-batches of a step.
 struct LogicalBatch {
-  double targets = 0;   ///< number of targets that count
+  double targets = 0;   ///< weight_of_targets(): without class weights, their number
   double examples = 0;  ///< number of examples
 };
 
 /// Adds up the sizes of the micro-batches.
-LogicalBatch together(const std::vector<Batch>& batches);
+LogicalBatch together(const Objective& objective, const std::vector<Batch>& batches);
 
 /// The contribution of a micro-batch to the loss of its step, `task + weight * penalty`.
 template <class T>
 struct TrainingLoss {
   Variable<T> outputs;    ///< outputs of the model
-  Variable<T> task;       ///< sum of the task's losses, divided by the targets of the whole step
+  Variable<T> task;       ///< sum of the task's losses, divided by LogicalBatch::targets
   Variable<T> penalty;    ///< see training_loss(); undefined if its weight is 0
   Variable<T> minimised;  ///< task + weight * penalty
 };
@@ -41,6 +41,14 @@ struct TrainingLoss {
 template <class T>
 TrainingLoss<T> training_loss(const SequenceModel<T>& model, const Objective& objective,
                               const Batch& batch, Context context, const LogicalBatch& whole);
+
+/// Number of steps of a run on a training split of this many examples.
+std::uint64_t planned_steps(const TrainConfig& config, std::size_t examples);
+
+/// The context of the step after `step` steps of a run of `steps`: Context::train(), with dropout
+/// rates times the factor that changes linearly from train.dropout_start in the first step to
+/// train.dropout_end in the last.
+Context training_context(const TrainConfig& config, std::uint64_t step, std::uint64_t steps);
 
 /// Called with the loss of each micro-batch.
 template <class T>

@@ -54,8 +54,10 @@ void RunRecorder::record(const StepReport& report) {
   console_.progress(shown_);
   if (report.metrics.loss.count() == 0) return;
   const bool penalised = config_.train.head_diversity > 0;
+  const bool grows = config_.train.curriculum_start > 0;
   log(kMetrics, metrics_row(report.step, "train", report.metrics, report.lr, report.grad_norm,
-                            penalised ? std::optional(report.head_diversity) : std::nullopt));
+                            penalised ? std::optional(report.head_diversity) : std::nullopt,
+                            grows ? std::optional(report.max_length) : std::nullopt));
   log("timing.jsonl", timing_row(report.step, earlier_ + elapsed(), shown_.rate));
 }
 

@@ -2,6 +2,7 @@
 
 #include <xgrad/autograd/kernels/element.hpp>
 #include <xgrad/autograd/scalar.hpp>
+#include <xgrad/data/option_text.hpp>
 #include <xgrad/train/config/keys.hpp>
 #include <xgrad/train/inspect/attention_picture.hpp>
 
@@ -13,7 +14,8 @@ EventFile::Setting to_setting(const OptionValue& value) {
   if (const auto* integer = std::get_if<std::int64_t>(&value)) return double(*integer);
   if (const auto* truth = std::get_if<bool>(&value)) return *truth;
   if (const auto* number = std::get_if<double>(&value)) return *number;
-  return std::get<std::string>(value);
+  const auto* word = std::get_if<std::string>(&value);
+  return word ? *word : to_literal(value);
 }
 
 // The settings that determine the result of a run.

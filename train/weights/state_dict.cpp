@@ -1,6 +1,7 @@
 #include <xgrad/train/weights/state_dict.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -12,7 +13,16 @@ namespace xgrad {
 
 namespace {
 
-const std::string kMean = "ema.";  // prefix of averaged weights
+// The kinds of averaged weights, which start their names: of train.ema and of train.swa_start.
+constexpr std::array kAverages = {"ema.", "swa."};
+
+// The name of the parameter of which this state is the average; empty if it is none.
+std::string_view averaged(std::string_view name) {
+  for (const std::string_view kind : kAverages) {
+    if (name.starts_with(kind)) return name.substr(kind.size());
+  }
+  return {};
+}
 
 template <class T>
 constexpr const char* kScalarName = "float32";
@@ -86,13 +96,13 @@ std::string parameter_differences(const Checkpoint& checkpoint, const Parameters
 
 template <class T>
 std::string optimizer_differences(const Checkpoint& checkpoint, const Optimizer<T>& optimizer,
-                                  const Ema<T>* ema) {
+                                  const AveragedWeights<T>* average) {
   Differences differences("optimizer state", checkpoint.optimizer);
   const auto want = [&](const std::vector<OptimizerState<T>>& state) {
     for (const OptimizerState<T>& s : state) differences.want<T>(s.name, s.shape);
   };
   want(optimizer.state());
-  if (ema != nullptr) want(ema->state());
+  if (average != nullptr) want(average->state());
   return differences.text();
 }
 
@@ -119,11 +129,11 @@ std::vector<NamedTensor> capture(const Parameters<T>& parameters) {
 }
 
 template <class T>
-std::vector<NamedTensor> capture(const Optimizer<T>& optimizer, const Ema<T>* ema) {
+std::vector<NamedTensor> capture(const Optimizer<T>& optimizer, const AveragedWeights<T>* average) {
   std::vector<NamedTensor> tensors;
   for (const OptimizerState<T>& s : optimizer.state()) tensors.push_back({s.name, s.tensor});
-  if (ema == nullptr) return tensors;
-  for (const OptimizerState<T>& s : ema->state()) tensors.push_back({s.name, s.tensor});
+  if (average == nullptr) return tensors;
+  for (const OptimizerState<T>& s : average->state()) tensors.push_back({s.name, s.tensor});
   return tensors;
 }
 
@@ -135,14 +145,14 @@ void restore(const Checkpoint& checkpoint, const Parameters<T>& parameters) {
 
 template <class T>
 void restore(const Checkpoint& checkpoint, const Parameters<T>& parameters, Optimizer<T>& optimizer,
-             Ema<T>* ema) {
+             AveragedWeights<T>* average) {
   check_same(checkpoint, parameter_differences(checkpoint, parameters) +
-                             optimizer_differences(checkpoint, optimizer, ema));
+                             optimizer_differences(checkpoint, optimizer, average));
   copy_parameters(checkpoint, parameters);
   for (const NamedTensor& t : checkpoint.optimizer) {
     const auto& tensor = std::get<Tensor<T>>(t.tensor);
-    if (t.name.starts_with(kMean)) {
-      ema->set_state(t.name, tensor);
+    if (!averaged(t.name).empty()) {
+      average->set_state(t.name, tensor);
     } else {
       optimizer.set_state(t.name, tensor);
     }
@@ -159,10 +169,11 @@ Checkpoint weights_of(const Checkpoint& checkpoint, bool raw) {
   }
   std::map<std::string_view, const AnyTensor*> means;
   for (const NamedTensor& t : checkpoint.optimizer) {
-    if (t.name.starts_with(kMean) && !raw) means[t.name] = &t.tensor;
+    const std::string_view name = averaged(t.name);
+    if (!name.empty() && !raw) means[name] = &t.tensor;
   }
   for (NamedTensor& t : weights.parameters) {
-    const auto mean = means.find(kMean + t.name);
+    const auto mean = means.find(t.name);
     if (mean != means.end()) t.tensor = *mean->second;
   }
   return weights;
@@ -201,11 +212,12 @@ void restore_weights(const std::vector<NamedTensor>& weights, const std::string&
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 #undef XGRAD_INSTANTIATE
 
-#define XGRAD_INSTANTIATE(T)                                                     \
-  template std::vector<NamedTensor> capture(const Parameters<T>&);               \
-  template std::vector<NamedTensor> capture(const Optimizer<T>&, const Ema<T>*); \
-  template void restore(const Checkpoint&, const Parameters<T>&);                \
-  template void restore(const Checkpoint&, const Parameters<T>&, Optimizer<T>&, Ema<T>*);
+#define XGRAD_INSTANTIATE(T)                                                                 \
+  template std::vector<NamedTensor> capture(const Parameters<T>&);                           \
+  template std::vector<NamedTensor> capture(const Optimizer<T>&, const AveragedWeights<T>*); \
+  template void restore(const Checkpoint&, const Parameters<T>&);                            \
+  template void restore(const Checkpoint&, const Parameters<T>&, Optimizer<T>&,              \
+                        AveragedWeights<T>*);
 XGRAD_FOR_EACH_TRAINING_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include <xgrad/autograd/parameters.hpp>
-#include <xgrad/optim/ema.hpp>
+#include <xgrad/optim/averaged_weights.hpp>
 #include <xgrad/optim/optimizer.hpp>
 #include <xgrad/train/checkpoint/checkpoint.hpp>
 
@@ -15,12 +15,13 @@ namespace xgrad {
 template <class T>
 std::vector<NamedTensor> capture(const Parameters<T>& parameters);
 /// Returns copies of all state tensors of an optimizer, which must be whole, followed by the
-/// averaged weights if `ema` is given.
+/// averaged weights if `average` is given.
 template <class T>
-std::vector<NamedTensor> capture(const Optimizer<T>& optimizer, const Ema<T>* ema = nullptr);
+std::vector<NamedTensor> capture(const Optimizer<T>& optimizer,
+                                 const AveragedWeights<T>* average = nullptr);
 
 /// Returns a checkpoint with only the weights, step, config and what the task learned. No run can
-/// resume from it. If the run kept averaged weights ([train] ema), they replace the weights unless
+/// resume from it. Averaged weights ([train] ema or swa_start) replace the weights unless
 /// `raw`.
 Checkpoint weights_of(const Checkpoint& checkpoint, bool raw = false);
 
@@ -33,7 +34,7 @@ void restore(const Checkpoint& checkpoint, const Parameters<T>& parameters);
 /// the same way. Does not change the optimizer's steps().
 template <class T>
 void restore(const Checkpoint& checkpoint, const Parameters<T>& parameters, Optimizer<T>& optimizer,
-             Ema<T>* ema = nullptr);
+             AveragedWeights<T>* average = nullptr);
 
 /// Returns a line for an error message if a number of the tensor exceeds the range of T; else an
 /// empty string.

@@ -183,7 +183,7 @@ TEST(Hdf5Data, ColumnsMustHaveTheSameRows) {
   }
   const Table table = test::read_table(path, {"text", "text"});
   ASSERT_EQ(table.rows.size(), 3);
-  EXPECT_EQ(std::get<Numbers>(table.rows[1][0]).values, (std::vector<double>{3, 4}));
+  EXPECT_EQ(std::get<FieldNumbers>(table.rows[1][0]).values, (std::vector<double>{3, 4}));
 }
 
 TEST(Hdf5Data, WholeNumbersThatDoubleRoundsAreRefused) {

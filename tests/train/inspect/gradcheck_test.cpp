@@ -58,6 +58,21 @@ TEST(ModelCheck, ProbesAgainAtPlacesOfAReport) {
   }
 }
 
+TEST(ModelCheck, WithEveryKeyThatChangesTheLossOrTheInitialWeights) {
+  const std::string task = "name = 'histogram'\nlength = 5\n";
+  for (const std::vector<std::string>& keys : std::vector<std::vector<std::string>>{
+           {"train.class_weights=balanced", "task.symbols=4", "task.examples=2000"},
+           {"train.class_weights=[1, 2, 0.5, 4, 8]", "train.label_smoothing=0.1"},
+           {"model.stochastic_depth=0.5", "model.layers=3", "train.dropout_start=0.7"},
+           {"model.init=orthogonal", "model.init_scaled_residuals=true"},
+           {"model.init=kaiming_normal", "train.swa_start=1", "train.steps=5"},
+           {"model.init=trunc_normal", "model.init_std=0.3", "train.clip_value=0.1"},
+           {"task.min_length=4", "train.curriculum_start=4", "train.curriculum_steps=5"}}) {
+    const GradientReport report = check_model(config_of(task, keys)).report;
+    EXPECT_TRUE(report.ok()) << testing::PrintToString(keys) << report.table();
+  }
+}
+
 // The products of one pass of this model have about 12 million operations; there are 900 probes.
 TEST(ModelCheck, LargeModelsInDouble) {
   const ModelCheck check = check_model(config_of(

@@ -97,9 +97,40 @@ TEST(Trainer, FromAnyCheckpointWithMeanPlateauAndPatience) {
   expect_same_bits_from_any_checkpoint(small_config(all));
 }
 
+TEST(Trainer, FromAnyCheckpointWithAnEqualMeanAndWhatChangesOverTheRun) {
+  expect_same_bits_from_any_checkpoint(small_config(
+      {"train.swa_start=3", "train.swa_every=2", "train.accumulate=2", "train.evaluate_every=2",
+       "task.min_length=2", "train.curriculum_start=2", "train.curriculum_steps=7",
+       "model.stochastic_depth=0.4", "train.dropout_start=0.2", "train.class_weights=balanced",
+       "train.clip_value=0.01", "train.clip=0.02"}));
+}
+
+// Until its first weights, an equal mean is the weights themselves.
+TEST(Trainer, AnEqualMeanIsThatOfItsSteps) {
+  Trainer<double> trainer(
+      small_config({"train.swa_start=3", "train.swa_every=2", "train.precision=double"}));
+  Tensor<double> sum;
+  for (int step = 1; step <= 9; ++step) {
+    trainer.train_step();
+    const Checkpoint checkpoint = trainer.capture();
+    const auto first = [](const Checkpoint& c) {
+      return std::get<Tensor<double>>(c.parameters[0].tensor);
+    };
+    const Tensor<double> now = first(checkpoint), mean = first(weights_of(checkpoint));
+    if (step == 5) sum = now;
+    if (step == 7 || step == 9) sum += now;
+    const Tensor<double> expected = step < 5 ? now : Tensor<double>(sum / double((step - 3) / 2));
+    EXPECT_TENSOR_NEAR(mean, expected, 1e-15) << step;
+  }
+}
+
 // What is evaluated, judged as best and exported is the mean of the weights.
-TEST(Trainer, EvaluatesTheMeanOfTheWeights) {
-  Trainer<float> trainer(small_config({"train.ema=0.9"}));
+class TrainerMeans : public testing::TestWithParam<const char*> {};
+
+INSTANTIATE_TEST_SUITE_P(All, TrainerMeans, testing::Values("train.ema=0.9", "train.swa_start=4"));
+
+TEST_P(TrainerMeans, EvaluatesTheMeanOfTheWeights) {
+  Trainer<float> trainer(small_config({GetParam()}));
   Diary diary;
   trainer.run(diary);
   const Checkpoint checkpoint = trainer.capture();

@@ -47,6 +47,14 @@ TEST(Expect, Accuracy) {
   EXPECT_EQ(verdict.found, "0.9000 ± 0.0000");
 }
 
+TEST(Expect, AccuracyThatStaysLow) {
+  EXPECT_TRUE(only(claim(&ExpectConfig::accuracy_below, 0.9)).holds);
+  const Verdict verdict = only(claim(&ExpectConfig::accuracy_below, 0.899));
+  EXPECT_FALSE(verdict.holds);
+  EXPECT_EQ(verdict.claim, "accuracy <= 0.899");
+  EXPECT_EQ(verdict.found, "0.9000 ± 0.0000");
+}
+
 TEST(Expect, AccuracyBelowTheCeiling) {
   EXPECT_TRUE(only(claim(&ExpectConfig::below_ceiling, 0.011)).holds);
   const Verdict verdict = only(claim(&ExpectConfig::below_ceiling, 0.009));

@@ -94,7 +94,7 @@ TEST(Metrics, S4_8_TheLossIsThatOfTheObjective) {
     metrics.add(outputs, batch, objective);
     const auto trained = mean_loss(objective, Variable<double>(outputs), batch);
     EXPECT_NEAR(metrics.loss.mean(), trained.value()(), 1e-15) << int(loss);
-    EXPECT_EQ(metrics.loss.count(), double(count_targets(batch)));
+    EXPECT_EQ(metrics.loss.count(), weight_of_targets(objective, batch));
   }
 }
 
@@ -121,7 +121,7 @@ TEST(Metrics, LargeLogitsDoNotOverflow) {
 TEST(Metrics, IgnoredTargetsAreNotCounted) {
   Batch batch;
   batch.targets = test::tensor<std::int32_t>({3}, {1, kIgnore, 0});
-  EXPECT_EQ(count_targets(batch), 2u);
+  EXPECT_EQ(weight_of_targets({}, batch), 2);
 }
 
 TEST(Metrics, OfNothing) {

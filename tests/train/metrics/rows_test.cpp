@@ -70,9 +70,9 @@ TEST(MetricsRow, OfMetrics) {
   EXPECT_EQ(plain.number("loss"), loss.value);
   EXPECT_EQ(plain.number("loss_se"), loss.standard_error);
   EXPECT_EQ(plain.number("accuracy"), accuracy.value);
-  const MetricsRow training = metrics_row(5, "train", metrics, 0.1, 2.0, 0.3);
+  const MetricsRow training = metrics_row(5, "train", metrics, 0.1, 2.0, 0.3, 7);
   EXPECT_EQ(Numbers(training.numbers.begin() + 8, training.numbers.end()),
-            (Numbers{{"lr", 0.1}, {"grad_norm", 2}, {"head_diversity", 0.3}}));
+            (Numbers{{"lr", 0.1}, {"grad_norm", 2}, {"head_diversity", 0.3}, {"max_length", 7}}));
 }
 
 TEST(MetricsRow, OfAReport) {

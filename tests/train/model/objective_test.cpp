@@ -42,6 +42,52 @@ TEST(Objective, ALossForOtherTargetsIsRefused) {
                                      "train.label_smoothing: needs the loss cross_entropy"));
 }
 
+// Three examples with four, two and no targets.
+class Classes final : public Dataset {
+ public:
+  std::size_t size() const override { return 3; }
+  Example get(std::uint64_t, std::size_t index) const override {
+    const std::vector<std::vector<std::int32_t>> targets = {{0, 0, 0, 1}, {0, kIgnore, 1}, {}};
+    return {{0, 1, 2}, {}, targets[index]};
+  }
+};
+
+// The numbers of scikit-learn's compute_class_weight("balanced"): 6 / (2 * 4), 6 / (2 * 2).
+TEST(Objective, BalancedClassesWeighTheSameTogether) {
+  TrainConfig config;
+  config.balanced_classes = true;
+  const Classes data;
+  TaskShape shape = shape_of(TargetKind::classes);
+  EXPECT_EQ(training_objective(config, shape, &data).class_weights,
+            (std::vector<double>{0.75, 1.5}));
+  shape.classes = 3;
+  shape.class_names = {"a", "b", "c"};
+  EXPECT_TRUE(test::throws_with<ConfigError>(
+      [&] { training_objective(config, shape, &data); },
+      "train.class_weights: balanced weights need a training target of each class, and there is "
+      "none of class c"));
+}
+
+TEST(Objective, WeightsOfClassesThatDoNotFitAreRefused) {
+  const auto refusal = [](std::vector<double> weights, TargetKind target) {
+    TrainConfig config;
+    config.class_weights = std::move(weights);
+    try {
+      training_objective(config, shape_of(target), nullptr);
+    } catch (const ConfigError& error) {
+      return std::string(error.what());
+    }
+    return std::string("none");
+  };
+  EXPECT_EQ(refusal({1, 2, 3}, TargetKind::classes),
+            "train.class_weights: has 3 weights, but the task has 2 classes");
+  EXPECT_EQ(refusal({0, 0}, TargetKind::classes),
+            "train.class_weights: all are 0, so there is nothing to minimise");
+  EXPECT_EQ(refusal({1, 2}, TargetKind::numbers),
+            "train.class_weights: are for targets that are classes; those of the task are numbers");
+  EXPECT_EQ(refusal({1, 0}, TargetKind::classes), "none");
+}
+
 // Yes-or-no targets for each token of a sequence: whether it is a 1, and whether the next is; of
 // the last token nothing is asked of the next.
 class TwoAnswers final : public Task {

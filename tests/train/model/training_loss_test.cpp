@@ -77,8 +77,9 @@ TEST(TrainingLoss, S2_14_WhatIsMinimisedIsTheLossAndTheWeightedPenalty) {
   Trainer<double> trainer(config);
   const std::vector<Batch> batches = trainer.hold_batch();
   const auto minimised = [&](double weight) {
-    const auto loss = training_loss(trainer.model(), {.head_diversity = weight}, batches[0],
-                                    {.training = true}, together(batches));
+    const auto loss =
+        training_loss(trainer.model(), {.head_diversity = weight}, batches[0], {.training = true},
+                      together({.head_diversity = weight}, batches));
     EXPECT_EQ(loss.penalty.defined(), weight > 0);
     return std::array{loss.minimised.value()(), loss.task.value()(),
                       weight > 0 ? loss.penalty.value()() : 0};
@@ -147,7 +148,7 @@ TEST(TrainingLoss, ForwardBackwardAddsUpTheMicroBatches) {
   });
   EXPECT_EQ(seen, (std::vector<const Batch*>{&batches[0], &batches[1], &batches[2]}));
   double targets = 0, expected = 0;
-  for (const Batch& batch : batches) targets += double(count_targets(batch));
+  for (const Batch& batch : batches) targets += weight_of_targets({}, batch);
   const auto own = gradients([&] {
     for (const Batch& batch : batches) {
       const auto outputs = trainer.model()(BatchInput<double>(batch).input(), context);

@@ -85,6 +85,14 @@ TEST(TrainerRanks, TheSameBitsWithDropoutAccumulationAveragesAndPenalty) {
                                       "train.head_diversity=0.1", "log.every=1"});
 }
 
+TEST(TrainerRanks, TheSameBitsWithAnEqualMeanWeightsOfClassesAndACurriculum) {
+  expect_same_on_any_number_of_ranks(
+      {"task.min_length=2", "model.stochastic_depth=0.5", "train.dropout_end=0.1",
+       "train.accumulate=2", "train.swa_start=4", "train.clip_value=0.01", "train.clip=0.05",
+       "train.class_weights=balanced", "train.curriculum_start=3", "train.curriculum_steps=6",
+       "log.every=1"});
+}
+
 // Each rank then updates blocks of its own, in each of several buckets that are sent early.
 TEST(TrainerRanks, TheSameBitsWhereEveryRankHasASlice) {
   expect_same_on_any_number_of_ranks({"model.width=128", "model.layers=2", "train.steps=3",

@@ -1,4 +1,4 @@
-#include <xgrad/optim/ema.hpp>
+#include <xgrad/optim/averaged_weights.hpp>
 
 #include <algorithm>
 
@@ -9,29 +9,33 @@
 namespace xgrad {
 
 template <class T>
-Ema<T>::Ema(const Parameters<T>& parameters, double decay) : decay_(decay) {
+AveragedWeights<T>::AveragedWeights(const Parameters<T>& parameters, const std::string& kind) {
   for (const Parameter<T>& p : parameters) {
     if (!p.variable.requires_grad()) continue;
     variables_.push_back(p.variable);
-    means_.push_back({"ema." + p.name, p.variable.value(), p.variable.shape()});
+    means_.push_back({kind + "." + p.name, p.variable.value(), p.variable.shape()});
   }
 }
 
 template <class T>
-void Ema<T>::update(const ModelPart& part) {
-  const T rest = T(1 - decay_);
+void AveragedWeights<T>::update(double share, const ModelPart& part) {
+  const T s = T(share);
   detail::Row row;
   for (const Variable<T>& v : variables_) row.append(v.value().size());
   row.parallel_runs(part, [&](std::size_t i, std::size_t first, std::size_t n, std::size_t) {
     T* mean = means_[i].tensor.data() + first;
     const T* x = variables_[i].value().data() + first;
+    if (share == 1) {
+      std::copy_n(x, n, mean);
+      return;
+    }
 #pragma omp simd
-    for (std::size_t e = 0; e < n; ++e) mean[e] += rest * (x[e] - mean[e]);
+    for (std::size_t e = 0; e < n; ++e) mean[e] += s * (x[e] - mean[e]);
   });
 }
 
 template <class T>
-void Ema<T>::swap() {
+void AveragedWeights<T>::swap() {
   for (std::size_t i = 0; i < means_.size(); ++i) {
     Tensor<T>& mean = means_[i].tensor;
     std::swap_ranges(mean.data(), mean.data() + mean.size(), variables_[i].mutable_value().data());
@@ -39,16 +43,16 @@ void Ema<T>::swap() {
 }
 
 template <class T>
-void Ema<T>::set_state(std::string_view name, const Tensor<T>& tensor) {
+void AveragedWeights<T>::set_state(std::string_view name, const Tensor<T>& tensor) {
   const auto found = std::find_if(means_.begin(), means_.end(),
                                   [&](const OptimizerState<T>& s) { return s.name == name; });
-  check<Error>(found != means_.end(), "ema: there is no moving average '", name, "'");
-  check_shape(tensor.shape() == found->tensor.shape(), "ema: the moving average '", name,
-              "' has shape ", found->tensor.shape(), ", not ", tensor.shape());
+  check<Error>(found != means_.end(), "there is no average '", name, "'");
+  check_shape(tensor.shape() == found->tensor.shape(), "the average '", name, "' has shape ",
+              found->tensor.shape(), ", not ", tensor.shape());
   std::copy_n(tensor.data(), tensor.size(), found->tensor.data());
 }
 
-#define XGRAD_INSTANTIATE(T) template class Ema<T>;
+#define XGRAD_INSTANTIATE(T) template class AveragedWeights<T>;
 XGRAD_FOR_EACH_TRAINING_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

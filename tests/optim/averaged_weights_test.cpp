@@ -1,4 +1,4 @@
-#include <xgrad/optim/ema.hpp>
+#include <xgrad/optim/averaged_weights.hpp>
 
 #include <gtest/gtest.h>
 
@@ -10,35 +10,59 @@
 namespace xgrad {
 namespace {
 
-TEST(Ema, RefusesForeignState) {
+TEST(AveragedWeights, RefusesForeignState) {
   Parameters<double> parameters(0);
   test::make_parameter(parameters, "a.x", {2}, test::constant(1));
-  Ema<double> ema(parameters, 0.5);
+  AveragedWeights<double> ema(parameters, "ema");
   EXPECT_THROW(ema.set_state("ema.a.y", zeros<double>({2})), Error);
   EXPECT_THROW(ema.set_state("ema.a.x", zeros<double>({3})), ShapeError);
   ema.set_state("ema.a.x", full<double>({2}, 3));
-  ema.update();
+  ema.update(0.5);
   EXPECT_EQ(ema.state()[0].tensor, full<double>({2}, 2));
 }
 
-TEST(Ema, ReachesEveryElementOfParametersOfManyBlocks) {
+TEST(AveragedWeights, ReachesEveryElementOfParametersOfManyBlocks) {
   Parameters<double> parameters(0);
   const std::vector<std::size_t> sizes = {10, 3 * detail::Row::kBlock + 5, 7};
   for (const std::size_t size : sizes) {
     test::make_parameter(parameters, "a.x" + std::to_string(size), {size}, test::constant(1));
   }
-  Ema<double> ema(parameters, 0.75);
+  AveragedWeights<double> ema(parameters, "ema");
   for (const Parameter<double>& p : parameters) {
     Tensor<double>& x = p.variable.mutable_value();
     for (std::size_t i = 0; i < x.size(); ++i) x.data()[i] = double(i);
   }
-  ema.update();
+  ema.update(0.25);
   for (std::size_t k = 0; k < sizes.size(); ++k) {
     const Tensor<double>& mean = ema.state()[k].tensor;
     ASSERT_EQ(mean.size(), sizes[k]);
     for (std::size_t i = 0; i < mean.size(); ++i) {
       ASSERT_EQ(mean.data()[i], 0.75 * 1 + 0.25 * double(i)) << k << ' ' << i;
     }
+  }
+}
+
+TEST(AveragedWeights, AShareOfOneCopiesTheValuesExactly) {
+  Parameters<double> parameters(0);
+  test::make_parameter(parameters, "a.x", {1}, test::constant(1e17));
+  AveragedWeights<double> average(parameters, "swa");
+  parameters.at("a.x").mutable_value()(0) = 0.1;  // 1e17 + (0.1 - 1e17) is 0
+  average.update(1);
+  EXPECT_EQ(average.state()[0].tensor(0), 0.1);
+  EXPECT_EQ(average.state()[0].name, "swa.a.x");
+}
+
+TEST(AveragedWeights, SharesOfOneNthMakeTheMean) {
+  Parameters<double> parameters(0);
+  test::make_parameter(parameters, "a.x", {1}, test::constant(5));
+  AveragedWeights<double> average(parameters, "swa");
+  const std::vector<double> values = {3, -8, 40, 1, 2};
+  double sum = 0;
+  for (std::size_t n = 0; n < values.size(); ++n) {
+    parameters.at("a.x").mutable_value()(0) = values[n];
+    average.update(1 / double(n + 1));
+    sum += values[n];
+    EXPECT_NEAR(average.state()[0].tensor(0), sum / double(n + 1), 1e-14);
   }
 }
 

@@ -1,0 +1,48 @@
+// AveragedWeights: an average of the weights over steps, which often generalises better than the
+// last weights.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <xgrad/autograd/parameters.hpp>
+#include <xgrad/optim/optimizer.hpp>
+
+namespace xgrad {
+
+/// An average e of the weights x: e <- e + s (x - e), starting from the weights at construction.
+///
+/// The share s of each update chooses the kind of average. A constant s = 1 - d is an exponential
+/// moving average with decay d (Polyak & Juditsky 1992). s = 1/n for the n-th update is the equal
+/// average of all of them, stochastic weight averaging (Izmailov et al. 2018). Both are those of
+/// torch.optim.swa_utils.AveragedModel.
+template <class T>
+class AveragedWeights {
+ public:
+  /// `kind` starts the names of the averages. Shares the variables of `parameters`; those that
+  /// require no gradient have no average.
+  AveragedWeights(const Parameters<T>& parameters, const std::string& kind);
+
+  /// Updates the averages of a part of the scalars with the current values; `share` is s, from 0
+  /// to 1, and 1 copies the values exactly. The bits do not depend on the number of threads.
+  void update(double share, const ModelPart& part = {});
+
+  /// Swaps the averages and the parameters' values: the model uses the averages until the next
+  /// call.
+  void swap();
+
+  /// The averages, named like "ema.encoder.layers.0.norm1.weight" for the kind "ema", in the order
+  /// of the parameters.
+  const std::vector<OptimizerState<T>>& state() const { return means_; }
+  /// The same for writing, to receive what other processes updated; names and shapes must stay.
+  std::vector<OptimizerState<T>>& mutable_state() { return means_; }
+  /// Replaces an average. Throws Error when the name is unknown, ShapeError when the shape differs.
+  void set_state(std::string_view name, const Tensor<T>& tensor);
+
+ private:
+  std::vector<Variable<T>> variables_;  // one per average
+  std::vector<OptimizerState<T>> means_;
+};
+
+}  // namespace xgrad

@@ -1,0 +1,124 @@
+// The state of a trainer besides the weights that it trains: their average, and checkpoints.
+#include <span>
+
+#include <xgrad/autograd/kernels/cpu.hpp>
+#include <xgrad/autograd/scalar.hpp>
+#include <xgrad/train/loop/trainer.hpp>
+#include <xgrad/train/weights/state_dict.hpp>
+
+namespace xgrad {
+
+// An equal average follows the weights until it has its first ones.
+template <class T>
+void Trainer<T>::update_average() {
+  if (!average_) return;
+  const TrainConfig& train = config_.train;
+  double share = 1 - train.ema;
+  if (train.swa_start > 0) {
+    const std::uint64_t now = step() + 1;
+    const bool counts = now > train.swa_start && (now - train.swa_start) % train.swa_every == 0;
+    if (!counts && progress_.averaged > 0) return;
+    share = counts ? 1 / double(++progress_.averaged) : 1;
+  }
+  average_->update(share, division_.slice());
+}
+
+template <class T>
+void Trainer<T>::with_evaluated_weights(const std::function<void()>& f) const {
+  if (!average_) return f();
+  struct Swapped {
+    AveragedWeights<T>& average;
+    ~Swapped() { average.swap(); }
+  };
+  average_->swap();
+  const Swapped until_the_end{*average_};
+  f();
+}
+
+template <class T>
+std::size_t Trainer<T>::state_numbers() const {
+  std::size_t numbers = 0;
+  for_each_state([&](const OptimizerState<T>& s) { numbers += size_of(s.shape); });
+  return numbers;
+}
+
+template <class T>
+std::size_t Trainer<T>::checkpoint_bytes() const {
+  const std::size_t numbers = parameters_.count() + state_numbers();
+  std::size_t tensors = parameters_.size();
+  for_each_state([&](const OptimizerState<T>&) { ++tensors; });
+  const std::size_t text =
+      task_->learned().size() + to_toml(config_, /*with_execution_keys=*/false).size();
+  return most_hdf5_bytes(numbers * sizeof(T), tensors, text);
+}
+
+template <class T>
+void Trainer<T>::gather_averages() const {
+  if (!average_) return;
+  std::vector<T*> tensors;
+  for (OptimizerState<T>& mean : average_->mutable_state()) tensors.push_back(mean.tensor.data());
+  division_.gather(tensors);
+}
+
+template <class T>
+std::vector<NamedTensor> Trainer<T>::whole_state(bool everywhere) const {
+  gather_averages();
+  if (division_.ranks().size() == 1) return xgrad::capture(*optimizer_, average_.get());
+  std::vector<NamedTensor> whole;
+  const std::span<const OptimizerState<T>> state = optimizer_->state();
+  for (std::size_t i = 0; i < state.size(); i += division_.tensors()) {
+    const auto slot = state.subspan(i, division_.tensors());
+    std::vector<Tensor<T>> tensors = division_.whole(slot, everywhere);
+    for (std::size_t k = 0; k < tensors.size(); ++k) {
+      whole.push_back({slot[k].name, std::move(tensors[k])});
+    }
+  }
+  if (!average_ || !(everywhere || division_.ranks().rank() == 0)) return whole;
+  for (const OptimizerState<T>& mean : average_->state()) whole.push_back({mean.name, mean.tensor});
+  return whole;
+}
+
+template <class T>
+Checkpoint Trainer<T>::capture(bool everywhere) const {
+  Checkpoint checkpoint;
+  checkpoint.parameters = xgrad::capture(parameters_);
+  checkpoint.optimizer = whole_state(everywhere);
+  progress_.write(config_, checkpoint);
+  checkpoint.state["cpu"] = cpu_name(cpu());
+  if (const std::string learned = task_->learned(); !learned.empty()) {
+    checkpoint.state[kLearned] = learned;
+  }
+  checkpoint.config = to_toml(config_, /*with_execution_keys=*/false);
+  return checkpoint;
+}
+
+template <class T>
+void Trainer<T>::restore(const Checkpoint& checkpoint) {
+  restore(checkpoint, Progress(config_, &checkpoint));
+}
+
+template <class T>
+void Trainer<T>::restore(const Checkpoint& checkpoint, const Progress& progress) {
+  check<CheckpointError>(progress.loader.position < train_->size(), "the checkpoint's position is ",
+                         progress.loader.position, ", but the train split has ", train_->size(),
+                         " examples");
+  // Changes everything or nothing.
+  xgrad::restore(checkpoint, parameters_, *optimizer_, average_.get());
+  progress_ = progress;
+  optimizer_->set_steps(progress.optimizer_steps);
+  loader_.restore(progress.loader);
+}
+
+#define XGRAD_INSTANTIATE(T)                                                            \
+  template void Trainer<T>::update_average();                                           \
+  template void Trainer<T>::with_evaluated_weights(const std::function<void()>&) const; \
+  template std::size_t Trainer<T>::state_numbers() const;                               \
+  template std::size_t Trainer<T>::checkpoint_bytes() const;                            \
+  template void Trainer<T>::gather_averages() const;                                    \
+  template std::vector<NamedTensor> Trainer<T>::whole_state(bool) const;                \
+  template Checkpoint Trainer<T>::capture(bool) const;                                  \
+  template void Trainer<T>::restore(const Checkpoint&);                                 \
+  template void Trainer<T>::restore(const Checkpoint&, const Progress&);
+XGRAD_FOR_EACH_TRAINING_SCALAR(XGRAD_INSTANTIATE)
+
+}  // namespace xgrad
