@@ -1,11 +1,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include <xgrad/cli/command.hpp>
+#include <xgrad/cli/inspect/lengths.hpp>
 #include <xgrad/cli/outcome.hpp>
 #include <xgrad/data/tables/byte_stream.hpp>
 #include <xgrad/data/text/example_text.hpp>
+#include <xgrad/storage/disk/publish.hpp>
 #include <xgrad/train/config/precision.hpp>
 #include <xgrad/train/metrics/class_report.hpp>
 #include <xgrad/train/metrics/evaluate.hpp>
@@ -18,7 +21,7 @@ namespace xgrad::commands {
 namespace {
 
 struct Arguments {
-  std::string run, split = "test";
+  std::string run, split = "test", lengths, beside, out;
   std::vector<std::string> overrides;
   bool json = false;
 };
@@ -92,11 +95,42 @@ void print_classes(const Scores& scores) {
   }
 }
 
+Split split_of(const Arguments& arguments) {
+  return arguments.split == "train"        ? Split::train
+         : arguments.split == "validation" ? Split::validation
+                                           : Split::test;
+}
+
+int eval_lengths(const Arguments& arguments) {
+  const std::vector<std::size_t> lengths = parse_lengths(arguments.lengths);
+  if (!arguments.out.empty()) check_new(arguments.out);
+  Console console(/*quiet=*/false, "");
+  std::vector<std::string> names{arguments.run};
+  if (!arguments.beside.empty()) names.push_back(arguments.beside);
+  std::vector<std::pair<std::string, std::vector<LengthScore>>> curves;
+  for (const std::string& name : names) {
+    const FoundRun source = find_run(name, arguments.overrides);
+    const std::vector<LengthScore> scores = score_lengths(
+        source, split_of(arguments), lengths, [&](std::size_t done, std::size_t total) {
+          console.counting("evaluating", done, total, "lengths");
+        });
+    if (arguments.json) {
+      fmt::print("{}\n", to_json(scores, source.checkpoint.step, arguments.split));
+    } else {
+      fmt::print("{} (step {}), {}\n{}", source.file, source.checkpoint.step, arguments.split,
+                 to_text(scores));
+    }
+    const std::filesystem::path path(source.directory.empty() ? source.file : source.directory);
+    curves.push_back({path.lexically_normal().filename().string(), scores});
+  }
+  if (!arguments.out.empty()) publish_file(arguments.out, to_svg(curves));
+  return 0;
+}
+
 int eval(const Arguments& arguments) {
+  if (!arguments.lengths.empty()) return eval_lengths(arguments);
   const FoundRun source = find_run(arguments.run, arguments.overrides);
-  const Split split = arguments.split == "train"        ? Split::train
-                      : arguments.split == "validation" ? Split::validation
-                                                        : Split::test;
+  const Split split = split_of(arguments);
   Console console(/*quiet=*/false, "");
   const WatchReading watch([&](const std::string& path, std::uint64_t read, std::uint64_t size) {
     console.reading(path, read, size);
@@ -138,6 +172,20 @@ Command eval_command() {
         "the split to evaluate",
         &a->split,
         {.choices = {"train", "validation", "test"}}},
+       {"--lengths",
+        "evaluate on examples of these lengths instead: 4:512 for 4, 8, 16, ... 512, or 4:64:10 "
+        "for "
+        "steps of 10",
+        &a->lengths,
+        {.value = "FIRST:LAST[:STEP]"}},
+       {"--beside",
+        "another run to evaluate on the same lengths",
+        &a->beside,
+        {.needs = {"--lengths"}}},
+       {"--out",
+        "new SVG file for the curve over the lengths",
+        &a->out,
+        {.new_path = true, .needs = {"--lengths"}}},
        {"--json", kJson, &a->json}},
       [a] { return eval(*a); });
 }

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include <xgrad/train/report/html.hpp>
+#include <xgrad/train/report/style.hpp>
 
 namespace xgrad::html {
 
@@ -126,10 +127,10 @@ bool spans_much(const std::vector<ChartLine>& lines) {
   return low > 0 && high > kSpansMuch * low;
 }
 
-}  // namespace
-
-std::string chart(const std::string& title, const std::vector<ChartLine>& lines) {
+// The axes and lines of a chart; empty if there is nothing to draw.
+std::string body(const std::vector<ChartLine>& lines, bool logarithmic_x) {
   Axis x{.from = kLeft, .to = kWidth - kRight}, y{.from = kHeight - kBottom, .to = kTop};
+  x.logarithmic = logarithmic_x;
   y.logarithmic = spans_much(lines);
   std::vector<std::vector<ChartPoint>> points;
   for (const ChartLine& line : lines) {
@@ -148,12 +149,57 @@ std::string chart(const std::string& title, const std::vector<ChartLine>& lines)
     y.include(y.low - room);
     y.include(y.high + room);
   }
-  std::string text = fmt::format(
-      "<figure><figcaption>{}</figcaption>\n<svg viewBox=\"0 0 {:g} {:g}\" role=\"img\" "
-      "aria-label=\"{}\">\n{}",
-      escape(title), kWidth, kHeight, escape(title), axes(x, y));
+  std::string text = axes(x, y);
   for (std::size_t i = 0; i < lines.size(); ++i) text += drawn(lines[i], points[i], x, y);
-  return text + "</svg></figure>\n";
+  return text;
+}
+
+bool wide_x(const std::vector<ChartLine>& lines) {
+  double low = std::numeric_limits<double>::infinity(), high = 0;
+  for (const ChartLine& line : lines) {
+    for (const ChartPoint& p : line.points) {
+      low = std::min(low, p.x);
+      high = std::max(high, p.x);
+    }
+  }
+  return low > 0 && high > 8 * low;
+}
+
+}  // namespace
+
+std::string chart(const std::string& title, const std::vector<ChartLine>& lines) {
+  const std::string drawn = body(lines, /*logarithmic_x=*/false);
+  if (drawn.empty()) return "";
+  return fmt::format(
+             "<figure><figcaption>{}</figcaption>\n<svg viewBox=\"0 0 {:g} {:g}\" role=\"img\" "
+             "aria-label=\"{}\">\n",
+             escape(title), kWidth, kHeight, escape(title)) +
+         drawn + "</svg></figure>\n";
+}
+
+// The title stands above the chart, a line of the legend below it for each line of the chart.
+std::string picture(const std::string& title, const std::vector<ChartLine>& lines) {
+  constexpr double kHead = 24, kLine = 18;
+  const std::string drawn = body(lines, wide_x(lines));
+  if (drawn.empty()) return "";
+  const double height = kHead + kHeight + kLine * double(lines.size()) + 6;
+  std::string text = fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:g} {1:g}\" width=\"{2:g}\" "
+      "height=\"{3:g}\" role=\"img\" aria-label=\"{4}\" font-family=\"sans-serif\">\n<style>{5}"
+      "svg{{background:var(--page)}}</style>\n<rect width=\"100%\" height=\"100%\" "
+      "fill=\"var(--page)\"/>\n<text x=\"{6:g}\" y=\"16\">{4}</text>\n<g "
+      "transform=\"translate(0 {7:g})\">\n",
+      kWidth, height, 1.5 * kWidth, 1.5 * height, escape(title), kStyle, kLeft, kHead);
+  text += drawn + "</g>\n";
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const double y = kHead + kHeight + kLine * double(i) + 8;
+    text += fmt::format(
+        "<g class=\"{}\"><polyline points=\"{:g},{:g} {:g},{:g}\"/></g><text x=\"{:g}\" "
+        "y=\"{:g}\">{}</text>\n",
+        look_of(lines[i].look), kLeft, y - 4, kLeft + 26, y - 4, kLeft + 34, y,
+        escape(lines[i].name));
+  }
+  return text + "</svg>\n";
 }
 
 std::string sample(std::size_t look) {

@@ -25,6 +25,10 @@ struct ChartLine {
 /// axis. Leaves out NaN and infinity. Empty if there is nothing to draw.
 std::string chart(const std::string& title, const std::vector<ChartLine>& lines);
 
+/// Returns an SVG file of its own: a chart with its title and legend, for light and dark pages. The
+/// horizontal axis is logarithmic if x covers a wide range. Empty if there is nothing to draw.
+std::string picture(const std::string& title, const std::vector<ChartLine>& lines);
+
 /// Returns a short sample of a line with this look, for use in front of its name.
 std::string sample(std::size_t look);
 /// Returns one legend for any number of charts: samples and names of the lines.
