@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import pathlib
 import re
 import statistics
 
@@ -21,6 +22,12 @@ class Trials(CommandTest):
     def test_a_model_that_cannot_learn_it(self):
         words = ("train", "small.toml", "model.layers=0", "model.positions=none", "--overfit-batch", "-q")
         self.assertIn("NOT learnt", self.xgrad(*words, exit_code=1).stdout)
+
+    def test_a_batch_of_noise_is_learnt_as_long_as_the_loss_falls(self):
+        """It takes more than 2,000 steps."""
+        config = pathlib.Path(__file__).resolve().parents[2] / "configs" / "mean_of_marked.toml"
+        out = self.xgrad("train", config, "train.batch=48", "--overfit-batch", "-q").stdout
+        self.assertRegex(out, r"^learnt by heart: one batch of 48 examples, loss \d\.\d+e-04 after \d+ steps\n$")
 
     def test_dry_run(self):
         (self.folder / "tmp").mkdir()
