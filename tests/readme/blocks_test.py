@@ -83,7 +83,7 @@ mask = "causal"
 steps = 20
 """
 CONFIGS = {"reverse": SMALL.format("reverse"), "fashion_mnist": SMALL.format("copy"), "modular_addition": SMALL.format("copy"),
-           "translation": WRITES.format("translation"), "letters": CONTINUES}
+           "translation": WRITES.format("translation"), "notes": CONTINUES}
 
 
 class Block(NamedTuple):
