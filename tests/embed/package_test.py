@@ -62,16 +62,21 @@ def source(page):
     return re.search(r"```cpp\n(#include.*?)```", (ROOT / page).read_text(), re.DOTALL).group(1)
 
 
+def unpack(folder, release, variant, packages):
+    """Unpacks Debian packages, and what they need, into a new folder."""
+    sites = call("apt-get", "indextargets", "--format", "deb $(SITE) $(RELEASE) $(COMPONENT)",
+                 "Created-By: Packages", "Origin: Debian")
+    if release != "bookworm":
+        sites = f"deb {sites.split()[1]} {release} main\n"
+    call("mmdebstrap", "--quiet", f"--variant={variant}", "--skip=cleanup/apt", f"--include={','.join(packages)}", release, folder, "-", input=sites)
+
+
 class System:
     """A Debian of its own folder, with nothing but what every Debian has and `packages`."""
 
     def __init__(self, folder, release="bookworm", packages=()):
         self.root = folder
-        sites = call("apt-get", "indextargets", "--format", "deb $(SITE) $(RELEASE) $(COMPONENT)",
-                     "Created-By: Packages", "Origin: Debian")
-        if release != "bookworm":
-            sites = f"deb {sites.split()[1]} {release} main\n"
-        call("mmdebstrap", "--quiet", "--variant=minbase", "--skip=cleanup/apt", f"--include={','.join(packages)}", release, folder, "-", input=sites)
+        unpack(folder, release, "minbase", packages)
         shutil.copy("/etc/resolv.conf", folder / "etc" / "resolv.conf")
 
     def words(self, *words):

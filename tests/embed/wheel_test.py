@@ -12,8 +12,9 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import zipfile
 
-from package_test import LEVELS, ROOT, System, call
+from package_test import LEVELS, ROOT, System, call, unpack
 
 BUILD = ROOT / "build/wheel"
 TOOLS = ROOT / "build/venv-wheel"
@@ -43,13 +44,18 @@ print(next(line.split()[-1] for line in open("/proc/self/maps") if "libxgrad" in
 
 
 def stable_python():
-    """A Python of 3.12 or newer, with its headers."""
-    for minor in range(12, 20):
-        found = shutil.which(f"python3.{minor}")
-        if found and subprocess.run([found, "-c", "import sysconfig, os; os.stat(sysconfig.get_paths()['include'] + '/Python.h')"],
-                                    capture_output=True).returncode == 0:
-            return found
-    sys.exit("wheel_test.py: the wheel in the stable ABI needs a python3.12 or newer in PATH, with its headers")
+    """Debian 13's Python, which makes the wheel in the stable ABI; Debian 12 has 3.11 only. It runs here by its own loader and C library."""
+    root = BUILD / "python"
+    usr, program = root / "usr", root / "usr/bin/python3"
+    if not program.exists():
+        shutil.rmtree(root, ignore_errors=True)
+        unpack(root, "trixie", "extract", ["python3.13", "libpython3.13-dev"])
+        # The header that stands beside Python.h includes one from the folder of the system's headers.
+        shutil.copy(usr / "include/x86_64-linux-gnu/python3.13/pyconfig.h", usr / "include/python3.13")
+        program.write_text(f'#!/bin/sh\nexec {usr}/lib64/ld-linux-x86-64.so.2 --argv0 "$0" --library-path {usr}/lib/x86_64-linux-gnu '
+                           f'{usr}/bin/python3.13 "$@"\n')
+        program.chmod(0o755)
+    return program
 
 
 def build():
@@ -59,8 +65,9 @@ def build():
     for tree in trees:
         call("cmake", "--preset", "package", "-B", tree, f"-DXGRAD_MARCH={tree.name}", *launcher, cwd=ROOT)
         call("cmake", "--build", tree, "--target", "xgrad")
-    for folder in ("raw", "repaired"):
+    for folder in ("raw", "bare", "repaired"):
         shutil.rmtree(BUILD / folder, ignore_errors=True)
+    (BUILD / "repaired").mkdir()
     packages = next(TOOLS.glob("lib/python3.*/site-packages"))  # in Python alone, so of any version
     defines = ["-DBUILD_SHARED_LIBS=ON", "-DXGRAD_MARCH=", f"-DXGRAD_PYTHON_VARIANTS={';'.join(map(str, trees))}", *launcher]
     for python in ("/usr/bin/python3", stable_python()):
@@ -70,7 +77,9 @@ def build():
         call(python, "-c", code, cwd=ROOT / "python", env=os.environ | {"PYTHONPATH": str(packages)})
     environment = os.environ | {"PATH": f"{TOOLS / 'bin'}:{os.environ['PATH']}"}
     for wheel in (BUILD / "raw").glob("*.whl"):
-        call(TOOLS / "bin/auditwheel", "repair", "--strip", "--plat", PLATFORM, "-w", BUILD / "repaired", wheel, env=environment)
+        call(TOOLS / "bin/auditwheel", "repair", "--strip", "--plat", PLATFORM, "-w", BUILD / "bare", wheel, env=environment)
+    for wheel in (BUILD / "bare").glob("*.whl"):
+        call(TOOLS / "bin/python", "-B", ROOT / "tests/embed/licences.py", wheel, BUILD / "repaired" / wheel.name)
     return BUILD / "repaired"
 
 
@@ -85,6 +94,18 @@ class Wheel(unittest.TestCase):
             print(path.name, path.stat().st_size)
             self.assertIn(PLATFORM, path.name)
             self.assertLess(path.stat().st_size, MOST)
+
+    def test_1_licences(self):
+        """Of xgrad, and of every library in the wheel or compiled into it."""
+        for path in self.wheels.values():
+            names = zipfile.ZipFile(path).namelist()
+            packages = [pathlib.PurePath(name).name for name in names if ".dist-info/licenses/" in name]
+            self.assertLessEqual({"libxtensor-dev", "nanobind"}, set(packages))
+            self.assertIn("xgrad/LICENSE", names)
+            files = {line.rpartition("/")[2] for name in set(packages) - {"nanobind"} for line in call("dpkg-query", "--listfiles", name).splitlines()}
+            libraries = {re.sub(r"-[0-9a-f]{8}(?=\.so)", "", name.rpartition("/")[2]) for name in names if name.startswith("xgrad.libs/")}
+            self.assertGreater(len(libraries), 10)
+            self.assertLessEqual(libraries, files)
 
     def test_2_bare_systems(self):
         for release, tag in RELEASES.items():
