@@ -77,7 +77,7 @@ class Examples(CommandTest):
         images = (self.folder / "own_attention.toml").read_text().replace('"histogram"', '"shapes"').replace("length = 8\nsymbols = 6\n", "")
         self.write("images.toml", images)
         wrong = self.call("own_attention", "train", "images.toml", exit_code=2).stderr
-        self.assertIn("embedding: an embedding needs token ids, and the task's inputs are none", wrong)
+        self.assertIn("model.kind: linear reads tokens; the task's examples are images", wrong)
         self.assertIn("model.kind", self.call("own_attention", "export", "run", "--to", "onnx", "--out", "m.onnx", exit_code=2).stderr)
         wrong = self.xgrad("eval", "run", exit_code=2).stderr
         self.assertRegex(wrong, r'^xgrad: run/\S+: model\.kind: there is no "linear" in this program; use the program that added it\n$')

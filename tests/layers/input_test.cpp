@@ -99,5 +99,12 @@ TEST(Input, S2_15_S4_3_VectorsGoThroughALinearMap) {
   EXPECT_TRUE(test::throws_with<ShapeError>([&] { embedding({}); }, "model: expected vectors"));
 }
 
+TEST(Input, AnEmbeddingOfNothingIsRefused) {
+  Parameters<float> parameters(1);
+  EXPECT_TRUE(test::throws_with<ConfigError>(
+      [&] { Embedding<float>(parameters.root() / "embedding", 0, 4); },
+      "embedding: an embedding needs token ids"));
+}
+
 }  // namespace
 }  // namespace xgrad

@@ -1,5 +1,6 @@
 #include <xgrad/train/model/parts.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <utility>
@@ -47,6 +48,19 @@ OptimizerOptions options_of(const OptimConfig& config) {
           config.momentum, config.nesterov, config.alpha, config.groups};
 }
 
+const char* name_of(InputKind kind) {
+  return kind == InputKind::tokens ? "tokens" : kind == InputKind::image ? "images" : "vectors";
+}
+
+void check_reads(const std::string& model, const std::vector<InputKind>& inputs, InputKind task) {
+  std::string names;
+  for (const InputKind kind : inputs)
+    names += std::string(names.empty() ? "" : ", ") + name_of(kind);
+  check<ConfigError>(std::find(inputs.begin(), inputs.end(), task) != inputs.end(),
+                     "model.kind: ", model, " reads ", names, "; the task's examples are ",
+                     name_of(task));
+}
+
 }  // namespace
 
 void detail::add_model(const PartEntry& part, ModelMakers makers) {
@@ -71,6 +85,7 @@ std::unique_ptr<SequenceModel<T>> detail::make_own_model(const ModelConfig& conf
                                                          Parameters<T>& parameters) {
   const auto* part = find<ModelMakers>(config.kind);
   if (part == nullptr) return nullptr;
+  check_reads(config.kind, part->makers.inputs, shape.input);
   return maker_of<T>(part->makers)(parameters.root(), config, shape,
                                    complete(part->options, config.own));
 }

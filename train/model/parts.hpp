@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include <xgrad/data/task.hpp>
 #include <xgrad/layers/model.hpp>
@@ -37,6 +38,7 @@ struct ModelMakers {
   ModelMaker<float> single;
   ModelMaker<double> twice;
   ModelMaker<long double> extended;
+  std::vector<InputKind> inputs;  ///< kinds that the model can read
 };
 struct OptimizerMakers {
   OptimizerMaker<float> single;
@@ -69,13 +71,14 @@ auto optimizer_maker() {
 
 /// Adds a kind of model: Model<T> is a SequenceModel<T> whose constructor takes (const Scope<T>&
 /// root, const ModelConfig&, const TaskShape&, const Options& own), for T = float, double and long
-/// double. Its outputs are those of SequenceModel. Throws ConfigError when the name or a key is
-/// taken.
+/// double. Its outputs are those of SequenceModel. `inputs` lists the kinds of input that it can
+/// read: a config with a task of another kind is refused. Throws ConfigError when the name or a key
+/// is taken.
 template <template <class> class Model>
-void add_model(const PartEntry& part) {
+void add_model(const PartEntry& part, const std::vector<InputKind>& inputs = {InputKind::tokens}) {
   detail::add_model(part, {detail::model_maker<Model<float>, float>(),
                            detail::model_maker<Model<double>, double>(),
-                           detail::model_maker<Model<long double>, long double>()});
+                           detail::model_maker<Model<long double>, long double>(), inputs});
 }
 
 /// Adds an optimizer: Kind<T> is an Optimizer<T> whose constructor takes (const Parameters<T>&,

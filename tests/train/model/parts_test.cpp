@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <xgrad/train/model/build.hpp>
+
 #include "support/errors.hpp"
 
 namespace xgrad {
@@ -91,6 +93,33 @@ TEST(Parts, ARateThatIsNoneEndsTheRun) {
   EXPECT_NE(
       test::message_of<ConfigError>([&] { make_schedule(parsed("name = 'below_zero'\n"), 1)(0); }),
       "");
+}
+
+// A model that does nothing.
+template <class T>
+struct Silent : SequenceModel<T> {
+  Silent(const Scope<T>&, const ModelConfig&, const TaskShape&, const Options&) {}
+  Variable<T> operator()(const ModelInput<T>&, const Context&) const override { return {}; }
+};
+
+TEST(Parts, AModelIsRefusedForATaskThatItCannotRead) {
+  add_model<Silent>({"of_tokens", "reads token ids."});
+  add_model<Silent>({"of_numbers", "reads numbers."}, {InputKind::vectors, InputKind::image});
+  const auto problem = [](const std::string& kind, InputKind input) {
+    ModelConfig config;
+    config.kind = kind;
+    TaskShape shape;
+    shape.input = input;
+    Parameters<float> parameters(1);
+    return test::message_of<ConfigError>([&] { make_model(config, shape, parameters); });
+  };
+  EXPECT_EQ(problem("of_tokens", InputKind::tokens), "none");
+  EXPECT_EQ(problem("of_tokens", InputKind::image),
+            "model.kind: of_tokens reads tokens; the task's examples are images");
+  EXPECT_EQ(problem("of_numbers", InputKind::image), "none");
+  EXPECT_EQ(problem("of_numbers", InputKind::vectors), "none");
+  EXPECT_EQ(problem("of_numbers", InputKind::tokens),
+            "model.kind: of_numbers reads vectors, images; the task's examples are tokens");
 }
 
 // A run's own config names parts of a program; another program says so, once, and does not blame
