@@ -54,6 +54,10 @@ class Certificate(CommandTest):
             self.xgrad("resume", run, *more)
         for path in self.folder.glob("other/checkpoints/*.h5"):
             self.assertEqual((self.folder / "run/checkpoints" / path.name).read_bytes(), path.read_bytes())
+        # More steps have the same gradients; another loss has others.
+        self.assertIn("rows checked again", self.xgrad("verify", "run").stdout)
+        self.xgrad("resume", "run", "train.steps=30", "train.label_smoothing=0.1", "--allow-change", "train.steps", "--allow-change",
+                   "train.label_smoothing")
         self.assertIn("checked the gradients of another config; write it anew", self.xgrad("verify", "run", exit_code=4).stdout)
 
     def test_certificates_that_do_not_hold(self):
@@ -79,7 +83,13 @@ class Certificate(CommandTest):
         self.assertIn("as derivatives of", change(other("difference")))
         self.assertIn("does not have", change(lambda row: row.update(name="no." + row["name"])))
         self.assertIn("says that the check failed", change(lambda row: row.update(failed=1)))
-        self.assertIn("another config", change(lambda row: None, config_sha256="0" * 64))
+        self.assertIn("another config", change(lambda row: None, checked_sha256="0" * 64))
+        # Certificates of older versions have the digest of the whole config only.
+        del found["checked_sha256"]
+        self.list_anew(json.dumps(found))
+        self.assertIn("rows checked again", self.xgrad("verify", "run").stdout)
+        self.list_anew(json.dumps(found | {"config_sha256": "0" * 64}))
+        self.assertIn("another config", self.xgrad("verify", "run", exit_code=4).stdout)
         self.assertIn("format 2, which only a newer xgrad reads", change(lambda row: None, format=2))
         for bad in ("", "[]", "{}", text[:-9], json.dumps(found | {"tensors": []}), json.dumps(found | {"lengths": "x"})):
             self.list_anew(bad)
