@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include <xgrad/autograd/lend.hpp>
 
 namespace nb = nanobind;
 
@@ -17,16 +20,39 @@ std::string text_of(nb::handle object) {
   return nb::cast<std::string>(nb::str(object));
 }
 
-// Copies the elements of an array in row-major order that holds S.
-template <class T, class S>
-Tensor<T> copied(nb::handle array) {
-  const auto view = nb::cast<nb::ndarray<const S, nb::c_contig>>(array);
+// The array in row-major order with aligned elements of this dtype: itself if it is so already.
+nb::object in_order(nb::handle array, const char* dtype) {
+  return nb::module_::import_("numpy").attr("require")(array, dtype, "CA");
+}
+
+template <class T>
+using View = nb::ndarray<const T, nb::c_contig>;
+
+template <class T>
+Shape shape_of(const View<T>& view) {
   Shape shape(view.ndim());
   for (std::size_t i = 0; i < view.ndim(); ++i) shape[i] = view.shape(i);
-  Tensor<T> result = empty<T>(shape);
+  return shape;
+}
+
+// Copies the elements of an array of this dtype, which holds S.
+template <class T, class S>
+Tensor<T> copied(nb::handle array, const char* dtype) {
+  const auto view = nb::cast<View<S>>(in_order(array, dtype));
+  Tensor<T> result = empty<T>(shape_of(view));
   std::transform(view.data(), view.data() + result.size(), result.data(),
                  [](S x) { return static_cast<T>(x); });
   return result;
+}
+
+// Keeps an object alive. Any thread may release it, with or without the interpreter lock.
+std::shared_ptr<const void> kept(nb::object object) {
+  const auto release = [](void* pointer) {
+    if (!nb::is_alive()) return;
+    const nb::gil_scoped_acquire acquire;
+    Py_DECREF(static_cast<PyObject*>(pointer));
+  };
+  return {static_cast<void*>(object.release().ptr()), release};
 }
 
 // The character by which NumPy calls a kind of elements: b, i, u, f ...
@@ -42,10 +68,8 @@ void check_kind(bool ok, nb::handle array, const char* expected) {
 
 }  // namespace
 
-nb::object as_array(nb::handle value, const char* dtype) {
-  const nb::object numpy = nb::module_::import_("numpy");
-  const nb::object wanted = dtype == nullptr ? nb::none() : nb::object(nb::str(dtype));
-  return numpy.attr("asarray")(value, nb::arg("dtype") = wanted, nb::arg("order") = "C");
+nb::object as_array(nb::handle value) {
+  return nb::module_::import_("numpy").attr("asarray")(value);
 }
 
 bool is_number(nb::handle value) {
@@ -65,34 +89,44 @@ bool is_single(nb::handle value) {
 }
 
 template <class T>
-Tensor<T> to_tensor(nb::handle value) {
+std::shared_ptr<Versioned<T>> to_value(nb::handle value) {
   const bool single = sizeof(T) == sizeof(float);
   if (!is_number(value) && is_single(value) != single) {
     throw nb::type_error(
         single ? "expected an array of float32, as the other arguments have, got float64"
                : "expected an array of float64, as the other arguments have, got float32");
   }
-  return copied<T, T>(as_array(value, single ? "float32" : "float64"));
+  nb::object array = in_order(value, single ? "float32" : "float64");
+  const auto view = nb::cast<View<T>>(array);
+  return lend<T>(view.data(), shape_of(view), kept(std::move(array)));
 }
-template Tensor<float> to_tensor(nb::handle);
-template Tensor<double> to_tensor(nb::handle);
+template std::shared_ptr<Versioned<float>> to_value(nb::handle);
+template std::shared_ptr<Versioned<double>> to_value(nb::handle);
+
+Tensor<double> to_doubles(nb::handle value) {
+  const nb::object given = as_array(value);
+  const char kind = kind_of(given);
+  check_kind(kind == 'f' || kind == 'i' || kind == 'u' || kind == 'b', given,
+             "an array of numbers");
+  return copied<double, double>(given, "float64");
+}
 
 Ids to_ids(nb::handle array) {
   const nb::object given = as_array(array);
   const char kind = kind_of(given);
   check_kind(kind == 'i' || kind == 'u', given, "an array of integers");
-  const nb::object ids = as_array(given, "int32");
+  const nb::object ids = given.attr("astype")("int32");
   if (!nb::cast<bool>(nb::module_::import_("numpy").attr("array_equal")(ids, given))) {
     throw nb::value_error("expected integers of 32 bits");
   }
-  return copied<std::int32_t, std::int32_t>(ids);
+  return copied<std::int32_t, std::int32_t>(ids, "int32");
 }
 
 Mask to_mask(nb::handle array) {
   const nb::object given = as_array(array);
   const char kind = kind_of(given);
   check_kind(kind == 'b' || kind == 'i' || kind == 'u', given, "a mask of booleans or integers");
-  return copied<std::uint8_t, bool>(as_array(given, "bool"));
+  return copied<std::uint8_t, bool>(given, "bool");
 }
 
 template <class T>

@@ -1,8 +1,9 @@
 // Arrays between Python and xgrad: what a caller passes becomes a tensor, and a tensor becomes a
 // NumPy array.
 //
-// A tensor owns its memory, so the elements of an argument are copied once. A result is not copied:
-// the array shares the tensor's memory and keeps it alive.
+// Elements are not copied where the layout allows: a value shares the memory of the array that it
+// was made of, and a result shares the tensor's; each keeps the other alive. Ids and masks are
+// copied, since xgrad checks them once and then relies on them.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -10,12 +11,12 @@
 #include <cstdint>
 #include <memory>
 
-#include <xgrad/autograd/tensor.hpp>
+#include <xgrad/autograd/variable.hpp>
 
 namespace xgrad::python {
 
-/// numpy.asarray(value) in row-major order, with this dtype unless it is null.
-nanobind::object as_array(nanobind::handle value, const char* dtype = nullptr);
+/// numpy.asarray(value).
+nanobind::object as_array(nanobind::handle value);
 
 /// Whether it is a number of Python, which takes the scalar type of what it meets.
 bool is_number(nanobind::handle value);
@@ -24,9 +25,14 @@ bool is_number(nanobind::handle value);
 /// A number of Python counts as float64.
 bool is_single(nanobind::handle value);
 
-/// The elements of an array-like as a tensor of floats or doubles.
+/// The value of an array-like of floats or doubles. It shares the memory of a NumPy array in
+/// row-major order whose elements are aligned and in the byte order of the processor; of others it
+/// is a copy. Nothing writes to it. Throws TypeError for another dtype.
 template <class T>
-Tensor<T> to_tensor(nanobind::handle value);
+std::shared_ptr<Versioned<T>> to_value(nanobind::handle value);
+
+/// The same, converted to doubles from any dtype of numbers, as a tensor of its own.
+Tensor<double> to_doubles(nanobind::handle value);
 
 /// Integers as ids. Throws TypeError for other types, and ValueError for integers beyond 32 bits.
 Ids to_ids(nanobind::handle array);

@@ -1,7 +1,7 @@
 // define_op(): makes a function of Python from a generic lambda over Variable<T>.
 //
-// The lambda's parameters say what Python passes: Variable<T> and Tensor<T> stand for a Variable or
-// an array-like, Ids and Mask for an array, all else for itself. T is that of the first operand.
+// The lambda's parameters say what Python passes: Variable<T> stands for a Variable or an
+// array-like, Ids and Mask for an array, all else for itself. T is that of the first operand.
 // The interpreter lock is free while the lambda runs.
 #pragma once
 
@@ -19,6 +19,7 @@
 
 #include <xgrad/op_docs.hpp>
 #include <xgrad/python/src/arrays.hpp>
+#include <xgrad/python/src/unlocked.hpp>
 #include <xgrad/python/src/variable.hpp>
 
 namespace xgrad::python {
@@ -61,13 +62,6 @@ template <class T>
 struct Parameter<Maybe<T>> {
   using Taken = OptionalOperand;
   static Maybe<T> make(const Operand& taken) { return {to_variable<T>(taken.object)}; }
-};
-template <class T>
-struct Parameter<Tensor<T>> {
-  using Taken = Operand;
-  static Tensor<T> make(const Operand& taken) {
-    return Parameter<Variable<T>>::make(taken).value();
-  }
 };
 template <class T>
 struct Parameter<std::vector<Variable<T>>> {
@@ -132,7 +126,7 @@ template <class... P, class F, class... Args>
 auto call(const F& f, const Args&... args) {
   std::tuple<std::decay_t<P>...> made{Parameter<std::decay_t<P>>::make(args)...};
   return returned([&] {
-    const nanobind::gil_scoped_release release;
+    const Unlocked unlocked;
     return std::apply(f, made);
   }());
 }

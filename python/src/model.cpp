@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <xgrad/python/src/arrays.hpp>
+#include <xgrad/python/src/unlocked.hpp>
 #include <xgrad/train/config/precision.hpp>
 #include <xgrad/train/inspect/activations.hpp>
 #include <xgrad/train/inspect/microscope.hpp>
@@ -59,7 +60,7 @@ class Model {
       : predictor_(path), source_(std::make_shared<const FoundRun>(find_run(path))) {}
 
   std::vector<Answer> predict(const Lines& lines) const {
-    const nb::gil_scoped_release release;
+    const Unlocked unlocked;
     std::vector<Answer> answers;
     for (Prediction& one : predictor_(parsed(lines))) {
       answers.push_back(std::make_shared<Prediction>(std::move(one)));
@@ -70,7 +71,7 @@ class Model {
   nb::dict attention(const Lines& lines) {
     const auto maps = std::make_shared<std::vector<AttentionMap>>();
     {
-      const nb::gil_scoped_release release;
+      const Unlocked unlocked;
       const Batch batch = collate(parsed(lines), predictor_.shape());
       *maps = with_loaded([&](const auto& loaded) {
         return attention_maps(*loaded.model, loaded.parameters, batch);
@@ -86,7 +87,7 @@ class Model {
   nb::dict capture(const Lines& lines) {
     const auto captured = std::make_shared<std::vector<CapturedActivation>>();
     {
-      const nb::gil_scoped_release release;
+      const Unlocked unlocked;
       const Batch batch = collate(parsed(lines), predictor_.shape());
       *captured = with_loaded([&](const auto& loaded) {
         return capture_activations(*loaded.model, loaded.parameters, batch);
@@ -102,11 +103,11 @@ class Model {
   nb::object replace(const Lines& lines, const nb::dict& arrays) {
     std::map<std::string, Tensor<double>> values;
     for (const auto& [name, array] : arrays) {
-      values[nb::cast<std::string>(name)] = to_tensor<double>(array);
+      values[nb::cast<std::string>(name)] = to_doubles(array);
     }
     const auto logits = std::make_shared<AnyTensor>();
     {
-      const nb::gil_scoped_release release;
+      const Unlocked unlocked;
       const Batch batch = collate(parsed(lines), predictor_.shape());
       *logits = with_loaded([&]<class T>(const LoadedModel<T>& loaded) -> AnyTensor {
         return xgrad::cast<T>(replace_activations(*loaded.model, loaded.parameters, batch, values));
@@ -118,7 +119,7 @@ class Model {
   nb::list study_heads(std::size_t examples) {
     AttentionStudy study;
     {
-      const nb::gil_scoped_release release;
+      const Unlocked unlocked;
       study = with_loaded([&](const auto& loaded) {
         const auto test = loaded.task->dataset(Split::test);
         return study_attention(*loaded.model, loaded.parameters, *test, loaded.shape,
@@ -183,7 +184,7 @@ void add_prediction(nb::module_& m) {
 void add_model(nb::module_& m) {
   add_prediction(m);
   nb::class_<Model>(m, "Model")
-      .def(nb::init<std::string>(), "path"_a, nb::call_guard<nb::gil_scoped_release>())
+      .def(nb::init<std::string>(), "path"_a, nb::call_guard<Unlocked>())
       .def_prop_ro("path", [](const Model& self) { return self.source().file; })
       .def_prop_ro("step", [](const Model& self) { return self.source().checkpoint.step; })
       .def_prop_ro("config", [](const Model& self) { return to_toml(self.source().config); })

@@ -9,6 +9,7 @@
 
 NB_MODULE(_core, m) {
   using namespace xgrad::python;
+  nanobind::set_leak_warnings(false);  // threads that wait for the end of the process keep objects
   m.attr("__version__") = xgrad::kVersion;
   add_errors();
   auto variable = add_variable(m);

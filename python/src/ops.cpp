@@ -141,8 +141,8 @@ void add_reductions(nb::module_& m) {
       "x"_a, "mask"_a = nb::none());
   define_op(
       m, "argmax",
-      []<class T>(const Tensor<T>& x, Axis axis) { return argmax(x, axis_of(x, axis)); }, "x"_a,
-      "axis"_a);
+      []<class T>(const Variable<T>& x, Axis axis) { return argmax(x.value(), axis_of(x, axis)); },
+      "x"_a, "axis"_a);
 }
 
 void add_products(nb::module_& m) {
@@ -279,14 +279,16 @@ void add_attention(nb::module_& m) {
       "q"_a, "k"_a, "weight"_a);
   define_op(
       m, "attention_scores",
-      []<class T>(const Tensor<T>& q, const Tensor<T>& k, const Options& options) {
-        return attention_scores(q, k, options);
+      []<class T>(const Variable<T>& q, const Variable<T>& k, const Options& options) {
+        return attention_scores(q.value(), k.value(), options);
       },
       "q"_a, "k"_a, "options"_a);
   define_op(
       m, "attention_probabilities",
-      []<class T>(const Tensor<T>& q, const Tensor<T>& k, const Options& options,
-                  const Maybe<T>& bias) { return attention_probabilities<T>(q, k, options, bias); },
+      []<class T>(const Variable<T>& q, const Variable<T>& k, const Options& options,
+                  const Maybe<T>& bias) {
+        return attention_probabilities<T>(q.value(), k.value(), options, bias);
+      },
       "q"_a, "k"_a, "options"_a, "bias"_a = nb::none());
   m.def(
       "attention_mask",

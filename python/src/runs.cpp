@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/python/src/unlocked.hpp>
 #include <xgrad/storage/disk/isolated.hpp>
 #include <xgrad/train/config/config.hpp>
 #include <xgrad/train/inspect/certificate.hpp>
@@ -47,7 +48,7 @@ class OnStep final : public TrainerHooks {
       stop_ = true;
     }
   }
-  bool stop() override { return stop_; }
+  bool stop() override { return stop_ || leaving(); }
 
   // Raises what the function raised.
   void rethrow() {
@@ -97,7 +98,7 @@ nb::dict run(nb::object on_step, bool quiet, const F& work) {
   const auto hook = std::make_shared<OnStep>(std::move(on_step));
   Outcome outcome;
   {
-    const nb::gil_scoped_release release;
+    const Unlocked unlocked;
     outcome = work(SessionOptions{.quiet = quiet, .hooks = {hook}});
   }
   hook->rethrow();
@@ -107,6 +108,7 @@ nb::dict run(nb::object on_step, bool quiet, const F& work) {
 }  // namespace
 
 void add_runs(nb::module_& m) {
+  m.def("_leave", &leave);
   m.def("_set_command", &set_isolating_program, "path"_a);
   nb::class_<StepReport>(m, "Step", "What a step of training did.")
       .def_ro("step", &StepReport::step, "The number of steps taken, this one included.")
@@ -135,7 +137,7 @@ void add_runs(nb::module_& m) {
   m.def(
       "_gradcheck",
       [](const std::string& file, const Texts& overrides) {
-        const nb::gil_scoped_release release;
+        const Unlocked unlocked;
         return to_json(certify(config_of(file, overrides)));
       },
       "file"_a, "overrides"_a);

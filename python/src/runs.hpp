@@ -5,7 +5,7 @@
 
 namespace xgrad::python {
 
-/// Adds Step, _set_command, _train, _resume and _gradcheck to the module.
+/// Adds Step, _leave, _set_command, _train, _resume and _gradcheck to the module.
 void add_runs(nanobind::module_& m);
 
 }  // namespace xgrad::python

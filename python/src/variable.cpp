@@ -4,13 +4,15 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/variant.h>
 
-#include <algorithm>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/random.hpp>
+#include <xgrad/python/src/unlocked.hpp>
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -19,14 +21,22 @@ namespace xgrad::python {
 
 namespace {
 
+// Held while nodes are written, which the graphs of several threads may share. Recursive, since
+// the release of an array may call Python.
+std::recursive_mutex& graphs() {
+  static std::recursive_mutex mutex;
+  return mutex;
+}
+
 template <class T>
-const char* dtype_of(const Variable<T>&) {
-  return sizeof(T) == sizeof(float) ? "float32" : "float64";
+Variable<T> leaf_of(std::shared_ptr<Versioned<T>> value, bool requires_grad) {
+  auto node = requires_grad ? std::make_shared<Node<T>>("leaf", value->shape()) : nullptr;
+  return {std::move(value), std::move(node)};
 }
 
 Var leaf(nb::handle value, bool requires_grad) {
-  if (is_single(value)) return {Variable<float>(to_tensor<float>(value), requires_grad)};
-  return {Variable<double>(to_tensor<double>(value), requires_grad)};
+  if (is_single(value)) return {leaf_of(to_value<float>(value), requires_grad)};
+  return {leaf_of(to_value<double>(value), requires_grad)};
 }
 
 nb::object value_of(const Var& var) {
@@ -35,22 +45,49 @@ nb::object value_of(const Var& var) {
   });
 }
 
-// Writes into the memory of the old value, which arrays may share.
-void set_value(const Var& var, nb::handle value) {
-  var.visit([&]<class T>(const Variable<T>& x) {
-    const Tensor<T> given = to_tensor<T>(value);
-    check_shape(given.shape() == x.shape(), "value: expected shape ", x.shape(), ", got ",
-                given.shape());
-    std::copy_n(given.data(), given.size(), x.mutable_value().data());
-  });
+// Replaces the value, since arrays may share the memory of the old one.
+void set_value(Var& var, nb::handle value) {
+  const auto replace = [&]<class T>(Variable<T>& x) {
+    auto given = to_value<T>(value);
+    check_shape(given->shape() == x.shape(), "value: expected shape ", x.shape(), ", got ",
+                given->shape());
+    x.mutable_value();  // counts as a change: a graph that needs the old value refuses backward()
+    x = Variable<T>(std::move(given), x.node());
+  };
+  std::visit(replace, var.any);
 }
 
 // A copy: zero_grad() frees the gradient, and the next backward() adds to it.
 nb::object grad_of(const Var& var) {
-  return var.visit([]<class T>(const Variable<T>& x) -> nb::object {
-    if (!x.has_grad()) return nb::none();
-    return to_numpy<T>(std::make_shared<const Tensor<T>>(x.grad()));
+  return var.visit([]<class T>(const Variable<T> x) -> nb::object {
+    std::shared_ptr<const Tensor<T>> gradient;
+    {
+      const Unlocked unlocked;
+      const std::lock_guard lock(graphs());
+      if (x.has_grad()) gradient = std::make_shared<const Tensor<T>>(x.grad());
+    }
+    return gradient ? to_numpy<T>(std::move(gradient)) : nb::none();
   });
+}
+
+void zero_grad(const Var& var) {
+  var.visit([](const auto x) {
+    const Unlocked unlocked;
+    const std::lock_guard lock(graphs());
+    x.zero_grad();
+  });
+}
+
+// As NumPy asks for it: the array that shares the memory, unless `dtype` or `copy` says otherwise.
+nb::object array_of(const Var& var, nb::handle dtype, nb::handle copy) {
+  const nb::object value = value_of(var);
+  const nb::object own = value.attr("dtype");
+  const bool same = dtype.is_none() || own.equal(dtype);
+  if (same && !copy.is(nb::bool_(true))) return value;
+  if (!same && copy.is(nb::bool_(false))) {
+    throw nb::value_error("an array of another dtype needs a copy, which copy=False forbids");
+  }
+  return value.attr("astype")(same ? own : nb::borrow(dtype));
 }
 
 nb::tuple shape_of(const Var& var) {
@@ -62,10 +99,11 @@ nb::tuple shape_of(const Var& var) {
 }
 
 void backward(const Var& var, nb::handle gradient, bool retain_graph) {
-  var.visit([&]<class T>(const Variable<T>& x) {
-    std::optional<Tensor<T>> dy;
-    if (!gradient.is_none()) dy = to_tensor<T>(gradient);
-    const nb::gil_scoped_release release;
+  var.visit([&]<class T>(const Variable<T> x) {
+    std::optional<Tensor<T>> dy;  // a copy, in which ops may work
+    if (!gradient.is_none()) dy = *to_value<T>(gradient);
+    const Unlocked unlocked;
+    const std::lock_guard lock(graphs());
     dy ? x.backward(std::move(*dy), retain_graph) : x.backward(retain_graph);
   });
 }
@@ -115,23 +153,18 @@ void add_properties(nb::class_<Var>& variable) {
           "value"_a, "requires_grad"_a = false,
           nb::sig("def __init__(self, value: numpy.typing.ArrayLike, requires_grad: bool = False) "
                   "-> None"),
-          "A leaf with a copy of an array. With `requires_grad`, backward() leaves a gradient in "
-          "`grad`.")
+          "A leaf. It shares the memory of a NumPy array of float32 or float64 in row-major order, "
+          "which must not change while a graph needs it; of another array-like it is a copy. With "
+          "`requires_grad`, backward() leaves a gradient in `grad`.")
       .def_prop_rw(
           "value", &value_of, &set_value,
           nb::for_getter(nb::sig("def value(self) -> numpy.ndarray")),
           nb::for_setter(nb::sig("def value(self, value: numpy.typing.ArrayLike) -> None")),
           "The value: a read-only array that shares its memory. Assign an array to a leaf to "
-          "change it.")
-      .def(
-          "__array__",
-          [](const Var& var, nb::object dtype, nb::object) {
-            return as_array(value_of(var))
-                .attr("astype")(dtype.is_none() ? nb::object(value_of(var).attr("dtype")) : dtype);
-          },
-          "dtype"_a = nb::none(), "copy"_a = nb::none(),
-          nb::sig("def __array__(self, dtype: object = None, copy: bool | None = None) -> "
-                  "numpy.ndarray"))
+          "replace it; arrays that share the old memory keep their elements.")
+      .def("__array__", &array_of, "dtype"_a = nb::none(), "copy"_a = nb::none(),
+           nb::sig("def __array__(self, dtype: object = None, copy: bool | None = None) -> "
+                   "numpy.ndarray"))
       .def_prop_ro(
           "grad", &grad_of, nb::sig("def grad(self) -> numpy.ndarray | None"),
           "A copy of the gradient of a leaf, of the shape of its value; None if none has arrived.")
@@ -156,9 +189,7 @@ void add_methods(nb::class_<Var>& variable) {
           "detach",
           [](const Var& var) { return var.visit([](const auto& x) { return Var{x.detach()}; }); },
           "The same value, cut from the graph.")
-      .def(
-          "zero_grad", [](const Var& var) { var.visit([](const auto& x) { x.zero_grad(); }); },
-          "Clears the gradient.")
+      .def("zero_grad", &zero_grad, "Clears the gradient.")
       .def("backward", &backward, "gradient"_a = nb::none(), "retain_graph"_a = false,
            nb::sig("def backward(self, gradient: numpy.typing.ArrayLike | None = None, "
                    "retain_graph: bool = False) -> None"),

@@ -28,7 +28,7 @@ template <class T>
 Variable<T> to_variable(nanobind::handle operand) {
   if (operand.is_none()) return {};
   Var* var = nullptr;
-  if (!nanobind::try_cast(operand, var)) return Variable<T>(to_tensor<T>(operand));
+  if (!nanobind::try_cast(operand, var)) return Variable<T>(to_value<T>(operand), nullptr);
   if (const auto* same = std::get_if<Variable<T>>(&var->any)) return *same;
   throw nanobind::type_error(
       sizeof(T) == sizeof(float)

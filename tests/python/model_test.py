@@ -88,6 +88,9 @@ def test_replaced_activations(model, peer):
     assert logits.dtype == np.float32
     np.testing.assert_allclose(logits, expected, 1e-4, 1e-5)
     np.testing.assert_allclose(model.logits(IDS, replace=found), model.logits(IDS), 1e-4, 1e-5)
+    np.testing.assert_array_equal(model.logits(IDS, replace={"encoder.layers.0.mlp_hidden": hidden.astype(np.float32)}), logits)
+    with pytest.raises(TypeError, match="expected an array of numbers"):
+        model.logits(IDS, replace={"encoder.layers.0.mlp_hidden": hidden.astype(str)})
     with pytest.raises(xgrad.ShapeError, match="mlp_hidden"):
         model.logits(IDS, replace={"encoder.layers.0.mlp_hidden": hidden[:2]})
     with pytest.raises(xgrad.Error, match="no activation \"mlp\""):

@@ -6,7 +6,6 @@ import os
 import pathlib
 import subprocess
 import sys
-import threading
 
 import numpy as np
 import pytest
@@ -85,37 +84,6 @@ def test_a_run_of_one_is_resumed_by_the_other(first, second):
     assert xgrad.Run(begun).metrics["test"]["loss"][-1] == whole.metrics["test"]["loss"][-1]
 
 
-STOPPED = """
-import os, signal, sys, threading, time, xgrad
-def interrupt():
-    while not os.path.exists("runs/first/checkpoints/step-0000000010.h5"):
-        time.sleep(0.01)
-    os.kill(os.getpid(), signal.SIGINT)
-threading.Thread(target=interrupt).start()
-run = xgrad.train(sys.argv[1], {"train.steps": 1000000, "train.evaluate_every": 10, "schedule.name": "constant"})
-assert run.stopped == "SIGINT" and not run.finished, run
-assert repr(run) == "xgrad.Run('runs/first', stopped='SIGINT')"
-print(max(int(name[5:15]) for name in os.listdir("runs/first/checkpoints") if name.endswith(".h5")))
-try:
-    signal.raise_signal(signal.SIGINT)
-except KeyboardInterrupt:
-    print("as before")
-"""
-
-
-def test_ctrl_c_saves_and_comes_back():
-    done = subprocess.run([sys.executable, "-c", STOPPED, FIRST], capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
-    step, end = done.stdout.splitlines()
-    assert end == "as before"
-    step = int(step)
-    again = xgrad.Run("runs/first").resume({"train.steps": step + 10}, allow_change=["train.steps"])
-    whole = xgrad.train(FIRST, {"train.steps": step + 10, "train.evaluate_every": 10, "schedule.name": "constant"})
-    name = f"step-{step + 10:010}.h5"
-    assert weights(again)[name] == weights(whole)[name] and again.finished
-
-
 def test_on_step_sees_every_step():
     seen = []
     run = xgrad.train(FIRST, SHORT, on_step=lambda step: seen.append((step.step, step.loss, step.lr, step.grad_norm, step.tokens)))
@@ -184,36 +152,6 @@ def test_a_locked_run():
     assert isinstance(error.value, xgrad.LockError)
 
 
-def test_beside_threads_of_numpy_and_alone():
-    quiet = xgrad.train(FIRST, SHORT)
-    stop, errors = threading.Event(), []
-    a = np.random.default_rng(1).normal(size=(300, 300))
-    expected = a @ a
-
-    def work():
-        while not stop.is_set():
-            if not np.array_equal(a @ a, expected):
-                errors.append("a product changed")
-            try:
-                if len(os.listdir("runs")) == 2:
-                    xgrad.train(FIRST, SHORT)
-                    errors.append("two runs at a time")
-            except xgrad.Error as error:
-                if "another run is being trained" not in str(error):
-                    errors.append(str(error))
-    threads = [threading.Thread(target=work) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    try:
-        busy = xgrad.train(FIRST, SHORT)
-    finally:
-        stop.set()
-        for thread in threads:
-            thread.join()
-    assert_same(quiet, busy)
-    assert [e for e in errors if e != "two runs at a time"] == []
-
-
 def sample(kind):
     rng = np.random.default_rng(1)
     tokens, numbers = rng.integers(0, 9, (300, 6)), rng.normal(size=(300, 5, 2)).astype(np.float32)
@@ -244,11 +182,48 @@ def test_arrays(kind, labels):
     assert longer.rows[-1]["step"] == 30
 
 
-def test_wrong_arrays():
-    for data in ({"test": (np.ones(2), np.ones(2))}, {"train": (1, 2), "other": (1, 2)}):
-        with pytest.raises(ValueError, match="data: expected train"):
-            xgrad.train({"train": {"steps": 1}}, data=data)
-    assert not pathlib.Path("runs").exists()
+WRONG_ARRAYS = [
+    ({"test": (np.ones(2), np.ones(2))}, ValueError, "data: expected train"),
+    ({"train": (np.ones(2), np.ones(2)), 3: (np.ones(2), np.ones(2))}, ValueError, "data: expected train"),
+    (np.ones((2, 3)), ValueError, r"data: train: expected a pair of arrays \(x, y\), got ndarray"),
+    ((np.ones(2),) * 3, ValueError, "data: train: expected a pair"),
+    ((1, 2), ValueError, r"with a row for each example, got shapes \(\) and \(\)"),
+    ((np.ones((3, 2)), np.ones(2)), ValueError, r"got shapes \(3, 2\) and \(2,\)"),
+    ((np.ones((3, 2), complex), np.ones(3)), TypeError, "data: train: x: expected an array of numbers, booleans or text, got complex128"),
+    ((np.ones((3, 2), int), np.array([1, "a", None], object)), TypeError, "data: train: y: .* got object"),
+    ((np.zeros((30, 2), int), np.zeros((30, 2, 2), int)), xgrad.DataError, 'column "y": has 4 numbers'),
+    ((np.zeros((0, 2), int), np.zeros(0, int)), xgrad.DataError, "x.npy"),
+    ((np.full((30, 2), np.nan), np.zeros(30, int)), xgrad.DataError, "x.npy"),
+]
+
+
+@pytest.mark.parametrize("data, kind, message", WRONG_ARRAYS)
+def test_wrong_arrays(data, kind, message):
+    with pytest.raises(kind, match=message):
+        xgrad.train({"train": {"steps": 1}}, data=data)
+    assert list(pathlib.Path().glob("runs/*")) == []
+
+
+def test_a_run_of_arrays_that_does_not_begin_leaves_nothing():
+    data = np.zeros((30, 2), int), np.zeros(30, int)
+    pathlib.Path("mine").mkdir()
+    pathlib.Path("mine/notes").write_text("")
+    with pytest.raises(ValueError, match="optim.lrr"):
+        xgrad.train({"train": {"steps": 1}, "run": {"dir": "mine"}, "optim": {"lrr": 1}}, data=data)
+    assert [path.name for path in pathlib.Path("mine").iterdir()] == ["notes"]
+
+
+def test_layouts_and_types_of_arrays():
+    """The same numbers give the same run, in whatever way memory holds them."""
+    rng = np.random.default_rng(1)
+    x, y = rng.integers(-8, 8, (200, 4, 2)).astype(np.float64), rng.integers(0, 3, 200)
+    config = {"model": {"width": 8, "heads": 1, "layers": 1}, "train": {"steps": 3}}
+    alike = [(x, y), (np.asfortranarray(x), y.astype(np.uint8)), (x.astype(">f8"), y.astype(">i4")), (x.astype(np.float16), y[::-1][::-1]),
+             (x.astype(np.longdouble), y.astype(np.int64)), (x.tolist(), y.tolist()), (x.astype(np.float32), y)]
+    runs = [xgrad.train(config, {"run.dir": f'a "{number}"'}, data=pair) for number, pair in enumerate(alike)]
+    assert {run.metrics["test"]["loss"][-1] for run in runs} == {runs[0].metrics["test"]["loss"][-1]}
+    text = np.array(["low", "mid", "high"], object)[y]
+    assert xgrad.train(config, data=(x, text)).metrics["test"]["loss"][-1] > 0
 
 
 def test_sweep():
@@ -258,8 +233,42 @@ def test_sweep():
     assert sorted(zip(table["optim.lr"], table["train.seed"])) == [(1e-3, 1), (1e-3, 2), (3e-3, 1), (3e-3, 2)]
     row = table[(table["optim.lr"] == 3e-3) & (table["train.seed"] == 1)].iloc[0]
     assert row["test_loss"] == pytest.approx(xgrad.train(FIRST, SHORT).metrics["test"]["loss"][-1], rel=1e-12)
-    with pytest.raises(xgrad.Error, match="optim.lrr"):
+    with pytest.raises(xgrad.ConfigError) as error:
         xgrad.sweep(FIRST, over={"optim.lrr": [1]}, out="b")
+    assert command("sweep", str(FIRST), "--over", "optim.lrr=[1]", "--out", "b", code=2) == f"xgrad: {message(error)}\n"
+
+
+def test_a_function_that_cannot_be_called():
+    with pytest.raises(TypeError, match="on_step: expected a function, got int"):
+        xgrad.train(FIRST, SHORT, on_step=3)
+    assert not pathlib.Path("runs").exists()
+
+
+def test_steps_outlive_their_calls():
+    steps = []
+    xgrad.train(FIRST, {**SHORT, "train.steps": 3}, on_step=steps.append)
+    assert [step.step for step in steps] == [1, 2, 3] and len({step.loss for step in steps}) == 3
+
+
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit, MemoryError])
+def test_whatever_on_step_raises_comes_back(kind):
+    def fail(step):
+        raise kind("said")
+    with pytest.raises(kind, match="said"):
+        xgrad.train(FIRST, SHORT, on_step=fail)
+    assert "step-0000000001.h5" in weights("runs/first")
+
+
+def test_training_inside_on_step_is_refused():
+    with pytest.raises(xgrad.Error, match="another run is being trained"):
+        xgrad.train(FIRST, SHORT, on_step=lambda step: xgrad.train(FIRST, SHORT))
+    assert xgrad.Run("runs/first").resume().finished
+
+
+def test_any_mapping_is_a_config():
+    from types import MappingProxyType
+    config = MappingProxyType({"task": MappingProxyType({"name": "first"}), "train.steps": np.int64(2)})
+    assert xgrad.train(config).directory == pathlib.Path("runs/first")
 
 
 def test_sweep_of_a_dict():

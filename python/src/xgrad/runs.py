@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import pathlib
@@ -10,7 +11,8 @@ from typing import TYPE_CHECKING
 import numpy
 
 from xgrad import _core, config
-from xgrad.errors import Error, IoError
+from xgrad.errors import (CheckpointError, ConfigError, DataError, Error, IoError, LockError, NumericError,
+                          OutOfMemory)
 
 if TYPE_CHECKING:  # numpy.typing takes a while to import
     from collections.abc import Callable, Iterable, Mapping
@@ -21,8 +23,11 @@ if TYPE_CHECKING:  # numpy.typing takes a while to import
     Arrays = tuple[ArrayLike, ArrayLike]
 
 COMMAND = pathlib.Path(__file__).parent / "bin" / "xgrad"
+# The errors of its exit codes; docs/design.md lists them.
+EXIT_CODES = {2: ConfigError, 3: DataError, 4: CheckpointError, 5: NumericError, 6: IoError, 7: LockError, 8: OutOfMemory}
 # It reads files of other programs, too, since a process with the threads of NumPy must not fork.
 _core._set_command(str(COMMAND))
+atexit.register(_core._leave)
 
 
 class Run:
@@ -92,7 +97,10 @@ class Run:
         return f'<iframe src="data:text/html;base64,{source}" width="100%" height="600" style="border:0"></iframe>'
 
 
-def _run(outcome):
+def _run(call, *arguments, on_step, quiet):
+    if on_step is not None and not callable(on_step):
+        raise TypeError(f"on_step: expected a function, got {type(on_step).__name__}")
+    outcome = call(*arguments, on_step, quiet)
     return Run(outcome["directory"], stopped=outcome["stopped"], seconds=outcome["seconds"], claims=outcome["claims"])
 
 
@@ -115,9 +123,13 @@ def train(source: Config, overrides: Mapping | None = None, *, data: Arrays | Ma
     error. Raises ConfigError, DataError, IoError, LockError, NumericError.
     """
     file, name, words = config.words(source, overrides)
-    if data is not None:
-        words += config.write_data(data, words, name)
-    return _run(_core._train(file, name, words, on_step, quiet))
+    if data is None:
+        return _run(_core._train, file, name, words, on_step=on_step, quiet=quiet)
+    folder, task = config.write_data(data, words, name)
+    try:
+        return _run(_core._train, file, name, words + task, on_step=on_step, quiet=quiet)
+    finally:
+        config.remove_data(folder)
 
 
 def resume(run: Path, overrides: Mapping | None = None, *, allow_change: Iterable[str] = (),
@@ -127,7 +139,7 @@ def resume(run: Path, overrides: Mapping | None = None, *, allow_change: Iterabl
     `run` is a Run, the path of a run directory, or a checkpoint; from a checkpoint that is not the newest it starts a run
     in another directory. `on_step` is as in train(). `allow_change` names the keys that `overrides` may change.
     """
-    return _run(_core._resume(os.fspath(run), config.overrides(overrides), list(allow_change), on_step, quiet))
+    return _run(_core._resume, os.fspath(run), config.overrides(overrides), list(allow_change), on_step=on_step, quiet=quiet)
 
 
 class Sweep:
@@ -149,7 +161,8 @@ def sweep(source: Config, overrides: Mapping | None = None, *, over: Mapping[str
     """Trains a config with every combination of the values of `over`, as {"optim.lr": [1e-3, 3e-4]}, in `jobs` processes of
     the command at a time, by default one per core. `source` is a path or a dict, as in train(). Returns a Sweep, in the
     directory `out`: by default runs/sweep-NAME for NAME.toml or the task NAME of a dict, which is written there as
-    NAME.toml. Finished runs are not repeated. Raises Error with the command's message.
+    NAME.toml. Finished runs are not repeated. Ctrl-C saves the runs and raises KeyboardInterrupt; the same call continues
+    them. Raises the errors of train().
     """
     file, name, words = config.words(source, overrides)
     out = pathlib.Path(out or pathlib.Path("runs") / f"sweep-{pathlib.Path(name).stem}")
@@ -169,13 +182,25 @@ def sweep(source: Config, overrides: Mapping | None = None, *, over: Mapping[str
 
 
 def command(arguments: list[str], quiet: bool = True):
-    """Runs the packaged command `xgrad`. Raises Error with its message when it fails."""
+    """Runs the packaged command `xgrad`. Raises the error of its exit code, with its message. Ctrl-C stops it as in a terminal,
+    where it saves, and raises KeyboardInterrupt; another Ctrl-C meanwhile ends it at once."""
+    import signal
     import subprocess
-    done = subprocess.run([COMMAND, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE if quiet else None,
-                          stderr=subprocess.PIPE if quiet else None, text=True)
-    if done.returncode < 0 or done.returncode > 1:
-        raise Error((done.stderr or "").strip() or f"xgrad {arguments[0]}: exit code {done.returncode}")
-    return done
+    pipe = subprocess.PIPE if quiet else None
+    interrupted = False
+    with subprocess.Popen([COMMAND, *arguments], stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, text=True) as child:
+        while True:
+            try:
+                said = child.communicate()[1] or ""
+                break
+            except KeyboardInterrupt:
+                child.send_signal(signal.SIGKILL if interrupted else signal.SIGINT)
+                interrupted = True
+    if interrupted:
+        raise KeyboardInterrupt
+    if child.returncode not in (0, 1):
+        message = said.strip().removeprefix("xgrad: ") or f"xgrad {arguments[0]}: exit code {child.returncode}"
+        raise EXIT_CODES.get(child.returncode, Error)(message)
 
 
 class GradientCheck:
