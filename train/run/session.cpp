@@ -154,6 +154,21 @@ std::optional<std::vector<Rule>> rules_of(const Task& task, RunRecorder& recorde
   }
 }
 
+// The result of a run with these metrics on the test split and these rules.
+template <class T>
+Result result_of(const Config& config, const Trainer<T>& trainer, const RunDirectory& run,
+                 const Metrics& test, const std::vector<Rule>& rules) {
+  const Task& task = trainer.task();
+  Result result{trainer.step(), trainer.parameters().count(), test, task.ceiling(Split::test),
+                rules,          task.token_ceiling()};
+  if (config.expect.above_baseline) result.baseline = best_baseline(task, rules);
+  if (config.expect.within_steps) {
+    result.reached = first_reached(config.expect, read_metrics(run.folder(), "metrics.jsonl"), task,
+                                   result.baseline);
+  }
+  return result;
+}
+
 template <class T>
 Outcome work(const Config& config, Trainer<T>& trainer, const RunDirectory& run,
              const SessionOptions& options) {
@@ -196,17 +211,7 @@ Outcome work(const Config& config, Trainer<T>& trainer, const RunDirectory& run,
   recorder.on_test(metrics_row(trainer.step(), "test", *test));
   const auto rules = rules_of(trainer.task(), recorder, console);
   if (!rules) return stopped();
-  outcome.result = {trainer.step(), trainer.parameters().count(),
-                    *test,          trainer.task().ceiling(Split::test),
-                    *rules,         trainer.task().token_ceiling()};
-  if (config.expect.above_baseline) {
-    outcome.result.baseline = best_baseline(trainer.task(), *rules);
-  }
-  if (config.expect.within_steps) {
-    outcome.result.reached =
-        first_reached(config.expect, read_metrics(run.folder(), "metrics.jsonl"), trainer.task(),
-                      outcome.result.baseline);
-  }
+  outcome.result = result_of(config, trainer, run, *test, *rules);
   if (!is_finite_bits(test->loss.mean())) {
     console.line("the loss of the test split is not finite");
   }
