@@ -1,6 +1,7 @@
 #include <xgrad/cli/command_line.hpp>
 
 #include <fcntl.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
@@ -122,10 +123,21 @@ void hold_closed_streams() {
   }
 }
 
+// Data sets are read from mapped files. The kernel tells by SIGBUS when it cannot read one.
+void end_by_bus_error(int) {
+  constexpr std::string_view kMessage =
+      "xgrad: a mapped file can no longer be read: its disk has failed, or the file became "
+      "shorter; "
+      "the copy of a data set is in TMPDIR or /var/tmp\n";
+  [[maybe_unused]] const ssize_t n = ::write(STDERR_FILENO, kMessage.data(), kMessage.size());
+  ::_exit(6);
+}
+
 }  // namespace
 
 int xgrad::command_line(int argc, char** argv) {
   hold_closed_streams();
+  std::signal(SIGBUS, end_by_bus_error);
   // A closed pipe or a file size limit should make the write fail, as a full disk does.
   for (const int signal : {SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_IGN);
   try {

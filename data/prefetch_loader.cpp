@@ -13,12 +13,14 @@ namespace xgrad {
 
 namespace {
 
-// Threads started in its lifetime block all signals, so that the caller's threads get them.
+// Threads started in its lifetime block signals, so that the caller's threads get them. But SIGBUS
+// comes to the thread that reads from a mapped file, and would kill the process if it were blocked.
 class WithoutSignals {
  public:
   WithoutSignals() {
     sigset_t all;
     sigfillset(&all);
+    sigdelset(&all, SIGBUS);
     pthread_sigmask(SIG_SETMASK, &all, &before_);
   }
   ~WithoutSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }

@@ -9,6 +9,7 @@
 
 #include <xgrad/data/dataset.hpp>
 #include <xgrad/data/options.hpp>
+#include <xgrad/data/read_once.hpp>
 
 namespace xgrad {
 
@@ -95,6 +96,10 @@ class Task {
   /// Restores learned(), so that shape() and parse() need no data. Throws CheckpointError when the
   /// text did not come from learned() of such a task.
   virtual void adopt(const std::string& learned);
+  /// Reads the files of all splits together with other processes that use them, once on each
+  /// machine if the task can. Called by all processes, before other functions that read. Returns
+  /// whether this process uses the copy of another one. Throws as dataset().
+  virtual bool read_once(const Readers& /*readers*/) { return false; }
   /// The ceiling on a split; empty if unknown or perfect.
   virtual std::optional<Ceiling> ceiling(Split) const { return std::nullopt; }
   /// The ceiling on the test split for models that see each token alone, without its position.

@@ -1,6 +1,7 @@
 #include <xgrad/optim/averaged_weights.hpp>
 
 #include <algorithm>
+#include <utility>
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/scalar.hpp>
@@ -9,21 +10,29 @@
 namespace xgrad {
 
 template <class T>
-AveragedWeights<T>::AveragedWeights(const Parameters<T>& parameters, const std::string& kind) {
+AveragedWeights<T>::AveragedWeights(const Parameters<T>& parameters, const std::string& kind,
+                                    const ModelPart& part)
+    : part_(part) {
+  detail::Row row;
   for (const Parameter<T>& p : parameters) {
     if (!p.variable.requires_grad()) continue;
+    const Tensor<T>& value = p.variable.value();
+    row.append(value.size());
+    const Range own = row.run_of(part, row.count() - 1);
+    Tensor<T> mean = empty<T>(own.size() == value.size() ? value.shape() : Shape{own.size()});
+    std::copy_n(value.data() + own.begin, own.size(), mean.data());
     variables_.push_back(p.variable);
-    means_.push_back({kind + "." + p.name, p.variable.value(), p.variable.shape()});
+    means_.push_back({kind + "." + p.name, std::move(mean), p.variable.shape(), own.begin});
   }
 }
 
 template <class T>
-void AveragedWeights<T>::update(double share, const ModelPart& part) {
+void AveragedWeights<T>::update(double share) {
   const T s = T(share);
   detail::Row row;
   for (const Variable<T>& v : variables_) row.append(v.value().size());
-  row.parallel_runs(part, [&](std::size_t i, std::size_t first, std::size_t n, std::size_t) {
-    T* mean = means_[i].tensor.data() + first;
+  row.parallel_runs(part_, [&](std::size_t i, std::size_t first, std::size_t n, std::size_t) {
+    T* mean = means_[i].tensor.data() + (first - means_[i].first);
     const T* x = variables_[i].value().data() + first;
     if (share == 1) {
       std::copy_n(x, n, mean);
@@ -38,7 +47,8 @@ template <class T>
 void AveragedWeights<T>::swap() {
   for (std::size_t i = 0; i < means_.size(); ++i) {
     Tensor<T>& mean = means_[i].tensor;
-    std::swap_ranges(mean.data(), mean.data() + mean.size(), variables_[i].mutable_value().data());
+    std::swap_ranges(mean.data(), mean.data() + mean.size(),
+                     variables_[i].mutable_value().data() + means_[i].first);
   }
 }
 
@@ -47,9 +57,9 @@ void AveragedWeights<T>::set_state(std::string_view name, const Tensor<T>& tenso
   const auto found = std::find_if(means_.begin(), means_.end(),
                                   [&](const OptimizerState<T>& s) { return s.name == name; });
   check<Error>(found != means_.end(), "there is no average '", name, "'");
-  check_shape(tensor.shape() == found->tensor.shape(), "the average '", name, "' has shape ",
-              found->tensor.shape(), ", not ", tensor.shape());
-  std::copy_n(tensor.data(), tensor.size(), found->tensor.data());
+  check_shape(tensor.shape() == found->shape, "the average '", name, "' has shape ", found->shape,
+              ", not ", tensor.shape());
+  std::copy_n(tensor.data() + found->first, found->tensor.size(), found->tensor.data());
 }
 
 #define XGRAD_INSTANTIATE(T) template class AveragedWeights<T>;

@@ -21,28 +21,30 @@ template <class T>
 class AveragedWeights {
  public:
   /// `kind` starts the names of the averages. Shares the variables of `parameters`; those that
-  /// require no gradient have no average.
-  AveragedWeights(const Parameters<T>& parameters, const std::string& kind);
+  /// require no gradient have no average. `part`: the scalars that this object has averages of, as
+  /// one of several processes.
+  AveragedWeights(const Parameters<T>& parameters, const std::string& kind,
+                  const ModelPart& part = {});
 
-  /// Updates the averages of a part of the scalars with the current values; `share` is s, from 0
-  /// to 1, and 1 copies the values exactly. The bits do not depend on the number of threads.
-  void update(double share, const ModelPart& part = {});
+  /// Updates the averages with the current values; `share` is s, from 0 to 1, and 1 copies the
+  /// values exactly. The bits do not depend on the number of threads.
+  void update(double share);
 
-  /// Swaps the averages and the parameters' values: the model uses the averages until the next
-  /// call.
+  /// Swaps the averages and the values of the same scalars: the model uses the averages until the
+  /// next call.
   void swap();
 
   /// The averages, named like "ema.encoder.layers.0.norm1.weight" for the kind "ema", in the order
   /// of the parameters.
   const std::vector<OptimizerState<T>>& state() const { return means_; }
-  /// The same for writing, to receive what other processes updated; names and shapes must stay.
-  std::vector<OptimizerState<T>>& mutable_state() { return means_; }
-  /// Replaces an average. Throws Error when the name is unknown, ShapeError when the shape differs.
+  /// Replaces an average, or the part that this object has, by that of a whole tensor. Throws Error
+  /// when the name is unknown, ShapeError when the shape is not that of the parameter.
   void set_state(std::string_view name, const Tensor<T>& tensor);
 
  private:
   std::vector<Variable<T>> variables_;  // one per average
   std::vector<OptimizerState<T>> means_;
+  ModelPart part_;
 };
 
 }  // namespace xgrad

@@ -5,18 +5,20 @@
 #include <system_error>
 #include <utility>
 
+#include <xgrad/storage/formats/whole_file.hpp>
+
 namespace xgrad {
 
 namespace {
 
 constexpr std::size_t kBlock = std::size_t(1) << 20;
 
+}  // namespace
+
 void check_exists(const std::string& path) {
   std::error_code ignored;
   check<DataError>(std::filesystem::exists(path, ignored), path, ": there is no such file");
 }
-
-}  // namespace
 
 thread_local WatchReading* WatchReading::current = nullptr;
 
@@ -25,6 +27,10 @@ WatchReading::WatchReading(Watch watch)
 
 WatchReading::~WatchReading() {
   current = before_;
+}
+
+void WatchReading::report(const std::string& path, std::uint64_t read, std::uint64_t size) {
+  if (current != nullptr) current->watch_(path, read, size);
 }
 
 ByteStream::ByteStream(const std::string& path) : name_(path), hash_(0, 0) {
@@ -51,12 +57,12 @@ void ByteStream::fill() {
   read_ += next;
   ahead_ = buffer_;
   hash_.add(ahead_);
-  if (WatchReading::current != nullptr) WatchReading::current->watch_(name_, read_, size_);
+  WatchReading::report(name_, read_, size_);
 }
 
-std::string read_bytes(const std::string& path, Measure* measure) {
+std::string read_bytes(const std::string& path) {
   check_exists(path);
-  return as_data_error(path, [&] { return read_whole(InputFile(path), measure); });
+  return as_data_error(path, [&] { return read_file(path, kMostWholeFile); });
 }
 
 }  // namespace xgrad

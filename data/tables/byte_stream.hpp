@@ -10,7 +10,6 @@
 #include <xgrad/data/text/text.hpp>
 #include <xgrad/storage/disk/input_file.hpp>
 #include <xgrad/storage/formats/format_error.hpp>
-#include <xgrad/storage/formats/whole_file.hpp>
 
 namespace xgrad {
 
@@ -77,18 +76,22 @@ class WatchReading {
   /// Starts reporting to `watch`, until destruction.
   explicit WatchReading(Watch watch);
   ~WatchReading();
+  /// Calls the `watch` of this thread, if there is one.
+  static void report(const std::string& path, std::uint64_t read, std::uint64_t size);
   WatchReading(const WatchReading&) = delete;
   WatchReading& operator=(const WatchReading&) = delete;
 
  private:
-  friend class ByteStream;
   static thread_local WatchReading* current;
 
   Watch watch_;
   WatchReading* before_;
 };
 
-/// Reads the file at a path by read_whole(). Throws DataError that names the file.
-std::string read_bytes(const std::string& path, Measure* measure = nullptr);
+/// Reads the file at a path, of at most 4 GiB. Throws DataError that names the file.
+std::string read_bytes(const std::string& path);
+
+/// Throws DataError unless there is something at the path.
+void check_exists(const std::string& path);
 
 }  // namespace xgrad

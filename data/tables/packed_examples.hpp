@@ -1,68 +1,45 @@
-// PackedExamples: examples in memory, stored compactly.
+// PackedExamples: any number of examples, compact, in memory that the system can take back.
 #pragma once
 
 #include <cstddef>
-#include <utility>
-#include <vector>
+#include <string>
 
 #include <xgrad/data/dataset.hpp>
+#include <xgrad/storage/disk/scratch.hpp>
 
 namespace xgrad {
 
-/// Examples in the order of add(). Each block of examples shares one array per kind of number. A
-/// vector per example would take up to six times the memory if examples are short.
+/// Examples in the order of add(). An example is a record of numbers of four bytes:
+///
+///     5 counts | ids | targets | features | values | edges, two numbers each
+///
+/// Records and the places where they end are in scratch files (scratch.hpp).
 class PackedExamples {
  public:
-  /// Appends an example.
+  PackedExamples() = default;
+  /// The examples of another process; `shared` is what its share() returned. Throws IoError.
+  explicit PackedExamples(const std::string& shared);
+
+  /// Appends an example. Throws IoError if it cannot be written. Requires: finish() was not called.
   void add(const Example& example);
+  /// Ends the writing. The other functions require it. Throws IoError.
+  void finish();
+
   /// The number of examples.
-  std::size_t size() const { return size_; }
+  std::size_t size() const { return ends_.size() / sizeof(std::size_t); }
   /// Returns an example. Requires: index < size().
   Example get(std::size_t index) const;
   /// The number of tokens or vectors of an example, found without building it. Requires: index <
   /// size(), and no images.
   std::size_t length(std::size_t index, const TaskShape& shape) const;
+  /// Returns a text without line breaks with which other processes of this machine can use the
+  /// examples while this object lives. Throws IoError.
+  std::string share() { return records_.share() + ',' + ends_.share(); }
 
  private:
-  // All numbers of one kind in a block: one run for each example.
-  template <class Number>
-  class Runs {
-   public:
-    // Appends the run of example `row`. Examples skipped before it get empty runs.
-    void add(std::size_t row, const std::vector<Number>& run) {
-      if (run.empty()) return;
-      ends_.resize(row, numbers_.size());
-      numbers_.insert(numbers_.end(), run.begin(), run.end());
-      ends_.push_back(numbers_.size());
-    }
-    std::vector<Number> get(std::size_t row) const {
-      if (row >= ends_.size()) return {};
-      return {numbers_.begin() + std::ptrdiff_t(begin(row)),
-              numbers_.begin() + std::ptrdiff_t(ends_[row])};
-    }
-    std::size_t size(std::size_t row) const {
-      return row >= ends_.size() ? 0 : ends_[row] - begin(row);
-    }
-    void shrink() {
-      numbers_.shrink_to_fit();
-      ends_.shrink_to_fit();
-    }
+  const char* record(std::size_t index) const;
 
-   private:
-    std::size_t begin(std::size_t row) const { return row == 0 ? 0 : ends_[row - 1]; }
-
-    std::vector<Number> numbers_;
-    std::vector<std::size_t> ends_;  // where each run ends in numbers_
-  };
-  struct Block {
-    Runs<std::int32_t> ids, targets;
-    Runs<float> features, values;
-    Runs<std::pair<std::int32_t, std::int32_t>> edges;
-  };
-  static constexpr std::size_t kRows = 1024;  // examples per block
-
-  std::vector<Block> blocks_;
-  std::size_t size_ = 0;
+  Scratch records_, ends_;
 };
 
 }  // namespace xgrad

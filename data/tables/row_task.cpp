@@ -24,7 +24,9 @@ constexpr std::size_t kMostCharacters = 4, kMostWords = 2;
 // Length of the longest n-grams of a language model of characters, and of one of words.
 constexpr std::size_t kMostContext = 7, kMostWordGram = 3;
 
-using Examples = std::shared_ptr<const PackedExamples>;
+using Examples = std::shared_ptr<PackedExamples>;
+
+constexpr std::array kSplits = {Split::train, Split::validation, Split::test};
 
 class RowDataset final : public Dataset {
  public:
@@ -88,16 +90,7 @@ class RowTask final : public Task {
 
   std::unique_ptr<Dataset> dataset(Split split) const override {
     const std::lock_guard lock(mutex_);
-    learn();
-    Examples& examples = examples_[std::size_t(split)];
-    if (!examples && source_.has_own(split) && split != Split::train) {
-      std::array<Encoding, 3> encodings;
-      const Encoded of = encode(
-          source_.read(split), [&](const Table&, std::size_t) { return split; }, encodings);
-      recognise(files_, of.file, of.fingerprint);
-      examples = encodings[std::size_t(split)].finish();
-    }
-    if (!examples) encode_training_rows(source_.read(Split::train));
+    const Examples examples = examples_of(split);
     const RowOptions& options = coder_.options();
     std::unique_ptr<Dataset> data = std::make_unique<RowDataset>(examples);
     if (options.labels == Labels::masked) {
@@ -118,16 +111,19 @@ class RowTask final : public Task {
   std::string learned() const override {
     const std::lock_guard lock(mutex_);
     learn();
-    Learned all = coder_.learned();
-    all.files = files_;
-    return to_json(all);
+    return all_learned();
   }
 
   void adopt(const std::string& learned) override {
     const std::lock_guard lock(mutex_);
-    Learned all = learned_from_json(learned);
-    files_ = all.files;
-    coder_.adopt(std::move(all));
+    adopt_all(learned);
+  }
+
+  bool read_once(const Readers& readers) override {
+    const std::lock_guard lock(mutex_);
+    return xgrad::read_once(
+        readers, source_.files, [&] { return share(); },
+        [&](const std::string& text) { use(text); });
   }
 
   std::string token_text(std::int32_t id) const override {
@@ -158,6 +154,52 @@ class RowTask final : public Task {
     return source_.has_own(split) ? Split::train : split;
   }
 
+  const Examples& examples_of(Split split) const {
+    learn();
+    Examples& examples = examples_[std::size_t(split)];
+    if (!examples && source_.has_own(split) && split != Split::train) {
+      std::array<Encoding, 3> encodings;
+      const Encoded of = encode(
+          source_.read(split), [&](const Table&, std::size_t) { return split; }, encodings);
+      recognise(files_, of.file, of.fingerprint);
+      examples = encodings[std::size_t(split)].finish();
+    }
+    if (!examples) encode_training_rows(source_.read(Split::train));
+    return examples;
+  }
+
+  std::string all_learned() const {
+    Learned all = coder_.learned();
+    all.files = files_;
+    return to_json(all);
+  }
+
+  void adopt_all(const std::string& learned) {
+    Learned all = learned_from_json(learned);
+    files_ = all.files;
+    coder_.adopt(std::move(all));
+  }
+
+  // What other processes need in order to use the examples of this one: a line for each split, and
+  // what was learned.
+  std::string share() const {
+    std::string text;
+    for (const Split split : kSplits) text += examples_of(split)->share() + '\n';
+    return text + all_learned();
+  }
+
+  void use(const std::string& text) {
+    std::array<Examples, 3> examples;
+    std::size_t begin = 0;
+    for (Examples& own : examples) {
+      const std::size_t end = text.find('\n', begin);
+      own = std::make_shared<PackedExamples>(text.substr(begin, end - begin));
+      begin = end + 1;
+    }
+    adopt_all(text.substr(begin));
+    examples_ = std::move(examples);
+  }
+
   // Reads rows only when needed, because predicting from a checkpoint needs none. Reads them twice,
   // so that neither texts nor tokens stay in memory until the vocabulary is known.
   void learn() const {
@@ -183,7 +225,7 @@ class RowTask final : public Task {
     const Encoded of = encode(
         rows, [&](const Table& block, std::size_t row) { return owner(block, row); }, encodings);
     check<DataError>(of.fingerprint == coder_.learned().fingerprint, of.file, kChanged);
-    for (const Split split : {Split::train, Split::validation, Split::test}) {
+    for (const Split split : kSplits) {
       if (split != Split::train && source_.has_own(split)) continue;
       Encoding& own = encodings[std::size_t(split)];
       check<DataError>(own.rows > 0, of.file, ": none of its ", of.rows, " rows is in the ",
@@ -200,6 +242,7 @@ class RowTask final : public Task {
 
     Examples finish() const {
       if (wrong) std::rethrow_exception(wrong);
+      examples->finish();
       return examples;
     }
   };

@@ -17,6 +17,8 @@ struct RowSource {
   /// Returns the rows of a split. Called for the training split, and for each other split with rows
   /// of its own.
   std::function<Rows(Split split)> read;
+  /// The files and folders that it reads, which processes that train together share.
+  std::vector<std::string> files = {};
   /// Whether a split has rows of its own. Each other split gets a tenth of the training rows.
   std::function<bool(Split split)> has_own = [](Split split) { return split == Split::train; };
   /// A key that decides the split of a row: rows with equal keys are in the same split. Empty: the

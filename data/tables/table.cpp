@@ -117,11 +117,7 @@ Rows open_table(const std::string& path, const std::string& format,
                 const std::vector<std::string>& columns) {
   check<DataError>(file_exists(path), clipped(path, kMostListed), ": there is no such file");
   const std::string kind = format == "auto" ? format_of(path) : format;
-  if (kind == "hdf5" || kind == "npy") {
-    Table table = read_arrays(path, kind, columns);
-    check<DataError>(!table.rows.empty(), path, ": has no rows");
-    return table;
-  }
+  if (kind == "hdf5" || kind == "npy") return open_arrays(path, kind, columns);
   return Rows([path, kind, columns](const VisitBlock& visit) {
     ByteStream bytes(path);
     bool any = false;

@@ -69,8 +69,8 @@ class Rows {
 };
 
 /// Opens a table in the format csv, tsv, jsonl, lines, paragraphs, hdf5 or npy; `auto` goes by the
-/// extension. lines, paragraphs: plain text. npy: a folder with COLUMN.npy for each column. npy and
-/// hdf5 are read here, text formats on each pass, block by block. Throws DataError as Rows does.
+/// extension. lines, paragraphs: plain text. npy: a folder with COLUMN.npy for each column. Each
+/// pass reads block by block. Throws DataError as Rows does.
 Rows open_table(const std::string& path, const std::string& format,
                 const std::vector<std::string>& columns);
 

@@ -143,6 +143,11 @@ std::unique_ptr<Task> make(const Options& given, std::uint64_t seed) {
                        "task.train: is empty, must name the file of the training rows");
     return open_table(path, get_string(options, "format"), columns);
   };
+  for (const char* name : {"train", "validation", "test"}) {
+    if (const std::string path = get_string(options, name); !path.empty()) {
+      source.files.push_back(path);
+    }
+  }
   source.has_own = [options](Split split) {
     return split == Split::train || !get_string(options, to_string(split)).empty();
   };

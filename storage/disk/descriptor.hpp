@@ -35,6 +35,8 @@ class Descriptor {
             [&] { return ::openat(directory, name.c_str(), flags | O_CLOEXEC, 0666); })) {
     if (fd_ == -1) fail_io(path, what);
   }
+  /// Takes an open file.
+  explicit Descriptor(int fd) : fd_(fd) {}
   ~Descriptor() {
     if (fd_ != -1) ::close(fd_);
   }

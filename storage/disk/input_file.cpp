@@ -25,6 +25,14 @@ InputFile::InputFile(detail::Descriptor file, const std::string& path)
   check<IoError>(!S_ISDIR(status.st_mode), path, ": is a directory, not a file");
   check<IoError>(S_ISREG(status.st_mode), path, ": is not a regular file");
   size_ = static_cast<std::uint64_t>(status.st_size);
+  written_ = status.st_mtim;
+}
+
+bool InputFile::has_changed() const {
+  struct stat status;
+  if (::fstat(file_, &status) == -1) fail_io(path_, "cannot stat");
+  return static_cast<std::uint64_t>(status.st_size) != size_ ||
+         status.st_mtim.tv_sec != written_.tv_sec || status.st_mtim.tv_nsec != written_.tv_nsec;
 }
 
 std::string InputFile::read(std::uint64_t from, std::size_t size) const {

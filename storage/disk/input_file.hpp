@@ -1,6 +1,8 @@
 // InputFile: a file open for reading, in parts or as a whole.
 #pragma once
 
+#include <time.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -22,6 +24,10 @@ class InputFile {
   const std::string& path() const { return path_; }
   /// The size in bytes.
   std::uint64_t size() const { return size_; }
+  /// The descriptor of the open file.
+  int descriptor() const { return file_; }
+  /// Whether somebody has written to the file since it was opened. Throws IoError.
+  bool has_changed() const;
 
   /// Reads `size` bytes from offset `from`. Throws IoError with path and reason, also when they do
   /// not fit into memory or the file became shorter. Requires: from + size <= size().
@@ -33,6 +39,7 @@ class InputFile {
   std::string path_;
   detail::Descriptor file_;
   std::uint64_t size_ = 0;
+  timespec written_{};  // the last time before opening
 };
 
 /// Reads a whole file. Throws IoError with path and reason, and reads nothing if the file has more

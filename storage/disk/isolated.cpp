@@ -9,7 +9,6 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -29,6 +28,7 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/parallel.hpp>
+#include <xgrad/storage/disk/mapping.hpp>
 
 namespace xgrad {
 
@@ -153,7 +153,7 @@ void answer(int pipe, char kind, std::string_view text) {
   ::tzset();
   // These signals are for the parent.
   for (const int signal : {SIGINT, SIGTERM, SIGUSR1}) ::signal(signal, SIG_IGN);
-  for (const int signal : {SIGPIPE, SIGXCPU, SIGSEGV}) ::signal(signal, SIG_DFL);
+  for (const int signal : {SIGPIPE, SIGXCPU, SIGSEGV, SIGBUS}) ::signal(signal, SIG_DFL);
   const std::size_t present = address_space();
   const bool scarce = at_most(RLIMIT_AS, present + limits.memory) < present + limits.memory;
   if (!close_all_but(pipe) || !limit_all(limits, present) || !filter_calls()) {
@@ -260,13 +260,14 @@ pid_t start_program(const NamedWork& named, const IsolatedLimits& limits, int pi
                                     named.name,
                                     std::to_string(limits.memory),
                                     std::to_string(limits.result),
-                                    std::to_string(limits.seconds)};
+                                    std::to_string(limits.seconds),
+                                    std::to_string(named.bytes.size())};
   words.insert(words.end(), named.words.begin(), named.words.end());
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
 
-  const int bytes = memory_file(named.bytes);
+  const int bytes = named.file >= 0 ? named.file : memory_file(named.bytes);
   posix_spawn_file_actions_t files;
   ::posix_spawn_file_actions_init(&files);
   ::posix_spawn_file_actions_adddup2(&files, bytes, STDIN_FILENO);
@@ -283,8 +284,10 @@ pid_t start_program(const NamedWork& named, const IsolatedLimits& limits, int pi
                         environ);
   ::posix_spawnattr_destroy(&attributes);
   ::posix_spawn_file_actions_destroy(&files);
-  ::close(bytes);
-  return errno == 0 ? child : -1;
+  const int error = errno;
+  if (bytes != named.file) ::close(bytes);
+  errno = error;
+  return error == 0 ? child : -1;
 }
 
 /// Waits for a child to end.
@@ -344,19 +347,12 @@ void set_isolating_program(const std::string& path) {
 
 void do_isolated_work(const std::vector<std::string>& arguments, DoNamedWork& work) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  check<Error>(arguments.size() >= 4, kIsolatedWork, ": is for xgrad itself");
+  check<Error>(arguments.size() >= 5, kIsolatedWork, ": is for xgrad itself");
   const IsolatedLimits limits{.memory = std::stoull(arguments[1]),
                               .result = std::stoull(arguments[2]),
                               .seconds = unsigned(std::stoul(arguments[3]))};
-  struct stat status {};
-  ::fstat(STDIN_FILENO, &status);
-  const auto size = std::size_t(status.st_size);
-  void* bytes =
-      size == 0 ? nullptr : ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, STDIN_FILENO, 0);
-  if (bytes == MAP_FAILED) fail_io("read a file in memory");
-  const NamedWork named{arguments[0],
-                        {static_cast<const char*>(bytes), size},
-                        {arguments.begin() + 4, arguments.end()}};
+  const Mapping mapping(STDIN_FILENO, std::stoull(arguments[4]), "a file in memory");
+  const NamedWork named{arguments[0], mapping.bytes(), {arguments.begin() + 5, arguments.end()}};
   try {
     const Isolated result = run_isolated([&] { return work(named); }, limits);
     answer(STDOUT_FILENO, result.done ? kDone : kRefused, result.text);

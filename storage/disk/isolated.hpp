@@ -46,6 +46,7 @@ struct NamedWork {
   std::string name;                     ///< its name, which the program knows
   std::string_view bytes;               ///< what it reads
   std::vector<std::string> words = {};  ///< its other arguments
+  int file = -1;  ///< open file that begins with `bytes`; -1: they are in none
 };
 /// A function that does work of one or more names.
 using DoNamedWork = std::string(const NamedWork& named);

@@ -4,6 +4,8 @@
 #include <hdf5.h>
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 #include <set>
 #include <utility>
 
@@ -23,6 +25,11 @@ constexpr hsize_t kMostPerByte = 1100;  // above the maximum expansion of deflat
 // Memory limit of the reading process: a base for libhdf5, and an amount for each byte of the file.
 constexpr std::size_t kMemory = std::size_t(128) << 20;
 constexpr std::size_t kMemoryPerByte = 256;
+constexpr std::size_t kMostDescription = 4096;  // bytes of an answer without its values
+
+std::size_t product(const std::vector<std::size_t>& extents) {
+  return std::accumulate(extents.begin(), extents.end(), std::size_t(1), std::multiplies<>());
+}
 
 /// An identifier of libhdf5 that closes itself.
 class Handle {
@@ -106,38 +113,74 @@ class Reader {
   }
   Reader(const Reader&) = delete;
 
-  Array read() {
+  Hdf5Dataset describe() const {
     check_storage();
+    Hdf5Dataset found;
     const Handle space(H5Dget_space(dataset_), H5Sclose), type(H5Dget_type(dataset_), H5Tclose);
     const H5S_class_t extent = H5Sget_simple_extent_type(space);
     require(extent == H5S_SIMPLE || extent == H5S_SCALAR, "has no values");
-    hsize_t extents[H5S_MAX_RANK] = {};
+    hsize_t extents[H5S_MAX_RANK] = {}, chunk[H5S_MAX_RANK] = {};
     const int rank = H5Sget_simple_extent_dims(space, extents, nullptr);
     require(rank >= 0, "is damaged");
-    Array array;
-    array.extents.assign(extents, extents + rank);
+    found.extents.assign(extents, extents + rank);
     std::size_t count = 1;
-    for (std::size_t each : array.extents) {
+    for (std::size_t each : found.extents) {
       require(!__builtin_mul_overflow(count, each, &count), "is too large");
     }
     check_size(count, H5Tget_size(type));
     const H5T_class_t kind = H5Tget_class(type);
     require(kind == H5T_INTEGER || kind == H5T_FLOAT || kind == H5T_STRING || kind == H5T_ENUM,
             "holds neither numbers nor strings");
-    array.text = kind == H5T_STRING;
+    found.text = kind == H5T_STRING;
+    const Handle list(H5Dget_create_plist(dataset_), H5Pclose);
+    const bool chunked = H5Pget_layout(list) == H5D_CHUNKED;
+    if (chunked && H5Pget_chunk(list, rank, chunk) == rank && rank > 0) {
+      found.chunk = std::size_t(chunk[0]);
+    }
+    return found;
+  }
+
+  Array read(const std::optional<Range>& rows) {
+    const Hdf5Dataset found = describe();
+    const Handle type(H5Dget_type(dataset_), H5Tclose);
+    const H5T_class_t kind = H5Tget_class(type);
+    Array array{.extents = found.extents, .text = found.text};
     array.whole = kind == H5T_INTEGER || kind == H5T_ENUM;
     array.single = kind == H5T_FLOAT && H5Tget_size(type) <= sizeof(float);
+    if (rows) {
+      require(!array.extents.empty() && rows->end <= array.extents[0], "has fewer rows");
+      array.extents[0] = rows->size();
+    }
+    const std::vector<hsize_t> extents(array.extents.begin(), array.extents.end());
+    const Handle space(H5Dget_space(dataset_), H5Sclose);
+    const Handle memory(rows ? H5Screate_simple(int(extents.size()), extents.data(), nullptr)
+                             : H5Dget_space(dataset_),
+                        H5Sclose);
+    if (rows) {
+      std::vector<hsize_t> first(extents.size(), 0);
+      first[0] = rows->begin;
+      require(H5Sselect_hyperslab(space, H5S_SELECT_SET, first.data(), nullptr, extents.data(),
+                                  nullptr) >= 0,
+              "cannot be read");
+    }
+    const std::size_t count = product(array.extents);
+    const Selection selection{memory, space};
     if (array.text) {
-      read_texts(array, count, type, space);
+      read_texts(array, count, type, selection);
     } else {
       // Enumerations, such as h5py's booleans, convert through their integers.
       const Handle base(kind == H5T_ENUM ? H5Tget_super(type) : H5Tcopy(type), H5Tclose);
-      read_numbers(array, count, kind == H5T_ENUM, base);
+      read_numbers(array, count, kind == H5T_ENUM, base, selection);
     }
     return array;
   }
 
  private:
+  // The rows to read: their places in memory and in the file.
+  struct Selection {
+    hid_t memory, file;
+  };
+
   void require(bool ok, const char* what) const { check<FormatError>(ok, place_, ": ", what); }
 
   // Allows only hard links, so that no other file is opened and no cycle is followed.
@@ -152,7 +195,7 @@ class Reader {
     }
   }
 
-  void check_storage() {
+  void check_storage() const {
     const Handle list(H5Dget_create_plist(dataset_), H5Pclose);
     const H5D_layout_t layout = H5Pget_layout(list);
     require(layout == H5D_CONTIGUOUS || layout == H5D_CHUNKED || layout == H5D_COMPACT,
@@ -171,7 +214,7 @@ class Reader {
   }
 
   // Stops a false header from making us allocate more memory than the file can fill.
-  void check_size(std::size_t count, std::size_t each) {
+  void check_size(std::size_t count, std::size_t each) const {
     hsize_t file_size = 0;
     std::size_t size = 0;
     require(H5Fget_filesize(file_, &file_size) >= 0 &&
@@ -179,37 +222,36 @@ class Reader {
             "declares more values than the file can hold");
   }
 
-  void read_numbers(Array& array, std::size_t count, bool enumeration, hid_t base) {
-    array.values.resize(count);
-    if (!enumeration) {
-      require(H5Dread(dataset_, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT,
-                      array.values.data()) >= 0,
-              "cannot be read");
-      return;
-    }
-    const std::size_t each = H5Tget_size(base);
-    require(each <= sizeof(double), "holds neither numbers nor strings");
-    const Handle type(H5Dget_type(dataset_), H5Tclose);
-    require(H5Dread(dataset_, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, array.values.data()) >= 0 &&
-                H5Tconvert(base, H5T_NATIVE_DOUBLE, count, array.values.data(), nullptr,
-                           H5P_DEFAULT) >= 0,
+  void read_values(hid_t type, const Selection& selection, void* values) {
+    require(H5Dread(dataset_, type, selection.memory, selection.file, H5P_DEFAULT, values) >= 0,
             "cannot be read");
   }
 
-  void read_texts(Array& array, std::size_t count, hid_t type, hid_t space) {
+  void read_numbers(Array& array, std::size_t count, bool enumeration, hid_t base,
+                    const Selection& selection) {
+    array.values.resize(count);
+    if (!enumeration) return read_values(H5T_NATIVE_DOUBLE, selection, array.values.data());
+    const std::size_t each = H5Tget_size(base);
+    require(each <= sizeof(double), "holds neither numbers nor strings");
+    const Handle type(H5Dget_type(dataset_), H5Tclose);
+    read_values(type, selection, array.values.data());
+    require(
+        H5Tconvert(base, H5T_NATIVE_DOUBLE, count, array.values.data(), nullptr, H5P_DEFAULT) >= 0,
+        "cannot be read");
+  }
+
+  void read_texts(Array& array, std::size_t count, hid_t type, const Selection& selection) {
     if (H5Tis_variable_str(type) > 0) {
       std::vector<char*> texts(count, nullptr);
-      require(H5Dread(dataset_, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, texts.data()) >= 0,
-              "cannot be read");
+      read_values(type, selection, texts.data());
       for (const char* text : texts) array.texts.emplace_back(text == nullptr ? "" : text);
-      H5Dvlen_reclaim(type, space, H5P_DEFAULT, texts.data());
+      H5Dvlen_reclaim(type, selection.memory, H5P_DEFAULT, texts.data());
       return;
     }
     const std::size_t each = H5Tget_size(type);
     const bool spaces = H5Tget_strpad(type) == H5T_STR_SPACEPAD;
     std::string bytes(count * each, '\0');
-    require(H5Dread(dataset_, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes.data()) >= 0,
-            "cannot be read");
+    read_values(type, selection, bytes.data());
     for (std::size_t i = 0; i < count; ++i) {
       std::string text = bytes.substr(i * each, each);
       text.resize(std::min(text.size(), text.find('\0')));
@@ -282,23 +324,61 @@ std::uint64_t hdf5_size(const InputFile& file) {
   return end - base;
 }
 
-Array parse_hdf5_dataset(std::string_view image, const std::string& dataset) {
+Array parse_hdf5_dataset(std::string_view image, const std::string& dataset,
+                         const std::optional<Range>& rows) {
   const Quiet quiet;
   const Handle file = open_image(image);
-  return Reader(file, dataset).read();
+  return Reader(file, dataset).read(rows);
 }
 
+// Reads the rows that two more words number, or describes the dataset.
 std::string do_hdf5_work(const NamedWork& named) {
-  return pack(parse_hdf5_dataset(named.bytes, named.words.at(0)));
+  const std::string& dataset = named.words.at(0);
+  if (named.words.size() == 3) {
+    return pack(parse_hdf5_dataset(
+        named.bytes, dataset, Range{std::stoull(named.words[1]), std::stoull(named.words[2])}));
+  }
+  const Quiet quiet;
+  const Handle file = open_image(named.bytes);
+  const Hdf5Dataset found = Reader(file, dataset).describe();
+  Array numbers{.extents = {found.extents.size() + 2}};
+  numbers.values = {double(found.text), double(found.chunk)};
+  numbers.values.insert(numbers.values.end(), found.extents.begin(), found.extents.end());
+  return pack(numbers);
 }
 
-Array read_hdf5_dataset(std::string_view image, const std::string& dataset) {
-  const std::size_t most = kMemory + kMemoryPerByte * image.size();
-  const Isolated answer =
-      run_isolated({kHdf5Work, image, {dataset}}, do_hdf5_work,
-                   {.memory = most, .result = most, .seconds = seconds_for(image.size())});
+Hdf5File::Hdf5File(const std::string& path)
+    : file_(path), mapping_(file_.descriptor(), hdf5_size(file_), path) {}
+
+Array Hdf5File::ask(std::vector<std::string> words, std::size_t most) const {
+  const Isolated answer = run_isolated(
+      {kHdf5Work, mapping_.bytes(), std::move(words), file_.descriptor()}, do_hdf5_work,
+      {.memory = kMemory + kMemoryPerByte * size(),
+       .result = most,
+       .seconds = seconds_for(size())});
   check<FormatError>(answer.done, answer.text);
   return unpack(answer.text);
+}
+
+Hdf5Dataset Hdf5File::describe(const std::string& dataset) const {
+  const Array numbers = ask({dataset}, kMostDescription);
+  check<FormatError>(!numbers.text && numbers.values.size() >= 2, kNoHdf5);
+  Hdf5Dataset found{.text = numbers.values[0] != 0, .chunk = std::size_t(numbers.values[1])};
+  found.extents.assign(numbers.values.begin() + 2, numbers.values.end());
+  return found;
+}
+
+Array Hdf5File::rows(const std::string& dataset, const Hdf5Dataset& described,
+                     const Range& rows) const {
+  Hdf5Dataset part = described;
+  part.extents[0] = rows.size();
+  // Of texts, only the size of the file is known.
+  const std::size_t most =
+      kMostDescription +
+      (described.text ? kMemoryPerByte * size() : sizeof(double) * product(part.extents));
+  Array array = ask({dataset, std::to_string(rows.begin), std::to_string(rows.end)}, most);
+  check<FormatError>(array.extents == part.extents && array.text == described.text, kNoHdf5);
+  return array;
 }
 
 std::vector<std::string> list_hdf5_datasets(std::string_view image) {

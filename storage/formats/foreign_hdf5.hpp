@@ -1,17 +1,19 @@
 // Reads HDF5 files of other programs, by libhdf5. Malicious files can crash it: call
-// parse_hdf5_dataset() and list_hdf5_datasets() only inside run_isolated().
+// parse_hdf5_dataset() and list_hdf5_datasets() only inside run_isolated(), as Hdf5File does.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include <xgrad/autograd/range.hpp>
+#include <xgrad/storage/disk/input_file.hpp>
+#include <xgrad/storage/disk/mapping.hpp>
 #include <xgrad/storage/formats/array.hpp>
 
 namespace xgrad {
-
-class InputFile;
 
 /// The first bytes of an HDF5 file without a user block.
 inline constexpr std::string_view kHdf5Signature = "\x89HDF\r\n\x1a\n";
@@ -22,18 +24,46 @@ inline constexpr const char* kNoHdf5 = "is not an HDF5 file, or damaged";
 /// only the superblock. Throws FormatError.
 std::uint64_t hdf5_size(const InputFile& file);
 
-/// Reads a dataset of numbers or strings, plain or compressed by HDF5's own filters. Refuses
-/// plug-ins, links other than hard ones, virtual datasets and external storage. Throws FormatError
-/// that names the dataset.
-Array parse_hdf5_dataset(std::string_view image, const std::string& dataset);
+/// Reads a dataset of numbers or strings, all or some rows of it, plain or compressed by HDF5's own
+/// filters. Refuses plug-ins, links other than hard ones, virtual datasets and external storage.
+/// Throws FormatError that names the dataset.
+Array parse_hdf5_dataset(std::string_view image, const std::string& dataset,
+                         const std::optional<Range>& rows = {});
 
-/// The same in a confined process (isolated.hpp).
-Array read_hdf5_dataset(std::string_view image, const std::string& dataset);
+/// What a dataset holds.
+struct Hdf5Dataset {
+  std::vector<std::size_t> extents = {};  ///< sizes of its axes; the first counts rows
+  bool text = false;                      ///< whether it holds texts
+  std::size_t chunk = 1;                  ///< rows of a chunk, which libhdf5 reads as a whole
+};
+
+/// A HDF5 file of any size, of which parts are read, each by parse_hdf5_dataset() in a confined
+/// process (isolated.hpp).
+class Hdf5File {
+ public:
+  /// Opens a file. Throws FormatError as hdf5_size() does, and IoError.
+  explicit Hdf5File(const std::string& path);
+
+  /// The file.
+  const InputFile& file() const { return file_; }
+  /// hdf5_size() of it.
+  std::size_t size() const { return mapping_.bytes().size(); }
+  /// Describes a dataset. Throws FormatError that names it.
+  Hdf5Dataset describe(const std::string& dataset) const;
+  /// Reads rows of a dataset. Throws FormatError that names it. Requires: it has the rows.
+  Array rows(const std::string& dataset, const Hdf5Dataset& described, const Range& rows) const;
+
+ private:
+  Array ask(std::vector<std::string> words, std::size_t bytes) const;
+
+  InputFile file_;
+  Mapping mapping_;
+};
 
 struct NamedWork;
 /// The name of that process's work.
 inline constexpr const char* kHdf5Work = "hdf5";
-/// Does it: pack() of parse_hdf5_dataset().
+/// Does it: pack() of the rows or the description of a dataset.
 std::string do_hdf5_work(const NamedWork& named);
 
 /// Lists the datasets of all groups: "encoder.layers.0.norm1/weight". Throws FormatError that names

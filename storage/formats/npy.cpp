@@ -235,7 +235,7 @@ Layout parse(std::string_view bytes, std::uint64_t size) {
   return layout;
 }
 
-/// Calls `visit` with the offset of each value, in row-major order.
+/// Calls `visit` with the offset of each value among the values, in row-major order.
 template <class Visit>
 void for_each_place(const Layout& layout, Visit visit) {
   const std::vector<std::size_t>& extents = layout.extents;
@@ -245,12 +245,36 @@ void for_each_place(const Layout& layout, Visit visit) {
     for (std::size_t axis = extents.size(); layout.fortran && axis-- > 0;) {
       place = place * extents[axis] + index[axis];
     }
-    visit(layout.begin + place * layout.each);
+    visit(place * layout.each);
     for (std::size_t axis = extents.size();
          layout.fortran && axis-- > 0 && ++index[axis] == extents[axis];) {
       index[axis] = 0;
     }
   }
+}
+
+/// The array of these values.
+Array decode(const Layout& layout, const char* values) {
+  const Type* type = layout.type;
+  Array array{.extents = layout.extents, .text = type == nullptr};
+  array.whole = !array.text && type->whole;
+  array.single = !array.text && !type->whole && type->size == sizeof(float);
+  if (array.text) {
+    for_each_place(layout, [&](std::size_t at) {
+      array.texts.push_back(from_utf32(values + at, layout.each / 4));
+    });
+  } else {
+    array.values.reserve(layout.count);
+    for_each_place(layout,
+                   [&](std::size_t at) { array.values.push_back(type->read(values + at)); });
+  }
+  return array;
+}
+
+/// Parses the layout of a file from its first bytes.
+Layout parse(const InputFile& file) {
+  const std::uint64_t longest = kMagic.size() + 6 + kMostHeader;
+  return parse(file.read(0, std::size_t(std::min(file.size(), longest))), file.size());
 }
 
 }  // namespace
@@ -273,26 +297,49 @@ std::string to_npy(const Tensor<T>& tensor) {
 
 Array read_npy(std::string_view bytes) {
   const Layout layout = parse(bytes, bytes.size());
-  const Type* type = layout.type;
-  Array array{.extents = layout.extents, .text = type == nullptr};
-  array.whole = !array.text && type->whole;
-  array.single = !array.text && !type->whole && type->size == sizeof(float);
-  if (array.text) {
-    for_each_place(layout, [&](std::size_t at) {
-      array.texts.push_back(from_utf32(bytes.data() + at, layout.each / 4));
-    });
-  } else {
-    array.values.reserve(layout.count);
-    for_each_place(layout,
-                   [&](std::size_t at) { array.values.push_back(type->read(bytes.data() + at)); });
-  }
-  return array;
+  return decode(layout, bytes.data() + layout.begin);
 }
 
-std::uint64_t npy_size(const InputFile& file) {
-  const std::uint64_t longest = kMagic.size() + 6 + kMostHeader;
-  parse(file.read(0, std::size_t(std::min(file.size(), longest))), file.size());
-  return file.size();
+struct NpyFile::Opened {
+  InputFile file;
+  Layout layout;
+};
+
+NpyFile::NpyFile(const std::string& path) {
+  InputFile file(path);
+  Layout layout = parse(file);
+  opened_.reset(new Opened{std::move(file), std::move(layout)});
+}
+
+NpyFile::~NpyFile() = default;
+NpyFile::NpyFile(NpyFile&&) noexcept = default;
+
+const std::vector<std::size_t>& NpyFile::extents() const {
+  return opened_->layout.extents;
+}
+
+bool NpyFile::is_text() const {
+  return opened_->layout.type == nullptr;
+}
+
+const InputFile& NpyFile::file() const {
+  return opened_->file;
+}
+
+// In column-major order, the values of the rows lie apart, in a run for each place within a row.
+Array NpyFile::rows(const Range& rows) const {
+  const Layout& all = opened_->layout;
+  Layout part = all;
+  part.extents[0] = rows.size();
+  const std::size_t in_a_row = all.count / all.extents[0];
+  part.count = in_a_row * rows.size();
+  std::string bytes(part.count * all.each, '\0');
+  const std::size_t runs = all.fortran ? in_a_row : 1, run = bytes.size() / runs;
+  for (std::size_t i = 0; i < runs; ++i) {
+    const std::size_t first = all.fortran ? i * all.extents[0] + rows.begin : rows.begin * in_a_row;
+    opened_->file.read(all.begin + first * all.each, run, bytes.data() + i * run);
+  }
+  return decode(part, bytes.data());
 }
 
 template std::string to_npy(const Tensor<float>&);

@@ -5,10 +5,12 @@
 //   {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }
 #pragma once
 
-#include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include <xgrad/autograd/range.hpp>
 #include <xgrad/storage/formats/array.hpp>
 
 namespace xgrad {
@@ -19,13 +21,32 @@ class InputFile;
 template <class T>
 std::string to_npy(const Tensor<T>& tensor);
 
-/// Returns the size of a npy file. Throws FormatError unless the file has the size that its header
-/// requires. Reads only the header.
-std::uint64_t npy_size(const InputFile& file);
-
 /// Parses a npy file of any version that NumPy writes: little-endian or one-byte numbers, booleans,
 /// and texts, row-major or column-major. Throws FormatError on anything else, including objects
 /// that would need unpickling, and data of a size other than the shape needs.
 Array read_npy(std::string_view bytes);
+
+/// A npy file of any size, read in parts.
+class NpyFile {
+ public:
+  /// Opens a file and reads its header. Throws FormatError as read_npy() does, and IoError.
+  explicit NpyFile(const std::string& path);
+  ~NpyFile();
+  NpyFile(NpyFile&&) noexcept;
+
+  /// The sizes of the axes.
+  const std::vector<std::size_t>& extents() const;
+  /// Whether it holds texts.
+  bool is_text() const;
+  /// The file.
+  const InputFile& file() const;
+  /// Reads rows: the elements of the first axis with these numbers. Throws IoError. Requires: the
+  /// rows exist, and no extent is 0.
+  Array rows(const Range& rows) const;
+
+ private:
+  struct Opened;
+  std::unique_ptr<const Opened> opened_;
+};
 
 }  // namespace xgrad

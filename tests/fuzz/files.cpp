@@ -14,14 +14,24 @@
 
 namespace {
 
+class MemoryFile {
+ public:
+  explicit MemoryFile(std::string_view bytes) : fd_(::memfd_create("file", 0)) {
+    if (fd_ < 0 || ::write(fd_, bytes.data(), bytes.size()) != ssize_t(bytes.size())) std::abort();
+  }
+  ~MemoryFile() { ::close(fd_); }
+  MemoryFile(const MemoryFile&) = delete;
+  std::string path() const { return "/proc/self/fd/" + std::to_string(fd_); }
+
+ private:
+  int fd_;
+};
+
 void read_idx(std::string_view bytes, std::size_t rank) {
-  const int fd = ::memfd_create("idx", 0);
-  if (fd < 0 || ::write(fd, bytes.data(), bytes.size()) != ssize_t(bytes.size())) std::abort();
   try {
-    xgrad::read_idx("/proc/self/fd/" + std::to_string(fd), rank);
+    xgrad::read_idx(MemoryFile(bytes).path(), rank);
   } catch (const xgrad::DataError&) {
   }
-  ::close(fd);
 }
 
 }  // namespace
@@ -32,7 +42,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (data[0] >= '1' && data[0] <= '3') read_idx(bytes, data[0] - '0');
   if (data[0] == 'h') {
     try {
-      xgrad::read_hdf5_dataset(bytes, "x");
+      const MemoryFile file(bytes);
+      const xgrad::Hdf5File opened(file.path());
+      const xgrad::Hdf5Dataset found = opened.describe("x");
+      if (!found.extents.empty()) opened.rows("x", found, {0, found.extents[0]});
     } catch (const xgrad::FormatError&) {
     }
   }

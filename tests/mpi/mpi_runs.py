@@ -6,6 +6,7 @@ In the environment: XGRAD, the command without MPI; XGRAD_MPI, the command with 
 import hashlib
 import os
 import pathlib
+import struct
 import subprocess
 
 XGRAD = os.environ["XGRAD"]
@@ -45,3 +46,14 @@ def digests(directory):
     newest = sorted(pathlib.Path(directory, "checkpoints").glob("step-*.h5"))[-1]
     metrics = pathlib.Path(directory, "metrics.jsonl")
     return [newest.name, *(hashlib.sha256(path.read_bytes()).hexdigest() for path in (newest, metrics))]
+
+
+def board(directory):
+    """What a run gave to TensorBoard of its weights, gradients and attention: records without their 9 bytes of the time."""
+    path, = pathlib.Path(directory).glob("events.out.tfevents.*")
+    data, at, records = path.read_bytes(), 0, []
+    while at < len(data):
+        size, = struct.unpack_from("<Q", data, at)
+        records.append(data[at + 12:at + 12 + size])
+        at += size + 16
+    return [record[9:] for record in records if any(mark in record for mark in (b"weights/", b"gradients/", b"attention/"))]

@@ -9,7 +9,7 @@ import pathlib
 import sys
 import tempfile
 
-from mpi_runs import digests, run
+from mpi_runs import board, digests, run
 
 SHARDS = 8
 STEPS = 12
@@ -43,7 +43,7 @@ CONFIGS = {
 }
 OVERRIDES = {
     "adam": ["model.dropout=0.2", "model.attention_dropout=0.1", "train.bucket=2"],
-    "adamw": ["model.kind=encoder_decoder", "train.ema=0.9", "train.label_smoothing=0.1"],
+    "adamw": ["model.kind=encoder_decoder", "train.ema=0.9", "train.label_smoothing=0.1", "log.tensorboard=true"],
     "sgd": ["train.clip=0.05", "train.accumulate=2"],
     "lion": ["model.dropout=0.1", "train.accumulate=3", "train.recompute=true"],
     "rmsprop": ["train.ema=0.99", "train.clip=0.1"],
@@ -70,6 +70,8 @@ def main(every_case):
                 cases += 1
                 found = digests(directory)
                 assert found == expected, f"{name}, {what}:\n{found}\n{expected}"
+                if "log.tensorboard=true" in OVERRIDES[name]:
+                    assert board(directory) == board(expected_run) != [], f"{name}, {what}: events for TensorBoard"
 
             layouts = list(itertools.product(RANKS, (1, 2)))
             for ranks, threads in layouts if every_case else [layouts[(3 * number + i) % 10] for i in (1, 6)]:

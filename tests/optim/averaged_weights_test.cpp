@@ -66,5 +66,47 @@ TEST(AveragedWeights, SharesOfOneNthMakeTheMean) {
   }
 }
 
+// Two objects, each with a part of the scalars, do together what one does.
+TEST(AveragedWeights, PartsHaveTheirScalarsOnly) {
+  constexpr std::size_t kBlock = detail::Row::kBlock;
+  Parameters<double> parameters(0);
+  test::make_parameter(parameters, "a.x", {kBlock / 2}, test::constant(1));
+  test::make_parameter(parameters, "a.y", {2, kBlock}, test::constant(2));
+  test::make_parameter(parameters, "a.z", {3}, test::constant(3));
+  const std::size_t all = kBlock / 2 + 2 * kBlock + 3;
+  AveragedWeights<double> whole(parameters, "ema");
+  AveragedWeights<double> first(parameters, "ema", {{0, kBlock}});
+  AveragedWeights<double> second(parameters, "ema", {{kBlock, all}});
+  EXPECT_EQ(first.state()[1].tensor.size(), kBlock / 2);
+  EXPECT_EQ(first.state()[2].tensor.size(), 0u);
+  EXPECT_EQ(second.state()[0].tensor.size(), 0u);
+  EXPECT_EQ(second.state()[1].first, kBlock / 2);
+  EXPECT_EQ(second.state()[1].shape, (Shape{2, kBlock}));
+  std::vector<std::vector<double>> values;
+  for (const Parameter<double>& p : parameters) {
+    Tensor<double>& x = p.variable.mutable_value();
+    for (std::size_t i = 0; i < x.size(); ++i) x.data()[i] = double(i + 1);
+    values.emplace_back(x.data(), x.data() + x.size());
+  }
+  Tensor<double> given = full<double>({2, kBlock}, 0);
+  for (std::size_t i = 0; i < given.size(); ++i) given.data()[i] = double(i) / 2;
+  for (AveragedWeights<double>* ema : {&whole, &first, &second}) {
+    ema->set_state("ema.a.y", given);
+    EXPECT_THROW(ema->set_state("ema.a.y", full<double>({kBlock / 2}, 0)), ShapeError);
+    ema->update(0.25);
+  }
+  first.swap();
+  second.swap();
+  for (std::size_t k = 0; k < values.size(); ++k) {
+    EXPECT_EQ((parameters.begin() + k)->variable.value(), whole.state()[k].tensor);
+  }
+  second.swap();
+  first.swap();
+  for (std::size_t k = 0; k < values.size(); ++k) {
+    const Tensor<double>& x = (parameters.begin() + k)->variable.value();
+    EXPECT_EQ(std::vector<double>(x.data(), x.data() + x.size()), values[k]);
+  }
+}
+
 }  // namespace
 }  // namespace xgrad

@@ -20,19 +20,25 @@ void Trainer<T>::update_average() {
     if (!counts && progress_.averaged > 0) return;
     share = counts ? 1 / double(++progress_.averaged) : 1;
   }
-  average_->update(share, division_.slice());
+  average_->update(share);
 }
 
+// Each rank has the averages of a slice, and the other slices of the weights from the other ranks.
 template <class T>
 void Trainer<T>::with_evaluated_weights(const std::function<void()>& f) const {
   if (!average_) return f();
-  struct Swapped {
-    AveragedWeights<T>& average;
-    ~Swapped() { average.swap(); }
+  const auto swap = [&] {
+    average_->swap();
+    division_.gather_values();
   };
-  average_->swap();
-  const Swapped until_the_end{*average_};
-  f();
+  swap();
+  try {
+    f();
+  } catch (...) {
+    average_->swap();  // no gather: the other ranks may not come to one
+    throw;
+  }
+  swap();
 }
 
 template <class T>
@@ -53,28 +59,20 @@ std::size_t Trainer<T>::checkpoint_bytes() const {
 }
 
 template <class T>
-void Trainer<T>::gather_averages() const {
-  if (!average_) return;
-  std::vector<T*> tensors;
-  for (OptimizerState<T>& mean : average_->mutable_state()) tensors.push_back(mean.tensor.data());
-  division_.gather(tensors);
-}
-
-template <class T>
 std::vector<NamedTensor> Trainer<T>::whole_state(bool everywhere) const {
-  gather_averages();
   if (division_.ranks().size() == 1) return xgrad::capture(*optimizer_, average_.get());
   std::vector<NamedTensor> whole;
-  const std::span<const OptimizerState<T>> state = optimizer_->state();
-  for (std::size_t i = 0; i < state.size(); i += division_.tensors()) {
-    const auto slot = state.subspan(i, division_.tensors());
+  const auto add = [&](std::span<const OptimizerState<T>> slot) {
     std::vector<Tensor<T>> tensors = division_.whole(slot, everywhere);
     for (std::size_t k = 0; k < tensors.size(); ++k) {
       whole.push_back({slot[k].name, std::move(tensors[k])});
     }
+  };
+  const std::span<const OptimizerState<T>> state = optimizer_->state();
+  for (std::size_t i = 0; i < state.size(); i += division_.tensors()) {
+    add(state.subspan(i, division_.tensors()));
   }
-  if (!average_ || !(everywhere || division_.ranks().rank() == 0)) return whole;
-  for (const OptimizerState<T>& mean : average_->state()) whole.push_back({mean.name, mean.tensor});
+  if (average_) add(average_->state());
   return whole;
 }
 
@@ -114,7 +112,6 @@ void Trainer<T>::restore(const Checkpoint& checkpoint, const Progress& progress)
   template void Trainer<T>::with_evaluated_weights(const std::function<void()>&) const; \
   template std::size_t Trainer<T>::state_numbers() const;                               \
   template std::size_t Trainer<T>::checkpoint_bytes() const;                            \
-  template void Trainer<T>::gather_averages() const;                                    \
   template std::vector<NamedTensor> Trainer<T>::whole_state(bool) const;                \
   template Checkpoint Trainer<T>::capture(bool) const;                                  \
   template void Trainer<T>::restore(const Checkpoint&);                                 \

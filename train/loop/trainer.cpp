@@ -44,10 +44,20 @@ std::size_t count_tokens(const Batch& batch) {
 }  // namespace
 
 template <class T>
+std::shared_ptr<const Task> Trainer<T>::read_task(const Checkpoint* checkpoint, Ranks& ranks) {
+  std::shared_ptr<Task> task = make_task(config_, checkpoint);
+  if (ranks.size() > 1) {
+    shares_data_ = task->read_once(
+        {ranks.rank(), [&](const std::string& own) { return gather_texts(ranks, own); }});
+  }
+  return task;
+}
+
+template <class T>
 Trainer<T>::Trainer(const Config& config, const Checkpoint* checkpoint,
                     std::shared_ptr<const Task> task, Ranks& ranks)
     : config_(config),
-      task_(task ? std::move(task) : make_task(config, checkpoint)),
+      task_(task ? std::move(task) : read_task(checkpoint, ranks)),
       shape_(task_->shape()),
       train_(task_->dataset(Split::train)),
       objective_(training_objective(config.train, shape_, train_.get())),
@@ -77,7 +87,7 @@ Trainer<T>::Trainer(const Config& config, const Checkpoint* checkpoint,
   }
   if (config.train.ema > 0 || config.train.swa_start > 0) {
     const char* kind = config.train.ema > 0 ? "ema" : "swa";
-    average_ = std::make_unique<AveragedWeights<T>>(parameters_, kind);
+    average_ = std::make_unique<AveragedWeights<T>>(parameters_, kind, division_.slice());
   }
   if (checkpoint != nullptr) restore(*checkpoint);
   validation_ = task_->dataset(Split::validation);
@@ -284,7 +294,6 @@ void Trainer<T>::validate(TrainerHooks& hooks, Due& due) {
 // agree on the answer.
 template <class T>
 std::optional<Metrics> Trainer<T>::evaluate(Split split, TrainerHooks& hooks) const {
-  gather_averages();
   const std::size_t batches = divided_up(data(split).size(), config_.train.batch);
   const auto batches_of = [&](const Range& shards) {
     return Range{share(batches, shards.begin, division_.count()).begin,
@@ -304,16 +313,11 @@ std::optional<Metrics> Trainer<T>::evaluate(Split split, TrainerHooks& hooks) co
                       {},          break_off, share(batches, i, division_.count())};
       metrics.push_back(xgrad::evaluate(*model_, pass, objective_).value_or(Metrics()));
     }
+    const std::size_t own = batches_of(division_.shards()).size();
+    for (std::size_t i = own; i < most && !broken; ++i) break_off();
   });
-  for (std::size_t i = batches_of(division_.shards()).size(); i < most && !broken; ++i) break_off();
   if (broken) return std::nullopt;
   return add_up(division_.ranks(), metrics);
-}
-
-template <class T>
-Metrics Trainer<T>::evaluate(Split split) const {
-  TrainerHooks nobody;
-  return *evaluate(split, nobody);
 }
 
 #define XGRAD_INSTANTIATE(T) template class Trainer<T>;

@@ -77,8 +77,8 @@ class Trainer {
   /// CheckpointError.
   ///
   /// With several `ranks`, each has a trainer with the same arguments, and all call the same
-  /// functions in the same order, except those that are const; of these, they call capture() and
-  /// evaluate() together.
+  /// functions in the same order, except those that are const; of these, they call capture(),
+  /// evaluate(), with_evaluated_weights() and gather_gradients() together.
   explicit Trainer(const Config& config, const Checkpoint* checkpoint = nullptr,
                    std::shared_ptr<const Task> task = nullptr, Ranks& ranks = alone());
 
@@ -106,10 +106,15 @@ class Trainer {
   const std::vector<Batch>& hold_batch() { return held_ = next_batches(); }
 
   /// Evaluates a split, with the averaged weights if the config keeps them.
-  Metrics evaluate(Split split) const;
+  Metrics evaluate(Split split) const {
+    TrainerHooks nobody;
+    return *evaluate(split, nobody);
+  }
   /// Calls f while the parameters hold the weights that evaluate() uses: the averaged weights if
   /// the config keeps them.
   void with_evaluated_weights(const std::function<void()>& f) const;
+  /// Completes the gradients of the last step, of which each of several ranks has a slice.
+  void gather_gradients() const { division_.gather_gradients(); }
   /// Evaluates a split; returns nothing if hooks.break_off() ended it early.
   std::optional<Metrics> evaluate(Split split, TrainerHooks& hooks) const;
 
@@ -134,6 +139,8 @@ class Trainer {
   const SequenceModel<T>& model() const { return *model_; }
   /// The task.
   const Task& task() const { return *task_; }
+  /// Whether the data are the copy that another rank on this machine made.
+  bool shares_data() const { return shares_data_; }
   /// The task, for code that outlives the trainer.
   std::shared_ptr<const Task> shared_task() const { return task_; }
   /// Number of examples in a split.
@@ -171,8 +178,8 @@ class Trainer {
   void run_batches(StepReport& report, const SeeLoss<T>& see = {});
   // Runs the step's batches again, each op once.
   void repeat_batches(const SeeLoss<T>& see = {});
-  // Receives the parts of the averaged weights that other ranks updated.
-  void gather_averages() const;
+  // Makes the task, and reads its files together with the other ranks.
+  std::shared_ptr<const Task> read_task(const Checkpoint* checkpoint, Ranks& ranks);
   // The state of optimizer and averages for a checkpoint; with several ranks, from all of them, and
   // if not `everywhere`, on rank 0 only.
   std::vector<NamedTensor> whole_state(bool everywhere) const;
@@ -197,6 +204,7 @@ class Trainer {
   bool recover(const StepReport& report, TrainerHooks& hooks);
 
   Config config_;
+  bool shares_data_ = false;
   std::shared_ptr<const Task> task_;
   TaskShape shape_;
   std::unique_ptr<Dataset> train_, validation_, test_;

@@ -309,8 +309,11 @@ void Division<T>::copy_slice(std::size_t rank, T* all, const std::vector<T*>& te
   T* at = all + places_[rank].begin;
   for (const Range& range : slices_[rank]) {
     row_.for_each_run(range.begin, range.end, [&](std::size_t i, std::size_t first, std::size_t n) {
-      T* own = tensors[i] + first;
-      into ? std::copy_n(at, n, own) : std::copy_n(own, n, at);
+      if (T* own = tensors[i]; own == nullptr) {
+        if (!into) std::fill_n(at, n, T(0));
+      } else {
+        into ? std::copy_n(at, n, own + first) : std::copy_n(own + first, n, at);
+      }
       at += n;
     });
   }
@@ -372,6 +375,16 @@ void Division<T>::gather_values() const {
   std::vector<T*> values;
   for (const Variable<T>& leaf : leaves_) values.push_back(leaf.mutable_value().data());
   gather(values);
+}
+
+template <class T>
+void Division<T>::gather_gradients() const {
+  if (ranks_->size() == 1) return;
+  std::vector<T*> gradients;
+  for (std::size_t i = 0; i < leaves_.size(); ++i) {
+    gradients.push_back(arrived_[i] ? leaves_[i].make_grad().data() : nullptr);
+  }
+  gather(gradients);
 }
 
 #define XGRAD_INSTANTIATE(T) template class Division<T>;

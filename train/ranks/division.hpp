@@ -59,13 +59,15 @@ class Division {
   /// Number of parameters that require a gradient.
   std::size_t tensors() const { return leaves_.size(); }
   /// Sends this rank's slice of tensors to the other ranks, and receives theirs. The tensors belong
-  /// to the parameters that require a gradient, in their order.
+  /// to the parameters that require a gradient, in their order; null where there is none.
   void gather(const std::vector<T*>& tensors) const;
   /// The whole tensors of a slot of an optimizer that has this rank's slice, for each parameter
   /// that requires a gradient. Ranks other than 0 get none unless `everywhere`.
   std::vector<Tensor<T>> whole(std::span<const OptimizerState<T>> slot, bool everywhere) const;
   /// gather() of the values of the parameters.
   void gather_values() const;
+  /// gather() of the gradients that add_up() left.
+  void gather_gradients() const;
 
  private:
   // The sum over the shards of a node of the tree, in the order of the row.

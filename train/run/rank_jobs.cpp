@@ -72,14 +72,14 @@ std::string digest_of(const Parameters<T>& parameters) {
 
 struct Sameness {
   const char* name;
-  std::string value;
+  std::string value;  // empty on a rank that has it from another rank
 };
 
 template <class T>
 std::vector<Sameness> sameness_of(const Trainer<T>& trainer) {
   return {{"program", to_hex(sha256(read_file("/proc/self/exe")))},
           {"class of processor", cpu_name(cpu())},
-          {"data", digest_of(trainer.task())},
+          {"data", trainer.shares_data() ? "" : digest_of(trainer.task())},
           {"initial weights", digest_of(trainer.parameters())}};
 }
 
@@ -87,17 +87,21 @@ void check_same(Ranks& ranks, const std::vector<Sameness>& own) {
   for (const Sameness& sameness : own) {
     const std::vector<std::string> values = gather_texts(ranks, sameness.value);
     for (std::size_t r = 1; r < values.size(); ++r) {
-      check<Error>(values[r] == values[0], "rank ", r, " differs from rank 0 in its ",
-                   sameness.name, ": ", values[r].substr(0, 16), ", not ", values[0].substr(0, 16));
+      check<Error>(values[r].empty() || values[r] == values[0], "rank ", r,
+                   " differs from rank 0 in its ", sameness.name, ": ", values[r].substr(0, 16),
+                   ", not ", values[0].substr(0, 16));
     }
   }
 }
 
-// The hooks of a rank that writes nothing.
+// The hooks of a rank that writes nothing. `look` is its part in what rank 0 adds to TensorBoard.
 struct Follower final : TrainerHooks {
+  explicit Follower(std::function<void()> look) : look(std::move(look)) {}
+  void on_evaluation(std::uint64_t, const Metrics&) override { look(); }
   bool stop() override { return signals.stop() != 0; }
   bool break_off() override { return stop(); }
   bool take_save() override { return signals.take_save(); }
+  std::function<void()> look;
   Signals signals;
 };
 
@@ -111,7 +115,11 @@ void take_part(Ranks& ranks, const Config& config, const Checkpoint* checkpoint)
     return;  // rank 0 reports it
   }
   ranks.watch(config.mpi.timeout);
-  Follower own;
+  Follower own([&] {
+    if (!config.log_tensorboard) return;
+    trainer->gather_gradients();
+    trainer->with_evaluated_weights([] {});
+  });
   AgreedHooks hooks(ranks, own);
   trainer->run(hooks);
   if (trainer->finished()) trainer->evaluate(Split::test, hooks);

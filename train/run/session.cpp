@@ -180,6 +180,8 @@ Outcome work(const Config& config, Trainer<T>& trainer, const RunDirectory& run,
   RunRecorder recorder(
       config, run, trainer.total_steps(), console, signals, options.kill_at, board,
       [&](std::uint64_t step) {
+        if (!config.log_tensorboard) return;
+        trainer.gather_gradients();
         board.histograms(step, trainer.parameters());
         trainer.with_evaluated_weights(
             [&] { board.attention(step, trainer.model(), trainer.parameters(), trainer.task()); });

@@ -153,6 +153,7 @@ std::unique_ptr<Task> make(const Options& given, std::uint64_t seed) {
   const std::string path = get_string(complete(option_table(), given), "path");
   RowSource source;
   source.task = "cmu";
+  source.files = {path};
   source.read = [path](Split) {
     check<DataError>(file_exists(path), path,
                      ": there is no such file; install it with: apt-get install festlex-cmu");

@@ -89,6 +89,8 @@ std::unique_ptr<Task> make(const Options& given, std::uint64_t seed) {
   const bool book = predict == "book";
   RowSource source;
   source.task = "kjv";
+  const std::string path = get_string(options, "path");
+  source.files = {path.empty() ? kProgram : path};
   source.read = [options, book](Split) { return read(get_string(options, "path"), book); };
   if (predict == "masked") {
     source.rules = [](const Dataset& train, const Dataset& test) {

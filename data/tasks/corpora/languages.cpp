@@ -107,6 +107,7 @@ std::unique_ptr<Task> make(const Options& given, std::uint64_t seed) {
   const Options options = complete(option_table(), given);
   RowSource source;
   source.task = "languages";
+  source.files = {get_string(options, "path")};
   source.read = [options](Split) {
     return read(get_string(options, "path"), std::size_t(get_int(options, "words")));
   };

@@ -86,6 +86,7 @@ std::unique_ptr<Task> make(const Options& given, std::uint64_t seed) {
   const Options options = complete(option_table(), given);
   RowSource source;
   source.task = "wordnet";
+  source.files = {get_string(options, "path")};
   source.read = [options](Split) {
     return read(get_string(options, "path"), get_string(options, "senses") == "all");
   };

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <memory>
 #include <mutex>
+#include <sstream>
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/random.hpp>
@@ -13,6 +15,7 @@
 #include <xgrad/data/tasks/images/idx.hpp>
 #include <xgrad/data/text/numbers.hpp>
 #include <xgrad/data/text/text.hpp>
+#include <xgrad/storage/disk/scratch.hpp>
 
 namespace xgrad {
 
@@ -36,9 +39,35 @@ const std::vector<OptionSpec>& option_table() {
 
 using Fingerprints = std::map<std::string, std::uint64_t>;  // fingerprint of each file, by path
 
+// Bytes in memory, or in a file that several processes map.
+class Bytes {
+ public:
+  explicit Bytes(std::vector<std::uint8_t> bytes) : bytes_(std::move(bytes)) {}
+  explicit Bytes(const std::string& shared) : scratch_(std::make_unique<Scratch>(shared)) {}
+
+  std::size_t size() const { return scratch_ ? scratch_->size() : bytes_.size(); }
+  const std::uint8_t* data() const {
+    return scratch_ ? reinterpret_cast<const std::uint8_t*>(scratch_->data()) : bytes_.data();
+  }
+  std::string share() {
+    if (!scratch_) {
+      scratch_ = std::make_unique<Scratch>();
+      scratch_->append(bytes_.data(), bytes_.size());
+      scratch_->finish();
+    }
+    std::string shared = scratch_->share();
+    bytes_ = {};
+    return shared;
+  }
+
+ private:
+  std::vector<std::uint8_t> bytes_;
+  std::unique_ptr<Scratch> scratch_;
+};
+
 struct Images {
-  std::vector<std::uint8_t> pixels;  // (count, 28, 28)
-  std::vector<std::uint8_t> labels;  // (count)
+  Bytes pixels;  // (count, 28, 28)
+  Bytes labels;  // (count)
 };
 
 std::uint64_t fingerprint(const std::vector<std::uint8_t>& bytes) {
@@ -58,8 +87,8 @@ IdxArray read(const std::string& folder, const std::string& file, std::size_t ra
 }
 
 /// Reads the images and labels of `part`, "train" or "t10k".
-std::shared_ptr<const Images> read_images(const std::string& folder, const std::string& part,
-                                          Fingerprints& known) {
+std::shared_ptr<Images> read_images(const std::string& folder, const std::string& part,
+                                    Fingerprints& known) {
   const std::string image_file = part + "-images-idx3-ubyte.gz";
   const std::string label_file = part + "-labels-idx1-ubyte.gz";
   IdxArray pixels = read(folder, image_file, 3, known);
@@ -76,7 +105,8 @@ std::shared_ptr<const Images> read_images(const std::string& folder, const std::
     detail::fail<DataError>(folder, "/", label_file, ": label ", wrong - labels.values.begin(),
                             " is ", int(*wrong), ", must be below ", kClasses);
   }
-  return std::make_shared<Images>(Images{std::move(pixels.values), std::move(labels.values)});
+  return std::make_shared<Images>(
+      Images{Bytes(std::move(pixels.values)), Bytes(std::move(labels.values))});
 }
 
 /// Returns the table of (x / 255 - mean) / deviation for each byte x.
@@ -106,7 +136,7 @@ class ImageDataset final : public Dataset {
     example.features.resize(kPixels);
     move_image(images_->pixels.data() + at * kPixels, kSide, kSide, move, normalised().data(),
                example.features.data());
-    example.targets = {images_->labels[at]};
+    example.targets = {images_->labels.data()[at]};
     return example;
   }
 
@@ -154,6 +184,12 @@ class FashionMnist final : public Task {
                                           augment ? int(get_int(options_, "shift")) : -1);
   }
 
+  bool read_once(const Readers& readers) override {
+    const std::string folder = get_string(options_, "path");
+    return xgrad::read_once(
+        readers, {folder}, [&] { return share(); }, [&](const std::string& text) { use(text); });
+  }
+
   Example parse(const std::string& line) const override {
     const auto numbers = parse_numbers("fashion_mnist: pixel", line, 255);
     check<DataError>(numbers.size() == kPixels, "fashion_mnist: the line has ", numbers.size(),
@@ -164,8 +200,32 @@ class FashionMnist final : public Task {
   }
 
  private:
+  // What other processes need in order to use the images of this one: four lines, and what was
+  // learned.
+  std::string share() const {
+    std::string text;
+    for (const bool test : {false, true}) {
+      const std::shared_ptr<Images> images = load(test);
+      text += images->pixels.share() + '\n' + images->labels.share() + '\n';
+    }
+    return text + learned();
+  }
+
+  void use(const std::string& text) {
+    std::istringstream lines(text);
+    std::array<std::string, 5> line;
+    for (std::string& each : line) std::getline(lines, each);
+    const auto images = [&](std::size_t first) {
+      return std::make_shared<Images>(Images{Bytes(line[first]), Bytes(line[first + 1])});
+    };
+    const auto train = images(0), test = images(2);
+    adopt(line[4]);
+    train_ = train;
+    test_ = test;
+  }
+
   // Reads images only when needed, since parsing needs no files. All data sets share them.
-  std::shared_ptr<const Images> load(bool test) const {
+  std::shared_ptr<Images> load(bool test) const {
     const std::lock_guard lock(mutex_);
     auto& images = test ? test_ : train_;
     if (!images) {
@@ -195,7 +255,7 @@ class FashionMnist final : public Task {
   Options options_;
   std::uint64_t seed_;
   mutable std::mutex mutex_;
-  mutable std::shared_ptr<const Images> train_, test_;
+  mutable std::shared_ptr<Images> train_, test_;
   mutable Fingerprints files_;
 };
 

@@ -28,8 +28,10 @@ struct File : test::TemporaryDirectory {
     H5Fclose(file);
   }
   Array read(const std::string& dataset) const {
-    const std::string path = *this / "a.h5";
-    return read_hdf5_dataset(read_bytes(path), dataset);
+    const Hdf5File file(*this / "a.h5");
+    const Hdf5Dataset found = file.describe(dataset);
+    if (found.extents.empty()) return {.text = found.text};
+    return file.rows(dataset, found, {0, found.extents[0]});
   }
   std::string error(const std::string& dataset) const {
     try {
@@ -81,6 +83,38 @@ TEST(Hdf5Data, CompressedChunks) {
     H5Pclose(how);
   });
   EXPECT_EQ(file.read("x").values, kSixReal);
+}
+
+TEST(Hdf5Data, SomeRowsOfAnyDataset) {
+  std::vector<int> numbers(14);
+  for (int i = 0; i < 14; ++i) numbers[std::size_t(i)] = i * i;
+  const char* texts[] = {"a", "bcd", "", "ef", "g", "hi", "j"};
+  const File file([&](hid_t h) {
+    const hid_t how = H5Pcreate(H5P_DATASET_CREATE), any = H5Tcopy(H5T_C_S1);
+    const hsize_t chunk[] = {3, 1};
+    H5Pset_chunk(how, 2, chunk);
+    H5Pset_deflate(how, 6);
+    write(h, "chunks", H5T_STD_I32LE, H5T_NATIVE_INT, {7, 2}, numbers.data(), how);
+    write(h, "plain", H5T_IEEE_F64BE, H5T_NATIVE_INT, {7, 2}, numbers.data());
+    H5Tset_size(any, H5T_VARIABLE);
+    write(h, "texts", any, any, {7}, texts);
+    H5Pclose(how);
+  });
+  const Hdf5File opened(file / "a.h5");
+  EXPECT_EQ(opened.describe("chunks").chunk, 3u);
+  EXPECT_EQ(opened.describe("plain").chunk, 1u);
+  EXPECT_TRUE(opened.describe("texts").text);
+  for (const Range rows : {Range{0, 1}, Range{2, 5}, Range{6, 7}}) {
+    const std::vector<double> expected(numbers.begin() + std::ptrdiff_t(2 * rows.begin),
+                                       numbers.begin() + std::ptrdiff_t(2 * rows.end));
+    for (const char* name : {"chunks", "plain"}) {
+      const Array array = opened.rows(name, opened.describe(name), rows);
+      EXPECT_EQ(array.values, expected) << name;
+      EXPECT_EQ(array.extents, (std::vector<std::size_t>{rows.size(), 2}));
+    }
+    EXPECT_EQ(opened.rows("texts", opened.describe("texts"), rows).texts,
+              (std::vector<std::string>(texts + rows.begin, texts + rows.end)));
+  }
 }
 
 TEST(Hdf5Data, StringsOfFixedAndOfAnyLength) {

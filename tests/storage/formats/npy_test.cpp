@@ -1,7 +1,12 @@
 // npy: what is written is the format, and what is not the format is refused.
 #include <gtest/gtest.h>
 #include <support/errors.hpp>
+#include <support/temporary_directory.hpp>
 
+#include <filesystem>
+
+#include <xgrad/autograd/check.hpp>
+#include <xgrad/storage/disk/input_file.hpp>
 #include <xgrad/storage/formats/format_error.hpp>
 #include <xgrad/storage/formats/npy.hpp>
 
@@ -55,6 +60,43 @@ TEST(Npy, TextsInEitherOrder) {
   EXPECT_EQ(rows.texts, (std::vector<std::string>{"ab", "", "\u00e9", "\u4e00\U0001f600"}));
   const Array columns = read_npy(npy(header("<U2", "(2, 2)", "True"), data));
   EXPECT_EQ(columns.texts, (std::vector<std::string>{"ab", "\u00e9", "", "\u4e00\U0001f600"}));
+}
+
+TEST(Npy, RowsOfAFileInEitherOrder) {
+  const test::TemporaryDirectory folder;
+  std::string data;
+  for (int i = 0; i < 30; ++i) data += std::string{char(i), char(i % 2)};  // i + 256 (i mod 2)
+  const auto value = [](std::size_t i) { return double(i + 256 * (i % 2)); };
+  for (const bool fortran : {false, true}) {
+    const NpyFile file(
+        folder.write("a.npy", npy(header("<i2", "(5, 2, 3)", fortran ? "True" : "False"), data)));
+    EXPECT_EQ(file.extents(), (std::vector<std::size_t>{5, 2, 3}));
+    EXPECT_FALSE(file.is_text());
+    for (const Range rows : {Range{0, 5}, Range{1, 3}, Range{4, 5}}) {
+      const Array found = file.rows(rows);
+      EXPECT_EQ(found.extents, (std::vector<std::size_t>{rows.size(), 2, 3}));
+      ASSERT_EQ(found.values.size(), rows.size() * 6);
+      for (std::size_t i = 0; i < found.values.size(); ++i) {
+        const std::size_t row = rows.begin + i / 6, j = i / 3 % 2, k = i % 3;
+        EXPECT_EQ(found.values[i], value(fortran ? row + 5 * (j + 2 * k) : (row * 2 + j) * 3 + k));
+      }
+      EXPECT_TRUE(found.whole);
+    }
+  }
+}
+
+TEST(Npy, AFileThatBecameShorterIsAnError) {
+  const test::TemporaryDirectory folder;
+  const std::string path = folder.write("a.npy", npy(header("|u1", "(4, 2)"), "abcdefgh"));
+  const NpyFile file(path);
+  EXPECT_FALSE(file.file().has_changed());
+  std::filesystem::resize_file(path, std::filesystem::file_size(path) - 1);
+  EXPECT_TRUE(file.file().has_changed());
+  EXPECT_EQ(file.rows({0, 3}).values, (std::vector<double>{97, 98, 99, 100, 101, 102}));
+  EXPECT_EQ(message_of<IoError>([&] {
+              file.rows({3, 4});
+            }),
+            path + ": became shorter while it was read");
 }
 
 TEST(NpyHostile, C6_ArraysThatAreNone) {

@@ -113,6 +113,25 @@ TEST(TrainerRanks, TheSameBitsAfterAStopAndAResumeOnAnotherNumber) {
   }
 }
 
+TEST(TrainerRanks, GathersTheGradientsOfAStep) {
+  const Config config = small_config({"train.shards=3", "model.width=64"});
+  std::mutex mutex;
+  std::vector<std::vector<Tensor<float>>> found;
+  for (const std::size_t size : {1, 2, 3}) {
+    test::on_ranks(size, [&](Ranks& ranks) {
+      Trainer<float> trainer(config, nullptr, nullptr, ranks);
+      trainer.train_step();
+      trainer.gather_gradients();
+      std::vector<Tensor<float>> gradients;
+      for (const auto& p : trainer.parameters()) gradients.push_back(p.variable.grad());
+      const std::lock_guard lock(mutex);
+      found.push_back(std::move(gradients));
+    });
+  }
+  ASSERT_EQ(found.size(), 6u);
+  for (const auto& gradients : found) EXPECT_EQ(gradients, found[0]);
+}
+
 // Shards give the loss, gradient norm and metrics of the whole batch, except for rounding.
 TEST(TrainerRanks, ShardsHaveTheGradientOfTheWholeBatch) {
   for (const char* task : {"task.length=4", "train.head_diversity=0.5"}) {

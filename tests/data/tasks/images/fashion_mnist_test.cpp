@@ -15,6 +15,7 @@
 #include <xgrad/data/tasks/images/idx.hpp>
 
 #include <data/tasks/images/idx_files.hpp>
+#include <support/readers.hpp>
 #include <support/temporary_directory.hpp>
 
 namespace xgrad {
@@ -303,6 +304,28 @@ TEST_F(RealFashionMnist, BatchesDoNotDependOnTheNumberOfThreads) {
   set_threads(before);
   EXPECT_EQ(batches[0].features, batches[1].features);
   EXPECT_EQ(batches[0].targets, batches[1].targets);
+}
+
+TEST(FashionMnist, IsReadOnceByThoseThatUseItTogether) {
+  const Folder folder;
+  const auto alone = folder.task({{"augment", false}});
+  for (const Split split : {Split::train, Split::test}) alone->dataset(split);
+  test::on_readers(3, [&](const Readers& readers) {
+    const auto task = folder.task({{"augment", false}});
+    EXPECT_EQ(task->read_once(readers), readers.self > 0);
+    readers.tell("");
+    if (readers.self == 0) std::filesystem::remove(folder / "train-images-idx3-ubyte.gz");
+    readers.tell("");
+    EXPECT_EQ(task->learned(), alone->learned());
+    for (const Split split : {Split::train, Split::validation, Split::test}) {
+      const auto expected = alone->dataset(split), found = task->dataset(split);
+      ASSERT_EQ(found->size(), expected->size());
+      for (std::size_t i = 0; i < found->size(); ++i) {
+        EXPECT_EQ(found->get(0, i).features, expected->get(0, i).features);
+        EXPECT_EQ(found->get(0, i).targets, expected->get(0, i).targets);
+      }
+    }
+  });
 }
 
 }  // namespace
