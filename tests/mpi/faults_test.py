@@ -84,7 +84,7 @@ class Faults(unittest.TestCase):
 
     def wait_until_at_work(self, name, mpirun, ranks):
         timing = self.folder / name / "metrics.jsonl"
-        for _ in range(1000):
+        for _ in range(6000):
             if timing.exists() and timing.stat().st_size > 0 and len(ranks_of(mpirun)) == ranks:
                 return ranks_of(mpirun)
             self.assertIsNone(mpirun.poll(), "it ended before its first row")
@@ -92,12 +92,12 @@ class Faults(unittest.TestCase):
         self.fail("it does not begin")
 
     def end_of(self, mpirun, processes):
-        """What was printed by the end, which comes within ten seconds for all processes."""
+        """What was printed by the end, which comes within ten seconds for all processes once one of them has ended."""
+        while mpirun.poll() is None and all(is_alive(p) for p in processes):
+            time.sleep(0.02)
         begin = time.monotonic()
         printed, _ = mpirun.communicate(timeout=30)
-        alive = list(processes)
-        while alive and time.monotonic() - begin < 10:
-            alive = [p for p in alive if is_alive(p)]
+        while (alive := [p for p in processes if is_alive(p)]) and time.monotonic() - begin < 10:
             time.sleep(0.02)
         self.assertEqual(alive, [], f"processes that live on; printed:\n{printed}")
         return printed
