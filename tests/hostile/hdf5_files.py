@@ -168,7 +168,7 @@ HOSTILE = {
     shape_bomb: ("needs more bytes than the file has", "declares more values", "declares more values"),
     overflowing_shape: ("is chunked", "is too large", "is too large"),
     chunked_shape_bomb: ("is chunked", "declares more values", "declares more values"),
-    deflate_bomb: ("has filters", NO_MEMORY, NO_MEMORY),
+    deflate_bomb: ("has filters", NO_MEMORY, "has 200 rows, the first column has 134217728"),
     many_groups: ("does not belong in a checkpoint", "holds more than 10000 objects", None),
     deep_groups: ("is nested deeper", "is nested too deep", None),
     unknown_filter: ("has filters", "is filtered by something else", "is filtered by something else"),
