@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <xgrad/autograd/bf16_products.hpp>
 #include <xgrad/autograd/captures.hpp>
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/scalar.hpp>
@@ -96,7 +97,12 @@ struct Recompute final : Op<T> {
   using Function = std::function<Variable<T>(const Variable<T>&)>;
 
   Recompute(const Function& f, const Variable<T>& x, Value<T> y, bool has_graph)
-      : f(f), x(x.shared_value()), y(std::move(y)), has_graph(has_graph), bits(hash(*this->y)) {}
+      : f(f),
+        x(x.shared_value()),
+        y(std::move(y)),
+        has_graph(has_graph),
+        bf16(bf16_products()),
+        bits(hash(*this->y)) {}
   const char* name() const override { return "recompute"; }
 
   Value<T> forward(const Inputs<T>&) override { return std::move(y); }
@@ -108,6 +114,7 @@ struct Recompute final : Op<T> {
     check<GradientError>(grad_enabled(),
                          "recompute: backward must record a graph; call it outside of NoGrad");
     const Variable<T> leaf(x, std::make_shared<Node<T>>("leaf", x->shape()));
+    const Bf16Products as_before(bf16);
     const Variable<T> again = f(leaf);
     check_defined(name(), "the result of its second run", again);
     check_same(again, dy.shape());
@@ -130,6 +137,7 @@ struct Recompute final : Op<T> {
   Function f;
   Value<T> x, y;
   bool has_graph;      // whether the result depends on a Variable that requires a gradient
+  bool bf16;           // whether the first run's products were in bfloat16
   std::uint64_t bits;  // a hash of the result
 };
 

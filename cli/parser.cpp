@@ -25,6 +25,11 @@ std::string flaw_of_positive(const std::string& text) {
   return good ? std::string() : "is " + text + ", must be a finite number above 0";
 }
 
+std::string flaw_of_file(const std::string& text) {
+  const bool override = text.find('=') != text.npos && !text.ends_with(".toml");
+  return override ? text + " is an override, not a file" : std::string();
+}
+
 void add(CLI::App& app, const Option& option) {
   const auto add_for = [&]<class T>(T* target) {
     if constexpr (std::is_same_v<T, bool>) {
@@ -49,6 +54,13 @@ void add(CLI::App& app, const Option& option) {
   for (const std::string& name : rules.excludes) added->excludes(name);
 }
 
+// The number of positional arguments that take any number of words.
+std::ptrdiff_t lists(const Command& command) {
+  return std::count_if(command.options.begin(), command.options.end(), [](const Option& option) {
+    return option.positional() && std::holds_alternative<std::vector<std::string>*>(option.target);
+  });
+}
+
 // Suggests the nearest command; CLI11 would only say that a subcommand is required.
 void require_known_command(const std::vector<Command>& all, int argc, char** argv) {
   if (argc < 2 || argv[1][0] == '-') return;
@@ -71,6 +83,10 @@ std::variant<const Command*, int> parse(const std::vector<Command>& all, int arg
   for (const Command& command : all) {
     CLI::App* subcommand = app.add_subcommand(command.name, command.help);
     for (const Option& option : command.options) add(*subcommand, option);
+    if (lists(command) > 1) {  // the first takes files and leaves overrides to the second
+      subcommand->validate_positionals();
+      subcommand->get_option(command.options[0].names)->check({flaw_of_file, ""});
+    }
     subcommand->callback([&] { named = &command; });
   }
   require_known_command(all, argc, argv);

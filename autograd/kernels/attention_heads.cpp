@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <xgrad/autograd/bfloat16.hpp>
 #include <xgrad/autograd/parallel.hpp>
 #include <xgrad/autograd/scalar.hpp>
 
@@ -52,5 +53,6 @@ Tokens<const T> packed_heads(const Tokens<const T>& x, const AttentionSizes& siz
                                       std::size_t);                                               \
   template Tokens<const T> packed_heads(const Tokens<const T>&, const AttentionSizes&, Tensor<T>&);
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
+XGRAD_INSTANTIATE(Bf16)
 
 }  // namespace xgrad::detail

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <type_traits>
 
+#include <xgrad/autograd/bfloat16.hpp>
+#include <xgrad/autograd/kernels/attention_scores.hpp>
 #include <xgrad/autograd/kernels/gemm.hpp>
-#include <xgrad/autograd/kernels/rows.hpp>
 #include <xgrad/autograd/parallel.hpp>
 #include <xgrad/autograd/scalar.hpp>
 
@@ -34,87 +34,15 @@ void zero_rows(const GradientTokens<T>& d, std::size_t b, std::size_t h, std::si
   for (std::size_t n = begin; n < end; ++n) std::fill_n(d.head(b, h) + n * d.row, d.width, T(0));
 }
 
-template <class T>
-constexpr T kHidden = -std::numeric_limits<T>::infinity();
-
-// s += bias, for rows [begin, begin + rows) and keys [first, first + keys) of a head.
-template <class T>
-void add_bias(const AttentionBias<T>& bias, std::size_t b, std::size_t h, std::size_t begin,
-              std::size_t rows, std::size_t first, std::size_t keys, T* s, std::size_t stride) {
-  const T* in = bias.data + b * bias.sample + h * bias.head + begin * bias.row + first * bias.key;
-  const std::size_t step = bias.key;
-  for (std::size_t i = 0; i < rows; ++i, in += bias.row, s += stride) {
-#pragma omp simd
-    for (std::size_t j = 0; j < keys; ++j) s[j] += in[j * step];
-  }
-}
-
-template <class T>
-void hide(T* s, const std::uint8_t* keep, std::size_t keys) {
-  for (std::size_t j = 0; j < keys; ++j) s[j] = keep[j] ? s[j] : kHidden<T>;
-}
-
-// Replaces scores s by e^(s - largest) times the dropout factor. Returns the sum without factors.
-template <class T, class Factor>
-T exponentials(T* s, std::size_t n, T largest, const Factor& factor) {
-  return sum_terms<T>(n, [=](std::size_t j) {
-    const T e = detail::exp(s[j] - largest);
-    s[j] = e * factor(j);
-    return e;
-  });
-}
-
-// Replaces scores s by probabilities p, and the gradients ds of probabilities after dropout by
-// factor ds - mean. Returns the sum of p times the new ds.
-template <class T, class Factor>
-T differences(T* s, T* ds, std::size_t n, const T* normaliser, T mean, const Factor& factor) {
-  const T largest = normaliser[0], inverse = normaliser[1];
-  return sum_terms<T>(n, [=](std::size_t j) {
-    s[j] = detail::exp(s[j] - largest) * inverse;
-    ds[j] = factor(j) * ds[j] - mean;
-    return s[j] * ds[j];
-  });
-}
-
-// Replaces the differences ds by gradients of the scores, and the probabilities s by probabilities
-// after dropout.
-template <class T, class Factor>
-void gradients(T* s, T* ds, std::size_t n, T error, const Factor& factor) {
-#pragma omp simd
-  for (std::size_t j = 0; j < n; ++j) {
-    ds[j] = s[j] * (ds[j] - error);
-    s[j] *= factor(j);
-  }
-}
-
-// Calls f(factor), where factor(j) is factors[j], or 1 if factors is null.
-template <class T, class F>
-auto with_factors(const T* factors, const F& f) {
-  return factors != nullptr ? f([factors](std::size_t j) { return factors[j]; })
-                            : f([](std::size_t) { return T(1); });
-}
-
 constexpr std::size_t pieces_of(std::size_t keys) {
   return (keys + kPiece - 1) / kPiece;
 }
 
-template <class T>
-std::size_t padded(std::size_t keys) {
-  return (keys + kLanes<T> - 1) / kLanes<T> * kLanes<T>;
-}
-
-// Pads every row with `value` up to whole lanes, so that loops over keys have no remainder.
-template <class T>
-void pad_rows(T* x, std::size_t rows, std::size_t stride, std::size_t keys, T value) {
-  for (std::size_t i = 0; i < rows; ++i)
-    std::fill(x + i * stride + keys, x + i * stride + padded<T>(keys), value);
-}
-
 }  // namespace
 
-template <class T>
-AttentionKernel<T>::AttentionKernel(const AttentionOptions& options, const AttentionSizes& sizes,
-                                    std::size_t key_width)
+template <class T, class In>
+AttentionKernel<T, In>::AttentionKernel(const AttentionOptions& options,
+                                        const AttentionSizes& sizes, std::size_t key_width)
     : options_(options),
       sizes_(sizes),
       scale_(T(options.scale ? *options.scale
@@ -133,10 +61,15 @@ AttentionKernel<T>::AttentionKernel(const AttentionOptions& options, const Atten
   }
 }
 
+template <class T, class In>
+bool AttentionKernel<T, In>::needs_result() const {
+  return std::is_same_v<In, T> || sizes_.keys > kPiece;
+}
+
 // Calls body(piece, its offset in the scores) for each piece of a block.
-template <class T>
+template <class T, class In>
 template <class Body>
-void AttentionKernel<T>::for_each_piece(const Block& at, const Body& body) const {
+void AttentionKernel<T, In>::for_each_piece(const Block& at, const Body& body) const {
   for (std::size_t first = 0; first < at.keys; first += kPiece) {
     body(Piece{first, std::min(kPiece, at.keys - first)}, first / kPiece * block_rows_ * stride_);
   }
@@ -144,9 +77,10 @@ void AttentionKernel<T>::for_each_piece(const Block& at, const Body& body) const
 
 // Calls body(block, scratch) for all blocks in parallel. In backward, the blocks of a head run in
 // order on one thread, since they add to the same dk and dv.
-template <class T>
+template <class T, class In>
 template <class Body>
-void AttentionKernel<T>::for_each_block(std::size_t width, bool backward, const Body& body) const {
+void AttentionKernel<T, In>::for_each_block(std::size_t width, bool backward,
+                                            const Body& body) const {
   // Blocks per head; without queries one empty block, so that gradients are still written.
   const std::size_t a_head =
       std::max<std::size_t>(1, (sizes_.queries + block_rows_ - 1) / block_rows_);
@@ -154,51 +88,73 @@ void AttentionKernel<T>::for_each_block(std::size_t width, bool backward, const 
   const std::size_t size = (backward ? 1 : pieces_of(sizes_.keys)) * block_rows_ * stride_;
   const std::size_t factors_size = kChunkElements + padded<T>(sizes_.keys);
   const Shape room{size + factors_size + (backward ? size + block_rows_ : 0)};
+  const Shape operand_room{std::is_same_v<In, T> ? 0 : block_rows_ * stride_};
   std::size_t grain = std::max<std::size_t>(1, kTaskWork / std::max<std::size_t>(1, work));
   if (backward) grain = (grain + a_head - 1) / a_head * a_head;
-  parallel_for(sizes_.batch * sizes_.heads * a_head, grain,
-               [&](std::size_t begin, std::size_t end) {
-                 Tensor<T> memory = empty<T>(room);
-                 Scratch scratch{memory.data(), memory.data() + size, nullptr, nullptr};
-                 if (backward) {
-                   scratch.dscores = scratch.factors + factors_size;
-                   scratch.means = scratch.dscores + size;
-                 }
-                 for (std::size_t i = begin; i < end; ++i) {
-                   body(block(i / a_head, i % a_head * block_rows_), scratch);
-                 }
-               });
+  parallel_for(
+      sizes_.batch * sizes_.heads * a_head, grain, [&](std::size_t begin, std::size_t end) {
+        Tensor<T> memory = empty<T>(room);
+        Tensor<In> operand = empty<In>(operand_room);
+        Scratch scratch{memory.data(), memory.data() + size, nullptr, nullptr, operand.data()};
+        if (backward) {
+          scratch.dscores = scratch.factors + factors_size;
+          scratch.means = scratch.dscores + size;
+        }
+        for (std::size_t i = begin; i < end; ++i) {
+          body(block(i / a_head, i % a_head * block_rows_), scratch);
+        }
+      });
 }
 
-template <class T>
-typename AttentionKernel<T>::Block AttentionKernel<T>::block(std::size_t head,
-                                                             std::size_t begin) const {
+template <class T, class In>
+typename AttentionKernel<T, In>::Block AttentionKernel<T, In>::block(std::size_t head,
+                                                                     std::size_t begin) const {
   const std::size_t b = head / sizes_.heads, rows = std::min(block_rows_, sizes_.queries - begin);
   const std::size_t keys = options_.causal ? std::min(keys_[b], begin + rows) : keys_[b];
   return {b, head % sizes_.heads, begin, rows, keys};
 }
 
+// The block's scores of a piece as an operand: themselves, or rounded copies in the scratch.
+template <class T, class In>
+MatrixView<In> AttentionKernel<T, In>::operand(const T* scores, const Block& at, const Piece& piece,
+                                               const Scratch& scratch, Transpose transpose) const {
+  if constexpr (std::is_same_v<In, T>) {
+    return view(scores, stride_, transpose);
+  } else {
+    for (std::size_t i = 0; i < at.rows; ++i) {
+      const T* from = scores + i * stride_;
+      In* to = scratch.operand + i * stride_;
+#pragma omp simd
+      for (std::size_t j = 0; j < piece.keys; ++j) to[j] = In(from[j]);
+    }
+    return view<In>(scratch.operand, stride_, transpose);
+  }
+}
+
 // The transposed heads of x if several blocks of queries multiply by them, which saves packing them
 // for each block; else an empty tensor.
-template <class T>
-Tensor<T> AttentionKernel<T>::transposed(const Tokens<const T>& x) const {
+template <class T, class In>
+Tensor<In> AttentionKernel<T, In>::transposed(const Tokens<const In>& x) const {
   if (sizes_.queries <= block_rows_) return {};
   return transposed_heads(x, sizes_, kPiece, stride_);
 }
 
 // x packed into `memory` if several blocks of queries read it; else x itself.
-template <class T>
-Tokens<const T> AttentionKernel<T>::packed(const Tokens<const T>& x, Tensor<T>& memory) const {
+template <class T, class In>
+Tokens<const In> AttentionKernel<T, In>::packed(const Tokens<const In>& x,
+                                                Tensor<In>& memory) const {
   return sizes_.queries <= block_rows_ ? x : packed_heads(x, sizes_, memory);
 }
 
 // scores = factor X K^T for the block's rows of X, `row` elements apart, and a piece of the keys.
 // The bits are the same with and without `transposed`.
-template <class T>
-void AttentionKernel<T>::multiply_by_keys(const T* x, std::size_t row, const Tokens<const T>& keys,
-                                          const Tensor<T>& transposed, T factor, const Block& at,
-                                          const Piece& piece, T* scores) const {
-  MatrixView<T> k = view(keys.head(at.b, at.h) + piece.first * keys.row, keys.row, Transpose::yes);
+template <class T, class In>
+void AttentionKernel<T, In>::multiply_by_keys(const In* x, std::size_t row,
+                                              const Tokens<const In>& keys,
+                                              const Tensor<In>& transposed, T factor,
+                                              const Block& at, const Piece& piece,
+                                              T* scores) const {
+  MatrixView<In> k = view(keys.head(at.b, at.h) + piece.first * keys.row, keys.row, Transpose::yes);
   if (transposed.dimension() > 0) {
     const std::size_t pieces = transposed.shape()[1], size = transposed.shape()[2];
     const std::size_t head = at.b * sizes_.heads + at.h;
@@ -209,9 +165,10 @@ void AttentionKernel<T>::multiply_by_keys(const T* x, std::size_t row, const Tok
 }
 
 // s = scale Q K^T + bias; -inf for hidden keys.
-template <class T>
-void AttentionKernel<T>::compute_scores(const AttentionInputs<T>& in, const Tensor<T>& transposed_k,
-                                        const Block& at, const Piece& piece, T* s) const {
+template <class T, class In>
+void AttentionKernel<T, In>::compute_scores(const AttentionInputs<T, In>& in,
+                                            const Tensor<In>& transposed_k, const Block& at,
+                                            const Piece& piece, T* s) const {
   multiply_by_keys(in.q.head(at.b, at.h), in.q.row, in.k, transposed_k, scale_, at, piece, s);
   pad_rows(s, at.rows, stride_, piece.keys, kHidden<T>);
   if (in.bias.data)
@@ -220,9 +177,9 @@ void AttentionKernel<T>::compute_scores(const AttentionInputs<T>& in, const Tens
 }
 
 // Sets the scores s of keys [first, first + keys) to -inf where the query may not see the key.
-template <class T>
-void AttentionKernel<T>::hide_keys(const Block& at, std::size_t first, std::size_t keys,
-                                   T* s) const {
+template <class T, class In>
+void AttentionKernel<T, In>::hide_keys(const Block& at, std::size_t first, std::size_t keys,
+                                       T* s) const {
   for (std::size_t i = 0; i < at.rows; ++i, s += stride_) {
     const std::size_t n = at.begin + i;
     if (gaps_[at.b]) hide(s, options_.masks.key_mask->data() + at.b * sizes_.keys + first, keys);
@@ -239,9 +196,9 @@ void AttentionKernel<T>::hide_keys(const Block& at, std::size_t first, std::size
 
 // The dropout factors of a block's row for a piece of the keys; null without dropout. Computes
 // several rows at a time. Requires: called for the rows in order.
-template <class T>
-const T* AttentionKernel<T>::dropout_row(const Block& at, const Piece& piece, std::size_t row,
-                                         T* buffer) const {
+template <class T, class In>
+const T* AttentionKernel<T, In>::dropout_row(const Block& at, const Piece& piece, std::size_t row,
+                                             T* buffer) const {
   const DropoutOptions& dropout = options_.dropout;
   if (dropout.p == 0) return nullptr;
   const std::size_t width = padded<T>(piece.keys);
@@ -254,26 +211,26 @@ const T* AttentionKernel<T>::dropout_row(const Block& at, const Piece& piece, st
   return buffer + row % chunk * width;
 }
 
-template <class T>
-std::size_t AttentionKernel<T>::first_normaliser(const Block& at) const {
+template <class T, class In>
+std::size_t AttentionKernel<T, In>::first_normaliser(const Block& at) const {
   return 2 * ((at.b * sizes_.heads + at.h) * sizes_.queries + at.begin);
 }
 
-template <class T>
-void AttentionKernel<T>::forward(const AttentionInputs<T>& in, const Tokens<T>& y) {
+template <class T, class In>
+void AttentionKernel<T, In>::forward(const AttentionInputs<T, In>& in, const Tokens<T>& y) {
   normalisers_ = empty<T>({sizes_.batch, sizes_.heads, sizes_.queries, 2});
-  const Tensor<T> k = transposed(in.k);
-  Tensor<T> memory;
-  const AttentionInputs<T> x{in.q, in.k, packed(in.v, memory), in.bias};
+  const Tensor<In> k = transposed(in.k);
+  Tensor<In> memory;
+  const AttentionInputs<T, In> x{in.q, in.k, packed(in.v, memory), in.bias};
   for_each_block(in.q.width + in.v.width, false, [&](const Block& at, const Scratch& scratch) {
     forward_block(x, k, at, y, scratch);
   });
 }
 
-template <class T>
-void AttentionKernel<T>::forward_block(const AttentionInputs<T>& in, const Tensor<T>& transposed_k,
-                                       const Block& at, const Tokens<T>& y,
-                                       const Scratch& scratch) {
+template <class T, class In>
+void AttentionKernel<T, In>::forward_block(const AttentionInputs<T, In>& in,
+                                           const Tensor<In>& transposed_k, const Block& at,
+                                           const Tokens<T>& y, const Scratch& scratch) {
   T* out = y.head(at.b, at.h) + at.begin * y.row;
   if (at.keys == 0) {
     for (std::size_t i = 0; i < at.rows; ++i) std::fill_n(out + i * y.row, y.width, T(0));
@@ -300,7 +257,8 @@ void AttentionKernel<T>::forward_block(const AttentionInputs<T>& in, const Tenso
     normalisers[2 * i + 1] = sum == T(0) ? T(0) : T(1) / sum;  // 0 if all keys are hidden
   }
   for_each_piece(at, [&](const Piece& piece, std::size_t offset) {
-    gemm(at.rows, y.width, piece.keys, T(1), view(scratch.scores + offset, stride_),
+    gemm(at.rows, y.width, piece.keys, T(1),
+         operand(scratch.scores + offset, at, piece, scratch, Transpose::no),
          view(in.v.head(at.b, at.h) + piece.first * in.v.row, in.v.row), T(piece.first > 0), out,
          y.row);
   });
@@ -317,12 +275,13 @@ void AttentionKernel<T>::forward_block(const AttentionInputs<T>& in, const Tenso
 //   d(F P) = dY V^T,  dS = P (F d(F P) - D) with D_i = sum_j P_ij F_ij d(F P)_ij = dY_i . Y_i,
 //   dV = (F P)^T dY,  dQ = scale dS K,  dK = scale dS^T Q,  dbias = dS.
 // P is recomputed from S and the normalisers. Fully masked rows have gradient 0.
-template <class T>
-void AttentionKernel<T>::backward(const AttentionInputs<T>& in, const Tokens<const T>& y,
-                                  const Tokens<const T>& dy, const AttentionGradients<T>& d) const {
-  const Tensor<T> k = transposed(in.k), v = transposed(in.v);
-  Tensor<T> memory;
-  const AttentionInputs<T> x{in.q, packed(in.k, memory), in.v, in.bias};
+template <class T, class In>
+void AttentionKernel<T, In>::backward(const AttentionInputs<T, In>& in, const Tokens<const In>& y,
+                                      const Tokens<const In>& dy,
+                                      const AttentionGradients<T>& d) const {
+  const Tensor<In> k = transposed(in.k), v = transposed(in.v);
+  Tensor<In> memory;
+  const AttentionInputs<T, In> x{in.q, packed(in.k, memory), in.v, in.bias};
   for_each_block(2 * (in.q.width + in.v.width), true, [&](const Block& at, const Scratch& scratch) {
     if (at.begin == 0) {
       zero_rows(d.k, at.b, at.h, at.keys, sizes_.keys);
@@ -336,19 +295,25 @@ void AttentionKernel<T>::backward(const AttentionInputs<T>& in, const Tokens<con
   });
 }
 
-template <class T>
-void AttentionKernel<T>::backward_block(const AttentionInputs<T>& in, const Tensor<T>& transposed_k,
-                                        const Tensor<T>& transposed_v, const Block& at,
-                                        const Tokens<const T>& y, const Tokens<const T>& dy,
-                                        const AttentionGradients<T>& d,
-                                        const Scratch& scratch) const {
-  const T* q = in.q.head(at.b, at.h) + at.begin * in.q.row;
-  const T* dout = dy.head(at.b, at.h) + at.begin * dy.row;
-  const T* out = y.head(at.b, at.h) + at.begin * y.row;
+template <class T, class In>
+void AttentionKernel<T, In>::backward_block(const AttentionInputs<T, In>& in,
+                                            const Tensor<In>& transposed_k,
+                                            const Tensor<In>& transposed_v, const Block& at,
+                                            const Tokens<const In>& y, const Tokens<const In>& dy,
+                                            const AttentionGradients<T>& d,
+                                            const Scratch& scratch) const {
+  const In* q = in.q.head(at.b, at.h) + at.begin * in.q.row;
+  const In* dout = dy.head(at.b, at.h) + at.begin * dy.row;
+  const In* out = y.data == nullptr ? nullptr : y.head(at.b, at.h) + at.begin * y.row;
   T *s = scratch.scores, *ds = scratch.dscores;
   const T later = at.begin == 0 ? T(0) : T(1);  // later blocks of a head add to dk and dv
   for (std::size_t i = 0; i < at.rows; ++i) {
-    scratch.means[i] = dot(dout + i * dy.row, out + i * y.row, y.width);
+    if (out == nullptr) {
+      scratch.means[i] = T(0);
+      continue;
+    }
+    scratch.means[i] = sum_terms<T>(
+        y.width, [&](std::size_t c) { return T(dout[i * dy.row + c]) * T(out[i * y.row + c]); });
   }
   for_each_piece(at, [&](const Piece& piece, std::size_t) {
     const std::size_t first = piece.first, n = piece.keys;
@@ -357,17 +322,21 @@ void AttentionKernel<T>::backward_block(const AttentionInputs<T>& in, const Tens
     pad_rows(ds, at.rows, stride_, n, T(0));
     differentiate_softmax(at, piece, d.scores, scratch);
     if (d.v.data) {
-      gemm(n, y.width, at.rows, T(1), view(s, stride_, Transpose::yes), view(dout, dy.row),
-           std::max(later, d.v.beta), d.v.head(at.b, at.h) + first * d.v.row, d.v.row);
+      gemm(n, y.width, at.rows, T(1), operand(s, at, piece, scratch, Transpose::yes),
+           view(dout, dy.row), std::max(later, d.v.beta), d.v.head(at.b, at.h) + first * d.v.row,
+           d.v.row);
     }
+    if (!d.q.data && !d.k.data) return;
+    const MatrixView<In> gradient = operand(ds, at, piece, scratch, Transpose::no);
     if (d.q.data) {
-      gemm(at.rows, in.q.width, n, scale_, view(ds, stride_),
+      gemm(at.rows, in.q.width, n, scale_, gradient,
            view(in.k.head(at.b, at.h) + first * in.k.row, in.k.row), first > 0 ? T(1) : d.q.beta,
            d.q.head(at.b, at.h) + at.begin * d.q.row, d.q.row);
     }
     if (d.k.data) {
-      gemm(n, in.q.width, at.rows, scale_, view(ds, stride_, Transpose::yes), view(q, in.q.row),
-           std::max(later, d.k.beta), d.k.head(at.b, at.h) + first * d.k.row, d.k.row);
+      gemm(n, in.q.width, at.rows, scale_, view(gradient.data, stride_, Transpose::yes),
+           view(q, in.q.row), std::max(later, d.k.beta), d.k.head(at.b, at.h) + first * d.k.row,
+           d.k.row);
     }
   });
 }
@@ -375,10 +344,11 @@ void AttentionKernel<T>::backward_block(const AttentionInputs<T>& in, const Tens
 // Replaces scores by probabilities after dropout, and gradients of those by gradients of the
 // scores, p (ds - mean). Where one p is nearly 1, ds - mean cancels and leaves the rounding error
 // of the mean. That error is the mean of the differences, weighted by p, so it is subtracted too,
-// except for several pieces, where it would need the differences of all pieces at once.
-template <class T>
-void AttentionKernel<T>::differentiate_softmax(const Block& at, const Piece& piece, T* dscores,
-                                               const Scratch& scratch) const {
+// except for several pieces, where it would need the differences of all pieces at once. Without the
+// result the mean is taken for 0, and the error is the mean.
+template <class T, class In>
+void AttentionKernel<T, In>::differentiate_softmax(const Block& at, const Piece& piece, T* dscores,
+                                                   const Scratch& scratch) const {
   const T* normalisers = normalisers_.data() + first_normaliser(at);
   const std::size_t n = padded<T>(piece.keys);
   for (std::size_t i = 0; i < at.rows; ++i) {
@@ -393,7 +363,8 @@ void AttentionKernel<T>::differentiate_softmax(const Block& at, const Piece& pie
   }
 }
 
-#define XGRAD_INSTANTIATE(T) template class AttentionKernel<T>;
+#define XGRAD_INSTANTIATE(T) template class AttentionKernel<T, T>;
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
+template class AttentionKernel<float, Bf16>;
 
 }  // namespace xgrad::detail

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <xgrad/autograd/kernels/attention_heads.hpp>
+#include <xgrad/autograd/kernels/gemm.hpp>
 #include <xgrad/autograd/ops.hpp>
 
 namespace xgrad::detail {
@@ -24,9 +25,9 @@ struct AttentionBias {
   std::size_t sample = 0, head = 0, row = 0, key = 0;
 };
 
-template <class T>
+template <class T, class In>
 struct AttentionInputs {
-  Tokens<const T> q, k, v;
+  Tokens<const In> q, k, v;
   AttentionBias<T> bias = {};
 };
 
@@ -39,16 +40,23 @@ struct AttentionGradients {
 /// Computes attention in blocks, so that memory is linear in the number of tokens. A thread holds
 /// the scores of some queries and all keys (forward), or two blocks of some queries and some keys
 /// (backward). For backward it keeps two numbers per head and query, the softmax normalisers.
-template <class T>
+///
+/// In is T, or Bf16 for products in mixed precision: their inputs have that type, the scores and
+/// their gradients are rounded to it before they are multiplied, and all else is in T.
+template <class T, class In>
 class AttentionKernel {
  public:
   /// Requires: the masks have the shapes that AttentionMasks documents.
   AttentionKernel(const AttentionOptions& options, const AttentionSizes& sizes,
                   std::size_t key_width);
 
-  void forward(const AttentionInputs<T>& in, const Tokens<T>& y);
-  void backward(const AttentionInputs<T>& in, const Tokens<const T>& y, const Tokens<const T>& dy,
-                const AttentionGradients<T>& d) const;
+  void forward(const AttentionInputs<T, In>& in, const Tokens<T>& y);
+  /// Whether backward() reads the result. With In = Bf16 it does so only if a row of scores is cut
+  /// into pieces; otherwise it finds the sums that it needs in the row itself.
+  bool needs_result() const;
+  /// `y` is the result of forward(), without data if it is not needed.
+  void backward(const AttentionInputs<T, In>& in, const Tokens<const In>& y,
+                const Tokens<const In>& dy, const AttentionGradients<T>& d) const;
 
  private:
   // Query rows [begin, begin + rows) of head h of sample b. They see only keys [0, keys).
@@ -61,9 +69,10 @@ class AttentionKernel {
   };
   // The work space of a thread: scores (pieces, block_rows_, stride_), in backward of one piece;
   // dropout factors of some rows; in backward also the gradients of the scores, and dY_i . Y_i for
-  // each row of a block.
+  // each row of a block; a piece of scores or gradients rounded to In.
   struct Scratch {
     T *scores, *factors, *dscores, *means;
+    In* operand;
   };
 
   template <class Body>
@@ -71,21 +80,23 @@ class AttentionKernel {
   template <class Body>
   void for_each_block(std::size_t width, bool backward, const Body& body) const;
   Block block(std::size_t head, std::size_t begin) const;
-  Tensor<T> transposed(const Tokens<const T>& x) const;
-  Tokens<const T> packed(const Tokens<const T>& x, Tensor<T>& memory) const;
-  void multiply_by_keys(const T* x, std::size_t row, const Tokens<const T>& keys,
-                        const Tensor<T>& transposed, T factor, const Block& at, const Piece& piece,
+  MatrixView<In> operand(const T* scores, const Block& at, const Piece& piece,
+                         const Scratch& scratch, Transpose transpose) const;
+  Tensor<In> transposed(const Tokens<const In>& x) const;
+  Tokens<const In> packed(const Tokens<const In>& x, Tensor<In>& memory) const;
+  void multiply_by_keys(const In* x, std::size_t row, const Tokens<const In>& keys,
+                        const Tensor<In>& transposed, T factor, const Block& at, const Piece& piece,
                         T* scores) const;
-  void compute_scores(const AttentionInputs<T>& in, const Tensor<T>& transposed_k, const Block& at,
-                      const Piece& piece, T* s) const;
+  void compute_scores(const AttentionInputs<T, In>& in, const Tensor<In>& transposed_k,
+                      const Block& at, const Piece& piece, T* s) const;
   void hide_keys(const Block& at, std::size_t first, std::size_t keys, T* s) const;
   const T* dropout_row(const Block& at, const Piece& piece, std::size_t row, T* buffer) const;
   std::size_t first_normaliser(const Block& at) const;
-  void forward_block(const AttentionInputs<T>& in, const Tensor<T>& transposed_k, const Block& at,
-                     const Tokens<T>& y, const Scratch& scratch);
-  void backward_block(const AttentionInputs<T>& in, const Tensor<T>& transposed_k,
-                      const Tensor<T>& transposed_v, const Block& at, const Tokens<const T>& y,
-                      const Tokens<const T>& dy, const AttentionGradients<T>& d,
+  void forward_block(const AttentionInputs<T, In>& in, const Tensor<In>& transposed_k,
+                     const Block& at, const Tokens<T>& y, const Scratch& scratch);
+  void backward_block(const AttentionInputs<T, In>& in, const Tensor<In>& transposed_k,
+                      const Tensor<In>& transposed_v, const Block& at, const Tokens<const In>& y,
+                      const Tokens<const In>& dy, const AttentionGradients<T>& d,
                       const Scratch& scratch) const;
   void differentiate_softmax(const Block& at, const Piece& piece, T* dscores,
                              const Scratch& scratch) const;

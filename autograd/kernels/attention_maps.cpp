@@ -4,6 +4,7 @@
 
 #include <xgrad/autograd/kernels/attention_masks.hpp>
 #include <xgrad/autograd/kernels/gemm.hpp>
+#include <xgrad/autograd/kernels/operands.hpp>
 #include <xgrad/autograd/kernels/rows.hpp>
 #include <xgrad/autograd/ops.hpp>
 #include <xgrad/autograd/scalar.hpp>
@@ -24,12 +25,15 @@ Tensor<T> attention_scores(const Tensor<T>& q, const Tensor<T>& k,
   const T scale =
       T(options.scale ? *options.scale : 1 / std::sqrt(double(std::max<std::size_t>(1, d))));
   Tensor<T> scores = empty<T>({batch, heads, n, m});
-  for (std::size_t i = 0; i < batch * heads; ++i) {
-    const std::size_t b = i / heads, h = i % heads;
-    gemm<T>(n, m, d, scale, {q.data() + b * n * width + h * d, width},
-            {k.data() + b * m * width + h * d, width, Transpose::yes}, T(0),
-            scores.data() + i * n * m, m);
-  }
+  detail::with_operands<T>([&]<class In>() {
+    const Tensor<In>&queries = detail::as_operand<In>(q), &keys = detail::as_operand<In>(k);
+    for (std::size_t i = 0; i < batch * heads; ++i) {
+      const std::size_t b = i / heads, h = i % heads;
+      gemm<T, In>(n, m, d, scale, {queries.data() + b * n * width + h * d, width},
+                  {keys.data() + b * m * width + h * d, width, Transpose::yes}, T(0),
+                  scores.data() + i * n * m, m);
+    }
+  });
   return scores;
 }
 

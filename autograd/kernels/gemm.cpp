@@ -5,6 +5,7 @@
 #include <memory>
 #include <type_traits>
 
+#include <xgrad/autograd/bfloat16.hpp>
 #include <xgrad/autograd/kernels/packed_gemm/packed_gemm.hpp>
 #include <xgrad/autograd/memory/counters.hpp>
 #include <xgrad/autograd/memory/memory.hpp>
@@ -99,22 +100,22 @@ Tiles tiles_for(std::size_t m, std::size_t n, std::size_t k) {
 
 }  // namespace
 
-template <class T>
-void gemm(std::size_t m, std::size_t n, std::size_t k, T alpha, MatrixView<T> a, MatrixView<T> b,
+template <class T, class In>
+void gemm(std::size_t m, std::size_t n, std::size_t k, T alpha, MatrixView<In> a, MatrixView<In> b,
           T beta, T* c, std::size_t ldc) {
   if (m == 0 || n == 0) return;
   detail::count_product(m, n, k);
   if constexpr (std::is_same_v<T, long double>) {
     naive_gemm(m, n, k, alpha, a, b, beta, c, ldc);
   } else {
-    static const detail::PackedGemm<T> packed = detail::packed_gemm<T>();
+    static const detail::PackedGemm<T, In> packed = detail::packed_gemm<T, In>();
     packed({m, n, k, alpha, a, b, beta, c, ldc}, scratch());
   }
 }
 
-template <class T>
-void parallel_gemm(std::size_t m, std::size_t n, std::size_t k, T alpha, MatrixView<T> a,
-                   MatrixView<T> b, T beta, T* c, std::size_t ldc) {
+template <class T, class In>
+void parallel_gemm(std::size_t m, std::size_t n, std::size_t k, T alpha, MatrixView<In> a,
+                   MatrixView<In> b, T beta, T* c, std::size_t ldc) {
   if (m == 0 || n == 0) return;
   const Tiles tiles = tiles_for(m, n, k);
   const std::size_t columns = (n + tiles.columns - 1) / tiles.columns;
@@ -122,7 +123,7 @@ void parallel_gemm(std::size_t m, std::size_t n, std::size_t k, T alpha, MatrixV
   parallel_for(rows * columns, 1, [&](std::size_t begin, std::size_t end) {
     for (std::size_t tile = begin; tile < end; ++tile) {
       const std::size_t i = tile / columns * tiles.rows, j = tile % columns * tiles.columns;
-      MatrixView<T> a_rows = a, b_columns = b;
+      MatrixView<In> a_rows = a, b_columns = b;
       a_rows.data += a.transpose == Transpose::yes ? i : i * a.stride;
       b_columns.data += b.transpose == Transpose::yes ? j * b.stride : j;
       gemm(std::min(tiles.rows, m - i), std::min(tiles.columns, n - j), k, alpha, a_rows, b_columns,
@@ -131,11 +132,13 @@ void parallel_gemm(std::size_t m, std::size_t n, std::size_t k, T alpha, MatrixV
   });
 }
 
-#define XGRAD_INSTANTIATE(T)                                                                    \
-  template void gemm(std::size_t, std::size_t, std::size_t, T, MatrixView<T>, MatrixView<T>, T, \
-                     T*, std::size_t);                                                          \
-  template void parallel_gemm(std::size_t, std::size_t, std::size_t, T, MatrixView<T>,          \
-                              MatrixView<T>, T, T*, std::size_t);
+#define XGRAD_INSTANTIATE_PRODUCT(T, In)                                                          \
+  template void gemm(std::size_t, std::size_t, std::size_t, T, MatrixView<In>, MatrixView<In>, T, \
+                     T*, std::size_t);                                                            \
+  template void parallel_gemm(std::size_t, std::size_t, std::size_t, T, MatrixView<In>,           \
+                              MatrixView<In>, T, T*, std::size_t);
+#define XGRAD_INSTANTIATE(T) XGRAD_INSTANTIATE_PRODUCT(T, T)
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
+XGRAD_INSTANTIATE_PRODUCT(float, Bf16)
 
 }  // namespace xgrad

@@ -19,14 +19,17 @@ struct MatrixView {
 /// C = alpha A B + beta C on the caller's thread. After transposition A is m x k and B is k x n; C
 /// is m x n with rows `ldc` elements apart. With beta = 0, C is not read. Requires: C overlaps
 /// neither A nor B.
-template <class T>
-void gemm(std::size_t m, std::size_t n, std::size_t k, T alpha, MatrixView<T> a, MatrixView<T> b,
+///
+/// A and B have elements of C's type T or, if T is float, of type Bf16. A product of two Bf16 is
+/// exact in float; the sums are rounded to float as they are for A and B of float.
+template <class T, class In = T>
+void gemm(std::size_t m, std::size_t n, std::size_t k, T alpha, MatrixView<In> a, MatrixView<In> b,
           T beta, T* c, std::size_t ldc);
 
 /// gemm() in parallel over tiles of C. The bits are the same for any number of threads, and equal
 /// those of separate calls for parts of C.
-template <class T>
-void parallel_gemm(std::size_t m, std::size_t n, std::size_t k, T alpha, MatrixView<T> a,
-                   MatrixView<T> b, T beta, T* c, std::size_t ldc);
+template <class T, class In = T>
+void parallel_gemm(std::size_t m, std::size_t n, std::size_t k, T alpha, MatrixView<In> a,
+                   MatrixView<In> b, T beta, T* c, std::size_t ldc);
 
 }  // namespace xgrad

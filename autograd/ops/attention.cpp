@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <utility>
 
 #include <xgrad/autograd/kernels/attention_masks.hpp>
 #include <xgrad/autograd/kernels/axes.hpp>
 #include <xgrad/autograd/kernels/dropout_pieces.hpp>
+#include <xgrad/autograd/kernels/operands.hpp>
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/ops.hpp>
 #include <xgrad/autograd/scalar.hpp>
@@ -22,6 +24,7 @@ using detail::AttentionGradients;
 using detail::AttentionInputs;
 using detail::AttentionKernel;
 using detail::GradientTokens;
+using detail::InputOperand;
 using detail::Tokens;
 
 void check_options(const char* op, const AttentionOptions& options, std::size_t batch,
@@ -37,6 +40,16 @@ AttentionBias<T> bias_view(const char* op, const Tensor<T>& bias, const Shape& s
               ": bias: expected a shape that broadcasts to ", scores, ", got ", bias.shape());
   const detail::Strides strides = detail::broadcast_strides(bias.shape(), scores);
   return {bias.data(), strides[0], strides[1], strides[2], strides[3]};
+}
+
+// The result in the type of the products' inputs; null if the kernel's backward does not need it.
+template <class In, class T>
+Saved<In> kept_result(const Value<T>& result, const AttentionKernel<T, In>& kernel) {
+  if constexpr (std::is_same_v<In, T>) {
+    return result;
+  } else {
+    return kernel.needs_result() ? std::make_shared<const Tensor<In>>(rounded(*result)) : nullptr;
+  }
 }
 
 // Runs backward(d). If the bias, input `index`, wants a gradient, provides memory for the gradient
@@ -59,7 +72,13 @@ Tokens<P> tokens(P* data, const Shape& shape, std::size_t heads, std::size_t par
   return {data + part * width, shape[1] * shape[2], head, shape[2], head};
 }
 
-template <class T>
+// The kept result, which may be null, in the shape of its gradient.
+template <class P>
+Tokens<const P> result_view(const Saved<P>& y, const Tensor<P>& dy, std::size_t heads) {
+  return tokens<const P>(y ? y->data() : nullptr, dy.shape(), heads);
+}
+
+template <class T, class In>
 struct AttentionOp final : Op<T> {
   explicit AttentionOp(const AttentionOptions& options) : options(options) {}
   const char* name() const override { return "attention"; }
@@ -67,7 +86,10 @@ struct AttentionOp final : Op<T> {
 
   Value<T> forward(const Inputs<T>& in) override {
     check_inputs(in[0].shape(), in[1].shape(), in[2].shape());
-    q = in.save(0), k = in.save(1), v = in.save(2), bias = in.save(3);
+    q = InputOperand<T, In>(in, 0).save();
+    k = InputOperand<T, In>(in, 1).save();
+    v = InputOperand<T, In>(in, 2).save();
+    bias = in.save(3);
     const Shape& shape = q->shape();
     scores = {shape[0], options.heads, shape[1], k->shape()[1]};
     if (bias) view = bias_view(name(), *bias, scores);
@@ -76,7 +98,7 @@ struct AttentionOp final : Op<T> {
                    detail::AttentionSizes{shape[0], options.heads, shape[1], k->shape()[1]},
                    shape[2] / options.heads);
     kernel->forward(inputs(), tokens(result->data(), result->shape(), options.heads));
-    y = result;
+    y = kept_result<In>(result, *kernel);
     return result;
   }
 
@@ -85,7 +107,7 @@ struct AttentionOp final : Op<T> {
     const std::array<GradientTokens<T>*, 3> all{&d.q, &d.k, &d.v};
     for (std::size_t i = 0; i < 3; ++i) {
       if (!dx.wants(i)) continue;
-      const Tensor<T>& input = i == 0 ? *q : i == 1 ? *k : *v;
+      const Tensor<In>& input = i == 0 ? *q : i == 1 ? *k : *v;
       const auto target = dx.target(i);
       *all[i] = {tokens(target.data, input.shape(), options.heads), target.beta()};
       for (std::size_t j = 0; j < i; ++j) {  // if they are one Variable, they add to one buffer
@@ -94,13 +116,14 @@ struct AttentionOp final : Op<T> {
         all[j]->beta = T(1);
       }
     }
+    const Tensor<In>& operand = detail::as_operand<In>(dy);
     with_bias(dx, 3, bias != nullptr, scores, d, [&](const AttentionGradients<T>& wanted) {
-      kernel->backward(inputs(), tokens<const T>(y->data(), y->shape(), options.heads),
-                       tokens<const T>(dy.data(), dy.shape(), options.heads), wanted);
+      kernel->backward(inputs(), result_view(y, operand, options.heads),
+                       tokens<const In>(operand.data(), dy.shape(), options.heads), wanted);
     });
   }
 
-  AttentionInputs<T> inputs() const {
+  AttentionInputs<T, In> inputs() const {
     return {tokens(q->data(), q->shape(), options.heads),
             tokens(k->data(), k->shape(), options.heads),
             tokens(v->data(), v->shape(), options.heads), view};
@@ -122,13 +145,14 @@ struct AttentionOp final : Op<T> {
   }
 
   AttentionOptions options;
-  Saved<T> q, k, v, bias, y;
+  Saved<In> q, k, v, y;
+  Saved<T> bias;
   Shape scores;
   AttentionBias<T> view;
-  std::optional<AttentionKernel<T>> kernel;
+  std::optional<AttentionKernel<T, In>> kernel;
 };
 
-template <class T>
+template <class T, class In>
 struct SelfAttention final : Op<T> {
   explicit SelfAttention(const AttentionOptions& options) : options(options) {}
   const char* name() const override { return "self_attention"; }
@@ -140,14 +164,15 @@ struct SelfAttention final : Op<T> {
     check_options("self_attention", options, shape[0], shape[1], shape[1]);
     check_shape(shape[2] % (3 * options.heads) == 0, "self_attention: 3 times ", options.heads,
                 " heads do not divide the width (axis 2) of ", shape);
-    qkv = in.save(0), bias = in.save(1);
+    qkv = InputOperand<T, In>(in, 0).save();
+    bias = in.save(1);
     scores = {shape[0], options.heads, shape[1], shape[1]};
     if (bias) view = bias_view(name(), *bias, scores);
     auto result = make_value<T>({shape[0], shape[1], shape[2] / 3});
     kernel.emplace(options, detail::AttentionSizes{shape[0], options.heads, shape[1], shape[1]},
                    shape[2] / 3 / options.heads);
     kernel->forward(inputs(), tokens(result->data(), result->shape(), options.heads));
-    y = result;
+    y = kept_result<In>(result, *kernel);
     return result;
   }
 
@@ -159,13 +184,14 @@ struct SelfAttention final : Op<T> {
       d.k = {part(target.data, 1), target.beta()};
       d.v = {part(target.data, 2), target.beta()};
     }
+    const Tensor<In>& operand = detail::as_operand<In>(dy);
     with_bias(dx, 1, bias != nullptr, scores, d, [&](const AttentionGradients<T>& wanted) {
-      kernel->backward(inputs(), tokens(y->data(), y->shape(), options.heads),
-                       tokens<const T>(dy.data(), dy.shape(), options.heads), wanted);
+      kernel->backward(inputs(), result_view(y, operand, options.heads),
+                       tokens<const In>(operand.data(), dy.shape(), options.heads), wanted);
     });
   }
 
-  AttentionInputs<T> inputs() const {
+  AttentionInputs<T, In> inputs() const {
     return {part(qkv->data(), 0), part(qkv->data(), 1), part(qkv->data(), 2), view};
   }
 
@@ -175,10 +201,11 @@ struct SelfAttention final : Op<T> {
   }
 
   AttentionOptions options;
-  Saved<T> qkv, bias, y;
+  Saved<In> qkv, y;
+  Saved<T> bias;
   Shape scores;
   AttentionBias<T> view;
-  std::optional<AttentionKernel<T>> kernel;
+  std::optional<AttentionKernel<T, In>> kernel;
 };
 
 }  // namespace
@@ -186,13 +213,19 @@ struct SelfAttention final : Op<T> {
 template <class T>
 Variable<T> attention(const Variable<T>& q, const Variable<T>& k, const Variable<T>& v,
                       const AttentionOptions& options, const Variable<T>& bias) {
-  return apply<T>(std::make_unique<AttentionOp<T>>(options), {q, k, v, bias});
+  auto op = detail::with_operands<T>([&]<class In>() -> std::unique_ptr<Op<T>> {
+    return std::make_unique<AttentionOp<T, In>>(options);
+  });
+  return apply<T>(std::move(op), {q, k, v, bias});
 }
 
 template <class T>
 Variable<T> self_attention(const Variable<T>& qkv, const AttentionOptions& options,
                            const Variable<T>& bias) {
-  return apply<T>(std::make_unique<SelfAttention<T>>(options), {qkv, bias});
+  auto op = detail::with_operands<T>([&]<class In>() -> std::unique_ptr<Op<T>> {
+    return std::make_unique<SelfAttention<T, In>>(options);
+  });
+  return apply<T>(std::move(op), {qkv, bias});
 }
 
 #define XGRAD_INSTANTIATE(T)                                                                 \

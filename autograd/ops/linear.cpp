@@ -6,6 +6,7 @@
 #include <xgrad/autograd/kernels/elementwise.hpp>
 #include <xgrad/autograd/kernels/gelu.hpp>
 #include <xgrad/autograd/kernels/gemm.hpp>
+#include <xgrad/autograd/kernels/operands.hpp>
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/ops.hpp>
 #include <xgrad/autograd/parallel.hpp>
@@ -14,6 +15,9 @@
 namespace xgrad {
 
 namespace {
+
+using detail::as_operand;
+using detail::InputOperand;
 
 // Rows per task of a pass over activations. Fixed, because sums over rows are split there and the
 // bits must not depend on the number of threads.
@@ -37,13 +41,14 @@ Sizes checked_sizes(const char* op, const Inputs<T>& x) {
 }
 
 // x W^T, without the bias.
-template <class T>
-Value<T> product(const Inputs<T>& x, const Sizes& s) {
-  Shape shape = x[0].shape();
+template <class T, class In>
+Value<T> product(const InputOperand<T, In>& x, const Tensor<T>& weight, const Sizes& s) {
+  Shape shape = x.tensor().shape();
   shape.back() = s.out;
   auto y = make_value<T>(shape);
-  parallel_gemm<T>(s.rows, s.out, s.in, T(1), {x[0].data(), s.in},
-                   {x[1].data(), s.in, Transpose::yes}, T(0), y->data(), s.out);
+  const Tensor<In>& w = as_operand<In>(weight);
+  parallel_gemm<T, In>(s.rows, s.out, s.in, T(1), {x.data(), s.in},
+                       {w.data(), s.in, Transpose::yes}, T(0), y->data(), s.out);
   return y;
 }
 
@@ -56,18 +61,31 @@ void for_rows(const Sizes& s, const F& f) {
 }
 
 // With Y = X W^T + b: dX = dY W and dW = dY^T X.
-template <class T>
-void product_backward(const Sizes& s, const Tensor<T>& dy, const Saved<T>& x,
+template <class T, class In>
+void product_backward(const Sizes& s, const Tensor<T>& dy, const Saved<In>& x,
                       const Saved<T>& weight, Grads<T>& dx) {
+  if (!dx.wants(0) && !dx.wants(1)) return;
+  const Tensor<In>& d = as_operand<In>(dy);
   if (dx.wants(0)) {
+    const Tensor<In>& w = as_operand<In>(*weight);
     const auto target = dx.target(0);
-    parallel_gemm<T>(s.rows, s.in, s.out, T(1), {dy.data(), s.out}, {weight->data(), s.in},
-                     target.beta(), target.data, s.in);
+    parallel_gemm<T, In>(s.rows, s.in, s.out, T(1), {d.data(), s.out}, {w.data(), s.in},
+                         target.beta(), target.data, s.in);
   }
   if (dx.wants(1)) {
     const auto target = dx.target(1);
-    parallel_gemm<T>(s.out, s.in, s.rows, T(1), {dy.data(), s.out, Transpose::yes},
-                     {x->data(), s.in}, target.beta(), target.data, s.in);
+    parallel_gemm<T, In>(s.out, s.in, s.rows, T(1), {d.data(), s.out, Transpose::yes},
+                         {x->data(), s.in}, target.beta(), target.data, s.in);
+  }
+}
+
+// Memory for gelu's slopes, which backward only multiplies by; z itself, if they have its type.
+template <class In, class T>
+std::shared_ptr<Tensor<In>> room_for_slopes(const Value<T>& z) {
+  if constexpr (std::is_same_v<In, T>) {
+    return z;
+  } else {
+    return std::make_shared<Tensor<In>>(empty<In>(z->shape()));
   }
 }
 
@@ -99,14 +117,15 @@ void rows_and_bias_backward(const Sizes& s, T* dy, Grads<T>& dx, const Prepare& 
   }
 }
 
-template <class T>
+template <class T, class In>
 struct Linear final : Op<T> {
   const char* name() const override { return "linear"; }
   const char* arguments() const override { return "x weight bias?"; }
 
   Value<T> forward(const Inputs<T>& x) override {
     sizes = checked_sizes(name(), x);
-    auto y = product(x, sizes);
+    const InputOperand<T, In> operand(x, 0);
+    auto y = product(operand, x[1], sizes);
     if (x.has(2)) {
       const T* bias = x[2].data();
       for_rows(sizes, [&](std::size_t row) {
@@ -115,7 +134,7 @@ struct Linear final : Op<T> {
         for (std::size_t j = 0; j < sizes.out; ++j) out[j] += bias[j];
       });
     }
-    if (x.wants(1)) input = x.save(0);
+    if (x.wants(1)) input = operand.save();
     if (x.wants(0)) weight = x.save(1);
     return y;
   }
@@ -127,92 +146,100 @@ struct Linear final : Op<T> {
   }
 
   Sizes sizes;
-  Saved<T> input, weight;
+  Saved<In> input;
+  Saved<T> weight;
 };
 
-template <class T, class G>
+template <class T, class G, class In>
 struct LinearGelu final : Op<T> {
   explicit LinearGelu(const DropoutOptions& dropout) : dropout(dropout) {}
   const char* name() const override { return "linear_gelu"; }
   const char* arguments() const override { return "x weight bias?"; }
 
-  // One pass over Z = X W^T adds the bias, writes f gelu(Z) with dropout factors f, and replaces Z
-  // by f gelu'(Z), which shares most of the work. If no gradient is wanted, f gelu(Z) replaces Z.
+  // One pass over Z = X W^T adds the bias, writes f gelu(Z) with dropout factors f, and keeps
+  // f gelu'(Z), which shares most of the work. If no gradient is wanted, f gelu(Z) replaces Z.
   Value<T> forward(const Inputs<T>& x) override {
     sizes = checked_sizes(name(), x);
-    const auto z = product(x, sizes);
+    const InputOperand<T, In> operand(x, 0);
+    const auto z = product(operand, x[1], sizes);
     const bool wanted = x.wants(0) || x.wants(1) || (x.has(2) && x.wants(2));
     const auto y = wanted ? make_value<T>(z->shape()) : z;
+    const auto slopes = wanted ? room_for_slopes<In>(z) : nullptr;
     const Tensor<T> bias = x.has(2) ? x[2] : zeros<T>({sizes.out});
+    const auto row_at = [&](auto drops, std::size_t at, const T* factors) {
+      activate<drops()>(bias.data(), factors, z->data() + at, y->data() + at,
+                        slopes ? slopes->data() + at : nullptr);
+    };
     if (dropout.p == 0) {
-      for_rows(sizes, [&](std::size_t row) {
-        activate<false>(bias.data(), nullptr, z->data() + row * sizes.out,
-                        y->data() + row * sizes.out);
-      });
+      for_rows(sizes,
+               [&](std::size_t row) { row_at(std::false_type(), row * sizes.out, nullptr); });
     } else {
       detail::for_each_dropout_piece<T>(
           name(), z->shape(), dropout, [&](std::size_t at, const T* factors, std::size_t n) {
             for (const T* end = factors + n; factors != end; factors += sizes.out, at += sizes.out)
-              activate<true>(bias.data(), factors, z->data() + at, y->data() + at);
+              row_at(std::true_type(), at, factors);
           });
     }
     if (!wanted) return y;
-    if (x.wants(1)) input = x.save(0);
+    if (x.wants(1)) input = operand.save();
     if (x.wants(0)) weight = x.save(1);
-    slope = z;
+    slope = slopes;
     return y;
   }
 
-  // That pass for one row. y == z means that no gradient is wanted.
+  // That pass for one row; slopes is null if no gradient is wanted.
   template <bool kDrops>
-  void activate(const T* bias, const T* factors, T* z, T* y) const {
+  void activate(const T* bias, const T* factors, const T* z, T* y, In* slopes) const {
     const auto factor = [&](std::size_t j) { return kDrops ? factors[j] : T(1); };
-    if (y != z) {
+    if (slopes != nullptr) {
 #pragma omp simd
       for (std::size_t j = 0; j < sizes.out; ++j) {
         const T v = z[j] + bias[j];
         y[j] = factor(j) * G::f(v);
-        z[j] = factor(j) * G::df(v);
+        slopes[j] = In(factor(j) * G::df(v));
       }
     } else {
 #pragma omp simd
-      for (std::size_t j = 0; j < sizes.out; ++j) z[j] = factor(j) * G::f(z[j] + bias[j]);
+      for (std::size_t j = 0; j < sizes.out; ++j) y[j] = factor(j) * G::f(z[j] + bias[j]);
     }
   }
 
   // Y = f gelu(Z): dZ = dY f gelu'(Z); the rest is as in linear.
   void backward(Tensor<T> dy, Grads<T>& dx) const override {
     rows_and_bias_backward(sizes, dy.data(), dx, [&](std::size_t row) {
-      const T* s = slope->data() + row * sizes.out;
+      const In* s = slope->data() + row * sizes.out;
       T* d = dy.data() + row * sizes.out;
 #pragma omp simd
-      for (std::size_t j = 0; j < sizes.out; ++j) d[j] *= s[j];
+      for (std::size_t j = 0; j < sizes.out; ++j) d[j] *= T(s[j]);
     });
     product_backward(sizes, dy, input, weight, dx);
   }
 
   DropoutOptions dropout;
   Sizes sizes;
-  Saved<T> input, weight, slope;
+  Saved<In> input, slope;
+  Saved<T> weight;
 };
 
 }  // namespace
 
 template <class T>
 Variable<T> linear(const Variable<T>& x, const Variable<T>& weight, const Variable<T>& bias) {
-  return apply<T>(std::make_unique<Linear<T>>(), {x, weight, bias});
+  auto op = detail::with_operands<T>(
+      []<class In>() -> std::unique_ptr<Op<T>> { return std::make_unique<Linear<T, In>>(); });
+  return apply<T>(std::move(op), {x, weight, bias});
 }
 
 template <class T>
 Variable<T> linear_gelu(const Variable<T>& x, const Variable<T>& weight, const Variable<T>& bias,
                         Gelu kind, const DropoutOptions& dropout) {
   detail::check_dropout("linear_gelu", dropout);
-  std::unique_ptr<Op<T>> op;
-  if (kind == Gelu::exact) {
-    op = std::make_unique<LinearGelu<T, detail::GeluExact<T>>>(dropout);
-  } else {
-    op = std::make_unique<LinearGelu<T, detail::GeluTanh<T>>>(dropout);
-  }
+  auto op = detail::with_operands<T>([&]<class In>() -> std::unique_ptr<Op<T>> {
+    if (kind == Gelu::exact) {
+      return std::make_unique<LinearGelu<T, detail::GeluExact<T>, In>>(dropout);
+    }
+    return std::make_unique<LinearGelu<T, detail::GeluTanh<T>, In>>(dropout);
+  });
   return apply<T>(std::move(op), {x, weight, bias});
 }
 

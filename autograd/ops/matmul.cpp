@@ -1,5 +1,6 @@
 #include <xgrad/autograd/kernels/axes.hpp>
 #include <xgrad/autograd/kernels/gemm.hpp>
+#include <xgrad/autograd/kernels/operands.hpp>
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/ops.hpp>
 #include <xgrad/autograd/parallel.hpp>
@@ -69,9 +70,9 @@ struct Matrices {
 };
 
 // C_i = A_i B_i + beta C_i for contiguous C_i, each m x n.
-template <class T>
-void batched_gemm(std::size_t m, std::size_t n, std::size_t k, const Matrices<T>& a,
-                  const Matrices<T>& b, T beta, T* c) {
+template <class T, class In>
+void batched_gemm(std::size_t m, std::size_t n, std::size_t k, const Matrices<In>& a,
+                  const Matrices<In>& b, T beta, T* c) {
   const std::size_t count = a.offsets.size();
   if (count == 1) return parallel_gemm(m, n, k, T(1), a[0], b[0], beta, c, n);
   constexpr std::size_t kWork = 1 << 18;  // least multiplications worth a task
@@ -82,25 +83,27 @@ void batched_gemm(std::size_t m, std::size_t n, std::size_t k, const Matrices<T>
   });
 }
 
-template <class T>
+template <class T, class In>
 struct Matmul final : Op<T> {
   Matmul(bool transpose_a, bool transpose_b) : transpose_a(transpose_a), transpose_b(transpose_b) {}
   const char* name() const override { return "matmul"; }
   const char* arguments() const override { return "a b"; }
 
   Value<T> forward(const Inputs<T>& x) override {
-    if (x.wants(1)) a = x.save(0);
-    if (x.wants(0)) b = x.save(1);
     p = plan(x[0].shape(), x[1].shape(), transpose_a, transpose_b);
+    const detail::InputOperand<T, In> first(x, 0), second(x, 1);
+    if (x.wants(1)) a = first.save();
+    if (x.wants(0)) b = second.save();
     auto y = make_value<T>(p.shape);
-    batched_gemm(p.m, p.n, p.k, left(x[0]), right(x[1]), T(0), y->data());
+    batched_gemm(p.m, p.n, p.k, left(first.tensor()), right(second.tensor()), T(0), y->data());
     return y;
   }
 
   // With A and B as multiplied, Y = A B, so dA = dY B^T and dB = A^T dY. The gradient of an input
   // that was read transposed is dA^T = B dY^T or dB^T = dY^T A.
   void backward(Tensor<T> dy, Grads<T>& dx) const override {
-    const Matrices<T> d{{dy.data(), p.n}, p.y};
+    const Tensor<In>& operand = detail::as_operand<In>(dy);
+    const Matrices<In> d{{operand.data(), p.n}, p.y};
     into(dx, 0, [&](T beta, T* da) {
       if (transpose_a) return batched_gemm(p.k, p.m, p.n, right(*b), d.flipped(), beta, da);
       batched_gemm(p.m, p.k, p.n, d, right(*b).flipped(), beta, da);
@@ -111,11 +114,11 @@ struct Matmul final : Op<T> {
     });
   }
 
-  Matrices<T> left(const Tensor<T>& x) const {
+  Matrices<In> left(const Tensor<In>& x) const {
     if (transpose_a) return {{x.data(), p.m, Transpose::yes}, p.a};
     return {{x.data(), p.k}, p.a};
   }
-  Matrices<T> right(const Tensor<T>& x) const {
+  Matrices<In> right(const Tensor<In>& x) const {
     if (transpose_b) return {{x.data(), p.k, Transpose::yes}, p.b};
     return {{x.data(), p.n}, p.b};
   }
@@ -138,7 +141,7 @@ struct Matmul final : Op<T> {
   }
 
   bool transpose_a, transpose_b;
-  Saved<T> a, b;
+  Saved<In> a, b;
   Plan p;
 };
 
@@ -146,7 +149,10 @@ struct Matmul final : Op<T> {
 
 template <class T>
 Variable<T> matmul(const Variable<T>& a, const Variable<T>& b, bool transpose_a, bool transpose_b) {
-  return apply<T>(std::make_unique<Matmul<T>>(transpose_a, transpose_b), {a, b});
+  auto op = detail::with_operands<T>([&]<class In>() -> std::unique_ptr<Op<T>> {
+    return std::make_unique<Matmul<T, In>>(transpose_a, transpose_b);
+  });
+  return apply<T>(std::move(op), {a, b});
 }
 
 #define XGRAD_INSTANTIATE(T) \

@@ -18,7 +18,7 @@ namespace xgrad::commands {
 namespace {
 
 struct Arguments {
-  std::string run, format = "text";
+  std::string run, format = "text", precision;
   bool logits = false;
   std::size_t beam = 0;
   double length_penalty = 0;
@@ -44,7 +44,8 @@ int predict(const Arguments& arguments) {
   const Predictor predictor(
       arguments.run, arguments.beam > 0
                          ? std::optional(BeamOptions{arguments.beam, arguments.length_penalty})
-                         : std::nullopt);
+                         : std::nullopt,
+      arguments.precision);
   const auto format = std::find_if(std::begin(kFormats), std::end(kFormats),
                                    [&](const Format& f) { return arguments.format == f.name; });
   xgrad::check<ConfigError>(format != std::end(kFormats), "there is no prediction format ",
@@ -104,7 +105,11 @@ Command predict_command() {
         "compare hypotheses by log-probability / length^A; default: by probability",
         &a->length_penalty,
         {.positive = true, .needs = {"--beam"}, .value = "A"}},
-       {"--logits", "print logits instead of labels", &a->logits, {.excludes = {"--format"}}}},
+       {"--logits", "print logits instead of labels", &a->logits, {.excludes = {"--format"}}},
+       {"--precision",
+        "the arithmetic, as in train.precision; default: that of the run",
+        &a->precision,
+        {.choices = {"float", "bf16", "double"}}}},
       [a] { return predict(*a); });
 }
 

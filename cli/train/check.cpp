@@ -18,7 +18,7 @@ namespace xgrad::commands {
 namespace {
 
 struct Arguments {
-  std::vector<std::string> configs;
+  std::vector<std::string> configs, overrides;
   std::size_t seeds = 1;
   std::string table;
   bool quiet = false;
@@ -34,7 +34,7 @@ struct Job {
 std::vector<Job> read_jobs(const Arguments& arguments) {
   std::vector<Job> jobs;
   for (const std::string& path : arguments.configs) {
-    Job job{path, {load_config(path, {})}};
+    Job job{path, {load_config(path, arguments.overrides)}};
     check_run_name(job.configs[0], path);
     while (job.configs.size() < arguments.seeds) {
       job.configs.push_back(job.configs.back());
@@ -121,6 +121,7 @@ Command check_command() {
   return Command(
       "check", "Train configs and check their [expect] claims",
       {{"configs", "TOML files", &a->configs, kRequired},
+       {"overrides", "KEY=VALUE overrides each config, as in train.precision=bf16", &a->overrides},
        {"--seeds",
         "train each with this many seeds; show the means",
         &a->seeds,

@@ -23,6 +23,11 @@ int print(const Certificate& certificate) {
   fmt::print("{}differences in {}; {}\n", check.report.table(), check.arithmetic,
              images ? fmt::format("{} images", check.lengths.size())
                     : fmt::format("examples of length {}", fmt::join(check.lengths, " and ")));
+  if (certificate.precision == "bf16") {
+    fmt::print(
+        "backward is checked in double; the rounding of products' operands to bfloat16 in training "
+        "is not covered\n");
+  }
   return check.report.ok() ? 0 : 1;
 }
 

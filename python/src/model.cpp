@@ -56,8 +56,9 @@ class Model {
   }
 
  public:
-  explicit Model(const std::string& path)
-      : predictor_(path), source_(std::make_shared<const FoundRun>(find_run(path))) {}
+  Model(const std::string& path, const std::string& precision)
+      : predictor_(path, std::nullopt, precision),
+        source_(std::make_shared<const FoundRun>(find_run_in(precision, path))) {}
 
   std::vector<Answer> predict(const Lines& lines) const {
     const Unlocked unlocked;
@@ -184,7 +185,8 @@ void add_prediction(nb::module_& m) {
 void add_model(nb::module_& m) {
   add_prediction(m);
   nb::class_<Model>(m, "Model")
-      .def(nb::init<std::string>(), "path"_a, nb::call_guard<Unlocked>())
+      .def(nb::init<std::string, std::string>(), "path"_a, "precision"_a,
+           nb::call_guard<Unlocked>())
       .def_prop_ro("path", [](const Model& self) { return self.source().file; })
       .def_prop_ro("step", [](const Model& self) { return self.source().checkpoint.step; })
       .def_prop_ro("config", [](const Model& self) { return to_toml(self.source().config); })

@@ -119,7 +119,7 @@ struct TrainConfig {
   std::uint64_t evaluate_every = 0;  ///< steps; 0: every epoch, or every tenth of the run
   std::uint64_t save_every = 0;     ///< steps; 0: with each evaluation; every new best is saved too
   std::size_t keep = 2;             ///< number of newest checkpoints to keep besides the best
-  std::string precision = "float";  ///< float, double
+  std::string precision = "float";  ///< float, double, bf16
 };
 
 /// [mpi]: for several processes

@@ -239,9 +239,11 @@ void nesterov_needs_momentum(const Config& config, Broken& broken) {
 // An eps of 0 would divide 0 by 0 for weights without gradient, such as rows that no batch looks
 // up.
 void eps_stays_above_zero(const Config& config, Broken& broken) {
-  if (config.train.precision != "float" || float(config.optim.eps) > 0) return;
-  broken.push_back({{"optim.eps", "train.precision"},
-                    "rounds to 0 with train.precision = \"float\"; choose a larger value"});
+  const std::string& precision = config.train.precision;
+  if (precision == "double" || float(config.optim.eps) > 0) return;
+  broken.push_back(
+      {{"optim.eps", "train.precision"},
+       "rounds to 0 with train.precision = \"" + precision + "\"; choose a larger value"});
 }
 
 void step_falls(const Config& config, Broken& broken) {

@@ -134,8 +134,8 @@ Keys run_keys() {
           between(0, kMany)),
       key("keep", &T::keep, "Number of newest checkpoints to keep besides the best; 1 counts as 2.",
           between(1, 1048576)),
-      key("precision", &T::precision, "Floating-point type of the whole computation.",
-          {"float", "double"}),
+      key("precision", &T::precision, "Type of all numbers; bf16: float, with bfloat16 products.",
+          {"float", "double", "bf16"}),
   };
 }
 

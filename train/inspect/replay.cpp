@@ -9,7 +9,7 @@
 #include <xgrad/autograd/kernels/element.hpp>
 #include <xgrad/train/checkpoint/failed_step.hpp>
 #include <xgrad/train/config/precision.hpp>
-#include <xgrad/train/model/build.hpp>
+#include <xgrad/train/model/mixed_precision.hpp>
 #include <xgrad/train/model/training_loss.hpp>
 
 namespace xgrad {
@@ -57,7 +57,7 @@ std::vector<Seen<T>> run(const Checkpoint& failed, const Config& config) {
   const std::unique_ptr<Task> task = make_task(config, &failed);
   const TaskShape shape = task->shape();
   Parameters<T> parameters(config.train.seed);
-  const auto model = make_model<T>(config.model, shape, parameters, config.optim.groups);
+  const auto model = make_model<T>(config, shape, parameters, config.optim.groups);
   set_weights(failed, parameters);
 
   std::vector<Seen<T>> seen;

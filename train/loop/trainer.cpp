@@ -7,6 +7,7 @@
 #include <xgrad/autograd/scalar.hpp>
 #include <xgrad/optim/clip.hpp>
 #include <xgrad/train/metrics/evaluate.hpp>
+#include <xgrad/train/model/mixed_precision.hpp>
 #include <xgrad/train/model/parts.hpp>
 #include <xgrad/train/ranks/metrics_sum.hpp>
 
@@ -62,7 +63,7 @@ Trainer<T>::Trainer(const Config& config, const Checkpoint* checkpoint,
       train_(task_->dataset(Split::train)),
       objective_(training_objective(config.train, shape_, train_.get())),
       parameters_(config.train.seed),
-      model_(make_model<T>(config.model, shape_, parameters_, config.optim.groups)),
+      model_(make_model<T>(config, shape_, parameters_, config.optim.groups)),
       division_(parameters_, config.train.shards, ranks),
       optimizer_(make_optimizer<T>(config.optim, parameters_, division_.slice())),
       loader_(Loader(*train_, shape_,

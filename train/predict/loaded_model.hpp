@@ -2,12 +2,21 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include <xgrad/train/checkpoint/find_run.hpp>
-#include <xgrad/train/model/build.hpp>
+#include <xgrad/train/model/mixed_precision.hpp>
 #include <xgrad/train/weights/state_dict.hpp>
 
 namespace xgrad {
+
+/// find_run() with another train.precision; empty: that of the run.
+inline FoundRun find_run_in(const std::string& precision, const std::string& path) {
+  std::vector<std::string> overrides;
+  if (!precision.empty()) overrides.push_back("train.precision=" + precision);
+  return find_run(path, overrides);
+}
 
 /// A task and its trained model with scalar type T.
 template <class T>
@@ -17,7 +26,7 @@ struct LoadedModel {
       : task(make_task(source.config, &source.checkpoint)),
         shape(task->shape()),
         parameters(source.config.train.seed),
-        model(make_model<T>(source.config.model, shape, parameters)) {
+        model(make_model<T>(source.config, shape, parameters)) {
     restore(weights_of(source.checkpoint), parameters);
   }
 

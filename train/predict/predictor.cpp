@@ -200,8 +200,9 @@ class ModelOf final : public Predictor::Model {
 
 }  // namespace
 
-Predictor::Predictor(const std::string& run, std::optional<BeamOptions> beam) {
-  const FoundRun source = find_run(run);
+Predictor::Predictor(const std::string& run, std::optional<BeamOptions> beam,
+                     const std::string& precision) {
+  const FoundRun source = find_run_in(precision, run);
   model_ = with_precision(source.config, [&]<class T>() -> std::unique_ptr<const Model> {
     return std::make_unique<ModelOf<T>>(source, beam);
   });

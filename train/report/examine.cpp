@@ -10,7 +10,7 @@
 #include <xgrad/train/checkpoint/checkpoint.hpp>
 #include <xgrad/train/config/precision.hpp>
 #include <xgrad/train/inspect/attention_picture.hpp>
-#include <xgrad/train/model/build.hpp>
+#include <xgrad/train/model/mixed_precision.hpp>
 #include <xgrad/train/report/html.hpp>
 #include <xgrad/train/weights/state_dict.hpp>
 
@@ -47,7 +47,7 @@ class Examiner {
         shape_(task.shape()),
         test_(task.dataset(Split::test)),
         parameters_(config.train.seed),
-        model_(make_model<T>(config.model, shape_, parameters_)),
+        model_(make_model<T>(config, shape_, parameters_)),
         token_classes_(shape_) {
     restore(weights_of(checkpoint), parameters_);
   }

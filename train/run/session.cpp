@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <type_traits>
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/kernels/cpu.hpp>
@@ -52,11 +53,12 @@ const char* plural(std::size_t count) {
   return count == 1 ? "" : "s";
 }
 
-std::string what_fitted(const Initialization& found, const std::string& precision) {
-  return fmt::format(
-      "{} tensors, {} numbers, from {}{} (SHA-256 {}...)",
-      (found.partial ? "" : "all ") + std::to_string(found.tensors), grouped(found.numbers),
-      found.file, found.converted ? ", converted to " + precision : "", found.sha256.substr(0, 16));
+std::string what_fitted(const Initialization& found, const char* scalar) {
+  return fmt::format("{} tensors, {} numbers, from {}{} (SHA-256 {}...)",
+                     (found.partial ? "" : "all ") + std::to_string(found.tensors),
+                     grouped(found.numbers), found.file,
+                     found.converted ? fmt::format(", converted to {}", scalar) : "",
+                     found.sha256.substr(0, 16));
 }
 
 std::string detail_of(const ModelConfig& m) {
@@ -89,7 +91,8 @@ void show_plan(Console& console, const Config& config, const Trainer<T>& trainer
                           config.train.seed)}};
   if (trainer.initialization()) {
     rows.insert(rows.begin() + 2,
-                {"weights", what_fitted(*trainer.initialization(), config.train.precision)});
+                {"weights", what_fitted(*trainer.initialization(),
+                                        std::is_same_v<T, double> ? "double" : "float")});
   }
   rows.emplace_back("directory", run.path());
   console.table(rows);
@@ -235,6 +238,14 @@ void tell_class(const Checkpoint& checkpoint, Console& console) {
       cpu_name(cpu())));
 }
 
+// Tells the user why bfloat16 saves no time.
+void tell_emulation(const Config& config, Console& console) {
+  if (config.train.precision != "bf16") return;
+  console.line(
+      "train.precision is bf16: xgrad emulates products of bfloat16 on this processor; results are "
+      "correct and memory is saved, but steps are slower than with float");
+}
+
 // Makes the trainer of a run in `directory`. Reads its data, then checks that its claims can be
 // judged and that two checkpoints fit on the disk: the newest one stays until the next is complete.
 template <class T>
@@ -250,6 +261,7 @@ std::unique_ptr<Trainer<T>> prepared(const Config& config, const Checkpoint* che
     check_claims(config.expect, trainer->task());
     check_room(directory, 2 * trainer->checkpoint_bytes(), "two checkpoints");
     if (checkpoint != nullptr) tell_class(*checkpoint, console);
+    tell_emulation(config, console);
     return trainer;
   });
 }

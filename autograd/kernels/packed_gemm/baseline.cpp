@@ -4,12 +4,13 @@
 
 namespace xgrad::detail {
 
-template <class T>
-void packed_gemm_baseline(const Product<T>& product, void* scratch) {
+template <class T, class In>
+void packed_gemm_baseline(const Product<T, In>& product, void* scratch) {
   multiply<Baseline>(product, static_cast<T*>(scratch));
 }
 
 template void packed_gemm_baseline(const Product<float>&, void*);
 template void packed_gemm_baseline(const Product<double>&, void*);
+template void packed_gemm_baseline(const Product<float, Bf16>&, void*);
 
 }  // namespace xgrad::detail

@@ -9,12 +9,13 @@
 
 namespace xgrad::detail {
 
-// A block of B takes 576 KiB, so that it fits an L2 cache of 1 MiB beside the tiles of A and C.
+// Steps in a block. A block of B takes 576 KiB, so that it fits an L2 cache of 1 MiB beside the
+// tiles of A and C.
 constexpr std::size_t kBlockDepth = 384;
 template <class T>
 constexpr std::size_t kBlockColumns = 384 * sizeof(float) / sizeof(T);
 
-// Rows of a transposed A packed at a time: whole cache lines, and a multiple of every tile height.
+// Rows of A packed at a time: whole cache lines, and a multiple of every tile height.
 constexpr std::size_t kPackRows = 96;
 
 /// Tile sizes whose sums fill the registers: 16 registers, or 32 with AVX-512.
@@ -23,8 +24,8 @@ struct TileSizes {
   static constexpr int kVectors = 2;
   static constexpr int rows(int vectors) { return vectors == 2 ? 6 : 12; }
 };
-template <>
-struct TileSizes<Avx512> {
+template <class Isa>
+requires(Isa::kBytes == 64) struct TileSizes<Isa> {
   static constexpr int kVectors = 4;
   static constexpr int rows(int vectors) {
     return vectors == 4 ? 6 : vectors == 3 ? 8 : vectors == 2 ? 12 : 16;
@@ -57,36 +58,41 @@ void with_vectors(std::size_t vectors, const Visit& visit) {
   visit(std::integral_constant<int, Most>());
 }
 
-/// A block of B: columns [j, j + n) of the product, terms [p, p + k) of the sums.
+/// A block of B: columns [j, j + n) of the product, steps [p, p + k) of the sums.
 struct Block {
   std::size_t j, n, p, k;
 };
 
-template <class Isa, class T>
+/// The product of two matrices of In, copied into blocks of T where the tiles do not read them in
+/// place.
+template <class Isa, class T, class In>
 class BlockedProduct {
  public:
-  BlockedProduct(const Product<T>& product, T* scratch)
+  BlockedProduct(const Product<T, In>& product, T* scratch)
       : x_(product),
         packed_b_(scratch),
         packed_a_(scratch + kBlockDepth * kBlockColumns<T>),
-        b_in_place_(x_.b.transpose == Transpose::no && x_.n % L == 0 && x_.m <= kInPlaceRows),
+        b_in_place_(kInPlace && x_.b.transpose == Transpose::no && x_.n % L == 0 &&
+                    x_.m <= kInPlaceRows),
         a_transposed_(x_.a.transpose == Transpose::yes),
-        pack_a_(a_transposed_ && (x_.n > 64 || x_.k > 128)) {}
+        pack_a_(!kInPlace || (a_transposed_ && (x_.n > 64 || x_.k > 128))) {}
 
   void run() const {
     const std::size_t columns = part_of(x_.n, kBlockColumns<T>, 64);
-    const std::size_t depth = part_of(x_.k, kBlockDepth, 1);
+    const std::size_t steps = divide_up(x_.k, K), depth = part_of(steps, kBlockDepth, 1);
     for (std::size_t j = 0; j < x_.n; j += columns) {
       std::size_t p = 0;
       do {  // runs once for k = 0, which leaves beta C
-        multiply_block({j, least(columns, x_.n - j), p, least(depth, x_.k - p)});
+        multiply_block({j, least(columns, x_.n - j), p, least(depth, steps - p)});
         p += depth;
-      } while (p < x_.k);
+      } while (p < steps);
     }
   }
 
  private:
   static constexpr std::size_t L = Simd<Isa, T>::kLanes;
+  static constexpr std::size_t K = Source<Isa, T, In>::kTerms;
+  static constexpr bool kInPlace = std::is_same_v<In, T>;  // whether tiles can read A and B
   static constexpr std::size_t kInPlaceRows = 96;  // up to here, packing B costs more than it gains
 
   static constexpr std::size_t least(std::size_t a, std::size_t b) { return a < b ? a : b; }
@@ -110,18 +116,20 @@ class BlockedProduct {
     for (std::size_t v = 0; v < vectors; v += width) body(v, least(width, vectors - v));
   }
 
-  const T* source_of_b(const Block& block, std::size_t vector) const {
-    const std::size_t j = block.j + vector * L;
-    return x_.b.transpose == Transpose::yes ? x_.b.data + j * x_.b.stride + block.p
-                                            : x_.b.data + block.p * x_.b.stride + j;
+  const In* source_of_b(const Block& block, std::size_t vector) const {
+    const std::size_t j = block.j + vector * L, p = block.p * K;
+    return x_.b.transpose == Transpose::yes ? x_.b.data + j * x_.b.stride + p
+                                            : x_.b.data + p * x_.b.stride + j;
   }
+
+  std::size_t terms(const Block& block) const { return least(block.k * K, x_.k - block.p * K); }
 
   void pack_block(const Block& block) const {
     for_panels(block, [&](std::size_t v, std::size_t vectors) {
       const std::size_t columns = least(block.n - v * L, vectors * L);
       const auto pack =
-          x_.b.transpose == Transpose::yes ? pack_transposed<Isa, T> : pack_rows<Isa, T>;
-      pack(source_of_b(block, v), x_.b.stride, block.k, columns, vectors,
+          x_.b.transpose == Transpose::yes ? pack_transposed<Isa, T, In> : pack_rows<Isa, T, In>;
+      pack(source_of_b(block, v), x_.b.stride, terms(block), columns, vectors,
            packed_b_ + v * L * block.k);
     });
   }
@@ -134,9 +142,12 @@ class BlockedProduct {
       const std::size_t group = pack_a_ ? kPackRows : x_.m;
       for (std::size_t i = 0; i < x_.m; i += group) {
         const std::size_t rows = least(group, x_.m - i);
-        if (pack_a_) {
-          pack_tiles<Isa, kRows>(x_.a.data + block.p * x_.a.stride + i, x_.a.stride, block.k, rows,
-                                 packed_a_);
+        if (pack_a_ && a_transposed_) {
+          pack_tiles<Isa, kRows>(x_.a.data + block.p * K * x_.a.stride + i, x_.a.stride,
+                                 terms(block), rows, packed_a_);
+        } else if (pack_a_) {
+          pack_lines<Isa>(x_.a.data + i * x_.a.stride + block.p * K, x_.a.stride, terms(block),
+                          rows, packed_a_);
         }
         for (std::size_t r = 0; r < rows; r += kRows) {
           multiply_row_of_tiles<width>(block, i + r, least(kRows, rows - r),
@@ -152,15 +163,24 @@ class BlockedProduct {
                              const T* packed) const {
     TileJob<T> job;
     job.k = block.k;
-    job.a_row = a_transposed_ ? 1 : x_.a.stride;
-    job.a_step = pack_a_ ? rows : a_transposed_ ? x_.a.stride : 1;
-    job.a = pack_a_ ? packed : x_.a.data + i * job.a_row + block.p * job.a_step;
+    job.a_row = a_transposed_ ? 1 : pack_a_ ? block.k : x_.a.stride;
+    job.a_step = !a_transposed_ ? 1 : pack_a_ ? rows : x_.a.stride;
+    job.a = packed;
+    if constexpr (kInPlace) {
+      if (!pack_a_) job.a = x_.a.data + i * job.a_row + block.p * job.a_step;
+    }
     job.ldc = x_.ldc;
     job.alpha = x_.alpha;
     job.beta = block.p == 0 ? x_.beta : T(1);
     for_panels(block, [&](std::size_t v, std::size_t vectors) {
-      job.b = b_in_place_ ? source_of_b(block, v) : packed_b_ + v * L * block.k;
-      job.b_step = b_in_place_ ? x_.b.stride : vectors * L;
+      job.b = packed_b_ + v * L * block.k;
+      job.b_step = vectors * L;
+      if constexpr (kInPlace) {
+        if (b_in_place_) {
+          job.b = source_of_b(block, v);
+          job.b_step = x_.b.stride;
+        }
+      }
       job.c = x_.c + i * x_.ldc + block.j + v * L;
       job.tail = (v + vectors) * L > block.n ? block.n % L : 0;
       with_vectors<Width>(vectors,
@@ -168,16 +188,16 @@ class BlockedProduct {
     });
   }
 
-  const Product<T>& x_;
+  const Product<T, In>& x_;
   T* packed_b_;
   T* packed_a_;
   bool b_in_place_, a_transposed_, pack_a_;
 };
 
-template <class Isa, class T>
-void multiply(const Product<T>& product, T* scratch) {
+template <class Isa, class T, class In>
+void multiply(const Product<T, In>& product, T* scratch) {
   static_assert((kBlockColumns<T> + kPackRows) * kBlockDepth * sizeof(T) <= kPackedGemmScratch);
-  BlockedProduct<Isa, T>(product, scratch).run();
+  BlockedProduct<Isa, T, In>(product, scratch).run();
 }
 
 }  // namespace xgrad::detail

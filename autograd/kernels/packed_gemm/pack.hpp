@@ -1,7 +1,7 @@
 // Copies blocks of A and B into the order in which multiply_tile reads them. Not installed.
 #pragma once
 
-#include <xgrad/autograd/kernels/packed_gemm/simd.hpp>
+#include <xgrad/autograd/kernels/packed_gemm/source.hpp>
 #include <xgrad/autograd/kernels/shuffle.hpp>
 
 namespace xgrad::detail {
@@ -88,62 +88,91 @@ template <class Isa, class T>
   }
 }
 
-/// Copies k rows of `columns` elements into rows of `width` vectors, padded with zeros.
-template <class Isa, class T>
-void pack_rows(const T* b, std::size_t stride, std::size_t k, std::size_t columns,
+/// Copies `terms` rows of B, `columns` elements of each, into rows of `width` vectors, padded with
+/// zeros. Each step takes kTerms rows; the last may have fewer.
+template <class Isa, class T, class In>
+void pack_rows(const In* b, std::size_t stride, std::size_t terms, std::size_t columns,
                std::size_t width, T* out) {
   using S = Simd<Isa, T>;
+  using From = Source<Isa, T, In>;
   const std::size_t full = columns / S::kLanes, rest = columns % S::kLanes;
-  for (std::size_t p = 0; p < k; ++p, b += stride, out += width * S::kLanes) {
+  for (std::size_t p = 0; p < terms; p += From::kTerms, b += From::kTerms * stride) {
+    const Across<In> rows{b, stride, terms - p};
     for (std::size_t v = 0; v < full; ++v)
-      S::store(out + v * S::kLanes, S::load(b + v * S::kLanes));
-    if (rest != 0) S::store(out + full * S::kLanes, S::load_part(b + full * S::kLanes, rest));
+      S::store(out + v * S::kLanes, From::load(rows + v * S::kLanes));
+    if (rest != 0) S::store(out + full * S::kLanes, From::load_part(rows + full * S::kLanes, rest));
+    out += width * S::kLanes;
   }
 }
 
 /// pack_rows() for a transposed matrix, whose rows are the columns to copy.
-template <class Isa, class T>
-void pack_transposed(const T* b, std::size_t stride, std::size_t k, std::size_t columns,
+template <class Isa, class T, class In>
+void pack_transposed(const In* b, std::size_t stride, std::size_t terms, std::size_t columns,
                      std::size_t width, T* out) {
   using S = Simd<Isa, T>;
-  constexpr std::size_t L = S::kLanes;
+  using From = Source<Isa, T, In>;
+  constexpr std::size_t L = S::kLanes, K = From::kTerms;
   const std::size_t step = width * L;
   for (std::size_t v = 0; v < width; ++v, b += L * stride, out += L) {
     const std::size_t here = columns - v * L < L ? columns - v * L : L;
-    for (std::size_t p = 0; p < k; p += L) {
-      const std::size_t count = k - p < L ? k - p : L;
+    for (std::size_t p = 0; p < terms; p += L * K) {
+      const std::size_t count = terms - p < L * K ? terms - p : L * K;
       typename S::Vec rows[L] = {};
-      if (here == L && count == L) {
+      if (here == L && count == L * K) {
 #pragma GCC unroll 16
-        for (std::size_t i = 0; i < L; ++i) rows[i] = S::load(b + i * stride + p);
+        for (std::size_t i = 0; i < L; ++i) rows[i] = From::load(b + i * stride + p);
       } else {
 #pragma GCC unroll 16
         for (std::size_t i = 0; i < L; ++i) {
           if (i < here)
-            rows[i] =
-                count == L ? S::load(b + i * stride + p) : S::load_part(b + i * stride + p, count);
+            rows[i] = count == L * K ? From::load(b + i * stride + p)
+                                     : From::load_part(b + i * stride + p, count);
         }
       }
       transpose_square<Isa, T>(rows);
 #pragma GCC unroll 16
       for (std::size_t i = 0; i < L; ++i) {
-        if (i < count) S::store(out + (p + i) * step, rows[i]);
+        if (i * K < count) S::store(out + (p / K + i) * step, rows[i]);
       }
     }
   }
 }
 
-/// Copies `rows` rows of a transposed A as tiles of R rows; a tile holds k times R elements.
-template <class Isa, int R, class T>
-void pack_tiles(const T* a, std::size_t stride, std::size_t k, std::size_t rows, T* out) {
-  const std::size_t full = rows / R, rest = rows % R;
-  for (std::size_t p = 0; p < k; ++p, a += stride) {
+/// Copies `rows` rows of a transposed A as tiles of R rows; a tile holds k times R elements, for
+/// the k steps of `terms`.
+template <class Isa, int R, class T, class In>
+void pack_tiles(const In* a, std::size_t stride, std::size_t terms, std::size_t rows, T* out) {
+  using From = Source<Isa, T, In>;
+  constexpr std::size_t K = From::kTerms;
+  const std::size_t full = rows / R, rest = rows % R, k = (terms + K - 1) / K;
+  for (std::size_t p = 0; p < k; ++p, a += K * stride) {
     // The rows often lie on different pages, where the hardware does not prefetch.
-    for (std::size_t r = 0; r < rows; r += 64 / sizeof(T)) __builtin_prefetch(a + 16 * stride + r);
+    for (std::size_t r = 0; r < rows; r += 64 / sizeof(In)) __builtin_prefetch(a + 16 * stride + r);
+    const Across<In> from{a, stride, terms - p * K};
     for (std::size_t t = 0; t < full; ++t) {
-      __builtin_memcpy(out + t * R * k + p * R, a + t * R, R * sizeof(T));
+      if constexpr (std::is_same_v<In, T>) {
+        __builtin_memcpy(out + t * R * k + p * R, a + t * R, R * sizeof(T));
+      } else {
+        for (std::size_t r = 0; r < R; ++r)
+          out[t * R * k + p * R + r] = From::one(from + (t * R + r));
+      }
     }
-    for (std::size_t r = 0; r < rest; ++r) out[full * R * k + p * rest + r] = a[full * R + r];
+    for (std::size_t r = 0; r < rest; ++r)
+      out[full * R * k + p * rest + r] = From::one(from + (full * R + r));
+  }
+}
+
+/// Copies `rows` rows of an A that is not transposed, one behind the other.
+template <class Isa, class T, class In>
+void pack_lines(const In* a, std::size_t stride, std::size_t terms, std::size_t rows, T* out) {
+  using S = Simd<Isa, T>;
+  using From = Source<Isa, T, In>;
+  constexpr std::size_t K = From::kTerms;
+  for (std::size_t r = 0; r < rows; ++r, a += stride) {
+    std::size_t p = 0;
+    for (; p + S::kLanes * K <= terms; p += S::kLanes * K, out += S::kLanes)
+      S::store(out, From::load(a + p));
+    for (; p < terms; p += K) *out++ = From::one(a + p, terms - p);
   }
 }
 

@@ -1,20 +1,22 @@
 #include <xgrad/autograd/kernels/packed_gemm/packed_gemm.hpp>
 
+#include <xgrad/autograd/bfloat16.hpp>
 #include <xgrad/autograd/kernels/cpu.hpp>
 
 namespace xgrad::detail {
 
-template <class T>
-PackedGemm<T> packed_gemm() {
+template <class T, class In>
+PackedGemm<T, In> packed_gemm() {
 #if defined(__x86_64__)
-  if (cpu() == Cpu::avx512) return packed_gemm_avx512<T>;
-  if (cpu() == Cpu::avx2) return packed_gemm_avx2<T>;
-  if (__builtin_cpu_supports("avx")) return packed_gemm_avx<T>;
+  if (cpu() == Cpu::avx512) return packed_gemm_avx512<T, In>;
+  if (cpu() == Cpu::avx2) return packed_gemm_avx2<T, In>;
+  if (__builtin_cpu_supports("avx")) return packed_gemm_avx<T, In>;
 #endif
-  return packed_gemm_baseline<T>;
+  return packed_gemm_baseline<T, In>;
 }
 
 template PackedGemm<float> packed_gemm();
 template PackedGemm<double> packed_gemm();
+template PackedGemm<float, Bf16> packed_gemm();
 
 }  // namespace xgrad::detail

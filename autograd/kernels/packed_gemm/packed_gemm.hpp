@@ -14,11 +14,11 @@
 namespace xgrad::detail {
 
 /// The arguments of gemm(): C = alpha A B + beta C.
-template <class T>
+template <class T, class In = T>
 struct Product {
   std::size_t m, n, k;
   T alpha;
-  MatrixView<T> a, b;
+  MatrixView<In> a, b;
   T beta;
   T* c;
   std::size_t ldc;
@@ -27,24 +27,24 @@ struct Product {
 /// Bytes of work space that a packed product needs, aligned to 64.
 inline constexpr std::size_t kPackedGemmScratch = 896 << 10;
 
-template <class T>
-using PackedGemm = void (*)(const Product<T>&, void* scratch);
+template <class T, class In = T>
+using PackedGemm = void (*)(const Product<T, In>&, void* scratch);
 
 /// The kernel for cpu().
-template <class T>
-PackedGemm<T> packed_gemm();
+template <class T, class In = T>
+PackedGemm<T, In> packed_gemm();
 
 /// The kernel for every processor.
-template <class T>
-void packed_gemm_baseline(const Product<T>& product, void* scratch);
+template <class T, class In = T>
+void packed_gemm_baseline(const Product<T, In>& product, void* scratch);
 
 /// Kernels for processors with these instructions. AVX has no fused multiply-add, so it gives the
 /// same bits as baseline, at more than twice the speed.
-template <class T>
-void packed_gemm_avx(const Product<T>& product, void* scratch);
-template <class T>
-void packed_gemm_avx2(const Product<T>& product, void* scratch);
-template <class T>
-void packed_gemm_avx512(const Product<T>& product, void* scratch);
+template <class T, class In = T>
+void packed_gemm_avx(const Product<T, In>& product, void* scratch);
+template <class T, class In = T>
+void packed_gemm_avx2(const Product<T, In>& product, void* scratch);
+template <class T, class In = T>
+void packed_gemm_avx512(const Product<T, In>& product, void* scratch);
 
 }  // namespace xgrad::detail

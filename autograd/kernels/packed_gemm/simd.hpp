@@ -52,9 +52,10 @@ struct MultiplyAdd<Avx2, T> {
   }
 };
 
-template <class T>
-struct MultiplyAdd<Avx512, T> {
-  typedef T Vec __attribute__((vector_size(Avx512::kBytes)));
+/// Avx512, and the sets that extend it.
+template <class Isa, class T>
+requires(Isa::kBytes == 64) struct MultiplyAdd<Isa, T> {
+  typedef T Vec __attribute__((vector_size(Isa::kBytes)));
   static Vec of(Vec a, Vec b, Vec c) {
     if constexpr (std::is_same_v<T, float>) {
       return _mm512_fmadd_ps(a, b, c);
@@ -122,9 +123,9 @@ struct FirstElements<Avx2, T> {
   }
 };
 
-template <class T>
-struct FirstElements<Avx512, T> {
-  typedef T Vec __attribute__((vector_size(Avx512::kBytes)));
+template <class Isa, class T>
+requires(Isa::kBytes == 64) struct FirstElements<Isa, T> {
+  typedef T Vec __attribute__((vector_size(Isa::kBytes)));
 
   static Vec load(const T* from, std::size_t count) {
     if constexpr (std::is_same_v<T, float>) {
@@ -144,6 +145,14 @@ struct FirstElements<Avx512, T> {
 };
 #endif
 
+/// One step of the sums of a tile: of one term, by default.
+template <class Isa, class T>
+struct Step {
+  typedef T Vec __attribute__((vector_size(Isa::kBytes)));
+  static Vec spread(T x) { return x - Vec{}; }
+  static Vec add_products(Vec a, Vec b, Vec c) { return MultiplyAdd<Isa, T>::of(a, b, c); }
+};
+
 template <class Isa, class T>
 struct Simd {
   static constexpr std::size_t kLanes = Isa::kBytes / sizeof(T);
@@ -153,8 +162,12 @@ struct Simd {
   static Vec load(const T* from) { return *reinterpret_cast<const Unaligned*>(from); }
   static void store(T* to, Vec v) { *reinterpret_cast<Unaligned*>(to) = v; }
 
-  static Vec all(T x) { return x - Vec{}; }  // x in every lane
+  static Vec all(T x) { return x - Vec{}; }  // the number x in every lane
   static Vec multiply_add(Vec a, Vec b, Vec c) { return MultiplyAdd<Isa, T>::of(a, b, c); }
+
+  /// An element of a packed block in every lane, and c plus the products of such elements.
+  static Vec spread(T x) { return Step<Isa, T>::spread(x); }
+  static Vec add_products(Vec a, Vec b, Vec c) { return Step<Isa, T>::add_products(a, b, c); }
 
   static Vec load_part(const T* from, std::size_t count) {
     return FirstElements<Isa, T>::load(from, count);

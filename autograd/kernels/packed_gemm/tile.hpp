@@ -73,9 +73,9 @@ void multiply_tile(const TileJob<T>& job) {
     for (int v = 0; v < V; ++v) row[v] = S::load(b + v * S::kLanes);
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r) {
-      const Vec x = S::all(a[r / 4][r % 4 * a_row]);
+      const Vec x = S::spread(a[r / 4][r % 4 * a_row]);
 #pragma GCC unroll 4
-      for (int v = 0; v < V; ++v) sum[r][v] = S::multiply_add(x, row[v], sum[r][v]);
+      for (int v = 0; v < V; ++v) sum[r][v] = S::add_products(x, row[v], sum[r][v]);
     }
 #pragma GCC unroll 4
     for (int g = 0; g < kGroups; ++g) a[g] += a_step;

@@ -20,9 +20,10 @@ class Model:
     or (B, N, F). A string, or an array of one axis, is one input.
     """
 
-    def __init__(self, path: str | os.PathLike):
-        """Loads a Run, a run directory or a checkpoint. Raises IoError, CheckpointError, ConfigError."""
-        self._model = _core.Model(os.fspath(path))
+    def __init__(self, path: str | os.PathLike, precision: str | None = None):
+        """Loads a Run, a run directory or a checkpoint. `precision` is "float" or "bf16", as in train.precision; None: that
+        of the run. Raises IoError, CheckpointError, ConfigError."""
+        self._model = _core.Model(os.fspath(path), precision or "")
 
     def __repr__(self):
         return f"xgrad.load({self._model.path!r})"
@@ -84,6 +85,7 @@ def _lines(inputs):
     return [_line(row) for row in ([inputs] if single else inputs)]
 
 
-def load(path: str | os.PathLike) -> Model:
-    """Loads the Model of a Run, a run directory or a checkpoint."""
-    return Model(path)
+def load(path: str | os.PathLike, precision: str | None = None) -> Model:
+    """Loads the Model of a Run, a run directory or a checkpoint, to compute in `precision`: "float" or "bf16"; None: that of
+    the run."""
+    return Model(path, precision)

@@ -1,0 +1,31 @@
+// Bf16Products: matrix products in mixed precision, that is with operands of bfloat16.
+#pragma once
+
+#include <xgrad/autograd/bfloat16.hpp>
+#include <xgrad/autograd/tensor.hpp>
+
+namespace xgrad {
+
+/// x with each element rounded to bfloat16, in parallel.
+Tensor<Bf16> rounded(const Tensor<float>& x);
+
+/// While one lives, ops of this thread that multiply matrices of float round both operands to
+/// bfloat16 and add in float. An op keeps this for its backward, which may run anywhere. All else
+/// stays float; ops on double do not change. The ops are linear, linear_gelu, matmul, attention and
+/// self_attention; attention_scores() and attention_probabilities() follow them.
+class Bf16Products {
+ public:
+  /// With `on` false, products below an outer Bf16Products are in float.
+  explicit Bf16Products(bool on = true);
+  ~Bf16Products();
+  Bf16Products(const Bf16Products&) = delete;
+  Bf16Products& operator=(const Bf16Products&) = delete;
+
+ private:
+  bool before_;
+};
+
+/// Whether products of float of this thread are in bfloat16.
+bool bf16_products();
+
+}  // namespace xgrad

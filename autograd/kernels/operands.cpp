@@ -1,0 +1,40 @@
+#include <xgrad/autograd/kernels/operands.hpp>
+
+#include <algorithm>
+#include <array>
+
+namespace xgrad::detail {
+
+namespace {
+
+// A result, and its copy as long as an op keeps it.
+struct Copy {
+  std::weak_ptr<const Tensor<float>> of;
+  std::weak_ptr<const Tensor<Bf16>> copy;
+
+  bool is_of(const Saved<float>& x) const { return !of.owner_before(x) && !x.owner_before(of); }
+};
+
+// The copies that this thread used last, the newest first: enough for the results that a layer of a
+// decoder reads, so that its encoder's result stays among them.
+thread_local std::array<Copy, 16> copies;
+
+}  // namespace
+
+Saved<Bf16> rounded_input(const Inputs<float>& x, std::size_t i) {
+  const Saved<float> value = x.save(i);
+  // Only the result of a recorded op cannot change.
+  if (!static_cast<const Versioned<float>&>(*value).recorded) {
+    return std::make_shared<const Tensor<Bf16>>(rounded(*value));
+  }
+  auto found = std::find_if(copies.begin(), copies.end(),
+                            [&](const Copy& known) { return known.is_of(value); });
+  Saved<Bf16> copy = found != copies.end() ? found->copy.lock() : nullptr;
+  if (!copy) copy = std::make_shared<const Tensor<Bf16>>(rounded(*value));
+  if (found == copies.end()) --found;
+  *found = {value, copy};
+  std::rotate(copies.begin(), found, found + 1);
+  return copy;
+}
+
+}  // namespace xgrad::detail

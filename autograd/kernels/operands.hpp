@@ -1,0 +1,65 @@
+// The operands of an op's matrix products, as elements of type In: the op's own scalar, or Bf16.
+// Internal.
+#pragma once
+
+#include <memory>
+#include <type_traits>
+
+#include <xgrad/autograd/bf16_products.hpp>
+#include <xgrad/autograd/op.hpp>
+
+namespace xgrad::detail {
+
+/// Calls f.operator()<In>() for the products of this thread's ops on T.
+template <class T, class F>
+auto with_operands(const F& f) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (bf16_products()) return f.template operator()<Bf16>();
+  }
+  return f.template operator()<T>();
+}
+
+/// x as an operand: x itself, or its rounded copy.
+template <class In, class T>
+decltype(auto) as_operand(const Tensor<T>& x) {
+  if constexpr (std::is_same_v<In, T>) {
+    return (x);
+  } else {
+    return rounded(x);
+  }
+}
+
+/// Input i, rounded. Ops of a thread that read the same result of a recorded op share the copy
+/// while one of them keeps it.
+Saved<Bf16> rounded_input(const Inputs<float>& x, std::size_t i);
+
+/// Input i of an op as an operand of forward(), which backward may keep.
+template <class T, class In>
+class InputOperand {
+ public:
+  InputOperand(const Inputs<T>& x, std::size_t i) : x_(x), i_(i) {
+    if constexpr (!std::is_same_v<In, T>) rounded_ = rounded_input(x, i);
+  }
+  const In* data() const { return tensor().data(); }
+  const Tensor<In>& tensor() const {
+    if constexpr (std::is_same_v<In, T>) {
+      return x_[i_];
+    } else {
+      return *rounded_;
+    }
+  }
+  Saved<In> save() const {
+    if constexpr (std::is_same_v<In, T>) {
+      return x_.save(i_);
+    } else {
+      return rounded_;
+    }
+  }
+
+ private:
+  const Inputs<T>& x_;
+  std::size_t i_;
+  Saved<In> rounded_;  // null if In is T
+};
+
+}  // namespace xgrad::detail

@@ -1,0 +1,100 @@
+"""train.precision = "bf16" as a user meets it."""
+
+import h5py
+import numpy
+from command import CommandTest, unittest
+
+BF16 = "train.precision=bf16"
+
+
+class Precision(CommandTest):
+    def weights(self, run):
+        with h5py.File(self.checkpoints(run)[-1]) as file:
+            found = {}
+            file.visititems(lambda name, item: found.update({name: item[()]}) if isinstance(item, h5py.Dataset) else None)
+            return found
+
+    def test_weights_and_moments_are_float32(self):
+        said = self.xgrad("train", "small.toml", "run.dir=a", BF16).stderr
+        self.assertIn("train.precision is bf16: ", said)
+        tensors = [array for array in self.weights("a").values() if array.dtype.kind == "f" and array.ndim > 0]
+        self.assertGreater(len(tensors), 20)
+        self.assertEqual({array.dtype for array in tensors}, {numpy.dtype("float32")})
+        self.assertNotIn("bf16", self.xgrad("train", "small.toml", "run.dir=b").stderr)
+
+    def test_the_same_bits_on_any_number_of_threads_and_after_a_resume(self):
+        for threads in (1, 2, 3, 8):
+            self.xgrad("train", "small.toml", f"run.dir=t{threads}", BF16, f"train.threads={threads}", "train.recompute=false")
+        self.xgrad("train", "small.toml", "run.dir=again", BF16, "train.recompute=true")
+        for run in ("t2", "t3", "t8", "again"):
+            self.assertEqual(self.final(run), self.final("t1"), run)
+        self.xgrad("verify-resume", "small.toml", "--quiet", BF16)
+
+    def test_it_trains_as_well_as_float(self):
+        """Near the losses of float, but not on them."""
+        losses = []
+        for run, words in (("a", ()), ("b", (BF16,))):
+            self.xgrad("train", "small.toml", f"run.dir={run}", *words)
+            losses.append([row["loss"] for row in self.rows(run) if row["split"] == "test"])
+        self.assertNotEqual(*losses)
+        self.assertAlmostEqual(losses[0][0], losses[1][0], delta=0.02)
+
+    def test_a_resume_in_another_precision_is_asked_for(self):
+        self.xgrad("train", "small.toml", "run.dir=a", "train.steps=30")
+        refused = self.xgrad("resume", "a", BF16, exit_code=2).stderr
+        self.assertIn("--allow-change train.precision", refused)
+        self.xgrad("resume", "a", BF16, "train.steps=40", "--allow-change", "train.precision", "--allow-change", "train.steps")
+        self.assertIn('precision = "bf16"', (self.folder / "a/config.toml").read_text())
+        self.xgrad("resume", "a", "train.precision=float", "train.steps=50", "--allow-change", "train.precision", "--allow-change", "train.steps")
+
+    def test_predict_in_either(self):
+        self.xgrad("train", "small.toml", "run.dir=a", BF16)
+        line = "1 2 3 4 5\n"
+        own, float32, bf16 = (
+            self.xgrad("predict", "a", "--logits", *words, stdin=line).stdout for words in ((), ("--precision", "float"), ("--precision", "bf16"))
+        )
+        self.assertEqual(own, bf16)
+        self.assertNotEqual(own, float32)
+        numpy.testing.assert_allclose(*(numpy.array(text.split(), float) for text in (bf16, float32)), atol=0.05)
+        self.assertIn("scalar type differs", self.xgrad("predict", "a", "--precision", "double", stdin=line, exit_code=4).stderr)
+
+    def test_an_export_holds_float32_weights_and_its_reference_is_float32(self):
+        self.xgrad("train", "small.toml", "run.dir=a", BF16)
+        self.xgrad("export", "a", "--to", "npz", "--out", "a.npz")
+        self.xgrad("export", "a", "--to", "safetensors", "--out", "a.safetensors")
+        weights = numpy.load(self.folder / "a.npz")
+        self.assertEqual({weights[name].dtype for name in weights.files if weights[name].dtype.kind == "f"}, {numpy.dtype("float32")})
+        exact, own = (numpy.load(self.folder / name)["logits"] for name in ("a.reference.npz", "a.safetensors.reference.npz"))
+        numpy.testing.assert_allclose(own, exact, atol=1e-4)
+
+    def test_gradcheck_says_what_it_does_not_cover(self):
+        said = self.xgrad("gradcheck", "small.toml", BF16).stdout
+        self.assertIn("rounding of products' operands to bfloat16", said)
+        self.assertNotIn("bfloat16", self.xgrad("gradcheck", "small.toml").stdout)
+
+    def test_check_takes_overrides_after_its_configs(self):
+        small = (self.folder / "small.toml").read_text()
+        for name in ("first.toml", "second=2.toml"):
+            self.write(name, small + "\n[expect]\naccuracy = 0.01\n")
+        done = self.xgrad("check", "first.toml", "second=2.toml", BF16, "train.steps=20")
+        self.assertEqual(done.stdout.count(" hold"), 2)
+        for run in ("runs/first", "runs/second=2"):
+            config = (self.folder / run / "config.toml").read_text()
+            self.assertIn('precision = "bf16"', config)
+            self.assertIn("steps = 20", config)
+        self.assertIn("train.precison", self.xgrad("check", "first.toml", "train.precison=bf16", exit_code=2).stderr)
+        self.assertIn("configs is required", self.xgrad("check", BF16, exit_code=2).stderr)
+
+    def test_it_keeps_less_memory(self):
+        """Activations that products read take half of the memory; the residual stream stays in float."""
+        kept = []
+        for words in ((), (BF16,)):
+            text = self.xgrad("summary", "small.toml", "model.width=128", "model.layers=4", "model.dropout=0", "train.batch=64", *words).stdout
+            number, unit = text.split("activations ")[1].split()[:2]
+            self.assertEqual(unit, "MB")
+            kept.append(float(number))
+        self.assertLess(kept[1], 0.62 * kept[0])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,182 @@
+// train.precision = "bf16" on whole models: gradients beside those of float.
+#include <xgrad/train/model/mixed_precision.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <set>
+
+#include <xgrad/train/loop/trainer.hpp>
+#include <xgrad/train/model/build.hpp>
+#include <xgrad/train/model/training_loss.hpp>
+
+#include "support/tensors.hpp"
+
+namespace xgrad {
+namespace {
+
+// A model with its gradients after forward and backward of a batch.
+template <class T>
+struct Differentiated {
+  Differentiated(Config config, const std::string& precision, const TaskShape& shape,
+                 const std::vector<Batch>& batches)
+      : parameters(config.train.seed) {
+    config.train.precision = precision;
+    model = make_model<T>(config, shape, parameters);
+    const SeeLoss<T> see = [this](const TrainingLoss<T>& of, const Batch&) {
+      loss = double(of.minimised.value().data()[0]);
+    };
+    forward_backward(*model, make_objective(config.train, shape), batches,
+                     Context::train(config.train.seed, /*step=*/0), see);
+  }
+
+  Parameters<T> parameters;
+  std::unique_ptr<SequenceModel<T>> model;
+  double loss = 0;
+};
+
+std::vector<Batch> first_examples(const Task& task, std::size_t count) {
+  const auto data = task.dataset(Split::train);
+  std::vector<Example> examples;
+  for (std::size_t i = 0; i < std::min(count, data->size()); ++i) {
+    examples.push_back(data->get(0, i));
+  }
+  return {collate(examples, task.shape())};
+}
+
+struct Sums {
+  double own = 0, other = 0, both = 0, difference = 0;
+};
+
+Sums sums_of(const Tensor<float>& x, const Tensor<float>& y) {
+  Sums sums;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double a = x.data()[i], b = y.data()[i];
+    sums.own += a * a;
+    sums.other += b * b;
+    sums.both += a * b;
+    sums.difference += (a - b) * (a - b);
+  }
+  return sums;
+}
+
+// A tensor with more than a thousandth of the norm of all gradients has the direction and the
+// length that it has in float; a smaller one is off by less than that thousandth.
+void expect_close_gradients(const Config& config) {
+  const auto task = make_task(config);
+  const auto batches = first_examples(*task, 32);
+  const Differentiated<float> bf16(config, "bf16", task->shape(), batches);
+  const Differentiated<float> exact(config, "float", task->shape(), batches);
+  EXPECT_NE(bf16.loss, exact.loss) << "bf16 has no effect";
+  EXPECT_NEAR(bf16.loss, exact.loss, 0.01 * std::abs(exact.loss));
+
+  double square = 0;
+  for (const Parameter<float>& p : exact.parameters) {
+    if (p.variable.has_grad()) square += sums_of(p.variable.grad(), p.variable.grad()).own;
+  }
+  const double norm = std::sqrt(square);
+  ASSERT_GT(norm, 0);
+  for (const Parameter<float>& p : exact.parameters) {
+    const Variable<float>& other = bf16.parameters.at(p.name);
+    ASSERT_EQ(other.has_grad(), p.variable.has_grad()) << p.name;
+    if (!other.has_grad()) continue;
+    const Sums sums = sums_of(other.grad(), p.variable.grad());
+    const double length = std::sqrt(sums.other);
+    if (length > 1e-3 * norm) {
+      EXPECT_GE(sums.both, 0.999 * std::sqrt(sums.own) * length) << p.name;
+      EXPECT_NEAR(std::sqrt(sums.own), length, 0.01 * length) << p.name;
+    } else {
+      EXPECT_LE(std::sqrt(sums.difference), 1e-3 * norm) << p.name;
+    }
+  }
+}
+
+TEST(MixedPrecision, GradientsOfEveryShippedConfigAreThoseOfFloat) {
+  std::set<std::string> configs;
+  for (const auto& entry : std::filesystem::directory_iterator(XGRAD_SOURCE_DIR "/configs")) {
+    if (entry.path().extension() == ".toml") configs.insert(entry.path().string());
+  }
+  ASSERT_GE(configs.size(), 30u);
+  for (const std::string& path : configs) {
+    SCOPED_TRACE(path);
+    expect_close_gradients(load_config(path, {}));
+  }
+}
+
+Config small(const std::vector<std::string>& overrides) {
+  return parse_config(
+      "[task]\nname = 'reverse'\nlength = 12\nmin_length = 5\nsymbols = 8\ntest = 50\n"
+      "validation = 50\n[model]\nwidth = 32\nheads = 2\nlayers = 2\ndropout = 0.1\n"
+      "[train]\nsteps = 12\nbatch = 24\nprecision = 'bf16'\n",
+      "test", overrides);
+}
+
+std::vector<NamedTensor> trained(const std::vector<std::string>& overrides) {
+  Trainer<float> trainer(small(overrides));
+  for (int i = 0; i < 12; ++i) trainer.train_step();
+  return trainer.capture().parameters;
+}
+
+void expect_same_weights(const std::vector<NamedTensor>& x, const std::vector<NamedTensor>& y) {
+  ASSERT_EQ(x.size(), y.size());
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    ASSERT_TRUE(
+        test::same_bits(std::get<Tensor<float>>(x[i].tensor), std::get<Tensor<float>>(y[i].tensor)))
+        << x[i].name;
+  }
+}
+
+TEST(MixedPrecision, RecomputeTrainsToTheSameBits) {
+  expect_same_weights(trained({"train.recompute=true"}), trained({}));
+}
+
+TEST(MixedPrecision, ResumeTrainsToTheSameBits) {
+  Trainer<float> first(small({}));
+  for (int i = 0; i < 5; ++i) first.train_step();
+  const Checkpoint saved = first.capture();
+  Trainer<float> second(small({}), &saved);
+  for (int i = 0; i < 7; ++i) second.train_step();
+  expect_same_weights(second.capture().parameters, trained({}));
+}
+
+TEST(MixedPrecision, TrainsToOtherBitsThanFloat) {
+  const auto bf16 = trained({}), exact = trained({"train.precision=float"});
+  bool same = true;
+  for (std::size_t i = 0; i < bf16.size(); ++i) {
+    same = same && bool(test::same_bits(std::get<Tensor<float>>(bf16[i].tensor),
+                                        std::get<Tensor<float>>(exact[i].tensor)));
+  }
+  EXPECT_FALSE(same);
+}
+
+// Padding behind an example does not reach its logits: they are those of the example alone, up to
+// the order of additions.
+TEST(MixedPrecision, PaddingHasNoEffect) {
+  const Config config = small({});
+  const auto task = make_task(config);
+  const auto data = task->dataset(Split::train);
+  Example shortest = data->get(0, 0), longest = shortest;
+  for (std::size_t i = 1; i < 50; ++i) {
+    const Example other = data->get(0, i);
+    if (other.ids.size() < shortest.ids.size()) shortest = other;
+    if (other.ids.size() > longest.ids.size()) longest = other;
+  }
+  ASSERT_LT(shortest.ids.size(), longest.ids.size());
+  const NoGrad no_grad;
+  Parameters<float> parameters(1);
+  const auto model = make_model<float>(config, task->shape(), parameters);
+  const auto logits = [&](const std::vector<Example>& examples) {
+    const Batch batch = collate(examples, task->shape());
+    return (*model)(BatchInput<float>(batch).input(), Context{}).value();
+  };
+  const Tensor<float> alone = logits({shortest}), padded = logits({shortest, longest});
+  for (std::size_t n = 0; n < shortest.ids.size(); ++n) {
+    for (std::size_t c = 0; c < alone.shape()[2]; ++c) {
+      EXPECT_NEAR(alone(0, n, c), padded(0, n, c), 1e-3) << n;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace xgrad
