@@ -62,7 +62,7 @@ class Manual(CommandTest):
         self.assertIn("optim.lr=", keys)
         self.assertEqual(self.complete("xgrad", "train", "small.toml", "optim."), keys)
         self.assertEqual(self.complete("xgrad", "sweep", "small.toml", "optim.lr"), {"optim.lr="})
-        self.assertEqual(self.complete("xgrad", "eval", "run", "train.precision="), {"train.precision=float", "train.precision=double"})
+        self.assertEqual(self.complete("xgrad", "eval", "run", "train.precision="), {"train.precision=float", "train.precision=double", "train.precision=bf16"})
         self.assertEqual(self.complete("xgrad", "train", "small.toml", "train.recompute", "=", "t"), {"true"})
         self.assertEqual(self.complete("xgrad", "train", "small.toml", "train.recompute", "="), {"true", "false"})
         self.assertEqual(self.complete("xgrad", "train", "small.toml", "task.name=reve"), {"task.name=reverse"})
