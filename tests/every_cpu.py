@@ -17,8 +17,8 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-PATHS = ("baseline", "avx2", "avx512")
-QUICK = "Gemm/*:Blas/*:Matmul*:Linear*:Attention*:LayerNorm*:Softmax*:Gradcheck*-*ScaleKeepsTheVariance:*MemoryIsLinear*"
+PATHS = ("baseline", "avx2", "avx512", "avx512_bf16")
+QUICK = "Gemm/*:Bf16*:Blas/*:Matmul*:Linear*:Attention*:LayerNorm*:Softmax*:Gradcheck*-*ScaleKeepsTheVariance:*MemoryIsLinear*"
 GRADCHECK = ("gradcheck", "configs/reverse.toml", "model.width=8", "model.heads=2", "train.batch=4", "model.dropout=0.1")
 
 

@@ -14,7 +14,9 @@ Cpu detect() {
 #if defined(__x86_64__)
   // Tests every feature that -march=x86-64-v3 or -v4 lets the compiler use; a virtual machine may
   // lack a single one, such as BMI.
-  if (__builtin_cpu_supports("x86-64-v4")) return Cpu::avx512;
+  if (__builtin_cpu_supports("x86-64-v4")) {
+    return __builtin_cpu_supports("avx512bf16") ? Cpu::avx512_bf16 : Cpu::avx512;
+  }
   if (__builtin_cpu_supports("x86-64-v3")) return Cpu::avx2;
 #endif
   return Cpu::baseline;
@@ -27,7 +29,7 @@ Cpu detail::choose_cpu(const char* name, Cpu best) {
   if (wanted.empty()) return best;
   std::string valid;
   const char* lacks = "";
-  for (const Cpu cpu : {Cpu::baseline, Cpu::avx2, Cpu::avx512}) {
+  for (const Cpu cpu : {Cpu::baseline, Cpu::avx2, Cpu::avx512, Cpu::avx512_bf16}) {
     if (cpu <= best && wanted == cpu_name(cpu)) return cpu;
     if (cpu <= best) valid += (valid.empty() ? "" : ", ") + std::string(cpu_name(cpu));
     if (cpu > best && wanted == cpu_name(cpu)) lacks = ", which this processor lacks";
@@ -59,6 +61,8 @@ const char* cpu_name(Cpu cpu) {
       return "avx2";
     case Cpu::avx512:
       return "avx512";
+    case Cpu::avx512_bf16:
+      return "avx512_bf16";
   }
   return "";
 }

@@ -42,8 +42,8 @@ std::vector<std::string> format_names() {
 int predict(const Arguments& arguments) {
   constexpr std::size_t kMostLines = 64;
   const Predictor predictor(
-      arguments.run, arguments.beam > 0
-                         ? std::optional(BeamOptions{arguments.beam, arguments.length_penalty})
+      arguments.run,
+      arguments.beam > 0 ? std::optional(BeamOptions{arguments.beam, arguments.length_penalty})
                          : std::nullopt,
       arguments.precision);
   const auto format = std::find_if(std::begin(kFormats), std::end(kFormats),

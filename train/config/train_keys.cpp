@@ -134,7 +134,9 @@ Keys run_keys() {
           between(0, kMany)),
       key("keep", &T::keep, "Number of newest checkpoints to keep besides the best; 1 counts as 2.",
           between(1, 1048576)),
-      key("precision", &T::precision, "Type of all numbers; bf16: float, with bfloat16 products.",
+      key("precision", &T::precision,
+          "Arithmetic: float and double compute everything in that type; bf16 is float, but the "
+          "operands of matrix products are rounded to bfloat16.",
           {"float", "double", "bf16"}),
   };
 }

@@ -1,9 +1,9 @@
 // The state of a trainer besides the weights that it trains: their average, and checkpoints.
 #include <span>
 
-#include <xgrad/autograd/kernels/cpu.hpp>
 #include <xgrad/autograd/scalar.hpp>
 #include <xgrad/train/loop/trainer.hpp>
+#include <xgrad/train/model/mixed_precision.hpp>
 #include <xgrad/train/weights/state_dict.hpp>
 
 namespace xgrad {
@@ -59,6 +59,11 @@ std::size_t Trainer<T>::checkpoint_bytes() const {
 }
 
 template <class T>
+const char* Trainer<T>::processor() const {
+  return processor_class(config_.train.precision);
+}
+
+template <class T>
 std::vector<NamedTensor> Trainer<T>::whole_state(bool everywhere) const {
   if (division_.ranks().size() == 1) return xgrad::capture(*optimizer_, average_.get());
   std::vector<NamedTensor> whole;
@@ -82,7 +87,7 @@ Checkpoint Trainer<T>::capture(bool everywhere) const {
   checkpoint.parameters = xgrad::capture(parameters_);
   checkpoint.optimizer = whole_state(everywhere);
   progress_.write(config_, checkpoint);
-  checkpoint.state["cpu"] = cpu_name(cpu());
+  checkpoint.state["cpu"] = processor();
   if (const std::string learned = task_->learned(); !learned.empty()) {
     checkpoint.state[kLearned] = learned;
   }

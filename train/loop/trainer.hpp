@@ -139,6 +139,8 @@ class Trainer {
   const SequenceModel<T>& model() const { return *model_; }
   /// The task.
   const Task& task() const { return *task_; }
+  /// The class of processors that gives this run its bits.
+  const char* processor() const;
   /// Whether the data are the copy that another rank on this machine made.
   bool shares_data() const { return shares_data_; }
   /// The task, for code that outlives the trainer.

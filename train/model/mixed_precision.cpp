@@ -1,16 +1,19 @@
 #include <xgrad/train/model/mixed_precision.hpp>
 
+#include <algorithm>
 #include <type_traits>
 #include <utility>
 
 #include <xgrad/autograd/bf16_products.hpp>
+#include <xgrad/autograd/kernels/cpu.hpp>
 #include <xgrad/autograd/scalar.hpp>
+#include <xgrad/layers/models/decoding.hpp>
 
 namespace xgrad {
 
 namespace {
 
-class MixedPrecision final : public SequenceModel<float> {
+class MixedPrecision : public SequenceModel<float> {
  public:
   explicit MixedPrecision(std::unique_ptr<SequenceModel<float>> model) : model_(std::move(model)) {}
 
@@ -24,15 +27,66 @@ class MixedPrecision final : public SequenceModel<float> {
   std::unique_ptr<SequenceModel<float>> model_;
 };
 
+class MixedDecoding final : public Decoding<float> {
+ public:
+  explicit MixedDecoding(std::unique_ptr<Decoding<float>> decoding)
+      : decoding_(std::move(decoding)) {
+    take_logits();
+  }
+  void append(const std::vector<std::int32_t>& classes) override {
+    const Bf16Products products;
+    decoding_->append(classes);
+    take_logits();
+  }
+  void select(const std::vector<std::size_t>& rows) override {
+    decoding_->select(rows);
+    select_logits(rows);
+  }
+
+ private:
+  void take_logits() {
+    const Tensor<float>& from = decoding_->logits();
+    Tensor<float> logits = empty<float>({from.shape()[0], 1, from.shape()[1]});
+    std::copy_n(from.data(), from.size(), logits.data());
+    set_last(logits);
+  }
+
+  std::unique_ptr<Decoding<float>> decoding_;
+};
+
+// A model that decodes token by token, which callers find by a dynamic_cast.
+class MixedAutoregressive final : public MixedPrecision, public Autoregressive<float> {
+ public:
+  MixedAutoregressive(std::unique_ptr<SequenceModel<float>> model,
+                      const Autoregressive<float>& same)
+      : MixedPrecision(std::move(model)), same_(same) {}
+
+  std::unique_ptr<Decoding<float>> decode(const ModelInput<float>& input) const override {
+    const Bf16Products products;
+    return std::make_unique<MixedDecoding>(same_.decode(input));
+  }
+
+ private:
+  const Autoregressive<float>& same_;  // the model of MixedPrecision
+};
+
 }  // namespace
 
 template <class T>
 std::unique_ptr<SequenceModel<T>> in_precision(const std::string& precision,
                                                std::unique_ptr<SequenceModel<T>> model) {
   if constexpr (std::is_same_v<T, float>) {
-    if (precision == "bf16") return std::make_unique<MixedPrecision>(std::move(model));
+    if (precision != "bf16") return model;
+    if (const auto* same = dynamic_cast<const Autoregressive<float>*>(model.get())) {
+      return std::make_unique<MixedAutoregressive>(std::move(model), *same);
+    }
+    return std::make_unique<MixedPrecision>(std::move(model));
   }
   return model;
+}
+
+const char* processor_class(const std::string& precision) {
+  return cpu_name(precision == "bf16" ? cpu() : std::min(cpu(), Cpu::avx512));
 }
 
 #define XGRAD_INSTANTIATE(T)                                                  \

@@ -17,6 +17,10 @@ template <class T>
 std::unique_ptr<SequenceModel<T>> in_precision(const std::string& precision,
                                                std::unique_ptr<SequenceModel<T>> model);
 
+/// The class of processors that gives a run in `precision` these bits: cpu(), but avx512 for
+/// avx512_bf16 if no product is of bfloat16.
+const char* processor_class(const std::string& precision);
+
 /// make_model() of build.hpp in the arithmetic of train.precision. Requires: T is the type that
 /// with_precision() gives, or one for a reference.
 template <class T>

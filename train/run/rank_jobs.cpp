@@ -5,7 +5,6 @@
 #include <string>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/autograd/kernels/cpu.hpp>
 #include <xgrad/autograd/parallel.hpp>
 #include <xgrad/autograd/scalar.hpp>
 #include <xgrad/storage/disk/input_file.hpp>
@@ -78,7 +77,7 @@ struct Sameness {
 template <class T>
 std::vector<Sameness> sameness_of(const Trainer<T>& trainer) {
   return {{"program", to_hex(sha256(read_file("/proc/self/exe")))},
-          {"class of processor", cpu_name(cpu())},
+          {"class of processor", trainer.processor()},
           {"data", trainer.shares_data() ? "" : digest_of(trainer.task())},
           {"initial weights", digest_of(trainer.parameters())}};
 }

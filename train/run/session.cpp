@@ -23,6 +23,7 @@
 #include <xgrad/train/loop/trainer.hpp>
 #include <xgrad/train/metrics/history.hpp>
 #include <xgrad/train/metrics/rows.hpp>
+#include <xgrad/train/model/mixed_precision.hpp>
 #include <xgrad/train/report/report.hpp>
 #include <xgrad/train/run/console.hpp>
 #include <xgrad/train/run/hooks.hpp>
@@ -228,19 +229,20 @@ Outcome work(const Config& config, Trainer<T>& trainer, const RunDirectory& run,
 }
 
 // Tells the user why results will differ: processors of another class compute other last bits.
-void tell_class(const Checkpoint& checkpoint, Console& console) {
+void tell_class(const Checkpoint& checkpoint, const std::string& precision, Console& console) {
   const auto saved = checkpoint.state.find("cpu");
   if (saved == checkpoint.state.end()) return;
   const std::string* before = std::get_if<std::string>(&saved->second);
-  if (before == nullptr || *before == cpu_name(cpu())) return;
+  const std::string now = processor_class(precision);
+  if (before == nullptr || *before == now) return;
   console.line(fmt::format(
       "saved on a processor of class {}, continues on {}: results differ in the last bits", *before,
-      cpu_name(cpu())));
+      now));
 }
 
 // Tells the user why bfloat16 saves no time.
 void tell_emulation(const Config& config, Console& console) {
-  if (config.train.precision != "bf16") return;
+  if (config.train.precision != "bf16" || cpu() >= Cpu::avx512_bf16) return;
   console.line(
       "train.precision is bf16: xgrad emulates products of bfloat16 on this processor; results are "
       "correct and memory is saved, but steps are slower than with float");
@@ -260,7 +262,7 @@ std::unique_ptr<Trainer<T>> prepared(const Config& config, const Checkpoint* che
     auto trainer = std::make_unique<Trainer<T>>(config, checkpoint, nullptr, ranks());
     check_claims(config.expect, trainer->task());
     check_room(directory, 2 * trainer->checkpoint_bytes(), "two checkpoints");
-    if (checkpoint != nullptr) tell_class(*checkpoint, console);
+    if (checkpoint != nullptr) tell_class(*checkpoint, config.train.precision, console);
     tell_emulation(config, console);
     return trainer;
   });

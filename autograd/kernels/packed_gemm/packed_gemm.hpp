@@ -9,6 +9,7 @@
 
 #include <cstddef>
 
+#include <xgrad/autograd/bfloat16.hpp>
 #include <xgrad/autograd/kernels/gemm.hpp>
 
 namespace xgrad::detail {
@@ -46,5 +47,9 @@ template <class T, class In = T>
 void packed_gemm_avx2(const Product<T, In>& product, void* scratch);
 template <class T, class In = T>
 void packed_gemm_avx512(const Product<T, In>& product, void* scratch);
+
+/// The kernel for AVX512_BF16. Its instruction adds the products of two terms at a time and takes
+/// subnormal factors for 0, so its bits differ from those of the other kernels.
+void packed_gemm_avx512_bf16(const Product<float, Bf16>& product, void* scratch);
 
 }  // namespace xgrad::detail

@@ -18,7 +18,8 @@
 namespace xgrad::test {
 namespace {
 
-// The kernel of a class for operands of bfloat16, and the one for operands of float.
+// The kernel of a class for operands of bfloat16, and the float kernel that it emulates them with,
+// if it does.
 struct Kernel {
   std::string name;
   detail::PackedGemm<float, Bf16> run;
@@ -38,6 +39,9 @@ std::vector<Kernel> kernels() {
   if (cpu() >= Cpu::avx512) {
     all.push_back(
         {"avx512", detail::packed_gemm_avx512<float, Bf16>, detail::packed_gemm_avx512<float>});
+  }
+  if (cpu() >= Cpu::avx512_bf16) {
+    all.push_back({"avx512_bf16", detail::packed_gemm_avx512_bf16, nullptr});
   }
 #endif
   return all;
@@ -150,6 +154,7 @@ TEST(Bf16Gemm, OddLargeSizes) {
 // numbers.
 TEST(Bf16Gemm, EmulationHasTheBitsOfFloat) {
   for (const Kernel& kernel : kernels()) {
+    if (kernel.of_float == nullptr) continue;
     for (const int transposes : {0, 1, 2, 3}) {
       Case x{150, 203, 800, bool(transposes & 1), bool(transposes & 2), 3, 1.25f, 0.5f};
       x.fill();

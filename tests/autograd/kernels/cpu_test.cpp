@@ -15,7 +15,7 @@ std::string refusal(const char* name, Cpu best) {
 }  // namespace
 
 TEST(ChooseCpu, IsTheProcessorsOwnUnlessALowerOneIsAskedFor) {
-  const Cpu all[] = {Cpu::baseline, Cpu::avx2, Cpu::avx512};
+  const Cpu all[] = {Cpu::baseline, Cpu::avx2, Cpu::avx512, Cpu::avx512_bf16};
   for (const Cpu best : all) {
     EXPECT_EQ(detail::choose_cpu(nullptr, best), best);
     EXPECT_EQ(detail::choose_cpu("", best), best);
@@ -32,6 +32,9 @@ TEST(ChooseCpu, RefusesWhatIsNoClassAndWhatTheProcessorLacks) {
   EXPECT_EQ(refusal("AVX2", Cpu::avx2), "XGRAD_CPU is 'AVX2'; it must be one of baseline, avx2");
   EXPECT_EQ(refusal("avx512", Cpu::avx2),
             "XGRAD_CPU is 'avx512', which this processor lacks; it must be one of baseline, avx2");
+  EXPECT_EQ(refusal("avx512_bf16", Cpu::avx512),
+            "XGRAD_CPU is 'avx512_bf16', which this processor lacks; it must be one of baseline, "
+            "avx2, avx512");
   EXPECT_EQ(refusal("avx2", Cpu::baseline),
             "XGRAD_CPU is 'avx2', which this processor lacks; it must be one of baseline");
 }

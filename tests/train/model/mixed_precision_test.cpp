@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include <xgrad/layers/models/decoding.hpp>
 #include <xgrad/train/loop/trainer.hpp>
 #include <xgrad/train/model/build.hpp>
 #include <xgrad/train/model/training_loss.hpp>
@@ -187,6 +188,37 @@ TEST(MixedPrecision, PaddingHasNoEffect) {
     for (std::size_t c = 0; c < alone.shape()[2]; ++c) {
       EXPECT_NEAR(alone(0, n, c), padded(0, n, c), 1e-3) << n;
     }
+  }
+}
+
+// An output that grows class by class has the logits of the whole output, to the bit, and not those
+// of float.
+TEST(MixedPrecision, DecodingHasTheLogitsOfTheModel) {
+  const Config config = load_config(XGRAD_SOURCE_DIR "/configs/distinct.toml", {});
+  const auto task = make_task(config);
+  const NoGrad no_grad;
+  const std::vector<std::int32_t> outputs{2, 0, 1};
+  const auto decoded = [&](const std::string& precision, bool cached) {
+    Config own = config;
+    own.train.precision = precision;
+    Parameters<float> parameters(1);
+    const auto model = make_model<float>(own, task->shape(), parameters);
+    const Batch batch = collate({task->dataset(Split::train)->get(0, 0)}, task->shape());
+    const BatchInput<float> input(batch);
+    const auto decoding =
+        cached ? start_outputs(*model, input.input(), 1) : without_cache(*model, input.input(), 1);
+    std::vector<Tensor<float>> logits{decoding->logits()};
+    for (const std::int32_t output : outputs) {
+      decoding->append({output});
+      logits.push_back(decoding->logits());
+    }
+    return logits;
+  };
+  const auto cached = decoded("bf16", true), whole = decoded("bf16", false);
+  const auto exact = decoded("float", true);
+  for (std::size_t i = 0; i <= outputs.size(); ++i) {
+    EXPECT_TRUE(test::same_bits(cached[i], whole[i])) << i;
+    EXPECT_FALSE(test::same_bits(cached[i], exact[i])) << i;
   }
 }
 
