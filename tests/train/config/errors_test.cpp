@@ -122,7 +122,8 @@ const std::vector<Bad> kBad = {
      "3:14: optim.name: is \"adamm\", must be one of adam, adamw, adagrad, lion, "
      "sgd, rmsprop; did you mean \"adam\"?"},
     {kStart + "train.precision = 'flaot'\n",
-     "3:19: train.precision: is \"flaot\", must be one of float, double, bf16; did you mean \"float\"?"},
+     "3:19: train.precision: is \"flaot\", must be one of float, double, bf16; did you mean "
+     "\"float\"?"},
     // Rules between keys.
     {kStart + "model.width = 50\n",
      "3:15: model.heads: 4 heads do not divide a width of 50; change one of them, or set "
