@@ -10,7 +10,7 @@ namespace xgrad {
 /// lines, empty or of white space, are no rows; they separate paragraphs.
 enum class TextRows { lines, paragraphs };
 
-/// Reads a file once, in blocks of rows with one column, the text. A line ends with \n or \r\n.
+/// Reads a file once, in blocks of rows with one column, the text. A line ends with LF or CR LF.
 /// Throws DataError that names the file and the line when more than one column is wanted, a row is
 /// longer than kMostText or a line is not UTF-8.
 void read_plain_text(ByteStream& bytes, const std::vector<std::string>& columns, TextRows kind,

@@ -30,11 +30,11 @@ struct MultiHeadAttentionOptions {
   bool exclude_self = false;                    ///< a token does not see itself (S4.14)
 };
 
-/// Keys (B, n, H d_h) and values (B, n, H d_v) that an attention layer has computed, kept for the
-/// tokens that follow. Undefined before the first token.
+/// Keys and values that an attention layer has computed, kept for the tokens that follow.
 template <class T>
 struct AttentionCache {
-  Variable<T> keys, values;
+  Variable<T> keys;    ///< (B, n, H d_h); undefined before the first token
+  Variable<T> values;  ///< (B, n, H d_v); undefined before the first token
 
   /// The number n of tokens.
   std::size_t size() const { return keys.defined() ? keys.shape()[1] : 0; }
