@@ -28,22 +28,21 @@ std::string digest_of(const Config& config) {
   return to_hex(sha256(to_toml(config, /*with_execution_keys=*/false)));
 }
 
-// The digest of what check_model() reads of a config: a run that goes on for longer, or with
-// another optimizer, has the same gradients.
-std::string digest_of_checked(const Config& config) {
-  Config checked;
-  checked.task = config.task;
-  checked.task_options = config.task_options;
-  checked.model = config.model;
-  const TrainConfig& train = config.train;
-  checked.train = {.steps = 1,
-                   .loss = train.loss,
-                   .huber_delta = train.huber_delta,
-                   .label_smoothing = train.label_smoothing,
-                   .head_diversity = train.head_diversity,
-                   .seed = train.seed,
-                   .precision = train.precision};
-  return digest_of(checked);
+// The digest of a config without the keys that check_model() does not read and that a run may change
+// when it goes on: its length, and how it steps and saves.
+std::string digest_of_checked(Config config) {
+  config.optim = {};
+  config.schedule = {};
+  config.mpi = {};
+  config.expect = {};
+  config.train.steps = 1;
+  config.train.epochs = 0;
+  config.train.max_seconds = 0;
+  config.train.patience = 0;
+  config.train.evaluate_every = 0;
+  config.train.save_every = 0;
+  config.train.keep = TrainConfig().keep;
+  return digest_of(config);
 }
 
 // NaN and infinities, which JSON does not have, become null.

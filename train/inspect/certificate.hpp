@@ -18,7 +18,7 @@ inline constexpr std::uint64_t kMostCertificateBytes = 64 << 20;
 /// What was checked, by what, and each tensor's worst error.
 struct Certificate {
   std::string config;     ///< SHA-256 of the config, without keys that do not change its results
-  std::string checked;    ///< the same of the keys that the check reads; "" if made by older xgrads
+  std::string checked;    ///< the same, also without the keys of its length and its steps
   std::string made_by;    ///< version, compiler and class of the processor
   std::string precision;  ///< train.precision; backward() is checked in double
   ModelCheck check;       ///< result of the check
