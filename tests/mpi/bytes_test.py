@@ -82,7 +82,8 @@ def main():
             sent, received = ([(b[i] - a[i]) / 2 for a, b in zip(few, many)] for i in (0, 1))
             for r, bytes_expected in enumerate(expected(ranks)):
                 assert 0.99 * bytes_expected <= sent[r] <= 1.01 * bytes_expected, (ranks, r, sent[r], bytes_expected)
-            assert sum(sent) == sum(received) >= 0.999 * sum(expected(ranks)), (ranks, sent, received)
+            # Signs of life, a byte each, may be on their way at the end.
+            assert abs(sum(sent) - sum(received)) < 100 and sum(received) >= 0.999 * sum(expected(ranks)), (ranks, sent, received)
             size = 4 * PARAMETERS
             if SHARDS % ranks == 0:
                 most = 1.01 * 2 * (ranks - 1) / ranks * size
