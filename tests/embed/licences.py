@@ -17,8 +17,8 @@ HEADERS = ("libcli11-dev", "librandom123-dev", "libtomlplusplus-dev", "libxtenso
 
 
 def package_of(library):
-    """The Debian package of libNAME-HASH.so.N, as auditwheel calls a copy of libNAME.so.N."""
-    name = re.sub(r"-[0-9a-f]{8}(?=\.so)", "", library)
+    """The Debian package of a library, into whose name auditwheel has put a hash, as in libz-01234567.so.1."""
+    name = re.sub(r"-[0-9a-f]{8}(?=\.)", "", library)
     found = subprocess.run(["dpkg-query", "--search", f"*/{name}"], check=True, capture_output=True, text=True).stdout
     return re.match(r"[^:, ]+", found).group()
 
