@@ -118,6 +118,7 @@ void Trainer<T>::restore(const Checkpoint& checkpoint, const Progress& progress)
   template std::size_t Trainer<T>::state_numbers() const;                               \
   template std::size_t Trainer<T>::checkpoint_bytes() const;                            \
   template std::vector<NamedTensor> Trainer<T>::whole_state(bool) const;                \
+  template const char* Trainer<T>::processor() const;                                   \
   template Checkpoint Trainer<T>::capture(bool) const;                                  \
   template void Trainer<T>::restore(const Checkpoint&);                                 \
   template void Trainer<T>::restore(const Checkpoint&, const Progress&);
