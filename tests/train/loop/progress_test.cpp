@@ -15,8 +15,9 @@ using State = std::map<std::string, StateValue>;
 
 // A config that writes every entry.
 Config everything() {
-  return test::small_config(
-      {"schedule.name=plateau", "train.on_spike=skip", "train.spike=3", "train.patience=2"});
+  return test::small_config({"schedule.name=plateau", "train.on_spike=skip", "train.spike=3",
+                             "train.patience=2", "train.swa_start=1", "train.curriculum_start=2",
+                             "train.curriculum_steps=5"});
 }
 
 State every_entry() {
@@ -30,6 +31,8 @@ State every_entry() {
           {"plateau_factor", 0.25},
           {"plateau_best", 0.125},
           {"plateau_bad", std::int64_t(8)},
+          {"averaged", std::int64_t(11)},
+          {"batches", std::int64_t(12)},
           {"spike_mean", 0.75},
           {"spike_count", std::int64_t(9)},
           {"spikes_in_a_row", std::int64_t(10)}};
@@ -41,15 +44,17 @@ TEST(Progress, EveryMemberIsWrittenAndRead) {
   const Config config = everything();
   Progress progress(config);
   {
-    auto& [step, loader, updates, loss, best, bad, owes, plateau, spikes, in_a_row] = progress;
+    auto& [step, loader, updates, loss, best, bad, owes, plateau, averaged, spikes, in_a_row] =
+        progress;
     step = 1;
-    loader = {2, 3};
+    loader = {2, 3, 12};
     updates = 4;
     loss = 0.5;
     best = 6;
     bad = 7;
     owes = true;
     plateau.state() = {0.25, 0.125, 8};
+    averaged = 11;
     spikes.state() = {0.75, 9};
     in_a_row = 10;
   }
@@ -60,9 +65,10 @@ TEST(Progress, EveryMemberIsWrittenAndRead) {
 
   const Checkpoint stored{.step = 1, .state = every_entry()};
   const Progress read(config, &stored);
-  const auto& [step, loader, updates, loss, best, bad, owes, plateau, spikes, in_a_row] = read;
+  const auto& [step, loader, updates, loss, best, bad, owes, plateau, averaged, spikes, in_a_row] =
+      read;
   EXPECT_EQ(step, 1u);
-  EXPECT_EQ(loader, (LoaderState{2, 3}));
+  EXPECT_EQ(loader, (LoaderState{2, 3, 12}));
   EXPECT_EQ(updates, 4u);
   EXPECT_EQ(loss, 0.5);
   EXPECT_EQ(best, 6u);
@@ -71,6 +77,7 @@ TEST(Progress, EveryMemberIsWrittenAndRead) {
   EXPECT_EQ(plateau.state().factor, 0.25);
   EXPECT_EQ(plateau.state().best, 0.125);
   EXPECT_EQ(plateau.state().bad, 8u);
+  EXPECT_EQ(averaged, 11u);
   EXPECT_EQ(spikes.state().mean, 0.75);
   EXPECT_EQ(spikes.state().count, 9u);
   EXPECT_EQ(in_a_row, 10u);
@@ -97,6 +104,8 @@ TEST(Progress, WritesWhatTheConfigAsksFor) {
   EXPECT_EQ(names({"train.on_spike=rollback"}), Names());
   EXPECT_EQ(names({"train.on_spike=skip"}), Names{"spikes_in_a_row"});
   EXPECT_EQ(names({"train.patience=1"}), Names{"bad_evaluations"});
+  EXPECT_EQ(names({"train.swa_start=1"}), Names{"averaged"});
+  EXPECT_EQ(names({"train.curriculum_start=2", "train.curriculum_steps=5"}), Names{"batches"});
   EXPECT_EQ(names({"train.spike=2"}), (Names{"spike_mean", "spike_count"}));
   EXPECT_EQ(names({"schedule.name=plateau"}),
             (Names{"plateau_factor", "plateau_best", "plateau_bad"}));
@@ -118,6 +127,8 @@ TEST(Progress, OnlyWholePartsCanBeMissing) {
   }
   EXPECT_EQ(without("bad_evaluations").bad_evaluations, 0u);
   EXPECT_EQ(without("spikes_in_a_row").spikes_in_a_row, 0u);
+  EXPECT_EQ(without("averaged").averaged, 0u);
+  EXPECT_EQ(without("batches").loader.batches, 0u);
   EXPECT_EQ(without("spike_mean").spikes.state().count, 0u);
   EXPECT_EQ(without("plateau_factor").plateau.factor(), 1);
   EXPECT_FALSE(without("owes_validation").owes_validation);
