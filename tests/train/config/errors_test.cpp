@@ -89,7 +89,8 @@ const std::vector<Bad> kBad = {
     {kStart + "model.width = true\n", "3:15: model.width: is a boolean, true, must be an integer"},
     {kStart + "model.width = 0x40\n",
      "3:15: model.width: is an integer in another base than 10, must be an integer"},
-    {kStart + "model.width = [64]\n", "3:7: model.width: is an array, must be an integer"},
+    {kStart + "model.width = [64]\n",
+     "3:7: model.width: is a list of numbers, [64.0], must be an integer"},
     {kStart + "model.width = {a = 1}\n", "3:7: model.width: is a table, must be an integer"},
     {kStart + "[model.width]\na = 1\n", "3:8: model.width: is a table, must be an integer"},
     {kStart + "optim.lr = 2020-01-01\n", "3:12: optim.lr: is a date or time, must be a number"},
@@ -122,7 +123,7 @@ const std::vector<Bad> kBad = {
      "3:14: optim.name: is \"adamm\", must be one of adam, adamw, adagrad, lion, "
      "sgd, rmsprop; did you mean \"adam\"?"},
     {kStart + "train.precision = 'flaot'\n",
-     "3:19: train.precision: is \"flaot\", must be one of float, double, bf16; did you mean "
+     "3:19: train.precision: is \"flaot\", must be one of float, bf16, double; did you mean "
      "\"float\"?"},
     // Rules between keys.
     {kStart + "model.width = 50\n",
@@ -339,7 +340,8 @@ TEST(ConfigErrors, Overrides) {
   EXPECT_EQ(said("optim.lr=x"),
             "override 'optim.lr=x': optim.lr: is a string, \"x\", must be a number");
   EXPECT_EQ(said("optim.lr=[1e-3, 3e-4]"),
-            "override 'optim.lr=[1e-3, 3e-4]': optim.lr: is an array, must be a number");
+            "override 'optim.lr=[1e-3, 3e-4]': optim.lr: is a list of numbers, [0.001, 0.0003], "
+            "must be a number");
   EXPECT_EQ(said("optim.lrr=1"),
             "override 'optim.lrr=1': optim.lrr: unknown key; did you mean optim.lr?");
   EXPECT_EQ(
