@@ -285,7 +285,7 @@ class Guide(CommandTest):
                     self.assertRegex(done.stderr, r"\nweights taken from the file: 26: .*embedding.token.weight \(the rows of \d+ words of \d+\)")
                 if "4 120 10" in text:
                     self.assertAlmostEqual(float(done.stdout.splitlines()[-1]), 310_000, delta=20_000)
-        self.assertEqual(commands, 24)
+        self.assertEqual(commands, 26)
 
 
 if __name__ == "__main__":
