@@ -22,7 +22,7 @@ enum class OutputKind { tokens, sequence, generated };
 enum class TargetKind { classes, numbers, binary };
 /// "classes", "numbers" or "yes or no".
 const char* to_string(TargetKind kind);
-/// What the targets of a language model are: for each token, the token after it.
+/// The targets of a language model: for each token, the token after it.
 enum class NextToken { none, character, word };
 
 /// The token for out-of-vocabulary words, in tasks that have one.

@@ -1,4 +1,4 @@
-// What is known about each task, for `xgrad tasks`.
+// The theory and source of each task, for `xgrad tasks`.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace xgrad {
 
-/// What is known about a task.
+/// The theory and source of a task.
 struct TaskBackground {
   const char* name;    ///< name of the task
   const char* theory;  ///< what is known of encoders on it: a label of theory_labels(), then why

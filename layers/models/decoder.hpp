@@ -6,7 +6,7 @@
 
 namespace xgrad {
 
-/// What a DecoderBlock keeps between two tokens of an output.
+/// The state that a DecoderBlock keeps between two tokens of an output.
 template <class T>
 struct DecoderCache {
   AttentionCache<T> outputs;  ///< keys and values of the outputs so far

@@ -1,4 +1,4 @@
-// What the tasks about brackets share.
+// Functions that the tasks about brackets share.
 #pragma once
 
 #include <xgrad/data/synthetic/uniform_tokens.hpp>
