@@ -54,11 +54,7 @@ int run(int argc, char** argv) {
   int code = 0;
   if (const auto* command = std::get_if<const commands::Command*>(&parsed)) {
     xgrad::cpu();  // refuses a wrong XGRAD_CPU early
-    if (const std::size_t others = xgrad::ranks().size() - 1;
-        others > 0 && !(*command)->on_all_ranks) {
-      commands::print_error("xgrad: " + (*command)->name + " runs on one process; the other " +
-                            std::to_string(others) + " wait\n");
-    }
+    if (!(*command)->on_all_ranks) commands::tell_others_wait((*command)->name);
     code = (*command)->run();
   } else {
     code = std::get<int>(parsed);

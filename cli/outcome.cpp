@@ -12,6 +12,7 @@
 #include <xgrad/data/rules/ngram.hpp>
 #include <xgrad/storage/formats/format_error.hpp>
 #include <xgrad/train/metrics/rows.hpp>
+#include <xgrad/train/ranks/ranks.hpp>
 
 namespace xgrad::commands {
 
@@ -31,6 +32,13 @@ int exit_code(const std::exception& error) {
 void print_error(std::string message) {
   for (char& c : message) c = is_control(c) && c != '\n' ? ' ' : c;
   std::fputs(message.c_str(), stderr);
+}
+
+void tell_others_wait(const std::string& command) {
+  const std::size_t others = ranks().size() - 1;
+  if (others == 0) return;
+  print_error("xgrad: " + command + " runs on one process; the other " + std::to_string(others) +
+              " wait\n");
 }
 
 std::string summary(const Metrics& metrics) {

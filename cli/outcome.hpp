@@ -15,6 +15,9 @@ int exit_code(const std::exception& error);
 /// because a message may quote what could change a terminal.
 void print_error(std::string message);
 
+/// If several processes run, says that this command needs one and that the others wait for it.
+void tell_others_wait(const std::string& command);
+
 /// Prints the test metrics and the verdicts as text, or the test metrics as one JSON object.
 /// Returns 0, or 128 + n after signal n.
 int report(const Outcome& outcome, bool json);

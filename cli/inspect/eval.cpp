@@ -10,11 +10,10 @@
 #include <xgrad/data/text/example_text.hpp>
 #include <xgrad/storage/disk/publish.hpp>
 #include <xgrad/train/config/precision.hpp>
-#include <xgrad/train/metrics/class_report.hpp>
-#include <xgrad/train/metrics/evaluate.hpp>
 #include <xgrad/train/metrics/rows.hpp>
-#include <xgrad/train/predict/loaded_model.hpp>
 #include <xgrad/train/run/console.hpp>
+#include <xgrad/train/run/rank_jobs.hpp>
+#include <xgrad/train/run/score.hpp>
 
 namespace xgrad::commands {
 
@@ -26,10 +25,8 @@ struct Arguments {
   bool json = false;
 };
 
-// A table of more classes than this is unreadable.
-constexpr std::size_t kMostClasses = 20;
-
-struct Scores {
+// What is printed.
+struct Result {
   Metrics metrics;
   ClassReport classes;             // without classes when there is no table
   std::vector<std::string> names;  // names of the classes
@@ -37,32 +34,24 @@ struct Scores {
 };
 
 template <class T>
-Scores score(const FoundRun& source, Split split, Console& console) {
-  const LoadedModel<T> loaded(source);
-  const TaskShape& shape = loaded.shape;
-  const Objective objective = make_objective(source.config.train, shape);
-  const bool tabled = shape.target != TargetKind::numbers && shape.classes <= kMostClasses;
-  Scores scores{{}, ClassReport(tabled ? shape.classes : 0), {}};
-  const auto dataset = loaded.task->dataset(split);
+Result evaluated(const FoundRun& source, Split split, Console& console) {
+  send_scoring(ranks(), source, split);
+  const auto loaded = agreed_model<T>(ranks(), source);
+  Scores scores = score(ranks(), source, *loaded, split, [&](std::size_t done, std::size_t total) {
+    console.counting("evaluating", done, total, "examples");
+  });
+  end_job();
+  Result result{scores.metrics, std::move(scores.classes), {}};
+  const auto dataset = loaded->task->dataset(split);
   for (std::size_t i = 0; i < dataset->size(); ++i) {
     const Example example = dataset->get(0, i);
-    scores.tokens += example.ids.size();
-    scores.unknown += unknown_tokens(example, shape);
+    result.tokens += example.ids.size();
+    result.unknown += unknown_tokens(example, loaded->shape);
   }
-  for (std::size_t c = 0; tabled && c < shape.classes; ++c) {
-    scores.names.push_back(class_text(std::int32_t(c), shape));
+  for (std::size_t c = 0; c < result.classes.classes(); ++c) {
+    result.names.push_back(class_text(std::int32_t(c), loaded->shape));
   }
-  std::size_t done = 0;
-  for_each_output<T>(
-      *loaded.model, {*dataset, shape, source.config.train.batch},
-      [&](const Tensor<T>& outputs, const Batch& batch) {
-        scores.metrics.add(outputs, batch, objective);
-        console.counting("evaluating", done += batch.size, dataset->size(), "examples");
-        if (!tabled) return;
-        shape.target == TargetKind::binary ? scores.classes.add_answers(outputs, batch)
-                                           : scores.classes.add(outputs, batch.targets);
-      });
-  return scores;
+  return result;
 }
 
 std::string with_error(const RatioMean& mean) {
@@ -71,21 +60,21 @@ std::string with_error(const RatioMean& mean) {
 
 // Prints one row per class: precision, recall, F1 and the number of targets, then its row of the
 // confusion matrix. Yes-or-no targets have no confusion matrix.
-void print_classes(const Scores& scores) {
-  const ClassReport& report = scores.classes;
+void print_classes(const Result& result) {
+  const ClassReport& report = result.classes;
   const Figure f1 = report.macro_f1();
   fmt::print("macro F1 {:.4f} ± {:.4f}\n\n", f1.value, f1.standard_error);
   std::size_t widest = 5;
-  for (const std::string& name : scores.names) widest = std::max(widest, name.size());
+  for (const std::string& name : result.names) widest = std::max(widest, name.size());
   fmt::print("{:<{}}  {:>15}  {:>15}  {:>15}  {:>8}", "class", widest, "precision", "recall", "F1",
              "targets");
   if (report.has_confusion()) {
     fmt::print("  predicted as\n{:<{}}", "", widest + 63);
-    for (const std::string& name : scores.names) fmt::print(" {:>6}", name);
+    for (const std::string& name : result.names) fmt::print(" {:>6}", name);
   }
   fmt::print("\n");
   for (std::size_t c = 0; c < report.classes(); ++c) {
-    fmt::print("{:<{}}  {}  {}  {}  {:>8}", scores.names[c], widest,
+    fmt::print("{:<{}}  {}  {}  {}  {:>8}", result.names[c], widest,
                with_error(report.precision(c)), with_error(report.recall(c)),
                with_error(report.f1(c)), report.recall(c).count());
     for (std::size_t g = 0; report.has_confusion() && g < report.classes(); ++g) {
@@ -103,6 +92,7 @@ Split split_of(const Arguments& arguments) {
 
 int eval_lengths(const Arguments& arguments) {
   const std::vector<std::size_t> lengths = parse_lengths(arguments.lengths);
+  tell_others_wait("eval --lengths");
   if (!arguments.out.empty()) check_new(arguments.out);
   Console console(/*quiet=*/false, "");
   std::vector<std::string> names{arguments.run};
@@ -135,26 +125,26 @@ int eval(const Arguments& arguments) {
   const WatchReading watch([&](const std::string& path, std::uint64_t read, std::uint64_t size) {
     console.reading(path, read, size);
   });
-  const Scores scores =
-      with_precision(source.config, [&]<class T>() { return score<T>(source, split, console); });
-  const bool tabled = scores.classes.classes() > 0;
+  const Result result = with_precision(
+      source.config, [&]<class T>() { return evaluated<T>(source, split, console); });
+  const bool tabled = result.classes.classes() > 0;
   const std::uint64_t step = source.checkpoint.step;
   if (arguments.json) {
     std::string row =
-        tabled ? report_row(step, arguments.split, scores.metrics, scores.classes, scores.names)
-               : to_json(metrics_row(step, arguments.split, scores.metrics));
-    if (scores.unknown > 0) {
+        tabled ? report_row(step, arguments.split, result.metrics, result.classes, result.names)
+               : to_json(metrics_row(step, arguments.split, result.metrics));
+    if (result.unknown > 0) {
       row.pop_back();  // the closing brace
-      row += fmt::format(",\"tokens\":{},\"unknown_tokens\":{}}}", scores.tokens, scores.unknown);
+      row += fmt::format(",\"tokens\":{},\"unknown_tokens\":{}}}", result.tokens, result.unknown);
     }
     fmt::print("{}\n", row);
   } else {
     fmt::print("{} (step {})\n{}  {}\n", source.file, step, arguments.split,
-               summary(scores.metrics));
-    if (scores.unknown > 0) {
-      fmt::print("unknown  {}\n", unknown_text(scores.unknown, scores.tokens));
+               summary(result.metrics));
+    if (result.unknown > 0) {
+      fmt::print("unknown  {}\n", unknown_text(result.unknown, result.tokens));
     }
-    if (tabled) print_classes(scores);
+    if (tabled) print_classes(result);
   }
   return 0;
 }
@@ -187,7 +177,7 @@ Command eval_command() {
         &a->out,
         {.new_path = true, .needs = {"--lengths"}}},
        {"--json", kJson, &a->json}},
-      [a] { return eval(*a); });
+      [a] { return eval(*a); }, /*on_all_ranks=*/true);
 }
 
 }  // namespace xgrad::commands

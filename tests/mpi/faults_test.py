@@ -204,6 +204,8 @@ class Faults(unittest.TestCase):
         printed = run(3, "summary", str(self.config))
         self.assertEqual(printed.count("xgrad: summary runs on one process; the other 2 wait"), 1)
         self.assertEqual(printed.count("parameters"), run(0, "summary", str(self.config)).count("parameters"))
+        printed = run(3, "eval", str(self.folder / "whole"), "--lengths", "4:6:2")
+        self.assertEqual(printed.count("xgrad: eval --lengths runs on one process; the other 2 wait"), 1)
 
     def two_ranks(self, first, second, *words):
         """The end of two ranks that start the same command by different words of a shell."""
@@ -243,6 +245,12 @@ class Faults(unittest.TestCase):
             self.assertIn(message, done.stderr)
             self.assertEqual(done.returncode == 0, folder == "one", done.stderr)
             self.assertEqual((self.folder / "one" / "run").exists(), folder == "one")
+        for words in ("eval", "run"), ("resume", "run", "train.steps=20", "--allow-change", "train.steps"):
+            for folder, message in (("two", "rank 1: /proc/self/cwd/a.csv: has changed since this run began"), ("one", "test ")):
+                first, second = (f"cd {self.folder / name}; exec {XGRAD_MPI}" for name in ("one", folder))
+                done = self.two_ranks(first, second, *words)
+                self.assertIn(message, done.stdout + done.stderr)
+                self.assertEqual(done.returncode == 0, folder == "one", done.stderr)
 
     def test_errors_of_all_ranks_are_said_once(self):
         printed = run(3, "train", str(self.config), "optim.lr=1e30", "train.clip=0", f"run.dir={self.folder / 'nan'}", code=5)

@@ -10,6 +10,7 @@
 #include <xgrad/train/model/mixed_precision.hpp>
 #include <xgrad/train/model/parts.hpp>
 #include <xgrad/train/ranks/metrics_sum.hpp>
+#include <xgrad/train/ranks/shared_task.hpp>
 
 namespace xgrad {
 
@@ -46,12 +47,9 @@ std::size_t count_tokens(const Batch& batch) {
 
 template <class T>
 std::shared_ptr<const Task> Trainer<T>::read_task(const Checkpoint* checkpoint, Ranks& ranks) {
-  std::shared_ptr<Task> task = make_task(config_, checkpoint);
-  if (ranks.size() > 1) {
-    shares_data_ = task->read_once(
-        {ranks.rank(), [&](const std::string& own) { return gather_texts(ranks, own); }});
-  }
-  return task;
+  SharedTask shared = make_task(ranks, config_, checkpoint);
+  shares_data_ = shared.copied;
+  return std::move(shared.task);
 }
 
 template <class T>

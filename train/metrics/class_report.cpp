@@ -64,6 +64,55 @@ void ClassReport::end_sample(Sample& sample) {
   if (!sample.empty()) samples_.push_back(std::move(sample));
 }
 
+void ClassReport::add(const ClassReport& other) {
+  for (std::size_t c = 0; c < classes(); ++c) {
+    classes_[c].precision.add(other.classes_[c].precision);
+    classes_[c].recall.add(other.classes_[c].recall);
+    classes_[c].f1.add(other.classes_[c].f1);
+  }
+  confusion_.resize(std::max(confusion_.size(), other.confusion_.size()));
+  for (std::size_t i = 0; i < other.confusion_.size(); ++i) confusion_[i] += other.confusion_[i];
+  samples_.insert(samples_.end(), other.samples_.begin(), other.samples_.end());
+}
+
+template <class F>
+void ClassReport::visit(const F& f) {
+  const auto visit_whole = [&f](auto& whole) {
+    double number = double(whole);
+    f(number);
+    whole = std::remove_reference_t<decltype(whole)>(number);
+  };
+  const auto visit_list = [&](auto& list, const auto& visit_each) {
+    std::size_t size = list.size();
+    visit_whole(size);
+    list.resize(size);
+    for (auto& each : list) visit_each(each);
+  };
+  visit_list(classes_, [&f](Class& of) {
+    for (RatioMean* mean : {&of.precision, &of.recall, &of.f1}) mean->visit(f);
+  });
+  visit_list(confusion_, visit_whole);
+  visit_list(samples_, [&](Sample& sample) {
+    visit_list(sample, [&](Counts& own) {
+      visit_whole(own.c);
+      for (double* number : {&own.both, &own.guesses, &own.targets}) f(*number);
+    });
+  });
+}
+
+std::vector<double> ClassReport::to_numbers() const {
+  std::vector<double> numbers;
+  ClassReport copy = *this;
+  copy.visit([&](double number) { numbers.push_back(number); });
+  return numbers;
+}
+
+ClassReport ClassReport::from_numbers(const std::vector<double>& numbers, std::size_t& at) {
+  ClassReport report(0);
+  report.visit([&](double& number) { number = numbers[at++]; });
+  return report;
+}
+
 std::uint64_t ClassReport::confusion(std::size_t target, std::size_t guess) const {
   return confusion_[target * classes() + guess];
 }

@@ -33,6 +33,14 @@ class ClassReport {
   template <class T>
   void add_answers(const Tensor<T>& outputs, const Batch& batch);
 
+  /// Adds the samples of another report of as many classes, as those of another part of the same
+  /// split.
+  void add(const ClassReport& other);
+  /// All counts as numbers, from which from_numbers() makes the same report again.
+  std::vector<double> to_numbers() const;
+  /// Makes a report of the numbers from `at` on, and moves `at` behind them.
+  static ClassReport from_numbers(const std::vector<double>& numbers, std::size_t& at);
+
   /// Number of classes.
   std::size_t classes() const { return classes_.size(); }
   /// Whether there is a confusion matrix. Yes-or-no targets have none.
@@ -57,6 +65,9 @@ class ClassReport {
   struct Class {
     RatioMean precision, recall, f1;
   };
+  // Calls f(number) for each number, to write or to read it.
+  template <class F>
+  void visit(const F& f);
   static void count(Sample& sample, std::size_t c, bool target, bool guess);
   void end_sample(Sample& sample);
 

@@ -23,7 +23,10 @@ template <class T>
 struct LoadedModel {
   /// Loads the model of a run. Throws CheckpointError if the weights do not fit.
   explicit LoadedModel(const FoundRun& source)
-      : task(make_task(source.config, &source.checkpoint)),
+      : LoadedModel(source, make_task(source.config, &source.checkpoint)) {}
+  /// Loads the model of a run whose task was made before.
+  LoadedModel(const FoundRun& source, std::unique_ptr<Task> made)
+      : task(std::move(made)),
         shape(task->shape()),
         parameters(source.config.train.seed),
         model(make_model<T>(source.config, shape, parameters)) {

@@ -1,6 +1,9 @@
 #include <xgrad/train/ranks/ranks.hpp>
 
 #include <algorithm>
+#include <exception>
+
+#include <xgrad/autograd/check.hpp>
 
 namespace xgrad {
 
@@ -67,6 +70,22 @@ std::vector<double> gather_numbers(Ranks& ranks, const std::vector<double>& own)
   std::vector<double> all;
   gather_lists(ranks, own, all);
   return all;
+}
+
+void together(Ranks& ranks, const std::function<void()>& work) {
+  std::exception_ptr thrown;
+  std::string failure;
+  try {
+    work();
+  } catch (const std::exception& error) {
+    thrown = std::current_exception();
+    failure = error.what();
+  }
+  const std::vector<std::string> failures = gather_texts(ranks, failure);
+  if (thrown) std::rethrow_exception(thrown);
+  for (std::size_t r = 0; r < failures.size(); ++r) {
+    check<Error>(failures[r].empty(), "rank ", r, ": ", failures[r]);
+  }
 }
 
 bool any(Ranks& ranks, bool here) {

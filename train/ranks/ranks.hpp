@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -73,6 +74,10 @@ std::vector<std::string> gather_texts(Ranks& ranks, const std::string& own);
 
 /// Every rank's numbers, one list after the other in the order of the ranks.
 std::vector<double> gather_numbers(Ranks& ranks, const std::vector<double>& own);
+
+/// Calls work() on every rank. If it throws on one of them, throws on all: here what it threw here,
+/// or else an Error that names the first rank where it threw.
+void together(Ranks& ranks, const std::function<void()>& work);
 
 /// Whether it is true on any rank.
 bool any(Ranks& ranks, bool here);

@@ -10,6 +10,9 @@
 #include <xgrad/storage/disk/input_file.hpp>
 #include <xgrad/storage/formats/sha256.hpp>
 #include <xgrad/train/config/precision.hpp>
+#include <xgrad/train/model/mixed_precision.hpp>
+#include <xgrad/train/ranks/shared_task.hpp>
+#include <xgrad/train/run/score.hpp>
 #include <xgrad/train/run/signals.hpp>
 
 namespace xgrad {
@@ -74,9 +77,13 @@ struct Sameness {
   std::string value;  // empty on a rank that has it from another rank
 };
 
+std::string program() {
+  return to_hex(sha256(read_file("/proc/self/exe")));
+}
+
 template <class T>
 std::vector<Sameness> sameness_of(const Trainer<T>& trainer) {
-  return {{"program", to_hex(sha256(read_file("/proc/self/exe")))},
+  return {{"program", program()},
           {"class of processor", trainer.processor()},
           {"data", trainer.shares_data() ? "" : digest_of(trainer.task())},
           {"initial weights", digest_of(trainer.parameters())}};
@@ -105,7 +112,7 @@ struct Follower final : TrainerHooks {
 };
 
 template <class T>
-void take_part(Ranks& ranks, const Config& config, const Checkpoint* checkpoint) {
+void take_part_in_training(Ranks& ranks, const Config& config, const Checkpoint* checkpoint) {
   std::unique_ptr<Trainer<T>> trainer;
   try {
     trainer = agreed<T>(
@@ -124,12 +131,55 @@ void take_part(Ranks& ranks, const Config& config, const Checkpoint* checkpoint)
   if (trainer->finished()) trainer->evaluate(Split::test, hooks);
 }
 
+template <class T>
+void take_part_in_scoring(Ranks& ranks, const FoundRun& source, Split split) {
+  std::unique_ptr<LoadedModel<T>> loaded;
+  try {
+    loaded = agreed_model<T>(ranks, source);
+  } catch (const std::exception&) {
+    return;  // rank 0 reports it
+  }
+  score(ranks, source, *loaded, split, [](std::size_t, std::size_t) {});
+}
+
+constexpr const char* kTraining = "training";  // else a job is the name of the split to score
+
+void send(Ranks& ranks, const std::string& job, const Config& config,
+          const Checkpoint* checkpoint) {
+  if (ranks.size() == 1) return;
+  gather_texts(ranks, job);
+  gather_texts(ranks, to_toml(config));
+  gather_texts(ranks, checkpoint == nullptr ? "" : to_hdf5(*checkpoint));
+}
+
+Split split_of(const std::string& name) {
+  for (const Split split : {Split::train, Split::validation}) {
+    if (name == to_string(split)) return split;
+  }
+  return Split::test;
+}
+
+// Calls make() and then own(). Throws on all ranks if one of them threw, or if they differ in what
+// own() returned.
+void agree(Ranks& ranks, const std::function<void()>& make,
+           const std::function<std::vector<Sameness>()>& own) {
+  std::vector<Sameness> sameness;
+  together(ranks, [&] {
+    make();
+    sameness = own();  // may read the data
+  });
+  check_same(ranks, sameness);
+  at_work = true;
+}
+
 }  // namespace
 
 void send_job(Ranks& ranks, const Config& config, const Checkpoint* checkpoint) {
-  if (ranks.size() == 1) return;
-  gather_texts(ranks, to_toml(config));
-  gather_texts(ranks, checkpoint == nullptr ? "" : to_hdf5(*checkpoint));
+  send(ranks, kTraining, config, checkpoint);
+}
+
+void send_scoring(Ranks& ranks, const FoundRun& source, Split split) {
+  send(ranks, to_string(split), source.config, &source.checkpoint);
 }
 
 void end_job() {
@@ -146,15 +196,18 @@ void send_end(Ranks& ranks) {
 
 void follow(Ranks& ranks) {
   for (;;) {
+    const std::string job = gather_texts(ranks, "").front();
+    if (job.empty()) return;
     const std::string text = gather_texts(ranks, "").front();
-    if (text.empty()) return;
-    const Config config = parse_config(text, "the config of rank 0", {}, ConfigWriter::xgrad);
     const std::string bytes = gather_texts(ranks, "").front();
-    std::optional<Checkpoint> checkpoint;
-    if (!bytes.empty()) checkpoint = from_hdf5(bytes, "the checkpoint of rank 0");
-    if (config.train.threads > 0) set_threads(config.train.threads);
-    with_precision(config, [&]<class T>() {
-      take_part<T>(ranks, config, checkpoint ? &*checkpoint : nullptr);
+    FoundRun source;
+    source.config = parse_config(text, "the config of rank 0", {}, ConfigWriter::xgrad);
+    if (!bytes.empty()) source.checkpoint = from_hdf5(bytes, "the checkpoint of rank 0");
+    if (source.config.train.threads > 0) set_threads(source.config.train.threads);
+    with_precision(source.config, [&]<class T>() {
+      job == kTraining ? take_part_in_training<T>(ranks, source.config,
+                                                  bytes.empty() ? nullptr : &source.checkpoint)
+                       : take_part_in_scoring<T>(ranks, source, split_of(job));
     });
   }
 }
@@ -164,22 +217,29 @@ std::unique_ptr<Trainer<T>> agreed(Ranks& ranks,
                                    const std::function<std::unique_ptr<Trainer<T>>()>& make) {
   if (ranks.size() == 1) return make();
   std::unique_ptr<Trainer<T>> trainer;
-  std::exception_ptr thrown;
-  std::string failure;
-  try {
-    trainer = make();
-  } catch (const std::exception& error) {
-    thrown = std::current_exception();
-    failure = error.what();
-  }
-  const std::vector<std::string> failures = gather_texts(ranks, failure);
-  if (thrown) std::rethrow_exception(thrown);
-  for (std::size_t r = 0; r < failures.size(); ++r) {
-    check<Error>(failures[r].empty(), "rank ", r, ": ", failures[r]);
-  }
-  check_same(ranks, sameness_of(*trainer));
-  at_work = true;
+  agree(
+      ranks, [&] { trainer = make(); }, [&] { return sameness_of(*trainer); });
   return trainer;
+}
+
+template <class T>
+std::unique_ptr<LoadedModel<T>> agreed_model(Ranks& ranks, const FoundRun& source) {
+  if (ranks.size() == 1) return std::make_unique<LoadedModel<T>>(source);
+  std::unique_ptr<LoadedModel<T>> loaded;
+  bool copied = false;
+  const auto load = [&] {
+    SharedTask shared = make_task(ranks, source.config, &source.checkpoint);
+    copied = shared.copied;
+    loaded = std::make_unique<LoadedModel<T>>(source, std::move(shared.task));
+  };
+  const auto own = [&]() -> std::vector<Sameness> {
+    return {{"program", program()},
+            {"class of processor", processor_class(source.config.train.precision)},
+            {"data", copied ? "" : digest_of(*loaded->task)}};
+  };
+  agree(ranks, load, own);
+  ranks.watch(source.config.mpi.timeout);
+  return loaded;
 }
 
 bool AgreedHooks::agree(bool stop) {
@@ -200,9 +260,10 @@ bool AgreedHooks::break_off() {
   return agree(own_.break_off());
 }
 
-#define XGRAD_INSTANTIATE(T)                   \
-  template std::unique_ptr<Trainer<T>> agreed( \
-      Ranks&, const std::function<std::unique_ptr<Trainer<T>>()>&);
+#define XGRAD_INSTANTIATE(T)                                        \
+  template std::unique_ptr<Trainer<T>> agreed(                      \
+      Ranks&, const std::function<std::unique_ptr<Trainer<T>>()>&); \
+  template std::unique_ptr<LoadedModel<T>> agreed_model(Ranks&, const FoundRun&);
 XGRAD_FOR_EACH_TRAINING_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

@@ -1,13 +1,15 @@
-// Jobs: how several ranks train one run. Rank 0 does all that a single process does; the others get
-// its config and checkpoint, and take part in its steps and evaluations.
+// Jobs: how several ranks train or score one run. Rank 0 does all that a single process does; the
+// others get its config and checkpoint, and take part in its steps and evaluations.
 #pragma once
 
 #include <functional>
 #include <memory>
 
 #include <xgrad/train/checkpoint/checkpoint.hpp>
+#include <xgrad/train/checkpoint/find_run.hpp>
 #include <xgrad/train/config/config.hpp>
 #include <xgrad/train/loop/trainer.hpp>
+#include <xgrad/train/predict/loaded_model.hpp>
 #include <xgrad/train/ranks/ranks.hpp>
 
 namespace xgrad {
@@ -15,6 +17,10 @@ namespace xgrad {
 /// Sends a job to the other ranks: the config, and the checkpoint that the run resumes from. Called
 /// by rank 0 before agreed().
 void send_job(Ranks& ranks, const Config& config, const Checkpoint* checkpoint);
+
+/// Sends another job to the other ranks: to score a run on a split. Called by rank 0 before
+/// agreed_model().
+void send_scoring(Ranks& ranks, const FoundRun& source, Split split);
 
 /// Tells that the job has come to its end on rank 0, so that the other ranks wait for the next one.
 void end_job();
@@ -35,6 +41,11 @@ void follow(Ranks& ranks);
 template <class T>
 std::unique_ptr<Trainer<T>> agreed(Ranks& ranks,
                                    const std::function<std::unique_ptr<Trainer<T>>()>& make);
+
+/// Returns the model of a run to score if all ranks loaded theirs, and agreed as for agreed().
+/// Otherwise throws on all ranks.
+template <class T>
+std::unique_ptr<LoadedModel<T>> agreed_model(Ranks& ranks, const FoundRun& source);
 
 /// Hooks of which all ranks ask the same: they stop and save if one of them is told to.
 class AgreedHooks final : public TrainerHooks {

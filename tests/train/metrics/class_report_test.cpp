@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <utility>
+#include <xtensor/xview.hpp>
 
 #include "support/golden.hpp"
 #include "support/tensors.hpp"
@@ -103,6 +105,38 @@ TEST(ClassReport, ClassesThatOccurMakeTheMacroF1) {
              test::tensor<std::int32_t>({1, 2}, {0, 1}));
   EXPECT_NEAR(report.macro_f1().value, 1.0 / 3, 1e-15);
   EXPECT_EQ(report.macro_f1().standard_error, 0);  // of one sample
+}
+
+// As if all samples had been added to one report, and the same after a way as numbers.
+TEST(ClassReport, AddsUpParts) {
+  const auto logits = [](std::size_t begin, std::size_t end) {
+    return Tensor<double>(xt::view(golden()("classes.logits"), xt::range(begin, end)));
+  };
+  const auto targets = [](std::size_t begin, std::size_t end) {
+    return Ids(xt::view(golden().ids("classes.targets"), xt::range(begin, end)));
+  };
+  const std::size_t samples = golden()("classes.logits").shape()[0];
+  std::vector<double> numbers;
+  for (const auto& [begin, end] :
+       {std::pair<std::size_t, std::size_t>{0, 2}, {2, 2}, {2, samples}}) {
+    ClassReport part(4);
+    if (begin < end) part.add(logits(begin, end), targets(begin, end));
+    const std::vector<double> more = part.to_numbers();
+    numbers.insert(numbers.end(), more.begin(), more.end());
+  }
+  ClassReport sum(4);
+  for (std::size_t at = 0; at < numbers.size();) sum.add(ClassReport::from_numbers(numbers, at));
+  for (std::size_t c = 0; c < 4; ++c) {
+    EXPECT_NEAR(sum.f1(c).mean(), golden()("classes.f1")(c), 1e-15) << c;
+    EXPECT_NEAR(sum.precision(c).mean(), golden()("classes.precision")(c), 1e-15) << c;
+    EXPECT_NEAR(sum.recall(c).mean(), golden()("classes.recall")(c), 1e-15) << c;
+    for (std::size_t g = 0; g < 4; ++g) {
+      EXPECT_EQ(double(sum.confusion(c, g)), golden()("classes.confusion")(c, g));
+    }
+  }
+  ClassReport whole(4);
+  whole.add(golden()("classes.logits"), golden().ids("classes.targets"));
+  EXPECT_NEAR(sum.macro_f1().standard_error, whole.macro_f1().standard_error, 1e-15);
 }
 
 TEST(ClassReport, OfNothing) {
