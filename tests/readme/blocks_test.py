@@ -23,6 +23,7 @@ ELSEWHERE = [
     ("docs/extending.md", "cmake", "xgrad::cli", "tests/embed/install_test.py"),
     ("docs/ops.md", "cpp", "#include", "tests/readme/CMakeLists.txt"),
     ("docs/serving.md", "cpp", "#include", "tests/readme/CMakeLists.txt"),
+    ("docs/looking-inside.md", "sh", "first_unscaled", "tests/readme/lengths_test.py"),
     ("docs/many-machines.md", "", "./run mpi", "tests/house/launcher_test.py"),
     ("docs/many-machines.md", "", "mpirun", "tests/mpi/same_bits_test.py"),
     ("docs/many-machines.md", "", "srun", "tests/mpi/job_script_test.py"),
