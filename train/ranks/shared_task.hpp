@@ -12,7 +12,7 @@ namespace xgrad {
 
 /// A task, made on all ranks.
 struct SharedTask {
-  std::unique_ptr<Task> task;
+  std::unique_ptr<Task> task;  ///< never null
   bool copied = false;  ///< whether its data are the copy that another rank on this machine made
 };
 
