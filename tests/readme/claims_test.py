@@ -93,7 +93,7 @@ CLAIMS = {
         "Metrics depend on": ["tests/cli/vectors_test.py rmse", "tests/train/metrics/metrics_test.cpp perplexity"],
         "Every metric has": ["tests/cli/vectors_test.py _se"],
         "Exact match is": ["tests/train/metrics/metrics_test.cpp xact"],
-        "For up to 20 classes": ["tests/cli/vectors_test.py confusion", "cli/inspect/eval.cpp kMostClasses = 20"],
+        "For up to 20 classes": ["tests/cli/vectors_test.py confusion", "train/run/score.cpp kMostClasses = 20"],
         "The section `[expect]`": ["tests/readme/claims_test.py test_every_claim_is_named"],
         "`train` shows which claims": ["tests/cli/train_test.py test_expectations_are_the_last_lines"],
         "For `within_steps`": ["tests/train/metrics/expect_test.cpp TheFirstValidationThatReachesTheClaims"],
