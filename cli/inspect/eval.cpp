@@ -25,7 +25,7 @@ struct Arguments {
   bool json = false;
 };
 
-// What is printed.
+// The scores of a split, and the counts and names that are printed beside them.
 struct Result {
   Metrics metrics;
   ClassReport classes;             // without classes when there is no table
@@ -84,12 +84,6 @@ void print_classes(const Result& result) {
   }
 }
 
-Split split_of(const Arguments& arguments) {
-  return arguments.split == "train"        ? Split::train
-         : arguments.split == "validation" ? Split::validation
-                                           : Split::test;
-}
-
 int eval_lengths(const Arguments& arguments) {
   const std::vector<std::size_t> lengths = parse_lengths(arguments.lengths);
   tell_others_wait("eval --lengths");
@@ -101,7 +95,7 @@ int eval_lengths(const Arguments& arguments) {
   for (const std::string& name : names) {
     const FoundRun source = find_run(name, arguments.overrides);
     const std::vector<LengthScore> scores = score_lengths(
-        source, split_of(arguments), lengths, [&](std::size_t done, std::size_t total) {
+        source, split_of(arguments.split), lengths, [&](std::size_t done, std::size_t total) {
           console.counting("evaluating", done, total, "lengths");
         });
     if (arguments.json) {
@@ -120,7 +114,7 @@ int eval_lengths(const Arguments& arguments) {
 int eval(const Arguments& arguments) {
   if (!arguments.lengths.empty()) return eval_lengths(arguments);
   const FoundRun source = find_run(arguments.run, arguments.overrides);
-  const Split split = split_of(arguments);
+  const Split split = split_of(arguments.split);
   Console console(/*quiet=*/false, "");
   const WatchReading watch([&](const std::string& path, std::uint64_t read, std::uint64_t size) {
     console.reading(path, read, size);

@@ -74,7 +74,7 @@ def main(every_case):
                 if "log.tensorboard=true" in OVERRIDES[name]:
                     assert board(directory) == board(expected_run) != [], f"{name}, {what}: events for TensorBoard"
 
-            # What training wrote of the test split; eval adds the counts of each class.
+            # The row of the test split that training wrote. The row that eval prints has it and the counts of each class.
             *_, of_training = map(json.loads, (expected_run / "metrics.jsonl").read_text().splitlines())
             evaluated = run(0, "eval", str(expected_run), "--json")
             assert of_training.items() <= json.loads(evaluated).items(), f"{name}:\n{of_training}\n{evaluated}"

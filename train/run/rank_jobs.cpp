@@ -152,13 +152,6 @@ void send(Ranks& ranks, const std::string& job, const Config& config,
   gather_texts(ranks, checkpoint == nullptr ? "" : to_hdf5(*checkpoint));
 }
 
-Split split_of(const std::string& name) {
-  for (const Split split : {Split::train, Split::validation}) {
-    if (name == to_string(split)) return split;
-  }
-  return Split::test;
-}
-
 // Calls make() and then own(). Throws on all ranks if one of them threw, or if they differ in what
 // own() returned.
 void agree(Ranks& ranks, const std::function<void()>& make,

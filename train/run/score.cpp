@@ -1,6 +1,7 @@
 #include <xgrad/train/run/score.hpp>
 
 #include <algorithm>
+#include <vector>
 
 #include <xgrad/autograd/range.hpp>
 #include <xgrad/autograd/scalar.hpp>
@@ -21,6 +22,13 @@ std::size_t tabled_classes(const TaskShape& shape) {
 }
 
 }  // namespace
+
+Split split_of(const std::string& name) {
+  for (const Split split : {Split::train, Split::validation}) {
+    if (name == to_string(split)) return split;
+  }
+  return Split::test;
+}
 
 template <class T>
 Scores score(Ranks& ranks, const FoundRun& source, const LoadedModel<T>& loaded, Split split,

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <functional>
-#include <vector>
+#include <string>
 
 #include <xgrad/train/checkpoint/find_run.hpp>
 #include <xgrad/train/metrics/class_report.hpp>
@@ -17,6 +17,9 @@ struct Scores {
   Metrics metrics;      ///< over all examples of the split
   ClassReport classes;  ///< without classes if a table of them would be unreadable
 };
+
+/// The split of this name: the reverse of to_string(). Requires: it is one of the three.
+Split split_of(const std::string& name);
 
 /// Evaluates a model on a split. As in training, the batches of a split are cut into `train.shards`
 /// parts, each rank does some of them, and the sums of the parts are added in their order. So any
