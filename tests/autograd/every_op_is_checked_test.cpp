@@ -7,6 +7,7 @@
 #include <set>
 
 #include "autograd/op_table.hpp"
+#include "support/source_tree.hpp"
 
 namespace xgrad::test {
 
@@ -36,7 +37,7 @@ TEST(OpTable, EveryOpIsChecked) {
   std::set<std::string> checked;
   for (const OpCase& row : op_cases()) checked.insert(row.op);
   std::set<std::string> defined;
-  for (const auto& entry : std::filesystem::directory_iterator(XGRAD_SOURCE_DIR "/autograd/ops")) {
+  for (const auto& entry : std::filesystem::directory_iterator(source_path("autograd/ops"))) {
     if (entry.path().extension() != ".cpp") continue;
     const std::set<std::string> names = names_in(text_of(entry.path()));
     EXPECT_FALSE(names.empty()) << entry.path() << " names no op in a form that this test finds";

@@ -9,6 +9,7 @@
 
 #include "autograd/op_table.hpp"
 #include "support/gradients.hpp"
+#include "support/source_tree.hpp"
 
 namespace xgrad::test {
 
@@ -18,7 +19,7 @@ using Names = std::map<std::string, std::set<std::string>>;
 
 // By op, the Variables that its declarations in ops.hpp ask for.
 Names declared_arguments() {
-  std::ifstream file(XGRAD_SOURCE_DIR "/autograd/ops.hpp");
+  std::ifstream file(source_path("autograd/ops.hpp"));
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   static const std::regex function(R"re(\nVariable<T> (\w+)\(([^;]*)\);)re");
   static const std::regex argument(R"re(const (std::vector<)?Variable<T>>?& (\w+)( = \{\})?)re");

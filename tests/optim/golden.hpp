@@ -10,6 +10,8 @@
 #include <xgrad/autograd/ops.hpp>
 #include <xgrad/autograd/parameters.hpp>
 
+#include "support/source_tree.hpp"
+
 namespace xgrad::test {
 
 using Golden = std::map<std::string, std::vector<double>>;
@@ -17,7 +19,7 @@ using Golden = std::map<std::string, std::vector<double>>;
 inline const Golden& golden() {
   static const Golden values = [] {
     Golden result;
-    std::ifstream file(XGRAD_SOURCE_DIR "/tests/golden/optim.txt");
+    std::ifstream file(source_path("tests/golden/optim.txt"));
     for (std::string line; std::getline(file, line);) {
       std::istringstream words(line);
       std::string name, number;

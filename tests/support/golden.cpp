@@ -6,6 +6,8 @@
 #include <stdexcept>
 #include <vector>
 
+#include "support/source_tree.hpp"
+
 namespace xgrad::test {
 
 namespace {
@@ -22,7 +24,7 @@ Shape parse_shape(const std::string& text) {
 Golden::Golden(const std::string& file) {
   const char* elsewhere = std::getenv("XGRAD_GOLDEN");
   const std::string path =
-      (elsewhere ? std::string(elsewhere) : XGRAD_SOURCE_DIR "/tests/golden") + "/" + file;
+      (elsewhere ? std::string(elsewhere) : source_path("tests/golden")) + "/" + file;
   std::ifstream in(path);
   if (!in) throw std::runtime_error("cannot read " + path);
   for (std::string line; std::getline(in, line);) {

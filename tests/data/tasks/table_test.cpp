@@ -10,6 +10,8 @@
 #include <xgrad/data/task.hpp>
 #include <xgrad/data/tasks/background.hpp>
 
+#include "support/source_tree.hpp"
+
 namespace xgrad {
 namespace {
 
@@ -76,7 +78,7 @@ TEST(Tasks, AnUnknownNameListsTheNearestFirst) {
 // ./run installs what packages.txt lists for the task of a config.
 TEST(Tasks, PackagesAreThoseThatTheLauncherInstalls) {
   std::map<std::string, std::vector<std::string>> listed;
-  std::ifstream file(XGRAD_SOURCE_DIR "/packages.txt");
+  std::ifstream file(test::source_path("packages.txt"));
   ASSERT_TRUE(file);
   std::string line, task;
   while (std::getline(file, line)) {

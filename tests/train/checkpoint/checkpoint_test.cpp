@@ -12,6 +12,8 @@
 #include <xgrad/storage/disk/publish.hpp>
 #include <xgrad/train/checkpoint/checkpoint.hpp>
 
+#include "support/source_tree.hpp"
+
 namespace xgrad {
 namespace {
 
@@ -121,7 +123,7 @@ TEST(Checkpoint, NamesAreParsedStrictly) {
 
 // One file for each format version that was ever released; each must load for ever.
 TEST(Checkpoint, C7_GoldenFilesLoad) {
-  const std::string golden = XGRAD_SOURCE_DIR "/tests/golden/checkpoint-";
+  const std::string golden = test::source_path("tests/golden/checkpoint-");
   EXPECT_EQ(difference(load_checkpoint(golden + "1.0.h5"), small_checkpoint()), "");
 }
 

@@ -8,12 +8,14 @@
 #include <xgrad/train/config/keys.hpp>
 #include <xgrad/train/config/toml.hpp>
 
+#include "support/source_tree.hpp"
+
 namespace xgrad {
 namespace {
 
 std::vector<std::string> shipped() {
   std::vector<std::string> paths;
-  for (const auto& entry : std::filesystem::directory_iterator(XGRAD_SOURCE_DIR "/configs")) {
+  for (const auto& entry : std::filesystem::directory_iterator(test::source_path("configs"))) {
     paths.push_back(entry.path());
   }
   std::sort(paths.begin(), paths.end());

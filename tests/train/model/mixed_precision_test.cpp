@@ -13,6 +13,7 @@
 #include <xgrad/train/model/build.hpp>
 #include <xgrad/train/model/training_loss.hpp>
 
+#include "support/source_tree.hpp"
 #include "support/tensors.hpp"
 
 namespace xgrad {
@@ -107,7 +108,7 @@ void expect_close_gradients(const std::string& path) {
 
 std::vector<std::string> shipped() {
   std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(XGRAD_SOURCE_DIR "/configs")) {
+  for (const auto& entry : std::filesystem::directory_iterator(test::source_path("configs"))) {
     if (entry.path().extension() == ".toml") names.push_back(entry.path().stem().string());
   }
   std::sort(names.begin(), names.end());
@@ -117,7 +118,7 @@ std::vector<std::string> shipped() {
 class ShippedConfigInBf16 : public testing::TestWithParam<std::string> {};
 
 TEST_P(ShippedConfigInBf16, HasTheGradientsOfFloat) {
-  expect_close_gradients(XGRAD_SOURCE_DIR "/configs/" + GetParam() + ".toml");
+  expect_close_gradients(test::source_path("configs/") + GetParam() + ".toml");
 }
 INSTANTIATE_TEST_SUITE_P(All, ShippedConfigInBf16, testing::ValuesIn(shipped()),
                          [](const auto& each) { return each.param; });
@@ -199,7 +200,7 @@ TEST(MixedPrecision, PaddingHasNoEffect) {
 // An output that grows class by class has the logits of the whole output, to the bit, and not those
 // of float.
 TEST(MixedPrecision, DecodingHasTheLogitsOfTheModel) {
-  const Config config = load_config(XGRAD_SOURCE_DIR "/configs/distinct.toml", {});
+  const Config config = load_config(test::source_path("configs/distinct.toml"), {});
   const auto task = make_task(config);
   const NoGrad no_grad;
   const std::vector<std::int32_t> outputs{2, 0, 1};

@@ -7,6 +7,8 @@
 #include <xgrad/train/config/keys.hpp>
 #include <xgrad/train/model/build.hpp>
 
+#include "support/source_tree.hpp"
+
 namespace xgrad {
 namespace {
 
@@ -58,7 +60,7 @@ std::size_t expect_the_rule(const Config& config) {
 
 TEST(WeightDecay, OfEveryShippedConfigIsOfMatrices) {
   std::size_t configs = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(XGRAD_SOURCE_DIR "/configs")) {
+  for (const auto& entry : std::filesystem::directory_iterator(test::source_path("configs"))) {
     SCOPED_TRACE(entry.path());
     EXPECT_GT(expect_the_rule(load_config(entry.path(), {})), 0u);
     ++configs;

@@ -13,6 +13,8 @@
 
 #include <support/temporary_directory.hpp>
 
+#include "support/source_tree.hpp"
+
 namespace xgrad {
 namespace {
 
@@ -140,7 +142,7 @@ TEST_F(RealLanguages, HasFiftyThousandWordsOfEach) {
 TEST_F(RealLanguages, TheConfigClaimsTwoPointsMoreThanNaiveBayes) {
   const std::vector<Rule> rules = task_->rules();
   ASSERT_EQ(rules.size(), 1);
-  const std::string config = read_bytes(XGRAD_SOURCE_DIR "/configs/languages.toml");
+  const std::string config = read_bytes(test::source_path("configs/languages.toml"));
   const std::size_t at = config.find("\naccuracy = ");
   ASSERT_NE(at, std::string::npos);
   EXPECT_GE(std::stod(config.substr(at + 12)), rules[0].accuracy + 0.02);
