@@ -220,10 +220,12 @@ class Onnx(CommandTest):
             if config.stem in LARGE and "XGRAD_ALL_CONFIGS" not in os.environ:
                 continue
             with self.subTest(config.stem):
-                task = tomllib.loads(config.read_text())["task"]["name"]
+                values = tomllib.loads(config.read_text())
+                task = values["task"]["name"]
+                narrow = [] if "init_from" in values["model"] else ["model.width=16"]  # given weights have their width
                 few = [] if config.stem in LARGE | {"modular_addition"} else ["examples=64", "validation=100", "test=10"]
                 self.xgrad("train", config, f"run.dir={config.stem}", "--quiet", "train.steps=2", "train.epochs=0",
-                           "train.batch=8", "schedule.warmup=1", "model.width=16", *(f"task.{word}" for word in few))
+                           "train.batch=8", "schedule.warmup=1", *narrow, *(f"task.{word}" for word in few))
                 path = self.folder / f"{config.stem}.onnx"
                 self.xgrad("export", config.stem, "--to", "onnx", "--out", path.name)
                 check(path)

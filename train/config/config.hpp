@@ -52,6 +52,7 @@ struct ModelConfig {
   bool init_scaled_residuals = false;            ///< smaller initial output projections
   std::string init_from = {};                    ///< file of initial weights; empty: random weights
   bool init_strict = true;  ///< init_from must hold exactly the model's weights
+  double init_noise = 0;    ///< standard deviation of the noise added to the weights of init_from
   Options own = {};         ///< keys of a kind that the program added
 };
 

@@ -101,6 +101,10 @@ Keys input_keys() {
       key("init_strict", &M::init_strict,
           "Requires init_from to hold exactly the weights of the model. false: loads those that "
           "fit, and the run lists the rest when it starts."),
+      key("init_noise", &M::init_noise,
+          "Adds normal noise of this standard deviation to the weights of init_from; it depends on "
+          "train.seed.",
+          between(0, 100)),
   };
 }
 
@@ -134,7 +138,7 @@ Keys attention_keys() {
 
 // Keys that count for every kind of model. All others are for built-in kinds, and for those of the
 // program that name them.
-constexpr std::array kForAll = {"preset", "kind", "init_from", "init_strict"};
+constexpr std::array kForAll = {"preset", "kind", "init_from", "init_strict", "init_noise"};
 
 }  // namespace
 

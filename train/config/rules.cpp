@@ -52,6 +52,12 @@ void what_is_not_strict(const Config& config, Broken& broken) {
                     "false needs model.init_from, the weights to start from"});
 }
 
+void noise_needs_weights(const Config& config, Broken& broken) {
+  if (config.model.init_noise == 0 || !config.model.init_from.empty()) return;
+  broken.push_back({{"model.init_noise", "model.init_from"},
+                    "needs model.init_from, the weights to add noise to"});
+}
+
 void rotary_needs_pairs(const Config& config, Broken& broken) {
   const ModelConfig& model = config.model;
   const std::size_t head_dim = model.head_dim != 0 ? model.head_dim : model.width / model.heads;
@@ -288,6 +294,7 @@ std::vector<RuleBroken> broken_rules(const Config& config) {
   without_out_proj_heads_make_the_width(config, broken);
   mean_needs_another_activation(config, broken);
   what_is_not_strict(config, broken);
+  noise_needs_weights(config, broken);
   rotary_needs_pairs(config, broken);
   max_distance_of_relative_bias(config, broken);
   outputs_have_no_known_length(config, broken);

@@ -44,7 +44,8 @@ KnownModel plain_encoder() {
           {"init_std", {}},
           {"init_scaled_residuals", {}},
           {"init_from", {}},
-          {"init_strict", {}}};
+          {"init_strict", {}},
+          {"init_noise", {}}};
 }
 
 std::vector<std::string> unknown_settings(const Config& config, const KnownModel& known) {

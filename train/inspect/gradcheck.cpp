@@ -25,7 +25,7 @@ struct ModelProblem {
         model(make_model<T>(config.model, shape, parameters)),
         objective(training_objective(config.train, shape, &train)),
         whole(together(objective, {batch})) {
-    if (!config.model.init_from.empty()) initialize(config.model, shape, parameters);
+    if (!config.model.init_from.empty()) initialize(config, shape, parameters);
     problem.leaves.assign(parameters.begin(), parameters.end());
     problem.f = [this, &config, &batch, steps = planned_steps(config.train, train.size())] {
       const Context context = training_context(config.train, /*step=*/0, steps);

@@ -82,7 +82,7 @@ Trainer<T>::Trainer(const Config& config, const Checkpoint* checkpoint,
                                  [](const Parameter<T>& p) { return p.variable.requires_grad(); }),
                      "optim.groups: every parameter is frozen");
   if (checkpoint == nullptr && !config.model.init_from.empty()) {
-    initialization_ = initialize(config.model, shape_, parameters_);
+    initialization_ = initialize(config, shape_, parameters_);
   }
   if (config.train.ema > 0 || config.train.swa_start > 0) {
     const char* kind = config.train.ema > 0 ? "ema" : "swa";

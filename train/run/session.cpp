@@ -91,9 +91,12 @@ void show_plan(Console& console, const Config& config, const Trainer<T>& trainer
                           config.train.batch * config.train.accumulate, threads_text(),
                           config.train.seed)}};
   if (trainer.initialization()) {
-    rows.insert(rows.begin() + 2,
-                {"weights", what_fitted(*trainer.initialization(),
-                                        std::is_same_v<T, double> ? "double" : "float")});
+    std::string weights =
+        what_fitted(*trainer.initialization(), std::is_same_v<T, double> ? "double" : "float");
+    if (config.model.init_noise > 0) {
+      weights += fmt::format(", with noise of {}", config.model.init_noise);
+    }
+    rows.insert(rows.begin() + 2, {"weights", weights});
   }
   rows.emplace_back("directory", run.path());
   console.table(rows);

@@ -16,8 +16,8 @@ namespace xgrad {
 namespace {
 
 // Keys of [model] that do not change what the weights compute in evaluation.
-constexpr const char* kFree[] = {"preset", "dropout", "attention_dropout", "init_from",
-                                 "init_strict"};
+constexpr const char* kFree[] = {"preset",    "dropout",     "attention_dropout",
+                                 "init_from", "init_strict", "init_noise"};
 
 void check_settings(const ConstructedEncoder& encoder, const ModelConfig& model,
                     const ModelConfig& wanted) {

@@ -62,16 +62,18 @@ IdNames names_of(const Checkpoint& weights, const std::string& path) {
 }  // namespace
 
 template <class T>
-Initialization initialize(const ModelConfig& config, const TaskShape& shape,
+Initialization initialize(const Config& config, const TaskShape& shape,
                           const Parameters<T>& parameters) {
-  const std::string path = config.init_from;
-  const auto [file, digest] =
+  const ModelConfig& model = config.model;
+  const std::string path = model.init_from;
+  auto [file, digest] =
       path.starts_with(kConstructed)
-          ? constructed(path.substr(std::string(kConstructed).size()), config, shape)
+          ? constructed(path.substr(std::string(kConstructed).size()), model, shape)
           : read_weights(path, parameters.count());
+  if (model.init_noise > 0) add_noise(file.parameters, model.init_noise, config.train.seed);
   const std::vector<NamedTensor>& weights = file.parameters;
   Initialization found{path, to_hex(digest), weights.size(), parameters.count()};
-  if (config.init_strict) {
+  if (model.init_strict) {
     restore_weights(weights, path, parameters);
   } else {
     found.partial =
@@ -88,7 +90,7 @@ Initialization initialize(const ModelConfig& config, const TaskShape& shape,
 }
 
 #define XGRAD_INSTANTIATE(T) \
-  template Initialization initialize(const ModelConfig&, const TaskShape&, const Parameters<T>&);
+  template Initialization initialize(const Config&, const TaskShape&, const Parameters<T>&);
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

@@ -176,7 +176,10 @@ void drop_settings_of_others(Config& config) {
   if (config.model.positions != "relative_bias") {
     config.model.max_distance = ModelConfig().max_distance;
   }
-  if (config.model.init_from.empty()) config.model.init_strict = true;
+  if (config.model.init_from.empty()) {
+    config.model.init_strict = true;
+    config.model.init_noise = 0;
+  }
   if (config.model.kind.find("mlp") != std::string::npos) config.train.recompute = false;
   if (config.model.kind.find("mlp") != std::string::npos || config.model.heads == 1 ||
       config.model.layers == 0 || config.model.attention_activation.ends_with("relu") ||

@@ -106,6 +106,10 @@ const std::vector<Bad> kBad = {
     {"train.curriculum_start = 5\n",
      "3:26: train.curriculum_start: set both train.curriculum_start and train.curriculum_steps, or "
      "neither"},
+    {"model.init_noise = 0.1\n",
+     "3:20: model.init_noise: needs model.init_from, the weights to add noise to"},
+    {"model.init_noise = -0.1\nmodel.init_from = 'constructed:reverse'\n",
+     "3:20: model.init_noise: is -0.1, must be from 0 to 100"},
     {"model.stochastic_depth = 1\n",
      "3:26: model.stochastic_depth: is 1, must be from 0 to below 1"},
     {"model.stochastic_depth = 0.1\nmodel.kind = 'mlp'\nmodel.pool = 'mean'\n",

@@ -14,6 +14,7 @@
 
 #include "support/errors.hpp"
 #include "support/statistics.hpp"
+#include "support/temporary_directory.hpp"
 
 namespace xgrad {
 namespace {
@@ -160,6 +161,27 @@ TEST(Constructed, InitialWeightsAreThoseOfTheCheckpoint) {
   }
   EXPECT_EQ(trainer.initialization()->file, "constructed:parity");
   EXPECT_EQ(trainer.initialization()->sha256.size(), 64u);
+}
+
+// What training adds is what `xgrad construct --noise` writes, for the weights of a file too.
+TEST(Constructed, TrainingAddsTheSameNoise) {
+  const ConstructedEncoder& encoder = find_constructed_encoder("reverse");
+  const std::vector<std::string> settings = {"task.length=16", "train.seed=5"};
+  const Checkpoint noisy = construct(encoder, settings, 0.25);
+  const test::TemporaryDirectory directory;
+  const std::string file = directory.write("w.h5", to_hdf5(construct(encoder, settings)));
+  for (const std::string& source : {std::string("constructed:reverse"), file}) {
+    Config config = start_from("reverse");
+    config.model.init_from = source;
+    config.model.init_noise = 0.25;
+    config.train.seed = 5;
+    const Trainer<double> trainer(config);
+    for (const NamedTensor& tensor : noisy.parameters) {
+      EXPECT_EQ(trainer.parameters().at(tensor.name).value(),
+                std::get<Tensor<double>>(tensor.tensor))
+          << source << " " << tensor.name;
+    }
+  }
 }
 
 // All numbers of a checkpoint.
