@@ -163,7 +163,7 @@ TEST(Constructed, InitialWeightsAreThoseOfTheCheckpoint) {
   EXPECT_EQ(trainer.initialization()->sha256.size(), 64u);
 }
 
-// What training adds is what `xgrad construct --noise` writes, for the weights of a file too.
+// model.init_noise adds the noise of `xgrad construct --noise` to encoders and to files alike.
 TEST(Constructed, TrainingAddsTheSameNoise) {
   const ConstructedEncoder& encoder = find_constructed_encoder("reverse");
   const std::vector<std::string> settings = {"task.length=16", "train.seed=5"};
