@@ -20,6 +20,7 @@ Tensor<T>& Variable<T>::mutable_value() const {
                        node_ ? node_->name : "a recorded op",
                        ", which backward may need; change a copy");
   ++value_->version;
+  value_->packed.reset();
   return *value_;
 }
 

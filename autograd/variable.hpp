@@ -13,6 +13,11 @@ namespace xgrad {
 template <class T>
 struct Node;
 
+namespace detail {
+template <class T>
+struct PackedCopies;
+}
+
 /// A tensor shared by Variables, with a version by which backward() notices changes.
 template <class T>
 struct Versioned : Tensor<T> {
@@ -21,6 +26,7 @@ struct Versioned : Tensor<T> {
 
   std::uint64_t version = 0;  ///< calls of mutable_value() so far
   bool recorded = false;      ///< whether it is the result of a recorded op, which may read it
+  std::shared_ptr<detail::PackedCopies<T>> packed;  ///< for a weight of pack_weights()
 };
 
 /// A handle to a value and, if a gradient is wanted, to the op that made it. Copies share both.

@@ -79,6 +79,8 @@ void naive_gemm(std::size_t m, std::size_t n, std::size_t k, T alpha, MatrixView
   }
 }
 
+constexpr std::size_t kWorthwhile = std::size_t(1) << 20;  // multiply-adds: about 10 us of work
+
 struct Tiles {
   std::size_t rows, columns;
 };
@@ -86,7 +88,6 @@ struct Tiles {
 // Two tiles per thread, which evens out unequal tiles. Cuts columns before rows, since each tile
 // packs its columns of B. The bits of C do not depend on the tiles.
 Tiles tiles_for(std::size_t m, std::size_t n, std::size_t k) {
-  constexpr std::size_t kWorthwhile = std::size_t(1) << 20;  // about 10 us of work
   const auto count = std::size_t(threads());
   if (count == 1 || m * n * k < kWorthwhile) return {m, n};
   const auto part = [](std::size_t size, std::size_t parts, std::size_t least) {
@@ -96,6 +97,28 @@ Tiles tiles_for(std::size_t m, std::size_t n, std::size_t k) {
   const std::size_t columns = part(n, 2 * count, 192);
   const std::size_t across = (n + columns - 1) / columns;
   return {part(m, (2 * count + across - 1) / across, 64), columns};
+}
+
+// Columns that are packed together: enough for a tile of rows to be worth its start, few enough for
+// several threads to share those of a layer.
+constexpr std::size_t kPiece = 192;
+
+std::size_t divide_up(std::size_t n, std::size_t by) {
+  return (n + by - 1) / by;
+}
+
+// The rows of a tile of a product with a packed B, which costs nothing to cut.
+std::size_t rows_of_tiles(std::size_t m, std::size_t n, std::size_t k) {
+  const auto count = std::size_t(threads());
+  if (count == 1 || m * n * k < kWorthwhile) return m;
+  const std::size_t parts = divide_up(2 * count, divide_up(n, kPiece));
+  return std::max<std::size_t>(32, divide_up(divide_up(m, parts), 16) * 16);
+}
+
+template <class T, class In>
+void run(const detail::Product<T, In>& product) {
+  static const detail::PackedGemm<T, In> packed = detail::packed_gemm<T, In>();
+  packed(product, scratch());
 }
 
 }  // namespace
@@ -108,8 +131,7 @@ void gemm(std::size_t m, std::size_t n, std::size_t k, T alpha, MatrixView<In> a
   if constexpr (std::is_same_v<T, long double>) {
     naive_gemm(m, n, k, alpha, a, b, beta, c, ldc);
   } else {
-    static const detail::PackedGemm<T, In> packed = detail::packed_gemm<T, In>();
-    packed({m, n, k, alpha, a, b, beta, c, ldc}, scratch());
+    run<T, In>({m, n, k, alpha, a, b, beta, c, ldc});
   }
 }
 
@@ -132,6 +154,53 @@ void parallel_gemm(std::size_t m, std::size_t n, std::size_t k, T alpha, MatrixV
   });
 }
 
+template <class T, class In>
+PackedMatrix<T, In>::PackedMatrix(std::size_t n, std::size_t k, MatrixView<In> b)
+    : n_(n), k_(k), blocks_(empty<T>({detail::packed_size<T>(n, k)})) {
+  for (std::size_t j = 0; j < n; j += kPiece) {
+    MatrixView<In> columns = b;
+    columns.data += b.transpose == Transpose::yes ? j * b.stride : j;
+    run<T, In>({0,
+                std::min(kPiece, n - j),
+                k,
+                T(1),
+                {},
+                columns,
+                T(0),
+                nullptr,
+                0,
+                blocks_.data() + j * k});
+  }
+}
+
+template <class T, class In>
+void parallel_gemm(std::size_t m, T alpha, MatrixView<In> a, const PackedMatrix<T, In>& b, T beta,
+                   T* c, std::size_t ldc) {
+  const std::size_t n = b.n_, k = b.k_;
+  if (m == 0 || n == 0) return;
+  detail::count_product(m, n, k);
+  const std::size_t pieces = divide_up(n, kPiece), tile_rows = rows_of_tiles(m, n, k);
+  parallel_for(divide_up(m, tile_rows) * pieces, 1, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t tile = begin; tile < end; ++tile) {
+      const std::size_t i = tile / pieces * tile_rows, j = tile % pieces * kPiece;
+      MatrixView<In> rows = a;
+      rows.data += a.transpose == Transpose::yes ? i : i * a.stride;
+      // The kernel only reads blocks of a product that has rows.
+      T* blocks = const_cast<T*>(b.blocks_.data()) + j * k;
+      run<T, In>({std::min(tile_rows, m - i),
+                  std::min(kPiece, n - j),
+                  k,
+                  alpha,
+                  rows,
+                  {},
+                  beta,
+                  c + i * ldc + j,
+                  ldc,
+                  blocks});
+    }
+  });
+}
+
 #define XGRAD_INSTANTIATE_PRODUCT(T, In)                                                          \
   template void gemm(std::size_t, std::size_t, std::size_t, T, MatrixView<In>, MatrixView<In>, T, \
                      T*, std::size_t);                                                            \
@@ -140,5 +209,13 @@ void parallel_gemm(std::size_t m, std::size_t n, std::size_t k, T alpha, MatrixV
 #define XGRAD_INSTANTIATE(T) XGRAD_INSTANTIATE_PRODUCT(T, T)
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 XGRAD_INSTANTIATE_PRODUCT(float, Bf16)
+
+#define XGRAD_INSTANTIATE_PACKED(T, In)                                                          \
+  template class PackedMatrix<T, In>;                                                            \
+  template void parallel_gemm(std::size_t, T, MatrixView<In>, const PackedMatrix<T, In>&, T, T*, \
+                              std::size_t);
+XGRAD_INSTANTIATE_PACKED(float, float)
+XGRAD_INSTANTIATE_PACKED(double, double)
+XGRAD_INSTANTIATE_PACKED(float, Bf16)
 
 }  // namespace xgrad

@@ -3,6 +3,8 @@
 
 #include <cstddef>
 
+#include <xgrad/autograd/tensor.hpp>
+
 namespace xgrad {
 
 /// Whether a matrix is read transposed.
@@ -31,5 +33,28 @@ void gemm(std::size_t m, std::size_t n, std::size_t k, T alpha, MatrixView<In> a
 template <class T, class In = T>
 void parallel_gemm(std::size_t m, std::size_t n, std::size_t k, T alpha, MatrixView<In> a,
                    MatrixView<In> b, T beta, T* c, std::size_t ldc);
+
+/// The right factor B of many products, copied once into the order in which they read it. Products
+/// of few rows, which copy nearly as much as they compute, are faster with it. T is float or
+/// double.
+template <class T, class In = T>
+class PackedMatrix {
+ public:
+  /// Copies b, which is k x n after transposition.
+  PackedMatrix(std::size_t n, std::size_t k, MatrixView<In> b);
+
+ private:
+  template <class U, class UIn>
+  friend void parallel_gemm(std::size_t m, U alpha, MatrixView<UIn> a,
+                            const PackedMatrix<U, UIn>& b, U beta, U* c, std::size_t ldc);
+
+  std::size_t n_, k_;
+  Tensor<T> blocks_;  // of one piece of columns behind the other
+};
+
+/// parallel_gemm() with a packed B, to the same bits.
+template <class T, class In = T>
+void parallel_gemm(std::size_t m, T alpha, MatrixView<In> a, const PackedMatrix<T, In>& b, T beta,
+                   T* c, std::size_t ldc);
 
 }  // namespace xgrad

@@ -2,10 +2,12 @@
 // Internal.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <type_traits>
 
 #include <xgrad/autograd/bf16_products.hpp>
+#include <xgrad/autograd/kernels/gemm.hpp>
 #include <xgrad/autograd/op.hpp>
 
 namespace xgrad::detail {
@@ -61,5 +63,37 @@ class InputOperand {
   std::size_t i_;
   Saved<In> rounded_;  // null if In is T
 };
+
+/// A packed copy that the first product to need it makes.
+template <class T, class In>
+struct PackedCopy {
+  ~PackedCopy() { delete matrix.load(); }
+  std::atomic<const PackedMatrix<T, In>*> matrix = nullptr;
+};
+
+/// The packed copies of a weight: one for each type of operands.
+template <class T>
+struct PackedCopies : PackedCopy<T, T> {};
+template <>
+struct PackedCopies<float> : PackedCopy<float, float>, PackedCopy<float, Bf16> {};
+template <>
+struct PackedCopies<long double> {};  // its products are not packed
+
+/// The packed copy of a weight (out, in), for x weight^T; null unless it is one of pack_weights().
+template <class In, class T>
+const PackedMatrix<T, In>* packed_copy(const Tensor<T>& weight) {
+  const auto& copies = static_cast<const Versioned<T>&>(weight).packed;
+  if (!copies) return nullptr;
+  auto& matrix = static_cast<PackedCopy<T, In>&>(*copies).matrix;
+  if (const auto* known = matrix.load()) return known;
+  // Threads that come here together each make a copy, rather than wait for one another inside the
+  // tasks of parallel_for(). The first copy stays.
+  const std::size_t out = weight.shape()[0], in = weight.shape()[1];
+  const Tensor<In>& operand = as_operand<In>(weight);
+  auto made = std::make_unique<const PackedMatrix<T, In>>(
+      out, in, MatrixView<In>{operand.data(), in, Transpose::yes});
+  const PackedMatrix<T, In>* first = nullptr;
+  return matrix.compare_exchange_strong(first, made.get()) ? made.release() : first;
+}
 
 }  // namespace xgrad::detail

@@ -23,6 +23,10 @@ using detail::InputOperand;
 // bits must not depend on the number of threads.
 constexpr std::size_t kRows = 64;
 
+// Up to here, a product reads its weight's packed copy, if there is one; beyond, packing takes
+// little beside the product, whose blocks are wider than those of the copy.
+constexpr std::size_t kFewRows = 256;
+
 // The sizes of y (rows, out) = x (rows, in) weight^T (out, in) + bias (out).
 struct Sizes {
   std::size_t rows = 0, in = 0, out = 0;
@@ -46,6 +50,13 @@ Value<T> product(const InputOperand<T, In>& x, const Tensor<T>& weight, const Si
   Shape shape = x.tensor().shape();
   shape.back() = s.out;
   auto y = make_value<T>(shape);
+  if constexpr (!std::is_same_v<T, long double>) {
+    const auto* packed = s.rows <= kFewRows ? detail::packed_copy<In>(weight) : nullptr;
+    if (packed != nullptr) {
+      parallel_gemm<T, In>(s.rows, T(1), {x.data(), s.in}, *packed, T(0), y->data(), s.out);
+      return y;
+    }
+  }
   const Tensor<In>& w = as_operand<In>(weight);
   parallel_gemm<T, In>(s.rows, s.out, s.in, T(1), {x.data(), s.in},
                        {w.data(), s.in, Transpose::yes}, T(0), y->data(), s.out);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include <xgrad/autograd/packed_weights.hpp>
 #include <xgrad/train/checkpoint/find_run.hpp>
 #include <xgrad/train/model/mixed_precision.hpp>
 #include <xgrad/train/weights/state_dict.hpp>
@@ -18,7 +19,7 @@ inline FoundRun find_run_in(const std::string& precision, const std::string& pat
   return find_run(path, overrides);
 }
 
-/// A task and its trained model with scalar type T.
+/// A task and its trained model with scalar type T, whose weights are packed for its products.
 template <class T>
 struct LoadedModel {
   /// Loads the model of a run. Throws CheckpointError if the weights do not fit.
@@ -31,6 +32,7 @@ struct LoadedModel {
         parameters(source.config.train.seed),
         model(make_model<T>(source.config, shape, parameters)) {
     restore(weights_of(source.checkpoint), parameters);
+    pack_weights(parameters);
   }
 
   std::unique_ptr<Task> task;               ///< the task that the model was trained for

@@ -70,22 +70,18 @@ class BlockedProduct {
  public:
   BlockedProduct(const Product<T, In>& product, T* scratch)
       : x_(product),
-        packed_b_(scratch),
+        block_of_b_(scratch),
         packed_a_(scratch + kBlockDepth * kBlockColumns<T>),
-        b_in_place_(kInPlace && x_.b.transpose == Transpose::no && x_.n % L == 0 &&
-                    x_.m <= kInPlaceRows),
+        b_in_place_(kInPlace && x_.blocks_of_b == nullptr && x_.b.transpose == Transpose::no &&
+                    x_.n % L == 0 && x_.m <= kInPlaceRows),
         a_transposed_(x_.a.transpose == Transpose::yes),
         pack_a_(!kInPlace || (a_transposed_ && (x_.n > 64 || x_.k > 128))) {}
 
   void run() const {
-    const std::size_t columns = part_of(x_.n, kBlockColumns<T>, 64);
-    const std::size_t steps = divide_up(x_.k, K), depth = part_of(steps, kBlockDepth, 1);
-    for (std::size_t j = 0; j < x_.n; j += columns) {
-      std::size_t p = 0;
-      do {  // runs once for k = 0, which leaves beta C
-        multiply_block({j, least(columns, x_.n - j), p, least(depth, steps - p)});
-        p += depth;
-      } while (p < steps);
+    if (x_.m == 0) {
+      for_blocks([&](const Block& block) { pack_block(block); });
+    } else {
+      for_blocks([&](const Block& block) { multiply_block(block); });
     }
   }
 
@@ -94,6 +90,19 @@ class BlockedProduct {
   static constexpr std::size_t K = Source<Isa, T, In>::kTerms;
   static constexpr bool kInPlace = std::is_same_v<In, T>;  // whether tiles can read A and B
   static constexpr std::size_t kInPlaceRows = 96;  // up to here, packing B costs more than it gains
+
+  template <class Body>
+  void for_blocks(const Body& body) const {
+    const std::size_t columns = part_of(x_.n, kBlockColumns<T>, 64);
+    const std::size_t steps = divide_up(x_.k, K), depth = part_of(steps, kBlockDepth, 1);
+    for (std::size_t j = 0; j < x_.n; j += columns) {
+      std::size_t p = 0;
+      do {  // runs once for k = 0, which leaves beta C
+        body(Block{j, least(columns, x_.n - j), p, least(depth, steps - p)});
+        p += depth;
+      } while (p < steps);
+    }
+  }
 
   static constexpr std::size_t least(std::size_t a, std::size_t b) { return a < b ? a : b; }
 
@@ -124,18 +133,23 @@ class BlockedProduct {
 
   std::size_t terms(const Block& block) const { return least(block.k * K, x_.k - block.p * K); }
 
+  T* packed_b(const Block& block) const {
+    if (x_.blocks_of_b == nullptr) return block_of_b_;
+    return x_.blocks_of_b + block.j * divide_up(x_.k, K) + block.p * (divide_up(block.n, L) * L);
+  }
+
   void pack_block(const Block& block) const {
     for_panels(block, [&](std::size_t v, std::size_t vectors) {
       const std::size_t columns = least(block.n - v * L, vectors * L);
       const auto pack =
           x_.b.transpose == Transpose::yes ? pack_transposed<Isa, T, In> : pack_rows<Isa, T, In>;
       pack(source_of_b(block, v), x_.b.stride, terms(block), columns, vectors,
-           packed_b_ + v * L * block.k);
+           packed_b(block) + v * L * block.k);
     });
   }
 
   void multiply_block(const Block& block) const {
-    if (!b_in_place_) pack_block(block);
+    if (!b_in_place_ && x_.blocks_of_b == nullptr) pack_block(block);
     const std::size_t widest = part_of(divide_up(block.n, L), TileSizes<Isa>::kVectors, 1);
     with_vectors<TileSizes<Isa>::kVectors>(widest, [&](auto width) {
       constexpr std::size_t kRows = TileSizes<Isa>::rows(width);
@@ -172,8 +186,9 @@ class BlockedProduct {
     job.ldc = x_.ldc;
     job.alpha = x_.alpha;
     job.beta = block.p == 0 ? x_.beta : T(1);
+    const T* blocks = packed_b(block);
     for_panels(block, [&](std::size_t v, std::size_t vectors) {
-      job.b = packed_b_ + v * L * block.k;
+      job.b = blocks + v * L * block.k;
       job.b_step = vectors * L;
       if constexpr (kInPlace) {
         if (b_in_place_) {
@@ -189,7 +204,7 @@ class BlockedProduct {
   }
 
   const Product<T, In>& x_;
-  T* packed_b_;
+  T* block_of_b_;
   T* packed_a_;
   bool b_in_place_, a_transposed_, pack_a_;
 };

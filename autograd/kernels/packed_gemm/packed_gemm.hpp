@@ -23,7 +23,17 @@ struct Product {
   T beta;
   T* c;
   std::size_t ldc;
+  /// Memory for all blocks of B, or null. If C has no rows, B is packed into it; else the blocks
+  /// are read from it, and B is not.
+  T* blocks_of_b = nullptr;
 };
+
+/// The elements of T that all blocks of a B with k rows and n columns take, for any class.
+template <class T>
+constexpr std::size_t packed_size(std::size_t n, std::size_t k) {
+  constexpr std::size_t kWidest = 64 / sizeof(T);
+  return (n + kWidest - 1) / kWidest * kWidest * k;
+}
 
 /// Bytes of work space that a packed product needs, aligned to 64.
 inline constexpr std::size_t kPackedGemmScratch = 896 << 10;

@@ -13,35 +13,43 @@
 #include <xgrad/autograd/memory/memory.hpp>
 #include <xgrad/autograd/parallel.hpp>
 
+#include "autograd/kernels/packed_before.hpp"
 #include "support/tensors.hpp"
 
 namespace xgrad::test {
 namespace {
 
-// The kernel of a class for operands of bfloat16, and the float kernel that it emulates them with,
-// if it does.
+// The kernel of a class for operands of bfloat16, also with B packed before, and the float kernel
+// that it emulates them with, if it does.
 struct Kernel {
   std::string name;
-  detail::PackedGemm<float, Bf16> run;
+  detail::PackedGemm<float, Bf16> run, run_packed;
   detail::PackedGemm<float> of_float;
 };
 
+template <detail::PackedGemm<float, Bf16> run>
+Kernel kernel(const std::string& name, detail::PackedGemm<float> of_float) {
+  return {name, run, packed_before<float, Bf16, run>, of_float};
+}
+
 std::vector<Kernel> kernels() {
-  std::vector<Kernel> all = {
-      {"baseline", detail::packed_gemm_baseline<float, Bf16>, detail::packed_gemm_baseline<float>}};
+  std::vector<Kernel> all = {kernel<detail::packed_gemm_baseline<float, Bf16>>(
+      "baseline", detail::packed_gemm_baseline<float>)};
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx")) {
-    all.push_back({"avx", detail::packed_gemm_avx<float, Bf16>, detail::packed_gemm_avx<float>});
+    all.push_back(
+        kernel<detail::packed_gemm_avx<float, Bf16>>("avx", detail::packed_gemm_avx<float>));
   }
   if (cpu() >= Cpu::avx2) {
-    all.push_back({"avx2", detail::packed_gemm_avx2<float, Bf16>, detail::packed_gemm_avx2<float>});
+    all.push_back(
+        kernel<detail::packed_gemm_avx2<float, Bf16>>("avx2", detail::packed_gemm_avx2<float>));
   }
   if (cpu() >= Cpu::avx512) {
-    all.push_back(
-        {"avx512", detail::packed_gemm_avx512<float, Bf16>, detail::packed_gemm_avx512<float>});
+    all.push_back(kernel<detail::packed_gemm_avx512<float, Bf16>>(
+        "avx512", detail::packed_gemm_avx512<float>));
   }
   if (cpu() >= Cpu::avx512_bf16) {
-    all.push_back({"avx512_bf16", detail::packed_gemm_avx512_bf16, nullptr});
+    all.push_back(kernel<detail::packed_gemm_avx512_bf16>("avx512_bf16", nullptr));
   }
 #endif
   return all;
@@ -98,7 +106,8 @@ struct Case {
 };
 
 // Every element against the sum in long double, where products of bfloat16 numbers are exact; the
-// gaps untouched. The bound is that of a chain of float additions.
+// gaps untouched; the same bits with B packed before. The bound is that of a chain of float
+// additions.
 void expect_exact_sums(const Kernel& kernel, Case x) {
   x.fill();
   const std::vector<float> old = x.c;
@@ -122,6 +131,10 @@ void expect_exact_sums(const Kernel& kernel, Case x) {
     ASSERT_LE(std::fabs(x.c[at] - want), bound)
         << kernel.name << " " << x.text() << ": (" << i << ", " << j << ")";
   }
+  const std::vector<float> unpacked = x.c;
+  x.c = old;
+  kernel.run_packed(x.product(x.a.data(), x.b.data(), x.c.data()), scratch());
+  ASSERT_EQ(x.c, unpacked) << kernel.name << " " << x.text() << ", B packed before";
 }
 
 TEST(Bf16Gemm, EverySmallSize) {

@@ -63,12 +63,22 @@ class Gemm : public testing::Test {
     }
   }
 
+  static void multiply_packed(std::size_t m, std::size_t n, std::size_t k, T alpha, MatrixView<T> a,
+                              MatrixView<T> b, T beta, T* c, std::size_t ldc) {
+    if constexpr (!std::is_same_v<T, long double>) {
+      parallel_gemm<T>(m, alpha, a, PackedMatrix<T>(n, k, b), beta, c, ldc);
+    } else {
+      parallel_gemm<T>(m, n, k, alpha, a, b, beta, c, ldc);
+    }
+  }
+
   void expect_right_for_all_transposes(std::size_t m, std::size_t n, std::size_t k, std::size_t gap,
                                        double alpha, double beta) {
     for (const Transpose a : {Transpose::no, Transpose::yes}) {
       for (const Transpose b : {Transpose::no, Transpose::yes}) {
         expect_right({m, n, k, a, b, gap, alpha, beta}, gemm<T>);
         expect_right({m, n, k, a, b, gap, alpha, beta}, parallel_gemm<T>);
+        expect_right({m, n, k, a, b, gap, alpha, beta}, multiply_packed);
       }
     }
   }
@@ -116,6 +126,8 @@ TYPED_TEST(Gemm, GivesTheSameBitsForAnyNumberOfThreads) {
     parallel_gemm<TypeParam>(m, n, k, 1, {a.data(), k}, {b.data(), n}, 0, c.data(), n);
     if (count == 1) first = c;
     EXPECT_TRUE(same_bits(c, first)) << count << " threads";
+    this->multiply_packed(m, n, k, 1, {a.data(), k}, {b.data(), n}, 0, c.data(), n);
+    EXPECT_TRUE(same_bits(c, first)) << count << " threads, B packed before";
   }
   set_threads(before);
 }

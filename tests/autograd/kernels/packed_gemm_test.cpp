@@ -13,22 +13,29 @@
 #include <xgrad/autograd/parallel.hpp>
 #include <xgrad/autograd/random.hpp>
 
+#include "autograd/kernels/packed_before.hpp"
+
 namespace xgrad {
 namespace {
 
 template <class T>
 struct Kernel {
   std::string name;
-  detail::PackedGemm<T> run;
+  detail::PackedGemm<T> run, run_packed;  // with B packed before
 };
+
+template <class T, detail::PackedGemm<T> run>
+Kernel<T> kernel(const std::string& name) {
+  return {name, run, test::packed_before<T, T, run>};
+}
 
 template <class T>
 std::vector<Kernel<T>> kernels() {
-  std::vector<Kernel<T>> all = {{"baseline", detail::packed_gemm_baseline<T>}};
+  std::vector<Kernel<T>> all = {kernel<T, detail::packed_gemm_baseline<T>>("baseline")};
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx")) all.push_back({"avx", detail::packed_gemm_avx<T>});
-  if (cpu() >= Cpu::avx2) all.push_back({"avx2", detail::packed_gemm_avx2<T>});
-  if (cpu() >= Cpu::avx512) all.push_back({"avx512", detail::packed_gemm_avx512<T>});
+  if (__builtin_cpu_supports("avx")) all.push_back(kernel<T, detail::packed_gemm_avx<T>>("avx"));
+  if (cpu() >= Cpu::avx2) all.push_back(kernel<T, detail::packed_gemm_avx2<T>>("avx2"));
+  if (cpu() >= Cpu::avx512) all.push_back(kernel<T, detail::packed_gemm_avx512<T>>("avx512"));
 #endif
   return all;
 }
@@ -100,7 +107,8 @@ struct Case {
   }
 };
 
-// Every element against the definition in double, and not one element of the gaps touched.
+// Every element against the definition in double, and not one element of the gaps touched; the same
+// bits with B packed before.
 template <class T>
 void expect_product(const Kernel<T>& kernel, Case<T> x) {
   x.fill();
@@ -117,6 +125,10 @@ void expect_product(const Kernel<T>& kernel, Case<T> x) {
                     << x.c[at] << ", not " << want;
     }
   }
+  const std::vector<T> unpacked = x.c;
+  x.c = old;
+  kernel.run_packed(x.product(), scratch());
+  ASSERT_EQ(x.c, unpacked) << kernel.name << " " << x.text() << ", B packed before";
 }
 
 template <class T>

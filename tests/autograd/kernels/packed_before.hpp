@@ -1,0 +1,24 @@
+// Packed products whose B was packed before.
+#pragma once
+
+#include <vector>
+
+#include <xgrad/autograd/kernels/packed_gemm/packed_gemm.hpp>
+#include <xgrad/autograd/memory/memory.hpp>
+
+namespace xgrad::test {
+
+/// Packs B by a product without rows, and then multiplies without B.
+template <class T, class In, detail::PackedGemm<T, In> kernel>
+void packed_before(const detail::Product<T, In>& product, void* scratch) {
+  std::vector<T, Allocator<T>> blocks(detail::packed_size<T>(product.n, product.k));
+  detail::Product<T, In> packed = product;
+  packed.blocks_of_b = blocks.data();
+  packed.m = 0;
+  kernel(packed, scratch);
+  packed.m = product.m;
+  packed.b = {};
+  kernel(packed, scratch);
+}
+
+}  // namespace xgrad::test
