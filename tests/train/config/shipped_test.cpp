@@ -24,7 +24,8 @@ std::vector<std::string> shipped() {
 
 bool claims_a_result(const ExpectConfig& expect) {
   return expect.accuracy || expect.exact_match || expect.below_ceiling || expect.above_floor ||
-         expect.above_baseline || expect.at_token_ceiling || expect.accuracy_below;
+         expect.above_baseline || expect.at_token_ceiling || expect.accuracy_below ||
+         expect.bits_per_character;
 }
 
 TEST(ShippedConfigs, AreValidNamedAfterTheirTaskAndClaimSomething) {
