@@ -185,6 +185,24 @@ TEST(Laws, MqarChoosesKeysValuesAndQueriesEvenly) {
   expect_law("mqar", {{"pairs", 2}, {"queries", 1}, {"keys", kKeys}, {"values", kValues}}, law);
 }
 
+// With more queries than pairs: both keys in either order, then one of them again.
+TEST(Laws, MqarAsksEachKeyOnceBeforeAnyTwice) {
+  constexpr std::int32_t kKeys = 3, kValues = 2;
+  Law law;
+  each_sequence(2, kKeys, [&](const Tokens& keys) {
+    if (keys[0] == keys[1]) return;
+    each_sequence(2, kValues, [&](const Tokens& values) {
+      for (const std::size_t first : {0u, 1u}) {
+        for (const std::size_t third : {0u, 1u}) {
+          law[{keys[0], kKeys + values[0], keys[1], kKeys + values[1], keys[first], keys[1 - first],
+               keys[third]}] = 1;
+        }
+      }
+    });
+  });
+  expect_law("mqar", {{"pairs", 2}, {"queries", 3}, {"keys", kKeys}, {"values", kValues}}, law);
+}
+
 TEST(Laws, SelectiveCopyScattersEvenly) {
   constexpr std::int32_t kSymbols = 4, kNoise = kSymbols, kSlot = kSymbols + 1;
   Law law;
