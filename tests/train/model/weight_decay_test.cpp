@@ -41,6 +41,7 @@ TaskShape shape_of(const Config& config) {
     shape.output = OutputKind::generated;
     shape.max_outputs = 3;
   }
+  if (config.model.mask == "causal") shape.output = OutputKind::tokens;
   shape.graph = config.model.mask == "adjacency";
   const bool reads_files = task == "cmu" || task == "kjv" || task == "wordnet";
   return task.empty() || reads_files ? shape : make_task(config)->shape();
