@@ -81,6 +81,10 @@ void naive_gemm(std::size_t m, std::size_t n, std::size_t k, T alpha, MatrixView
 
 constexpr std::size_t kWorthwhile = std::size_t(1) << 20;  // multiply-adds: about 10 us of work
 
+std::size_t divide_up(std::size_t n, std::size_t by) {
+  return (n + by - 1) / by;
+}
+
 struct Tiles {
   std::size_t rows, columns;
 };
@@ -91,21 +95,15 @@ Tiles tiles_for(std::size_t m, std::size_t n, std::size_t k) {
   const auto count = std::size_t(threads());
   if (count == 1 || m * n * k < kWorthwhile) return {m, n};
   const auto part = [](std::size_t size, std::size_t parts, std::size_t least) {
-    const std::size_t even = (size + parts - 1) / parts;
-    return std::max(least, (even + 63) / 64 * 64);
+    return std::max(least, divide_up(divide_up(size, parts), 64) * 64);
   };
   const std::size_t columns = part(n, 2 * count, 192);
-  const std::size_t across = (n + columns - 1) / columns;
-  return {part(m, (2 * count + across - 1) / across, 64), columns};
+  return {part(m, divide_up(2 * count, divide_up(n, columns)), 64), columns};
 }
 
 // Columns that are packed together: enough for a tile of rows to be worth its start, few enough for
 // several threads to share those of a layer.
 constexpr std::size_t kPiece = 192;
-
-std::size_t divide_up(std::size_t n, std::size_t by) {
-  return (n + by - 1) / by;
-}
 
 // The rows of a tile of a product with a packed B, which costs nothing to cut.
 std::size_t rows_of_tiles(std::size_t m, std::size_t n, std::size_t k) {
@@ -140,8 +138,7 @@ void parallel_gemm(std::size_t m, std::size_t n, std::size_t k, T alpha, MatrixV
                    MatrixView<In> b, T beta, T* c, std::size_t ldc) {
   if (m == 0 || n == 0) return;
   const Tiles tiles = tiles_for(m, n, k);
-  const std::size_t columns = (n + tiles.columns - 1) / tiles.columns;
-  const std::size_t rows = (m + tiles.rows - 1) / tiles.rows;
+  const std::size_t columns = divide_up(n, tiles.columns), rows = divide_up(m, tiles.rows);
   parallel_for(rows * columns, 1, [&](std::size_t begin, std::size_t end) {
     for (std::size_t tile = begin; tile < end; ++tile) {
       const std::size_t i = tile / columns * tiles.rows, j = tile % columns * tiles.columns;

@@ -139,12 +139,13 @@ class BlockedProduct {
   }
 
   void pack_block(const Block& block) const {
+    T* const to = packed_b(block);
     for_panels(block, [&](std::size_t v, std::size_t vectors) {
       const std::size_t columns = least(block.n - v * L, vectors * L);
       const auto pack =
           x_.b.transpose == Transpose::yes ? pack_transposed<Isa, T, In> : pack_rows<Isa, T, In>;
       pack(source_of_b(block, v), x_.b.stride, terms(block), columns, vectors,
-           packed_b(block) + v * L * block.k);
+           to + v * L * block.k);
     });
   }
 
