@@ -14,7 +14,9 @@ Tensor<Bf16> rounded(const Tensor<float>& x) {
   Tensor<Bf16> result = empty<Bf16>(x.shape());
   const float* from = x.data();
   Bf16* to = result.data();
-  detail::for_elements(x.size(), [=](std::size_t i) { to[i] = Bf16(from[i]); });
+  parallel_for(x.size(), detail::kElementGrain, [=](std::size_t begin, std::size_t end) {
+    detail::round_to_bf16(from + begin, end - begin, to + begin);
+  });
   return result;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 
 namespace xgrad {
@@ -25,5 +26,15 @@ struct Bf16 {
   /// The same number as a float; exact.
   explicit operator float() const { return std::bit_cast<float>(std::uint32_t(bits) << 16); }
 };
+
+namespace detail {
+
+/// to[i] = Bf16(from[i]) for i < n. Compilers vectorize assignments of bits, and not of structs.
+[[gnu::always_inline]] inline void round_to_bf16(const float* from, std::size_t n, Bf16* to) {
+#pragma omp simd
+  for (std::size_t i = 0; i < n; ++i) to[i].bits = Bf16(from[i]).bits;
+}
+
+}  // namespace detail
 
 }  // namespace xgrad

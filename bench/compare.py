@@ -2,8 +2,8 @@
 """Training steps and forward passes of xgrad and its peers: same model, weights, batch and cores, in turn, in one run.
 
     ninja -C build/release train_step xgrad_tool
-    bench/compare.py                               everything; 25 minutes, the first time longer: torch.compile has a cache
-    bench/compare.py --write docs/performance.md   ... and into the page
+    bench/compare.py                        everything; 40 minutes, the first time longer: torch.compile has a cache
+    bench/compare.py --publish "AMD Zen 4"  ... and into the tables and the picture of docs/performance.md, beside those of other machines
     bench/compare.py tiny small --threads 1 --only training
 
 An absolute time means little on a shared machine, a ratio taken in turn does: A B C A B C ..., at least nine rounds after
@@ -17,7 +17,6 @@ import functools
 import json
 import os
 import pathlib
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -25,20 +24,23 @@ import tempfile
 import accuracy
 import exported
 import machine
+import machines
 import measure
 import show
 import workloads
 from installed import ROOT, python_with_peers
 from side import Side, cores
 
-TRAINING_TOLERANCE, PREDICT_TOLERANCE = 1e-4, 1e-5
-KINDS = ("training", "inference", "accuracy")
+TRAINING_TOLERANCE, PREDICT_TOLERANCE, BF16_TOLERANCE = 1e-4, 1e-5, 0.1
+KINDS = ("training", "bf16", "inference", "accuracy")
 PEERS = {
     "torch explicit": ("torch_side.py", "--attention", "explicit"),
     "torch fused": ("torch_side.py", "--attention", "fused"),
     "torch.compile": ("torch_side.py", "--attention", "fused", "--compile"),
     "jax": ("jax_side.py",),
 }
+BF16_PEERS = {f"{name}{bf16}": (*PEERS[name], *option) for bf16, option in ((" bf16", ("--bf16",)), ("", ()))
+              for name in ("torch explicit", "torch fused", "torch.compile")}
 PREDICTING = ("torch explicit", "torch fused")  # beside onnxruntime
 QUICK_PEERS = ("torch explicit", "torch fused", "jax")
 
@@ -51,28 +53,36 @@ def started(name, command, workload, threads):
     return functools.partial(Side, name, [*command, *workload.options()], threads)
 
 
-def peer_command(python, name):
-    file, *options = PEERS[name]
+def peer_command(python, file, *options):
     return [python, str(ROOT / "bench" / "peers" / file), *options]
 
 
 def training(a, name, threads):
     w = workloads.WORKLOADS[name]
-    peers = {peer: started(peer, peer_command(a.python, peer), w, threads) for peer in a.peers}
+    peers = {peer: started(peer, peer_command(a.python, *PEERS[peer]), w, threads) for peer in a.peers}
     found = measure.compare("step", started("xgrad", [a.train_step], w, threads), peers, TRAINING_TOLERANCE)
-    return {"workload": name, "threads": threads, "goal": workloads.STEP_GOALS[name],
-            "memory_goal": workloads.MEMORY_GOALS.get(name, workloads.MEMORY_GOAL)} | found
+    return {"workload": name, "threads": threads} | found
+
+
+def bf16(a, name, threads):
+    """Of each of the chosen peers of PyTorch, both forms: a user picks the faster one."""
+    w = workloads.WORKLOADS[name]
+    peers = {peer: started(peer, peer_command(a.python, *command), w, threads) for peer, command in BF16_PEERS.items()
+             if peer.removesuffix(" bf16") in a.peers}
+    found = measure.compare("step", started("xgrad", [a.train_step, "--bf16"], w, threads), peers, BF16_TOLERANCE,
+                            started("xgrad float32", [a.train_step], w, threads))
+    return {"workload": name, "threads": threads} | found
 
 
 def inference(a, name, batch, threads):
     w = workloads.with_batch(name, batch)
-    peers = {peer: started(peer, peer_command(a.python, peer), w, threads) for peer in a.peers if peer in PREDICTING}
+    peers = {peer: started(peer, peer_command(a.python, *PEERS[peer]), w, threads) for peer in a.peers if peer in PREDICTING}
     with tempfile.TemporaryDirectory() as folder:
         model, weights = exported.export(a.xgrad, w, folder)
         side = [a.python, str(ROOT / "bench" / "peers" / "onnxruntime_side.py"), "--model", model, "--weights", weights]
         peers["onnxruntime"] = started("onnxruntime", side, w, threads)
         found = measure.compare("predict", started("xgrad", [a.train_step], w, threads), peers, PREDICT_TOLERANCE)
-    return {"workload": name, "batch": batch, "threads": threads, "goal": workloads.PREDICT_GOALS[name]} | found
+    return {"workload": name, "batch": batch, "threads": threads} | found
 
 
 def everything(a):
@@ -85,6 +95,10 @@ def everything(a):
             for name in a.workloads:
                 log(f"training {name}, threads: {threads}")
                 yield "training", training(a, name, threads)
+        if "bf16" in a.only:
+            for name in a.workloads:
+                log(f"bfloat16 {name}, threads: {threads}")
+                yield "bf16", bf16(a, name, threads)
         if "inference" in a.only:
             for name in filter(workloads.PREDICTED.__contains__, a.workloads):
                 for batch in workloads.BATCHES:
@@ -112,7 +126,7 @@ def parsed():
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "release")
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "build" / "compare.json", help="results as JSON")
     parser.add_argument("--add", action="store_true", help="to the results that are in that file already, or in their place")
-    parser.add_argument("--write", type=pathlib.Path, help="a page whose tables and picture are renewed")
+    parser.add_argument("--publish", metavar="MACHINE", help="renews docs/performance.md with the results of this machine, by that name")
     a = parser.parse_args()
     if unknown := set(a.workloads) - set(workloads.WORKLOADS):
         parser.error(f"no such workload: {', '.join(sorted(unknown))}")
@@ -154,12 +168,9 @@ def main():
         a.out.write_text(json.dumps(results, indent=1) + "\n")
         log(show.line(kind, result))
     print(show.tables(results))
-    picture = a.out.with_suffix(".svg")
-    if subprocess.run([a.python, str(ROOT / "bench" / "plot.py"), str(a.out), str(picture)]).returncode != 0:
-        log("no picture: matplotlib is missing?")
-    if a.write:
-        show.renew(a.write, "bench/compare.py", show.tables(results))
-        shutil.move(picture, a.write.parent / "pictures" / "performance.svg")
+    if a.publish:
+        machines.publish(a.publish, results)
+        subprocess.run([a.python, str(ROOT / "bench" / "plot.py"), str(ROOT / "docs" / "pictures" / "performance.svg")], check=True)
     sys.exit(1 if show.failures(results) else 0)
 
 

@@ -20,10 +20,13 @@ def others():
 
 
 def described():
-    cpu = subprocess.run(["lscpu"], capture_output=True, text=True).stdout.splitlines()
-    model = next((line.split(":")[1].strip() for line in cpu if line.startswith("Model name")), platform.machine())
-    return {"date": datetime.date.today().isoformat(), "processor": model, "cores": len(os.sched_getaffinity(0)),
-            "others": others()}
+    cpu = dict(re.findall(r"(?m)^(.*?): +(.*)$", subprocess.run(["lscpu"], capture_output=True, text=True).stdout))
+    processor = cpu.get("Model name", platform.machine())
+    if "CPU family" in cpu:  # names of virtual processors do not tell the generation
+        processor += f", family {cpu['CPU family']} model {cpu['Model']}"
+    instructions = [name for name in ("amx_bf16", "avx512_bf16") if name in cpu.get("Flags", "").split()]
+    return {"date": datetime.date.today().isoformat(), "processor": processor, "cores": len(os.sched_getaffinity(0)),
+            "bf16": instructions[0] if instructions else None, "others": others()}
 
 
 def joined(before, now):

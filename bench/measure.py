@@ -78,8 +78,9 @@ def against(ours, theirs):
     return theirs.summary() | {"ratio": quartiles(ratios)}
 
 
-def compare(command, start_ours, start_peers, tolerance):
-    """`command` on both sides: {"xgrad": ..., "peers": [...], "failed": [...]}; the starts give Sides, one by one."""
+def compare(command, start_ours, start_peers, tolerance, start_own=None):
+    """`command` on both sides: {"xgrad": ..., "peers": [...], "failed": [...]}, and in "own" another form of xgrad, if there is one; the
+    starts give Sides, one by one."""
     opened, peers, failed = [], [], []
 
     def opened_side(start):
@@ -98,12 +99,14 @@ def compare(command, start_ours, start_peers, tolerance):
                 peers.append(peer)
             except Failed as error:
                 failed.append({"name": name, "why": str(error)})
-        for timed in (ours, *peers):
+        own = [opened_side(start_own)] if start_own else []
+        for timed in (ours, *own, *peers):
             timed.warm_up()
-        for number in range(rounds_of([ours, *peers])):
-            for timed in (ours, *peers):
+        for number in range(rounds_of([ours, *own, *peers])):
+            for timed in (ours, *own, *peers):
                 timed.take_turn(number)
-        return {"xgrad": ours.summary(), "peers": [against(ours, peer) for peer in peers], "failed": failed}
+        return {"xgrad": ours.summary(), "peers": [against(ours, peer) for peer in peers], "failed": failed,
+                "own": against(ours, own[0]) if own else None}
     finally:
         for side in opened:
             side.close()

@@ -1,8 +1,6 @@
 #!/usr/bin/env python3
-"""Draws the ratios that bench/compare.py found: plot.py RESULTS.json PICTURE.svg"""
+"""Draws what bench/compare.py measured on all machines, how many times as long the best peer takes as xgrad: plot.py PICTURE.svg"""
 
-import json
-import pathlib
 import sys
 
 import matplotlib
@@ -11,42 +9,45 @@ matplotlib.use("svg")
 matplotlib.rcParams["svg.hashsalt"] = "xgrad"  # the same picture for the same results
 matplotlib.rcParams["svg.fonttype"] = "none"
 
+import machines  # noqa: E402
+import show  # noqa: E402
 from matplotlib import pyplot  # noqa: E402
 
+PANELS = (
+    ("training", "training step, the best of PyTorch and JAX", "{workload}"),
+    ("bf16", "training step in bfloat16, the best of PyTorch in bfloat16 and float32", "{workload}"),
+    ("inference", "forward pass, onnxruntime", "{workload}\nbatch {batch}"),
+)
 
-def bars(axes, groups, goals, title):
-    """groups: {group: {peer: quartiles}}; a line for the goal of each group."""
-    peers = list(dict.fromkeys(peer for group in groups.values() for peer in group))
-    width = 0.8 / len(peers)
-    for i, peer in enumerate(peers):
-        at = [(x, group[peer]) for x, group in enumerate(groups.values()) if peer in group]
-        middle = [q["median"] for _, q in at]
-        axes.bar([x - 0.4 + width * (i + 0.5) for x, _ in at], middle, width, label=peer,
+
+def bars(axes, kind, title, label):
+    """A group of bars for each workload, and in it one for each machine and number of threads."""
+    found = {}  # of each machine and number of threads: quartiles by group
+    for name, results in machines.known().items():
+        for result in results[kind]:
+            peer = show.of(result, "onnxruntime") if kind == "inference" else show.best(result)
+            if peer:
+                threads = f"{result['threads']} thread{'s' if result['threads'] > 1 else ''}"
+                found.setdefault(f"{name}, {threads}", {})[label.format(**result)] = peer["ratio"]
+    groups = list(dict.fromkeys(group for ratios in found.values() for group in ratios))
+    width = 0.8 / max(1, len(found))
+    for i, (series, ratios) in enumerate(found.items()):
+        at = [(groups.index(group) - 0.4 + width * (i + 0.5), q) for group, q in ratios.items()]
+        axes.bar([x for x, _ in at], [q["median"] for _, q in at], width, label=series,
                  yerr=[[q["median"] - q["low"] for _, q in at], [q["high"] - q["median"] for _, q in at]],
                  error_kw={"elinewidth": 1})
-    for x, goal in enumerate(goals):
-        axes.plot([x - 0.4, x + 0.4], [goal, goal], color="black", linestyle=":", label="goal" if x == 0 else None)
     axes.axhline(1, color="black", linewidth=1)
-    axes.set(yscale="log", ylabel="peer ÷ xgrad", title=title, xticks=range(len(groups)), xticklabels=list(groups))
-    ticks = [0.5, 1, 2, 4, 8, 16, 32]
+    axes.set(yscale="log", ylabel="peer ÷ xgrad", title=title, xticks=range(len(groups)), xticklabels=groups)
+    ticks = [0.5, 1, 2, 4, 8]
     axes.set_yticks(ticks, list(map(str, ticks)))
     axes.minorticks_off()
     axes.legend(fontsize="small", ncols=2)
 
 
-def main(source, target):
-    results = json.loads(pathlib.Path(source).read_text())
-    panels = []
-    for threads in sorted({result["threads"] for result in results["training"] + results["inference"]}):
-        for kind, label in (("training", "{workload}"), ("inference", "{workload}\nbatch {batch}")):
-            found = [result for result in results[kind] if result["threads"] == threads]
-            if found:
-                groups = {label.format(**r): {peer["name"]: peer["ratio"] for peer in r["peers"]} for r in found}
-                panels.append((groups, [r["goal"] for r in found], f"{kind}, {threads} thread{'s' if threads > 1 else ''}"))
-    if not panels:
-        return
+def main(target):
+    panels = [panel for panel in PANELS if any(results[panel[0]] for results in machines.known().values())]
     figure, axes = pyplot.subplots(len(panels), figsize=(9, 3.2 * len(panels)), layout="constrained", squeeze=False)
-    for panel, place in zip(panels, axes[:, 0]):
+    for place, panel in zip(axes[:, 0], panels):
         bars(place, *panel)
     figure.savefig(target, metadata={"Date": None})
 

@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""Measures everything again and renews the tables of docs/performance.md, on a machine that does nothing else: three quarters of an hour."""
+"""Measures everything again and renews the tables of docs/performance.md, on a machine that does nothing else: renew.py MACHINE, an hour.
+
+MACHINE names it in the tables that have several machines, such as "AMD Zen 4".
+"""
 
 import subprocess
 import sys
@@ -10,13 +13,19 @@ PROGRAMS = ("train_step", "kernels", "data_path", "xgrad_tool")
 MEASURES = ("compare.py", "scaling.py", "where.py", "products.py", "limits.py", "data_path.py", "reading.py")
 
 
-def main():
+def measure(name, machine):
+    where = ["--publish", machine] if name == "compare.py" else ["--write", ROOT / "docs" / "performance.md"]
+    return subprocess.run([ROOT / "bench" / name, *where]).returncode == 0
+
+
+def main(machine):
     subprocess.run(["cmake", "--preset", "release"], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
     subprocess.run(["ninja", "-C", ROOT / "build" / "release", *PROGRAMS], check=True)
-    failed = [name for name in MEASURES
-              if subprocess.run([ROOT / "bench" / name, "--write", ROOT / "docs" / "performance.md"]).returncode != 0]
+    failed = [name for name in MEASURES if not measure(name, machine)]
     sys.exit(f"failed: {', '.join(failed)}" if failed else 0)
 
 
 if __name__ == "__main__":
-    main()
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    main(sys.argv[1])

@@ -35,6 +35,8 @@ def ratio(quartiles):
 
 def judged(value, goal, at_most=False, without=()):
     """The goal, and whether it is reached, which nobody knows without the peers that are missing."""
+    if goal is None:
+        return ""
     said = f"{'≤' if at_most else '≥'} {goal:.3g}"
     if without:
         return f"{said}, not judged: without {', '.join(without)}"
@@ -64,39 +66,64 @@ def with_fewest_threads(results):
     return [result for result in results if result["threads"] == min(r["threads"] for r in results)]
 
 
-def training(results):
-    peers, rows = names(results), []
-    for result in results:
-        closest = best(result)
-        rows.append([result["workload"], result["threads"], milliseconds(result["xgrad"]["ms"]),
-                     *(cell(result, name) for name in peers),
-                     ratio(closest["ratio"]) if closest else "",
-                     judged(closest and closest["ratio"]["median"], result["goal"], without=missing(result, peers))])
+def beside_best(result, peers, goal):
+    """How many times as long the best peer takes, and the goal."""
+    closest = best(result)
+    return [ratio(closest["ratio"]) if closest else "",
+            judged(closest and closest["ratio"]["median"], goal, without=missing(result, peers))]
+
+
+def training(results, on):
+    peers = names(results)
+    rows = [[result["workload"], result["threads"], milliseconds(result["xgrad"]["ms"]), *(cell(result, name) for name in peers),
+             *beside_best(result, peers, workloads.step_goal(on, result["workload"]))] for result in results]
     return table(["step", "threads", "xgrad", *peers, "best peer ÷ xgrad [quartiles]", "goal"], rows)
+
+
+def share_of_float(result):
+    """Peak memory in bfloat16 as a part of that in float32, and the goal."""
+    part = result["xgrad"]["mib"] / result["own"]["mib"]
+    return [f"{part:.2f}", judged(part, workloads.BF16_MEMORY_GOALS.get(result["workload"]), at_most=True)]
+
+
+def bf16(results, on):
+    """Beside xgrad's own float32, and beside PyTorch, of which the faster of both forms counts."""
+    peers = names(results)
+    rows = [[result["workload"], result["threads"], milliseconds(result["xgrad"]["ms"]), ratio(result["own"]["ratio"]),
+             *(cell(result, name) for name in peers), *beside_best(result, peers, workloads.bf16_goal(on, result["workload"])),
+             *share_of_float(result)] for result in results]
+    return table(["step in bfloat16", "threads", "xgrad", "its float32 ÷ bfloat16", *peers, "best peer ÷ xgrad [quartiles]", "goal",
+                  "peak memory ÷ float32's", "goal"], rows)
 
 
 def share(result, mib):
     return result["xgrad"]["mib"] / (mib - workloads.CUDA_MIB)
 
 
-def memory(results):
+def share_of_eager(result, peers):
+    """Our peak memory as a part of that of PyTorch's eager form that needs less, and the goal."""
+    eager = [peer["mib"] for peer in result["peers"] if peer["name"] in EAGER]
+    if not eager:
+        return ["", ""]
+    part = share(result, min(eager))
+    return [f"{part:.2f}", judged(part, workloads.memory_goal(result["workload"]), at_most=True,
+                                  without=missing(result, [name for name in EAGER if name in peers]))]
+
+
+def memory(results, on):
     """The parts are of PyTorch's eager form that needs less, which the goal means, and of its compiled one, without CUDA's libraries."""
     peers, rows = names(results), []
     for result in with_fewest_threads(results):
-        eager = [peer for peer in result["peers"] if peer["name"] in EAGER]
         cells = [f"{side['mib']:.0f} ({side['mib_of_model']:.0f})" if side else ""
                  for side in (result["xgrad"], *(of(result, name) for name in peers))]
-        if eager:
-            part = share(result, min(peer["mib"] for peer in eager))
-            compiled = of(result, "torch.compile")
-            cells += [f"{share(result, compiled['mib']):.2f}" if compiled else "", f"{part:.2f}",
-                      judged(part, result["memory_goal"], at_most=True, without=missing(result, [name for name in EAGER if name in peers]))]
-        rows.append([result["workload"], *cells])
+        compiled = of(result, "torch.compile")
+        rows.append([result["workload"], *cells, f"{share(result, compiled['mib']):.2f}" if compiled else "",
+                     *share_of_eager(result, peers)])
     return table(["peak MiB (without libraries)", "xgrad", *peers, "xgrad ÷ (torch.compile - CUDA)", "xgrad ÷ (PyTorch eager - CUDA)", "goal"],
                  rows)
 
 
-def start(results):
+def start(results, on):
     peers, rows = names(results), []
     for result in with_fewest_threads(results):
         seconds, goal = result["xgrad"]["start_s"], workloads.START_GOALS.get(result["workload"])
@@ -105,25 +132,32 @@ def start(results):
     return table(["seconds to the first step's end", "xgrad", *peers, "goal"], rows)
 
 
-def inference(results):
-    peers, rows = names(results), []
-    for result in results:
-        onnx = of(result, "onnxruntime")
-        rows.append([result["workload"], result["batch"], result["threads"], milliseconds(result["xgrad"]["ms"]),
-                     *(cell(result, name) for name in peers),
-                     ratio(onnx["ratio"]) if onnx else "",
-                     judged(onnx and onnx["ratio"]["median"], result["goal"], without=missing(result, ["onnxruntime"]))])
+def beside_onnxruntime(result):
+    """How many times as long onnxruntime takes, and the goal."""
+    onnx = of(result, "onnxruntime")
+    return [ratio(onnx["ratio"]) if onnx else "",
+            judged(onnx and onnx["ratio"]["median"], workloads.PREDICT_GOALS[result["workload"]], without=missing(result, ["onnxruntime"]))]
+
+
+def inference(results, on):
+    peers = names(results)
+    rows = [[result["workload"], result["batch"], result["threads"], milliseconds(result["xgrad"]["ms"]),
+             *(cell(result, name) for name in peers), *beside_onnxruntime(result)] for result in results]
     return table(["forward pass", "batch", "threads", "xgrad", *peers, "onnxruntime ÷ xgrad [quartiles]", "goal"], rows)
 
 
-def accuracy(results):
+def beside_torch(result):
+    return [ratio(result["ratio"]), judged(result["ratio"]["median"], workloads.ACCURACY_GOAL)]
+
+
+def accuracy(results, on):
     rows = [[r["threads"], f"{r['xgrad']['seconds']:.2f} s", f"{r['xgrad']['steps']:.0f}", f"{r['torch']['seconds']:.2f} s",
-             f"{r['torch']['steps']:.0f}", ratio(r["ratio"]), judged(r["ratio"]["median"], workloads.ACCURACY_GOAL)] for r in results]
+             f"{r['torch']['steps']:.0f}", *beside_torch(r)] for r in results]
     return table(["threads", "xgrad", "steps", "PyTorch", "steps", "PyTorch ÷ xgrad [quartiles]", "goal"], rows)
 
 
 def compared(results):
-    return results["training"] + results["inference"]
+    return results["training"] + results["bf16"] + results["inference"]
 
 
 def failures(results):
@@ -134,15 +168,18 @@ def failures(results):
 
 def notes(results):
     """How well the sides agreed, and what failed."""
-    differences = [peer["difference"] for result in compared(results) for peer in result["peers"]]
-    said = [f"The largest difference of losses, gradients and logits was {max(differences):.1g}."] if differences else []
+    said = []
+    for kinds, name in ((("training", "inference"), "float32"), (("bf16",), "bfloat16")):
+        differences = [peer["difference"] for kind in kinds for result in results[kind] for peer in result["peers"]]
+        if differences:
+            said.append(f"The largest difference of losses, gradients and logits in {name} was {max(differences):.1g}.")
     return "".join(line + "\n" for line in said + failures(results))
 
 
 def tables(results):
     text = f"{machine.words(results['machine'])}; {', '.join(results['versions'])}.\n\n"
-    for kind, *makers in (("training", training, memory, start), ("inference", inference), ("accuracy", accuracy)):
-        text += "".join(make(results[kind]) for make in makers if results[kind])
+    for kind, *makers in (("training", training, memory, start), ("bf16", bf16), ("inference", inference), ("accuracy", accuracy)):
+        text += "".join(make(results[kind], results["machine"]) for make in makers if results[kind])
     return text + notes(results)
 
 

@@ -2,6 +2,7 @@
 // PyTorch's.
 //
 //   train_step --batch 32 --tokens 16 --width 64 --heads 4 --layers 2 --vocabulary 16 --dropout 0.1
+//   train_step ... --bf16  with matrix products of bfloat16
 //
 // reads commands from standard input and answers each with one line of JSON:
 //
@@ -28,6 +29,7 @@
 #include <string>
 #include <vector>
 
+#include <xgrad/autograd/bf16_products.hpp>
 #include <xgrad/autograd/memory/counters.hpp>
 #include <xgrad/autograd/packed_weights.hpp>
 #include <xgrad/autograd/parallel.hpp>
@@ -65,8 +67,9 @@ std::string json(const std::vector<double>& values) {
 
 class Bench {
  public:
-  explicit Bench(const Workload& w)
-      : parameters_(1),
+  explicit Bench(const Workload& w, bool bf16)
+      : bf16_(bf16),
+        parameters_(1),
         model_(parameters_.root(), model_options(w)),
         optimizer_(parameters_, {}, Decay::l2),
         ids_(empty<std::int32_t>({w.batch, w.tokens})),
@@ -112,7 +115,7 @@ class Bench {
 
   void logits(const std::string& path) const {
     const NoGrad no_grad;
-    const Variable<float> y = model_(input(), Context{});
+    const Variable<float> y = output(Context{});
     std::ofstream file(path, std::ios::binary);
     file.write(reinterpret_cast<const char*>(y.value().data()),
                std::streamsize(y.value().size() * 4));
@@ -146,16 +149,19 @@ class Bench {
 
   double predict() const {
     const NoGrad no_grad;
-    return double(model_(input(), Context{}).value().data()[0]);
+    return double(output(Context{}).value().data()[0]);
   }
 
  private:
-  ModelInput<float> input() const { return {&ids_, nullptr, nullptr}; }
+  Variable<float> output(const Context& context) const {
+    const Bf16Products products(bf16_);
+    return model_({&ids_, nullptr, nullptr}, context);
+  }
 
   Context training() const { return Context::train(/*seed=*/1, optimizer_.steps()); }
 
   Variable<float> forward(const Context& context) const {
-    return cross_entropy(model_(input(), context), targets_);
+    return cross_entropy(output(context), targets_);
   }
 
   double forward_backward(const Context& context) {
@@ -165,6 +171,7 @@ class Bench {
     return double(loss.value().data()[0]);
   }
 
+  bool bf16_;
   Parameters<float> parameters_;
   EncoderModel<float> model_;
   Adam<float> optimizer_;
@@ -235,11 +242,13 @@ int main(int argc, char** argv) {
   app.add_option("--vocabulary", w.vocabulary);
   app.add_option("--dropout", w.dropout);
   app.add_option("--threads", w.threads);
+  bool bf16 = false;
+  app.add_flag("--bf16", bf16, "matrix products of bfloat16");
   CLI11_PARSE(app, argc, argv);
   set_threads(w.threads);
   try {
     const double before = peak_bytes();
-    Bench bench(w);
+    Bench bench(w, bf16);
     bench::Products products(w);
     for (std::string line; std::getline(std::cin, line);) {
       std::istringstream arguments(line);

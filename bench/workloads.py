@@ -32,10 +32,20 @@ QUICK = ("micro", "tiny")  # what --quick measures
 PREDICTED = ("tiny", "small", "vit")  # whose forward pass is measured, too
 BATCHES = (1, 64)  # and with how many examples
 
-# How many times as long the best peer should take for a step.
-STEP_GOALS = {"micro": 10, "tiny": 4, "small": 2.5, "vit": 1.35, "long": 2, "long4k": 1.5}
+# How many times as long the best peer should take for a step, by a part of the processor's name: Zen 5, and Intel with AVX-512.
+STEP_GOALS = {
+    "family 26": {"micro": 8, "tiny": 4, "small": 3, "vit": 2.5, "long": 3, "long4k": 1.9},
+    "Intel": {"micro": 8, "tiny": 3.5, "small": 2.5, "vit": 1.35, "long": 2.5, "long4k": 1.1},
+}
+# ... and for one in bfloat16 the best of PyTorch's, in bfloat16 or float32, by the newest of these sets of instructions.
+BF16_GOALS = {
+    "amx_bf16": {"small": 1.8, "vit": 1.2},
+    "avx512_bf16": {"tiny": 3.5, "small": 2.5, "vit": 1.6},
+}
 # How many times as long onnxruntime should take for a forward pass.
 PREDICT_GOALS = {"tiny": 1.5, "small": 1.5, "vit": 1}
+# Our peak memory in bfloat16 as a part of that in float32.
+BF16_MEMORY_GOALS = {"vit": 0.75}
 # Our peak memory as a part of PyTorch's.
 MEMORY_GOALS = {"vit": 0.4}
 MEMORY_GOAL = 1 / 3  # elsewhere
@@ -50,6 +60,19 @@ PRODUCTS_GOALS = {"small": 1.25, "vit": 1.25}
 DATA_GOAL = 2
 # How many times as long PyTorch should take to learn to reverse, from the start of the process.
 ACCURACY_GOAL = 5
+
+
+def step_goal(machine, name):
+    """Of a step on that machine; None where nobody has set one."""
+    return next((goals[name] for part, goals in STEP_GOALS.items() if part in machine["processor"]), None)
+
+
+def memory_goal(name):
+    return MEMORY_GOALS.get(name, MEMORY_GOAL)
+
+
+def bf16_goal(machine, name):
+    return BF16_GOALS.get(machine["bf16"], {}).get(name)
 
 
 def with_batch(name, batch):

@@ -122,10 +122,7 @@ MatrixView<In> AttentionKernel<T, In>::operand(const T* scores, const Block& at,
     return view(scores, stride_, transpose);
   } else {
     for (std::size_t i = 0; i < at.rows; ++i) {
-      const T* from = scores + i * stride_;
-      In* to = scratch.operand + i * stride_;
-#pragma omp simd
-      for (std::size_t j = 0; j < piece.keys; ++j) to[j] = In(from[j]);
+      round_to_bf16(scores + i * stride_, piece.keys, scratch.operand + i * stride_);
     }
     return view<In>(scratch.operand, stride_, transpose);
   }

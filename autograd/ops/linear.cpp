@@ -73,19 +73,17 @@ void for_rows(const Sizes& s, const F& f) {
 
 // With Y = X W^T + b: dX = dY W and dW = dY^T X.
 template <class T, class In>
-void product_backward(const Sizes& s, const Tensor<T>& dy, const Saved<In>& x,
+void product_backward(const Sizes& s, const Tensor<In>& dy, const Saved<In>& x,
                       const Saved<T>& weight, Grads<T>& dx) {
-  if (!dx.wants(0) && !dx.wants(1)) return;
-  const Tensor<In>& d = as_operand<In>(dy);
   if (dx.wants(0)) {
     const Tensor<In>& w = as_operand<In>(*weight);
     const auto target = dx.target(0);
-    parallel_gemm<T, In>(s.rows, s.in, s.out, T(1), {d.data(), s.out}, {w.data(), s.in},
+    parallel_gemm<T, In>(s.rows, s.in, s.out, T(1), {dy.data(), s.out}, {w.data(), s.in},
                          target.beta(), target.data, s.in);
   }
   if (dx.wants(1)) {
     const auto target = dx.target(1);
-    parallel_gemm<T, In>(s.out, s.in, s.rows, T(1), {d.data(), s.out, Transpose::yes},
+    parallel_gemm<T, In>(s.out, s.in, s.rows, T(1), {dy.data(), s.out, Transpose::yes},
                          {x->data(), s.in}, target.beta(), target.data, s.in);
   }
 }
@@ -100,31 +98,44 @@ std::shared_ptr<Tensor<In>> room_for_slopes(const Value<T>& z) {
   }
 }
 
-// In one pass, calls prepare(row) for every row of dy and, if the bias wants a gradient, sums the
-// rows: db_j = sum_r dy_rj. Blocks of rows are summed separately, then added in order.
-template <class T, class Prepare>
-void rows_and_bias_backward(const Sizes& s, T* dy, Grads<T>& dx, const Prepare& prepare) {
+// In one pass over dy: calls prepare(row, its elements) for every row and, if the bias wants a
+// gradient, sums the rows, db_j = sum_r dy_rj. Blocks of rows are summed separately, then added in
+// order. Returns dy as an operand of the products.
+template <class In, class T, class Prepare>
+Tensor<In> rows_and_bias_backward(const Sizes& s, Tensor<T> dy, Grads<T>& dx,
+                                  const Prepare& prepare) {
   const std::size_t blocks = (s.rows + kRows - 1) / kRows;
   const bool wanted = dx.wants(2);
   Tensor<T> partial = empty<T>({wanted ? blocks : 0, s.out});
+  Tensor<In> operand = std::is_same_v<In, T> ? Tensor<In>() : empty<In>(dy.shape());
   parallel_for(s.rows, kRows, [&](std::size_t begin, std::size_t end) {
     T* sum = partial.data() + begin / kRows * s.out;
     if (wanted) std::fill_n(sum, s.out, T(0));
     for (std::size_t row = begin; row < end; ++row) {
-      prepare(row);
-      if (!wanted) continue;
-      const T* d = dy + row * s.out;
+      T* d = dy.data() + row * s.out;
+      prepare(row, d);
+      if (wanted) {
 #pragma omp simd
-      for (std::size_t j = 0; j < s.out; ++j) sum[j] += d[j];
+        for (std::size_t j = 0; j < s.out; ++j) sum[j] += d[j];
+      }
+      if constexpr (!std::is_same_v<In, T>) {
+        detail::round_to_bf16(d, s.out, operand.data() + row * s.out);
+      }
     }
   });
-  if (!wanted) return;
-  const auto target = dx.target(2);
-  if (target.fresh) std::fill_n(target.data, s.out, T(0));
-  for (std::size_t block = 0; block < blocks; ++block) {
-    const T* sum = partial.data() + block * s.out;
+  if (wanted) {
+    const auto target = dx.target(2);
+    if (target.fresh) std::fill_n(target.data, s.out, T(0));
+    for (std::size_t block = 0; block < blocks; ++block) {
+      const T* sum = partial.data() + block * s.out;
 #pragma omp simd
-    for (std::size_t j = 0; j < s.out; ++j) target.data[j] += sum[j];
+      for (std::size_t j = 0; j < s.out; ++j) target.data[j] += sum[j];
+    }
+  }
+  if constexpr (std::is_same_v<In, T>) {
+    return dy;
+  } else {
+    return operand;
   }
 }
 
@@ -152,8 +163,9 @@ struct Linear final : Op<T> {
 
   // Y = X W^T + b: dX = dY W, dW = dY^T X, db = the sum of dY's rows.
   void backward(Tensor<T> dy, Grads<T>& dx) const override {
-    if (dx.wants(2)) rows_and_bias_backward(sizes, dy.data(), dx, [](std::size_t) {});
-    product_backward(sizes, dy, input, weight, dx);
+    const Tensor<In> d =
+        rows_and_bias_backward<In>(sizes, std::move(dy), dx, [](std::size_t, T*) {});
+    product_backward(sizes, d, input, weight, dx);
   }
 
   Sizes sizes;
@@ -198,17 +210,19 @@ struct LinearGelu final : Op<T> {
     return y;
   }
 
-  // That pass for one row; slopes is null if no gradient is wanted.
+  // That pass for one row; slopes is null if no gradient is wanted. They are computed in z, and
+  // rounded from there, because the compiler would not vectorize one loop that does both.
   template <bool kDrops>
-  void activate(const T* bias, const T* factors, const T* z, T* y, In* slopes) const {
+  void activate(const T* bias, const T* factors, T* z, T* y, In* slopes) const {
     const auto factor = [&](std::size_t j) { return kDrops ? factors[j] : T(1); };
     if (slopes != nullptr) {
 #pragma omp simd
       for (std::size_t j = 0; j < sizes.out; ++j) {
         const T v = z[j] + bias[j];
         y[j] = factor(j) * G::f(v);
-        slopes[j] = In(factor(j) * G::df(v));
+        z[j] = factor(j) * G::df(v);
       }
+      if constexpr (!std::is_same_v<In, T>) detail::round_to_bf16(z, sizes.out, slopes);
     } else {
 #pragma omp simd
       for (std::size_t j = 0; j < sizes.out; ++j) y[j] = factor(j) * G::f(z[j] + bias[j]);
@@ -217,13 +231,13 @@ struct LinearGelu final : Op<T> {
 
   // Y = f gelu(Z): dZ = dY f gelu'(Z); the rest is as in linear.
   void backward(Tensor<T> dy, Grads<T>& dx) const override {
-    rows_and_bias_backward(sizes, dy.data(), dx, [&](std::size_t row) {
+    const auto to_dz = [&](std::size_t row, T* d) {
       const In* s = slope->data() + row * sizes.out;
-      T* d = dy.data() + row * sizes.out;
 #pragma omp simd
       for (std::size_t j = 0; j < sizes.out; ++j) d[j] *= T(s[j]);
-    });
-    product_backward(sizes, dy, input, weight, dx);
+    };
+    const Tensor<In> dz = rows_and_bias_backward<In>(sizes, std::move(dy), dx, to_dz);
+    product_backward(sizes, dz, input, weight, dx);
   }
 
   DropoutOptions dropout;

@@ -1,4 +1,6 @@
-"""PyTorch's side: eager or compiled, with attention written out or fused."""
+"""PyTorch's side: eager or compiled, with attention written out or fused, in float32 or by autocast in bfloat16."""
+
+import functools
 
 import torch
 import worker
@@ -17,6 +19,7 @@ class Torch(worker.Peer):
         self.optimizer = torch.optim.Adam(self.model.parameters(), lr=1e-3, **fused)
         self.ids = torch.randint(w.vocabulary, (w.batch, w.tokens))
         self.targets = torch.randint(w.vocabulary, (w.batch, w.tokens))
+        self.autocast = functools.partial(torch.autocast, "cpu", torch.bfloat16, enabled=w.bf16)
         self.loss = torch.compile(loss) if w.compile else loss
 
     def save(self, path, names_path):
@@ -26,7 +29,8 @@ class Torch(worker.Peer):
 
     def gradients(self):
         self.optimizer.zero_grad()
-        value = self.loss(self.model, self.ids, self.targets)
+        with self.autocast():
+            value = self.loss(self.model, self.ids, self.targets)
         value.backward()
         return value
 
@@ -41,8 +45,8 @@ class Torch(worker.Peer):
 
     def compare(self, path):
         self.model.eval()
-        with torch.inference_mode():
-            ours = self.model(self.ids).flatten()
+        with torch.inference_mode(), self.autocast():
+            ours = self.model(self.ids).float().flatten()
         return worker.difference(ours, torch.from_file(path, size=ours.numel()))
 
     def train(self):
@@ -51,7 +55,7 @@ class Torch(worker.Peer):
         return value.item()
 
     def forward(self):
-        with torch.inference_mode():
+        with torch.inference_mode(), self.autocast():
             return float(self.model(self.ids)[0, 0, 0])
 
     def step(self, count):
@@ -67,4 +71,5 @@ if __name__ == "__main__":
     parser = worker.options()
     parser.add_argument("--attention", choices=("explicit", "fused"), required=True)
     parser.add_argument("--compile", action="store_true")
+    parser.add_argument("--bf16", action="store_true")
     worker.serve(Torch(parser.parse_args()))

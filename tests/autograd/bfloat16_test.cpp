@@ -93,6 +93,19 @@ TEST(Bf16, RoundsTensorsOfEverySize) {
   }
 }
 
+// The vectorised rounding of tensors against that of single numbers, NaN and infinity too.
+TEST(Bf16, RoundsTensorsAsItRoundsNumbers) {
+  Tensor<float> x = empty<float>({3 << 16});
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    constexpr std::uint32_t kLower[] = {0x0001, 0x8000, 0xffff};
+    x.data()[i] = float_of(std::uint32_t(i / 3) << 16 | kLower[i % 3]);
+  }
+  const Tensor<Bf16> y = rounded(x);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    ASSERT_EQ(y.data()[i].bits, Bf16(x.data()[i]).bits) << i;
+  }
+}
+
 TEST(Bf16Products, HoldsForItsScopeAndThread) {
   EXPECT_FALSE(bf16_products());
   {

@@ -1,4 +1,5 @@
-"""What bench/compare.py says where a peer is missing, and which results it does not add to; what bench/data_path.py says of configs."""
+"""What bench/compare.py says where a peer is missing, and of several machines, and which results it does not add to; what
+bench/data_path.py says of configs."""
 
 import pathlib
 import sys
@@ -8,9 +9,10 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench"))
 
 import compare  # noqa: E402
 import data_path  # noqa: E402
+import machines  # noqa: E402
 import show  # noqa: E402
 
-MACHINE = {"date": "2026-01-02", "processor": "one", "cores": 2, "others": 0.0}
+MACHINE = {"date": "2026-01-02", "processor": "Intel(R) one", "cores": 2, "bf16": "avx512_bf16", "others": 0.0}
 
 
 def side(name, ratio=20.0):
@@ -19,35 +21,60 @@ def side(name, ratio=20.0):
 
 
 def result(*peers, failed=(), **more):
-    return {"workload": "micro", "threads": 1, "goal": 10, "memory_goal": 0.3, "xgrad": side("xgrad") | {"mib": 10.0},
-            "peers": [side(name) for name in peers], "failed": [{"name": name, "why": "no such module"} for name in failed]} | more
+    return {"workload": "vit", "threads": 1, "xgrad": side("xgrad") | {"mib": 10.0}, "peers": [side(name) for name in peers],
+            "failed": [{"name": name, "why": "no such module"} for name in failed]} | more
 
 
-def results(training=(), inference=()):
-    return {"training": list(training), "inference": list(inference), "accuracy": [], "machine": MACHINE, "versions": ["jax 1"]}
+def results(training=(), inference=(), bf16=()):
+    return {"training": list(training), "bf16": list(bf16), "inference": list(inference), "accuracy": [], "machine": MACHINE,
+            "versions": ["jax 1"]}
 
 
 class MissingPeer(unittest.TestCase):
     def test_all_that_ran_are_judged(self):
-        text = show.training([result("torch fused", "jax")])
-        self.assertIn("| ≥ 10 |", text)
-        self.assertIn("≥ 10, **missed**", show.training([result("jax", goal=10) | {"peers": [side("jax", 5.0)]}]))
+        self.assertIn("| ≥ 1.35 |", show.training([result("torch fused", "jax")], MACHINE))
+        self.assertIn("≥ 1.35, **missed**", show.training([result() | {"peers": [side("jax", 1.3)]}], MACHINE))
+        # Goals are those that were set for the processor, and for its instructions for bfloat16, if there are any.
+        self.assertIn("| ≥ 2.5 |", show.training([result("jax")], MACHINE | {"processor": "AMD one, family 26 model 2"}))
+        self.assertIn("] |  |", show.training([result("jax")], MACHINE | {"processor": "aarch64"}))
+        own = {"own": side("xgrad float32", 1.5) | {"mib": 20.0}}
+        self.assertIn("| ≥ 1.6 | 0.50 | ≤ 0.75 |", show.bf16([result("jax", **own)], MACHINE))
+        self.assertIn("≥ 1.6, **missed**", show.bf16([result(**own) | {"peers": [side("torch fused bf16", 1.5)]}], MACHINE))
+        self.assertNotIn("1.6", show.bf16([result("jax", **own)], MACHINE | {"bf16": None}))
 
     def test_no_goal_is_reached_without_a_peer(self):
         for without in (result("torch fused", failed=["jax"]), result(failed=["torch fused", "jax"])):
-            text = show.training([result("torch fused", "jax"), without | {"threads": 2}])
+            text = show.training([result("torch fused", "jax"), without | {"threads": 2}], MACHINE)
             self.assertIn("jax", text.strip().splitlines()[-1].split("not judged: without ")[1])
         # A row that was measured with fewer peers than the others of its table.
-        self.assertIn("not judged: without jax", show.training([result("torch fused", "jax"), result("torch fused")]))
+        self.assertIn("not judged: without jax", show.training([result("torch fused", "jax"), result("torch fused")], MACHINE))
 
     def test_memory_and_forward_passes(self):
-        self.assertIn("not judged: without torch explicit", show.memory([result("torch fused", failed=["torch explicit"])]))
-        self.assertNotIn("not judged", show.memory([result("torch fused", "torch explicit", failed=["jax"])]))
-        self.assertIn("not judged: without onnxruntime", show.inference([result("torch fused", failed=["onnxruntime"], batch=1)]))
+        self.assertIn("not judged: without torch explicit", show.memory([result("torch fused", failed=["torch explicit"])], MACHINE))
+        self.assertNotIn("not judged", show.memory([result("torch fused", "torch explicit", failed=["jax"])], MACHINE))
+        self.assertIn("not judged: without onnxruntime", show.inference([result("torch fused", failed=["onnxruntime"], batch=1)], MACHINE))
 
     def test_a_failure_is_one(self):
         self.assertEqual(show.failures(results([result("jax")], [result("onnxruntime", batch=1)])), [])
         self.assertEqual(len(show.failures(results([result(failed=["jax"])], [result(failed=["onnxruntime"], batch=1)]))), 2)
+
+
+class Machines(unittest.TestCase):
+    def test_stand_side_by_side(self):
+        both = {"One": results([result("jax", "torch fused"), result("jax", "torch fused", threads=2)]),
+                "Two": results([result("jax", "torch fused") | {"peers": [side("jax", 3.0), side("torch fused")]}]) | {"versions": ["jax 2"]}}
+        text = machines.side_by_side(both)
+        self.assertIn("| Two | Intel(R) one | 2 | 2026-01-02 | 0.0 | jax 2 |", text)
+        self.assertIn("| step | threads | One: xgrad | One: best peer ÷ xgrad | One: goal | Two: xgrad |", text)
+        self.assertIn("| vit | 1 | 1 ms | 20.00 [20.00, 20.00] | ≥ 1.35 | 1 ms | 3.00 [3.00, 3.00] | ≥ 1.35 |", text)
+        self.assertIn("| vit | 2 | 1 ms | 20.00 [20.00, 20.00] | ≥ 1.35 |  |  |  |", text)  # Two was not measured there
+        self.assertEqual(text.count("| vit |"), 3)  # two of steps, one of memory
+        self.assertNotIn("forward pass", text)
+
+    def test_the_page_has_those_of_every_file(self):
+        page = machines.PAGE.read_text()
+        self.assertIn(f"<!-- bench/compare.py -->\n{machines.side_by_side(machines.known())}<!-- end -->", page)
+        self.assertEqual(machines.WHOLE.read_text(), machines.whole(machines.known()))
 
 
 class Adding(unittest.TestCase):

@@ -1,5 +1,7 @@
 """train.precision = "bf16" as a user meets it."""
 
+import os
+
 import h5py
 import numpy
 from command import CommandTest, unittest
@@ -15,12 +17,19 @@ class Precision(CommandTest):
             return found
 
     def test_weights_and_moments_are_float32(self):
-        said = self.xgrad("train", "small.toml", "run.dir=a", BF16).stderr
-        self.assertIn("train.precision is bf16: ", said)
+        self.xgrad("train", "small.toml", "run.dir=a", BF16)
         tensors = [array for array in self.weights("a").values() if array.dtype.kind == "f" and array.ndim > 0]
         self.assertGreater(len(tensors), 20)
         self.assertEqual({array.dtype for array in tensors}, {numpy.dtype("float32")})
-        self.assertNotIn("bf16", self.xgrad("train", "small.toml", "run.dir=b").stderr)
+
+    def test_a_run_says_that_it_emulates_products(self):
+        def said(run, *words, **environment):
+            return self.xgrad("train", "small.toml", f"run.dir={run}", *words, env=os.environ | environment).stderr
+
+        self.assertIn("train.precision is bf16: xgrad emulates", said("a", BF16, XGRAD_CPU="baseline"))
+        self.assertNotIn("bf16", said("b", XGRAD_CPU="baseline"))
+        native = "processor  avx512_bf16" in self.xgrad("info").stdout
+        self.assertEqual("bf16" in said("c", BF16), not native)
 
     def test_the_same_bits_on_any_number_of_threads_and_after_a_resume(self):
         for threads in (1, 2, 3, 8):

@@ -12,7 +12,10 @@ from pages import ROOT, block, rows
 
 sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "tests/fuzz")]
 import fuzz  # noqa: E402
+import machines  # noqa: E402
 import package  # noqa: E402
+import show  # noqa: E402
+import workloads  # noqa: E402
 
 README = (ROOT / "README.md").read_text()
 # Figures in the sentences of docs/results.md that no file holds, and why.
@@ -33,11 +36,6 @@ def is_rounded(shown, value):
 
 def numbers(text):
     return re.findall(r"\d+\.\d+", text)
-
-
-def milliseconds(cell):
-    value, unit = cell.split()[:2]
-    return float(value) * {"ms": 1, "s": 1000}[unit]
 
 
 class Figures(unittest.TestCase):
@@ -94,28 +92,33 @@ class Figures(unittest.TestCase):
         self.assertEqual(block("docs/reliability.md", "tests/fuzz/fuzz.py"), fuzz.page(figures))
 
     def test_performance(self):
-        """Ratios span those of all rows of docs/performance.md; times to accuracy are of one thread."""
-        page = "docs/performance.md"
-        steps = [float(row[7].split()[0]) for row in rows(page, "step")]
-        passes = [float(row[7].split()[0]) for row in rows(page, "forward pass")]
-        one_thread = next(row for row in rows(page, r"threads \| xgrad") if row[0] == "1")
+        """Ratios span those of all machines that docs/performance.md has; times to accuracy are of one thread of the last machine."""
+        known = machines.known()
+        steps = [show.best(result)["ratio"]["median"] for results in known.values() for result in results["training"]]
+        passes = [show.of(result, "onnxruntime")["ratio"]["median"] for results in known.values() for result in results["inference"]]
+        *_, last = known.values()
+        one_thread = next(result for result in last["accuracy"] if result["threads"] == 1)
         self.assertEqual(README.count("`bench/compare.py --only "), 3)
         results = {row[2].strip("`").split()[-1]: row[1] for row in rows("README.md", "what is measured")}
-        self.assertEqual(results["training"], f"{min(steps)} to {max(steps)} times as fast")
-        self.assertEqual(results["inference"], f"{min(passes)} to {max(passes)} times as fast")
-        self.assertEqual(re.findall(r"[\d.]+ s", results["accuracy"]), [one_thread[1], one_thread[3]])
+        self.assertEqual(results["training"], f"{min(steps):.2f} to {max(steps):.2f} times as fast")
+        self.assertEqual(results["inference"], f"{min(passes):.2f} to {max(passes):.2f} times as fast")
+        self.assertEqual(re.findall(r"[\d.]+ s", results["accuracy"]), [f"{one_thread[side]['seconds']:.2f} s" for side in ("xgrad", "torch")])
 
     def test_missed_goals(self):
         """docs/performance.md tells of each step that misses its goal on one thread what it takes and what it would need."""
         text = (ROOT / "docs/performance.md").read_text()
-        told = {name: figures for name, *figures in re.findall(r"(?m)^- `(\w+)` would need ([\d.]+) ms instead of ([\d.]+)\. ", text)}
-        missed = {row[0]: row for row in rows("docs/performance.md", "step") if row[1] == "1" and "missed" in row[8]}
-        self.assertEqual(list(told), list(missed))
-        for name, (needed, taken) in told.items():
-            row = missed[name]
-            best = min(row[3:7], key=lambda cell: float(re.search(r"\((.*)\)", cell)[1]))
-            self.assertTrue(is_rounded(taken, milliseconds(row[2])), name)
-            self.assertTrue(is_rounded(needed, milliseconds(best) / float(re.search(r"[\d.]+", row[8])[0])), name)
+        told = re.findall(r"(?m)^- `(\w+)`( in bfloat16)? would need ([\d.]+) ms instead of ([\d.]+) on the ([^.]*)\. ", text)
+        missed = {}
+        for name, results in machines.known().items():
+            for kind, goal_of in (("training", workloads.step_goal), ("bf16", workloads.bf16_goal)):
+                for result in results[kind]:
+                    goal, best = goal_of(results["machine"], result["workload"]), show.best(result)
+                    if result["threads"] == 1 and goal and best["ratio"]["median"] < goal:
+                        missed[result["workload"], kind == "bf16", name] = best["ms"] / goal, result["xgrad"]["ms"]
+        self.assertEqual(sorted((w, bool(in_bf16), name) for w, in_bf16, *_, name in told), sorted(missed))
+        for workload, in_bf16, needed, taken, name in told:
+            for said, value in zip((needed, taken), missed[workload, bool(in_bf16), name]):
+                self.assertTrue(is_rounded(said, value), f"{workload} on {name}: {said}, {value}")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 // The blocks of a packed product and their order. Not installed.
 #pragma once
 
+#include <cstdint>
 #include <utility>
 
 #include <xgrad/autograd/kernels/packed_gemm/pack.hpp>
@@ -14,9 +15,6 @@ namespace xgrad::detail {
 constexpr std::size_t kBlockDepth = 384;
 template <class T>
 constexpr std::size_t kBlockColumns = 384 * sizeof(float) / sizeof(T);
-
-// Rows of A packed at a time: whole cache lines, and a multiple of every tile height.
-constexpr std::size_t kPackRows = 96;
 
 /// Tile sizes whose sums fill the registers: 16 registers, or 32 with AVX-512.
 template <class Isa>
@@ -75,7 +73,7 @@ class BlockedProduct {
         b_in_place_(kInPlace && x_.blocks_of_b == nullptr && x_.b.transpose == Transpose::no &&
                     x_.n % L == 0 && x_.m <= kInPlaceRows),
         a_transposed_(x_.a.transpose == Transpose::yes),
-        pack_a_(!kInPlace || (a_transposed_ && (x_.n > 64 || x_.k > 128))) {}
+        pack_a_(!a_in_place()) {}
 
   void run() const {
     if (x_.m == 0) {
@@ -88,8 +86,17 @@ class BlockedProduct {
  private:
   static constexpr std::size_t L = Simd<Isa, T>::kLanes;
   static constexpr std::size_t K = Source<Isa, T, In>::kTerms;
-  static constexpr bool kInPlace = std::is_same_v<In, T>;  // whether tiles can read A and B
+  static constexpr bool kInPlace = std::is_same_v<In, T>;  // whether tiles can read B
   static constexpr std::size_t kInPlaceRows = 96;  // up to here, packing B costs more than it gains
+
+  // Whether the K elements of each step lie in A as they do in a packed block.
+  static constexpr bool kSteps = sizeof(In) * K == sizeof(T);
+
+  bool a_in_place() const {
+    if (a_transposed_) return kInPlace && x_.n <= 64 && x_.k <= 128;
+    return kSteps && x_.k % K == 0 && x_.a.stride % K == 0 &&
+           reinterpret_cast<std::uintptr_t>(x_.a.data) % sizeof(T) == 0;
+  }
 
   template <class Body>
   void for_blocks(const Body& body) const {
@@ -178,11 +185,13 @@ class BlockedProduct {
                              const T* packed) const {
     TileJob<T> job;
     job.k = block.k;
-    job.a_row = a_transposed_ ? 1 : pack_a_ ? block.k : x_.a.stride;
+    job.a_row = a_transposed_ ? 1 : pack_a_ ? block.k : x_.a.stride / K;
     job.a_step = !a_transposed_ ? 1 : pack_a_ ? rows : x_.a.stride;
     job.a = packed;
-    if constexpr (kInPlace) {
-      if (!pack_a_) job.a = x_.a.data + i * job.a_row + block.p * job.a_step;
+    if constexpr (kSteps) {
+      using Steps = const typename TileJob<T>::Element*;
+      if (!pack_a_)
+        job.a = reinterpret_cast<Steps>(x_.a.data) + i * job.a_row + block.p * job.a_step;
     }
     job.ldc = x_.ldc;
     job.alpha = x_.alpha;

@@ -6,6 +6,9 @@
 
 namespace xgrad::detail {
 
+// Rows of A packed at a time: whole cache lines, and a multiple of every tile height.
+constexpr std::size_t kPackRows = 96;
+
 /// Shuffles that take one instruction. A group is 128 bits; a unit is `Unit` lanes.
 template <class Isa, class T>
 struct Shuffle {
@@ -98,6 +101,12 @@ void pack_rows(const In* b, std::size_t stride, std::size_t terms, std::size_t c
   const std::size_t full = columns / S::kLanes, rest = columns % S::kLanes;
   for (std::size_t p = 0; p < terms; p += From::kTerms, b += From::kTerms * stride) {
     const Across<In> rows{b, stride, terms - p};
+    if constexpr (From::kTerms > 1) {  // as in pack_tiles(); rows of single terms do not gain
+      for (std::size_t t = 0; t < From::kTerms; ++t) {
+        for (std::size_t j = 0; j < columns; j += 64 / sizeof(In))
+          __builtin_prefetch(b + (16 + t) * stride + j);
+      }
+    }
     for (std::size_t v = 0; v < full; ++v)
       S::store(out + v * S::kLanes, From::load(rows + v * S::kLanes));
     if (rest != 0) S::store(out + full * S::kLanes, From::load_part(rows + full * S::kLanes, rest));
@@ -138,27 +147,37 @@ void pack_transposed(const In* b, std::size_t stride, std::size_t terms, std::si
   }
 }
 
+/// Copies step p of `rows` rows to tiles of R rows and k steps, and to a last one of the rest.
+template <class Isa, int R, class T>
+[[gnu::always_inline]] inline void scatter_to_tiles(const T* step, std::size_t rows, std::size_t k,
+                                                    std::size_t p, T* out) {
+  const std::size_t full = rows / R, rest = rows % R;
+  for (std::size_t t = 0; t < full; ++t)
+    __builtin_memcpy(out + t * R * k + p * R, step + t * R, R * sizeof(T));
+  for (std::size_t r = 0; r < rest; ++r) out[full * R * k + p * rest + r] = step[full * R + r];
+}
+
 /// Copies `rows` rows of a transposed A as tiles of R rows; a tile holds k times R elements, for
 /// the k steps of `terms`.
 template <class Isa, int R, class T, class In>
 void pack_tiles(const In* a, std::size_t stride, std::size_t terms, std::size_t rows, T* out) {
+  using S = Simd<Isa, T>;
   using From = Source<Isa, T, In>;
   constexpr std::size_t K = From::kTerms;
-  const std::size_t full = rows / R, rest = rows % R, k = (terms + K - 1) / K;
+  const std::size_t k = (terms + K - 1) / K;
   for (std::size_t p = 0; p < k; ++p, a += K * stride) {
     // The rows often lie on different pages, where the hardware does not prefetch.
     for (std::size_t r = 0; r < rows; r += 64 / sizeof(In)) __builtin_prefetch(a + 16 * stride + r);
-    const Across<In> from{a, stride, terms - p * K};
-    for (std::size_t t = 0; t < full; ++t) {
-      if constexpr (std::is_same_v<In, T>) {
-        __builtin_memcpy(out + t * R * k + p * R, a + t * R, R * sizeof(T));
-      } else {
-        for (std::size_t r = 0; r < R; ++r)
-          out[t * R * k + p * R + r] = From::one(from + (t * R + r));
-      }
+    if constexpr (std::is_same_v<In, T>) {
+      scatter_to_tiles<Isa, R>(a, rows, k, p, out);
+    } else {
+      T step[kPackRows];
+      const Across<In> from{a, stride, terms - p * K};
+      std::size_t r = 0;
+      for (; r + S::kLanes <= rows; r += S::kLanes) S::store(step + r, From::load(from + r));
+      for (; r < rows; ++r) step[r] = From::one(from + r);
+      scatter_to_tiles<Isa, R>(step, rows, k, p, out);
     }
-    for (std::size_t r = 0; r < rest; ++r)
-      out[full * R * k + p * rest + r] = From::one(from + (full * R + r));
   }
 }
 

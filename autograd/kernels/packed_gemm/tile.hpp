@@ -8,8 +8,9 @@ namespace xgrad::detail {
 /// C = alpha A B + beta C for one tile of C. The function that runs it fixes the tile's size.
 template <class T>
 struct TileJob {
+  typedef T Element __attribute__((may_alias));  // of A in place it is several of another type
   std::size_t k;
-  const T* a;  // element (row, p) of A at a[row * a_row + p * a_step]
+  const Element* a;  // element (row, p) of A at a[row * a_row + p * a_step]
   std::size_t a_row, a_step;
   const T* b;  // row p of B at b + p * b_step
   std::size_t b_step;
@@ -61,7 +62,7 @@ void multiply_tile(const TileJob<T>& job) {
   Vec sum[R][V] = {};
   const std::size_t a_row = job.a_row, a_step = job.a_step, b_step = job.b_step;
   const T* b = job.b;
-  const T* a[kGroups];
+  const typename TileJob<T>::Element* a[kGroups];
 #pragma GCC unroll 4
   for (int g = 0; g < kGroups; ++g) a[g] = job.a + 4 * g * a_row;
 
