@@ -1,7 +1,6 @@
 // The configs that come with xgrad.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <filesystem>
 
 #include <xgrad/storage/disk/input_file.hpp>
@@ -13,15 +12,6 @@
 namespace xgrad {
 namespace {
 
-std::vector<std::string> shipped() {
-  std::vector<std::string> paths;
-  for (const auto& entry : std::filesystem::directory_iterator(test::source_path("configs"))) {
-    paths.push_back(entry.path());
-  }
-  std::sort(paths.begin(), paths.end());
-  return paths;
-}
-
 bool claims_a_result(const ExpectConfig& expect) {
   return expect.accuracy || expect.exact_match || expect.below_ceiling || expect.above_floor ||
          expect.above_baseline || expect.at_token_ceiling || expect.accuracy_below ||
@@ -29,8 +19,8 @@ bool claims_a_result(const ExpectConfig& expect) {
 }
 
 TEST(ShippedConfigs, AreValidNamedAfterTheirTaskAndClaimSomething) {
-  ASSERT_FALSE(shipped().empty());
-  for (const std::string& path : shipped()) {
+  ASSERT_FALSE(test::shipped_configs().empty());
+  for (const std::string& path : test::shipped_configs()) {
     SCOPED_TRACE(path);
     ASSERT_TRUE(path.ends_with(".toml"));
     const Config config = load_config(path, {});
@@ -43,7 +33,7 @@ TEST(ShippedConfigs, AreValidNamedAfterTheirTaskAndClaimSomething) {
 
 // A line that says what holds anyway hides those that matter; only the task may be stated in full.
 TEST(ShippedConfigs, SayOnlyWhatDiffersFromTheDefaults) {
-  for (const std::string& path : shipped()) {
+  for (const std::string& path : test::shipped_configs()) {
     const detail::Document document = detail::parse_document(read_file(path));
     const Config config = load_config(path, {}), fresh;
     for (const detail::Assignment& a : document.assignments) {

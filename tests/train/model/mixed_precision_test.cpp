@@ -111,22 +111,15 @@ void expect_close_gradients(const std::string& path) {
   }
 }
 
-std::vector<std::string> shipped() {
-  std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(test::source_path("configs"))) {
-    if (entry.path().extension() == ".toml") names.push_back(entry.path().stem().string());
-  }
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
 class ShippedConfigInBf16 : public testing::TestWithParam<std::string> {};
 
 TEST_P(ShippedConfigInBf16, HasTheGradientsOfFloat) {
-  expect_close_gradients(test::source_path("configs/") + GetParam() + ".toml");
+  expect_close_gradients(GetParam());
 }
-INSTANTIATE_TEST_SUITE_P(All, ShippedConfigInBf16, testing::ValuesIn(shipped()),
-                         [](const auto& each) { return each.param; });
+INSTANTIATE_TEST_SUITE_P(All, ShippedConfigInBf16, testing::ValuesIn(test::shipped_configs()),
+                         [](const auto& each) {
+                           return std::filesystem::path(each.param).stem().string();
+                         });
 
 Config small(const std::vector<std::string>& overrides) {
   return parse_config(

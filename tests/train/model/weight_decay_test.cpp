@@ -1,9 +1,6 @@
 // Which parameters of the models that configs can make decay.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <filesystem>
-
 #include <xgrad/train/config/keys.hpp>
 #include <xgrad/train/model/build.hpp>
 
@@ -60,13 +57,11 @@ std::size_t expect_the_rule(const Config& config) {
 }
 
 TEST(WeightDecay, OfEveryShippedConfigIsOfMatrices) {
-  std::size_t configs = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(test::source_path("configs"))) {
-    SCOPED_TRACE(entry.path());
-    EXPECT_GT(expect_the_rule(load_config(entry.path(), {})), 0u);
-    ++configs;
+  ASSERT_FALSE(test::shipped_configs().empty());
+  for (const std::string& path : test::shipped_configs()) {
+    SCOPED_TRACE(path);
+    EXPECT_GT(expect_the_rule(load_config(path, {})), 0u);
   }
-  EXPECT_GT(configs, 30u);
 }
 
 TEST(WeightDecay, OfEveryKindOfModelIsOfMatrices) {
