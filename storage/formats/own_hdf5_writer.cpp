@@ -57,9 +57,35 @@ void need_memory(std::size_t bytes) {
   std::free(room);
 }
 
-Hdf5Handle create_file(std::size_t bytes) {
-  need_memory(2 * bytes + kLibraryBytes);
+// What libhdf5 calls to make a file in memory larger, and to free it: the memory is a string, which
+// a writer gives away at the end, so that a file is never there twice.
+void* grow(void*, std::size_t size, H5FD_file_image_op_t, void* image) try {
+  auto& bytes = *static_cast<std::string*>(image);
+  bytes.resize(size);
+  return bytes.data();
+} catch (const std::bad_alloc&) {
+  return nullptr;
+}
+
+herr_t keep(void*, H5FD_file_image_op_t, void*) {
+  return 0;
+}
+
+void* same(void* image) {
+  return image;
+}
+
+herr_t leave(void*) {
+  return 0;
+}
+
+// Creates a file whose bytes are in `image`, about as many as given.
+Hdf5Handle create_file(std::size_t bytes, std::string& image) {
+  need_memory(kLibraryBytes);
+  image.reserve(bytes + bytes / 64 + (1 << 17));  // what follows the file finds room, too
   const Hdf5Handle access = property_list(H5P_FILE_ACCESS);
+  H5FD_file_image_callbacks_t memory = {nullptr, nullptr, grow, keep, same, leave, &image};
+  require(H5Pset_file_image_callbacks(access, &memory), "use", "memory");
   require(H5Pset_fapl_core(access, bytes + (1 << 16), /*backing_store=*/false), "use", "memory");
   require(H5Pset_libver_bounds(access, H5F_LIBVER_EARLIEST, H5F_LIBVER_LATEST), "set",
           "the format");
@@ -122,7 +148,7 @@ detail::Hdf5Session::~Hdf5Session() {
   library().unlock();
 }
 
-Hdf5Writer::Hdf5Writer(std::size_t bytes) : file_(create_file(bytes)) {}
+Hdf5Writer::Hdf5Writer(std::size_t bytes) : file_(create_file(bytes, image_)) {}
 
 void Hdf5Writer::group(const std::string& path) {
   const Hdf5Handle creation = timeless(H5P_GROUP_CREATE);
@@ -181,14 +207,13 @@ void Hdf5Writer::value(const std::string& path, const StateValue& value) {
   }
 }
 
-std::string Hdf5Writer::image() const {
+std::string Hdf5Writer::take_image() {
   require(H5Fflush(file_, H5F_SCOPE_GLOBAL), "flush", "the image");
   const ssize_t size = H5Fget_file_image(file_, nullptr, 0);
   check<Error>(size > 0, "hdf5: cannot get the size of the file image");
-  std::string bytes(static_cast<std::size_t>(size), '\0');
-  const ssize_t copied = H5Fget_file_image(file_, bytes.data(), bytes.size());
-  check<Error>(copied == size, "hdf5: cannot copy the file image");
-  return bytes;
+  file_.close();  // libhdf5 writes no more
+  image_.resize(static_cast<std::size_t>(size));
+  return std::move(image_);
 }
 
 }  // namespace xgrad

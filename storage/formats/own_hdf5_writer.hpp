@@ -37,8 +37,9 @@ class Hdf5Handle {
   Hdf5Handle(Hdf5Handle&& other) noexcept
       : id_(std::exchange(other.id_, -1)), close_(other.close_) {}
   Hdf5Handle& operator=(Hdf5Handle&&) = delete;
-  ~Hdf5Handle() {
-    if (id_ >= 0) close_(id_);
+  ~Hdf5Handle() { close(); }
+  void close() {
+    if (id_ >= 0) close_(std::exchange(id_, -1));
   }
   operator std::int64_t() const { return id_; }
 
@@ -66,13 +67,14 @@ class Hdf5Writer {
   /// Adds an integer, a double, or a text with a closing zero byte.
   void value(const std::string& path, const StateValue& value);
 
-  /// The bytes of the file.
-  std::string image() const;
+  /// The bytes of the file, to which nothing can be added afterwards.
+  std::string take_image();
 
  private:
   void dataset(const std::string& path, std::int64_t type, std::int64_t space, const void* data);
 
   detail::Hdf5Session session_;
+  std::string image_;  // libhdf5 writes into it
   detail::Hdf5Handle file_;
 };
 

@@ -35,12 +35,9 @@ bool is_listed(const std::map<std::string, std::string>& manifest, const Folder&
                const std::string& name, bool be_sure) try {
   const auto listed = manifest.find(name);
   return listed != manifest.end() &&
-         (!be_sure ||
-          to_hex(sha256(read_checkpoint_file(directory.input(name)))) == listed->second);
+         (!be_sure || to_hex(sha256(directory.input(name))) == listed->second);
 } catch (const IoError&) {
   return false;  // unreadable files are not removed
-} catch (const CheckpointError&) {
-  return false;
 }
 
 std::string read_sealed(const std::string& path) {

@@ -22,6 +22,8 @@ constexpr const char* kConfig = "/trainer/config";
 constexpr const char* kParameterNames = "/trainer/parameters";
 constexpr const char* kOptimizerNames = "/trainer/optimizer";
 constexpr const char* kState = "/trainer/state";
+// Bounds the module, the header and the names of a tensor.
+constexpr std::size_t kTensorBytes = 4096;
 
 /// Paths of objects; true for groups, false for datasets.
 using Places = std::map<std::string, bool>;
@@ -50,7 +52,7 @@ std::size_t bytes_of(const std::vector<NamedTensor>& tensors) {
   std::size_t bytes = 0;
   for (const NamedTensor& t : tensors) {
     bytes += std::visit([](const auto& x) { return x.size() * sizeof(x.data()[0]); }, t.tensor);
-    bytes += 1024;  // the dataset's header and its place in the group
+    bytes += kTensorBytes;
   }
   return bytes;
 }
@@ -101,7 +103,7 @@ std::string write_image(const Checkpoint& checkpoint) {
   for (const LayoutGroup& slot : slots) file.group(slot.path);
   for (const NamedTensor& t : checkpoint.optimizer) file.tensor(optimizer_path(t.name), t.tensor);
   write_trainer(file, checkpoint);
-  std::string image = file.image();
+  std::string image = file.take_image();
   // Another version of libhdf5 may write something that our reader does not support. Find out
   // before the run depends on the file.
   read_hdf5(image);
@@ -216,10 +218,10 @@ std::string to_hdf5(const Checkpoint& checkpoint) try {
   detail::fail<NumericError>("checkpoint of step ", checkpoint.step, ": ", error.what());
 }
 
-// kTensor bounds the module, header and names of a tensor, kFixed everything else except the text.
+// kFixed bounds everything but tensors and text.
 std::size_t most_hdf5_bytes(std::size_t bytes, std::size_t tensors, std::size_t text) {
-  constexpr std::size_t kTensor = 4096, kFixed = 1 << 16;
-  return bytes + kTensor * tensors + text + kFixed + kSealSize;
+  constexpr std::size_t kFixed = 1 << 16;
+  return bytes + kTensorBytes * tensors + text + kFixed + kSealSize;
 }
 
 Checkpoint from_hdf5(std::string_view bytes, const std::string& origin, CheckpointKind kind) try {

@@ -141,7 +141,7 @@ std::string to_hdf5(const AttentionStudy& study, const std::vector<AttentionMap>
     put(figure.c_str(),
         per_head(layer, [&](std::size_t h) { return Two(layer.without[h]).figure; }));
   }
-  return file.image();
+  return file.take_image();
 }
 
 }  // namespace xgrad

@@ -3,6 +3,8 @@
 
 #include <xgrad/storage/formats/sha256.hpp>
 
+#include "support/temporary_directory.hpp"
+
 namespace xgrad {
 namespace {
 
@@ -22,6 +24,16 @@ TEST(Sha256, OfNistsExamples) {
 TEST(Sha256, OfBytesThatAreNoText) {
   const std::string bytes("\0\xff", 2);
   EXPECT_EQ(digest(bytes), "06eb7d6a69ee19e5fbdf749018d3d2abfa04bcbd1365db312eb86dc7169389b8");
+}
+
+// Read in parts: none, one, a whole number of them, and one byte more.
+TEST(Sha256, OfAFileIsThatOfItsBytes) {
+  const test::TemporaryDirectory directory;
+  for (const std::size_t size : {0, 1, 1 << 20, 3 << 20, (3 << 20) + 1}) {
+    std::string bytes(size, '\0');
+    for (std::size_t i = 0; i < size; ++i) bytes[i] = char(i * i >> 7);
+    EXPECT_EQ(to_hex(sha256(InputFile(directory.write("file", bytes)))), digest(bytes)) << size;
+  }
 }
 
 }  // namespace
