@@ -7,7 +7,7 @@
     bench/compare.py tiny small --threads 1 --only training
 
 An absolute time means little on a shared machine, a ratio taken in turn does: A B C A B C ..., at least nine rounds after
-the warm-up (five where a step takes seconds); shown are the median of the rounds' ratios and its quartiles. Before anything is
+the warm-up (five where a step takes more than a second); shown are the median of the rounds' ratios and its quartiles. Before anything is
 timed, both sides must agree: in loss and gradients, or in logits. The peers are installed into build/bench-venv; one that fails is
 shown as failed, the goals it might have kept from being reached are not judged, and the exit status is 1. The machine has to be
 idle: threads that wait for each other while other programs run take hundreds of times as long.
@@ -96,7 +96,7 @@ def everything(a):
                 log(f"training {name}, threads: {threads}")
                 yield "training", training(a, name, threads)
         if "bf16" in a.only:
-            for name in a.workloads:
+            for name in filter(workloads.IN_BF16.__contains__, a.workloads):
                 log(f"bfloat16 {name}, threads: {threads}")
                 yield "bf16", bf16(a, name, threads)
         if "inference" in a.only:

@@ -9,7 +9,7 @@ import tempfile
 from side import Failed
 
 TURN = 0.2  # seconds that a side works at a time, or one step
-SLOW = 4  # seconds of a step from which fewer rounds must do
+SLOW = 1  # seconds of a step from which fewer rounds must do
 ROUNDS, SLOW_ROUNDS, MOST_ROUNDS = 9, 5, 21
 SECONDS = 15  # all rounds together, where that gives more than ROUNDS
 
@@ -51,7 +51,8 @@ class Timed:
     def warm_up(self):
         step = self.side.ask(self.command, 1)["seconds"][0]
         if step < SLOW:
-            step = statistics.mean(self.side.ask(self.command, 5)["seconds"])  # with what other work takes of the cores
+            count = max(1, min(5, round(TURN / step)))
+            step = statistics.mean(self.side.ask(self.command, count)["seconds"])  # with what other work takes of the cores
         self.count = max(1, min(200, round(TURN / step)))
         self.turn, self.rounds = step * self.count, SLOW_ROUNDS if step > SLOW else MOST_ROUNDS
 

@@ -30,6 +30,7 @@ WORKLOADS = {
 }
 QUICK = ("micro", "tiny")  # what --quick measures
 PREDICTED = ("tiny", "small", "vit")  # whose forward pass is measured, too
+IN_BF16 = ("tiny", "small", "vit")  # whose step is measured in bfloat16, too
 BATCHES = (1, 64)  # and with how many examples
 
 # How many times as long the best peer should take for a step, by a part of the processor's name: Zen 5, and Intel with AVX-512.
