@@ -3,7 +3,7 @@
 
     apt-get install libblis4-serial libdnnl2    # beside what ./run installs
     ninja -C build/release bench/kernels
-    build/bench-venv/bin/python bench/libraries.py --write docs/performance.md
+    build/bench-venv/bin/python bench/libraries.py --write docs/kernels.md
 
 The libraries take turns in this process, and so do xgrad and OpenBLAS in bench/kernels; what is shown are ratios to OpenBLAS.
 """

@@ -2,7 +2,7 @@
 """Each kernel beside its limit and the plain loop, by bench/kernels: products beside OpenBLAS, passes over memory beside a copy, on one thread.
 
     ninja -C build/release bench/kernels
-    bench/limits.py --write docs/performance.md
+    bench/limits.py --write docs/kernels.md
 """
 import machine
 import show

@@ -2,7 +2,7 @@
 """How many times as long a training step takes as its matrix products alone, in turn, on one thread.
 
     ninja -C build/release train_step
-    bench/products.py --write docs/performance.md
+    bench/products.py --write docs/kernels.md
 
 The products are those of the linear layers and of attention, forward and backward, by xgrad's own kernels, which bench/limits.py
 sets beside OpenBLAS; 1 is what no step can reach.

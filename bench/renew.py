@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Measures everything again and renews the tables of docs/performance.md, on a machine that does nothing else: renew.py MACHINE, an hour.
+"""Measures everything again and renews the tables of docs/performance.md and docs/kernels.md, on a machine that does nothing else:
+renew.py MACHINE, an hour.
 
 MACHINE names it in the tables that have several machines, such as "AMD Zen 4".
 """
@@ -10,18 +11,20 @@ import sys
 from installed import ROOT
 
 PROGRAMS = ("train_step", "kernels", "data_path", "xgrad_tool")
-MEASURES = ("compare.py", "scaling.py", "where.py", "products.py", "limits.py", "data_path.py", "reading.py")
+PAGES = {"compare.py": None, "scaling.py": "performance", "where.py": "kernels", "products.py": "kernels", "limits.py": "kernels",
+         "data_path.py": "performance", "reading.py": "performance"}  # compare.py knows its own
 
 
 def measure(name, machine):
-    where = ["--publish", machine] if name == "compare.py" else ["--write", ROOT / "docs" / "performance.md"]
+    page = PAGES[name]
+    where = ["--write", ROOT / "docs" / f"{page}.md"] if page else ["--publish", machine]
     return subprocess.run([ROOT / "bench" / name, *where]).returncode == 0
 
 
 def main(machine):
     subprocess.run(["cmake", "--preset", "release"], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
     subprocess.run(["ninja", "-C", ROOT / "build" / "release", *PROGRAMS], check=True)
-    failed = [name for name in MEASURES if not measure(name, machine)]
+    failed = [name for name in PAGES if not measure(name, machine)]
     sys.exit(f"failed: {', '.join(failed)}" if failed else 0)
 
 

@@ -2,7 +2,7 @@
 """Where the time of a training step goes, by `xgrad profile` of each workload, on one thread and on two.
 
     ninja -C build/release xgrad_tool
-    bench/where.py --write docs/performance.md
+    bench/where.py --write docs/kernels.md
 """
 import os
 import re

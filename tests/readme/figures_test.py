@@ -105,8 +105,8 @@ class Figures(unittest.TestCase):
         self.assertEqual(re.findall(r"[\d.]+ s", results["accuracy"]), [f"{one_thread[side]['seconds']:.2f} s" for side in ("xgrad", "torch")])
 
     def test_missed_goals(self):
-        """docs/performance.md tells of each step that misses its goal on one thread what it takes and what it would need."""
-        text = (ROOT / "docs/performance.md").read_text()
+        """docs/kernels.md tells of each step that misses its goal on one thread what it takes and what it would need."""
+        text = (ROOT / "docs/kernels.md").read_text()
         told = re.findall(r"(?m)^- `(\w+)`( in bfloat16)? would need ([\d.]+) ms instead of ([\d.]+) on the ([^.]*)\. ", text)
         missed = {}
         for name, results in machines.known().items():
