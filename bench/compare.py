@@ -53,13 +53,15 @@ def started(name, command, workload, threads):
     return functools.partial(Side, name, [*command, *workload.options()], threads)
 
 
-def peer_command(python, file, *options):
-    return [python, str(ROOT / "bench" / "peers" / file), *options]
+def started_peers(a, commands, workload, threads):
+    """Of the peers with these commands: a file of bench/peers and its options."""
+    return {name: started(name, [a.python, str(ROOT / "bench" / "peers" / file), *options], workload, threads)
+            for name, (file, *options) in commands.items()}
 
 
 def training(a, name, threads):
     w = workloads.WORKLOADS[name]
-    peers = {peer: started(peer, peer_command(a.python, *PEERS[peer]), w, threads) for peer in a.peers}
+    peers = started_peers(a, {peer: PEERS[peer] for peer in a.peers}, w, threads)
     found = measure.compare("step", started("xgrad", [a.train_step], w, threads), peers, TRAINING_TOLERANCE)
     return {"workload": name, "threads": threads} | found
 
@@ -67,8 +69,7 @@ def training(a, name, threads):
 def bf16(a, name, threads):
     """Of each of the chosen peers of PyTorch, both forms: a user picks the faster one."""
     w = workloads.WORKLOADS[name]
-    peers = {peer: started(peer, peer_command(a.python, *command), w, threads) for peer, command in BF16_PEERS.items()
-             if peer.removesuffix(" bf16") in a.peers}
+    peers = started_peers(a, {peer: command for peer, command in BF16_PEERS.items() if peer.removesuffix(" bf16") in a.peers}, w, threads)
     found = measure.compare("step", started("xgrad", [a.train_step, "--bf16"], w, threads), peers, BF16_TOLERANCE,
                             started("xgrad float32", [a.train_step], w, threads))
     return {"workload": name, "threads": threads} | found
@@ -76,7 +77,7 @@ def bf16(a, name, threads):
 
 def inference(a, name, batch, threads):
     w = workloads.with_batch(name, batch)
-    peers = {peer: started(peer, peer_command(a.python, *PEERS[peer]), w, threads) for peer in a.peers if peer in PREDICTING}
+    peers = started_peers(a, {peer: PEERS[peer] for peer in a.peers if peer in PREDICTING}, w, threads)
     with tempfile.TemporaryDirectory() as folder:
         model, weights = exported.export(a.xgrad, w, folder)
         side = [a.python, str(ROOT / "bench" / "peers" / "onnxruntime_side.py"), "--model", model, "--weights", weights]

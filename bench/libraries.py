@@ -28,11 +28,12 @@ def pointer(x):
     return x.ctypes.data_as(ctypes.c_void_p)
 
 
-def cblas(file, integer):
+def cblas(file):
     """Row-major C = op(A) op(B) by a library with the C interface of BLAS."""
     function = ctypes.CDLL(file).cblas_sgemm
-    function.argtypes = [ctypes.c_int] * 3 + [integer] * 3 + [ctypes.c_float, ctypes.c_void_p, integer, ctypes.c_void_p, integer,
-                                                              ctypes.c_float, ctypes.c_void_p, integer]
+    integer = ctypes.c_int
+    function.argtypes = [integer] * 6 + [ctypes.c_float, ctypes.c_void_p, integer, ctypes.c_void_p, integer,
+                                       ctypes.c_float, ctypes.c_void_p, integer]
     row_major, plain, transposed = 101, 111, 112
 
     def product(a, b, c, at, bt, m, n, k):
@@ -53,8 +54,8 @@ def onednn(file):
 
 
 LIBRARIES = {
-    "OpenBLAS": lambda: cblas("libopenblas.so.0", ctypes.c_int),
-    "BLIS": lambda: cblas("libblis.so.4", ctypes.c_int),
+    "OpenBLAS": lambda: cblas("libopenblas.so.0"),
+    "BLIS": lambda: cblas("libblis.so.4"),
     "oneDNN": lambda: onednn("libdnnl.so.2"),
 }
 

@@ -81,7 +81,7 @@ def side_by_side(machines):
 
 def whole(machines):
     text = "".join(f"## {name}\n\n{show.tables(results)}\n" for name, results in machines.items())
-    return f"# What bench/compare.py measured\n\n{text.rstrip()}\n"
+    return f"# Results of bench/compare.py\n\n{text.rstrip()}\n"
 
 
 def publish(name, results):

@@ -163,6 +163,9 @@ struct Linear final : Op<T> {
 
   // Y = X W^T + b: dX = dY W, dW = dY^T X, db = the sum of dY's rows.
   void backward(Tensor<T> dy, Grads<T>& dx) const override {
+    if constexpr (std::is_same_v<In, T>) {
+      if (!dx.wants(2)) return product_backward(sizes, dy, input, weight, dx);
+    }
     const Tensor<In> d =
         rows_and_bias_backward<In>(sizes, std::move(dy), dx, [](std::size_t, T*) {});
     product_backward(sizes, d, input, weight, dx);

@@ -57,8 +57,8 @@ void need_memory(std::size_t bytes) {
   std::free(room);
 }
 
-// What libhdf5 calls to make a file in memory larger, and to free it: the memory is a string, which
-// a writer gives away at the end, so that a file is never there twice.
+// Makes a file in memory larger for libhdf5. The memory is a string, which the writer gives away at
+// the end without a copy.
 void* grow(void*, std::size_t size, H5FD_file_image_op_t, void* image) try {
   auto& bytes = *static_cast<std::string*>(image);
   bytes.resize(size);
@@ -67,24 +67,23 @@ void* grow(void*, std::size_t size, H5FD_file_image_op_t, void* image) try {
   return nullptr;
 }
 
+// The string keeps the memory, so libhdf5 neither frees nor copies it.
 herr_t keep(void*, H5FD_file_image_op_t, void*) {
   return 0;
 }
-
-void* same(void* image) {
+void* share(void* image) {
   return image;
 }
-
-herr_t leave(void*) {
+herr_t unshare(void*) {
   return 0;
 }
 
 // Creates a file whose bytes are in `image`, about as many as given.
 Hdf5Handle create_file(std::size_t bytes, std::string& image) {
   need_memory(kLibraryBytes);
-  image.reserve(bytes + bytes / 64 + (1 << 17));  // what follows the file finds room, too
+  image.reserve(bytes + (1 << 17));  // what a caller appends finds room, too
   const Hdf5Handle access = property_list(H5P_FILE_ACCESS);
-  H5FD_file_image_callbacks_t memory = {nullptr, nullptr, grow, keep, same, leave, &image};
+  H5FD_file_image_callbacks_t memory = {nullptr, nullptr, grow, keep, share, unshare, &image};
   require(H5Pset_file_image_callbacks(access, &memory), "use", "memory");
   require(H5Pset_fapl_core(access, bytes + (1 << 16), /*backing_store=*/false), "use", "memory");
   require(H5Pset_libver_bounds(access, H5F_LIBVER_EARLIEST, H5F_LIBVER_LATEST), "set",

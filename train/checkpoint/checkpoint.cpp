@@ -29,15 +29,32 @@ constexpr const char* kTypeName<std::int64_t> = "an integer";
 template <>
 constexpr const char* kTypeName<double> = "a double";
 
+/// Checks the seal of a file by its ends, and names the file in errors.
+void check_ends(const InputFile& file) {
+  const FileEnds ends = read_ends(file, kSealSize);
+  try {
+    check_seal(ends.start, ends.end, ends.size);
+  } catch (const NewerFormatError& error) {
+    detail::fail<NewerFormatError>(file.path(), ": ", error.what());
+  } catch (const CheckpointError& error) {
+    detail::fail<CheckpointError>(file.path(), ": ", error.what());
+  }
+}
+
 /// Whether the manifest lists a file of this name and, with `be_sure`, with the digest of this
 /// file.
 bool is_listed(const std::map<std::string, std::string>& manifest, const Folder& directory,
                const std::string& name, bool be_sure) try {
   const auto listed = manifest.find(name);
-  return listed != manifest.end() &&
-         (!be_sure || to_hex(sha256(directory.input(name))) == listed->second);
+  if (listed == manifest.end()) return false;
+  if (!be_sure) return true;
+  const InputFile file = directory.input(name);
+  check_ends(file);
+  return to_hex(sha256(file)) == listed->second;
 } catch (const IoError&) {
   return false;  // unreadable files are not removed
+} catch (const CheckpointError&) {
+  return false;
 }
 
 std::string read_sealed(const std::string& path) {
@@ -91,14 +108,7 @@ template const double& state_value(const Checkpoint&, const std::string&);
 template const std::string& state_value(const Checkpoint&, const std::string&);
 
 std::string read_checkpoint_file(const InputFile& file) {
-  const FileEnds ends = read_ends(file, kSealSize);
-  try {
-    check_seal(ends.start, ends.end, ends.size);
-  } catch (const NewerFormatError& error) {
-    detail::fail<NewerFormatError>(file.path(), ": ", error.what());
-  } catch (const CheckpointError& error) {
-    detail::fail<CheckpointError>(file.path(), ": ", error.what());
-  }
+  check_ends(file);
   return file.read(0, file.size());
 }
 

@@ -8,7 +8,7 @@ namespace xgrad::detail {
 /// C = alpha A B + beta C for one tile of C. The function that runs it fixes the tile's size.
 template <class T>
 struct TileJob {
-  typedef T Element __attribute__((may_alias));  // of A in place it is several of another type
+  typedef T Element __attribute__((may_alias));  // a pair of Bf16, where A is read in place
   std::size_t k;
   const Element* a;  // element (row, p) of A at a[row * a_row + p * a_step]
   std::size_t a_row, a_step;

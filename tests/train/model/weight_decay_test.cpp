@@ -57,7 +57,7 @@ std::size_t expect_the_rule(const Config& config) {
 }
 
 TEST(WeightDecay, OfEveryShippedConfigIsOfMatrices) {
-  ASSERT_FALSE(test::shipped_configs().empty());
+  EXPECT_GT(test::shipped_configs().size(), 30u);
   for (const std::string& path : test::shipped_configs()) {
     SCOPED_TRACE(path);
     EXPECT_GT(expect_the_rule(load_config(path, {})), 0u);
