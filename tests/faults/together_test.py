@@ -2,7 +2,9 @@
 had the directory, whose name the lock file still holds, and for several that go on with one run."""
 
 import os
+import signal
 import subprocess
+import time
 
 from runs import SAVE_EVERY, RunTest, checkpoints, count, final, main, strace, tier, trained
 
@@ -58,6 +60,25 @@ class Together(RunTest):
         self.assertEqual(winner.returncode, 143)
         self.assertEqual(self.check(run, "after a kill and a stop"), trained(run))
         count(STARTS, "simultaneous resumes after kill -9, one winner")
+
+    def test_another_begins_while_one_looks_at_the_empty_directory(self):
+        run = self.new_run()
+        run.mkdir()
+        slow = subprocess.Popen([*strace("/dev/null", "-P", "run.lock", "-e", "trace=newfstatat",
+                                         "-e", "inject=newfstatat:delay_exit=4000000:when=2"),
+                                 *map(str, self.words(run, LONG))],
+                                cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(slow.kill)
+        time.sleep(1)
+        fast = subprocess.Popen([*map(str, self.words(run, LONG))], cwd=self.folder, stdout=subprocess.DEVNULL)
+        self.addCleanup(fast.kill)
+        while not checkpoints(run):
+            self.assertIsNone(fast.poll())
+            self.assertIsNone(slow.poll(), "it did not wait")
+        fast.send_signal(signal.SIGSTOP)  # it would end early, since its validation loss no longer improves
+        _, said = slow.communicate()
+        self.assertEqual(slow.returncode, 7, said)
+        self.assertIn(f"is in use by process {fast.pid} ", said)
 
     def test_a_kill_while_the_name_is_written(self):
         run = self.new_run()

@@ -217,8 +217,12 @@ RunDirectory RunDirectory::create(const std::string& chosen, const std::string& 
   RunDirectory run(chosen.empty() ? claim_next(stem) : chosen);
   run.check_files();
   // Checks before locking, so that a refused directory stays unchanged. If there is a lock that
-  // somebody may hold, checks only after locking.
-  if (!run.folder_.holds(kLock)) run.check_unused();
+  // somebody may hold, or one appears during the checks, only those after locking count.
+  try {
+    if (!run.folder_.holds(kLock)) run.check_unused();
+  } catch (const IoError&) {
+    if (!run.folder_.holds(kLock)) throw;
+  }
   run.lock();
   run.check_unused();
   run.furnish();
