@@ -44,32 +44,57 @@ double to_normal(std::uint64_t first, std::uint64_t second) {
   return std::sqrt(-2 * std::log(u)) * std::cos(2 * std::numbers::pi * to_uniform(second));
 }
 
-// Calls take(i, first 64 bits, second 64 bits) for draws first + i, i = 0 ... n-1, in order.
-template <class Take>
-void for_each_draw(std::uint64_t key, std::uint32_t kind, std::uint64_t first, std::size_t n,
-                   const Take& take) {
+// The 128 random bits of N * kPhiloxLanes draws, in two halves.
+template <int N>
+struct Draws {
+  std::uint64_t first[N * detail::kPhiloxLanes], second[N * detail::kPhiloxLanes];
+};
+
+template <int N>
+Draws<N> draw(std::uint64_t key, std::uint32_t kind, std::uint64_t index) {
   using detail::kPhiloxLanes;
   using detail::PhiloxLanes;
-  constexpr int kVectors = 4;
-  constexpr std::size_t kAtOnce = kVectors * kPhiloxLanes;
-  for (std::size_t from = 0; from < n; from += kAtOnce) {
-    PhiloxLanes c[4][kVectors];
-    for (int v = 0; v < kVectors; ++v) {
-      for (int lane = 0; lane < kPhiloxLanes; ++lane) {
-        c[0][v][lane] = first + from + std::size_t(v * kPhiloxLanes + lane);
-      }
-      c[1][v] = c[0][v] >> 32;
-      c[2][v] = PhiloxLanes{};
-      c[3][v] = PhiloxLanes{} + std::uint64_t(kind);
-    }
-    detail::philox(key, c);
-    for (std::size_t i = 0; i < std::min(kAtOnce, n - from); ++i) {
-      const auto word = [&](int w) {
-        return std::uint32_t(c[w][i / kPhiloxLanes][i % kPhiloxLanes]);
-      };
-      take(from + i, join(word(1), word(0)), join(word(3), word(2)));
-    }
+  PhiloxLanes lane = {};
+  for (int i = 0; i < kPhiloxLanes; ++i) lane[i] = std::uint64_t(i);
+  PhiloxLanes c[4][N];
+#pragma GCC unroll 4
+  for (int v = 0; v < N; ++v) {
+    c[0][v] = lane + (index + std::uint64_t(v * kPhiloxLanes));
+    c[1][v] = c[0][v] >> 32;
+    c[2][v] = PhiloxLanes{};
+    c[3][v] = PhiloxLanes{} + std::uint64_t(kind);
   }
+  detail::philox(key, c);
+  Draws<N> draws;
+#pragma GCC unroll 4
+  for (int v = 0; v < N; ++v) {
+    const PhiloxLanes first = (c[0][v] & 0xFFFFFFFFu) | c[1][v] << 32;
+    const PhiloxLanes second = (c[2][v] & 0xFFFFFFFFu) | c[3][v] << 32;
+    std::memcpy(draws.first + v * kPhiloxLanes, &first, sizeof first);
+    std::memcpy(draws.second + v * kPhiloxLanes, &second, sizeof second);
+  }
+  return draws;
+}
+
+// Writes convert(first 64 bits, second 64 bits) of the draws first ... first + n - 1.
+template <class Convert>
+std::vector<double> convert_draws(std::uint64_t key, std::uint32_t kind, std::uint64_t first,
+                                  std::size_t n, const Convert& convert) {
+  std::vector<double> values(n);
+  const auto write = [&](const auto& draws, std::size_t at, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) {
+      values[at + i] = convert(draws.first[i], draws.second[i]);
+    }
+  };
+  constexpr int kVectors = 4;
+  constexpr std::size_t kAtOnce = kVectors * detail::kPhiloxLanes;
+  std::size_t at = 0;
+  for (; at + kAtOnce <= n; at += kAtOnce)
+    write(draw<kVectors>(key, kind, first + at), at, kAtOnce);
+  for (; at < n; at += detail::kPhiloxLanes) {
+    write(draw<1>(key, kind, first + at), at, std::min<std::size_t>(n - at, detail::kPhiloxLanes));
+  }
+  return values;
 }
 
 }  // namespace
@@ -106,11 +131,8 @@ double Rng::uniform(std::uint64_t index) const {
 }
 
 std::vector<double> Rng::uniforms(std::size_t n, std::uint64_t first) const {
-  std::vector<double> values(n);
-  for_each_draw(key_, kUniform, first, n, [&](std::size_t i, std::uint64_t low, std::uint64_t) {
-    values[i] = to_uniform(low);
-  });
-  return values;
+  return convert_draws(key_, kUniform, first, n,
+                       [](std::uint64_t low, std::uint64_t) { return to_uniform(low); });
 }
 
 std::uint64_t Rng::below(std::uint64_t bound, std::uint64_t index) const {
@@ -129,11 +151,7 @@ double Rng::normal(std::uint64_t index) const {
 }
 
 std::vector<double> Rng::normals(std::size_t n) const {
-  std::vector<double> values(n);
-  for_each_draw(key_, kNormal, 0, n, [&](std::size_t i, std::uint64_t low, std::uint64_t high) {
-    values[i] = to_normal(low, high);
-  });
-  return values;
+  return convert_draws(key_, kNormal, 0, n, to_normal);
 }
 
 std::vector<std::size_t> Rng::permutation(std::size_t n) const {
