@@ -47,7 +47,7 @@ using SharedMask = std::shared_ptr<const Mask>;
 
 namespace detail {
 
-// What nanobind takes from Python for a parameter of this type, and how that becomes one.
+// The type that nanobind converts a Python argument to, and its conversion to the parameter.
 template <class P>
 struct Parameter {
   using Taken = P;
@@ -112,7 +112,7 @@ struct ScalarType {
   requires(!std::is_base_of_v<Operand, Other>) void see(const Other&) {}
 };
 
-// What Python gets for a result.
+// The Python object for a result.
 template <class T>
 Var returned(Variable<T> result) {
   return Var{std::move(result)};

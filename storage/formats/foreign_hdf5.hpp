@@ -30,7 +30,7 @@ std::uint64_t hdf5_size(const InputFile& file);
 Array parse_hdf5_dataset(std::string_view image, const std::string& dataset,
                          const std::optional<Range>& rows = {});
 
-/// What a dataset holds.
+/// The layout of a dataset.
 struct Hdf5Dataset {
   std::vector<std::size_t> extents = {};  ///< sizes of its axes; the first counts rows
   bool text = false;                      ///< whether it holds texts

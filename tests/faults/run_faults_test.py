@@ -2,8 +2,8 @@
 
 The rule. The run exits with 6, or with 2 where it cannot read its config, and names the path and the reason; or it does without
 the call and exits with 0, and then it has left all it should: the same last checkpoint, metrics.jsonl, results and report.html. In
-either case every checkpoint verifies, no completed save is lost, no signal ends the run, and it goes on to the bits of one that
-nothing befell. What it shows on standard error meanwhile is not a result.
+either case every checkpoint verifies, no completed save is lost, no signal ends the run, and resuming it gives the bits of a run
+without faults. Its messages on standard error are not compared.
 """
 
 import collections

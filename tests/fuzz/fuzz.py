@@ -1,7 +1,7 @@
 """Builds the fuzz targets with clang and runs each: fuzz.py [--seconds S] [--runs N] [--write [--add]] [TARGET...].
 
 A target runs until one of the limits. --write records the counts in docs/figures/fuzz.json and renews the table of docs/reliability.md.
-What is found stays in build/fuzz/found, what was learned in build/fuzz/corpus. Ends with 1 when a target crashed, leaked, took more than
+Findings are kept in build/fuzz/found, the corpus in build/fuzz/corpus. Ends with 1 when a target crashed, leaked, took more than
 5 s over one input or more than 512 MiB.
 
 libhdf5 crashes and hangs on some files, which is why xgrad reads them in a confined process. The target hdf5 reads in its own process:

@@ -11,7 +11,7 @@
 
 namespace {
 
-/// What the confined process answers must arrive unchanged.
+/// The answer of the confined process must arrive unchanged.
 void read(std::string_view bytes) {
   try {
     const std::string packed = pack(xgrad::parse_hdf5_dataset(bytes, "x"));

@@ -1,4 +1,4 @@
-// The HDF5 image of a checkpoint, behind digests that hold. What loads is saved and loaded again.
+// The HDF5 image of a checkpoint with valid digests. An image that loads is saved and loaded again.
 #include <cstdint>
 #include <cstdlib>
 

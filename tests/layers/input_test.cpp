@@ -1,4 +1,4 @@
-// What a model may be given besides looked-up token ids and images.
+// Inputs of a model other than token ids and images.
 #include <gtest/gtest.h>
 
 #include <xgrad/layers/embedding.hpp>

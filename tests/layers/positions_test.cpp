@@ -142,8 +142,8 @@ TEST(Positions, AlibiSlopesOfThePaper) {
   for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(of_12[8 + i], of_16[2 * i]);
 }
 
-// What shows of tokens' order: nothing without positions, where reversing the input reverses the
-// output, nor with alibi, which knows distances but no direction; something in every other kind.
+// Without positions, reversing the input reverses the output; so it does with alibi, which depends
+// on distances but not on direction. Every other kind tells a sequence from its reverse.
 TEST(Positions, WhoSeesTheOrder) {
   for (const PositionKind kind :
        {PositionKind::none, PositionKind::learned, PositionKind::sinusoidal,

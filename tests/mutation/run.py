@@ -6,7 +6,7 @@
 
 All mutants are compiled in at once, each behind a switch; the environment variable XGRAD_MUTANT chooses one. The steps are
 build, record (which tests reach which mutants), kill, commands (tests of the command for survivors in train/), same (drops
-survivors that do not change the object code) and table. What is known stays in build/mutation, so that a run goes on where it
+survivors that do not change the object code) and table. Results are kept in build/mutation, so that a run goes on where it
 was stopped. equivalent.txt names mutants that cannot change a result, each with the reason."""
 
 import argparse

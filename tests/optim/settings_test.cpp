@@ -1,4 +1,4 @@
-// What optimizers refuse: settings out of range, and steps at the wrong time.
+// Optimizers refuse settings out of range and steps at the wrong time.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -16,9 +16,9 @@ Config small_config(const std::vector<std::string>& overrides = {});
 /// Half of that, from a seed and, unless it is empty, from the weights in a file.
 Config small_config(std::uint64_t seed, const std::string& init_from);
 
-/// Expects of a run that is stopped after its first step, and goes on from the bytes of its
-/// checkpoint alone, that it ends with the bits of one that was not stopped. What befalls in
-/// between is up to `meanwhile`.
+/// Stops a run after its first step, calls `meanwhile`, and continues it from the bytes of its
+/// checkpoint alone. Expects the bits of a run that was not stopped. That holds whatever
+/// `meanwhile` does.
 void expect_the_same_bits_after_a_stop(
     const Config& config, const std::function<void()>& meanwhile = [] {});
 

@@ -15,7 +15,7 @@ namespace xgrad {
 /// A limit above the size of any certificate.
 inline constexpr std::uint64_t kMostCertificateBytes = 64 << 20;
 
-/// What was checked, by what, and each tensor's worst error.
+/// The config that was checked, the program that checked it, and each tensor's worst error.
 struct Certificate {
   std::string config;     ///< SHA-256 of the config, without keys that do not change its results
   std::string checked;    ///< the same, also without the keys of its length and its steps

@@ -57,7 +57,7 @@ std::string model_of(const Config& config, const std::shared_ptr<const Task>& ta
   }
 }
 
-// What the certificate of the run's gradients says; empty if there is none.
+// One sentence about the certificate of the run's gradients; empty if there is none.
 std::string gradients_of(const RunHistory& run) {
   try {
     const auto certificate = read_certificate(run.path);

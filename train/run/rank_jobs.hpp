@@ -31,8 +31,8 @@ bool others_at_work();
 /// Tells the other ranks that no job follows. Called by rank 0 at its end.
 void send_end(Ranks& ranks);
 
-/// The work of a rank other than 0: does jobs until rank 0 sends the end. What it throws ends its
-/// part in the work, so the other ranks must be ended too.
+/// The work of a rank other than 0: does jobs until rank 0 sends the end. After an exception it
+/// does no more jobs, so the other ranks must be ended too.
 void follow(Ranks& ranks);
 
 /// Returns the trainer that `make` makes if all ranks made theirs of the same data, with the same

@@ -33,7 +33,7 @@ struct SessionOptions {
   std::uint64_t kill_at = 0;  ///< after this step the process dies as by kill -9; 0: never
   bool keep_config = false;   ///< a resumed run stores its changed config as its own
   /// Hooks of the program: called for every step, evaluation, checkpoint and spike, after the run
-  /// has logged it. Asked after each step whether to save and stop. What they throw ends the run.
+  /// has logged it. Asked after each step whether to save and stop. Their exceptions end the run.
   std::vector<std::shared_ptr<TrainerHooks>> hooks = {};
 };
 

@@ -30,7 +30,7 @@ const std::vector<ConstructedEncoder>& constructed_encoders();
 /// Returns the encoder of this name. Throws ConfigError that lists the known names.
 const ConstructedEncoder& find_constructed_encoder(const std::string& name);
 
-/// What [model] init_from starts with to name a constructed encoder instead of a file.
+/// The prefix of a [model] init_from that names a constructed encoder instead of a file.
 inline constexpr const char* kConstructed = "constructed:";
 
 /// Returns the weights of an encoder for a model and a task. Throws ConfigError if the task has

@@ -64,7 +64,7 @@ class Run:
     def metrics(self) -> dict[str, dict[str, numpy.ndarray]]:
         """{split: {name: array}} for train, validation and test, with an entry for each evaluation; `step` says when.
 
-        What a row lacks, and what is not finite, is NaN.
+        Values that a row lacks, and values that are not finite, are NaN.
         """
         found = {}
         for split in ("train", "validation", "test"):

@@ -1,4 +1,4 @@
-// What is known of hidden states, against sums over all paths.
+// Probabilities of hidden states, against sums over all paths.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -217,7 +217,7 @@ TEST(CeilingsTable, OnlyWhereAnInputDoesNotFixTheAnswer) {
   }
 }
 
-// What is asked is what is hidden, and something always is.
+// The targets are the hidden tokens, and at least one token is hidden.
 TEST(Markov, AsksForTheHiddenTokens) {
   const auto dataset =
       find_task("markov").make({{"masked", 0.02}, {"length", 10}}, 1)->dataset(Split::train);

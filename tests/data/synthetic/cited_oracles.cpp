@@ -58,7 +58,7 @@ Tokens is_member(const Tokens& ids, const Options&) {
   return {std::count(ids.begin(), ids.end(), ids.back()) > 1};
 }
 
-// What a number of changes that is even means.
+// The number of changes is even if and only if the first and last tokens are equal.
 Tokens ends_as_it_starts(const Tokens& ids, const Options&) {
   return {ids.front() == ids.back()};
 }

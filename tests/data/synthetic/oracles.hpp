@@ -1,4 +1,4 @@
-// What every made-up task is compared with: its right answers, written apart from the task.
+// The right answers of every made-up task, written independently of the task.
 #pragma once
 
 #include <ostream>

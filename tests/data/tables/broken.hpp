@@ -22,7 +22,7 @@ struct Broken {
   std::string message;  // FILE stands for the file's path
 };
 
-/// What reading the split says.
+/// Returns the error of reading the split.
 inline std::string error_of(const Options& options, Split split = Split::train) {
   try {
     find_task("files").make(options, 1)->dataset(split);

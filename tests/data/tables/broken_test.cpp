@@ -334,7 +334,7 @@ TEST(BrokenFiles, JsonLinesSayWhereAndHow) {
   expect_messages(kBrokenObjects);
 }
 
-/// What reading a split's own file says, beside a good file of training rows.
+/// Returns the error of reading a split's own file beside a good file of training rows.
 std::string error_of_own(const std::string& train, const std::string& own, Split split,
                          Options options = {}) {
   options["train"] = train;

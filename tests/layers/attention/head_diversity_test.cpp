@@ -46,7 +46,7 @@ TEST(HeadDiversity, S2_14_PenaltyHasTheRightGradient) {
                             {random_tensor({2, 3, 4, 5}, kRng)}));
 }
 
-// What queries of padding attend to does not matter, nor has it a gradient.
+// The attention of padding's queries does not matter and has no gradient.
 TEST(HeadDiversity, S2_14_OnlyQueriesThatCountAreCompared) {
   const auto whole = random_tensor({2, 3, 4, 5}, kRng, 0.1, 1);
   const Mask mask = test::tensor<std::uint8_t>({2, 4}, {1, 1, 0, 0, /**/ 1, 1, 1, 0});

@@ -1,5 +1,5 @@
-// One layer with one head that gives back the token at another place: copy and reverse. What RASP
-// (Weiss et al. 2021) writes as aggregate(select(indices, target, ==), tokens).
+// One layer with one head that outputs the token at another place: copy and reverse. In RASP (Weiss
+// et al. 2021): aggregate(select(indices, target, ==), tokens).
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -129,7 +129,7 @@ TEST(EncoderDecoder, Gradients) {
   }
 }
 
-// What is written at a place depends on what stands before it, and on nothing at or behind it.
+// The output at a place depends on the tokens before it, and on none at or behind it.
 TEST(EncoderDecoder, SeesOnlyTheOutputBefore) {
   Case<double> c("pre", options(NormOrder::pre), true);
   std::fill_n(c.targets.data(), c.targets.size(), 1);

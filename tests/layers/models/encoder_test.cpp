@@ -59,7 +59,7 @@ void randomize(const Parameters<double>& parameters) {
   }
 }
 
-// What one block with random parameters makes of z, against `formula` of ops alone; all kinds of
+// Compares one block with random parameters with `formula`, which is made of ops, for all kinds of
 // norm.
 template <class Formula>
 void expect_block(NormOrder norm, const Formula& formula) {
@@ -252,8 +252,8 @@ TEST(Encoder, S0_2_S1_5_SamplesDoNotSeeEachOther) {
   EXPECT_FALSE(std::equal(before.data() + 24, before.data() + 48, after.data() + 24));
 }
 
-// The contrast, and why it is not the default: in a batch of its own a sample would give another
-// result. What does not change is what padding it is filled up with.
+// Batch norm is not the default because a sample's result depends on the other samples of its
+// batch. It does not depend on the amount of padding.
 TEST(Encoder, S1_5_WithBatchNormSamplesSeeEachOtherButNoPadding) {
   EncoderOptions o = options(NormOrder::pre, 2);
   o.normalization = Normalization::batch;

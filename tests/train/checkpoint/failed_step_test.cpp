@@ -1,4 +1,4 @@
-// What the file of a failed step holds, and what a replay of it shows.
+// The contents of a failed step's file, and its replay.
 #include <xgrad/train/checkpoint/failed_step.hpp>
 
 #include <gtest/gtest.h>
@@ -17,8 +17,8 @@ namespace {
 
 using test::small_config;
 
-// What an update left not finite is found before it is validated: the next step fails, with the
-// batch and the random numbers that are its own.
+// A NaN or infinity that an update left is found before validation: the next step fails, and its
+// file holds its own batch and random numbers.
 TEST(FailedStep, AStepThatFailsBeforeItBeginsIsKeptWithItsOwnBatch) {
   const Config config =
       small_config({"train.evaluate_every=1", "train.accumulate=2", "model.dropout=0.2"});

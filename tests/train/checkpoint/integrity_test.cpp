@@ -246,7 +246,7 @@ TEST_F(CheckpointDirectory, LatestSkipsTheDamagedAndReportsThem) {
   }
 }
 
-// What only a newer xgrad can read is not damaged: an older checkpoint is not the latest then.
+// A checkpoint of a newer format is not damaged, so an older one is not taken for the latest.
 TEST_F(CheckpointDirectory, LatestSkipsNothingOfALaterFormat) {
   save(1);
   const std::string payload = to_hdf5(small_checkpoint());

@@ -1,4 +1,4 @@
-// What other programs find in a checkpoint, asked of libhdf5 itself.
+// The layout of a checkpoint as other programs see it, read by libhdf5.
 #include <gtest/gtest.h>
 #define H5_USE_110_API  // as in storage/formats/foreign_hdf5.cpp
 #include <hdf5.h>

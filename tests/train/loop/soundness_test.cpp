@@ -1,4 +1,4 @@
-// What an update leaves not finite is neither validated nor saved.
+// If an update left a NaN or infinity, the model is neither validated nor saved.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -124,7 +124,7 @@ TEST(Trainer, AnEqualMeanIsThatOfItsSteps) {
   }
 }
 
-// What is evaluated, judged as best and exported is the mean of the weights.
+// The mean of the weights is evaluated, judged as best and exported.
 class TrainerMeans : public testing::TestWithParam<const char*> {};
 
 INSTANTIATE_TEST_SUITE_P(All, TrainerMeans, testing::Values("train.ema=0.9", "train.swa_start=4"));

@@ -37,7 +37,7 @@ TEST(RatioMean, OfNothingAndOfOne) {
   EXPECT_EQ(mean.standard_error(), 0);
 }
 
-// What a number of equal targets tells of R^2, and what it does where there is nothing to explain.
+// R^2 without targets, and with equal targets, whose variance is 0.
 TEST(RSquared, OfNothingAndOfEqualTargets) {
   RSquared r2;
   EXPECT_EQ(r2.value(), 0);

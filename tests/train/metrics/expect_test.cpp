@@ -1,4 +1,4 @@
-// What a config claims is judged by numbers worked out by hand.
+// The judgement of a config's claims, against numbers worked out by hand.
 #include <gtest/gtest.h>
 #include <support/errors.hpp>
 

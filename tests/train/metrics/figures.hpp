@@ -1,4 +1,4 @@
-// What tests of metrics share: batches with numbers as targets, and figures by their names.
+// Helpers for tests of metrics: batches with numbers as targets, and figures by their names.
 #pragma once
 
 #include <gtest/gtest.h>

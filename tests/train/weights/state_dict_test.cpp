@@ -76,7 +76,7 @@ TEST(StateDict, OrderDoesNotMatter) {
   EXPECT_EQ(difference(saved.checkpoint(), model.checkpoint()), "");
 }
 
-/// What restore() says to a changed checkpoint, having left the model alone.
+/// Returns the error of restore() for a changed checkpoint, and expects an unchanged model.
 template <class Change>
 std::string refusal(Change change) {
   Checkpoint checkpoint = Model<float>(1).checkpoint();

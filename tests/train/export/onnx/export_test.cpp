@@ -1,5 +1,5 @@
-// Export to ONNX: every setting of [model] is built. What the files compute is held to xgrad's own
-// logits in tests/clients.
+// Export to ONNX: every setting of [model] is built. tests/clients compares the logits of the files
+// with xgrad's own.
 #include <gtest/gtest.h>
 #include <support/errors.hpp>
 
