@@ -116,11 +116,12 @@ def segment(selector, attributes):
 
 
 def load(machine, build, name, symbol, base):
-    """Links the object file, which needs nothing else, to an address and returns that of the product."""
+    """Links the object file to an address and returns that of the product. The C++ library, which only its constructors need, is missing."""
     objects = list(pathlib.Path(build).rglob(name))
     with tempfile.TemporaryDirectory() as folder:
         program = pathlib.Path(folder, "program")
-        subprocess.run(["ld", "-static", "--build-id=none", "-z", "noseparate-code", f"-Ttext-segment={base:#x}", "-e", "0", "-o", program, objects[0]], check=True)
+        subprocess.run(["ld", "-static", "--build-id=none", "-z", "noseparate-code", f"-Ttext-segment={base:#x}", "-e", "0",
+                        "--unresolved-symbols=ignore-all", "--defsym=__dso_handle=0", "-o", program, objects[0]], check=True)
         elf = program.read_bytes()
         names = subprocess.run(["nm", program], check=True, capture_output=True, text=True).stdout.splitlines()
     at, count = struct.unpack_from("<Q", elf, 32)[0], struct.unpack_from("<H", elf, 56)[0]
