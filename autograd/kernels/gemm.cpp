@@ -166,7 +166,7 @@ PackedMatrix<T, In>::PackedMatrix(std::size_t n, std::size_t k, MatrixView<In> b
                 T(0),
                 nullptr,
                 0,
-                blocks_.data() + j * k});
+                blocks_.data() + detail::packed_size<T>(j, k)});
   }
 }
 
@@ -183,7 +183,7 @@ void parallel_gemm(std::size_t m, T alpha, MatrixView<In> a, const PackedMatrix<
       MatrixView<In> rows = a;
       rows.data += a.transpose == Transpose::yes ? i : i * a.stride;
       // The kernel only reads blocks of a product that has rows.
-      T* blocks = const_cast<T*>(b.blocks_.data()) + j * k;
+      T* blocks = const_cast<T*>(b.blocks_.data()) + detail::packed_size<T>(j, k);
       run<T, In>({std::min(tile_rows, m - i),
                   std::min(kPiece, n - j),
                   k,

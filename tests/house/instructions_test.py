@@ -1,6 +1,6 @@
 """No function of one instruction set takes the place of another's: instructions_test.py BUILD_DIRECTORY.
 
-Sources of autograd/packed_gemm are compiled for AVX, AVX2, AVX-512 and AVX512_BF16. Of two functions of one name the linker keeps either, and a
+Sources of autograd/packed_gemm are compiled for AVX, AVX2, AVX-512, AVX512_BF16 and AMX. Of two functions of one name the linker keeps either, and a
 processor without AVX-512 would stop in the wrong one. So whatever such a source defines names its instruction set.
 """
 
@@ -16,11 +16,11 @@ BUILD = pathlib.Path(sys.argv.pop())
 
 
 def commands():
-    """{avx, avx2, avx512 or avx512_bf16: the command that compiles its source, without the output}."""
+    """{avx, avx2, avx512, avx512_bf16 or amx: the command that compiles its source, without the output}."""
     found = {}
     for entry in json.loads((BUILD / "compile_commands.json").read_text()):
         source = pathlib.Path(entry["file"])
-        if source.parent.name == "packed_gemm" and source.stem.startswith("avx"):
+        if source.parent.name == "packed_gemm" and source.stem.startswith(("avx", "amx")):
             words = shlex.split(entry["command"])
             found[source.stem] = [*words[:words.index("-o")], "-c", str(source)]
     return found
@@ -38,7 +38,7 @@ def defined(command):
 class Instructions(unittest.TestCase):
     def test_every_function_names_them(self):
         found = commands()
-        self.assertEqual(set(found), {"avx", "avx2", "avx512", "avx512_bf16"})
+        self.assertEqual(set(found), {"avx", "avx2", "avx512", "avx512_bf16", "amx"})
         for name, command in found.items():
             functions = defined(command)
             self.assertTrue(any("multiply_tile" in function for function in functions))

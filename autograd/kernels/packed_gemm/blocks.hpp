@@ -47,6 +47,16 @@ struct TilesOfWidth {
 template <class Isa, class T, int V>
 inline constexpr TilesOfWidth<Isa, T, V> kTiles;
 
+/// Computes the tiles of a block.
+template <class Isa, class T>
+struct Tiles {
+  /// multiply_tile for a tile of `rows` rows and V vectors.
+  template <int V>
+  void multiply(std::size_t rows, const TileJob<T>& job) {
+    kTiles<Isa, T, V>.of_rows[rows - 1](job);
+  }
+};
+
 /// Calls visit(std::integral_constant<int, V>()) with V = vectors. Requires: 1 <= vectors <= Most.
 template <int Most, class Visit>
 void with_vectors(std::size_t vectors, const Visit& visit) {
@@ -73,7 +83,8 @@ class BlockedProduct {
         b_in_place_(kInPlace && x_.blocks_of_b == nullptr && x_.b.transpose == Transpose::no &&
                     x_.n % L == 0 && x_.m <= kInPlaceRows),
         a_transposed_(x_.a.transpose == Transpose::yes),
-        pack_a_(!a_in_place()) {}
+        pack_a_(!a_in_place()),
+        steps_(divide_up(x_.k, K * kTileSteps<Isa>) * kTileSteps<Isa>) {}
 
   void run() const {
     if (x_.m == 0) {
@@ -91,23 +102,25 @@ class BlockedProduct {
 
   // Whether the K elements of each step lie in A as they do in a packed block.
   static constexpr bool kSteps = sizeof(In) * K == sizeof(T);
+  // Whether a packed A has the steps of a row side by side also where A is transposed.
+  static constexpr bool kRowsOfSteps = kTileSteps<Isa> > 1;
 
   bool a_in_place() const {
     if (a_transposed_) return kInPlace && x_.n <= 64 && x_.k <= 128;
-    return kSteps && x_.k % K == 0 && x_.a.stride % K == 0 &&
+    return kSteps && x_.k % (K * kTileSteps<Isa>) == 0 && x_.a.stride % K == 0 &&
            reinterpret_cast<std::uintptr_t>(x_.a.data) % sizeof(T) == 0;
   }
 
   template <class Body>
   void for_blocks(const Body& body) const {
     const std::size_t columns = part_of(x_.n, kBlockColumns<T>, 64);
-    const std::size_t steps = divide_up(x_.k, K), depth = part_of(steps, kBlockDepth, 1);
+    const std::size_t depth = part_of(steps_, kBlockDepth, kTileSteps<Isa>);
     for (std::size_t j = 0; j < x_.n; j += columns) {
       std::size_t p = 0;
       do {  // runs once for k = 0, which leaves beta C
-        body(Block{j, least(columns, x_.n - j), p, least(depth, steps - p)});
+        body(Block{j, least(columns, x_.n - j), p, least(depth, steps_ - p)});
         p += depth;
-      } while (p < steps);
+      } while (p < steps_);
     }
   }
 
@@ -142,7 +155,7 @@ class BlockedProduct {
 
   T* packed_b(const Block& block) const {
     if (x_.blocks_of_b == nullptr) return block_of_b_;
-    return x_.blocks_of_b + block.j * divide_up(x_.k, K) + block.p * (divide_up(block.n, L) * L);
+    return x_.blocks_of_b + block.j * steps_ + block.p * (divide_up(block.n, L) * L);
   }
 
   void pack_block(const Block& block) const {
@@ -162,31 +175,40 @@ class BlockedProduct {
     with_vectors<TileSizes<Isa>::kVectors>(widest, [&](auto width) {
       constexpr std::size_t kRows = TileSizes<Isa>::rows(width);
       const std::size_t group = pack_a_ ? kPackRows : x_.m;
+      Tiles<Isa, T> tiles;
       for (std::size_t i = 0; i < x_.m; i += group) {
         const std::size_t rows = least(group, x_.m - i);
-        if (pack_a_ && a_transposed_) {
-          pack_tiles<Isa, kRows>(x_.a.data + block.p * K * x_.a.stride + i, x_.a.stride,
-                                 terms(block), rows, packed_a_);
-        } else if (pack_a_) {
-          pack_lines<Isa>(x_.a.data + i * x_.a.stride + block.p * K, x_.a.stride, terms(block),
-                          rows, packed_a_);
-        }
+        if (pack_a_) pack_rows_of_a<kRows>(block, i, rows);
         for (std::size_t r = 0; r < rows; r += kRows) {
-          multiply_row_of_tiles<width>(block, i + r, least(kRows, rows - r),
+          multiply_row_of_tiles<width>(tiles, block, i + r, least(kRows, rows - r),
                                        packed_a_ + r * block.k);
         }
       }
     });
   }
 
+  /// Packs rows [i, i + rows) of A, for tiles of R rows.
+  template <std::size_t R>
+  void pack_rows_of_a(const Block& block, std::size_t i, std::size_t rows) const {
+    const std::size_t stride = x_.a.stride, p = block.p * K;
+    if (!a_transposed_) {
+      pack_lines<Isa>(x_.a.data + i * stride + p, stride, terms(block), rows, packed_a_);
+    } else if constexpr (kRowsOfSteps) {
+      pack_columns<Isa>(x_.a.data + p * stride + i, stride, terms(block), rows, packed_a_);
+    } else {
+      pack_tiles<Isa, R>(x_.a.data + p * stride + i, stride, terms(block), rows, packed_a_);
+    }
+  }
+
   /// Computes rows [i, i + rows) of C in all panels of the block, one tile per panel.
   template <int Width>
-  void multiply_row_of_tiles(const Block& block, std::size_t i, std::size_t rows,
-                             const T* packed) const {
+  void multiply_row_of_tiles(Tiles<Isa, T>& tiles, const Block& block, std::size_t i,
+                             std::size_t rows, const T* packed) const {
+    const bool side_by_side = kRowsOfSteps || !a_transposed_;  // the steps of a row
     TileJob<T> job;
     job.k = block.k;
-    job.a_row = a_transposed_ ? 1 : pack_a_ ? block.k : x_.a.stride / K;
-    job.a_step = !a_transposed_ ? 1 : pack_a_ ? rows : x_.a.stride;
+    job.a_row = !side_by_side ? 1 : pack_a_ ? block.k : x_.a.stride / K;
+    job.a_step = side_by_side ? 1 : pack_a_ ? rows : x_.a.stride;
     job.a = packed;
     if constexpr (kSteps) {
       using Steps = const typename TileJob<T>::Element*;
@@ -208,8 +230,7 @@ class BlockedProduct {
       }
       job.c = x_.c + i * x_.ldc + block.j + v * L;
       job.tail = (v + vectors) * L > block.n ? block.n % L : 0;
-      with_vectors<Width>(vectors,
-                          [&](auto width) { kTiles<Isa, T, width>.of_rows[rows - 1](job); });
+      with_vectors<Width>(vectors, [&](auto width) { tiles.template multiply<width>(rows, job); });
     });
   }
 
@@ -217,6 +238,7 @@ class BlockedProduct {
   T* block_of_b_;
   T* packed_a_;
   bool b_in_place_, a_transposed_, pack_a_;
+  std::size_t steps_;  // of the sums, with added zeros
 };
 
 template <class Isa, class T, class In>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <xgrad/autograd/kernels/packed_gemm/source.hpp>
+#include <xgrad/autograd/kernels/packed_gemm/tile.hpp>
 #include <xgrad/autograd/kernels/shuffle.hpp>
 
 namespace xgrad::detail {
@@ -112,6 +113,10 @@ void pack_rows(const In* b, std::size_t stride, std::size_t terms, std::size_t c
     if (rest != 0) S::store(out + full * S::kLanes, From::load_part(rows + full * S::kLanes, rest));
     out += width * S::kLanes;
   }
+  for (std::size_t step = (terms + From::kTerms - 1) / From::kTerms; step % kTileSteps<Isa> != 0;
+       ++step) {
+    for (std::size_t v = 0; v < width; ++v, out += S::kLanes) S::store(out, typename S::Vec{});
+  }
 }
 
 /// pack_rows() for a transposed matrix, whose rows are the columns to copy.
@@ -141,7 +146,7 @@ void pack_transposed(const In* b, std::size_t stride, std::size_t terms, std::si
       transpose_square<Isa, T>(rows);
 #pragma GCC unroll 16
       for (std::size_t i = 0; i < L; ++i) {
-        if (i * K < count) S::store(out + (p / K + i) * step, rows[i]);
+        if (kTileSteps<Isa> == L || i * K < count) S::store(out + (p / K + i) * step, rows[i]);
       }
     }
   }
@@ -181,6 +186,34 @@ void pack_tiles(const In* a, std::size_t stride, std::size_t terms, std::size_t 
   }
 }
 
+/// Copies `rows` rows of a transposed A, one behind the other.
+template <class Isa, class T, class In>
+void pack_columns(const In* a, std::size_t stride, std::size_t terms, std::size_t rows, T* out) {
+  using S = Simd<Isa, T>;
+  using From = Source<Isa, T, In>;
+  constexpr std::size_t L = S::kLanes, K = From::kTerms;
+  static_assert(kTileSteps<Isa> == L);
+  const std::size_t k = (terms + L * K - 1) / (L * K) * L;
+  for (std::size_t r = 0; r < rows; r += L) {
+    const std::size_t here = rows - r < L ? rows - r : L;
+    for (std::size_t p = 0; p < k; p += L) {
+      typename S::Vec steps[L] = {};
+#pragma GCC unroll 16
+      for (std::size_t i = 0; i < L; ++i) {
+        const std::size_t term = (p + i) * K;
+        if (term >= terms) continue;
+        const Across<In> from{a + term * stride + r, stride, terms - term};
+        steps[i] = here == L ? From::load(from) : From::load_part(from, here);
+      }
+      transpose_square<Isa, T>(steps);
+#pragma GCC unroll 16
+      for (std::size_t i = 0; i < L; ++i) {
+        if (i < here) S::store(out + (r + i) * k + p, steps[i]);
+      }
+    }
+  }
+}
+
 /// Copies `rows` rows of an A that is not transposed, one behind the other.
 template <class Isa, class T, class In>
 void pack_lines(const In* a, std::size_t stride, std::size_t terms, std::size_t rows, T* out) {
@@ -191,7 +224,15 @@ void pack_lines(const In* a, std::size_t stride, std::size_t terms, std::size_t 
     std::size_t p = 0;
     for (; p + S::kLanes * K <= terms; p += S::kLanes * K, out += S::kLanes)
       S::store(out, From::load(a + p));
-    for (; p < terms; p += K) *out++ = From::one(a + p, terms - p);
+    if constexpr (kTileSteps<Isa> != 1) {
+      static_assert(kTileSteps<Isa> == S::kLanes);
+      if (p < terms) {
+        S::store(out, From::load_part(a + p, terms - p));
+        out += S::kLanes;
+      }
+    } else {
+      for (; p < terms; p += K) *out++ = From::one(a + p, terms - p);
+    }
   }
 }
 

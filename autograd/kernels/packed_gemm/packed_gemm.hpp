@@ -32,7 +32,8 @@ struct Product {
 template <class T>
 constexpr std::size_t packed_size(std::size_t n, std::size_t k) {
   constexpr std::size_t kWidest = 64 / sizeof(T);
-  return (n + kWidest - 1) / kWidest * kWidest * k;
+  constexpr std::size_t kShortest = 16;  // AMX fills up to 16 steps, each of two rows of B
+  return (n + kWidest - 1) / kWidest * kWidest * (k < kShortest ? kShortest : k);
 }
 
 /// Bytes of work space that a packed product needs, aligned to 64.
@@ -61,5 +62,10 @@ void packed_gemm_avx512(const Product<T, In>& product, void* scratch);
 /// The kernel for AVX512_BF16. Its instruction adds the products of two terms at a time and takes
 /// subnormal factors for 0, so its bits differ from those of the other kernels.
 void packed_gemm_avx512_bf16(const Product<float, Bf16>& product, void* scratch);
+
+/// The kernel for AMX. Its instruction sums 32 terms, even and odd ones apart, before it adds them,
+/// and takes subnormal numbers for 0, so its bits differ from those of the other kernels. Requires:
+/// the system lets the process use AMX, as it does when cpu() has returned Cpu::amx.
+void packed_gemm_amx(const Product<float, Bf16>& product, void* scratch);
 
 }  // namespace xgrad::detail

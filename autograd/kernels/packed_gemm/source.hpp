@@ -78,4 +78,48 @@ struct Source<Isa, float, Bf16> {
   static float one(const Across<Bf16>& from) { return one(from.first, 1); }
 };
 
+/// The Source of an instruction that multiplies pairs: two terms of a sum, the first in the lower
+/// half of a float's bits, which are no number. The term after the last is 0.
+template <class Isa>
+struct Pairs {
+  static constexpr std::size_t kTerms = 2;
+  using Vec = typename VectorsOf<Isa, float>::Vec;
+  using Words = typename VectorsOf<Isa, std::uint32_t>::Vec;
+
+  static Words row(const Bf16* from) {
+    using Halves = typename VectorsOf<Isa, std::uint16_t>::HalfUnaligned;
+    return __builtin_convertvector(*reinterpret_cast<const Halves*>(from), Words);
+  }
+  static float pair(std::uint32_t first, std::uint32_t second) {
+    return __builtin_bit_cast(float, first | second << 16);
+  }
+
+  static Vec load(const Across<Bf16>& from) {
+    const Words first = row(from.first);
+    return Vec(from.terms > 1 ? first | row(from.first + from.stride) << 16 : first);
+  }
+  static Vec load_part(const Across<Bf16>& from, std::size_t columns) {
+    Vec part = {};
+    for (std::size_t i = 0; i < columns; ++i) part[i] = one(from + i);
+    return part;
+  }
+  static float one(const Across<Bf16>& from) {
+    return pair(from.first->bits, from.terms > 1 ? from.first[from.stride].bits : 0);
+  }
+
+  static Vec load(const Bf16* from) {
+    Vec pairs;
+    __builtin_memcpy(&pairs, from, sizeof pairs);
+    return pairs;
+  }
+  static Vec load_part(const Bf16* from, std::size_t terms) {
+    Vec part = {};
+    for (std::size_t i = 0; i < terms; i += 2) part[i / 2] = one(from + i, terms - i);
+    return part;
+  }
+  static float one(const Bf16* from, std::size_t terms) {
+    return pair(from[0].bits, terms > 1 ? from[1].bits : 0);
+  }
+};
+
 }  // namespace xgrad::detail

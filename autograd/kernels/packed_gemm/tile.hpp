@@ -20,6 +20,11 @@ struct TileJob {
   T alpha, beta;
 };
 
+/// The steps that a tile takes at a time. If there are several, each row of a packed A has its
+/// steps side by side, and packing adds steps of zeros up to a multiple of them.
+template <class Isa>
+inline constexpr std::size_t kTileSteps = 1;
+
 /// Writes the sums of a tile; with beta = 0, C is not read.
 template <class Isa, class T, int R, int V>
 [[gnu::always_inline]] inline void write_tile(const TileJob<T>& job,

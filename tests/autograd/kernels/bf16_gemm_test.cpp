@@ -1,9 +1,16 @@
-// Products of bfloat16 matrices by every class of processors that this machine has.
+// Products of bfloat16 matrices by every class of processors that this machine has, and by that of
+// AMX, emulated if necessary, on every machine with AVX-512.
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <xgrad/autograd/bfloat16.hpp>
@@ -13,6 +20,7 @@
 #include <xgrad/autograd/memory/memory.hpp>
 #include <xgrad/autograd/parallel.hpp>
 
+#include "autograd/kernels/emulated_amx.hpp"
 #include "autograd/kernels/packed_before.hpp"
 #include "support/tensors.hpp"
 
@@ -52,12 +60,23 @@ std::vector<Kernel> kernels() {
     all.push_back(kernel<detail::packed_gemm_avx512_bf16>("avx512_bf16", nullptr));
   }
 #endif
+#if defined(__x86_64__) && defined(__linux__)
+  if (cpu() >= Cpu::avx512) {
+    provide_amx();
+    all.push_back(kernel<detail::packed_gemm_amx>("amx", nullptr));
+  }
+#endif
   return all;
 }
 
 void* scratch() {
   static const std::vector<char, Allocator<char>> space(detail::kPackedGemmScratch);
   return const_cast<char*>(space.data());
+}
+
+// Full of NaN, which must not reach the sums.
+void* scratch_of_nan() {
+  return std::memset(scratch(), 0xFF, detail::kPackedGemmScratch);
 }
 
 std::vector<float> widened(const std::vector<Bf16>& x) {
@@ -111,7 +130,7 @@ struct Case {
 void expect_exact_sums(const Kernel& kernel, Case x) {
   x.fill();
   const std::vector<float> old = x.c;
-  kernel.run(x.product(x.a.data(), x.b.data(), x.c.data()), scratch());
+  kernel.run(x.product(x.a.data(), x.b.data(), x.c.data()), scratch_of_nan());
   for (std::size_t at = 0; at < x.c.size(); ++at) {
     const std::size_t i = at / x.ldc(), j = at % x.ldc();
     if (j >= x.n) {
@@ -183,12 +202,12 @@ TEST(Bf16Gemm, EmulationHasTheBitsOfFloat) {
 TEST(Bf16Gemm, SameBitsForEveryCut) {
   for (const Kernel& kernel : kernels()) {
     for (const int transposes : {0, 1, 2, 3}) {
-      Case x{150, 203, 800, bool(transposes & 1), bool(transposes & 2), 0, 1.25f, 1};
+      Case x{100, 67, 800, bool(transposes & 1), bool(transposes & 2), 0, 1.25f, 1};
       x.fill();
       const std::vector<float> old = x.c;
       kernel.run(x.product(x.a.data(), x.b.data(), x.c.data()), scratch());
       const std::vector<float> whole = x.c;
-      for (const auto& [rows, columns] : {std::pair(1, 203), {7, 64}, {64, 33}, {97, 1}}) {
+      for (const auto& [rows, columns] : {std::pair(1, 67), {7, 64}, {64, 33}, {97, 1}}) {
         x.c = old;
         for (std::size_t i = 0; i < x.m; i += rows) {
           for (std::size_t j = 0; j < x.n; j += columns) {
@@ -204,6 +223,74 @@ TEST(Bf16Gemm, SameBitsForEveryCut) {
         ASSERT_EQ(x.c, whole) << kernel.name << " " << x.text();
       }
     }
+  }
+}
+
+// A copy of numbers that ends where memory ends: a page without access follows.
+template <class T>
+class AtTheEnd {
+ public:
+  explicit AtTheEnd(const std::vector<T>& values) {
+    const std::size_t page = std::size_t(sysconf(_SC_PAGESIZE)), bytes = values.size() * sizeof(T);
+    const std::size_t used = (bytes + page - 1) / page * page;
+    size_ = used + page;
+    pages_ = static_cast<char*>(
+        mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    EXPECT_EQ(mprotect(pages_ + used, page, PROT_NONE), 0);
+    data_ = reinterpret_cast<T*>(pages_ + used - bytes);
+    std::copy(values.begin(), values.end(), data_);
+  }
+  AtTheEnd(const AtTheEnd&) = delete;
+  AtTheEnd& operator=(const AtTheEnd&) = delete;
+  ~AtTheEnd() { munmap(pages_, size_); }
+
+  T* data() const { return data_; }
+
+ private:
+  std::size_t size_;
+  char* pages_;
+  T* data_;
+};
+
+// With beta = 0, C holds NaN, which must not be read.
+TEST(Bf16Gemm, TouchesNothingBeyondItsMatrices) {
+  for (const Kernel& kernel : kernels()) {
+    for (const auto& [m, n, k] : {std::array<std::size_t, 3>{1, 1, 1},
+                                  {16, 16, 32},
+                                  {17, 33, 31},
+                                  {33, 15, 64},
+                                  {50, 65, 96},
+                                  {100, 47, 131},
+                                  {3, 48, 1000}}) {
+      for (const int transposes : {0, 1, 2, 3}) {
+        Case x{m, n, k, bool(transposes & 1), bool(transposes & 2)};
+        x.fill();
+        std::vector<float> sums = x.c;
+        kernel.run(x.product(x.a.data(), x.b.data(), sums.data()), scratch());
+        x.c.assign(x.c.size(), std::numeric_limits<float>::quiet_NaN());
+        const AtTheEnd<Bf16> a(x.a), b(x.b);
+        const AtTheEnd<float> c(x.c);
+        kernel.run(x.product(a.data(), b.data(), c.data()), scratch());
+        ASSERT_EQ(std::vector<float>(c.data(), c.data() + x.c.size()), sums)
+            << kernel.name << " " << x.text();
+      }
+    }
+  }
+}
+
+// A thread starts without configured tiles, and the system saves those that a product leaves behind
+// whenever the thread waits.
+TEST(Bf16Gemm, TilesBelongToAThreadAndAreReleased) {
+  for (const Kernel& kernel : kernels()) {
+    Case x{70, 40, 100};
+    x.fill();
+    kernel.run(x.product(x.a.data(), x.b.data(), x.c.data()), scratch());
+    EXPECT_FALSE(holds_emulated_tiles());
+    std::vector<float> same(x.c.size());
+    std::thread([&] {
+      kernel.run(x.product(x.a.data(), x.b.data(), same.data()), scratch());
+    }).join();
+    EXPECT_EQ(same, x.c) << kernel.name;
   }
 }
 

@@ -1,6 +1,7 @@
 // Packed products whose B was packed before.
 #pragma once
 
+#include <limits>
 #include <vector>
 
 #include <xgrad/autograd/kernels/packed_gemm/packed_gemm.hpp>
@@ -11,7 +12,8 @@ namespace xgrad::test {
 /// Packs B by a product without rows, and then multiplies without B.
 template <class T, class In, detail::PackedGemm<T, In> kernel>
 void packed_before(const detail::Product<T, In>& product, void* scratch) {
-  std::vector<T, Allocator<T>> blocks(detail::packed_size<T>(product.n, product.k));
+  std::vector<T, Allocator<T>> blocks(detail::packed_size<T>(product.n, product.k),
+                                      std::numeric_limits<T>::quiet_NaN());
   detail::Product<T, In> packed = product;
   packed.blocks_of_b = blocks.data();
   packed.m = 0;
