@@ -17,7 +17,7 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-PATHS = ("baseline", "avx2", "avx512", "avx512_bf16")
+PATHS = ("baseline", "avx2", "avx512", "avx512_bf16", "amx")
 QUICK = "Gemm/*:Bf16*:Blas/*:Matmul*:Linear*:Attention*:LayerNorm*:Softmax*:Gradcheck*-*ScaleKeepsTheVariance:*MemoryIsLinear*"
 GRADCHECK = ("gradcheck", "configs/reverse.toml", "model.width=8", "model.heads=2", "train.batch=4", "model.dropout=0.1")
 
@@ -27,7 +27,8 @@ def environment(path):
 
 
 def processor(build, path):
-    """The path that xgrad says it takes where this one is asked for; None where it refuses that, since the processor lacks it."""
+    """The path that xgrad says it takes where this one is asked for; None where it refuses that, since the processor lacks it.
+    An empty path asks for none."""
     done = subprocess.run([build / "xgrad", "info"], env=environment(path), capture_output=True, text=True)
     return re.search(r"(?m)^processor +(\w+)$", done.stdout).group(1) if done.returncode != 2 else None
 
@@ -55,7 +56,8 @@ def main():
     arguments = parser.parse_args()
     found = paths(arguments.build)
     failed = []
-    for path in found[:-1] if arguments.quick and len(found) > 1 else found:
+    own = processor(arguments.build, "")
+    for path in [path for path in found if path != own] if arguments.quick and len(found) > 1 else found:
         for words in commands(arguments.build, arguments):
             start = time.monotonic()
             done = subprocess.run(words, cwd=ROOT, env=environment(path))

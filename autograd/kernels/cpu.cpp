@@ -1,6 +1,15 @@
 #include <xgrad/autograd/kernels/cpu.hpp>
 
+#if defined(__x86_64__) && defined(__linux__)
+#include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
+#include <algorithm>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 #include <string_view>
 
@@ -10,12 +19,42 @@ namespace xgrad {
 
 namespace {
 
+#if defined(__x86_64__) && defined(__linux__)
+// GCC 12 has no name for AMX in __builtin_cpu_supports, and GCC and clang name the bits of CPUID
+// differently. XCR0 tells whether the system saves the registers.
+bool has_amx() {
+  constexpr unsigned kOsxsave = 1u << 27, kAmxBf16 = 1u << 22, kAmxTile = 1u << 24;
+  constexpr unsigned kTileState = 3u << 17;
+  unsigned a, b, c, d;
+  if (__get_cpuid(1, &a, &b, &c, &d) == 0 || (c & kOsxsave) == 0) return false;
+  if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0) return false;
+  if ((d & kAmxBf16) == 0 || (d & kAmxTile) == 0) return false;
+  unsigned low, high;
+  asm volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  return (low & kTileState) == kTileState;
+}
+
+// Linux lets a process use AMX only if it asks, as its registers make every signal's frame larger.
+void permit_amx() {
+  constexpr int kRequestPermission = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM of asm/prctl.h
+  if (syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0) return;
+  detail::fail<ConfigError>("XGRAD_CPU is 'amx', which the system does not let this process use: ",
+                            std::strerror(errno));
+}
+#else
+[[maybe_unused]] bool has_amx() {
+  return false;
+}
+void permit_amx() {}
+#endif
+
 Cpu detect() {
 #if defined(__x86_64__)
   // Tests every feature that -march=x86-64-v3 or -v4 lets the compiler use; a virtual machine may
   // lack a single one, such as BMI.
   if (__builtin_cpu_supports("x86-64-v4")) {
-    return __builtin_cpu_supports("avx512bf16") ? Cpu::avx512_bf16 : Cpu::avx512;
+    if (!__builtin_cpu_supports("avx512bf16")) return Cpu::avx512;
+    return has_amx() ? Cpu::amx : Cpu::avx512_bf16;
   }
   if (__builtin_cpu_supports("x86-64-v3")) return Cpu::avx2;
 #endif
@@ -26,10 +65,10 @@ Cpu detect() {
 
 Cpu detail::choose_cpu(const char* name, Cpu best) {
   const std::string_view wanted = name == nullptr ? "" : name;
-  if (wanted.empty()) return best;
+  if (wanted.empty()) return std::min(best, Cpu::avx512_bf16);
   std::string valid;
   const char* lacks = "";
-  for (const Cpu cpu : {Cpu::baseline, Cpu::avx2, Cpu::avx512, Cpu::avx512_bf16}) {
+  for (const Cpu cpu : {Cpu::baseline, Cpu::avx2, Cpu::avx512, Cpu::avx512_bf16, Cpu::amx}) {
     if (cpu <= best && wanted == cpu_name(cpu)) return cpu;
     if (cpu <= best) valid += (valid.empty() ? "" : ", ") + std::string(cpu_name(cpu));
     if (cpu > best && wanted == cpu_name(cpu)) lacks = ", which this processor lacks";
@@ -38,7 +77,11 @@ Cpu detail::choose_cpu(const char* name, Cpu best) {
 }
 
 Cpu cpu() {
-  static const Cpu value = detail::choose_cpu(std::getenv("XGRAD_CPU"), detect());
+  static const Cpu value = [] {
+    const Cpu chosen = detail::choose_cpu(std::getenv("XGRAD_CPU"), detect());
+    if (chosen == Cpu::amx) permit_amx();
+    return chosen;
+  }();
   return value;
 }
 
@@ -63,6 +106,8 @@ const char* cpu_name(Cpu cpu) {
       return "avx512";
     case Cpu::avx512_bf16:
       return "avx512_bf16";
+    case Cpu::amx:
+      return "amx";
   }
   return "";
 }

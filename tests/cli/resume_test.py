@@ -202,7 +202,7 @@ class Resume(CommandTest):
 
         def processor(environment):
             found = re.search(r"(?m)^processor +(\w+)$", self.xgrad("info", env=environment).stdout).group(1)
-            return "avx512" if found == "avx512_bf16" else found  # which differ in products of bfloat16 only
+            return "avx512" if found in ("avx512_bf16", "amx") else found  # which differ in products of bfloat16 only
 
         here, lowest = processor(os.environ), {**os.environ, "XGRAD_CPU": "baseline"}
         # The suite may run on the lowest class already.

@@ -110,7 +110,7 @@ class Use(CommandTest):
         for words in (("info",), ("train", "small.toml", "run.dir=new")):
             refused = self.xgrad(*words, env=os.environ | {"XGRAD_CPU": "sse9"}, exit_code=2)
             self.assertEqual(refused.stdout, "")
-            self.assertRegex(refused.stderr, r"^xgrad: XGRAD_CPU is 'sse9'; it must be one of baseline(, avx2(, avx512(, avx512_bf16)?)?)?\n$")
+            self.assertRegex(refused.stderr, r"^xgrad: XGRAD_CPU is 'sse9'; it must be one of baseline(, avx2(, avx512(, avx512_bf16(, amx)?)?)?)?\n$")
         self.assertFalse((self.folder / "new").exists())
 
     def test_words_that_are_no_commands(self):

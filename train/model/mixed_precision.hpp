@@ -18,7 +18,7 @@ std::unique_ptr<SequenceModel<T>> in_precision(const std::string& precision,
                                                std::unique_ptr<SequenceModel<T>> model);
 
 /// The class of processors that gives a run in `precision` these bits: cpu(), but avx512 for
-/// avx512_bf16 if no product is of bfloat16.
+/// avx512_bf16 and amx if no product is of bfloat16.
 const char* processor_class(const std::string& precision);
 
 /// make_model() of build.hpp in the arithmetic of train.precision. Requires: T is the type that

@@ -11,7 +11,8 @@ template <class T, class In>
 PackedGemm<T, In> packed_gemm() {
 #if defined(__x86_64__)
   if constexpr (std::is_same_v<In, Bf16>) {
-    if (cpu() >= Cpu::avx512_bf16) return packed_gemm_avx512_bf16;
+    if (cpu() == Cpu::amx) return packed_gemm_amx;
+    if (cpu() == Cpu::avx512_bf16) return packed_gemm_avx512_bf16;
   }
   if (cpu() >= Cpu::avx512) return packed_gemm_avx512<T, In>;
   if (cpu() == Cpu::avx2) return packed_gemm_avx2<T, In>;
