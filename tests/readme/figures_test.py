@@ -50,6 +50,18 @@ class Figures(unittest.TestCase):
                 wanted = written[name][1:] if head == "config" else [written[name][1], written[name][5]]
                 self.assertEqual(cells, wanted, name)
 
+    def test_results_in_bfloat16(self):
+        """docs/mixed-precision.md names every config whose claims fail, and shows the figures of Fashion-MNIST."""
+        page = " ".join((ROOT / "docs/mixed-precision.md").read_text().split())
+        found = {row[0]: row for row in rows("docs/figures/results-bf16.md", "config")}
+        usual = {row[0]: row for row in rows("docs/figures/results.md", "config")}
+        self.assertEqual(sorted(found), sorted(usual))
+        self.assertEqual([name for name, row in found.items() if row[-1] != "hold"], ["tomita_counts"])
+        self.assertIn("`tomita_counts` claims", page)
+        self.assertIn(f"seeds 1, 2 and 3 reach {float(numbers(found['tomita_counts'][1])[0]):.3f}", page)
+        for results in (found, usual):
+            self.assertIn(results["fashion_mnist"][1], page)
+
     def test_results(self):
         """README.md rounds them, and claims what the configs claim."""
         measured = {row[0]: row for row in rows("docs/figures/results.md", "config")}
