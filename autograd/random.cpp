@@ -44,18 +44,30 @@ double to_normal(std::uint64_t first, std::uint64_t second) {
   return std::sqrt(-2 * std::log(u)) * std::cos(2 * std::numbers::pi * to_uniform(second));
 }
 
+using detail::kPhiloxLanes;
+using detail::PhiloxLanes;
+
+// 0, 1, 2, ...
+PhiloxLanes counted() {
+  PhiloxLanes lanes = {};
+  for (int i = 0; i < kPhiloxLanes; ++i) lanes[i] = std::uint64_t(i);
+  return lanes;
+}
+
+// Words of 64 bits from the lower halves of the lanes.
+PhiloxLanes join(PhiloxLanes high, PhiloxLanes low) {
+  return (low & 0xFFFFFFFFu) | high << 32;
+}
+
 // The 128 random bits of N * kPhiloxLanes draws, in two halves.
 template <int N>
 struct Draws {
-  std::uint64_t first[N * detail::kPhiloxLanes], second[N * detail::kPhiloxLanes];
+  std::uint64_t first[N * kPhiloxLanes], second[N * kPhiloxLanes];
 };
 
 template <int N>
 Draws<N> draw(std::uint64_t key, std::uint32_t kind, std::uint64_t index) {
-  using detail::kPhiloxLanes;
-  using detail::PhiloxLanes;
-  PhiloxLanes lane = {};
-  for (int i = 0; i < kPhiloxLanes; ++i) lane[i] = std::uint64_t(i);
+  const PhiloxLanes lane = counted();
   PhiloxLanes c[4][N];
 #pragma GCC unroll 4
   for (int v = 0; v < N; ++v) {
@@ -68,8 +80,7 @@ Draws<N> draw(std::uint64_t key, std::uint32_t kind, std::uint64_t index) {
   Draws<N> draws;
 #pragma GCC unroll 4
   for (int v = 0; v < N; ++v) {
-    const PhiloxLanes first = (c[0][v] & 0xFFFFFFFFu) | c[1][v] << 32;
-    const PhiloxLanes second = (c[2][v] & 0xFFFFFFFFu) | c[3][v] << 32;
+    const PhiloxLanes first = join(c[1][v], c[0][v]), second = join(c[3][v], c[2][v]);
     std::memcpy(draws.first + v * kPhiloxLanes, &first, sizeof first);
     std::memcpy(draws.second + v * kPhiloxLanes, &second, sizeof second);
   }
@@ -87,12 +98,12 @@ std::vector<double> convert_draws(std::uint64_t key, std::uint32_t kind, std::ui
     }
   };
   constexpr int kVectors = 4;
-  constexpr std::size_t kAtOnce = kVectors * detail::kPhiloxLanes;
+  constexpr std::size_t kAtOnce = kVectors * kPhiloxLanes;
   std::size_t at = 0;
   for (; at + kAtOnce <= n; at += kAtOnce)
     write(draw<kVectors>(key, kind, first + at), at, kAtOnce);
-  for (; at < n; at += detail::kPhiloxLanes) {
-    write(draw<1>(key, kind, first + at), at, std::min<std::size_t>(n - at, detail::kPhiloxLanes));
+  for (; at < n; at += kPhiloxLanes) {
+    write(draw<1>(key, kind, first + at), at, std::min<std::size_t>(n - at, kPhiloxLanes));
   }
   return values;
 }
@@ -167,9 +178,6 @@ namespace {
 // e mod 8 of block e / 8.
 constexpr std::size_t kElements = 8;
 
-using detail::kPhiloxLanes;
-using detail::PhiloxLanes;
-
 // Consecutive rows of a dropout mask, whose blocks are numbered through.
 struct MaskRows {
   std::uint64_t key;
@@ -193,8 +201,7 @@ std::array<PhiloxLanes, 2> interleaved(PhiloxLanes a, PhiloxLanes b) {
 template <int N>
 void draw_bits(const MaskRows& mask, std::uint32_t first, std::uint16_t* bits) {
   static_assert(std::endian::native == std::endian::little);
-  PhiloxLanes lane = {};
-  for (int i = 0; i < kPhiloxLanes; ++i) lane[i] = i;
+  const PhiloxLanes lane = counted();
   const bool one_row = first + N * kPhiloxLanes <= mask.blocks || mask.blocks > kMostBlocks;
   // Divides by `blocks` as a product with 2^32 / blocks, rounded up; exact below 2^32 / blocks.
   const auto inverse = std::uint32_t((std::uint64_t(1) << 32) / mask.blocks) + 1;
@@ -212,8 +219,7 @@ void draw_bits(const MaskRows& mask, std::uint32_t first, std::uint16_t* bits) {
   detail::philox(mask.key, c);
 #pragma GCC unroll 8
   for (int i = 0; i < N; ++i) {
-    const auto words = interleaved((c[0][i] & 0xFFFFFFFFu) | c[1][i] << 32,
-                                   (c[2][i] & 0xFFFFFFFFu) | c[3][i] << 32);
+    const auto words = interleaved(join(c[1][i], c[0][i]), join(c[3][i], c[2][i]));
     std::memcpy(bits + i * kPhiloxLanes * kElements, words.data(), sizeof words);
   }
 }

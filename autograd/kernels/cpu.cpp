@@ -1,6 +1,6 @@
 #include <xgrad/autograd/kernels/cpu.hpp>
 
-#if defined(__x86_64__) && defined(__linux__)
+#if defined(__x86_64__)
 #include <cpuid.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -19,7 +19,7 @@ namespace xgrad {
 
 namespace {
 
-#if defined(__x86_64__) && defined(__linux__)
+#if defined(__x86_64__)
 // GCC 12 has no name for AMX in __builtin_cpu_supports, and GCC and clang name the bits of CPUID
 // differently. XCR0 tells whether the system saves the registers.
 bool has_amx() {
@@ -42,9 +42,6 @@ void permit_amx() {
                             std::strerror(errno));
 }
 #else
-[[maybe_unused]] bool has_amx() {
-  return false;
-}
 void permit_amx() {}
 #endif
 

@@ -15,7 +15,8 @@ struct Source<Amx, float, Bf16> : Pairs<Amx> {};
 template <>
 inline constexpr std::size_t kTileSteps<Amx> = 16;
 
-/// Of the 8 registers, 4 hold the sums of 32 x 32 floats, 2 rows of A and 2 columns of B.
+/// Four of the eight registers hold the sums of 32 x 32 floats. Two hold rows of A, and two hold
+/// columns of B.
 template <>
 struct TileSizes<Amx> {
   static constexpr int kVectors = 2;

@@ -1,6 +1,6 @@
 #include "autograd/kernels/emulated_amx.hpp"
 
-#if defined(__x86_64__) && defined(__linux__)
+#if defined(__x86_64__)
 
 #include <signal.h>
 #include <sys/syscall.h>
