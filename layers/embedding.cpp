@@ -32,7 +32,8 @@ PositionOptions position_options(const InputOptions& options) {
 std::pair<const char*, std::size_t> linear_input(const InputOptions& options) {
   if (options.vocabulary > 0) return {"one_hot", options.one_hot ? options.vocabulary : 0};
   if (options.vector > 0) return {"vector", options.vector};
-  return {"patch", options.patch * options.patch * options.channels};
+  const std::size_t side = options.patch + 2 * options.overlap;
+  return {"patch", side * side * options.channels};
 }
 
 }  // namespace
@@ -84,8 +85,8 @@ Variable<T> InputEmbedding<T>::embed(const ModelInput<T>& input) const {
   const bool image = options_.vector == 0;
   check_shape(input.features != nullptr, "model: expected ", image ? "an image" : "vectors",
               " as input");
-  return (*linear_)(
-      Variable<T>(image ? patchify(*input.features, options_.patch) : *input.features));
+  return (*linear_)(Variable<T>(image ? patchify(*input.features, options_.patch, options_.overlap)
+                                      : *input.features));
 }
 
 template <class T>

@@ -32,6 +32,7 @@ struct InputOptions {
   bool one_hot = false;        ///< reads token ids through one-hot vectors and a Linear
   std::size_t vector = 0;      ///< F, size of input vectors; 0: the input is an image or token ids
   std::size_t patch = 0;       ///< P, side of a patch in pixels; must divide height and width
+  std::size_t overlap = 0;     ///< O, pixels that a patch has more on each side
   std::size_t height = 0;      ///< height of an image in pixels
   std::size_t width = 0;       ///< width of an image in pixels
   std::size_t channels = 0;    ///< channels of an image

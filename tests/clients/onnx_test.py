@@ -243,6 +243,7 @@ class Onnx(CommandTest):
                                           f"model.positions={positions}", steps=2)
             self.assertEqual(axes(check(path).graph.input[0]), ["batch", 28, 28, 1])
             self.check_logits(path, reference)
+        self.check_logits(*self.export("overlap", "fashion_mnist", "model.patch_overlap=3", steps=2))
 
     def test_the_loop_of_the_guide_writes_what_xgrad_writes(self):
         guide = (CONFIGS.parent / "docs/export.md").read_text()

@@ -36,6 +36,7 @@ struct ModelConfig {
   bool embedding_norm = false;          ///< adds a norm before the first block
   std::size_t window = 3;               ///< for window_mlp: tokens in a window; odd
   std::size_t patch = 4;                ///< side of an image patch, in pixels
+  std::size_t patch_overlap = 0;        ///< pixels that a patch has more on each side
   bool qkv_bias = false;                ///< adds a bias to queries, keys and values
   bool out_bias = true;                 ///< adds a bias to the output projection
   bool out_proj = true;       ///< output projection; false requires heads * head_dim == width

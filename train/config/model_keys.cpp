@@ -78,6 +78,10 @@ Keys input_keys() {
       key("window", &M::window, "For window_mlp: tokens in a window, centre included; odd.",
           between(1, 65535)),
       key("patch", &M::patch, "Side of an image patch, in pixels.", between(1, 1024)),
+      key("patch_overlap", &M::patch_overlap,
+          "Pixels that a patch has more on each side, which it shares with its neighbours; zeros "
+          "beyond the image.",
+          between(0, 1024)),
       key("qkv_bias", &M::qkv_bias, "Adds a bias to queries, keys and values."),
       key("out_bias", &M::out_bias, "Adds a bias to the output projection of attention."),
       key("out_proj", &M::out_proj,

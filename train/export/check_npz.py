@@ -154,10 +154,11 @@ def embed(model, reference):
     elif "vectors" in reference:
         x, back = linear("embedding.vector")(reference["vectors"].astype(float))
     else:
-        image, side = reference["image"], model["patch"]
-        b, h, w, c = image.shape
-        cut = image.reshape(b, h // side, side, w // side, side, c).swapaxes(2, 3)
-        x, back = linear("embedding.patch")(cut.reshape(b, -1, side * side * c).astype(float))
+        image, patch, overlap = reference["image"].astype(float), model["patch"], model["patch_overlap"]
+        side, edge = patch + 2 * overlap, (overlap, overlap)
+        windows = np.lib.stride_tricks.sliding_window_view(np.pad(image, ((0, 0), edge, edge, (0, 0))), (side, side), (1, 2))
+        rows = np.moveaxis(windows[:, ::patch, ::patch], 3, 5)  # (B, rows, columns, side, side, C)
+        x, back = linear("embedding.patch")(rows.reshape(len(image), -1, side * side * image.shape[3]))
     class_token = "embedding.class_token" in W
     if class_token:
         x = np.concatenate([np.tile(W["embedding.class_token"], (x.shape[0], 1, 1)), x], 1)

@@ -38,6 +38,7 @@ KnownModel plain_encoder() {
           {"positions", {"none", "learned", "sinusoidal"}},
           {"pool", {"cls", "mean"}},
           {"patch", {}},
+          {"patch_overlap", {}},
           {"qkv_bias", {}},
           {"out_bias", {}},
           {"init", {}},

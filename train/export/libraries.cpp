@@ -17,7 +17,7 @@ std::size_t hidden(const ModelConfig& model) {
 // a bias.
 KnownModel common() {
   KnownModel known = plain_encoder();
-  for (const char* fixed : {"head_dim", "out_bias"}) known.erase(fixed);
+  for (const char* fixed : {"head_dim", "out_bias", "patch_overlap"}) known.erase(fixed);
   known["normalization"] = {"layer"};
   known["positions"] = {"learned"};
   return known;

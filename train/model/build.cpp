@@ -108,6 +108,7 @@ InputOptions input_options(const ModelConfig& config, const TaskShape& shape) {
   options.vector = shape.input == InputKind::vectors ? shape.features : 0;
   options.max_length = shape.max_length;
   options.patch = config.patch;
+  options.overlap = config.patch_overlap;
   options.height = shape.height;
   options.width = shape.width;
   options.channels = shape.channels;

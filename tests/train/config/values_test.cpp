@@ -154,6 +154,7 @@ const std::vector<Bad> kBad = {
     {"model.init_from = 3\n", "3:19: model.init_from: is an integer, 3, must be a string"},
     {"model.window = 0\n", "3:16: model.window: is 0, must be from 1 to 65535"},
     {"model.patch = 0\n", "3:15: model.patch: is 0, must be from 1 to 1024"},
+    {"model.patch_overlap = 1025\n", "3:23: model.patch_overlap: is 1025, must be from 0 to 1024"},
     {"model.qkv_bias = 'yes'\n", "3:18: model.qkv_bias: is a string, \"yes\", must be a boolean"},
     {"model.width = 1_000_000\n", "3:15: model.width: is 1000000, must be from 1 to 65536"},
     {"log.every = 0\n", "3:13: log.every: is 0, must be from 1 to 1e+12"},

@@ -14,15 +14,21 @@ std::string text(std::size_t n) {
   return std::to_string(n);
 }
 
-// (B, H, W, C) -> (B, patches, P P C), in the order of patchify().
-Value patches(Builder& b, const Value& image) {
+// (B, H, W, C) -> (B, patches, D): the linear layer on patches is a convolution.
+Value patches(Builder& b, const Value& image, const std::string& path) {
   OnnxGraph& g = b.graph;
-  const TaskShape& s = b.shape;
-  const auto side = std::int64_t(b.config.model.patch), channels = std::int64_t(s.channels);
-  const std::int64_t rows = std::int64_t(s.height) / side, columns = std::int64_t(s.width) / side;
-  const Value cut = g("Reshape", {image, g.integers({0, rows, side, columns, side, channels})});
-  const Value sorted = g("Transpose", {cut}, {{"perm", Integers{0, 1, 3, 2, 4, 5}}});
-  return g("Reshape", {sorted, g.integers({0, rows * columns, side * side * channels})});
+  const ModelConfig& m = b.config.model;
+  const auto patch = std::int64_t(m.patch), overlap = std::int64_t(m.patch_overlap);
+  const std::int64_t side = patch + 2 * overlap, channels = std::int64_t(b.shape.channels);
+  const Integers channels_first = {0, 3, 1, 2};
+  const Value rows =
+      g("Reshape", {g.weight(path + ".weight"), g.integers({-1, side, side, channels})});
+  const Value kernels = g("Transpose", {rows}, {{"perm", channels_first}});
+  const Value pixels = g("Transpose", {image}, {{"perm", channels_first}});
+  const Value maps = g("Conv", {pixels, kernels, g.weight(path + ".bias")},
+                       {{"strides", Integers{patch, patch}}, {"pads", Integers(4, overlap)}});
+  const Value sorted = g("Reshape", {maps, g.integers({0, std::int64_t(m.width), -1})});
+  return g("Transpose", {sorted}, {{"perm", Integers{0, 2, 1}}});
 }
 
 Value input(Builder& b, const std::string& path) {
@@ -31,7 +37,7 @@ Value input(Builder& b, const std::string& path) {
   if (s.input == InputKind::image) {
     const Value image = g.input("image", OnnxGraph::Type::f32,
                                 {"batch", text(s.height), text(s.width), text(s.channels)});
-    return linear(b, patches(b, image), path + ".patch.");
+    return patches(b, image, path + ".patch");
   }
   const bool vectors = s.input == InputKind::vectors;
   const Value x =
