@@ -14,6 +14,20 @@ void check_patch(std::size_t patch, std::size_t height, std::size_t width) {
               ") does not divide the image's ", height, " x ", width, " pixels");
 }
 
+// Calls visit(image, row, left) for each pixel row of each patch. Rows and columns count from
+// `overlap` pixels outside the image.
+template <class Visit>
+void for_each_patch_row(std::size_t images, std::size_t height, std::size_t width,
+                        std::size_t patch, std::size_t overlap, const Visit& visit) {
+  for (std::size_t b = 0; b < images; ++b) {
+    for (std::size_t top = 0; top < height; top += patch) {
+      for (std::size_t left = 0; left < width; left += patch) {
+        for (std::size_t row = top; row < top + patch + 2 * overlap; ++row) visit(b, row, left);
+      }
+    }
+  }
+}
+
 }  // namespace
 
 template <class T>
@@ -25,26 +39,19 @@ Tensor<T> patchify(const Tensor<T>& x, std::size_t patch, std::size_t overlap) {
   Tensor<T> y =
       empty<T>({x.shape()[0], (height / patch) * (width / patch), side * side * channels});
   T* to = y.data();
-  for (std::size_t b = 0; b < x.shape()[0]; ++b) {
-    for (std::size_t top = 0; top < height; top += patch) {
-      for (std::size_t left = 0; left < width; left += patch) {
-        // Rows and columns count from `overlap` pixels outside the image.
-        const std::size_t begin = std::max(left, overlap);
-        const std::size_t end = std::min(left + side, width + overlap);
-        for (std::size_t row = top; row < top + side; ++row, to += side * channels) {
-          if (row < overlap || row >= height + overlap) {
-            std::fill_n(to, side * channels, T(0));
-            continue;
-          }
-          const T* from =
-              x.data() + ((b * height + row - overlap) * width + begin - overlap) * channels;
-          T* inside = std::fill_n(to, (begin - left) * channels, T(0));
-          inside = std::copy_n(from, (end - begin) * channels, inside);
-          std::fill(inside, to + side * channels, T(0));
-        }
-      }
+  const auto copy = [&](std::size_t b, std::size_t row, std::size_t left) {
+    T* const end = to + side * channels;
+    if (row >= overlap && row < height + overlap) {
+      const std::size_t first = std::max(left, overlap);
+      const std::size_t last = std::min(left + side, width + overlap);
+      const std::size_t from = (b * height + row - overlap) * width + first - overlap;
+      to = std::fill_n(to, (first - left) * channels, T(0));
+      to = std::copy_n(x.data() + from * channels, (last - first) * channels, to);
     }
-  }
+    std::fill(to, end, T(0));
+    to = end;
+  };
+  for_each_patch_row(x.shape()[0], height, width, patch, overlap, copy);
   return y;
 }
 
@@ -58,16 +65,11 @@ Tensor<T> unpatchify(const Tensor<T>& x, std::size_t patch, std::size_t height, 
   const std::size_t channels = x.shape()[2] / (patch * patch);
   Tensor<T> y = empty<T>({x.shape()[0], height, width, channels});
   const T* from = x.data();
-  for (std::size_t b = 0; b < x.shape()[0]; ++b) {
-    for (std::size_t top = 0; top < height; top += patch) {
-      for (std::size_t left = 0; left < width; left += patch) {
-        for (std::size_t row = top; row < top + patch; ++row, from += patch * channels) {
-          std::copy_n(from, patch * channels,
-                      y.data() + ((b * height + row) * width + left) * channels);
-        }
-      }
-    }
-  }
+  const auto copy = [&](std::size_t b, std::size_t row, std::size_t left) {
+    std::copy_n(from, patch * channels, y.data() + ((b * height + row) * width + left) * channels);
+    from += patch * channels;
+  };
+  for_each_patch_row(x.shape()[0], height, width, patch, /*overlap=*/0, copy);
   return y;
 }
 
