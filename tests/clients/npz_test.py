@@ -48,6 +48,13 @@ class Npz(CommandTest):
                 self.xgrad("export", f"run-{number}", "--to", "npz", "--out", f"{number}.npz")
                 self.assertRegex(self.check(f"{number}.check.py"), r"\d+ gradients of 100 examples: all within \S+\n$")
 
+    def test_the_checker_cuts_images_into_patches(self):
+        self.write("images.toml", '[task]\nname = "shapes"\n[model]\nwidth = 16\nheads = 2\n[train]\nsteps = 20\n')
+        for overlap in (0, 3):
+            self.xgrad("train", "images.toml", f"run.dir=run-{overlap}", f"model.patch_overlap={overlap}", "--quiet")
+            self.xgrad("export", f"run-{overlap}", "--to", "npz", "--out", f"{overlap}.npz")
+            self.assertIn("all within", self.check(f"{overlap}.check.py"))
+
     def test_answers_have_a_reference_and_no_checker(self):
         """Targets that are yes or no: the loss and the gradient of its last bias, from the logits that are there."""
         self.write("rows.csv", "text,label\n" + "".join(f"a b c{i % 5},{'x ' * (i % 2)}{'y' * (i % 3 == 0)}\n" for i in range(60)))
