@@ -83,8 +83,8 @@ mask = "causal"
 [train]
 steps = 20
 """
-CONFIGS = {"reverse": SMALL.format("reverse"), "fashion_mnist": SMALL.format("copy"), "modular_addition": SMALL.format("copy"),
-           "translation": WRITES.format("translation"), "notes": CONTINUES}
+CONFIGS = {"reverse": SMALL.format("reverse"), "sort": SMALL.format("sort"), "fashion_mnist": SMALL.format("copy"),
+           "modular_addition": SMALL.format("copy"), "translation": WRITES.format("translation"), "notes": CONTINUES}
 
 
 class Block(NamedTuple):

@@ -25,8 +25,8 @@ NO_FILE = {
     "0.363": "8 epochs", "0.354": "8 epochs", "0.355": "8 epochs", "0.349": "8 epochs",
     "0.7086": "follows from the parameters of the task", "0.05": "noise of a config",
     "0.51": "the start, and random weights", "0.50": "the start, and random weights", "0.977": "seed 3", "0.978": "seed 2",
-    "0.988": "seed 3", "0.907": "counted in NumPy", "0.8": "a temperature", "0.3637": "Tay et al. 2021", "4.3": "Student's t for three values",
-    "1.435": "its loss / ln 2", "1.534": "its rule's loss / ln 2",
+    "0.988": "seed 3", "0.907": "counted in NumPy", "0.8": "a temperature",
+    "0.3637": "Tay et al. 2021", "4.3": "Student's t for three values", "1.435": "its loss / ln 2", "1.534": "its rule's loss / ln 2",
 }
 
 
