@@ -103,7 +103,10 @@ class Trainer {
   /// as run() does.
   StepReport train_step(std::optional<double> lr = {});
   /// Makes every later step reuse the next batches, and returns them.
-  const std::vector<Batch>& hold_batch() { return held_ = next_batches(); }
+  const std::vector<Batch>& hold_batch() {
+    held_.clear();
+    return held_ = next_batches();
+  }
 
   /// Evaluates a split, with the averaged weights if the config keeps them.
   Metrics evaluate(Split split) const {

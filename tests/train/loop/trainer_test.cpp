@@ -28,6 +28,14 @@ struct Diary final : TrainerHooks {
   std::size_t stop_after = 0;
 };
 
+TEST(Trainer, HoldsTheNextBatchEachTime) {
+  Trainer<float> holding(small_config()), plain(small_config());
+  for (int i = 0; i < 3; ++i) {
+    holding.hold_batch();
+    EXPECT_EQ(holding.train_step().loss, plain.train_step().loss);
+  }
+}
+
 TEST(Trainer, EvaluatesAndSavesWhenTheConfigSays) {
   Trainer<float> trainer(small_config());
   Diary diary;
