@@ -11,7 +11,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
-#include <string_view>
 
 #include <xgrad/autograd/check.hpp>
 
@@ -35,14 +34,21 @@ bool has_amx() {
 }
 
 // Linux lets a process use AMX only if it asks, as its registers make every signal's frame larger.
-void permit_amx() {
+bool permit_amx() {
   constexpr int kRequestPermission = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM of asm/prctl.h
-  if (syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0) return;
-  detail::fail<ConfigError>("XGRAD_CPU is 'amx', which the system does not let this process use: ",
-                            std::strerror(errno));
+  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+}
+
+bool is_intel() {
+  return __builtin_cpu_is("intel");
 }
 #else
-void permit_amx() {}
+bool permit_amx() {
+  return false;
+}
+bool is_intel() {
+  return false;
+}
 #endif
 
 Cpu detect() {
@@ -60,23 +66,34 @@ Cpu detect() {
 
 }  // namespace
 
-Cpu detail::choose_cpu(const char* name, Cpu best) {
-  const std::string_view wanted = name == nullptr ? "" : name;
-  if (wanted.empty()) return std::min(best, Cpu::avx512_bf16);
+Cpu detail::default_cpu(Cpu best, bool intel, bool amx_permitted) {
+  if (best == Cpu::amx && amx_permitted) return Cpu::amx;
+  return std::min(best, intel ? Cpu::avx512 : Cpu::avx512_bf16);
+}
+
+Cpu detail::named_cpu(const std::string& name, Cpu best) {
   std::string valid;
   const char* lacks = "";
   for (const Cpu cpu : {Cpu::baseline, Cpu::avx2, Cpu::avx512, Cpu::avx512_bf16, Cpu::amx}) {
-    if (cpu <= best && wanted == cpu_name(cpu)) return cpu;
+    if (cpu <= best && name == cpu_name(cpu)) return cpu;
     if (cpu <= best) valid += (valid.empty() ? "" : ", ") + std::string(cpu_name(cpu));
-    if (cpu > best && wanted == cpu_name(cpu)) lacks = ", which this processor lacks";
+    if (cpu > best && name == cpu_name(cpu)) lacks = ", which this processor lacks";
   }
-  fail<ConfigError>("XGRAD_CPU is '", wanted, "'", lacks, "; it must be one of ", valid);
+  fail<ConfigError>("XGRAD_CPU is '", name, "'", lacks, "; it must be one of ", valid);
 }
 
 Cpu cpu() {
   static const Cpu value = [] {
-    const Cpu chosen = detail::choose_cpu(std::getenv("XGRAD_CPU"), detect());
-    if (chosen == Cpu::amx) permit_amx();
+    const char* variable = std::getenv("XGRAD_CPU");
+    const std::string asked = variable == nullptr ? "" : variable;
+    const Cpu best = detect();
+    if (asked.empty())
+      return detail::default_cpu(best, is_intel(), best == Cpu::amx && permit_amx());
+    const Cpu chosen = detail::named_cpu(asked, best);
+    const bool permitted = chosen != Cpu::amx || permit_amx();
+    check<ConfigError>(permitted,
+                       "XGRAD_CPU is 'amx', which the system does not let this process use: ",
+                       std::strerror(errno));
     return chosen;
   }();
   return value;

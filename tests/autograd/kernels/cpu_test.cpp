@@ -9,25 +9,35 @@ namespace xgrad::test {
 namespace {
 
 std::string refusal(const char* name, Cpu best) {
-  return test::message_of<ConfigError>([&] { detail::choose_cpu(name, best); });
+  return test::message_of<ConfigError>([&] { detail::named_cpu(name, best); });
 }
 
 }  // namespace
 
-TEST(ChooseCpu, IsTheProcessorsOwnUnlessAnotherIsAskedFor) {
+TEST(DefaultCpu, IsTheBestThatIsFast) {
+  for (const bool intel : {false, true}) {
+    for (const bool permitted : {false, true}) {
+      for (const Cpu best : {Cpu::baseline, Cpu::avx2, Cpu::avx512})
+        EXPECT_EQ(detail::default_cpu(best, intel, permitted), best);
+      EXPECT_EQ(detail::default_cpu(Cpu::avx512_bf16, intel, permitted),
+                intel ? Cpu::avx512 : Cpu::avx512_bf16);
+    }
+    EXPECT_EQ(detail::default_cpu(Cpu::amx, intel, true), Cpu::amx);
+  }
+  EXPECT_EQ(detail::default_cpu(Cpu::amx, true, false), Cpu::avx512);
+}
+
+TEST(NamedCpu, IsAnyThatTheProcessorHas) {
   const Cpu all[] = {Cpu::baseline, Cpu::avx2, Cpu::avx512, Cpu::avx512_bf16, Cpu::amx};
   for (const Cpu best : all) {
-    const Cpu own = best == Cpu::amx ? Cpu::avx512_bf16 : best;  // amx only on request
-    EXPECT_EQ(detail::choose_cpu(nullptr, best), own);
-    EXPECT_EQ(detail::choose_cpu("", best), own);
     for (const Cpu asked : all) {
       if (asked > best) continue;
-      EXPECT_EQ(detail::choose_cpu(cpu_name(asked), best), asked);
+      EXPECT_EQ(detail::named_cpu(cpu_name(asked), best), asked);
     }
   }
 }
 
-TEST(ChooseCpu, RefusesWhatIsNoClassAndWhatTheProcessorLacks) {
+TEST(NamedCpu, RefusesWhatIsNoClassAndWhatTheProcessorLacks) {
   EXPECT_EQ(refusal("sse9", Cpu::avx512),
             "XGRAD_CPU is 'sse9'; it must be one of baseline, avx2, avx512");
   EXPECT_EQ(refusal("AVX2", Cpu::avx2), "XGRAD_CPU is 'AVX2'; it must be one of baseline, avx2");
