@@ -21,11 +21,10 @@ README = (ROOT / "README.md").read_text()
 # Figures in the sentences of docs/results.md that no file holds, and why.
 NO_FILE = {
     "0.346": "learned positions", "0.956": "learned positions", "0.991": "fewer steps and layers", "0.912": "fewer steps and layers",
-    "1.0": "a weight decay", "0.1": "a dropout rate", "0.2": "a dropout rate", "0.667": "other settings", "0.685": "PyTorch",
-    "0.683": "PyTorch", "0.705": "PyTorch", "0.509": "counted by scikit-learn", "0.54": "one layer", "0.49": "a window",
+    "0.685": "PyTorch", "0.683": "PyTorch", "0.705": "PyTorch", "0.509": "counted by scikit-learn", "0.484": "no weight decay",
     "0.26": "another mask", "0.911": "a larger model", "0.003": "a larger model",
     "0.363": "8 epochs", "0.354": "8 epochs", "0.355": "8 epochs", "0.349": "8 epochs",
-    "0.7086": "follows from the parameters of the task", "0.05": "noise or weight decay of a config",
+    "0.7086": "follows from the parameters of the task", "0.05": "noise of a config",
     "0.51": "the start, and random weights", "0.50": "the start, and random weights", "0.977": "seed 3", "0.978": "seed 2",
     "0.988": "seed 3", "0.907": "counted in NumPy", "0.8": "a temperature",
     "0.3637": "Tay et al. 2021", "4.3": "Student's t for three values", "1.435": "its loss / ln 2", "1.534": "its rule's loss / ln 2",
