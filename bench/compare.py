@@ -160,7 +160,7 @@ def begun(before, measured_on):
 
 def main():
     a = parsed()
-    measured_on = {"machine": machine.described(), "versions": versions(a.python)}
+    measured_on = {"machine": machine.described() | {"instructions": machine.instructions(a.xgrad)}, "versions": versions(a.python)}
     results = begun(json.loads(a.out.read_text()) if a.add and a.out.exists() else None, measured_on)
     if results["machine"]["others"] > 0.5:
         log("other programs run here: ratios will spread, and those of several threads mean little")

@@ -24,9 +24,14 @@ def described():
     processor = cpu.get("Model name", platform.machine())
     if "CPU family" in cpu:  # names of virtual processors do not tell the generation
         processor += f", family {cpu['CPU family']} model {cpu['Model']}"
-    instructions = [name for name in ("amx_bf16", "avx512_bf16") if name in cpu.get("Flags", "").split()]
     return {"date": datetime.date.today().isoformat(), "processor": processor, "cores": len(os.sched_getaffinity(0)),
-            "bf16": instructions[0] if instructions else None, "others": others()}
+            "others": others()}
+
+
+def instructions(xgrad):
+    """The class of processors whose kernels the program `xgrad` uses here."""
+    told = subprocess.run([xgrad, "info"], capture_output=True, text=True, check=True).stdout
+    return re.search(r"(?m)^processor +(\w+)$", told)[1]
 
 
 def joined(before, now):

@@ -38,9 +38,9 @@ STEP_GOALS = {
     "family 26": {"micro": 8, "tiny": 4, "small": 3, "vit": 2.5, "long": 3, "long4k": 1.9},
     "Intel": {"micro": 8, "tiny": 3.5, "small": 2.5, "vit": 1.35, "long": 2.5, "long4k": 1.1},
 }
-# ... and for one in bfloat16 the best of PyTorch's, in bfloat16 or float32, by the newest of these sets of instructions.
+# ... and for one in bfloat16 the best of PyTorch's, in bfloat16 or float32, by the class of processors whose kernels run.
 BF16_GOALS = {
-    "amx_bf16": {"small": 1.8, "vit": 1.2},
+    "amx": {"small": 1.8, "vit": 1.2},
     "avx512_bf16": {"tiny": 3.5, "small": 2.5, "vit": 1.6},
 }
 # How many times as long onnxruntime should take for a forward pass.
@@ -73,7 +73,7 @@ def memory_goal(name):
 
 
 def bf16_goal(machine, name):
-    return BF16_GOALS.get(machine["bf16"], {}).get(name)
+    return BF16_GOALS.get(machine["instructions"], {}).get(name)
 
 
 def with_batch(name, batch):

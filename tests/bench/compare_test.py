@@ -12,7 +12,7 @@ import data_path  # noqa: E402
 import machines  # noqa: E402
 import show  # noqa: E402
 
-MACHINE = {"date": "2026-01-02", "processor": "Intel(R) one", "cores": 2, "bf16": "avx512_bf16", "others": 0.0}
+MACHINE = {"date": "2026-01-02", "processor": "Intel(R) one", "cores": 2, "instructions": "avx512_bf16", "others": 0.0}
 
 
 def side(name, ratio=20.0):
@@ -40,7 +40,7 @@ class MissingPeer(unittest.TestCase):
         own = {"own": side("xgrad float32", 1.5) | {"mib": 20.0}}
         self.assertIn("| ≥ 1.6 | 0.50 | ≤ 0.75 |", show.bf16([result("jax", **own)], MACHINE))
         self.assertIn("≥ 1.6, **missed**", show.bf16([result(**own) | {"peers": [side("torch fused bf16", 1.5)]}], MACHINE))
-        self.assertNotIn("1.6", show.bf16([result("jax", **own)], MACHINE | {"bf16": None}))
+        self.assertNotIn("1.6", show.bf16([result("jax", **own)], MACHINE | {"instructions": "avx512"}))
 
     def test_no_goal_is_reached_without_a_peer(self):
         for without in (result("torch fused", failed=["jax"]), result(failed=["torch fused", "jax"])):

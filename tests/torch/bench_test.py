@@ -30,6 +30,9 @@ class Bench(unittest.TestCase):
                                  capture_output=True, text=True)
             self.assertEqual(run.returncode, 1, run.stderr)  # no goal is judged without a peer
             results = json.loads(out.read_text())
+        told = subprocess.run([BUILD / "xgrad", "info"], capture_output=True, text=True).stdout
+        # By the kernels that run, the goals of bfloat16 are chosen.
+        self.assertIn(f"processor  {results['machine']['instructions']}\n", told)
         result, = results["training"]
         peer, = result["peers"]
         self.assertLess(peer["difference"], 1e-4)
