@@ -37,6 +37,25 @@ std::vector<std::string_view> word_texts(const std::string& place, const char* w
   return words(made);
 }
 
+/// Turns words without "_" into tokens of TokenKind::word_pairs, as views into `made`, which
+/// receives the words joined by "_".
+std::vector<std::string_view> with_pairs(const std::vector<std::string_view>& words,
+                                         std::string& made) {
+  std::string joined;
+  for (const std::string_view word : words) (joined += word) += '_';
+  made = std::move(joined);
+  std::vector<std::string_view> texts;
+  const std::string_view all = made;
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::size_t size = words[i].size();
+    texts.push_back(all.substr(begin, size));
+    if (i + 1 < words.size()) texts.push_back(all.substr(begin, size + 1 + words[i + 1].size()));
+    begin += size + 1;
+  }
+  return texts;
+}
+
 /// Returns the pairs of whole numbers in numbers or text.
 FieldNumbers pairs(const std::string& place, const Field& field) {
   if (const auto* numbers = std::get_if<FieldNumbers>(&field)) {
@@ -68,12 +87,15 @@ std::vector<std::string_view> token_texts(const std::string& place, const Field&
   }
   const auto* text = std::get_if<std::string>(&field);
   check<DataError>(text != nullptr, place, ": must be text, since task.tokens is \"",
-                   kind == TokenKind::characters ? "characters" : "plain_words", "\"");
-  if (kind == TokenKind::plain_words) {
+                   kind == TokenKind::characters    ? "characters"
+                   : kind == TokenKind::plain_words ? "plain_words"
+                                                    : "word_pairs",
+                   "\"");
+  if (kind == TokenKind::plain_words || kind == TokenKind::word_pairs) {
     made = plain_text(*text);
     std::vector<std::string_view> texts = words(made);
     check<DataError>(!texts.empty(), place, ": has no words");
-    return texts;
+    return kind == TokenKind::word_pairs ? with_pairs(texts, made) : texts;
   }
   check<DataError>(!text->empty(), place, ": has no characters");
   return xgrad::characters(*text);

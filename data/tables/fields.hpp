@@ -15,6 +15,7 @@ namespace xgrad {
 enum class TokenKind {
   words,        ///< words separated by white space, list items, or whole numbers
   plain_words,  ///< words without punctuation, with ASCII letters in lower case
+  word_pairs,   ///< plain words, each followed by the pair that it is the first of, as in_the
   characters,
   numbers  ///< vectors or single numbers
 };

@@ -142,6 +142,12 @@ class RowTask final : public Task {
     const bool of_text = shape.input == InputKind::tokens && shape.output == OutputKind::sequence &&
                          shape.target != TargetKind::numbers;
     if (!of_text) return {};
+    if (coder_.options().tokens == TokenKind::word_pairs) {
+      // Naive Bayes itself counts pairs, among them those that are too rare to be tokens.
+      RowOptions words = coder_.options();
+      words.tokens = TokenKind::plain_words;
+      return RowTask(source_, std::move(words), seed_).rules();
+    }
     return {naive_bayes(
         *this, coder_.options().tokens == TokenKind::characters ? kMostCharacters : kMostWords)};
   }

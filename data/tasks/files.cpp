@@ -37,9 +37,9 @@ const std::vector<OptionSpec>& option_table() {
        "Column of the edges of graphs, such as 0-1 1-2; empty: inputs are not graphs."},
       choice("tokens",
              "What a token is. words: a word, by white space or from a list; plain_words: a word "
-             "in lower case, without punctuation; characters: a character; numbers: a number or a "
-             "vector of numbers.",
-             {"words", "plain_words", "characters", "numbers"}),
+             "in lower case, without punctuation; word_pairs: those and, after each, its pair with "
+             "the next; characters: a character; numbers: a number or a vector of numbers.",
+             {"words", "plain_words", "word_pairs", "characters", "numbers"}),
       choice(
           "labels",
           "What the model predicts. sequence: one label for each row; tokens: one label for "
@@ -96,6 +96,9 @@ void check_options(const RowOptions& row) {
       !itself || row.tokens == TokenKind::words || row.tokens == TokenKind::characters,
       "task.labels: \"", row.labels == Labels::next ? "next" : "masked",
       "\" needs task.tokens = \"words\" or \"characters\"");
+  check<ConfigError>(row.labels != Labels::tokens || row.tokens != TokenKind::word_pairs,
+                     "task.labels: \"tokens\" needs a label for each token, which pairs of words "
+                     "do not have");
   check<ConfigError>(row.labels != Labels::next || row.edges.empty(),
                      "task.labels: \"next\" needs texts, not graphs");
   check<ConfigError>(
@@ -112,6 +115,7 @@ RowOptions row_options(const Options& options) {
   row.tokens = chosen<TokenKind>(options, "tokens",
                                  {{"words", TokenKind::words},
                                   {"plain_words", TokenKind::plain_words},
+                                  {"word_pairs", TokenKind::word_pairs},
                                   {"characters", TokenKind::characters},
                                   {"numbers", TokenKind::numbers}});
   row.labels = chosen<Labels>(options, "labels",

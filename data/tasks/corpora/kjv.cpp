@@ -30,15 +30,20 @@ const std::vector<OptionSpec>& option_table() {
        .help = "What to predict: hidden characters of a verse (masked), each character from those "
                "before it (next), or the book a verse is from (book).",
        .choices = {"masked", "next", "book"}},
+      {.name = "tokens",
+       .fallback = "plain_words",
+       .help = "With predict = book: what a token is. plain_words: a word; word_pairs: words and, "
+               "after each, its pair with the next.",
+       .choices = {"plain_words", "word_pairs"}},
       {"masked", 0.15, "With predict = masked: fraction of the characters to hide.", above(0),
        below(1)},
       {"max_length", 128,
-       "Maximum characters (masked) or words (book) of a verse; the rest is cut off. With predict "
+       "Maximum characters (masked) or tokens (book) of a verse; the rest is cut off. With predict "
        "= "
        "next: tokens in an example; longer verses become several.",
        1, 65536},
       {"min_count", 2,
-       "With predict = book: minimum count in the training rows; rarer words become <unk>.", 1,
+       "With predict = book: minimum count in the training rows; rarer tokens become <unk>.", 1,
        1e9},
   };
   return table;
@@ -101,7 +106,10 @@ std::unique_ptr<Task> make(const Options& given, std::uint64_t seed) {
   RowOptions row;
   row.inputs = {"verse"};
   row.target = "book";
-  row.tokens = book ? TokenKind::plain_words : TokenKind::characters;
+  const bool pairs = get_string(options, "tokens") == "word_pairs";
+  row.tokens = !book   ? TokenKind::characters
+               : pairs ? TokenKind::word_pairs
+                       : TokenKind::plain_words;
   row.labels = book ? Labels::sequence : predict == "next" ? Labels::next : Labels::masked;
   row.min_count = book ? std::size_t(get_int(options, "min_count")) : 1;
   row.max_length = std::size_t(get_int(options, "max_length"));

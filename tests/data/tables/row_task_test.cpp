@@ -76,6 +76,29 @@ TEST(Files, PlainWordsHaveNoCapitalsAndNoPunctuation) {
   EXPECT_EQ(of->parse("B. A?").ids, (Tokens{2, 1}));
 }
 
+TEST(Files, PairsFollowTheWordThatTheyBeginWith) {
+  const Small folder;
+  folder.write("train.csv", "text,label\n\"A  b_b. (a)\",yes\nb,no\nb b,no\n");
+  const Options pairs = folder.options({{"tokens", "word_pairs"}});
+  const auto of = task(pairs);
+  EXPECT_EQ(of->shape().token_names, (Texts{"<unk>", "b", "a", "b_b", "a_b", "b_a"}));
+  EXPECT_EQ(examples(*of, Split::train)[0].ids, (Tokens{2, 4, 1, 3, 1, 5, 2}));
+  EXPECT_EQ(examples(*of, Split::train)[1].ids, (Tokens{1}));
+  EXPECT_EQ(of->shape().max_length, 7);
+  EXPECT_EQ(of->parse("c A b!").ids, (Tokens{0, 0, 2, 4, 1}));
+  // Naive Bayes counts the pairs of words itself.
+  const auto expected = task(folder.options({{"tokens", "plain_words"}}))->rules();
+  const auto rules = of->rules();
+  ASSERT_EQ(rules.size(), 1);
+  EXPECT_EQ(rules[0].name, expected[0].name);
+  EXPECT_EQ(rules[0].accuracy, expected[0].accuracy);
+  Options labelled = pairs;
+  labelled.insert({"labels", "tokens"});
+  EXPECT_EQ(
+      test::message_of<ConfigError>([&] { task(labelled); }),
+      "task.labels: \"tokens\" needs a label for each token, which pairs of words do not have");
+}
+
 TEST(Files, AVocabularyHasALimitAndALeastCount) {
   const Small folder;
   EXPECT_EQ(task(folder.options({{"vocabulary", 3}}))->shape().token_names,

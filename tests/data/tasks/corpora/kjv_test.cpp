@@ -72,5 +72,13 @@ TEST(RealKjv, HasItsVersesAndBooks) {
   EXPECT_EQ(rows, 31102);
 }
 
+TEST(RealKjv, TellsBooksByPairsOfWordsToo) {
+  const auto of = find_task("kjv").make({{"predict", "book"}, {"tokens", "word_pairs"}}, 1);
+  const std::vector<std::string> names = of->shape().token_names;
+  std::string read;
+  for (const std::int32_t id : of->parse("In the beginning").ids) read += names[id] + " ";
+  EXPECT_EQ(read, "in in_the the the_beginning beginning ");
+}
+
 }  // namespace
 }  // namespace xgrad
