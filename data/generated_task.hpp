@@ -12,7 +12,8 @@ inline constexpr const char* kSlot = "_";
 
 /// A task with the inputs of `task`, whose output is the classes of its targets, in the order of
 /// the tokens, followed by an end class. Tokens named kSlot are left out of the inputs, so that
-/// they do not tell the length of the output. It knows neither ceilings nor rules.
+/// they do not tell the length of the output. It knows no ceilings, and its rules
+/// also know where an output ends.
 ///
 /// A task without a class for each token is passed on as it is.
 std::unique_ptr<Task> generated_task(std::unique_ptr<Task> task);

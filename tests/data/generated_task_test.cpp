@@ -51,6 +51,34 @@ TEST(GeneratedTask, OutputsAreTheTargetsInOrderAndAnEnd) {
   EXPECT_GE(tried, 10u);
 }
 
+// Two examples, of three targets and of one, and a rule that is right about half of them.
+struct Ruled final : Task {
+  struct Two final : Dataset {
+    std::size_t size() const override { return 2; }
+    Example get(std::uint64_t, std::size_t i) const override {
+      return i == 0 ? Example{.ids = {0, 1, 0, 1}, .targets = {1, 0, kIgnore, 1}}
+                    : Example{.ids = {1}, .targets = {0}};
+    }
+  };
+  TaskShape shape() const override {
+    return {.output = OutputKind::tokens, .vocabulary = 2, .max_length = 4, .classes = 2};
+  }
+  std::unique_ptr<Dataset> dataset(Split) const override { return std::make_unique<Two>(); }
+  Example parse(const std::string&) const override { return {}; }
+  std::vector<Rule> rules() const override { return {{"half", 0.5, 0.25, 0.9}, {"none", 0, 0}}; }
+};
+
+TEST(GeneratedTask, RulesAlsoGetTheEndsRight) {
+  const std::vector<Rule> rules = generated_task(std::make_unique<Ruled>())->rules();
+  ASSERT_EQ(rules.size(), 2);
+  EXPECT_EQ(rules[0].name, "half");
+  EXPECT_NEAR(rules[0].accuracy, 4.0 / 6, 1e-15) << "two labels and two ends of six";
+  EXPECT_EQ(rules[0].exact, 0.25);
+  EXPECT_NEAR(*rules[0].loss, 0.6, 1e-15);
+  EXPECT_NEAR(rules[1].accuracy, 2.0 / 6, 1e-15);
+  EXPECT_FALSE(rules[1].loss);
+}
+
 // Else the input would tell how long the output is.
 TEST(GeneratedTask, PlacesForTheOutputAreLeftOut) {
   const auto addition = generated_task(made("addition"));
