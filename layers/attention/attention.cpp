@@ -95,8 +95,11 @@ Variable<T> MultiHeadAttention<T>::operator()(const Variable<T>& query, const Va
                                               const Variable<T>& value, const AttentionMasks& masks,
                                               const Context& context,
                                               const Variable<T>& bias) const {
-  const Variable<T> q = take(context, "queries", project(query, 0)),
-                    k = take(context, "keys", project(key, 1)),
+  const auto placed = [&](const Variable<T>& x) {
+    return options_.cross_positions ? apply_rotary(x, options_.heads) : x;
+  };
+  const Variable<T> q = placed(take(context, "queries", project(query, 0))),
+                    k = placed(take(context, "keys", project(key, 1))),
                     v = take(context, "values", project(value, 2));
   return finish(attend_values(q, k, v, options_.weights, cross_options(masks, context), bias,
                               score_weight_, take_scores(context)),

@@ -26,6 +26,7 @@ struct MultiHeadAttentionOptions {
   AttentionWeightOptions weights = {};          ///< score function and activation
   PositionKind positions = PositionKind::none;  ///< ignored unless it acts in attention
   std::size_t max_distance = 32;                ///< K of relative_bias
+  bool cross_positions = false;                 ///< rotary acts in cross-attention, too
   bool causal = false;                          ///< token i sees the tokens 0 ... i only
   bool exclude_self = false;                    ///< a token does not see itself (S4.14)
 };
@@ -67,8 +68,9 @@ class MultiHeadAttention {
   Variable<T> operator()(const Variable<T>& x, const AttentionMasks& masks, const Context& context,
                          const Variable<T>& bias = {}) const;
   /// Cross-attention (S2.2): query (B, N, D), key (B, M, key_width), value (B, M, value_width) ->
-  /// (B, N, D). It ignores positions, causal and exclude_self. Without these three options, passing
-  /// x as query, key and value gives the self-attention of x (S2.12).
+  /// (B, N, D). It ignores causal and exclude_self, and positions but for rotary ones with
+  /// cross_positions, which turn queries and keys by their places in their own sequences. Without
+  /// these options, passing x as query, key and value gives the self-attention of x (S2.12).
   Variable<T> operator()(const Variable<T>& query, const Variable<T>& key, const Variable<T>& value,
                          const AttentionMasks& masks, const Context& context,
                          const Variable<T>& bias = {}) const;
@@ -81,8 +83,9 @@ class MultiHeadAttention {
   Variable<T> next(const Variable<T>& x, AttentionCache<T>& cache) const;
   /// The keys and values of `memory` (B, M, D), for attend().
   AttentionCache<T> read(const Variable<T>& memory) const;
-  /// Cross-attention of query (B, N, D) to what read() returned -> (B, N, D).
-  Variable<T> attend(const Variable<T>& query, const AttentionCache<T>& memory,
+  /// Cross-attention of query (B, N, D), from place `first` of its sequence on, to what read()
+  /// returned -> (B, N, D).
+  Variable<T> attend(const Variable<T>& query, std::size_t first, const AttentionCache<T>& memory,
                      const AttentionMasks& masks) const;
 
   /// The attention weights (B, H, N, N) of the self-attention of x, before dropout; differentiable.
@@ -101,6 +104,7 @@ class MultiHeadAttention {
   std::array<Variable<T>, 3> project_all(const Variable<T>& x) const;
   Variable<T> apply_rotary(const Variable<T>& x, std::size_t heads) const;
   Variable<T> rotated_from(std::size_t first, const Variable<T>& x) const;
+  Variable<T> cross_rotated_from(std::size_t first, const Variable<T>& x) const;
   AttentionOptions self_options(const AttentionMasks& masks, const Context& context) const;
   AttentionOptions cross_options(const AttentionMasks& masks, const Context& context) const;
   Variable<T> with_position_bias(const Variable<T>& bias, std::size_t tokens) const;

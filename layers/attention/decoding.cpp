@@ -42,6 +42,12 @@ Variable<T> MultiHeadAttention<T>::rotated_from(std::size_t first, const Variabl
   return Variable<T>(std::move(y));
 }
 
+template <class T>
+Variable<T> MultiHeadAttention<T>::cross_rotated_from(std::size_t first,
+                                                      const Variable<T>& x) const {
+  return options_.cross_positions ? rotated_from(first, x) : x;
+}
+
 // A token that follows others sees all keys, so it needs no causal mask.
 template <class T>
 Variable<T> MultiHeadAttention<T>::next(const Variable<T>& x, AttentionCache<T>& cache) const {
@@ -66,23 +72,25 @@ Variable<T> MultiHeadAttention<T>::next(const Variable<T>& x, AttentionCache<T>&
 
 template <class T>
 AttentionCache<T> MultiHeadAttention<T>::read(const Variable<T>& memory) const {
-  return {project(memory, 1), project(memory, 2)};
+  return {cross_rotated_from(0, project(memory, 1)), project(memory, 2)};
 }
 
 template <class T>
-Variable<T> MultiHeadAttention<T>::attend(const Variable<T>& query, const AttentionCache<T>& memory,
+Variable<T> MultiHeadAttention<T>::attend(const Variable<T>& query, std::size_t first,
+                                          const AttentionCache<T>& memory,
                                           const AttentionMasks& masks) const {
-  return finish(attend_values(project(query, 0), memory.keys, memory.values, options_.weights,
-                              cross_options(masks, {}), {}, score_weight_),
-                {});
+  return finish(
+      attend_values(cross_rotated_from(first, project(query, 0)), memory.keys, memory.values,
+                    options_.weights, cross_options(masks, {}), {}, score_weight_),
+      {});
 }
 
-#define XGRAD_INSTANTIATE(T)                                                                       \
-  template struct AttentionCache<T>;                                                               \
-  template Variable<T> MultiHeadAttention<T>::next(const Variable<T>&, AttentionCache<T>&) const;  \
-  template AttentionCache<T> MultiHeadAttention<T>::read(const Variable<T>&) const;                \
-  template Variable<T> MultiHeadAttention<T>::attend(const Variable<T>&, const AttentionCache<T>&, \
-                                                     const AttentionMasks&) const;
+#define XGRAD_INSTANTIATE(T)                                                                      \
+  template struct AttentionCache<T>;                                                              \
+  template Variable<T> MultiHeadAttention<T>::next(const Variable<T>&, AttentionCache<T>&) const; \
+  template AttentionCache<T> MultiHeadAttention<T>::read(const Variable<T>&) const;               \
+  template Variable<T> MultiHeadAttention<T>::attend(                                             \
+      const Variable<T>&, std::size_t, const AttentionCache<T>&, const AttentionMasks&) const;
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

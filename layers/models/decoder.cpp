@@ -12,9 +12,10 @@ MultiHeadAttentionOptions causal(MultiHeadAttentionOptions options) {
   return options;
 }
 
-// The distance between an output token and an input token has no meaning.
-MultiHeadAttentionOptions without_positions(MultiHeadAttentionOptions options) {
-  options.positions = PositionKind::none;
+// Where outputs do not follow the order of inputs, the distance between them has no meaning.
+MultiHeadAttentionOptions cross(MultiHeadAttentionOptions options) {
+  const bool placed = options.cross_positions && options.positions == PositionKind::rotary;
+  if (!placed) options.positions = PositionKind::none;
   return options;
 }
 
@@ -24,7 +25,7 @@ template <class T>
 DecoderBlock<T>::DecoderBlock(const Scope<T>& scope, const EncoderOptions& options)
     : site_(scope.site()),
       self_attention_(scope / "self_attn", causal(options.attention)),
-      attention_(scope / "multihead_attn", without_positions(options.attention)),
+      attention_(scope / "multihead_attn", cross(options.attention)),
       mlp_(scope, options.attention.width, feedforward_width(options), options.activation,
            options.dropout),
       residual1_(scope, 1, residual_options(options)),
@@ -50,10 +51,11 @@ Variable<T> DecoderBlock<T>::operator()(const Variable<T>& x, const Variable<T>&
 template <class T>
 Variable<T> DecoderBlock<T>::next(const Variable<T>& x, DecoderCache<T>& cache,
                                   const AttentionMasks& memory_masks) const {
+  const std::size_t first = cache.outputs.size();
   Variable<T> y = residual1_(
       x, nullptr, {}, [&](const Variable<T>& z) { return self_attention_.next(z, cache.outputs); });
   y = residual2_(y, nullptr, {}, [&](const Variable<T>& z) {
-    return attention_.attend(z, cache.memory, memory_masks);
+    return attention_.attend(z, first, cache.memory, memory_masks);
   });
   return residual3_(y, nullptr, {}, [&](const Variable<T>& z) { return mlp_(z, {}); });
 }

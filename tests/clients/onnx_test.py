@@ -78,6 +78,7 @@ MODELS = {
     "writer": (*WRITER, "model.qkv_bias=true"),
     "as BERT": ("reverse", "model.norm=post", "model.embedding_norm=true", "model.final_norm=false", "model.qkv_bias=true"),
     "post-norm writer": (*WRITER, "model.norm=post", "model.embedding_norm=true", "model.positions=rotary", "model.mask=causal"),
+    "writer of places": (*WRITER, "model.positions=rotary", "model.cross_positions=true"),
     "unusual writer": (*WRITER, "model.positions=relative_bias", "model.score=additive", "model.norm=sandwich",
                        "model.attention_activation=sigmoid", "model.attention_mean=true", "model.log_scale=true"),
     "bare writer": (*WRITER, "model.positions=alibi", "model.score=cosine", "model.exclude_self=true", "model.out_proj=false",

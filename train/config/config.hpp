@@ -31,6 +31,7 @@ struct ModelConfig {
   std::string activation = "gelu";      ///< gelu, gelu_tanh, relu, silu
   std::string positions = "learned";    ///< position encoding, a PositionKind by name
   std::size_t max_distance = 32;        ///< for relative_bias: distances beyond this share one bias
+  bool cross_positions = false;         ///< rotary positions between outputs and inputs, too
   std::string pool = "cls";             ///< for sequence outputs: cls, mean, max, attention
   std::string input = "embedding";      ///< how token ids become vectors: embedding, one_hot
   bool embedding_norm = false;          ///< adds a norm before the first block

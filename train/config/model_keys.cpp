@@ -66,6 +66,9 @@ Keys input_keys() {
            "relative_bias"}),
       key("max_distance", &M::max_distance,
           "For relative_bias: distances beyond this share one bias.", between(1, 65535)),
+      key("cross_positions", &M::cross_positions,
+          "Lets rotary positions of an encoder_decoder also compare the place of an output with "
+          "those of the inputs, for outputs that follow the inputs one by one."),
       key("pool", &M::pool,
           "How a sequence with one target becomes one vector. cls: a class token; mean, max: over "
           "the tokens; attention: weighted by a learned query.",

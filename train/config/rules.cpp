@@ -78,6 +78,15 @@ void max_distance_of_relative_bias(const Config& config, Broken& broken) {
        "has an effect only with model.positions = \"relative_bias\", not " + model.positions});
 }
 
+void cross_positions_of_rotary(const Config& config, Broken& broken) {
+  const ModelConfig& model = config.model;
+  if (!model.cross_positions) return;
+  if (model.kind == "encoder_decoder" && model.positions == "rotary") return;
+  broken.push_back({{"model.cross_positions", "model.kind", "model.positions"},
+                    "has an effect only with model.kind = \"encoder_decoder\" and "
+                    "model.positions = \"rotary\""});
+}
+
 void outputs_have_no_known_length(const Config& config, Broken& broken) {
   if (config.model.kind != "encoder_decoder" || config.model.positions != "relative_index") return;
   broken.push_back({{"model.positions", "model.kind"},
@@ -297,6 +306,7 @@ std::vector<RuleBroken> broken_rules(const Config& config) {
   noise_needs_weights(config, broken);
   rotary_needs_pairs(config, broken);
   max_distance_of_relative_bias(config, broken);
+  cross_positions_of_rotary(config, broken);
   outputs_have_no_known_length(config, broken);
   outputs_see_only_those_before(config, broken);
   outputs_read_the_input_in_layers(config, broken);

@@ -68,6 +68,7 @@ MultiHeadAttentionOptions attention_options(const ModelConfig& config) {
           .weights = weight_options(config),
           .positions = positions(config),
           .max_distance = config.max_distance,
+          .cross_positions = config.cross_positions,
           .causal = config.mask == "causal",
           .exclude_self = config.exclude_self};
 }

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <complex>
 
 #include <xgrad/layers/attention/attention.hpp>
 #include <xgrad/layers/convention.hpp>
@@ -121,6 +123,54 @@ TEST(CrossAttention, S2_2_GradientsWhereAllSizesDiffer) {  // N = 3, M = 5, d_K 
   EXPECT_EQ(parameters.at("a.in_proj_bias").shape(), (Shape{16}));
   EXPECT_EQ(parameters.at("a.out_proj.weight").shape(), (Shape{6, 8}));
   EXPECT_EQ(layer.w_v().shape(), (Shape{8, 3}));
+}
+
+// Rotary positions in plain loops: the features 2f and 2f + 1 of a head at place n, as a complex
+// number, are multiplied by exp(i n 10000^(-2f/d)).
+Tensor<double> turned(const Tensor<double>& x, std::size_t head_dim) {
+  Tensor<double> y = x;
+  for (std::size_t b = 0; b < x.shape()[0]; ++b) {
+    for (std::size_t n = 0; n < x.shape()[1]; ++n) {
+      for (std::size_t c = 0; c < x.shape()[2]; c += 2) {
+        const double angle = double(n) * std::pow(1e4, -double(c % head_dim) / double(head_dim));
+        const auto z = std::complex(x(b, n, c), x(b, n, c + 1)) * std::polar(1.0, angle);
+        y(b, n, c) = z.real();
+        y(b, n, c + 1) = z.imag();
+      }
+    }
+  }
+  return y;
+}
+
+TEST(CrossAttention, RotaryPositionsOfBothSequences) {
+  const MultiHeadAttentionOptions options{.width = 8,
+                                          .heads = 2,
+                                          .key_width = 5,
+                                          .value_width = 3,
+                                          .out_proj = false,
+                                          .positions = PositionKind::rotary,
+                                          .cross_positions = true};
+  const Tensor<double> query = random_tensor({2, 3, 8}, kRng / 1),
+                       key = random_tensor({2, 5, 5}, kRng / 2),
+                       value = random_tensor({2, 5, 3}, kRng / 3);
+  expect_gradients(options, {query, key, value});
+  Parameters<double> parameters(1);
+  const MultiHeadAttention<double> layer(parameters.root() / "a", options);
+  const auto projected = [](const Tensor<double>& x, const Tensor<double>& weight) {
+    return linear(V(x), V(weight)).value();
+  };
+  const V q(turned(projected(query, layer.w_q()), 4)), k(turned(projected(key, layer.w_k()), 4));
+  const V expected = attention(q, k, V(projected(value, layer.w_v())), {.heads = 2});
+  EXPECT_TENSOR_NEAR(layer(V(query), V(key), V(value), {}, {}).value(), expected.value(), 1e-14);
+  // Cached for decoding, the last query alone.
+  MultiHeadAttentionOptions packed = options;
+  packed.key_width = packed.value_width = 0;
+  const MultiHeadAttention<double> decoder(parameters.root() / "b", packed);
+  const V x(query), memory(random_tensor({2, 5, 8}, kRng / 4));
+  const Tensor<double> all = decoder(x, memory, memory, {}, {}).value(),
+                       last =
+                           decoder.attend(slice(x, 1, 2, 3), 2, decoder.read(memory), {}).value();
+  EXPECT_TRUE(test::same_bits(last, slice(V(all), 1, 2, 3).value()));
 }
 
 TEST(CrossAttention, S2_2_PackedWeightsAttendToAnotherSequence) {

@@ -35,6 +35,10 @@ std::vector<std::pair<std::string, MultiHeadAttentionOptions>> attentions() {
   positions("learned", PositionKind::learned);
   positions("sinusoidal", PositionKind::sinusoidal);
   positions("rotary", PositionKind::rotary);
+  add("rotary, also between outputs and inputs", [](O& o) {
+    o.positions = PositionKind::rotary;
+    o.cross_positions = true;
+  });
   positions("alibi", PositionKind::alibi);
   positions("relative_bias", PositionKind::relative_bias);
   add("exclude_self", [](O& o) { o.exclude_self = true; });

@@ -171,19 +171,18 @@ void drop_keys_of_others(Config& config) {
 
 // Nor for a model or a loss.
 void drop_settings_of_others(Config& config) {
-  config.model.window =
-      config.model.kind == "window_mlp" ? config.model.window | 1 : ModelConfig().window;
-  if (config.model.positions != "relative_bias") {
-    config.model.max_distance = ModelConfig().max_distance;
+  ModelConfig& model = config.model;
+  const bool mlp = model.kind.find("mlp") != std::string::npos;
+  model.window = model.kind == "window_mlp" ? model.window | 1 : ModelConfig().window;
+  if (model.positions != "relative_bias") model.max_distance = ModelConfig().max_distance;
+  if (model.kind != "encoder_decoder" || model.positions != "rotary") model.cross_positions = false;
+  if (model.init_from.empty()) {
+    model.init_strict = true;
+    model.init_noise = 0;
   }
-  if (config.model.init_from.empty()) {
-    config.model.init_strict = true;
-    config.model.init_noise = 0;
-  }
-  if (config.model.kind.find("mlp") != std::string::npos) config.train.recompute = false;
-  if (config.model.kind.find("mlp") != std::string::npos || config.model.heads == 1 ||
-      config.model.layers == 0 || config.model.attention_activation.ends_with("relu") ||
-      config.train.recompute) {
+  if (mlp) config.train.recompute = false;
+  if (mlp || model.heads == 1 || model.layers == 0 ||
+      model.attention_activation.ends_with("relu") || config.train.recompute) {
     config.train.head_diversity = 0;
   }
   if (float(config.optim.eps) == 0) config.train.precision = "double";

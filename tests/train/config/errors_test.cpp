@@ -122,9 +122,8 @@ const std::vector<Bad> kBad = {
     {kStart + "optim.name = 'adamm'\n",
      "3:14: optim.name: is \"adamm\", must be one of adam, adamw, adagrad, lion, "
      "sgd, rmsprop; did you mean \"adam\"?"},
-    {kStart + "train.precision = 'flaot'\n",
-     "3:19: train.precision: is \"flaot\", must be one of float, bf16, double; did you mean "
-     "\"float\"?"},
+    {kStart + "train.precision = 'half'\n",
+     "3:19: train.precision: is \"half\", must be one of bf16, float, double"},
     // Rules between keys.
     {kStart + "model.width = 50\n",
      "3:15: model.heads: 4 heads do not divide a width of 50; change one of them, or set "
@@ -145,13 +144,15 @@ const std::vector<Bad> kBad = {
      "input in the layers of its decoder"},
     {kStart + "model.init_strict = false\n",
      "3:21: model.init_strict: false needs model.init_from, the weights to start from"},
+    {kStart + "model.cross_positions = true\nmodel.positions = 'rotary'\n",
+     "3:25: model.cross_positions: has an effect only with model.kind = \"encoder_decoder\" and "
+     "model.positions = \"rotary\""},
     {kStart + "model.max_distance = 3\n",
      "3:22: model.max_distance: has an effect only with model.positions = \"relative_bias\", not "
      "learned"},
     {kStart + "model.out_proj = false\nmodel.head_dim = 3\n",
      "3:18: model.out_proj: false needs heads that make the width, but 4 heads of 3 features make "
-     "12, "
-     "and model.width is 64"},
+     "12, and model.width is 64"},
     {kStart + "model.attention_mean = true\n",
      "3:24: model.attention_mean: needs another model.attention_activation than \"softmax\", "
      "whose weights sum to 1 already"},

@@ -87,6 +87,11 @@ TEST(Build, EveryKeyOfAttentionReachesTheModel) {
     change(config.model);
     EXPECT_FALSE(test::tensors_near(logits(config), before, 1e-7)) << &change - changes.data();
   }
+  Config apart, placed;
+  apart.model.kind = placed.model.kind = "encoder_decoder";
+  apart.model.positions = placed.model.positions = "rotary";
+  placed.model.cross_positions = true;
+  EXPECT_FALSE(test::tensors_near(logits(placed), logits(apart), 1e-7));
   Config sum, mean;
   sum.model.attention_activation = mean.model.attention_activation = "sigmoid";
   mean.model.attention_mean = true;

@@ -65,6 +65,9 @@ std::vector<Variant> variants() {
     if (positions == "relative_index") continue;
     all.push_back({kDistinct, {"model.kind=encoder_decoder", "model.positions=" + positions}});
   }
+  all.push_back(
+      {kDistinct,
+       {"model.kind=encoder_decoder", "model.positions=rotary", "model.cross_positions=true"}});
   for (const std::string score : {"dot", "cosine", "additive"}) {
     for (const std::string activation :
          {"softmax", "relu", "squared_relu", "sigmoid", "sparsemax"}) {

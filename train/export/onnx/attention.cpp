@@ -65,7 +65,7 @@ Value attention(Builder& b, const Value& query, const Value& memory, const std::
   for (Value& part : parts) {
     part = g("Reshape", {part, g.integers({0, 0, heads, size})});
   }
-  if (options.self && model.positions == "rotary") {
+  if ((options.self || model.cross_positions) && model.positions == "rotary") {
     for (const std::size_t i : {0, 1}) parts[i] = rotary(b, parts[i], heads, size);
   }
   const Value weights = attention_weights(b, parts[0], parts[1], path, options);

@@ -31,8 +31,8 @@ KnownModel known_model() {
   known["mask"] = {"none", "causal", "adjacency"};
   known["score"] = {"dot", "cosine", "additive"};
   known["attention_activation"] = {"softmax", "relu", "squared_relu", "sigmoid", "sparsemax"};
-  for (const char* any : {"embedding_norm", "max_distance", "window", "out_proj", "exclude_self",
-                          "scale", "temperature", "log_scale", "attention_mean"}) {
+  for (const char* any : {"embedding_norm", "max_distance", "cross_positions", "window", "out_proj",
+                          "exclude_self", "scale", "temperature", "log_scale", "attention_mean"}) {
     known[any] = {};
   }
   return known;
