@@ -185,8 +185,9 @@ TaskEntry cmu_task() {
       option_table(),
       {"festlex-cmu"},
       make,
-      "Positions and about four layers, to read the letters on both sides. All forms of one stem "
-      "are in the same split; a word is right if all of its letters are."};
+      "Positions and about three layers, to read the letters on both sides; a decoder, to choose "
+      "phones that suit those before. All forms of one stem are in the same split; a word is right "
+      "if all of its letters are."};
 }
 
 }  // namespace xgrad
