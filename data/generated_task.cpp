@@ -20,6 +20,7 @@ class Conversion {
     if (converts_ && found != names.end()) slot_ = std::int32_t(found - names.begin());
   }
 
+  bool converts() const { return converts_; }
   bool has_slots() const { return slot_ >= 0; }
 
   TaskShape shape(TaskShape shape) const {
@@ -83,7 +84,7 @@ class GeneratedTask final : public Task {
   }
   std::vector<Rule> rules() const override {
     std::vector<Rule> rules = task_->rules();
-    if (rules.empty() || shape().output == task_->shape().output) return rules;
+    if (rules.empty() || !Conversion(task_->shape()).converts()) return rules;
     // The rules are told where an output ends, so of each example they get one more class right.
     const auto test = dataset(Split::test);
     std::size_t classes = 0;

@@ -1,5 +1,6 @@
 #include <xgrad/data/tables/fields.hpp>
 
+#include <algorithm>
 #include <set>
 
 #include <xgrad/autograd/check.hpp>
@@ -76,7 +77,22 @@ FieldNumbers pairs(const std::string& place, const Field& field) {
   return result;
 }
 
+std::string name_of(TokenKind kind) {
+  const auto& all = token_kinds();
+  return std::find_if(all.begin(), all.end(), [&](const auto& k) { return k.second == kind; })
+      ->first;
+}
+
 }  // namespace
+
+const std::map<std::string, TokenKind>& token_kinds() {
+  static const std::map<std::string, TokenKind> kinds = {{"words", TokenKind::words},
+                                                         {"plain_words", TokenKind::plain_words},
+                                                         {"word_pairs", TokenKind::word_pairs},
+                                                         {"characters", TokenKind::characters},
+                                                         {"numbers", TokenKind::numbers}};
+  return kinds;
+}
 
 std::vector<std::string_view> token_texts(const std::string& place, const Field& field,
                                           TokenKind kind, std::string& made) {
@@ -86,11 +102,9 @@ std::vector<std::string_view> token_texts(const std::string& place, const Field&
     return texts;
   }
   const auto* text = std::get_if<std::string>(&field);
-  check<DataError>(text != nullptr, place, ": must be text, since task.tokens is \"",
-                   kind == TokenKind::characters    ? "characters"
-                   : kind == TokenKind::plain_words ? "plain_words"
-                                                    : "word_pairs",
-                   "\"");
+  if (text == nullptr) {
+    detail::fail<DataError>(place, ": must be text, since task.tokens is \"", name_of(kind), "\"");
+  }
   if (kind == TokenKind::plain_words || kind == TokenKind::word_pairs) {
     made = plain_text(*text);
     std::vector<std::string_view> texts = words(made);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,6 +20,9 @@ enum class TokenKind {
   characters,
   numbers  ///< vectors or single numbers
 };
+
+/// The kinds of tokens by their names, the values of task.tokens.
+const std::map<std::string, TokenKind>& token_kinds();
 
 /// Returns the tokens of a non-numeric input, as views into the field or into `made`, which
 /// receives any text that must be created. Throws DataError, starting with `place`, when there are

@@ -64,9 +64,12 @@ const std::vector<OptionSpec>& option_table() {
   return table;
 }
 
-template <class Enum>
-Enum chosen(const Options& options, const char* name, const std::map<std::string, Enum>& words) {
-  return words.at(get_string(options, name));
+Labels labels(const std::string& name) {
+  static const std::map<std::string, Labels> all = {
+      {"sequence", Labels::sequence},       {"tokens", Labels::tokens},
+      {"multi_label", Labels::multi_label}, {"numbers", Labels::numbers},
+      {"masked", Labels::masked},           {"next", Labels::next}};
+  return all.at(name);
 }
 
 /// Splits a list of column names, such as "height, width".
@@ -112,19 +115,8 @@ RowOptions row_options(const Options& options) {
   row.inputs = column_names(get_string(options, "input"));
   row.target = get_string(options, "target");
   row.edges = get_string(options, "edges");
-  row.tokens = chosen<TokenKind>(options, "tokens",
-                                 {{"words", TokenKind::words},
-                                  {"plain_words", TokenKind::plain_words},
-                                  {"word_pairs", TokenKind::word_pairs},
-                                  {"characters", TokenKind::characters},
-                                  {"numbers", TokenKind::numbers}});
-  row.labels = chosen<Labels>(options, "labels",
-                              {{"sequence", Labels::sequence},
-                               {"tokens", Labels::tokens},
-                               {"multi_label", Labels::multi_label},
-                               {"numbers", Labels::numbers},
-                               {"masked", Labels::masked},
-                               {"next", Labels::next}});
+  row.tokens = token_kinds().at(get_string(options, "tokens"));
+  row.labels = labels(get_string(options, "labels"));
   row.vocabulary = size("vocabulary");
   row.min_count = size("min_count");
   row.max_length = size("max_length");

@@ -68,9 +68,9 @@ class MultiHeadAttention {
   Variable<T> operator()(const Variable<T>& x, const AttentionMasks& masks, const Context& context,
                          const Variable<T>& bias = {}) const;
   /// Cross-attention (S2.2): query (B, N, D), key (B, M, key_width), value (B, M, value_width) ->
-  /// (B, N, D). It ignores causal and exclude_self, and positions but for rotary ones with
-  /// cross_positions, which turn queries and keys by their places in their own sequences. Without
-  /// these options, passing x as query, key and value gives the self-attention of x (S2.12).
+  /// (B, N, D). It ignores causal and exclude_self. Of the positions it applies only rotary ones,
+  /// with cross_positions, to queries and keys in their own sequences. Without these options,
+  /// passing x as query, key and value gives the self-attention of x (S2.12).
   Variable<T> operator()(const Variable<T>& query, const Variable<T>& key, const Variable<T>& value,
                          const AttentionMasks& masks, const Context& context,
                          const Variable<T>& bias = {}) const;

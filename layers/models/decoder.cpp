@@ -12,10 +12,9 @@ MultiHeadAttentionOptions causal(MultiHeadAttentionOptions options) {
   return options;
 }
 
-// Where outputs do not follow the order of inputs, the distance between them has no meaning.
+// Only rotary positions act between two sequences; relative_bias would make a table in vain.
 MultiHeadAttentionOptions cross(MultiHeadAttentionOptions options) {
-  const bool placed = options.cross_positions && options.positions == PositionKind::rotary;
-  if (!placed) options.positions = PositionKind::none;
+  if (options.positions != PositionKind::rotary) options.positions = PositionKind::none;
   return options;
 }
 

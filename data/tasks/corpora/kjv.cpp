@@ -106,10 +106,7 @@ std::unique_ptr<Task> make(const Options& given, std::uint64_t seed) {
   RowOptions row;
   row.inputs = {"verse"};
   row.target = "book";
-  const bool pairs = get_string(options, "tokens") == "word_pairs";
-  row.tokens = !book   ? TokenKind::characters
-               : pairs ? TokenKind::word_pairs
-                       : TokenKind::plain_words;
+  row.tokens = book ? token_kinds().at(get_string(options, "tokens")) : TokenKind::characters;
   row.labels = book ? Labels::sequence : predict == "next" ? Labels::next : Labels::masked;
   row.min_count = book ? std::size_t(get_int(options, "min_count")) : 1;
   row.max_length = std::size_t(get_int(options, "max_length"));

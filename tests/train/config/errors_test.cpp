@@ -122,8 +122,9 @@ const std::vector<Bad> kBad = {
     {kStart + "optim.name = 'adamm'\n",
      "3:14: optim.name: is \"adamm\", must be one of adam, adamw, adagrad, lion, "
      "sgd, rmsprop; did you mean \"adam\"?"},
-    {kStart + "train.precision = 'half'\n",
-     "3:19: train.precision: is \"half\", must be one of bf16, float, double"},
+    {kStart + "train.precision = 'flaot'\n",
+     "3:19: train.precision: is \"flaot\", must be one of float, bf16, double; did you mean "
+     "\"float\"?"},
     // Rules between keys.
     {kStart + "model.width = 50\n",
      "3:15: model.heads: 4 heads do not divide a width of 50; change one of them, or set "
@@ -207,8 +208,7 @@ const std::vector<Bad> kBad = {
     {kStart + "optim.groups = [{match = '*'},\n {match = '*', frozen = true}]\n",
      "4:16: optim.groups[1].frozen: unknown key; there are match, lr, weight_decay, freeze"},
     {kStart + "optim.groups = [{match = '*', lr = 2, freeze = true}]\n",
-     "3:7: optim.groups: optim.groups[0] is frozen, so its lr and weight_decay have no "
-     "effect"},
+     "3:7: optim.groups: optim.groups[0] is frozen, so its lr and weight_decay have no effect"},
     {kStart + "[[optim.groups]]\nmatch = 3\n",
      "4:9: optim.groups[0].match: is an integer, 3, must be a string"},
     {kStart + "model.width = [{a = 1}]\n",
