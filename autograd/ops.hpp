@@ -4,6 +4,7 @@
 // or a required argument has no value. B batch, N tokens, D width, H heads, V vocabulary.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -104,19 +105,19 @@ Variable<T> select(const Variable<T>& x, std::size_t axis, std::size_t index);
 template <class T>
 Variable<T> concat(const std::vector<Variable<T>>& parts, std::size_t axis);
 
-// Reductions.
+// Reductions. The concept keeps xtensor's own calls of sum<void>(tensor) from considering them.
 
 /// Sum of all elements, shape ().
-template <class T>
+template <std::floating_point T>
 Variable<T> sum(const Variable<T>& x);
 /// Sum along an axis, which is removed.
-template <class T>
+template <std::floating_point T>
 Variable<T> sum(const Variable<T>& x, std::size_t axis);
 /// Mean of all elements, shape ().
-template <class T>
+template <std::floating_point T>
 Variable<T> mean(const Variable<T>& x);
 /// Mean along an axis, which is removed.
-template <class T>
+template <std::floating_point T>
 Variable<T> mean(const Variable<T>& x, std::size_t axis);
 /// The mean over the tokens that the mask keeps; 0 if it keeps none. x (B, N, D), mask (B, N) ->
 /// (B, D).

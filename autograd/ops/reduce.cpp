@@ -160,22 +160,22 @@ struct MaskedMean final : Op<T> {
 
 }  // namespace
 
-template <class T>
+template <std::floating_point T>
 Variable<T> sum(const Variable<T>& x) {
   return apply<T>(std::make_unique<Reduce<T, Sum>>(std::nullopt), {x});
 }
 
-template <class T>
+template <std::floating_point T>
 Variable<T> sum(const Variable<T>& x, std::size_t axis) {
   return apply<T>(std::make_unique<Reduce<T, Sum>>(axis), {x});
 }
 
-template <class T>
+template <std::floating_point T>
 Variable<T> mean(const Variable<T>& x) {
   return apply<T>(std::make_unique<Reduce<T, Mean>>(std::nullopt), {x});
 }
 
-template <class T>
+template <std::floating_point T>
 Variable<T> mean(const Variable<T>& x, std::size_t axis) {
   return apply<T>(std::make_unique<Reduce<T, Mean>>(axis), {x});
 }
