@@ -5,7 +5,7 @@ import re
 import sys
 
 # A comment of lines with ///, perhaps a template's head, and the name before the parameters; `where` is an object.
-DECLARATION = re.compile(r"(?m)((?:^/// .*\n)+)(?:template <class T>\n)?(?:inline constexpr auto (\w+) =|[\w<>]+ (\w+)\()")
+DECLARATION = re.compile(r"(?m)((?:^/// .*\n)+)(?:template <[\w:]+ T>\n)?(?:inline constexpr auto (\w+) =|[\w<>]+ (\w+)\()")
 
 
 def docs(header):
