@@ -15,7 +15,7 @@
 #include <xgrad/train/export/naming.hpp>
 #include <xgrad/train/export/onnx/export.hpp>
 #include <xgrad/train/export/reference.hpp>
-#include <xgrad/train/model/build.hpp>
+#include <xgrad/train/model/mixed_precision.hpp>
 #include <xgrad/train/weights/state_dict.hpp>
 
 namespace xgrad::commands {
@@ -44,16 +44,17 @@ WeightFile file_of(const Checkpoint& weights) {
   return {weights.parameters, weights.config};
 }
 
-// Adds a file of the model's results for some examples, computed in T. If the data is missing, adds
-// a note instead.
+// Adds a file of the model's results for some examples, computed in T and the arithmetic of
+// `config`. If the data is missing, adds a note instead.
 template <class T>
-void add_reference(const FoundRun& source, const Checkpoint& weights, const Task& task,
-                   Files& result, const std::string& extension = ".reference.npz") {
+void add_reference(const FoundRun& source, const Config& config, const Checkpoint& weights,
+                   const Task& task, Files& result,
+                   const std::string& extension = ".reference.npz") {
   try {
-    Parameters<T> parameters(source.config.train.seed);
-    const auto model = make_model<T>(source.config.model, task.shape(), parameters);
+    Parameters<T> parameters(config.train.seed);
+    const auto model = make_model<T>(config, task.shape(), parameters);
     restore_weights(weights.parameters, source.file, parameters);
-    const Objective objective = make_objective(source.config.train, task.shape());
+    const Objective objective = make_objective(config.train, task.shape());
     result.files.push_back({extension, reference_npz(*model, parameters, task, objective)});
   } catch (const DataError& error) {
     result.note = fmt::format("no reference: {}", error.what());
@@ -66,7 +67,7 @@ Files npz(const FoundRun& source, const Checkpoint& weights) {
   const std::unique_ptr<Task> task = make_task(source.config, &source.checkpoint);
   const TaskShape shape = task->shape();
   Files result{{{"", to_npz(file_of(weights))}}};
-  add_reference<double>(source, weights, *task, result);
+  add_reference<double>(source, source.config, weights, *task, result);
   if (!result.note.empty()) return result;
   std::vector<std::string> unknown = unknown_settings(source.config, plain_encoder());
   if (shape.graph) unknown.push_back("graphs");
@@ -79,21 +80,24 @@ Files npz(const FoundRun& source, const Checkpoint& weights) {
   return result;
 }
 
-// Computes the reference in float, since onnxruntime has no erf in double.
+// Computes the reference in float, as the file does: onnxruntime has no erf in double.
 Files onnx(const FoundRun& source, const Checkpoint& weights) {
   const std::unique_ptr<Task> task = make_task(source.config, &source.checkpoint);
   Files result{{{"", to_onnx(source.config, task->shape(), weights)}}};
-  add_reference<float>(source, weights, *task, result, ".onnx.reference.npz");
+  Config config = source.config;
+  config.train.precision = "float";
+  add_reference<float>(source, config, weights, *task, result, ".onnx.reference.npz");
   return result;
 }
 
-// A file of weights, and a reference in the precision of training.
+// A file of weights, and a reference in the run's precision.
 Files alone(const FoundRun& source, const Checkpoint& weights, std::string bytes,
             const std::string& extension) {
   Files result{{{"", std::move(bytes)}}};
   const std::unique_ptr<Task> task = make_task(source.config, &source.checkpoint);
-  with_precision(source.config,
-                 [&]<class T>() { add_reference<T>(source, weights, *task, result, extension); });
+  with_precision(source.config, [&]<class T>() {
+    add_reference<T>(source, source.config, weights, *task, result, extension);
+  });
   return result;
 }
 

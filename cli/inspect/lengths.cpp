@@ -15,9 +15,8 @@
 #include <xgrad/train/config/precision.hpp>
 #include <xgrad/train/metrics/evaluate.hpp>
 #include <xgrad/train/metrics/rows.hpp>
-#include <xgrad/train/model/build.hpp>
 #include <xgrad/train/report/chart.hpp>
-#include <xgrad/train/weights/state_dict.hpp>
+#include <xgrad/train/weights/trained_model.hpp>
 
 namespace xgrad::commands {
 
@@ -94,7 +93,7 @@ class Scorer {
       progress(i, scores.size());
       if (!scores[i].why_not.empty()) continue;
       const auto metrics =
-          evaluate(*model_, {*data_[i], shape_, source_.config.train.batch}, objective_);
+          evaluate(*trained_->model, {*data_[i], shape_, source_.config.train.batch}, objective_);
       scores[i].examples = data_[i]->size();
       scores[i].metrics = *metrics;
     }
@@ -106,9 +105,7 @@ class Scorer {
   std::vector<LengthScore> prepare(const Lengths& lengths) {
     std::vector<LengthScore> scores =
         draws_lengths(source_.config) ? draw(lengths) : sort_out(lengths);
-    parameters_.emplace(source_.config.train.seed);
-    model_ = make_model<T>(source_.config.model, shape_, *parameters_);
-    restore(weights_of(source_.checkpoint), *parameters_);
+    trained_.emplace(source_.config, source_.checkpoint, shape_);
     return scores;
   }
 
@@ -158,8 +155,7 @@ class Scorer {
   std::unique_ptr<Dataset> all_;
   std::vector<std::unique_ptr<Task>> tasks_;
   std::vector<std::unique_ptr<Dataset>> data_;  // by length
-  std::optional<Parameters<T>> parameters_;
-  std::unique_ptr<SequenceModel<T>> model_;
+  std::optional<TrainedModel<T>> trained_;
 };
 
 std::string length_text(const LengthScore& score) {

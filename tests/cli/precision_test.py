@@ -1,5 +1,6 @@
 """train.precision = "bf16" as a user meets it."""
 
+import json
 import os
 import re
 
@@ -68,14 +69,33 @@ class Precision(CommandTest):
         numpy.testing.assert_allclose(*(numpy.array(text.split(), float) for text in (bf16, float32)), atol=0.05)
         self.assertIn("scalar type differs", self.xgrad("predict", "a", "--precision", "double", stdin=line, exit_code=4).stderr)
 
-    def test_an_export_holds_float32_weights_and_its_reference_is_float32(self):
+    def test_an_export_holds_float32_weights_and_a_reference_of_the_run(self):
+        """Beside npz and ONNX files, whose readers compute in float64 and float32, the reference is in these."""
         self.xgrad("train", "small.toml", "run.dir=a", BF16)
-        self.xgrad("export", "a", "--to", "npz", "--out", "a.npz")
-        self.xgrad("export", "a", "--to", "safetensors", "--out", "a.safetensors")
+        for to, name in (("npz", "a.npz"), ("safetensors", "a.safetensors"), ("hdf5", "a.h5"), ("onnx", "a.onnx")):
+            self.xgrad("export", "a", "--to", to, "--out", name)
         weights = numpy.load(self.folder / "a.npz")
         self.assertEqual({weights[name].dtype for name in weights.files if weights[name].dtype.kind == "f"}, {numpy.dtype("float32")})
-        exact, own = (numpy.load(self.folder / name)["logits"] for name in ("a.reference.npz", "a.safetensors.reference.npz"))
-        numpy.testing.assert_allclose(own, exact, atol=1e-4)
+        exact, plain, own, same = (numpy.load(self.folder / f"a{name}.reference.npz") for name in ("", ".onnx", ".safetensors", ".h5"))
+        numpy.testing.assert_allclose(plain["logits"], exact["logits"], atol=1e-4)
+        self.assertGreater(numpy.abs(own["logits"] - exact["logits"]).max(), 1e-3)
+        rows = [ids[mask == 1] for ids, mask in zip(own["ids"], own["mask"])]
+        lines = "".join(" ".join(map(str, row)) + "\n" for row in rows)
+        said = self.xgrad("predict", "a", "--logits", stdin=lines).stdout.splitlines()
+        for row, line, logits in zip(rows, said, own["logits"]):
+            predicted = numpy.array(line.split(), "float32").reshape(len(row), -1)
+            numpy.testing.assert_allclose(logits[:len(row)], predicted, atol=2e-5)
+        for name in own.files:
+            numpy.testing.assert_array_equal(own[name], same[name], name)
+
+    def test_scores_by_length_are_those_of_the_run(self):
+        self.xgrad("train", "small.toml", "run.dir=a", "task.min_length=6", BF16)
+        whole, plain = (json.loads(self.xgrad("eval", "a", "--json", *words).stdout) for words in ((), ("train.precision=float",)))
+        for words, expected in (((), whole), (("train.precision=float",), plain)):
+            row, = json.loads(self.xgrad("eval", "a", "--json", "--lengths", "6:6", *words).stdout)["lengths"]
+            for name in ("loss", "loss_se", "perplexity"):
+                self.assertEqual(row[name], expected[name], name)
+        self.assertNotEqual(whole["loss"], plain["loss"])
 
     def test_gradcheck_says_what_it_does_not_cover(self):
         said = self.xgrad("gradcheck", "small.toml", BF16).stdout

@@ -10,9 +10,8 @@
 #include <xgrad/train/checkpoint/checkpoint.hpp>
 #include <xgrad/train/config/precision.hpp>
 #include <xgrad/train/inspect/attention_picture.hpp>
-#include <xgrad/train/model/mixed_precision.hpp>
 #include <xgrad/train/report/html.hpp>
-#include <xgrad/train/weights/state_dict.hpp>
+#include <xgrad/train/weights/trained_model.hpp>
 
 namespace xgrad {
 
@@ -44,13 +43,10 @@ class Examiner {
       : config_(config),
         checkpoint_(checkpoint),
         task_(task),
-        shape_(task.shape()),
+        trained_(config, checkpoint, task.shape()),
+        shape_(trained_.shape),
         test_(task.dataset(Split::test)),
-        parameters_(config.train.seed),
-        model_(make_model<T>(config, shape_, parameters_)),
-        token_classes_(shape_) {
-    restore(weights_of(checkpoint), parameters_);
-  }
+        token_classes_(shape_) {}
 
   Examination examine(const ExamineOptions& options) {
     result_.examples = std::min(kExamples, test_->size());
@@ -60,12 +56,12 @@ class Examiner {
       look(first, std::min(result_.examples, first + config_.train.batch));
     }
     if (mapped_) map_one();
-    for (const Parameter<T>& p : parameters_) {
+    for (const Parameter<T>& p : trained_.parameters) {
       if (p.name != "embedding.token.weight") continue;
       result_.embeddings = token_classes_.map(cast<double>(p.variable.value()));
     }
     if (options.heads) {
-      result_.heads = study_attention(*model_, parameters_, *test_, shape_,
+      result_.heads = study_attention(*trained_.model, trained_.parameters, *test_, shape_,
                                       make_objective(config_.train, shape_), config_.train.batch,
                                       result_.examples);
     }
@@ -89,7 +85,7 @@ class Examiner {
     std::vector<Example> examples;
     for (std::size_t i = begin; i < end; ++i) examples.push_back(test_->get(0, i));
     const Batch batch = collate(examples, shape_);
-    const Tensor<T> outputs = (*model_)(BatchInput<T>(batch).input(), Context{}).value();
+    const Tensor<T> outputs = (*trained_.model)(BatchInput<T>(batch).input(), Context{}).value();
     const std::size_t row = outputs.size() / examples.size();
     for (std::size_t i = 0; i < examples.size(); ++i) {
       keep(examples[i], outputs.data() + i * row, row);
@@ -152,16 +148,15 @@ class Examiner {
     if (attended_tokens(example, shape_, config_.model.patch) > kMostMapped) return;
     result_.mapped = blank(example);
     if (shape_.input == InputKind::image) result_.mapped.picture = picture_of(example, shape_);
-    result_.maps = attention_maps(*model_, parameters_, collate({example}, shape_));
+    result_.maps = attention_maps(*trained_.model, trained_.parameters, collate({example}, shape_));
   }
 
   const Config& config_;
   const Checkpoint& checkpoint_;
   const Task& task_;
-  TaskShape shape_;
+  TrainedModel<T> trained_;
+  const TaskShape& shape_;
   std::unique_ptr<Dataset> test_;
-  Parameters<T> parameters_;
-  std::unique_ptr<SequenceModel<T>> model_;
   TokenClasses token_classes_;
   std::optional<Example> mapped_;
   Examination result_;

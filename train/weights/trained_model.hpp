@@ -1,0 +1,32 @@
+// TrainedModel: the model of a run with its weights, in the run's arithmetic.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include <xgrad/autograd/packed_weights.hpp>
+#include <xgrad/train/model/mixed_precision.hpp>
+#include <xgrad/train/weights/state_dict.hpp>
+
+namespace xgrad {
+
+/// A trained model with scalar type T in the arithmetic of the run's train.precision, whose weights
+/// are packed for its products.
+template <class T>
+struct TrainedModel {
+  /// Makes the model of `config` for a task of this shape, with the checkpoint's weights. Throws
+  /// CheckpointError if they do not fit.
+  TrainedModel(const Config& config, const Checkpoint& checkpoint, TaskShape of_task)
+      : shape(std::move(of_task)),
+        parameters(config.train.seed),
+        model(make_model<T>(config, shape, parameters)) {
+    restore(weights_of(checkpoint), parameters);
+    pack_weights(parameters);
+  }
+
+  TaskShape shape;                          ///< shape of the task
+  Parameters<T> parameters;                 ///< the weights
+  std::unique_ptr<SequenceModel<T>> model;  ///< the model
+};
+
+}  // namespace xgrad
