@@ -48,11 +48,10 @@ int show_line(const LoadedModel<T>& loaded, const std::string& line) {
   check_example(example, loaded.shape, 1);
   const Batch batch = collate({example}, loaded.shape);
   for (const AttentionMap& map : attention_maps(*loaded.model, loaded.parameters, batch)) {
-    const auto& shape = map.probabilities.shape();
-    for (std::size_t head = 0; head < shape[1]; ++head) {
-      fmt::print(
-          "{}, head {}\n{}\n", map.path, head,
-          heat_map(map.probabilities, 0, head, token_names(example, loaded.shape, shape[2])));
+    const MapNames names = map_names(map, example, loaded.shape);
+    for (std::size_t head = 0; head < map.probabilities.shape()[1]; ++head) {
+      fmt::print("{}, head {}\n{}\n", map.path, head,
+                 heat_map(map.probabilities, 0, head, names.rows, names.columns));
     }
   }
   return 0;
@@ -62,13 +61,14 @@ template <class T>
 std::string file_of(const LoadedModel<T>& loaded, const Dataset& dataset,
                     const AttentionStudy& study, std::size_t count) {
   std::vector<Example> examples;
-  std::vector<std::string> inputs;
+  std::vector<std::string> inputs, outputs;
   for (std::size_t i = 0; i < std::min(count, study.examples); ++i) {
     examples.push_back(dataset.get(0, i));
     inputs.push_back(input_text(examples.back(), loaded.shape));
+    if (study.forced) outputs.push_back(target_text(examples.back(), loaded.shape));
   }
   const Batch batch = collate(examples, loaded.shape);
-  return to_hdf5(study, attention_maps(*loaded.model, loaded.parameters, batch), inputs);
+  return to_hdf5(study, attention_maps(*loaded.model, loaded.parameters, batch), inputs, outputs);
 }
 
 int attention(const Arguments& arguments) {

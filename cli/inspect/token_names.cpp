@@ -17,4 +17,19 @@ std::vector<std::string> token_names(const Example& example, const TaskShape& sh
   return names;
 }
 
+MapNames map_names(const AttentionMap& map, const Example& example, const TaskShape& shape) {
+  const auto inputs = token_names(example, shape, map.probabilities.shape()[3]);
+  if (shape.output != OutputKind::generated || !map.path.starts_with("decoder.")) {
+    return {inputs, inputs};
+  }
+  MapNames names{{}, inputs};
+  for (const std::int32_t c : example.targets) names.rows.push_back(class_text(c, shape));
+  if (map.path.ends_with("self_attn")) {
+    names.columns = names.rows;
+    names.columns.insert(names.columns.begin(), "[begin]");
+    names.columns.pop_back();
+  }
+  return names;
+}
+
 }  // namespace xgrad::commands

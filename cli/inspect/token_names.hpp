@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <xgrad/data/task.hpp>
+#include <xgrad/train/inspect/microscope.hpp>
 
 namespace xgrad::commands {
 
@@ -12,5 +13,15 @@ namespace xgrad::commands {
 /// empty if the example has no tokens.
 std::vector<std::string> token_names(const Example& example, const TaskShape& shape,
                                      std::size_t rows);
+
+/// The names of the queries and the keys of an attention map; empty where they are unknown.
+struct MapNames {
+  std::vector<std::string> rows, columns;
+};
+
+/// Names the rows and columns of a map of an example. In a decoder, a row is the output that the
+/// model predicts there. In its self-attention, a column is the output that it reads there, after
+/// "[begin]".
+MapNames map_names(const AttentionMap& map, const Example& example, const TaskShape& shape);
 
 }  // namespace xgrad::commands

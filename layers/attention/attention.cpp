@@ -64,8 +64,9 @@ MultiHeadAttention<T>::MultiHeadAttention(const Scope<T>& scope,
 
 template <class T>
 Variable<T> MultiHeadAttention<T>::operator()(const Variable<T>& x, const AttentionMasks& masks,
-                                              const Context& context,
-                                              const Variable<T>& bias) const {
+                                              const Context& context, const Variable<T>& bias,
+                                              const Mask* query_mask) const {
+  if (query_mask == nullptr) query_mask = masks.key_mask.get();
   const AttentionWeightOptions& weights = options_.weights;
   const AttentionOptions options = self_options(masks, context);
   const Variable<T> total_bias = with_position_bias(bias, x.shape()[1]);
@@ -76,7 +77,7 @@ Variable<T> MultiHeadAttention<T>::operator()(const Variable<T>& x, const Attent
                       v = take(context, "values", project(x, 2));
     const Variable<T> y =
         attend_values(q, k, v, weights, options, total_bias, score_weight_, take_scores(context));
-    return finish(observed(y, q, k, options, total_bias, context), context);
+    return finish(observed(y, q, k, options, total_bias, context, query_mask, false), context);
   }
   // (B, N, 3 H d_h): self_attention() reads q, k and v from it without copies.
   const Variable<T> qkv = apply_rotary(linear(x, in_weight_, in_bias_), 2 * options_.heads);
@@ -86,24 +87,25 @@ Variable<T> MultiHeadAttention<T>::operator()(const Variable<T>& x, const Attent
   if (!context.attention) return finish(y, context);
   const auto rows = bounds(options_);
   return finish(observed(y, slice(qkv, 2, 0, rows[1]), slice(qkv, 2, rows[1], rows[2]), options,
-                         total_bias, context),
+                         total_bias, context, query_mask, false),
                 context);
 }
 
 template <class T>
 Variable<T> MultiHeadAttention<T>::operator()(const Variable<T>& query, const Variable<T>& key,
                                               const Variable<T>& value, const AttentionMasks& masks,
-                                              const Context& context,
-                                              const Variable<T>& bias) const {
+                                              const Context& context, const Variable<T>& bias,
+                                              const Mask* query_mask) const {
   const auto placed = [&](const Variable<T>& x) {
     return options_.cross_positions ? apply_rotary(x, options_.heads) : x;
   };
   const Variable<T> q = placed(take(context, "queries", project(query, 0))),
                     k = placed(take(context, "keys", project(key, 1))),
                     v = take(context, "values", project(value, 2));
-  return finish(attend_values(q, k, v, options_.weights, cross_options(masks, context), bias,
-                              score_weight_, take_scores(context)),
-                context);
+  const AttentionOptions options = cross_options(masks, context);
+  const Variable<T> y =
+      attend_values(q, k, v, options_.weights, options, bias, score_weight_, take_scores(context));
+  return finish(observed(y, q, k, options, bias, context, query_mask, true), context);
 }
 
 template <class T>
@@ -128,12 +130,14 @@ Variable<T> MultiHeadAttention<T>::finish(const Variable<T>& y, const Context& c
 template <class T>
 Variable<T> MultiHeadAttention<T>::observed(const Variable<T>& y, const Variable<T>& q,
                                             const Variable<T>& k, const AttentionOptions& options,
-                                            const Variable<T>& bias, const Context& context) const {
+                                            const Variable<T>& bias, const Context& context,
+                                            const Mask* query_mask, bool cross) const {
   if (!context.attention) return y;
   const auto maps = [&] {
     return attention_weights(q, k, options_.weights, options, bias, score_weight_);
   };
-  return observe_attention<T>(*context.attention, site_, y, options, maps);
+  return observe_attention<T>(*context.attention, {site_, options_.heads, query_mask, cross}, y,
+                              maps);
 }
 
 template <class T>

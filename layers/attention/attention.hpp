@@ -64,16 +64,17 @@ class MultiHeadAttention {
   MultiHeadAttention(const Scope<T>& scope, const MultiHeadAttentionOptions& options);
 
   /// Self-attention: x (B, N, D) -> (B, N, D). The bias is absent or broadcasts to (B, H, N, M); it
-  /// is added to the scores (S2.10), here and in cross-attention.
+  /// is added to the scores (S2.10), here and in cross-attention. Observers get `query_mask`
+  /// (B, N), 1 = not padding; null: masks.key_mask.
   Variable<T> operator()(const Variable<T>& x, const AttentionMasks& masks, const Context& context,
-                         const Variable<T>& bias = {}) const;
+                         const Variable<T>& bias = {}, const Mask* query_mask = nullptr) const;
   /// Cross-attention (S2.2): query (B, N, D), key (B, M, key_width), value (B, M, value_width) ->
   /// (B, N, D). It ignores causal and exclude_self. Of the positions it applies only rotary ones,
   /// with cross_positions, to queries and keys in their own sequences. Without these options,
   /// passing x as query, key and value gives the self-attention of x (S2.12).
   Variable<T> operator()(const Variable<T>& query, const Variable<T>& key, const Variable<T>& value,
                          const AttentionMasks& masks, const Context& context,
-                         const Variable<T>& bias = {}) const;
+                         const Variable<T>& bias = {}, const Mask* query_mask = nullptr) const;
 
   // For decoding: without gradients, dropout and observers, with the bits of the calls above.
 
@@ -110,7 +111,7 @@ class MultiHeadAttention {
   Variable<T> with_position_bias(const Variable<T>& bias, std::size_t tokens) const;
   Variable<T> observed(const Variable<T>& y, const Variable<T>& q, const Variable<T>& k,
                        const AttentionOptions& options, const Variable<T>& bias,
-                       const Context& context) const;
+                       const Context& context, const Mask* query_mask, bool cross) const;
   Variable<T> take(const Context& context, const char* name, const Variable<T>& x) const;
   TakeScores<T> take_scores(const Context& context) const;
   Variable<T> finish(const Variable<T>& y, const Context& context) const;

@@ -46,7 +46,7 @@ Variable<T> head_diversity_penalty(const Variable<T>& maps, const Mask* mask) {
 
 template <class T>
 Variable<T> HeadDiversity<T>::mean() const {
-  check_shape(!penalties_.empty(), "head diversity: the model has no self-attention");
+  check_shape(!penalties_.empty(), "head diversity: the model has no attention");
   Variable<T> total = penalties_.front();
   for (std::size_t i = 1; i < penalties_.size(); ++i) total = add(total, penalties_[i]);
   return scale(total, 1 / T(penalties_.size()));

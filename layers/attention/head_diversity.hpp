@@ -17,13 +17,13 @@ namespace xgrad {
 template <class T>
 Variable<T> head_diversity_penalty(const Variable<T>& maps, const Mask* mask = nullptr);
 
-/// Collects the penalty of every self-attention layer in a forward pass when it is passed as
+/// Collects the penalty of every attention layer in a forward pass when it is passed as
 /// Context::attention.
 template <class T>
 class HeadDiversity final : public MapObserver<T> {
  public:
-  void on_maps(const Variable<T>& maps, const Mask* key_mask) override {
-    penalties_.push_back(head_diversity_penalty(maps, key_mask));
+  void on_maps(const Variable<T>& maps, const Mask* query_mask) override {
+    penalties_.push_back(head_diversity_penalty(maps, query_mask));
   }
   /// The mean of the collected penalties, shape (). Throws ShapeError when there are none.
   Variable<T> mean() const;

@@ -59,7 +59,7 @@ double asymmetry_of(const Map& map) {
 
 }  // namespace
 
-void AttentionMetrics::add(const Tensor<double>& p, const Mask* mask) {
+void AttentionMetrics::add(const Tensor<double>& p, const Mask* mask, bool cross) {
   check_shape(p.dimension() == 4, "attention metrics: expected (B, H, N, M), got ", p.shape());
   const std::size_t batch = p.shape()[0], heads = p.shape()[1], n = p.shape()[2], m = p.shape()[3];
   check_shape(sums_.empty() || sums_.size() == heads, "attention metrics: expected ", sums_.size(),
@@ -68,12 +68,12 @@ void AttentionMetrics::add(const Tensor<double>& p, const Mask* mask) {
               Shape{batch, n}, ", got ", mask ? mask->shape() : Shape{});
   sums_.resize(heads, Sums{0, 0, 0, std::vector<double>(heads, 0.0)});
   for (std::size_t b = 0; b < batch; ++b) {
-    add_sample(p.data() + b * heads * n * m, n, m, mask ? mask->data() + b * n : nullptr);
+    add_sample(p.data() + b * heads * n * m, n, m, mask ? mask->data() + b * n : nullptr, cross);
   }
 }
 
 void AttentionMetrics::add_sample(const double* maps, std::size_t queries, std::size_t keys,
-                                  const std::uint8_t* mask) {
+                                  const std::uint8_t* mask, bool cross) {
   const auto map = [&](std::size_t h) {
     return Map{maps + h * queries * keys, queries, keys, mask};
   };
@@ -82,7 +82,7 @@ void AttentionMetrics::add_sample(const double* maps, std::size_t queries, std::
   for (std::size_t h = 0; h < heads(); ++h) {
     sums_[h].entropy += entropy_of(map(h));
     sums_[h].distance += distance_of(map(h));
-    sums_[h].asymmetry += asymmetry_of(map(h));
+    if (!cross) sums_[h].asymmetry += asymmetry_of(map(h));
     for (std::size_t g = 0; g < heads(); ++g) {
       sums_[h].redundancy[g] += ratio(map(h).dot(map(g).p), norms[g] * norms[h]);
     }

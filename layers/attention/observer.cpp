@@ -7,30 +7,27 @@
 namespace xgrad {
 
 template <class T>
-Variable<T> observe_attention(AttentionObserver& observer, std::uint64_t site, const Variable<T>& y,
-                              const AttentionOptions& options,
-                              const std::function<Variable<T>()>& maps) {
-  if (auto* taker = dynamic_cast<MapObserver<T>*>(&observer)) {
-    taker->on_maps(maps(), options.masks.key_mask.get());
-  }
+Variable<T> observe_attention(AttentionObserver& observer, const ObservedAttention& attention,
+                              const Variable<T>& y, const std::function<Variable<T>()>& maps) {
+  const auto& [site, heads, query_mask, cross] = attention;
+  if (auto* taker = dynamic_cast<MapObserver<T>*>(&observer)) taker->on_maps(maps(), query_mask);
   if (observer.wants_probabilities()) {
     const NoGrad no_grad;
-    observer.on_probabilities(site, cast<double>(maps().value()), options.masks.key_mask.get());
+    observer.on_probabilities(site, cast<double>(maps().value()), query_mask, cross);
   }
-  const std::vector<double> factors = observer.head_factors(site, options.heads);
+  const std::vector<double> factors = observer.head_factors(site, heads);
   if (factors.empty()) return y;
-  const std::size_t width = y.shape().back() / options.heads;
+  const std::size_t width = y.shape().back() / heads;
   Tensor<T> scale = empty<T>({y.shape().back()});
-  for (std::size_t h = 0; h < options.heads; ++h) {
+  for (std::size_t h = 0; h < heads; ++h) {
     std::fill_n(scale.data() + h * width, width, T(factors[h]));
   }
   return mul(y, Variable<T>(std::move(scale)));
 }
 
-#define XGRAD_INSTANTIATE(T)                                                                    \
-  template Variable<T> observe_attention(AttentionObserver&, std::uint64_t, const Variable<T>&, \
-                                         const AttentionOptions&,                               \
-                                         const std::function<Variable<T>()>&);
+#define XGRAD_INSTANTIATE(T)                                                           \
+  template Variable<T> observe_attention(AttentionObserver&, const ObservedAttention&, \
+                                         const Variable<T>&, const std::function<Variable<T>()>&);
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

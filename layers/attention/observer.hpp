@@ -1,4 +1,4 @@
-// AttentionObserver: reads the weights of every self-attention in a forward pass, and may scale its
+// AttentionObserver: reads the weights of every attention in a forward pass, and may scale its
 // heads.
 #pragma once
 
@@ -17,9 +17,10 @@ class AttentionObserver {
   virtual ~AttentionObserver() = default;
   /// Whether to call on_probabilities(), which needs the map of every head in memory.
   virtual bool wants_probabilities() const { return false; }
-  /// Receives the attention weights p (B, H, N, M), before dropout; `key_mask` (B, M) or null.
+  /// Receives the attention weights p (B, H, N, M), before dropout; `query_mask` (B, N), 1 = not
+  /// padding, or null; `cross`: the keys are those of another sequence than the queries.
   virtual void on_probabilities(std::uint64_t /*site*/, const Tensor<double>& /*p*/,
-                                const Mask* /*key_mask*/) {}
+                                const Mask* /*query_mask*/, bool /*cross*/) {}
   /// Returns one factor for the output of each head, applied before the output projection. Empty:
   /// no scaling.
   virtual std::vector<double> head_factors(std::uint64_t /*site*/, std::size_t /*heads*/) {
@@ -32,16 +33,23 @@ class AttentionObserver {
 template <class T>
 class MapObserver : public AttentionObserver {
  public:
-  /// Receives the weights (B, H, N, M), before dropout and differentiable; `key_mask` (B, M) or
+  /// Receives the weights (B, H, N, M), before dropout and differentiable; `query_mask` (B, N) or
   /// null.
-  virtual void on_maps(const Variable<T>& maps, const Mask* key_mask) = 0;
+  virtual void on_maps(const Variable<T>& maps, const Mask* query_mask) = 0;
+};
+
+/// One attention of a forward pass.
+struct ObservedAttention {
+  std::uint64_t site;                ///< Scope::site() of the MultiHeadAttention
+  std::size_t heads;                 ///< H
+  const Mask* query_mask = nullptr;  ///< as in on_probabilities()
+  bool cross = false;                ///< as in on_probabilities()
 };
 
 /// Called by MultiHeadAttention. Passes the weights `maps()` (B, H, N, M) to the observer if it
 /// wants them, and returns y (B, N, H d_v) with each head scaled by its head_factors().
 template <class T>
-Variable<T> observe_attention(AttentionObserver& observer, std::uint64_t site, const Variable<T>& y,
-                              const AttentionOptions& options,
-                              const std::function<Variable<T>()>& maps);
+Variable<T> observe_attention(AttentionObserver& observer, const ObservedAttention& attention,
+                              const Variable<T>& y, const std::function<Variable<T>()>& maps);
 
 }  // namespace xgrad

@@ -33,14 +33,14 @@ DecoderBlock<T>::DecoderBlock(const Scope<T>& scope, const EncoderOptions& optio
 
 template <class T>
 Variable<T> DecoderBlock<T>::operator()(const Variable<T>& x, const Variable<T>& memory,
-                                        const AttentionMasks& memory_masks,
-                                        const Context& context) const {
+                                        const AttentionMasks& memory_masks, const Context& context,
+                                        const Mask* mask) const {
   Variable<T> y = observe_activation(context, site_, "residual_before", x);
   y = residual1_(y, nullptr, context,
-                 [&](const Variable<T>& z) { return self_attention_(z, {}, context); });
+                 [&](const Variable<T>& z) { return self_attention_(z, {}, context, {}, mask); });
   y = observe_activation(context, site_, "residual_middle", y);
   y = residual2_(y, nullptr, context, [&](const Variable<T>& z) {
-    return attention_(z, memory, memory, memory_masks, context);
+    return attention_(z, memory, memory, memory_masks, context, {}, mask);
   });
   y = observe_activation(context, site_, "residual_cross", y);
   y = residual3_(y, nullptr, context, [&](const Variable<T>& z) { return mlp_(z, context); });
@@ -77,9 +77,11 @@ Variable<T> Decoder<T>::next(Variable<T> x, std::vector<DecoderCache<T>>& caches
 
 template <class T>
 Variable<T> Decoder<T>::operator()(Variable<T> x, const Variable<T>& memory,
-                                   const AttentionMasks& memory_masks,
-                                   const Context& context) const {
-  for (const DecoderBlock<T>& block : layers_.blocks) x = block(x, memory, memory_masks, context);
+                                   const AttentionMasks& memory_masks, const Context& context,
+                                   const Mask* mask) const {
+  for (const DecoderBlock<T>& block : layers_.blocks) {
+    x = block(x, memory, memory_masks, context, mask);
+  }
   return layers_.norm ? (*layers_.norm)(x, nullptr) : x;
 }
 

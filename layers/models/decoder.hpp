@@ -28,9 +28,11 @@ class DecoderBlock {
   /// Makes its parameters below `scope`.
   DecoderBlock(const Scope<T>& scope, const EncoderOptions& options);
 
-  /// x (B, M, D), memory (B, N, D) -> (B, M, D); `memory_masks` masks the memory.
+  /// x (B, M, D), memory (B, N, D) -> (B, M, D); `memory_masks` masks the memory. `mask` (B, M)
+  /// tells observers of attention which tokens of x are not padding (1); null: all.
   Variable<T> operator()(const Variable<T>& x, const Variable<T>& memory,
-                         const AttentionMasks& memory_masks, const Context& context) const;
+                         const AttentionMasks& memory_masks, const Context& context,
+                         const Mask* mask = nullptr) const;
   /// The keys and values of `memory`, for next().
   DecoderCache<T> read(const Variable<T>& memory) const { return {{}, attention_.read(memory)}; }
   /// The block with MultiHeadAttention::next(), for decoding.
@@ -53,9 +55,10 @@ class Decoder {
   /// Makes its parameters below `scope`.
   Decoder(const Scope<T>& scope, const EncoderOptions& options) : layers_(scope, options) {}
 
-  /// x (B, M, D), memory (B, N, D) -> (B, M, D); `memory_masks` masks the memory.
+  /// x (B, M, D), memory (B, N, D) -> (B, M, D); masks as in DecoderBlock.
   Variable<T> operator()(Variable<T> x, const Variable<T>& memory,
-                         const AttentionMasks& memory_masks, const Context& context) const;
+                         const AttentionMasks& memory_masks, const Context& context,
+                         const Mask* mask = nullptr) const;
   /// Starts an output: what each block keeps before its first token.
   std::vector<DecoderCache<T>> read(const Variable<T>& memory) const;
   /// The tokens x (B, N, D) that follow those of `caches` -> (B, N, D); see

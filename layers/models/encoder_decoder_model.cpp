@@ -58,9 +58,8 @@ Variable<T> EncoderDecoderModel<T>::operator()(const ModelInput<T>& input,
   const Ids before = shift_right(*input.outputs, std::int32_t(classes_));
   ModelInput<T> output;
   output.ids = &before;
-  Context writing = context;
-  writing.attention = nullptr;  // the input's mask does not describe the output's padding
-  return head_(decoder_(output_embedding_(output), memory, {input.mask}, writing));
+  const Mask mask = xt::cast<std::uint8_t>(xt::greater_equal(*input.outputs, 0));
+  return head_(decoder_(output_embedding_(output), memory, {input.mask}, context, &mask));
 }
 
 // The outputs of a batch, with the keys and values of the input and of the classes so far.

@@ -24,7 +24,7 @@ struct EncoderDecoderOptions {
 ///
 /// The decoder reads ModelInput::outputs shifted by one place, after a begin token with the id
 /// `classes`. In training these are the targets (teacher forcing). Parameters under embedding,
-/// encoder, output_embedding, decoder and head. An AttentionObserver sees the encoder only.
+/// encoder, output_embedding, decoder and head.
 template <class T>
 class EncoderDecoderModel final : public SequenceModel<T>, public Autoregressive<T> {
  public:

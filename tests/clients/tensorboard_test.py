@@ -111,6 +111,14 @@ class TensorBoard(CommandTest):
             self.assertLess(float(numpy.abs(found - (247 + dark * (numpy.array([8, 48, 107]) - 247))).max()), 1.1)
         self.assertGreater(float(maps.std()), 0.01)
 
+    def test_pictures_of_a_decoder(self):
+        board = load(self.train("run", "model.kind=encoder_decoder", "task.min_length=4", "task.length=4"))
+        modules = ["decoder.layers.0.multihead_attn", "decoder.layers.0.self_attn", "encoder.layers.0.self_attn"]
+        self.assertEqual(sorted(board.Tags()["images"]), [f"attention/{module}" for module in modules])
+        # Two heads beside each other; outputs are one longer than inputs, since they have an end.
+        sizes = {(e.width, e.height) for module in modules for e in board.Images(f"attention/{module}")}
+        self.assertEqual(sizes, {(2 * 4 * 25 + 4, 5 * 25), (2 * 5 * 25 + 4, 5 * 25), (2 * 4 * 32 + 4, 4 * 32)})
+
     def test_no_pictures_without_attention_or_of_long_inputs(self):
         self.assertEqual(load(self.train("mlp", "model.kind=mlp")).Tags()["images"], [])
         long = self.train("long", "task.length=200", "task.min_length=200", "train.steps=2", "train.batch=2", "task.validation=2")

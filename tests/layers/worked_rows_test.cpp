@@ -47,7 +47,7 @@ struct Results final : OpObserver {
 
 struct Looking final : AttentionObserver {
   bool wants_probabilities() const override { return true; }
-  void on_probabilities(std::uint64_t, const Tensor<double>& p, const Mask*) override {
+  void on_probabilities(std::uint64_t, const Tensor<double>& p, const Mask*, bool) override {
     map = p.shape();
   }
   Shape map;

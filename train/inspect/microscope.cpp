@@ -21,7 +21,7 @@ class StoredMaps final : public AttentionObserver {
     Tensor<double> p;
   };
   bool wants_probabilities() const override { return true; }
-  void on_probabilities(std::uint64_t site, const Tensor<double>& p, const Mask*) override {
+  void on_probabilities(std::uint64_t site, const Tensor<double>& p, const Mask*, bool) override {
     seen.push_back({site, p});
   }
   std::vector<Seen> seen;
@@ -31,12 +31,12 @@ class StoredMaps final : public AttentionObserver {
 class Surveyor final : public AttentionObserver {
  public:
   bool wants_probabilities() const override { return true; }
-  void on_probabilities(std::uint64_t site, const Tensor<double>& p, const Mask* mask) override {
+  void on_probabilities(std::uint64_t site, const Tensor<double>& p, const Mask* mask,
+                        bool cross) override {
     const auto known = [site](const auto& entry) { return entry.first == site; };
     auto at = std::find_if(sites.begin(), sites.end(), known);
     if (at == sites.end()) at = sites.insert(sites.end(), {site, AttentionMetrics()});
-    const bool self = mask != nullptr && mask->shape()[1] == p.shape()[2];
-    at->second.add(p, self ? mask : nullptr);
+    at->second.add(p, mask, cross);
   }
   std::vector<std::pair<std::uint64_t, AttentionMetrics>> sites;
 };
@@ -106,6 +106,7 @@ AttentionStudy study_attention(const SequenceModel<T>& model, const Parameters<T
   };
   AttentionStudy study;
   study.examples = some.size();
+  study.forced = shape.output == OutputKind::generated;
   Surveyor surveyor;
   study.metrics = look(surveyor);
   const auto paths = paths_by_site(parameters);
@@ -141,7 +142,8 @@ SilencedHeads silence_heads(const SequenceModel<T>& model, const Parameters<T>& 
   const auto measured = [&](const Context& context) {
     return *evaluate(model, {some, shape, batch, context}, objective);
   };
-  return {some.size(), measured({}), measured(looking(silencer))};
+  return {some.size(), shape.output == OutputKind::generated, measured({}),
+          measured(looking(silencer))};
 }
 
 #define XGRAD_INSTANTIATE(T)                                                                       \

@@ -21,7 +21,7 @@ struct AttentionMap {
 };
 
 /// Returns the maps of all attention modules for a batch, in the order in which they run, without
-/// dropout.
+/// dropout. A decoder reads the batch's targets.
 template <class T>
 std::vector<AttentionMap> attention_maps(const SequenceModel<T>& model,
                                          const Parameters<T>& parameters, const Batch& batch);
@@ -36,12 +36,13 @@ struct LayerStudy {
 /// The study of all attention modules of a model.
 struct AttentionStudy {
   std::size_t examples = 0;        ///< number of examples used
+  bool forced = false;             ///< a decoder read the targets: teacher forcing
   Metrics metrics;                 ///< metrics of the whole model
   std::vector<LayerStudy> layers;  ///< in the order in which they run
 };
 
 /// Studies a model on the first `examples` of a data set: one evaluation, and another for each
-/// head.
+/// head. A decoder reads the targets, as in every evaluation.
 template <class T>
 AttentionStudy study_attention(const SequenceModel<T>& model, const Parameters<T>& parameters,
                                const Dataset& dataset, const TaskShape& shape,
@@ -57,6 +58,7 @@ struct Head {
 /// The metrics of a model with and without some of its heads.
 struct SilencedHeads {
   std::size_t examples = 0;  ///< number of examples used
+  bool forced;               ///< a decoder read the targets: teacher forcing
   Metrics whole;             ///< metrics of the whole model
   Metrics without;           ///< metrics with the outputs of all these heads set to 0
 };
@@ -69,20 +71,24 @@ SilencedHeads silence_heads(const SequenceModel<T>& model, const Parameters<T>& 
                             const Objective& objective, std::size_t batch, std::size_t examples,
                             const std::vector<Head>& heads);
 
+/// The end of a sentence on examples that says that a decoder read their targets; "" if none did.
+const char* outputs_read(bool forced);
+
 /// Returns a table to print, ending with a line feed.
 std::string to_text(const AttentionStudy& study);
 /// Returns a table of all metrics to print, ending with a line feed.
 std::string to_text(const SilencedHeads& silenced);
 
 /// Returns a map as characters, denser for larger weights: one row per query and one column per
-/// key, labelled with `names` if given.
+/// key, labelled with `rows` and `columns` if given.
 std::string heat_map(const Tensor<double>& probabilities, std::size_t sample, std::size_t head,
-                     const std::vector<std::string>& names);
+                     const std::vector<std::string>& rows, const std::vector<std::string>& columns);
 
 /// Returns an HDF5 file with one group per attention module: maps (B, H, N, M), entropy, distance,
 /// asymmetry (H), redundancy (H, H), loss_without (H) and, for tasks with accuracy,
-/// accuracy_without (H). The root holds the inputs.
+/// accuracy_without (H). The root holds the inputs and, of a decoder, the outputs that it read.
 std::string to_hdf5(const AttentionStudy& study, const std::vector<AttentionMap>& maps,
-                    const std::vector<std::string>& inputs);
+                    const std::vector<std::string>& inputs,
+                    const std::vector<std::string>& outputs);
 
 }  // namespace xgrad

@@ -75,10 +75,14 @@ std::string shortened(const std::string& word, std::size_t most) {
 
 }  // namespace
 
+const char* outputs_read(bool forced) {
+  return forced ? "; the decoder reads the targets (teacher forcing)" : "";
+}
+
 std::string to_text(const AttentionStudy& study) {
   const Two whole(study.metrics);
-  std::string text = fmt::format("{} examples: loss {:.4f}, {} {:.4f}\n", grouped(study.examples),
-                                 whole.loss, whole.name, whole.figure);
+  std::string text = fmt::format("{} examples: loss {:.4f}, {} {:.4f}{}\n", grouped(study.examples),
+                                 whole.loss, whole.name, whole.figure, outputs_read(study.forced));
   for (const LayerStudy& layer : study.layers) text += layer_text(study, layer);
   return text;
 }
@@ -91,21 +95,23 @@ std::string to_text(const SilencedHeads& silenced) {
                     fmt::format("{:.4f}", without[i].value),
                     fmt::format("{:+.4f}", without[i].value - whole[i].value)});
   }
-  return grouped(silenced.examples) + " examples\n" + text_table(rows);
+  return grouped(silenced.examples) + " examples" + outputs_read(silenced.forced) + "\n" +
+         text_table(rows);
 }
 
 std::string heat_map(const Tensor<double>& probabilities, std::size_t sample, std::size_t head,
-                     const std::vector<std::string>& names) {
+                     const std::vector<std::string>& rows,
+                     const std::vector<std::string>& columns) {
   constexpr std::string_view shades = " .:-=+*#%@";
   const auto& s = probabilities.shape();
   const double* p = probabilities.data() + (sample * s[1] + head) * s[2] * s[3];
-  const auto name = [&](std::size_t i, std::size_t most) {
+  const auto name = [](const std::vector<std::string>& names, std::size_t i, std::size_t most) {
     return shortened(i < names.size() ? names[i] : std::to_string(i), most);
   };
   std::string text(kNameWidth, ' ');
-  for (std::size_t j = 0; j < s[3]; ++j) text += " " + name(j, 2);
+  for (std::size_t j = 0; j < s[3]; ++j) text += " " + name(columns, j, 2);
   for (std::size_t i = 0; i < s[2]; ++i) {
-    text += "\n" + name(i, kNameWidth);
+    text += "\n" + name(rows, i, kNameWidth);
     for (std::size_t j = 0; j < s[3]; ++j) {
       const double a = std::clamp(p[i * s[3] + j], 0.0, 1.0);
       text += " " + std::string(2, shades[std::min<std::size_t>(9, std::size_t(a * 10))]);
@@ -115,13 +121,18 @@ std::string heat_map(const Tensor<double>& probabilities, std::size_t sample, st
 }
 
 std::string to_hdf5(const AttentionStudy& study, const std::vector<AttentionMap>& maps,
-                    const std::vector<std::string>& inputs) {
+                    const std::vector<std::string>& inputs,
+                    const std::vector<std::string>& outputs) {
   std::size_t bytes = 0;
   for (const AttentionMap& map : maps) bytes += 8 * map.probabilities.size();
   Hdf5Writer file(bytes);
-  std::string lines;
-  for (const std::string& input : inputs) lines += input + "\n";
-  file.value("/inputs", lines);
+  const auto lines = [&](const char* name, const std::vector<std::string>& texts) {
+    std::string all;
+    for (const std::string& text : texts) all += text + "\n";
+    if (!texts.empty()) file.value(name, all);
+  };
+  lines("/inputs", inputs);
+  lines("/outputs", outputs);
   file.number("/examples", study.examples);
   for (const LayerStudy& layer : study.layers) {
     const std::string group = "/" + layer.path;

@@ -111,7 +111,8 @@ Patching patch_activations(const SequenceModel<T>& model, const Parameters<T>& p
                            const TaskShape& shape, const Example& from, const Example& to,
                            const std::string& pattern) {
   check<ConfigError>(shape.output != OutputKind::generated,
-                     "patch: a model that generates sequences cannot be patched");
+                     "patch: a model that generates sequences cannot be patched: its decoder reads "
+                     "the outputs so far, which differ between the inputs, also in their number");
   check<DataError>(length_of(from, shape) == length_of(to, shape),
                    "patch: expected two inputs of the same length, got ", length_of(from, shape),
                    " and ", length_of(to, shape), " tokens");

@@ -31,13 +31,13 @@ struct TrainingLoss {
 /// Runs the model in training mode on a micro-batch of `whole`.
 ///
 /// With Objective::head_diversity the penalty is the mean, over the examples of `whole`, over the L
-/// self-attentions of the encoder and over the H (H - 1) ordered pairs of heads, of
+/// attentions, those of a decoder among them, and over the H (H - 1) ordered pairs of heads, of
 ///
 ///     cos^2(A_g, A_h) = <A_g, A_h>^2 / (|A_g|^2 |A_h|^2)
 ///
 /// where A (N, M) are the attention maps before dropout, without rows of padding (S2.14, Lin et al.
 /// 2017). A micro-batch adds the part of its own examples. Throws ShapeError if the model has no
-/// self-attention.
+/// attention.
 template <class T>
 TrainingLoss<T> training_loss(const SequenceModel<T>& model, const Objective& objective,
                               const Batch& batch, Context context, const LogicalBatch& whole);

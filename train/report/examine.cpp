@@ -50,6 +50,7 @@ class Examiner {
 
   Examination examine(const ExamineOptions& options) {
     result_.examples = std::min(kExamples, test_->size());
+    result_.forced = shape_.output == OutputKind::generated;
     count_classes();
     const NoGrad no_grad;
     for (std::size_t first = 0; first < result_.examples; first += config_.train.batch) {
@@ -147,6 +148,7 @@ class Examiner {
     const Example example = *mapped_;
     if (attended_tokens(example, shape_, config_.model.patch) > kMostMapped) return;
     result_.mapped = blank(example);
+    if (result_.forced) result_.mapped.targets = {target_text(example, shape_)};
     if (shape_.input == InputKind::image) result_.mapped.picture = picture_of(example, shape_);
     result_.maps = attention_maps(*trained_.model, trained_.parameters, collate({example}, shape_));
   }

@@ -32,10 +32,11 @@ struct Examination {
   std::uint64_t step = 0;            ///< step of the checkpoint
   std::string cpu;                   ///< processor class that it was trained on
   std::size_t examples = 0;          ///< number of examples used
+  bool forced = false;               ///< a decoder read the targets: teacher forcing
   bool judged = false;               ///< samples are right or wrong; false for numbers
   std::vector<Sample> right, wrong;  ///< some samples; all are in `right` if not judged
   Confusion confusion;               ///< empty without classes, or with too many to display
-  Sample mapped;                     ///< the example of the maps
+  Sample mapped;                     ///< the example of the maps; with `forced`, also its targets
   std::vector<AttentionMap> maps;
   std::optional<AttentionStudy> heads;     ///< if requested
   std::optional<EmbeddingMap> embeddings;  ///< if the model embeds tokens

@@ -140,8 +140,8 @@ std::string behaviour(const Examined& run, const std::string& of) {
   }
   const Examination& found = *run.examination;
   const std::string where =
-      fmt::format("<p class=\"soft\">The first {} examples of the test split, at step {}.</p>\n",
-                  grouped(found.examples), grouped(found.step));
+      fmt::format("<p class=\"soft\">The first {} examples of the test split, at step {}{}.</p>\n",
+                  grouped(found.examples), grouped(found.step), outputs_read(found.forced));
   std::string text;
   if (const std::string matrix = html::confusion_section(found.confusion); !matrix.empty()) {
     text += "<h2>Confusion" + of + "</h2>\n" + where + matrix;

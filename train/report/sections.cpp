@@ -100,8 +100,12 @@ std::string maps_section(const Examination& found) {
   std::string text =
       "<p class=\"soft\">A row for each token that looks, a column for each that is looked at";
   if (shown < all) text += fmt::format("; the first {} of {} maps", shown, all);
+  text += outputs_read(found.forced);
+  const std::string target =
+      found.forced ? "<dt>target</dt><dd>" + words(found.mapped, false, false) + "</dd>" : "";
   return text + ".</p>\n<div class=\"sample\">" + picture_of(found.mapped) + "<dl>" +
-         input_of(found.mapped) + "</dl></div>\n<div class=\"maps\">\n" + figures + "</div>\n";
+         input_of(found.mapped) + target + "</dl></div>\n<div class=\"maps\">\n" + figures +
+         "</div>\n";
 }
 
 std::string heads_section(const AttentionStudy& study) {

@@ -25,7 +25,8 @@ class TensorBoard {
   template <class T>
   void histograms(std::uint64_t step, const Parameters<T>& parameters);
   /// Adds the attention maps of the first validation example as attention/MODULE; does nothing if
-  /// that example has more than kMostMapped tokens. `parameters` are those that validation used.
+  /// that example has more than kMostMapped tokens. A decoder reads the targets. `parameters` are
+  /// those that validation used.
   template <class T>
   void attention(std::uint64_t step, const SequenceModel<T>& model, const Parameters<T>& parameters,
                  const Task& task);

@@ -116,7 +116,7 @@ TEST(HeadDiversity, NamesShapesThatDoNotFit) {
       },
       "head_diversity_penalty: mask: expected (2, 3), got (2, 4)"));
   EXPECT_TRUE(test::throws_with<ShapeError>([] { HeadDiversity<double>().mean(); },
-                                            "head diversity: the model has no self-attention"));
+                                            "head diversity: the model has no attention"));
 }
 
 }  // namespace xgrad

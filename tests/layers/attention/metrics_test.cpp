@@ -85,6 +85,16 @@ TEST(AttentionMetrics, EachSampleHasItsOwnMask) {
   EXPECT_DOUBLE_EQ(together.distance(0), apart.distance(0));
 }
 
+// A place of one sequence and the same place of another have nothing to do with each other.
+TEST(AttentionMetrics, ASquareMapOfTwoSequencesHasNoAsymmetry) {
+  AttentionMetrics self, cross;
+  self.add(maps(4, kNext), nullptr);
+  cross.add(maps(4, kNext), nullptr, /*cross=*/true);
+  EXPECT_GT(self.asymmetry(0), 0.5);
+  EXPECT_EQ(cross.asymmetry(0), 0);
+  EXPECT_EQ(cross.distance(0), self.distance(0));
+}
+
 TEST(AttentionMetrics, RefusesAnotherNumberOfHeads) {
   AttentionMetrics metrics;
   metrics.add(maps(4, kSelf), nullptr);
@@ -93,13 +103,18 @@ TEST(AttentionMetrics, RefusesAnotherNumberOfHeads) {
 
 struct Watcher final : AttentionObserver {
   bool wants_probabilities() const override { return true; }
-  void on_probabilities(std::uint64_t at, const Tensor<double>& p, const Mask*) override {
+  void on_probabilities(std::uint64_t at, const Tensor<double>& p, const Mask* mask,
+                        bool is_cross) override {
     site = at;
     probabilities = p;
+    query_mask = mask;
+    cross = is_cross;
   }
   std::vector<double> head_factors(std::uint64_t, std::size_t) override { return factors; }
   std::uint64_t site = 0;
   Tensor<double> probabilities;
+  const Mask* query_mask = nullptr;
+  bool cross = false;
   std::vector<double> factors;
 };
 
@@ -135,6 +150,43 @@ TEST(AttentionObserver, SilencesAHead) {
   Tensor<double>& weight = parameters.at("a.out_proj.weight").mutable_value();
   for (std::size_t row = 0; row < 6; ++row) weight(row, 2) = weight(row, 3) = 0;
   EXPECT_TENSOR_NEAR(silenced, layer(x, {}, {}).value(), 1e-15);
+}
+
+// Against softmax(q k^T / sqrt(d)) in plain loops; the last key of the second sample is padding.
+TEST(AttentionObserver, SeesAndSilencesTheHeadsOfCrossAttention) {
+  Parameters<double> parameters(1);
+  const MultiHeadAttention<double> layer(parameters.root() / "a", {.width = 6, .heads = 3});
+  const Variable<double> x(test::random_tensor({2, 5, 6}, Rng(1), -1, 1)),
+      memory(test::random_tensor({2, 4, 6}, Rng(2), -1, 1));
+  auto keys = std::make_shared<Mask>(full<std::uint8_t>({2, 4}, 1));
+  (*keys)(1, 3) = 0;
+  const Mask queries = full<std::uint8_t>({2, 5}, 1);
+  Watcher watcher;
+  Context context;
+  context.attention = &watcher;
+  layer(x, memory, memory, {keys}, context, {}, &queries);
+  EXPECT_TRUE(watcher.cross);
+  EXPECT_EQ(watcher.query_mask, &queries);
+  ASSERT_EQ(watcher.probabilities.shape(), (Shape{2, 3, 5, 4}));
+  const Tensor<double> q = linear(x, Variable<double>(layer.w_q())).value(),
+                       k = linear(memory, Variable<double>(layer.w_k())).value();
+  for (std::size_t row = 0; row < 30; ++row) {
+    const std::size_t b = row / 15, h = row / 5 % 3, i = row % 5;
+    double e[4], sum = 0;
+    for (std::size_t j = 0; j < 4; ++j) {
+      const double dot = q(b, i, 2 * h) * k(b, j, 2 * h) + q(b, i, 2 * h + 1) * k(b, j, 2 * h + 1);
+      sum += e[j] = (*keys)(b, j) == 0 ? 0 : std::exp(dot / std::sqrt(2));
+    }
+    for (std::size_t j = 0; j < 4; ++j) {
+      EXPECT_NEAR(watcher.probabilities(b, h, i, j), e[j] / sum, 1e-14);
+    }
+  }
+
+  watcher.factors = {1, 0, 1};
+  const Tensor<double> silenced = layer(x, memory, memory, {keys}, context).value();
+  Tensor<double>& weight = parameters.at("a.out_proj.weight").mutable_value();
+  for (std::size_t row = 0; row < 6; ++row) weight(row, 2) = weight(row, 3) = 0;
+  EXPECT_TENSOR_NEAR(silenced, layer(x, memory, memory, {keys}, {}).value(), 1e-15);
 }
 
 }  // namespace

@@ -148,7 +148,7 @@ TEST(Encoder, S1_1_DepthZeroIsTheIdentityAndDepthComposes) {
 // The maps of all attentions of a forward pass.
 struct Maps final : AttentionObserver {
   bool wants_probabilities() const override { return true; }
-  void on_probabilities(std::uint64_t, const Tensor<double>& p, const Mask*) override {
+  void on_probabilities(std::uint64_t, const Tensor<double>& p, const Mask*, bool) override {
     seen.push_back(p);
   }
   std::vector<Tensor<double>> seen;

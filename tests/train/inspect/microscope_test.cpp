@@ -74,6 +74,53 @@ TEST(Microscope, SilencesHeadsOfSeveralLayersTogether) {
   EXPECT_TRUE(test::throws_with<ConfigError>([&] { silenced({{0, 3}}); }, "head 0.3"));
 }
 
+TEST(Microscope, KnowsTheHeadsOfADecoder) {
+  const Config config = parse_config(
+      "[task]\nname = \"reverse\"\nlength = 6\nmin_length = 3\nsymbols = 8\ntest = 50\n[model]\n"
+      "kind = \"encoder_decoder\"\nwidth = 12\nheads = 3\nlayers = 1\n[train]\nsteps = 30\n",
+      "test", {});
+  Trainer<float> trainer(config);
+  for (int step = 0; step < 30; ++step) trainer.train_step();
+  const auto test = trainer.task().dataset(Split::test);
+  const TaskShape shape = trainer.task().shape();
+  const auto study =
+      study_attention(trainer.model(), trainer.parameters(), *test, shape, Objective{}, 16, 50);
+  const std::string cross = "decoder.layers.0.multihead_attn";
+  ASSERT_EQ(study.layers.size(), 3u);
+  EXPECT_EQ(study.layers[0].path, "encoder.layers.0.self_attn");
+  EXPECT_EQ(study.layers[1].path, "decoder.layers.0.self_attn");
+  EXPECT_EQ(study.layers[2].path, cross);
+  EXPECT_TRUE(study.forced);
+
+  // The entropy of a head in cross-attention, from the maps of each example by itself.
+  double entropy = 0, outputs = 0;
+  for (std::size_t i = 0; i < 50; ++i) {
+    const Example example = test->get(0, i);
+    const auto maps =
+        attention_maps(trainer.model(), trainer.parameters(), collate({example}, shape));
+    const Tensor<double>& p = maps.at(2).probabilities;
+    ASSERT_EQ(p.shape(), (Shape{1, 3, example.targets.size(), example.ids.size()}));
+    for (std::size_t o = 0; o < p.shape()[2]; ++o) {
+      for (std::size_t j = 0; j < p.shape()[3]; ++j) {
+        entropy -= p(0, 1, o, j) * std::log(p(0, 1, o, j));
+      }
+      ++outputs;
+    }
+  }
+  EXPECT_NEAR(study.layers[2].metrics.entropy(1), entropy / outputs, 1e-5);
+
+  const SilencedHeads silenced = silence_heads(trainer.model(), trainer.parameters(), *test, shape,
+                                               Objective{}, 16, 50, {{2, 1}});
+  EXPECT_EQ(silenced.without.loss.mean(), study.layers[2].without[1].loss.mean());
+  Tensor<float>& weight = trainer.parameters().at(cross + ".out_proj.weight").mutable_value();
+  for (std::size_t row = 0; row < 12; ++row) {
+    for (std::size_t column = 4; column < 8; ++column) weight(row, column) = 0;
+  }
+  const double without = trainer.evaluate(Split::test).loss.mean();
+  EXPECT_NEAR(silenced.without.loss.mean(), without, 1e-6);
+  EXPECT_GT(std::abs(without - study.metrics.loss.mean()), 1e-5);
+}
+
 TEST(Microscope, StudiesNoMoreExamplesThanAsked) {
   const Small small;
   EXPECT_EQ(small.study(7).examples, 7u);
@@ -98,7 +145,7 @@ TEST(Microscope, DrawsAMap) {
   p(0, 0, 0, 0) = 1;
   p(0, 0, 1, 0) = 0.35;
   p(0, 0, 1, 1) = 0.65;
-  EXPECT_EQ(heat_map(p, 0, 0, {"größer", "x"}),
+  EXPECT_EQ(heat_map(p, 0, 0, {"größer", "x"}, {"größer", "x"}),
             "         gr x \n"
             "größer   @@   \n"
             "x        -- **\n");

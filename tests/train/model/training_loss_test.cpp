@@ -28,12 +28,12 @@ std::vector<std::string> with(std::vector<std::string> overrides,
   return overrides;
 }
 
-// The cosine of two heads' maps of one example, of `length` tokens.
+// The cosine of two heads' maps of one example, of `length` queries.
 double cosine(const Tensor<double>& p, std::size_t b, std::size_t g, std::size_t h,
               std::size_t length) {
   double both = 0, first = 0, second = 0;
   for (std::size_t i = 0; i < length; ++i) {
-    for (std::size_t j = 0; j < length; ++j) {
+    for (std::size_t j = 0; j < p.shape()[3]; ++j) {
       both += p(b, g, i, j) * p(b, h, i, j);
       first += p(b, g, i, j) * p(b, g, i, j);
       second += p(b, h, i, j) * p(b, h, i, j);
@@ -46,8 +46,11 @@ double mean_square_cosine(const std::vector<AttentionMap>& maps, const Batch& ba
   double sum = 0, count = 0;
   for (const AttentionMap& map : maps) {
     for (std::size_t b = 0; b < batch.size; ++b) {
-      const std::uint8_t* row = batch.mask->data() + b * batch.mask->shape()[1];
-      const auto length = std::size_t(std::count(row, row + batch.mask->shape()[1], 1));
+      const bool writes = map.path.starts_with("decoder.");
+      std::size_t length = 0;
+      for (std::size_t i = 0; i < map.probabilities.shape()[2]; ++i) {
+        length += writes ? batch.targets(b, i) >= 0 : (*batch.mask)(b, i) == 1;
+      }
       for (const auto& [g, h] : {std::pair(0, 1), std::pair(0, 2), std::pair(1, 2)}) {
         const double c = cosine(map.probabilities, b, std::size_t(g), std::size_t(h), length);
         sum += c * c;
@@ -70,6 +73,16 @@ TEST(TrainingLoss, S2_14_ThePenaltyIsTheMeanOverLayersExamplesAndPairsOfHeads) {
   EXPECT_EQ(without.head_diversity, 0);
   EXPECT_EQ(report.loss, without.loss);  // what is reported is the task's
   EXPECT_NE(report.grad_norm, without.grad_norm);
+}
+
+TEST(TrainingLoss, S2_14_ThePenaltyIsThatOfADecoderToo) {
+  Trainer<double> trainer(config_of(
+      with(kStill, {"model.kind=encoder_decoder", "model.layers=1", "train.head_diversity=0.3"})));
+  const Batch batch = trainer.hold_batch().front();
+  ASSERT_TRUE(batch.mask);
+  const auto maps = attention_maps(trainer.model(), trainer.parameters(), batch);
+  ASSERT_EQ(maps.size(), 3u);
+  EXPECT_NEAR(trainer.train_step().head_diversity, mean_square_cosine(maps, batch), 1e-14);
 }
 
 TEST(TrainingLoss, S2_14_WhatIsMinimisedIsTheLossAndTheWeightedPenalty) {
