@@ -13,6 +13,7 @@
 #include <xgrad/train/config/precision.hpp>
 #include <xgrad/train/inspect/microscope.hpp>
 #include <xgrad/train/predict/loaded_model.hpp>
+#include <xgrad/train/predict/outputs.hpp>
 
 namespace xgrad::commands {
 
@@ -21,7 +22,7 @@ namespace {
 struct Arguments {
   std::string run, out;
   std::size_t examples = 1000, maps = 16;
-  std::optional<std::string> text, silence;
+  std::optional<std::string> text, silence, outputs;
 };
 
 // Parses "0.1,1.3": pairs of LAYER.HEAD.
@@ -43,12 +44,20 @@ std::vector<Head> parse_heads(const std::string& text) {
 }
 
 template <class T>
-int show_line(const LoadedModel<T>& loaded, const std::string& line) {
-  const Example example = loaded.task->parse(line);
-  check_example(example, loaded.shape, 1);
-  const Batch batch = collate({example}, loaded.shape);
+int show_line(const LoadedModel<T>& loaded, const Arguments& arguments) {
+  std::vector<Example> example{loaded.task->parse(*arguments.text)};
+  check_example(example[0], loaded.shape, 1);
+  std::vector<std::string> given;
+  if (arguments.outputs) given.push_back(*arguments.outputs);
+  set_outputs(*loaded.model, loaded.shape, given, example);
+  if (loaded.shape.output == OutputKind::generated) {
+    fmt::print("outputs {}: {}\n\n",
+               arguments.outputs ? "of --outputs (teacher forcing)" : "decoded greedily",
+               target_text(example[0], loaded.shape));
+  }
+  const Batch batch = collate(example, loaded.shape);
   for (const AttentionMap& map : attention_maps(*loaded.model, loaded.parameters, batch)) {
-    const MapNames names = map_names(map, example, loaded.shape);
+    const MapNames names = map_names(map, example[0], loaded.shape);
     for (std::size_t head = 0; head < map.probabilities.shape()[1]; ++head) {
       fmt::print("{}, head {}\n{}\n", map.path, head,
                  heat_map(map.probabilities, 0, head, names.rows, names.columns));
@@ -76,7 +85,7 @@ int attention(const Arguments& arguments) {
   const FoundRun source = find_run(arguments.run);
   return with_precision(source.config, [&]<class T>() {
     const LoadedModel<T> loaded(source);
-    if (arguments.text) return show_line(loaded, *arguments.text);
+    if (arguments.text) return show_line(loaded, arguments);
     const auto test = loaded.task->dataset(Split::test);
     const Objective objective = make_objective(source.config.train, loaded.shape);
     const std::size_t batch = source.config.train.batch;
@@ -114,6 +123,11 @@ Command attention_command() {
                    "draw the maps of this input instead",
                    &a->text,
                    {.excludes = {"--examples", "--out"}}},
+                  {"--outputs",
+                   "with --text, the outputs that a decoder reads, for teacher forcing; default: "
+                   "those that it decodes greedily",
+                   &a->outputs,
+                   {.needs = {"--text"}}},
                   {"--silence",
                    "measure the model without these heads together, as 0.1,1.3: head 1 of layer 0 "
                    "and head 3 of layer 1, both counted from 0",

@@ -17,6 +17,7 @@
 #include <xgrad/train/inspect/activations.hpp>
 #include <xgrad/train/inspect/microscope.hpp>
 #include <xgrad/train/predict/loaded_model.hpp>
+#include <xgrad/train/predict/outputs.hpp>
 #include <xgrad/train/predict/predictor.hpp>
 
 namespace nb = nanobind;
@@ -55,6 +56,16 @@ class Model {
     return with_precision(source_->config, [&]<class T>() { return f(LoadedModel<T>(*source_)); });
   }
 
+  // Calls f with the model and the batch of some inputs, with the outputs that its decoder reads.
+  template <class F>
+  auto with_batch(const Lines& lines, const Lines& outputs, const F& f) const {
+    return with_loaded([&](const auto& loaded) {
+      std::vector<Example> examples = parsed(lines);
+      set_outputs(*loaded.model, loaded.shape, outputs, examples);
+      return f(loaded, collate(examples, loaded.shape));
+    });
+  }
+
  public:
   Model(const std::string& path, const std::string& precision)
       : predictor_(path, std::nullopt, precision),
@@ -69,12 +80,11 @@ class Model {
     return answers;
   }
 
-  nb::dict attention(const Lines& lines) {
+  nb::dict attention(const Lines& lines, const Lines& outputs) {
     const auto maps = std::make_shared<std::vector<AttentionMap>>();
     {
       const Unlocked unlocked;
-      const Batch batch = collate(parsed(lines), predictor_.shape());
-      *maps = with_loaded([&](const auto& loaded) {
+      *maps = with_batch(lines, outputs, [](const auto& loaded, const Batch& batch) {
         return attention_maps(*loaded.model, loaded.parameters, batch);
       });
     }
@@ -85,12 +95,11 @@ class Model {
     return found;
   }
 
-  nb::dict capture(const Lines& lines) {
+  nb::dict capture(const Lines& lines, const Lines& outputs) {
     const auto captured = std::make_shared<std::vector<CapturedActivation>>();
     {
       const Unlocked unlocked;
-      const Batch batch = collate(parsed(lines), predictor_.shape());
-      *captured = with_loaded([&](const auto& loaded) {
+      *captured = with_batch(lines, outputs, [](const auto& loaded, const Batch& batch) {
         return capture_activations(*loaded.model, loaded.parameters, batch);
       });
     }
@@ -101,7 +110,7 @@ class Model {
     return found;
   }
 
-  nb::object replace(const Lines& lines, const nb::dict& arrays) {
+  nb::object replace(const Lines& lines, const nb::dict& arrays, const Lines& outputs) {
     std::map<std::string, Tensor<double>> values;
     for (const auto& [name, array] : arrays) {
       values[nb::cast<std::string>(name)] = to_doubles(array);
@@ -109,10 +118,12 @@ class Model {
     const auto logits = std::make_shared<AnyTensor>();
     {
       const Unlocked unlocked;
-      const Batch batch = collate(parsed(lines), predictor_.shape());
-      *logits = with_loaded([&]<class T>(const LoadedModel<T>& loaded) -> AnyTensor {
-        return xgrad::cast<T>(replace_activations(*loaded.model, loaded.parameters, batch, values));
-      });
+      *logits =
+          with_batch(lines, outputs,
+                     [&]<class T>(const LoadedModel<T>& loaded, const Batch& batch) -> AnyTensor {
+                       return xgrad::cast<T>(
+                           replace_activations(*loaded.model, loaded.parameters, batch, values));
+                     });
     }
     return shared(logits, *logits);
   }
@@ -191,9 +202,9 @@ void add_model(nb::module_& m) {
       .def_prop_ro("step", [](const Model& self) { return self.source().checkpoint.step; })
       .def_prop_ro("config", [](const Model& self) { return to_toml(self.source().config); })
       .def("predict", &Model::predict, "lines"_a)
-      .def("attention", &Model::attention, "lines"_a)
-      .def("capture", &Model::capture, "lines"_a)
-      .def("replace", &Model::replace, "lines"_a, "arrays"_a)
+      .def("attention", &Model::attention, "lines"_a, "outputs"_a)
+      .def("capture", &Model::capture, "lines"_a, "outputs"_a)
+      .def("replace", &Model::replace, "lines"_a, "arrays"_a, "outputs"_a)
       .def("study_heads", &Model::study_heads, "examples"_a)
       .def("state_dict", &Model::state_dict);
 }

@@ -13,7 +13,7 @@ import xgrad
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests/torch"))
-from model import Model  # noqa: E402
+from model import EncoderDecoder, Model  # noqa: E402
 
 FIRST = ROOT / "configs/first.toml"
 COMMAND = pathlib.Path(xgrad.__file__).parent / "bin/xgrad"
@@ -153,6 +153,129 @@ def test_lengths_may_differ(run):
     maps = next(iter(model.attention(["1 2 3 4 5", "1 2 3 4"]).values()))
     assert maps.shape[2:] == (5, 5) and (maps[1, :, :, 4] == 0).all()
     np.testing.assert_allclose(maps[1, :, :4].sum(-1), 1, 1e-6)
+
+
+class Writer:
+    """A small encoder_decoder beside PyTorch's, with inputs of several lengths."""
+
+    lines, outputs = ["1 2 3 4 5", "3 2 1", "5 5 0"], ["5 4 3 2 1", "1 2", "0"]
+    modules = ["encoder.layers.0.self_attn", "decoder.layers.0.self_attn", "decoder.layers.0.multihead_attn"]
+    end = 6
+
+    def __init__(self, folder):
+        self.model = xgrad.load(xgrad.train({
+            "task": {"name": "reverse", "length": 5, "min_length": 3, "symbols": 6},
+            "model": {"kind": "encoder_decoder", "width": 8, "heads": 2, "layers": 1, "qkv_bias": True},
+            "optim": {"lr": 0.01}, "train": {"steps": 60}}, {"run.dir": folder / "writer"}))
+        self.peer = EncoderDecoder(width=8, heads=2, layers=1, feedforward=32, classes=7, vocabulary=6, length=5, outputs=6)
+        self.peer.load_state_dict({name: torch.tensor(value) for name, value in self.model.state_dict().items()})
+
+    def torch(self, lines, outputs):
+        """The logits and {module: maps} of one batch."""
+        rows = [[int(word) for word in line.split()] for line in lines]
+        ids = torch.tensor([row + [0] * (max(map(len, rows)) - len(row)) for row in rows])
+        mask = torch.tensor([[n < len(row) for n in range(ids.shape[1])] for row in rows])
+        targets = torch.tensor([row + [-100] * (max(map(len, outputs)) - len(row)) for row in outputs])
+        maps = {}
+
+        def looks(name, forward):
+            def call(*inputs, **options):
+                result = forward(*inputs, **options | {"need_weights": True, "average_attn_weights": False})
+                maps[name] = result[1].detach()
+                return result
+            return call
+
+        kept = {name: self.peer.get_submodule(name) for name in self.modules}
+        for name, module in kept.items():
+            module.forward = looks(name, type(module).forward.__get__(module))
+        with torch.no_grad():
+            logits = self.peer(ids, mask, targets)
+        for module in kept.values():
+            del module.forward
+        return logits, maps
+
+    def greedy(self, line):
+        """Classes, each with the largest logit after those before it, to the end or to six."""
+        classes = []
+        while len(classes) < 6 and classes[-1:] != [self.end]:
+            logits, _ = self.torch([line], [[*classes, 0]])
+            classes.append(int(logits[0, -1].argmax()))
+        return classes
+
+
+@pytest.fixture(scope="module")
+def writer(tmp_path_factory):
+    return Writer(tmp_path_factory.mktemp("writer"))
+
+
+def test_decoders_read_given_outputs_as_in_pytorch(writer):
+    outputs = [[int(word) for word in line.split()] + [writer.end] for line in writer.outputs]
+    logits, maps = writer.torch(writer.lines, outputs)
+    found = writer.model.attention(writer.lines, outputs=writer.outputs)
+    assert list(found) == writer.modules and found[writer.modules[2]].shape == (3, 2, 6, 5)
+    assert set(writer.model.capture(writer.lines, outputs=writer.outputs)) > {f"{name}.scores" for name in writer.modules}
+    mine = writer.model.logits(writer.lines, outputs=writer.outputs)
+    for b, (line, output) in enumerate(zip(writer.lines, outputs)):
+        n, m = len(line.split()), len(output)
+        np.testing.assert_allclose(mine[b, :m], logits[b, :m], 1e-4, 1e-5)
+        for name, rows, columns in zip(writer.modules, (n, m, m), (n, m, n)):
+            np.testing.assert_allclose(found[name][b, :, :rows], maps[name][b, :, :rows], 1e-4, 1e-6)
+            np.testing.assert_allclose(found[name][b, :, :rows, :columns].sum(-1), 1, 1e-6)
+
+
+def test_decoders_read_what_they_decode(writer):
+    outputs = [writer.greedy(line) for line in writer.lines]
+    _, maps = writer.torch(writer.lines, outputs)
+    found = writer.model.attention(writer.lines)
+    for b, output in enumerate(outputs):
+        name = writer.modules[2]
+        np.testing.assert_allclose(found[name][b, :, :len(output)], maps[name][b, :, :len(output)], 1e-4, 1e-6)
+    seen = writer.model.capture(writer.lines)
+    assert seen["decoder.layers.0.multihead_attn.scores"].shape == (3, 2, max(map(len, outputs)), 5)
+    whole = writer.model.logits(writer.lines, replace=seen)
+    for b, own in enumerate(writer.model.predict(writer.lines)):
+        assert [str(c) for c in outputs[b] if c != writer.end] == own.labels
+        np.testing.assert_allclose(whole[b, :len(outputs[b])], own.logits, 1e-4, 1e-5)
+
+
+def test_a_silent_head_of_cross_attention(writer):
+    name = "decoder.layers.0.multihead_attn"
+    heads = writer.model.capture(writer.lines, outputs=writer.outputs)[f"{name}.head_outputs"].copy()
+    heads[..., 4:] = 0
+    silent = writer.model.logits(writer.lines, replace={f"{name}.head_outputs": heads}, outputs=writer.outputs)
+    weight = writer.peer.get_submodule(name).out_proj.weight
+    with torch.no_grad():
+        kept = weight.clone()
+        weight[:, 4:] = 0
+        outputs = [[int(word) for word in line.split()] + [writer.end] for line in writer.outputs]
+        expected, _ = writer.torch(writer.lines, outputs)
+        weight.copy_(kept)
+    for b, output in enumerate(outputs):
+        np.testing.assert_allclose(silent[b, :len(output)], expected[b, :len(output)], 1e-4, 1e-5)
+    rows = writer.model.study_heads(20)
+    assert [(row["layer"], row["head"]) for row in rows] == [(module, head) for module in writer.modules for head in range(2)]
+
+
+def test_decoders_of_own_arrays(run):
+    x = np.random.default_rng(1).integers(0, 4, (100, 5))
+    made = xgrad.train({"model": {"kind": "encoder_decoder", "width": 8, "heads": 1, "layers": 1}, "train": {"steps": 3},
+                        "run": {"dir": run.directory.parent / "own"}}, data=(x, x[:, ::-1].copy()))
+    model = xgrad.load(made)
+    maps = model.attention(x[:2], outputs=x[:2, :3])["decoder.layers.0.multihead_attn"]
+    assert maps.shape == (2, 1, 4, 5)
+    np.testing.assert_allclose(maps.sum(-1), 1, 1e-6)
+    seen = model.capture(x[:2])
+    assert seen["decoder.layers.0.self_attn.scores"].shape[2] > 0
+    assert model.logits(x[:2], replace=seen).shape[2] == 5
+    with pytest.raises(xgrad.DataError, match="one line for each of the 2 inputs, got 1"):
+        model.attention(x[:2], outputs=x[:1])
+    with pytest.raises(xgrad.DataError, match="outputs: token 2 is \"7\""):
+        model.attention(x[:1], outputs=["1 7"])
+
+
+def test_outputs_need_a_decoder(model):
+    with pytest.raises(xgrad.ConfigError, match="reads its outputs"):
+        model.attention(IDS, outputs=IDS)
 
 
 def test_vectors(run):

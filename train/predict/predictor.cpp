@@ -7,6 +7,7 @@
 #include <xgrad/data/text/example_text.hpp>
 #include <xgrad/train/config/precision.hpp>
 #include <xgrad/train/predict/loaded_model.hpp>
+#include <xgrad/train/predict/outputs.hpp>
 
 namespace xgrad {
 
@@ -160,15 +161,10 @@ class ModelOf final : public Predictor::Model {
     return prediction;
   }
 
-  std::int32_t end() const { return std::int32_t(shape().classes) - 1; }
-
   // Outputs by greedy decoding.
   std::vector<Prediction> written(const std::vector<Example>& examples) const {
-    const Batch batch = collate(examples, shape());
-    const BatchInput<T> input(batch);
-    const auto decoding = start_outputs(*loaded_.model, input.input(), batch.size);
     std::vector<Prediction> predictions;
-    for (Generated<T>& output : generate(*decoding, end(), shape().max_outputs)) {
+    for (Generated<T>& output : decode(*loaded_.model, examples, shape())) {
       predictions.push_back(read_generated(std::move(output), shape()));
     }
     return predictions;
@@ -180,7 +176,8 @@ class ModelOf final : public Predictor::Model {
     for (Example example : examples) {
       Batch batch = collate({example}, shape());
       const auto decoding = start_outputs(*loaded_.model, BatchInput<T>(batch).input(), 1);
-      const auto found = beam_search(*decoding, end(), shape().max_outputs, *beam_);
+      const auto end = std::int32_t(shape().classes) - 1;
+      const auto found = beam_search(*decoding, end, shape().max_outputs, *beam_);
       example.targets = found[0].classes;
       batch = collate({example}, shape());
       const Tensor<T> logits = (*loaded_.model)(BatchInput<T>(batch).input(), Context{}).value();

@@ -18,6 +18,9 @@ class Model:
 
     Inputs are what `xgrad predict` takes, one line of text each, or arrays: integers (B, N), each a token, or floats, (B, N)
     or (B, N, F). A string, or an array of one axis, is one input.
+
+    The decoder of an encoder_decoder reads `outputs`, for teacher forcing: lines or integers (B, M) as inputs are, one for
+    each input, without the end. By default it reads those that it decodes greedily, which predict() gives.
     """
 
     def __init__(self, path: str | os.PathLike, precision: str | None = None):
@@ -42,30 +45,33 @@ class Model:
         """A list with a Prediction for each input. Raises DataError for an input that the task does not know."""
         return self._model.predict(_lines(inputs))
 
-    def logits(self, inputs: ArrayLike, replace: dict[str, ArrayLike] | None = None) -> numpy.ndarray | list[numpy.ndarray]:
+    def logits(self, inputs: ArrayLike, replace: dict[str, ArrayLike] | None = None,
+               outputs: ArrayLike | None = None) -> numpy.ndarray | list[numpy.ndarray]:
         """The outputs of the model as one array if all have one shape, (B, K) or (B, N, K), else as a list of B arrays.
 
-        `replace` puts arrays in the place of activations, by their names in capture(). The result is then one array for
-        any lengths. Raises Error for an unknown name, ShapeError for another shape.
+        `replace` puts arrays in the place of activations, by their names in capture(); outputs are decoded without them. With
+        `replace` or `outputs`, the result is one array for any lengths. Raises Error for an unknown name, ShapeError for
+        another shape.
         """
-        if replace is not None:
-            return self._model.replace(_lines(inputs), replace)
+        if replace is not None or outputs is not None:
+            return self._model.replace(_lines(inputs), replace or {}, _outputs(outputs))
         found = [one.logits for one in self.predict(inputs)]
         return numpy.stack(found) if len({array.shape for array in found}) == 1 else found
 
-    def attention(self, inputs: ArrayLike) -> dict[str, numpy.ndarray]:
+    def attention(self, inputs: ArrayLike, outputs: ArrayLike | None = None) -> dict[str, numpy.ndarray]:
         """{path of an attention module: its maps (B, H, N, M)} for B inputs, H heads, N queries and M keys; the rows of
         shorter inputs are padded with zeros."""
-        return self._model.attention(_lines(inputs))
+        return self._model.attention(_lines(inputs), _outputs(outputs))
 
-    def capture(self, inputs: ArrayLike) -> dict[str, numpy.ndarray]:
+    def capture(self, inputs: ArrayLike, outputs: ArrayLike | None = None) -> dict[str, numpy.ndarray]:
         """{name: array} of all activations, in the order in which they are computed; docs/looking-inside.md lists the names
         and shapes. Arrays hold doubles; shorter inputs are padded."""
-        return self._model.capture(_lines(inputs))
+        return self._model.capture(_lines(inputs), _outputs(outputs))
 
     def study_heads(self, examples: int = 1000) -> list[dict]:
         """A list with a dict for each head: entropy, distance and asymmetry of its maps, and the metrics of the model with
-        and without it, on the first examples of the test split. pandas.DataFrame() makes a table of it."""
+        and without it, on the first examples of the test split. A decoder reads the targets. pandas.DataFrame() makes a
+        table of it."""
         return self._model.study_heads(examples)
 
     def state_dict(self) -> dict[str, numpy.ndarray]:
@@ -83,6 +89,10 @@ def _line(row):
 def _lines(inputs):
     single = isinstance(inputs, str) or numpy.ndim(inputs) == 1 and numpy.asarray(inputs).dtype.kind not in "US"
     return [_line(row) for row in ([inputs] if single else inputs)]
+
+
+def _outputs(outputs):
+    return [] if outputs is None else _lines(outputs)
 
 
 def load(path: str | os.PathLike, precision: str | None = None) -> Model:
