@@ -52,8 +52,9 @@ EncoderDecoderModel<T>::EncoderDecoderModel(const Scope<T>& root,
 template <class T>
 Variable<T> EncoderDecoderModel<T>::operator()(const ModelInput<T>& input,
                                                const Context& context) const {
-  check_shape(input.outputs != nullptr && input.outputs->dimension() == 2,
-              "model: expected outputs (B, M) beside the input");
+  check_shape(
+      input.outputs != nullptr && input.outputs->dimension() == 2 && input.outputs->shape()[1] > 0,
+      "model: expected outputs (B, M) beside the input, M at least 1");
   const Variable<T> memory = encoder_(embedding_(input), {input.mask}, context);
   const Ids before = shift_right(*input.outputs, std::int32_t(classes_));
   ModelInput<T> output;

@@ -31,7 +31,7 @@ class EncoderDecoderModel final : public SequenceModel<T>, public Autoregressive
   /// Makes its parameters below `root`.
   EncoderDecoderModel(const Scope<T>& root, const EncoderDecoderOptions& options);
 
-  /// Throws ShapeError when input.outputs is absent or too long.
+  /// Throws ShapeError when input.outputs is absent, of length 0 or too long.
   Variable<T> operator()(const ModelInput<T>& input, const Context& context) const override;
   /// Starts empty outputs. Reads the input once.
   std::unique_ptr<Decoding<T>> decode(const ModelInput<T>& input) const override;

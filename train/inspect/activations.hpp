@@ -17,7 +17,7 @@ struct CapturedActivation {
 };
 
 /// Returns all activations of a model for a batch, in the order in which they are computed, without
-/// dropout.
+/// dropout. A decoder reads the batch's targets, here and below.
 template <class T>
 std::vector<CapturedActivation> capture_activations(const SequenceModel<T>& model,
                                                     const Parameters<T>& parameters,

@@ -159,6 +159,9 @@ TEST(EncoderDecoder, NeedsOutputs) {
   Case<double> c("pre", options(NormOrder::pre), true);
   c.input.outputs = nullptr;
   EXPECT_TRUE(test::throws_with<ShapeError>([&] { c.model(c.input, {}); }, "expected outputs"));
+  const Ids none = zeros<std::int32_t>({6, 0});
+  c.input.outputs = &none;
+  EXPECT_TRUE(test::throws_with<ShapeError>([&] { c.model(c.input, {}); }, "M at least 1"));
   const Ids longer = zeros<std::int32_t>({6, kOutputs + 1});
   c.input.outputs = &longer;
   EXPECT_TRUE(test::throws_with<ShapeError>([&] { c.model(c.input, {}); },
