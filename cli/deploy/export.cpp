@@ -6,6 +6,7 @@
 #include <xgrad/check_npz.hpp>
 #include <xgrad/cli/command.hpp>
 #include <xgrad/data/text/amounts.hpp>
+#include <xgrad/storage/disk/input_file.hpp>
 #include <xgrad/storage/disk/publish.hpp>
 #include <xgrad/storage/formats/npz.hpp>
 #include <xgrad/storage/formats/safetensors.hpp>
@@ -126,13 +127,26 @@ struct Format {
 const std::vector<Format> kFormats = {
     {"safetensors", safetensors}, {"hdf5", hdf5}, {"npz", npz}, {"onnx", onnx}};
 
-// Writes all files, or none if one of the names is taken.
+// Whether a file has these bytes.
+bool has_bytes(const std::string& path, std::string_view bytes) try {
+  const InputFile file(path);
+  return file.size() == bytes.size() && file.read(0, file.size()) == bytes;
+} catch (const IoError&) {
+  return false;
+}
+
+// Writes all files, or none if one of the names is taken. Completes an export that was killed: then
+// some of the files are there, with these bytes.
 void publish_all(const Files& files, const fs::path& out) {
-  const auto path = [&out](const File& file) {
-    return file.extension.empty() ? out : fs::path(out).replace_extension(file.extension);
-  };
-  for (const File& file : files.files) check_new(path(file).string());
-  for (const File& file : files.files) publish_file(path(file).string(), file.bytes);
+  std::vector<std::pair<std::string, std::string_view>> all, missing;
+  for (const File& file : files.files) {
+    const auto& [path, bytes] = all.emplace_back(
+        file.extension.empty() ? out : fs::path(out).replace_extension(file.extension), file.bytes);
+    if (!has_bytes(path, bytes)) missing.emplace_back(path, bytes);
+  }
+  if (missing.empty()) missing = all;
+  for (const auto& [path, bytes] : missing) check_new(path);
+  for (const auto& [path, bytes] : missing) publish_file(path, bytes);
 }
 
 std::vector<std::string> format_names() {

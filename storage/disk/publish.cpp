@@ -1,5 +1,6 @@
 #include <xgrad/storage/disk/publish.hpp>
 
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
@@ -38,13 +39,31 @@ std::string_view cut_last(std::string_view& name) {
   return last;
 }
 
-bool is_temporary(std::string_view name) {
+/// Returns the name of the file for which publish() made this temporary; empty for any other name.
+std::string_view target_of(std::string_view name) {
   const std::string_view ending = cut_last(name), random = cut_last(name), pid = cut_last(name);
   const auto only = [](std::string_view text, std::string_view characters) {
     return !text.empty() && text.find_first_not_of(characters) == std::string_view::npos;
   };
-  return ending == "tmp" && random.size() == 16 && only(random, "0123456789abcdef") &&
-         only(pid, "0123456789") && name.size() > 1 && name.front() == '.';
+  const bool ours = ending == "tmp" && random.size() == 16 && only(random, "0123456789abcdef") &&
+                    only(pid, "0123456789") && name.size() > 1 && name.front() == '.';
+  return ours ? name.substr(1) : "";
+}
+
+/// Locks a file for as long as it is open; fails if another process has locked it.
+bool lock(int file) {
+  return uninterrupted([&] { return ::flock(file, LOCK_EX | LOCK_NB); }) == 0;
+}
+
+/// Removes temporary files that a killed publish() of this file left. Those of a process that lives
+/// are locked. One that cannot be removed does no harm.
+void sweep_temporaries(const Folder& folder, const std::string& target) try {
+  for (const std::string& name : folder.names()) {
+    if (target_of(name) != target) continue;
+    const Descriptor file = folder.open(name, O_WRONLY);  // NFS locks no others
+    if (lock(file)) folder.remove(name);
+  }
+} catch (const IoError&) {
 }
 
 /// Deletes a file when destroyed, unless renamed() was called.
@@ -129,6 +148,10 @@ void publish(const Folder& folder, const std::string& name, std::string_view byt
 
   Descriptor file(directory, temporary, O_WRONLY | O_CREAT | O_EXCL, path, "cannot create");
   Temporary guard(directory, temporary);
+  // Before it was locked, another process that publishes this file may have swept it.
+  const bool swept = (!lock(file) && errno == EWOULDBLOCK) || !folder.holds(temporary);
+  if (swept) return publish(folder, name, bytes, rename);
+  const Descriptor locked(::fcntl(file, F_DUPFD_CLOEXEC, 0));  // until it is renamed
   reserve(file, bytes.size(), path);
   detail::write_all(file, bytes, path);
   // After a failed fsync, the descriptor may later report success for lost data: give up, never
@@ -159,7 +182,9 @@ std::pair<std::string, std::string> folder_and_name(const std::string& path) {
 }
 
 void publish_file(const std::string& path, std::string_view bytes) {
-  const auto [folder, name] = folder_and_name(path);
+  const auto [parent, name] = folder_and_name(path);
+  const Folder folder(parent);
+  sweep_temporaries(folder, name);
   publish(folder, name, bytes);
 }
 
@@ -176,13 +201,14 @@ void check_new(const std::string& path) {
 
 void publish_over(const Folder& folder, const std::string& name, std::string_view bytes) {
   folder.holds(name);  // throws unless the target is a regular file or absent
+  sweep_temporaries(folder, name);
   publish(folder, name, bytes, rename_over);
 }
 
 std::vector<std::string> sweep_temporaries(const Folder& folder) {
   std::vector<std::string> left;
   for (const std::string& name : folder.names()) {
-    if (!is_temporary(name)) continue;
+    if (target_of(name).empty()) continue;
     // A process that publishes here at the same time may remove its own first.
     if (folder.remove(name)) left.push_back(folder.path_of(name));
   }

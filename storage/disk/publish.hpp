@@ -20,18 +20,20 @@ namespace xgrad {
 void publish(const Folder& folder, const std::string& name, std::string_view bytes);
 /// The folder of a file's path ("." if the path names none), and the name of the file in it.
 std::pair<std::string, std::string> folder_and_name(const std::string& path);
-/// The same for the file at `path`.
+/// The same for the file at `path`. Removes temporary files that were left when another process was
+/// killed while it wrote this file.
 void publish_file(const std::string& path, std::string_view bytes);
 /// Throws the IoError of publish_file() early, before hours of work, if something is at `path`
 /// (even a dangling symbolic link), or if its folder does not exist or is not writable.
 void check_new(const std::string& path);
 
-/// The same, but replaces an existing regular file of that name. After a crash at any moment, the
-/// file is either the old or the new one, complete. Throws IoError; then it may be either. If the
-/// name belongs to something other than a regular file, throws and leaves it as it is.
+/// The same as publish_file(), but replaces an existing regular file of that name. After a crash at
+/// any moment, the file is either the old or the new one, complete. Throws IoError; then it may be
+/// either. If the name belongs to something other than a regular file, throws and leaves it as it
+/// is.
 void publish_over(const Folder& folder, const std::string& name, std::string_view bytes);
 
-/// Removes temporary files that a killed publish() left, and returns their paths. Call it only
+/// Removes all temporary files that killed processes left, and returns their paths. Call it only
 /// while holding the lock of the run: it would delete the temporary file of a running publish().
 /// Throws IoError.
 std::vector<std::string> sweep_temporaries(const Folder& folder);

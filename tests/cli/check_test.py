@@ -60,6 +60,11 @@ class Check(CommandTest):
         self.assertIn("missing: cannot open the directory: No such file or directory", done.stderr)
         self.assertFalse((self.folder / "runs").exists())
 
+    def test_what_a_killed_one_left_goes(self):
+        left = self.write(".results.md.123.0123456789abcdef.tmp", "whole")
+        self.xgrad("check", "modest.toml", "--table", "results.md")
+        self.assertFalse(left.exists())
+
     def test_the_table_before_stays_until_there_is_another(self):
         table = self.write("results.md", "| what a week of training gave |\n")
         self.write("long.toml", (self.folder / "small.toml").read_text().replace("steps = 60", "steps = 100000"))

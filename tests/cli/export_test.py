@@ -8,7 +8,7 @@ import re
 import tomllib
 import zipfile
 
-from command import SANITIZED, XGRAD, CommandTest, subprocess, unittest
+from command import SANITIZED, XGRAD, CommandTest, signal, subprocess, unittest
 
 
 def read(path):
@@ -57,6 +57,29 @@ class Export(CommandTest):
         self.assertEqual(sorted(path.name for path in (self.folder / "out").iterdir()), sorted(
             f"{name}{ending}" for name in ("first", "second")
             for ending in (".hdf5", ".h5.reference.npz", ".safetensors", ".safetensors.reference.npz")))
+
+    def test_one_that_was_killed_is_completed(self):
+        """strace kills it at each call that publishes one of its three files; the same command then leaves the same files."""
+        self.export("run", "npz", "whole.npz")
+        endings = ("npz", "reference.npz", "check.py")
+        whole = [(self.folder / f"whole.{ending}").read_bytes() for ending in endings]
+        for call in ("fsync", "renameat2"):
+            for number in range(1, len(endings) + 1):
+                with self.subTest(f"{call} {number}"):
+                    out = self.folder / f"{call}-{number}"
+                    out.mkdir()
+                    killed = subprocess.run(
+                        ["strace", "-f", "-qq", "-o", "/dev/null", "-e", f"trace={call}", "-e", f"inject={call}:signal=SIGKILL:when={number}", XGRAD,
+                         "export", "run", "--to", "npz", "--out", out / "w.npz"], cwd=self.folder)
+                    self.assertEqual(killed.returncode, -signal.SIGKILL)
+                    self.export("run", "npz", out / "w.npz")
+                    self.assertEqual(sorted(path.name for path in out.iterdir()), sorted(f"w.{ending}" for ending in endings))
+                    self.assertEqual([(out / f"w.{ending}").read_bytes() for ending in endings], whole)
+        self.assertIn("w.npz: cannot create: File exists", self.export("run", "npz", out / "w.npz", exit_code=6).stderr)
+        (out / "w.reference.npz").unlink()
+        (out / "w.npz").write_bytes(b"mine")
+        self.assertIn("w.npz: cannot create: File exists", self.export("run", "npz", out / "w.npz", exit_code=6).stderr)
+        self.assertFalse((out / "w.reference.npz").exists())
 
     def test_nothing_is_replaced(self):
         path = self.write("taken", "mine")

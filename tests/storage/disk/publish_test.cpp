@@ -1,8 +1,11 @@
 // C4: a file is published whole or not at all, and a failure says which file and why.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <support/errors.hpp>
 #include <support/temporary_directory.hpp>
 
@@ -195,6 +198,48 @@ TEST(Publish, SweepsOnlyItsOwnTemporaries) {
   EXPECT_NE(
       message_of<IoError>([&] { sweep_temporaries(directory / "none"); }).find("No such file"),
       std::string::npos);
+}
+
+TEST(Publish, TheNextWriterRemovesWhatAKilledOneLeft) {
+  const TemporaryDirectory directory;
+  const std::string temporary = ".a.123.0123456789abcdef.tmp";
+  const std::string other = directory.write(".ab.123.0123456789abcdef.tmp", "of another file");
+  for (const auto& write : {+[](const std::string& path) { publish_file(path, "x"); },
+                            +[](const std::string& path) {
+                              const auto [folder, name] = folder_and_name(path);
+                              publish_over(folder, name, "y");
+                            }}) {
+    const std::string left = directory.write(temporary, "whole");
+    write(directory / "a");
+    EXPECT_FALSE(std::filesystem::exists(left));
+    EXPECT_TRUE(std::filesystem::exists(other));
+  }
+  EXPECT_EQ(read_file(directory / "a"), "y");
+}
+
+TEST(Publish, TheNextWriterLeavesWhatALivingOneWrites) {
+  const TemporaryDirectory directory;
+  const std::string left = directory.write(".a.123.0123456789abcdef.tmp", "half");
+  const int file = ::open(left.c_str(), O_WRONLY);
+  ASSERT_EQ(::flock(file, LOCK_EX), 0);
+  publish_over(directory.path(), "a", "x");
+  EXPECT_EQ(read_file(left), "half");
+  ::close(file);
+  publish_over(directory.path(), "a", "y");
+  EXPECT_EQ(directory.names(), Names{"a"});
+}
+
+/// Each removes temporary files of the same name, but never those of the others.
+TEST(Publish, ManyWriteOneFileAtOnce) {
+  const TemporaryDirectory directory;
+  std::vector<std::future<void>> writers;
+  for (int i = 0; i < 4; ++i) {
+    writers.push_back(std::async(std::launch::async, [&, i] {
+      for (int n = 0; n < 100; ++n) publish_over(directory.path(), "a", std::to_string(i));
+    }));
+  }
+  for (auto& writer : writers) EXPECT_NO_THROW(writer.get());
+  EXPECT_EQ(directory.names(), Names{"a"});
 }
 
 TEST(Publish, TwoMaySweepAtOnce) {
