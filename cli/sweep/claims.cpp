@@ -14,17 +14,14 @@
 #include <sstream>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/storage/disk/folder.hpp>
+#include <xgrad/storage/disk/publish.hpp>
 
 namespace xgrad::commands {
 
 namespace {
 
 using xgrad::detail::Descriptor;
-
-Descriptor open_to_write(const std::string& path, const char* failure) {
-  // O_NONBLOCK: a named pipe in the place of the file must not make this wait for its reader.
-  return {AT_FDCWD, path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK, path, failure};
-}
 
 bool lock(const Descriptor& file, const std::string& path) {
   if (::flock(file, LOCK_EX | LOCK_NB) == 0) return true;
@@ -41,7 +38,10 @@ std::string device_of(const std::string& path) {
 }  // namespace
 
 std::optional<Descriptor> claim(const std::string& log) {
-  Descriptor file = open_to_write(log, "cannot start a run");
+  const auto [parent, name] = folder_and_name(log);
+  const Folder folder(parent);
+  Descriptor file = folder.open(name, O_WRONLY | O_CREAT);
+  folder.check_single(name);
   if (!lock(file, log)) return std::nullopt;
   return file;
 }
@@ -57,13 +57,15 @@ void check_claims_work(const std::string& folder) {
 
   char host[256] = "";
   ::gethostname(host, sizeof host - 1);
-  const std::string path = folder + "/.locks-" + host + "-" + std::to_string(::getpid());
+  const Folder place(folder);
+  const std::string name = std::string(".locks-") + host + "-" + std::to_string(::getpid()),
+                    path = place.path_of(name);
   struct Removed {
     const std::string& path;
     ~Removed() { ::unlink(path.c_str()); }
   } const removed{path};
-  const Descriptor first = open_to_write(path, "cannot create"),
-                   second = open_to_write(path, "cannot open");
+  const Descriptor first = place.open(name, O_WRONLY | O_CREAT),
+                   second = place.open(name, O_WRONLY | O_CREAT);
   check<IoError>(lock(first, path) && !lock(second, path), folder,
                  ": locks of files have no effect here", advice);
 }

@@ -124,9 +124,30 @@ class Sweep(CommandTest):
     def test_a_run_that_cannot_start_ends_those_beside_it(self):
         (self.folder / "s/optim.lr=0.01.log").mkdir(parents=True)
         over = ("--over", "optim.lr=[1e-3, 1e-2]", "train.steps=100000", "--jobs", 2, "--out", "s")
-        self.assertIn("cannot start a run", self.xgrad("sweep", "small.toml", *over, exit_code=6).stderr)
+        self.assertIn("s/optim.lr=0.01.log: is a directory, not a file", self.xgrad("sweep", "small.toml", *over, exit_code=6).stderr)
         self.assertTrue((self.folder / "s/optim.lr=0.001.log").exists())
         self.assertEqual(self.left_running(), [])
+
+    def test_a_log_that_is_the_file_of_another_name(self):
+        victim = self.write("victim", "mine")
+        (self.folder / "s").mkdir()
+        log = self.folder / "s/optim.lr=0.001.log"
+        for link, what in ((os.link, "a hard link"), (os.symlink, "a symbolic link"), (lambda _, path: os.mkfifo(path), "not a regular file")):
+            with self.subTest(what):
+                link(victim, log)
+                said = self.xgrad("sweep", "small.toml", "--over", "optim.lr=[1e-3]", "--out", "s", exit_code=6).stderr
+                self.assertIn(f"xgrad: s/optim.lr=0.001.log: is {what}", said)
+                self.assertEqual(victim.read_text(), "mine")
+                log.unlink()
+        self.xgrad("sweep", "small.toml", "--over", "optim.lr=[1e-3]", "--out", "s")
+
+    def test_what_a_killed_one_left_goes(self):
+        sweep = ("sweep", "small.toml", "--over", "optim.lr=[1e-3]", "--out", "s")
+        self.xgrad(*sweep)
+        for name in ("results.csv", "results.json", "report.html"):
+            self.write(f"s/.{name}.123.0123456789abcdef.tmp", "whole")
+        self.xgrad(*sweep)
+        self.assertEqual([path.name for path in (self.folder / "s").iterdir() if path.name.startswith(".")], [])
 
     def test_seeds_become_a_mean(self):
         over = ("--over", "optim.lr=[1e-3, 1e-2]", "--over", "train.seed=[1, 2, 3]")
