@@ -2,8 +2,9 @@
 
 #include <sys/stat.h>
 
-#include <cstdlib>
 #include <string_view>
+
+#include <xgrad/storage/disk/temporary_folder.hpp>
 
 namespace xgrad {
 
@@ -13,8 +14,7 @@ constexpr std::size_t kBlock = std::size_t(1) << 20;  // bytes of a write
 
 // Not /tmp, which is often in memory.
 std::string folder() {
-  const char* named = std::getenv("TMPDIR");
-  return named != nullptr && *named != '\0' ? named : "/var/tmp";
+  return temporary_place("/var/tmp");
 }
 
 [[noreturn]] void fail(const std::string& what, int error = errno) {

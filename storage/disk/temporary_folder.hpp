@@ -7,11 +7,14 @@
 
 namespace xgrad {
 
-/// Creates an empty directory in the system's folder for temporary files, or in another. The
+/// The folder that the environment variable TMPDIR names, or else `otherwise`.
+std::string temporary_place(const std::string& otherwise);
+
+/// Creates an empty directory in TMPDIR (by default /tmp), or in another folder. The
 /// destructor removes it with its contents, but only in the process that created it.
 class TemporaryFolder {
  public:
-  /// Creates it in the system's folder for temporary files. Throws IoError.
+  /// Creates it in TMPDIR, by default in /tmp. Throws IoError.
   TemporaryFolder();
   /// Creates it in `above`. Throws IoError.
   explicit TemporaryFolder(const std::string& above);

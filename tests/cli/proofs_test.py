@@ -31,6 +31,11 @@ class Proofs(CommandTest):
         self.assertEqual([path.name for path in self.folder.iterdir()], ["small.toml"])
         self.assertIn("--at is 60, must be above 0 and below", self.xgrad("verify-resume", "small.toml", "--at", 60, exit_code=2).stderr)
 
+    def test_verify_resume_without_a_folder_for_its_runs(self):
+        with unittest.mock.patch.dict(os.environ, TMPDIR="/none"):
+            said = self.xgrad("verify-resume", "small.toml", exit_code=6).stderr
+        self.assertEqual(said, "xgrad: /none: cannot create a temporary directory in it: No such file or directory; set TMPDIR to another folder\n")
+
     def test_verify_resume_kills_and_resumes(self):
         """As strace sees it: one process is killed behind the save of step 28, another reads that and goes on."""
         log = self.folder / "log"

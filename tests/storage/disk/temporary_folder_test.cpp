@@ -1,7 +1,9 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <support/errors.hpp>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -27,6 +29,16 @@ TEST(TemporaryFolder, GoesWithWhatIsInIt) {
   outer.reset();
   EXPECT_FALSE(std::filesystem::exists(path));
   EXPECT_THROW(TemporaryFolder(path + "/none"), IoError);
+}
+
+TEST(TemporaryFolder, SaysWhichFolderIsMissing) {
+  const char* before = std::getenv("TMPDIR");
+  const std::string kept = before != nullptr ? before : "";
+  ::setenv("TMPDIR", "/none", 1);
+  EXPECT_EQ(test::message_of<IoError>([] { TemporaryFolder(); }),
+            "/none: cannot create a temporary directory in it: No such file or directory; set "
+            "TMPDIR to another folder");
+  before != nullptr ? ::setenv("TMPDIR", kept.c_str(), 1) : ::unsetenv("TMPDIR");
 }
 
 TEST(TemporaryFolder, AChildLeavesIt) {
