@@ -24,14 +24,14 @@ Sha256 sha256(std::string_view bytes) {
   return digest;
 }
 
-Sha256 sha256(const InputFile& file) {
+Sha256 sha256(const InputFile& file, std::uint64_t size) {
   constexpr std::uint64_t kPart = 1 << 20;
   const std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> state(EVP_MD_CTX_new(),
                                                                       EVP_MD_CTX_free);
   check_step(state != nullptr && EVP_DigestInit_ex(state.get(), EVP_sha256(), nullptr));
-  std::vector<char> part(std::min(kPart, file.size()));
-  for (std::uint64_t at = 0; at < file.size(); at += part.size()) {
-    part.resize(std::min(kPart, file.size() - at));
+  std::vector<char> part(std::min(kPart, size));
+  for (std::uint64_t at = 0; at < size; at += part.size()) {
+    part.resize(std::min(kPart, size - at));
     file.read(at, part.size(), part.data());
     check_step(EVP_DigestUpdate(state.get(), part.data(), part.size()));
   }

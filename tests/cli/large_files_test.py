@@ -2,6 +2,7 @@
 make a large file of a few bytes; the peak of memory is what the system measured."""
 
 import contextlib
+import hashlib
 import json
 import os
 import pty
@@ -99,6 +100,16 @@ class LargeFiles(CommandTest):
                         self.refuses(f"xgrad: run/{name}: {said.replace('its last line', f'line {start.count(bytes([10])) + 1}')}", command, "run", exit_code=6)
             path.unlink() if kept is None else path.write_bytes(kept)
         self.xgrad("resume", "run")
+    def test_a_checkpoint_with_a_whole_seal(self):
+        """The seal is of a file of this size, but of other bytes: they are read in blocks, and none is kept."""
+        self.xgrad("train", "small.toml", "train.steps=20", "run.dir=run")
+        newest = self.checkpoints("run")[-1]
+        image, seal = newest.read_bytes()[:-512], bytearray(newest.read_bytes()[-512:])
+        seal[16:24] = struct.pack("<Q", LARGE - 512)
+        seal[-32:] = hashlib.sha256(seal[:-32]).digest()
+        self.large(f"run/checkpoints/{newest.name}", image, bytes(seal))
+        self.refuses("damaged: the payload's SHA-256 is not the one in the seal", "eval", newest, exit_code=4)
+
 
     def test_weights(self):
         header = b'{"a":{"dtype":"F32","shape":[4],"data_offsets":[0,16]}}'

@@ -29,16 +29,21 @@ constexpr const char* kTypeName<std::int64_t> = "an integer";
 template <>
 constexpr const char* kTypeName<double> = "a double";
 
-/// Checks the seal of a file by its ends, and names the file in errors.
-void check_ends(const InputFile& file) {
-  const FileEnds ends = read_ends(file, kSealSize);
-  try {
-    check_seal(ends.start, ends.end, ends.size);
-  } catch (const NewerFormatError& error) {
-    detail::fail<NewerFormatError>(file.path(), ": ", error.what());
-  } catch (const CheckpointError& error) {
-    detail::fail<CheckpointError>(file.path(), ": ", error.what());
-  }
+/// Makes a check, and names the file in its errors.
+template <class Check>
+void check_file(const InputFile& file, Check check) try {
+  check();
+} catch (const NewerFormatError& error) {
+  detail::fail<NewerFormatError>(file.path(), ": ", error.what());
+} catch (const CheckpointError& error) {
+  detail::fail<CheckpointError>(file.path(), ": ", error.what());
+}
+
+/// Checks the seal of a file by its ends, and returns them.
+FileEnds check_ends(const InputFile& file) {
+  FileEnds ends = read_ends(file, kSealSize);
+  check_file(file, [&] { check_seal(ends.start, ends.end, ends.size); });
+  return ends;
 }
 
 /// Whether the manifest lists a file of this name and, with `be_sure`, with the digest of this
@@ -50,7 +55,7 @@ bool is_listed(const std::map<std::string, std::string>& manifest, const Folder&
   if (!be_sure) return true;
   const InputFile file = directory.input(name);
   check_ends(file);
-  return to_hex(sha256(file)) == listed->second;
+  return to_hex(sha256(file, file.size())) == listed->second;
 } catch (const IoError&) {
   return false;  // unreadable files are not removed
 } catch (const CheckpointError&) {
@@ -108,7 +113,8 @@ template const double& state_value(const Checkpoint&, const std::string&);
 template const std::string& state_value(const Checkpoint&, const std::string&);
 
 std::string read_checkpoint_file(const InputFile& file) {
-  check_ends(file);
+  const FileEnds ends = check_ends(file);
+  check_file(file, [&] { check_payload(ends.end, sha256(file, ends.size - kSealSize)); });
   return file.read(0, file.size());
 }
 

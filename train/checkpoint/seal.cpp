@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/storage/formats/sha256.hpp>
 
 namespace xgrad {
 
@@ -73,14 +72,18 @@ void check_seal(std::string_view start, std::string_view end, std::uint64_t size
                          " bytes, but the file has ", payload);
 }
 
+void check_payload(std::string_view seal, const Sha256& digest) {
+  check<CheckpointError>(holds(seal, 32, digest),
+                         "damaged: the payload's SHA-256 is not the one in the seal");
+}
+
 Sealed open_seal(std::string_view file) {
   const std::size_t payload = file.size() - std::min(file.size(), kSealSize);
   const std::string_view seal = file.substr(payload);
   check_seal(file.substr(0, kSealSize), seal, file.size());
   const Sealed result{file.substr(0, payload), static_cast<std::uint32_t>(get(seal, 8, 4)),
                       static_cast<std::uint32_t>(get(seal, 12, 4)), get(seal, 24, 8)};
-  check<CheckpointError>(holds(seal, 32, sha256(result.payload)),
-                         "damaged: the payload's SHA-256 is not the one in the seal");
+  check_payload(seal, sha256(result.payload));
   return result;
 }
 

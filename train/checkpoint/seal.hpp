@@ -19,6 +19,7 @@
 #include <string_view>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/storage/formats/sha256.hpp>
 
 namespace xgrad {
 
@@ -47,6 +48,9 @@ std::string make_seal(const Sealed& content);
 /// what kind of file it is, unless the seal's own digest, the major version and the payload length
 /// are right.
 void check_seal(std::string_view start, std::string_view end, std::uint64_t size);
+
+/// Throws CheckpointError unless the seal holds this digest of the payload.
+void check_payload(std::string_view seal, const Sha256& digest);
 
 /// Returns the payload of a whole file as a view into it. Throws as check_seal() does, and
 /// CheckpointError if the payload's digest is wrong.

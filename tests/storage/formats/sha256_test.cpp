@@ -32,7 +32,9 @@ TEST(Sha256, OfAFileIsThatOfItsBytes) {
   for (const std::size_t size : {0, 1, 1 << 20, 3 << 20, (3 << 20) + 1}) {
     std::string bytes(size, '\0');
     for (std::size_t i = 0; i < size; ++i) bytes[i] = char(i * i >> 7);
-    EXPECT_EQ(to_hex(sha256(InputFile(directory.write("file", bytes)))), digest(bytes)) << size;
+    const InputFile file(directory.write("file", bytes));
+    EXPECT_EQ(to_hex(sha256(file, size)), digest(bytes)) << size;
+    EXPECT_EQ(to_hex(sha256(file, size / 2)), digest(bytes.substr(0, size / 2))) << size;
   }
 }
 
