@@ -4,7 +4,6 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/cli/command.hpp>
-#include <xgrad/storage/formats/sha256.hpp>
 #include <xgrad/train/checkpoint/checkpoint.hpp>
 #include <xgrad/train/checkpoint/find_run.hpp>
 #include <xgrad/train/checkpoint/manifest.hpp>
@@ -33,21 +32,11 @@ int verify_checkpoint(const std::string& file) {
   return why.empty() ? 0 : bad;
 }
 
-void check_listed(const Folder& run, const std::string& checkpoints) {
-  const auto manifest = read_manifest(checkpoints);
-  const auto listed = manifest ? manifest->find(kListedCertificate) : decltype(manifest->end()){};
-  check<CheckpointError>(manifest && listed != manifest->end(), "is not listed in ", kManifest);
-  const std::string text = run.read(kCertificate, kMostCertificateBytes);
-  check<CheckpointError>(listed->second == to_hex(sha256(text)),
-                         "is not the file that the run lists: its SHA-256 differs");
-}
-
 // Checks some of the tensors of the certificate again.
 int verify_certificate(const Folder& run) {
   const std::string file = run.path_of(kCertificate);
   try {
     const Certificate certificate = *read_certificate(run);
-    check_listed(run, run.path() + "/checkpoints");
     const std::size_t again = recheck(certificate, read_run(run.path()).config);
     fmt::print("{}: ok, {} of {} rows checked again\n", file, again,
                certificate.check.report.rows.size());

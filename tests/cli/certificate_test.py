@@ -66,6 +66,11 @@ class Certificate(CommandTest):
         found = json.loads(text)
         (self.folder / FILE).write_text(text.replace("long double", "long-double"))
         self.assertIn("is not the file that the run lists", self.xgrad("verify", "run", exit_code=4).stdout)
+        self.assertIn("is not the file that the run lists", self.xgrad("inspect", "run", exit_code=4).stderr)
+        self.xgrad("report", "run", "--out", "page.html")
+        page = (self.folder / "page.html").read_text()
+        self.assertIn("is not the file that the run lists", page)
+        self.assertNotIn("passed their check", page)
         self.list_anew(text)
         self.xgrad("verify", "run")
 

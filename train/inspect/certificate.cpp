@@ -88,6 +88,19 @@ const GradientRow& worst_row(const GradientReport& report) {
       [](const GradientRow& a, const GradientRow& b) { return a.relative < b.relative; });
 }
 
+// Throws CheckpointError unless the run's manifest lists this text as its certificate.
+void check_listed(const Folder& run, const std::string& text) {
+  std::map<std::string, std::string> listed;
+  if (run.holds_folder("checkpoints")) {
+    listed = read_manifest({run, "checkpoints"}).value_or(listed);
+  }
+  const auto found = listed.find(kListedCertificate);
+  const std::string path = run.path_of(kCertificate);
+  check<CheckpointError>(found != listed.end(), path, ": is not listed in ", kManifest);
+  check<CheckpointError>(found->second == to_hex(sha256(text)), path,
+                         ": is not the file that the run lists: its SHA-256 differs");
+}
+
 // The worst place of some tensors, spread over the model.
 std::map<std::string, std::string> sample(const GradientReport& report) {
   const GradientRow& worst = worst_row(report);
@@ -162,8 +175,10 @@ Certificate parse_certificate(std::string_view json, const std::string& path) tr
 
 std::optional<Certificate> read_certificate(const Folder& run) {
   if (!run.holds(kCertificate)) return std::nullopt;
-  return parse_certificate(run.read(kCertificate, kMostCertificateBytes),
-                           run.path_of(kCertificate));
+  const std::string text = run.read(kCertificate, kMostCertificateBytes);
+  Certificate certificate = parse_certificate(text, run.path_of(kCertificate));
+  check_listed(run, text);
+  return certificate;
 }
 
 std::string summary(const Certificate& certificate) {

@@ -33,7 +33,8 @@ std::string to_json(const Certificate& certificate);
 /// Throws CheckpointError that begins with `path` if the text is not a certificate, or one in a
 /// newer format.
 Certificate parse_certificate(std::string_view json, const std::string& path);
-/// The certificate in a run's directory; nothing if there is none. Throws CheckpointError, IoError.
+/// The certificate in a run's directory; nothing if there is none. Throws CheckpointError, also if
+/// the run's manifest does not list this file; IoError.
 std::optional<Certificate> read_certificate(const Folder& run);
 
 /// One sentence: whether the check passed, how many tensors, the worst error.
