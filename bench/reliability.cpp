@@ -45,7 +45,7 @@ void save(const Folder& folder, Checkpoint checkpoint, std::uint64_t step, std::
   folder.append("metrics.jsonl", to_json(metrics_row(step, "train", {})));
   folder.sync("metrics.jsonl");
   const std::string name = checkpoint_name(step), bytes = to_hdf5(checkpoint);
-  folder.append(kManifest, manifest_line(name, bytes));
+  add_to_manifest(folder, name, bytes);
   publish(folder, name, bytes);
   prune(folder, keep, 0);
 }

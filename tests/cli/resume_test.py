@@ -93,6 +93,21 @@ class Resume(CommandTest):
         self.assertTrue(newest.with_name(newest.name + ".damaged").exists())
         self.assertEqual(self.final("damaged"), self.final("whole"))
 
+    def test_many_damaged_checkpoints(self):
+        """A few are named, and the others counted."""
+        for step in range(1000, 1040):
+            self.write(f"whole/checkpoints/step-{step:010}.h5", "junk")
+        said = self.xgrad("resume", "whole").stderr.splitlines()
+        self.assertEqual([line for line in said if "damaged" in line or "more" in line],
+                         [f"whole/checkpoints/step-{step:010}.h5 is damaged; renamed to whole/checkpoints/step-{step:010}.h5.damaged"
+                          for step in (1000, 1001, 1002)] + ["and 37 more"])  # fmt: skip
+        self.assertEqual(len(list(self.folder.glob("whole/checkpoints/*.damaged"))), 40)
+        for path in self.checkpoints("whole"):
+            path.write_text("junk")
+        said = self.xgrad("resume", "whole", exit_code=4).stderr.splitlines()
+        self.assertEqual(len(said), 5, said)
+        self.assertRegex(said[-1], r"^  and \d+ more$")
+
     def test_a_finished_run_is_left_as_it_is(self):
         before = self.final("whole")
         self.xgrad("resume", "whole")

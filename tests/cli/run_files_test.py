@@ -235,7 +235,7 @@ class Manifest(CommandTest):
         self.assertEqual(after, before)
 
     def check_refusals(self):
-        for words in (("resume", "run"), ("eval", "run"), ("inspect", "run"), ("diff", "run", "run"), ("verify", f"run/checkpoints/{self.newest.name}"),
+        for words in (("eval", "run"), ("inspect", "run"), ("diff", "run", "run"), ("verify", f"run/checkpoints/{self.newest.name}"),
                       ("resume", f"run/checkpoints/{self.newest.name}"), ("export", "run", "--to", "safetensors", "--out", "weights.safetensors")):
             with self.subTest(words):
                 self.refused(*words)
@@ -248,6 +248,30 @@ class Manifest(CommandTest):
         self.xgrad("train", "small.toml", *SHORT, "train.seed=2", "run.dir=other")
         self.replace(self.checkpoints("other")[-1].read_bytes())
         self.check_refusals()
+
+    def test_a_run_goes_on_from_an_earlier_one(self):
+        self.replace(self.transposed())
+        kept = self.newest.with_name(self.newest.name + ".damaged")
+        said = self.xgrad("resume", "run").stderr
+        self.assertIn(f"run/checkpoints/{self.newest.name} is not the file that the run saved; renamed to run/checkpoints/{kept.name}\n", said)
+        self.assertEqual(self.newest.read_bytes(), self.saved)
+        self.assertEqual(kept.read_bytes(), self.changed)
+
+    def test_a_run_has_no_earlier_one(self):
+        self.replace(self.transposed())
+        for older in self.checkpoints("run")[:-1]:
+            older.unlink()
+        self.refused("resume", "run")
+
+    def test_a_line_without_its_file(self):
+        """As a kill between the two leaves it; it is no sign of a loss when the run then starts again, and is killed at another step."""
+        manifest = self.newest.with_name("manifest.sha256")
+        lines = manifest.read_text()
+        for path in self.checkpoints("run"):
+            path.unlink()
+        manifest.write_text(f"{'0' * 64}  ../gradcheck.json\n{'0' * 64}  step-0000000003.h5\n")
+        self.assertIn("starts again from step 0", self.xgrad("resume", "run").stderr)
+        self.assertEqual(manifest.read_text(), f"{'0' * 64}  ../gradcheck.json\n{lines}")
 
     def test_what_the_message_says_to_do(self):
         self.replace(self.transposed())

@@ -1,6 +1,6 @@
 """C2: a power failure at any moment of a run, and of what goes on with one. Its system calls are recorded, and every state is made
-that a disk may be left in after each of them (crash_states.py). In all of them every checkpoint verifies, no completed save is lost,
-and the run goes on to the bits of an uninterrupted one. The same search must find what is wrong with a run that does not sync."""
+that a disk may be left in after each of them (crash_states.py). In all of them every checkpoint verifies, the manifest lists it, no
+completed save is lost, and the run goes on to the bits of an uninterrupted one, and removes old checkpoints as that one does. The same search must find what is wrong with a run that does not sync."""
 
 import concurrent.futures
 import copy
@@ -14,10 +14,11 @@ import shutil
 import tempfile
 
 from crash_states import EVERY, Disk, File, Folder, decode, on_disk
-from runs import FULL, RunTest, checkpoints, count, final, main, sealed_step, strace, tier, trained_steps
+from runs import FULL, RunTest, checkpoints, count, final, main, owes_validation, sealed_step, strace, tier, trained_steps
 
 SHORT = ("train.steps=9", "schedule.warmup=5")  # all that a run without fsync needs, as its states double with each change that is not on disk
 MEDIUM = ("train.steps=23", "train.keep=2")  # saves that find something to remove, and all subsets of the manifest's lines
+KEPT = (*SHORT, "train.save_every=2", "train.keep=2")
 OVERRIDES = tier(SHORT, MEDIUM)
 CHANGE = ("--allow-change", "optim.lr", "optim.lr=0.003")
 
@@ -82,8 +83,22 @@ class PowerFailure(RunTest):
             return "a checkpoint does not verify"
         if max(steps) < completed:
             return f"the save of step {completed} is lost"
+        if not self.are_listed(state):
+            return "the manifest does not list a checkpoint"
         logged = trained_steps(state.get(f"{run.name}/metrics.jsonl") or b"")
         return None if logged[:max(steps)] == [*range(1, max(steps) + 1)] else "rows before a checkpoint are lost"
+
+    def are_listed(self, state):
+        """Whether the manifest lists every checkpoint but those that are damaged, or owe their validation."""
+        listed, files = {}, {}
+        for path, data in state.items():
+            name = path.rpartition("/")[2]
+            if name == "manifest.sha256":
+                lines = [line.split(b"  ") for line in data.split(b"\n")]
+                listed = {line[1].decode(): line[0].decode() for line in lines if len(line) == 2 and len(line[0]) == 64 and b"\0" not in line[0]}
+            elif re.fullmatch(r"step-\d+\.h5", name) and data not in self.damaged and not owes_validation(data):
+                files[name] = data.digest.hex()
+        return files.items() <= listed.items()
 
     @functools.cache
     def verified(self, name, data):
@@ -126,6 +141,15 @@ class PowerFailure(RunTest):
         run, lines = self.recorded(OVERRIDES)
         self.whole(*OVERRIDES)
         self.judge("a run", run, self.states(run, lines), 20, lambda test, state, why: test.finish(test.folder / run.name, why, *OVERRIDES))
+
+    def test_old_checkpoints_are_removed_afterwards(self):
+        """The states with two checkpoints, before the saves that find something to remove."""
+        run, lines = self.recorded(KEPT)
+        half = next(number for number, line in enumerate(lines) if line.startswith("renameat2") and b"step-0000000004.h5" in decode(line.split('"')[3]))
+        self.whole(*KEPT)
+        states = [pair for pair in self.states(run, lines[:half + 2]) if sum(path.endswith(".h5") for path in pair[0]) == 2]
+        self.judge("the first half of a run", run, states, 8,
+                   lambda test, state, why: test.finish(test.folder / run.name, why, *KEPT))
 
     def test_what_makes_up_a_validation(self):
         """It puts a checkpoint in the place of the one with the mark."""

@@ -13,6 +13,7 @@ import signal
 import struct
 import subprocess
 import tempfile
+import tomllib
 import unittest
 
 XGRAD = os.environ["XGRAD"]
@@ -207,13 +208,16 @@ class RunTest(unittest.TestCase):
         return max((sealed_step(path.name, path.read_bytes()) or 0 for path in checkpoints(run)), default=0)
 
     def finish(self, run, why, *overrides):
-        """Goes on to the end, which is that of an uninterrupted run."""
-        begun = (run / "config.toml").exists()
+        """Goes on to the end, which is that of an uninterrupted run; if it saves, only the newest checkpoints and the best stay."""
+        begun, before = (run / "config.toml").exists(), self.latest(run)
         done = self.execute(self.words(run, *(() if begun else overrides)))
         self.assertEqual(done.returncode, 0, f"{why}: {done.stderr}")
         for mine, other in zip(final(run), self.whole(*overrides)):
             self.assertEqual(mine, other, f"the resumed run ended differently: {why}")
         self.assertEqual(temporaries(run), [], why)
+        if self.latest(run) > before:
+            keep = tomllib.loads((run / "config.toml").read_text())["train"]["keep"]
+            self.assertLessEqual(len(checkpoints(run)), keep + 1, why)
         self.assertLessEqual({path.read_bytes() for path in run.rglob("*.damaged")}, self.damaged, why)
         return done
 

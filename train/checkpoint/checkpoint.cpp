@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/data/few.hpp>
 #include <xgrad/storage/disk/input_file.hpp>
 #include <xgrad/storage/formats/sha256.hpp>
 #include <xgrad/train/checkpoint/manifest.hpp>
@@ -185,18 +186,17 @@ bool verify(const std::string& path) {
   }
 }
 
-std::string latest_checkpoint(const Folder& directory, std::vector<std::string>* damaged) {
+std::string latest_checkpoint(const Folder& directory, PassOver which) {
   const std::vector<CheckpointFile> files = list_checkpoints(directory);
-  std::string skipped;
+  check<CheckpointError>(!files.empty(), directory.path(), ": there is no checkpoint");
+  std::vector<std::string> wrong;
   for (auto file = files.rbegin(); file != files.rend(); ++file) {
     directory.holds(checkpoint_name(file->step));  // throws if it is a link: runs write none
-    const std::string why = damage(file->path, /*listed=*/false);
-    if (why.empty()) return file->path;
-    skipped += "\n  " + why;
-    if (damaged != nullptr) damaged->push_back(why);
+    wrong.push_back(damage(file->path, /*listed=*/which == PassOver::unsaved));
+    if (wrong.back().empty()) return file->path;
   }
-  check<CheckpointError>(!files.empty(), directory.path(), ": there is no checkpoint");
-  detail::fail<CheckpointError>(directory.path(), ": no checkpoint can be loaded:", skipped);
+  detail::fail<CheckpointError>(directory.path(), ": no checkpoint can be loaded:\n  ",
+                                few(wrong, "\n  "));
 }
 
 std::vector<std::string> prune(const Folder& directory, std::size_t keep, std::uint64_t best_step) {

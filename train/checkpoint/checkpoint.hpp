@@ -99,10 +99,13 @@ std::string damage(const std::string& path);
 /// Whether the file can be read and loaded.
 bool verify(const std::string& path);
 
-/// Returns the path of the checkpoint with the highest step that loads, without looking at the
-/// manifest. Appends what is wrong with each skipped file to `damaged` if given. Throws
-/// CheckpointError, which lists them, if none loads; IoError.
-std::string latest_checkpoint(const Folder& directory, std::vector<std::string>* damaged = nullptr);
+/// Files that latest_checkpoint() passes over: those that do not load, or also those that the
+/// manifest lists with another digest.
+enum class PassOver { damaged, unsaved };
+
+/// Returns the path of the checkpoint with the highest step that is not passed over. Throws
+/// CheckpointError, which says what is wrong with a few, if there is none; IoError.
+std::string latest_checkpoint(const Folder& directory, PassOver which = PassOver::damaged);
 
 /// Removes old checkpoints from a run's own directory and returns their paths. Keeps the newest
 /// `keep` (at least 2) and that of `best_step`. Counts and removes only files that the manifest

@@ -28,14 +28,15 @@ void check_is_run(const Folder& folder) {
                  " is not a run directory: it holds no config.toml");
 }
 
-FoundRun find_run(const std::string& path, const std::vector<std::string>& overrides) {
+FoundRun find_run(const std::string& path, const std::vector<std::string>& overrides,
+                  PassOver which) {
   FoundRun source;
   const fs::file_status status = status_of(path);
   if (fs::is_directory(status)) {
     const Folder folder(path);
     check_is_run(folder);
     source.directory = path;
-    source.file = latest_checkpoint({folder, "checkpoints"});
+    source.file = latest_checkpoint({folder, "checkpoints"}, which);
   } else {
     check<IoError>(fs::exists(status), clipped(path, kMostOfPath),
                    ": no such run directory or checkpoint");

@@ -25,9 +25,10 @@ struct FoundRun {
   Config config;          ///< config in the checkpoint, with the overrides
 };
 
-/// Loads a run directory's newest checkpoint, or the checkpoint at `path`, and applies the
-/// overrides to its config. Throws CheckpointError also if the run's manifest lists another digest
-/// for the file; IoError, ConfigError.
-FoundRun find_run(const std::string& path, const std::vector<std::string>& overrides = {});
+/// Loads a run directory's newest checkpoint that is not passed over, or the checkpoint at `path`,
+/// and applies the overrides to its config. Throws CheckpointError also if the run's manifest lists
+/// another digest for the file; IoError, ConfigError.
+FoundRun find_run(const std::string& path, const std::vector<std::string>& overrides = {},
+                  PassOver which = PassOver::damaged);
 
 }  // namespace xgrad

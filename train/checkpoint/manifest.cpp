@@ -16,6 +16,11 @@ std::string manifest_line(const std::string& name, std::string_view bytes) {
   return to_hex(sha256(bytes)) + std::string(kBetween) + name;
 }
 
+void add_to_manifest(const Folder& directory, const std::string& name, std::string_view bytes) {
+  directory.append(kManifest, manifest_line(name, bytes));
+  directory.sync(kManifest);
+}
+
 std::optional<std::pair<std::string, std::string>> parse_manifest_line(std::string_view line) {
   if (line.size() <= kDigest + kBetween.size() ||
       line.substr(kDigest, kBetween.size()) != kBetween ||

@@ -20,9 +20,12 @@ inline constexpr const char* kCertificate = "gradcheck.json";
 /// The name by which the manifest lists it.
 inline constexpr const char* kListedCertificate = "../gradcheck.json";
 
-/// Returns the line of a file. Append it before publishing the file: if the run dies in between,
-/// the manifest lists a file that does not exist, which is harmless; an unlisted file would not be.
+/// Returns the line of a file.
 std::string manifest_line(const std::string& name, std::string_view bytes);
+/// Appends that line to the manifest and syncs it. Call it before publishing the file: if the run
+/// dies in between, the manifest lists a file that does not exist, which is harmless; an unlisted
+/// file would not be. Throws IoError.
+void add_to_manifest(const Folder& directory, const std::string& name, std::string_view bytes);
 
 /// Parses a line, without its line feed, into name and digest; nothing for any other text.
 std::optional<std::pair<std::string, std::string>> parse_manifest_line(std::string_view line);

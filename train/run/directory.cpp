@@ -272,8 +272,10 @@ void RunDirectory::furnish() {
   sweep_temporaries(*checkpoints_);
   folder_.open("metrics.jsonl", O_WRONLY | O_CREAT);
   end_last_line(folder_, "log.txt");
-  end_last_line(*checkpoints_, kManifest);
   folder_.sync();
+  checkpoints_->open(kManifest, O_WRONLY | O_CREAT);
+  end_last_line(*checkpoints_, kManifest);
+  checkpoints_->sync();
 }
 
 // Writes the digest first: it does not match the old config, so after a crash in between it claims
@@ -286,12 +288,10 @@ void RunDirectory::replace_config(const std::string& text) const {
 // After a crash in between, the manifest lists another file, which `xgrad verify` reports.
 void RunDirectory::replace_certificate(const std::string& text) const {
   std::string manifest;
-  if (checkpoints_->holds(kManifest)) {
-    Lines lines(checkpoints_->input(kManifest));
-    for (std::string line; lines.next(line);) {
-      const auto entry = parse_manifest_line(line);
-      if (!entry || entry->first != kListedCertificate) manifest += line + "\n";
-    }
+  Lines lines(checkpoints_->input(kManifest));
+  for (std::string line; lines.next(line);) {
+    const auto entry = parse_manifest_line(line);
+    if (!entry || entry->first != kListedCertificate) manifest += line + "\n";
   }
   manifest += manifest_line(kListedCertificate, text) + "\n";
   publish_over(*checkpoints_, kManifest, manifest);
@@ -302,6 +302,15 @@ bool RunDirectory::config_was_replaced() const {
   const std::size_t most = detail::kMostConfigBytes;
   return folder_.holds(kConfigDigest) &&
          folder_.read(kConfigDigest, most) ==
+void RunDirectory::forget_checkpoints() const {
+  const auto listed = read_manifest(*checkpoints_).value();
+  const auto certificate = listed.find(kListedCertificate);
+  const bool has = certificate != listed.end();
+  if (listed.size() == has) return;
+  publish_over(*checkpoints_, kManifest,
+               has ? certificate->second + "  " + certificate->first + "\n" : "");
+}
+
              manifest_line(kConfig, folder_.read(kConfig, most)) + "\n";
 }
 

@@ -36,6 +36,9 @@ class RunDirectory {
   void replace_config(const std::string& text) const;
   /// Writes the certificate of the model's gradients, and lists it in the manifest. Throws IoError.
   void replace_certificate(const std::string& text) const;
+  /// Removes the lines of checkpoints from the manifest, for a run that has none and starts again.
+  /// Throws IoError.
+  void forget_checkpoints() const;
   /// Whether replace_config() wrote the run's current config.
   bool config_was_replaced() const;
 

@@ -69,16 +69,14 @@ void RunRecorder::on_evaluation(std::uint64_t step, const Metrics& metrics) {
   for (const auto& hook : hooks_) hook->on_evaluation(step, metrics);
 }
 
-// Syncs the metrics before the checkpoint: a power failure could otherwise take rows that no
-// resumed run writes again. A checkpoint saved during its validation is overwritten after it, and
-// only the second one is listed in the manifest.
+// Syncs the metrics and the manifest before the checkpoint: a power failure could otherwise take
+// rows that no resumed run writes again, or leave a checkpoint that nothing lists. A checkpoint
+// saved during its validation is overwritten after it, and only the second one is listed.
 void RunRecorder::on_checkpoint(const Checkpoint& checkpoint) {
   run_.folder().sync(kMetrics);
   const Folder& folder = run_.checkpoints();
   const std::string name = checkpoint_name(checkpoint.step), bytes = to_hdf5(checkpoint);
-  if (!owes_validation(checkpoint)) {
-    folder.append(kManifest, manifest_line(name, bytes));
-  }
+  if (!owes_validation(checkpoint)) add_to_manifest(folder, name, bytes);
   const bool owed =
       folder.holds(name) &&
       owes_validation(from_hdf5(read_checkpoint_file(folder.input(name)), folder.path_of(name)));

@@ -39,7 +39,8 @@ void check_not_lost(const RunDirectory& run) {
 }
 
 bool is_newest(const FoundRun& source) try {
-  return fs::equivalent(latest_checkpoint(source.directory + "/checkpoints"), source.file);
+  return fs::equivalent(latest_checkpoint(source.directory + "/checkpoints", PassOver::unsaved),
+                        source.file);
 } catch (const NewerFormatError&) {
   return false;  // this xgrad cannot read the newest one
 }
@@ -61,7 +62,7 @@ Outcome resume_run(const std::string& path, const std::vector<std::string>& over
   if (run && list_checkpoints(run->checkpoints()).empty()) {
     check_not_lost(*run);
   } else {
-    source = find_run(path);
+    source = find_run(path, {}, PassOver::unsaved);
     check<IoError>(!source->directory.empty(), source->file,
                    " is not in a run directory, so there is no run to resume");
     if (!run && is_newest(*source)) {

@@ -12,6 +12,7 @@
 #include <xgrad/autograd/kernels/cpu.hpp>
 #include <xgrad/autograd/kernels/element.hpp>
 #include <xgrad/autograd/parallel.hpp>
+#include <xgrad/data/few.hpp>
 #include <xgrad/data/rules/baseline.hpp>
 #include <xgrad/data/rules/watch_rule.hpp>
 #include <xgrad/data/tables/byte_stream.hpp>
@@ -36,18 +37,21 @@ namespace xgrad {
 
 namespace {
 
-// A run resumes from its newest checkpoint that verifies. Newer ones are damaged. They are renamed,
+// A run resumes from its newest checkpoint that it saved and that verifies. Newer ones are renamed,
 // so that the run can write its own.
-void set_aside_damaged(const RunDirectory& run, std::uint64_t step, Console& console) {
-  for (const CheckpointFile& file : list_checkpoints(run.checkpoints())) {
+void set_aside(const RunDirectory& run, std::uint64_t step, Console& console) {
+  const Folder& folder = run.checkpoints();
+  std::vector<std::string> said;
+  for (const CheckpointFile& file : list_checkpoints(folder)) {
     if (file.step <= step) continue;
-    const Folder& folder = run.checkpoints();
+    const char* why = verify(file.path) ? "is not the file that the run saved" : "is damaged";
     const std::string name = checkpoint_name(file.step);
     std::string kept = name + ".damaged";
     for (int n = 2; folder.holds(kept); ++n) kept = fmt::format("{}.damaged-{}", name, n);
     folder.rename(name, kept);
-    console.line(fmt::format("{} is damaged; renamed to {}", file.path, folder.path_of(kept)));
+    said.push_back(fmt::format("{} {}; renamed to {}", file.path, why, folder.path_of(kept)));
   }
+  if (!said.empty()) console.line(few(said, "\n"));
 }
 
 const char* plural(std::size_t count) {
@@ -290,8 +294,11 @@ Outcome go_on(const Config& config, const RunDirectory& run, const Checkpoint* c
   const auto trainer = prepared<T>(config, checkpoint, options, run.checkpoints().path());
   if (options.keep_config) run.replace_config(to_toml(config));
   Console console(options.quiet, "");
-  if (checkpoint == nullptr) console.line("no checkpoint was saved yet: starts again from step 0");
-  set_aside_damaged(run, trainer->step(), console);
+  if (checkpoint == nullptr) {
+    console.line("no checkpoint was saved yet: starts again from step 0");
+    run.forget_checkpoints();
+  }
+  set_aside(run, trainer->step(), console);
   run.cut_back("metrics.jsonl", trainer->step(), /*validated=*/!trainer->owes_validation());
   run.cut_back("timing.jsonl", trainer->step());
   Outcome outcome = work(config, *trainer, run, options);

@@ -231,19 +231,20 @@ TEST_F(CheckpointDirectory, LatestSkipsTheDamagedAndReportsThem) {
 
   damage(newest);
   directory_.write(checkpoint_name(4), "");
-  std::vector<std::string> damaged;
-  EXPECT_EQ(latest_checkpoint(directory_.path(), &damaged), newer);
-  ASSERT_EQ(damaged.size(), 2);
-  EXPECT_EQ(damaged[0], directory_ / checkpoint_name(4) + ": is empty, 0 bytes");
-  EXPECT_NE(damaged[1].find(newest), std::string::npos);
+  EXPECT_EQ(latest_checkpoint(directory_.path()), newer);
 
   damage(newer);
   damage(older);
-  const std::string message =
-      message_of<CheckpointError>([&] { latest_checkpoint(directory_.path()); });
-  for (const std::string& path : {older, newer, newest}) {
-    EXPECT_NE(message.find(path), std::string::npos) << message;
-  }
+  const auto said = [&] {
+    return message_of<CheckpointError>([&] { latest_checkpoint(directory_.path()); });
+  };
+  const std::string payload = ": damaged: the payload's SHA-256 is not the one in the seal",
+                    first = directory_.path() + ": no checkpoint can be loaded:\n  " +
+                            directory_ / checkpoint_name(4) + ": is empty, 0 bytes\n  " + newest +
+                            payload + "\n  " + newer + payload;
+  EXPECT_EQ(said(), first + "\n  and 1 more");
+  std::filesystem::remove(older);
+  EXPECT_EQ(said(), first);
 }
 
 // A checkpoint of a newer format is not damaged, so an older one is not taken for the latest.
@@ -289,6 +290,12 @@ TEST_F(CheckpointDirectory, WhatTheManifestListsMustBeWhatIsRead) {
   EXPECT_EQ(xgrad::damage(path), said);
   EXPECT_EQ(load_checkpoint(path).step, 1u);
   EXPECT_EQ(latest_checkpoint(directory_.path()), path) << "it is refused, not passed over";
+  const auto listed = [&] { return latest_checkpoint(directory_.path(), PassOver::unsaved); };
+  EXPECT_EQ(message_of<CheckpointError>(listed),
+            directory_.path() + ": no checkpoint can be loaded:\n  " + said);
+  const std::string older = save(0);
+  EXPECT_EQ(listed(), older);
+  std::filesystem::remove(older);
 
   std::string torn = manifest_line(checkpoint_name(1), bytes) + "\n";
   std::fill_n(torn.begin(), torn.size() / 2, '\0');
