@@ -9,6 +9,7 @@
 #include <xgrad/train/checkpoint/manifest.hpp>
 #include <xgrad/train/inspect/certificate.hpp>
 #include <xgrad/train/metrics/history.hpp>
+#include <xgrad/train/metrics/rows_until.hpp>
 
 namespace xgrad::commands {
 
@@ -30,6 +31,17 @@ int verify_checkpoint(const std::string& file) {
   }
   fmt::print("{}\n", why.empty() ? file + ": ok" : why);
   return why.empty() ? 0 : bad;
+}
+
+// Prints the first line of the metrics up to that step that is no row. Returns the exit code.
+int verify_metrics(const Folder& run, std::uint64_t step) {
+  const std::string name = "metrics.jsonl";
+  if (!run.holds(name)) return 0;
+  const RowsUntil found = rows_until(run, name, step);
+  if (found.bad.empty()) return 0;
+  fmt::print("{}: line {} is not a row of this run; `xgrad resume {}` moves it to {}.bad\n",
+             run.path_of(name), found.bad[0], run.path(), name);
+  return kDamaged;
 }
 
 // Checks some of the tensors of the certificate again.
@@ -56,12 +68,16 @@ int verify_run(const std::string& path) {
   if (run.holds_folder("checkpoints")) files = list_checkpoints(path + "/checkpoints");
   if (files.empty()) fmt::print("{}: there is no checkpoint\n", path);
   int code = files.empty() ? kDamaged : 0;
+  const auto add = [&code](int result) { code = code != 0 ? code : result; };
+  std::uint64_t step = 0;  // of the newest checkpoint that is good
   for (const CheckpointFile& file : files) {
     const int result = verify_checkpoint(file.path);
-    if (code == 0) code = result;
+    if (result == 0) step = file.step;
+    add(result);
   }
-  const int result = run.holds(kCertificate) ? verify_certificate(run) : 0;
-  return code != 0 ? code : result;
+  add(verify_metrics(run, step));
+  if (run.holds(kCertificate)) add(verify_certificate(run));
+  return code;
 }
 
 int verify_path(const std::string& path) try {

@@ -292,5 +292,77 @@ class Resume(CommandTest):
         self.assertIn("busy", self.xgrad("train", "small.toml", "run.dir=busy", exit_code=7).stderr)
 
 
+
+class Rows(CommandTest):
+    """Damage in metrics.jsonl takes no row of a step that is in the checkpoint."""
+
+    STEPS = ("train.steps=40", "train.evaluate_every=10", "train.save_every=10", "train.threads=1", "log.every=1", "log.csv=true")
+
+    def setUp(self):
+        super().setUp()
+        self.write("claim.toml", (self.folder / "small.toml").read_text() + "[expect]\naccuracy = 0.01\nwithin_steps = 10\n")
+        self.xgrad("train", "claim.toml", *self.STEPS, "run.dir=run")
+        self.metrics = self.folder / "run/metrics.jsonl"
+        self.saved = self.metrics.read_bytes()
+        self.table = (self.folder / "run/metrics.csv").read_bytes()
+
+    def damaged(self, lines, number, kept):
+        """A run with these lines. `verify` names the bad one, and the run goes on without it, with the rows `kept`."""
+        bad = lines[number - 1]
+        with self.subTest(bad):
+            self.metrics.write_bytes(b"".join(lines))
+            said = self.xgrad("verify", "run", exit_code=4).stdout
+            self.assertIn(f"run/metrics.jsonl: line {number} is not a row of this run; `xgrad resume run` moves it to metrics.jsonl.bad\n", said)
+            done = self.xgrad("resume", "run")
+            moved = f"run/metrics.jsonl: not rows of this run, moved to run/metrics.jsonl.bad: line {number}\n"
+            self.assertIn(moved, done.stderr)
+            self.assertIn(moved, (self.folder / "run/log.txt").read_text())
+            self.assertIn("first at step 10", done.stdout)
+            self.assertEqual(self.metrics.read_bytes(), b"".join(kept))
+            aside = self.metrics.with_name("metrics.jsonl.bad")
+            self.assertEqual(aside.read_bytes(), bad)
+            aside.unlink()
+            self.assertEqual((self.folder / "run/metrics.csv").read_bytes().count(b"\n"), len(kept) + 1)
+            self.xgrad("verify", "run")
+
+    def test_a_line_that_is_no_row(self):
+        rows = self.saved.splitlines(keepends=True)
+        for bad in (b"\n", b"# mine\n", b"{\n", b"\0" + rows[4], rows[4][:-1] + b"\0\n", b"\xff\n"):
+            self.damaged([*rows[:4], bad, *rows[4:]], 5, rows)
+        self.assertEqual((self.folder / "run/metrics.csv").read_bytes(), self.table)
+        for step in (b"3", b"40", b"400", b"-5", b"5.5", b'"5"'):
+            self.damaged([*rows[:4], rows[4].replace(b'"step":5,', b'"step":' + step + b","), *rows[5:]], 5, [*rows[:4], *rows[5:]])
+
+    def test_the_last_row_before_undone_steps(self):
+        """The row of step 30, which is that of the checkpoint; the rows after it are made again."""
+        rows = self.saved.splitlines(keepends=True)
+        at = next(i for i, row in enumerate(rows) if row.startswith(b'{"step":30,"split":"validation"'))
+        self.checkpoints("run")[-1].unlink()
+        self.damaged([*rows[:at], b"x" + rows[at], *rows[at + 1:]], at + 1, [*rows[:at], *rows[at + 1:]])
+
+    def test_a_row_without_its_newline(self):
+        for path in self.checkpoints("run")[-1:]:
+            path.unlink()
+        rows = self.saved.splitlines(keepends=True)
+        at = next(i for i, row in enumerate(rows) if row.startswith(b'{"step":31,'))
+        self.metrics.write_bytes(b"".join(rows[:at])[:-1])
+        self.xgrad("resume", "run")
+        self.assertEqual(self.metrics.read_bytes(), self.saved)
+
+    def test_a_second_file_of_bad_lines(self):
+        """It gets more lines, and only if it is a file of the run."""
+        self.metrics.write_bytes(b"one\n" + self.saved)
+        self.xgrad("resume", "run")
+        self.metrics.write_bytes(b"two\n" + self.saved)
+        self.xgrad("resume", "run")
+        aside = self.metrics.with_name("metrics.jsonl.bad")
+        self.assertEqual(aside.read_bytes(), b"one\ntwo\n")
+        aside.unlink()
+        aside.symlink_to("config.toml")
+        self.metrics.write_bytes(b"three\n" + self.saved)
+        self.assertIn("run/metrics.jsonl.bad: is a symbolic link", self.xgrad("resume", "run", exit_code=6).stderr)
+        self.assertEqual(self.metrics.read_bytes(), b"three\n" + self.saved)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -1,6 +1,5 @@
 #include <xgrad/train/metrics/rows.hpp>
 
-#include <limits>
 #include <nlohmann/json.hpp>
 
 #include <xgrad/storage/disk/folder.hpp>
@@ -99,6 +98,7 @@ std::optional<double> MetricsRow::number(const std::string& name) const {
 }
 
 std::optional<MetricsRow> read_row(const std::string& line) {
+  if (line.find('\0') != line.npos) return std::nullopt;  // the parser would take it for the end
   Row row = Row::parse(line, nullptr, /*allow_exceptions=*/false);
   const Emptied later(row);
   if (!row.is_object() || !row.contains("step") || !row["step"].is_number_unsigned()) {
@@ -120,20 +120,6 @@ std::vector<MetricsRow> read_metrics(const Folder& run, const std::string& name)
     if (auto row = read_row(line)) rows.push_back(std::move(*row));
   }
   return rows;
-}
-
-std::uint64_t row_step(const std::string& line) {
-  Row row = Row::parse(line, nullptr, /*allow_exceptions=*/false);
-  const Emptied later(row);
-  const bool whole = row.is_object() && row.contains("step") && row["step"].is_number_unsigned() &&
-                     row.value("split", "") != "test";
-  return whole ? row["step"].get<std::uint64_t>() : std::numeric_limits<std::uint64_t>::max();
-}
-
-std::string row_split(const std::string& line) {
-  Row row = Row::parse(line, nullptr, /*allow_exceptions=*/false);
-  const Emptied later(row);
-  return row.is_object() ? row.value("split", "") : "";
 }
 
 }  // namespace xgrad

@@ -52,10 +52,4 @@ std::optional<MetricsRow> read_row(const std::string& line);
 /// longer than kMostLine bytes.
 std::vector<MetricsRow> read_metrics(const Folder& run, const std::string& name);
 
-/// Returns the step of a row. Returns the largest number for a line that is not a row, and for the
-/// row of the test split, because a finished run writes that row again whenever it is resumed.
-std::uint64_t row_step(const std::string& line);
-/// Returns the split of a row; empty if it has none.
-std::string row_split(const std::string& line);
-
 }  // namespace xgrad

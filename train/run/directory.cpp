@@ -13,6 +13,7 @@
 #include <utility>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/data/few.hpp>
 #include <xgrad/storage/disk/descriptor.hpp>
 #include <xgrad/storage/disk/input_file.hpp>
 #include <xgrad/storage/disk/lines.hpp>
@@ -21,7 +22,7 @@
 #include <xgrad/train/checkpoint/find_run.hpp>
 #include <xgrad/train/checkpoint/manifest.hpp>
 #include <xgrad/train/config/toml.hpp>
-#include <xgrad/train/metrics/rows.hpp>
+#include <xgrad/train/metrics/rows_until.hpp>
 
 namespace xgrad {
 
@@ -38,6 +39,7 @@ constexpr char kCheckpoints[] = "checkpoints";
 constexpr char kReport[] = "report.html";
 constexpr char kCsv[] = "metrics.csv";
 constexpr const char* kLogs[] = {"metrics.jsonl", "timing.jsonl", "log.txt"};
+constexpr char kBad[] = ".bad";  // ends the name of the file of a log's bad lines
 // Prefix and inner part of the lock file's text, and a limit above its length.
 constexpr std::string_view kOwner = "process ";
 constexpr std::string_view kOn = " on ";
@@ -199,9 +201,11 @@ void RunDirectory::check_files() const {
   for (const char* name : {kLock, kConfig, kConfigDigest, kCsv, kReport, kCertificate}) {
     folder_.holds(name);
   }
-  for (const char* name : kLogs) {
-    folder_.holds(name);
-    folder_.check_single(name);
+  for (const std::string log : kLogs) {
+    for (const std::string& name : {log, log + kBad}) {
+      folder_.holds(name);
+      folder_.check_single(name);
+    }
   }
   if (!folder_.holds_folder(kCheckpoints)) return;
   const Folder checkpoints(folder_, kCheckpoints);
@@ -270,12 +274,12 @@ void RunDirectory::furnish() {
   folder_.make_folder(kCheckpoints);
   checkpoints_.emplace(folder_, kCheckpoints);
   sweep_temporaries(*checkpoints_);
-  folder_.open("metrics.jsonl", O_WRONLY | O_CREAT);
-  end_last_line(folder_, "log.txt");
-  folder_.sync();
   checkpoints_->open(kManifest, O_WRONLY | O_CREAT);
   end_last_line(*checkpoints_, kManifest);
   checkpoints_->sync();
+  folder_.open("metrics.jsonl", O_WRONLY | O_CREAT);
+  end_last_line(folder_, "log.txt");
+  folder_.sync();
 }
 
 // Writes the digest first: it does not match the old config, so after a crash in between it claims
@@ -298,10 +302,6 @@ void RunDirectory::replace_certificate(const std::string& text) const {
   publish_over(folder_, kCertificate, text);
 }
 
-bool RunDirectory::config_was_replaced() const {
-  const std::size_t most = detail::kMostConfigBytes;
-  return folder_.holds(kConfigDigest) &&
-         folder_.read(kConfigDigest, most) ==
 void RunDirectory::forget_checkpoints() const {
   const auto listed = read_manifest(*checkpoints_).value();
   const auto certificate = listed.find(kListedCertificate);
@@ -311,19 +311,39 @@ void RunDirectory::forget_checkpoints() const {
                has ? certificate->second + "  " + certificate->first + "\n" : "");
 }
 
+bool RunDirectory::config_was_replaced() const {
+  const std::size_t most = detail::kMostConfigBytes;
+  return folder_.holds(kConfigDigest) &&
+         folder_.read(kConfigDigest, most) ==
              manifest_line(kConfig, folder_.read(kConfig, most)) + "\n";
 }
 
-void RunDirectory::cut_back(const std::string& file, std::uint64_t step, bool validated) const {
-  if (!folder_.holds(file)) return;
-  Lines lines(folder_.input(file));
-  std::uint64_t kept = 0;
-  for (std::string row; lines.next(row) && lines.has_end(); kept = lines.position()) {
-    const std::uint64_t taken = row_step(row);
-    if (taken > step) break;
-    if (!validated && taken == step && row_split(row) == "validation") break;
+// After a crash in between, the next resume moves the lines again.
+std::string RunDirectory::cut_back(const std::string& file, std::uint64_t step,
+                                   bool validated) const {
+  if (!folder_.holds(file)) return "";
+  const RowsUntil found = rows_until(folder_, file, step, validated);
+  if (found.bad.empty()) {
+    if (found.end != folder_.input(file).size()) folder_.truncate(file, found.end);
+    if (!found.has_end) folder_.append(file, "");
+    return "";
   }
-  if (kept != folder_.input(file).size()) folder_.truncate(file, kept);
+  const std::string aside = file + kBad;
+  std::string rows, bad;
+  std::vector<std::string> numbers;
+  Lines lines(folder_.input(file));
+  for (std::string line; lines.position() < found.end && lines.next(line);) {
+    const bool is_bad = std::binary_search(found.bad.begin(), found.bad.end(), lines.number());
+    (is_bad ? bad : rows) += line + "\n";
+    if (is_bad) numbers.push_back(std::to_string(lines.number()));
+  }
+  bad.pop_back();  // append() ends the last line
+  folder_.append(aside, bad);
+  folder_.sync(aside);
+  folder_.sync();
+  publish_over(folder_, file, rows);
+  return folder_.path_of(file) + ": not rows of this run, moved to " + folder_.path_of(aside) +
+         (numbers.size() == 1 ? ": line " : ": lines ") + few(numbers, ", ");
 }
 
 }  // namespace xgrad

@@ -46,9 +46,11 @@ class RunDirectory {
   void append(const std::string& file, const std::string& line) const {
     folder_.append(file, line);
   }
-  /// Truncates a log for a run that resumes from `step`: keeps the lines whose "step" is at most
-  /// that, byte for byte. Unless the step is `validated`, also removes the row of its validation.
-  void cut_back(const std::string& file, std::uint64_t step, bool validated = true) const;
+  /// Cuts a log back for a run that resumes from `step`: keeps the rows up to that step, byte for
+  /// byte, and removes those of later steps. Unless the step is `validated`, also removes the row
+  /// of its validation. Moves lines that are no rows among those kept to FILE.bad, and says which;
+  /// returns an empty text if there are none. Throws IoError.
+  std::string cut_back(const std::string& file, std::uint64_t step, bool validated = true) const;
 
  private:
   explicit RunDirectory(std::string path);

@@ -99,8 +99,10 @@ void RunRecorder::on_spike(const StepReport& report, std::uint64_t step) {
   console_.line(line);
   run_.append("log.txt", line);
   if (step < report.step) {
-    run_.cut_back(kMetrics, step);
-    run_.cut_back("timing.jsonl", step);
+    for (const std::string file : {kMetrics, "timing.jsonl"}) {
+      const std::string moved = run_.cut_back(file, step);
+      if (!moved.empty()) run_.append("log.txt", moved);
+    }
     board_.go_back(step);
     csv_.renew();
   }

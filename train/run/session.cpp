@@ -299,8 +299,13 @@ Outcome go_on(const Config& config, const RunDirectory& run, const Checkpoint* c
     run.forget_checkpoints();
   }
   set_aside(run, trainer->step(), console);
-  run.cut_back("metrics.jsonl", trainer->step(), /*validated=*/!trainer->owes_validation());
-  run.cut_back("timing.jsonl", trainer->step());
+  for (const std::string& moved :
+       {run.cut_back("metrics.jsonl", trainer->step(), /*validated=*/!trainer->owes_validation()),
+        run.cut_back("timing.jsonl", trainer->step())}) {
+    if (moved.empty()) continue;
+    console.line(moved);
+    run.append("log.txt", moved);
+  }
   Outcome outcome = work(config, *trainer, run, options);
   end_job();
   return outcome;

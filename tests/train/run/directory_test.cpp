@@ -20,18 +20,6 @@ std::string row(std::uint64_t step, const std::string& split) {
   return to_json(metrics_row(step, split, {}));
 }
 
-TEST(RunDirectory, ReadsBackTheStepOfARow) {
-  EXPECT_EQ(row_step(row(12, "train")), 12u);
-  EXPECT_EQ(row_step(to_json(timing_row(7, 0.5, 100))), 7u);
-  const auto none = std::numeric_limits<std::uint64_t>::max();
-  EXPECT_EQ(row_step(row(12, "test")), none);
-  EXPECT_EQ(row_split(row(12, "test")), "test");
-  EXPECT_EQ(row_split(to_json(timing_row(7, 0.5, 100))) + row_split("[1]") + row_split("{"), "");
-  for (const char* line : {"", "{", "[1]", "{\"step\":-1}", "{\"step\":\"1\"}", "{\"step\":1"}) {
-    EXPECT_EQ(row_step(line), none) << line;
-  }
-}
-
 TEST(RunDirectory, CutsALogBackToAStep) {
   const test::TemporaryDirectory folder;
   const RunDirectory run = RunDirectory::create(folder.path() + "/run", "x");
@@ -50,6 +38,33 @@ TEST(RunDirectory, CutsALogBackToAStep) {
   run.cut_back("metrics.jsonl", 0);
   EXPECT_EQ(read_file(run.path() + "/metrics.jsonl"), "");
   run.cut_back("absent.jsonl", 0);
+  EXPECT_FALSE(fs::exists(run.path() + "/metrics.jsonl.bad"));
+}
+
+TEST(RunDirectory, MovesLinesThatAreNoRows) {
+  const test::TemporaryDirectory folder;
+  const RunDirectory run = RunDirectory::create(folder.path() + "/run", "x");
+  const auto metrics = [&] { return read_file(run.path() + "/metrics.jsonl"); };
+  for (const std::string& line :
+       {row(10, "train"), std::string("mine"), row(20, "train"), std::string(), row(30, "train")}) {
+    run.append("metrics.jsonl", line);
+  }
+  const std::string path = run.path() + "/metrics.jsonl";
+  EXPECT_EQ(run.cut_back("metrics.jsonl", 20),
+            path + ": not rows of this run, moved to " + path + ".bad: lines 2, 4");
+  EXPECT_EQ(metrics(), row(10, "train") + "\n" + row(20, "train") + "\n");
+  EXPECT_EQ(read_file(path + ".bad"), "mine\n\n");
+  EXPECT_EQ(run.cut_back("metrics.jsonl", 20), "");
+
+  folder.write("run/metrics.jsonl", "first\n" + row(10, "train"));
+  EXPECT_EQ(run.cut_back("metrics.jsonl", 10),
+            path + ": not rows of this run, moved to " + path + ".bad: line 1");
+  EXPECT_EQ(metrics(), row(10, "train") + "\n");
+  EXPECT_EQ(read_file(path + ".bad"), "mine\n\nfirst\n");
+
+  folder.write("run/metrics.jsonl", row(10, "train"));
+  EXPECT_EQ(run.cut_back("metrics.jsonl", 10), "");
+  EXPECT_EQ(metrics(), row(10, "train") + "\n") << "an editor removed the last newline";
 }
 
 TEST(RunDirectory, IsLockedWhileItLives) {
