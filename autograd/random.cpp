@@ -10,8 +10,8 @@
 #include <utility>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/autograd/kernels/philox.hpp>
 #include <xgrad/autograd/kernels/shuffle.hpp>
-#include <xgrad/autograd/philox.hpp>
 #include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {
@@ -45,6 +45,7 @@ double to_normal(std::uint64_t first, std::uint64_t second) {
 }
 
 using detail::kPhiloxLanes;
+using detail::kPhiloxVectors;
 using detail::PhiloxLanes;
 
 // 0, 1, 2, ...
@@ -97,11 +98,10 @@ std::vector<double> convert_draws(std::uint64_t key, std::uint32_t kind, std::ui
       values[at + i] = convert(draws.first[i], draws.second[i]);
     }
   };
-  constexpr int kVectors = 4;
-  constexpr std::size_t kAtOnce = kVectors * kPhiloxLanes;
+  constexpr std::size_t kAtOnce = kPhiloxVectors * kPhiloxLanes;
   std::size_t at = 0;
   for (; at + kAtOnce <= n; at += kAtOnce)
-    write(draw<kVectors>(key, kind, first + at), at, kAtOnce);
+    write(draw<kPhiloxVectors>(key, kind, first + at), at, kAtOnce);
   for (; at < n; at += kPhiloxLanes) {
     write(draw<1>(key, kind, first + at), at, std::min<std::size_t>(n - at, kPhiloxLanes));
   }
@@ -220,7 +220,10 @@ void draw_bits(const MaskRows& mask, std::uint32_t first, std::uint16_t* bits) {
 #pragma GCC unroll 8
   for (int i = 0; i < N; ++i) {
     const auto words = interleaved(join(c[1][i], c[0][i]), join(c[3][i], c[2][i]));
-    std::memcpy(bits + i * kPhiloxLanes * kElements, words.data(), sizeof words);
+    std::uint16_t* const out = bits + i * kPhiloxLanes * kElements;
+    // Not in one copy, which GCC would take through integer registers.
+    std::memcpy(out, &words[0], sizeof words[0]);
+    std::memcpy(out + sizeof words[0] / sizeof *out, &words[1], sizeof words[1]);
   }
 }
 
@@ -275,12 +278,13 @@ void dropout_factors(const Rng& rng, double p, std::uint32_t sample, std::uint32
     }
     return;
   }
-  alignas(64) std::uint16_t bits[4 * kPhiloxLanes * kElements];
+  constexpr std::size_t kAtOnce = kPhiloxVectors * kPhiloxLanes;
+  alignas(64) std::uint16_t bits[kAtOnce * kElements];
   std::size_t block = 0;
   for (std::size_t left = rows * mask.blocks; left > 0;) {
     const bool few = left <= kPhiloxLanes;
-    const std::size_t count = few ? left : std::min<std::size_t>(left, 4 * kPhiloxLanes);
-    (few ? draw_bits<1> : draw_bits<4>)(mask, std::uint32_t(block), bits);
+    const std::size_t count = few ? left : std::min(left, kAtOnce);
+    (few ? draw_bits<1> : draw_bits<kPhiloxVectors>)(mask, std::uint32_t(block), bits);
     write.write_blocks(bits, count, block, factors);
     left -= count;
     block += count;

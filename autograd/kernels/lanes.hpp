@@ -8,19 +8,23 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <iterator>
 #include <limits>
 #include <type_traits>
 #include <utility>
 
+#include <xgrad/autograd/kernels/registers.hpp>
+
 namespace xgrad::detail {
 
-/// Elements per vector; rows padded to a multiple of it leave no remainder.
+/// Lanes of a fold, the same for every processor; rows padded to a multiple leave no remainder.
 template <class T>
 inline constexpr std::size_t kLanes = std::is_same_v<T, long double> ? 1 : 64 / sizeof(T);
 
+/// A register of lanes.
 template <class T>
 struct LanesOf {
-  typedef T type __attribute__((vector_size(64)));
+  typedef T type __attribute__((vector_size(kRegisterBytes)));
 };
 template <>
 struct LanesOf<long double> {
@@ -28,6 +32,14 @@ struct LanesOf<long double> {
 };
 template <class T>
 using Lanes = typename LanesOf<T>::type;
+
+/// The register of lanes at x, which need not be aligned.
+template <class T>
+Lanes<T> load_lanes(const T* x) {
+  Lanes<T> lanes;
+  std::memcpy(&lanes, x, sizeof(lanes));
+  return lanes;
+}
 
 // Combines the lanes of v by halves. op(v, w) stores its result in v.
 template <std::size_t shift, class V, class Op, std::size_t... i>
@@ -39,48 +51,79 @@ void fold(V& v, const Op& op, std::index_sequence<i...> lanes) {
   }
 }
 
-/// Folds term(0) ... term(n - 1) with op(total, terms). `start` is op's neutral element.
-template <class T, class Op, class Term>
-T fold_terms(std::size_t n, T start, const Op& op, const Term& term) {
-  constexpr std::size_t lanes = kLanes<T>;
-  alignas(64) T terms[lanes];
-  std::fill_n(terms, lanes, start);
-  Lanes<T> total, next;
-  std::memcpy(&total, terms, sizeof(terms));
+/// Folds term(0) ... term(n - 1) with op(total, terms). `start` is op's neutral element, and
+/// terms_at(i) is the register of term(i) and the terms after it.
+template <class T, class Op, class TermsAt, class Term>
+T fold_registers(std::size_t n, T start, const Op& op, const TermsAt& terms_at, const Term& term) {
+  constexpr std::size_t width = sizeof(Lanes<T>) / sizeof(T), registers = kLanes<T> / width;
+  Lanes<T> total[registers];
+  for (Lanes<T>& lanes : total) lanes = Lanes<T>{} + start;
   std::size_t i = 0;
-  for (; i + lanes <= n; i += lanes) {
-    alignas(64) T full[lanes];
-#pragma omp simd
-    for (std::size_t lane = 0; lane < lanes; ++lane) full[lane] = term(i + lane);
-    std::memcpy(&next, full, sizeof(full));
-    op(total, next);
+  for (; i + kLanes<T> <= n; i += kLanes<T>) {
+#pragma GCC unroll 4
+    for (std::size_t r = 0; r < registers; ++r) op(total[r], terms_at(i + r * width));
   }
   if (i < n) {
-    for (std::size_t lane = 0; i + lane < n; ++lane) terms[lane] = term(i + lane);
-    std::memcpy(&next, terms, sizeof(terms));
-    op(total, next);
+    alignas(kRegisterBytes) T rest[kLanes<T>];
+    std::fill_n(rest, kLanes<T>, start);
+    for (std::size_t lane = 0; i + lane < n; ++lane) rest[lane] = term(i + lane);
+#pragma GCC unroll 4
+    for (std::size_t r = 0; r < registers; ++r) op(total[r], load_lanes(rest + r * width));
   }
-  if constexpr (lanes == 1) {
-    return total;
-  } else {
-    fold<lanes / 2>(total, op, std::make_index_sequence<lanes>());
+#pragma GCC unroll 4
+  for (std::size_t half = registers / 2; half > 0; half /= 2) {
+    for (std::size_t r = 0; r < half; ++r) op(total[r], total[r + half]);
+  }
+  if constexpr (width == 1) {
     return total[0];
+  } else {
+    fold<width / 2>(total[0], op, std::make_index_sequence<width>());
+    return total[0][0];
   }
 }
+
+/// fold_registers() of terms that are computed.
+template <class T, class Op, class Term>
+T fold_terms(std::size_t n, T start, const Op& op, const Term& term) {
+  const auto terms_at = [&term](std::size_t i) {
+    alignas(kRegisterBytes) T terms[sizeof(Lanes<T>) / sizeof(T)];
+#pragma omp simd
+    for (std::size_t lane = 0; lane < std::size(terms); ++lane) terms[lane] = term(i + lane);
+    return load_lanes(terms);
+  };
+  return fold_registers(n, start, op, terms_at, term);
+}
+
+/// fold_registers() of the elements of x. A loop that only copies them would become a copy through
+/// memory.
+template <class T, class Op>
+T fold_elements(const T* x, std::size_t n, T start, const Op& op) {
+  return fold_registers(
+      n, start, op, [x](std::size_t i) { return load_lanes(x + i); },
+      [x](std::size_t i) { return x[i]; });
+}
+
+constexpr auto kAdd = [](auto& total, const auto& next) { total += next; };
+constexpr auto kKeepLarger = [](auto& total, const auto& next) {
+  total = next > total ? next : total;
+};
 
 /// term(0) + ... + term(n - 1). Calls `term` once per index, so it may also write that element.
 template <class T, class Term>
 T sum_terms(std::size_t n, const Term& term) {
-  return fold_terms(
-      n, T(0), [](auto& total, const auto& next) { total += next; }, term);
+  return fold_terms(n, T(0), kAdd, term);
 }
 
-/// The largest term; -inf when n is 0 or all terms are NaN.
-template <class T, class Term>
-T max_terms(std::size_t n, const Term& term) {
-  return fold_terms(
-      n, -std::numeric_limits<T>::infinity(),
-      [](auto& total, const auto& next) { total = next > total ? next : total; }, term);
+/// The sum of the elements of x.
+template <class T>
+T row_sum(const T* x, std::size_t n) {
+  return fold_elements(x, n, T(0), kAdd);
+}
+
+/// The largest element of x; -inf when n is 0 or all elements are NaN.
+template <class T>
+T row_max(const T* x, std::size_t n) {
+  return fold_elements(x, n, -std::numeric_limits<T>::infinity(), kKeepLarger);
 }
 
 }  // namespace xgrad::detail

@@ -20,13 +20,14 @@ namespace xgrad::detail {
 template <class T>
 inline T exp(T x) {
   if constexpr (std::is_same_v<T, float>) {
-    // x = n ln 2 + r, |r| <= ln(2)/2; e^r by the minimax polynomial of Cephes' expf.
+    // x = n ln 2 + r, |r| <= ln(2)/2; e^r by the minimax polynomial of Cephes' expf. n is limited
+    // as an integer and r is not limited, so that NaN stays NaN and the compiler needs no branch.
     constexpr float kRound = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer
-    float clamped = x < -86.9f ? -86.9f : x;
-    clamped = clamped > 89.0f ? 89.0f : clamped;
-    const float shifted = clamped * 1.44269504088896341f + kRound;
-    const float n = shifted - kRound;
-    const float r = (clamped - n * 0.693359375f) + n * 2.12194440e-4f;
+    constexpr auto kMost = std::bit_cast<std::int32_t>(kRound + 128.0f);
+    const auto bits = std::bit_cast<std::int32_t>(x * 1.44269504088896341f + kRound);
+    const std::int32_t shifted = bits < kMost ? bits : kMost;
+    const float n = std::bit_cast<float>(shifted) - kRound;
+    const float r = (x - n * 0.693359375f) + n * 2.12194440e-4f;
     float p = 1.9875691500e-4f;
     p = p * r + 1.3981999507e-3f;
     p = p * r + 8.3334519073e-3f;
@@ -35,8 +36,8 @@ inline T exp(T x) {
     p = p * r + 5.0000001201e-1f;
     p = p * r * r + r + 1.0f;
     // 2^(n-1) and a doubling, since 2^n may overflow where the result does not.
-    const auto bits = (std::bit_cast<std::uint32_t>(shifted) << 23) + 0x3f000000u;
-    const float y = p * std::bit_cast<float>(bits) * 2.0f;
+    const std::uint32_t half = (std::uint32_t(shifted) << 23) + 0x3f000000u;
+    const float y = p * std::bit_cast<float>(half) * 2.0f;
     return x < -86.9f ? 0.0f : y;
   } else {
     return std::exp(x);
@@ -47,7 +48,7 @@ inline T exp(T x) {
 template <class T>
 inline T tanh(T x) {
   if constexpr (std::is_same_v<T, float>) {
-    const float a = x < 0 ? -x : x;
+    const float a = std::abs(x);
     const float e = detail::exp(-2.0f * a);
     const float large = (1.0f - e) / (1.0f + e);
     const float s = x * x;  // near zero the quotient cancels; Cephes' polynomial does not
@@ -57,8 +58,7 @@ inline T tanh(T x) {
     p = p * s + 1.33314422036e-1f;
     p = p * s - 3.33332819422e-1f;
     const float small = x + x * s * p;
-    const float signed_large = x < 0 ? -large : large;
-    return a < 0.625f ? small : signed_large;
+    return a < 0.625f ? small : std::copysign(large, x);
   } else {
     return std::tanh(x);
   }
@@ -70,8 +70,7 @@ inline T erf(T x) {
   if constexpr (std::is_same_v<T, float>) {
     // x P(x^2) / Q(x^2) on [-4, 4], outside of which erf is 1 to float's precision (Eigen's
     // coefficients).
-    float c = x < -4.0f ? -4.0f : x;
-    c = c > 4.0f ? 4.0f : c;
+    const float c = x * x > 16.0f ? std::copysign(4.0f, x) : x;
     const float s = c * c;
     float p = -2.72614225801306e-10f;
     p = p * s + 2.77068142495902e-08f;

@@ -41,17 +41,6 @@ void for_each_row(const Rows& rows, const F& f) {
   });
 }
 
-/// The largest element; -inf when n is 0.
-template <class T>
-T row_max(const T* x, std::size_t n) {
-  return max_terms<T>(n, [x](std::size_t i) { return x[i]; });
-}
-
-template <class T>
-T row_sum(const T* x, std::size_t n) {
-  return sum_terms<T>(n, [x](std::size_t i) { return x[i]; });
-}
-
 template <class T>
 T dot(const T* x, const T* y, std::size_t n) {
   return sum_terms<T>(n, [x, y](std::size_t i) { return x[i] * y[i]; });

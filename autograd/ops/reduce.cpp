@@ -18,16 +18,11 @@ namespace {
 constexpr std::size_t kBlock = 4096;
 
 template <class T>
-T sum_block(const T* x, std::size_t n) {
-  return detail::sum_terms<T>(n, [x](std::size_t i) { return x[i]; });
-}
-
-template <class T>
 T sum_blocks(const T* x, std::size_t n) {
-  if (n <= kBlock) return sum_block(x, n);
+  if (n <= kBlock) return detail::row_sum(x, n);
   std::vector<T> blocks((n + kBlock - 1) / kBlock);
   parallel_for(n, kBlock, [&](std::size_t begin, std::size_t end) {
-    blocks[begin / kBlock] = sum_block(x + begin, end - begin);
+    blocks[begin / kBlock] = detail::row_sum(x + begin, end - begin);
   });
   return sum_blocks(blocks.data(), blocks.size());
 }

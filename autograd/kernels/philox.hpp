@@ -4,23 +4,20 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <xgrad/autograd/kernels/registers.hpp>
+
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
 
 namespace xgrad::detail {
 
-#if defined(__AVX512F__)
-inline constexpr int kPhiloxBytes = 64;
-#elif defined(__AVX2__)
-inline constexpr int kPhiloxBytes = 32;
-#else
-inline constexpr int kPhiloxBytes = 16;
-#endif
-
 // Words of counters in the lower half of each lane; the upper half is ignored.
-typedef std::uint64_t PhiloxLanes __attribute__((vector_size(kPhiloxBytes)));
-inline constexpr int kPhiloxLanes = kPhiloxBytes / 8;
+typedef std::uint64_t PhiloxLanes __attribute__((vector_size(kRegisterBytes)));
+inline constexpr int kPhiloxLanes = kRegisterBytes / 8;
+
+/// Vectors of counters that the registers hold at a time.
+inline constexpr int kPhiloxVectors = kRegisterBytes == 64 ? 4 : 2;
 
 /// The full products of the lower halves. Uses intrinsics, since GCC would multiply 64 by 64 bits.
 inline PhiloxLanes multiply_low(PhiloxLanes a, std::uint32_t b) {
