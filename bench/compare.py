@@ -5,6 +5,7 @@
     bench/compare.py                        everything; 40 minutes, the first time longer: torch.compile has a cache
     bench/compare.py --publish "AMD Zen 4"  ... and into the tables and the picture of docs/performance.md, beside those of other machines
     bench/compare.py tiny small --threads 1 --only training
+    bench/compare.py --class avx2           training steps on a faster processor, all sides held to AVX2, xgrad of the preset avx2
 
 An absolute time means little on a shared machine, a ratio taken in turn does: A B C A B C ..., at least nine rounds after
 the warm-up (five where a step takes more than a second); shown are the median of the rounds' ratios and its quartiles. Before anything is
@@ -12,7 +13,6 @@ timed, both sides must agree: in loss and gradients, or in logits. The peers are
 shown as failed, the goals it might have kept from being reached are not judged, and the exit status is 1. The machine has to be
 idle: threads that wait for each other while other programs run take hundreds of times as long.
 """
-import argparse
 import functools
 import json
 import os
@@ -22,6 +22,7 @@ import sys
 import tempfile
 
 import accuracy
+import classes
 import exported
 import machine
 import machines
@@ -117,18 +118,20 @@ def versions(python):
 
 
 def parsed():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = classes.parser(__doc__)
     parser.add_argument("workloads", nargs="*", help=f"of {', '.join(workloads.WORKLOADS)}; default: all")
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
-    parser.add_argument("--only", nargs="+", choices=KINDS, default=KINDS)
+    parser.add_argument("--only", nargs="+", choices=KINDS, help="default: all; training where --class is given")
     parser.add_argument("--peers", nargs="+", choices=PEERS, default=list(PEERS))
     parser.add_argument("--quick", action="store_true", help="micro and tiny on one thread, without torch.compile: a minute")
     parser.add_argument("--python", help="a Python that has the peers")
-    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "release")
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "build" / "compare.json", help="results as JSON")
     parser.add_argument("--add", action="store_true", help="to the results that are in that file already, or in their place")
     parser.add_argument("--publish", metavar="MACHINE", help="renews docs/performance.md with the results of this machine, by that name")
-    a = parser.parse_args()
+    a = classes.parsed(parser)
+    a.only = a.only or (("training",) if a.held else KINDS)
+    if a.held and "inference" in a.only:
+        parser.error(f"onnxruntime cannot be held to {a.held}")
     if unknown := set(a.workloads) - set(workloads.WORKLOADS):
         parser.error(f"no such workload: {', '.join(sorted(unknown))}")
     a.workloads = a.workloads or list(workloads.QUICK if a.quick else workloads.WORKLOADS)

@@ -20,10 +20,13 @@ def others():
 
 
 def described():
+    """The processor, which XGRAD_CPU may hold to the class of slower ones, and what else ran on it."""
     cpu = dict(re.findall(r"(?m)^(.*?): +(.*)$", subprocess.run(["lscpu"], capture_output=True, text=True).stdout))
     processor = cpu.get("Model name", platform.machine())
     if "CPU family" in cpu:  # names of virtual processors do not tell the generation
         processor += f", family {cpu['CPU family']} model {cpu['Model']}"
+    if held := os.environ.get("XGRAD_CPU"):
+        processor += f", held to {held}"
     return {"date": datetime.date.today().isoformat(), "processor": processor, "cores": len(os.sched_getaffinity(0)),
             "others": others()}
 

@@ -7,8 +7,12 @@ import workloads
 from installed import ROOT
 
 PAGE = ROOT / "docs" / "performance.md"
+README = ROOT / "README.md"
 FOLDER = ROOT / "docs" / "figures" / "performance"  # a file for each machine
 WHOLE = ROOT / "docs" / "figures" / "performance.md"
+
+
+CLASSES = {"avx2": "AVX2", "avx512": "AVX-512", "avx512_bf16": "AVX-512 with BF16", "amx": "AMX"}
 
 
 def known():
@@ -19,12 +23,12 @@ def known():
 
 def step(result, on, peers):
     return {"xgrad": show.milliseconds(result["xgrad"]["ms"]),
-            **named("best peer ÷ xgrad", show.beside_best(result, peers, workloads.step_goal(on, result["workload"])))}
+            **named("best peer ÷ xgrad", show.beside_best(result, peers, workloads.step_goal(on, result)))}
 
 
 def bf16(result, on, peers):
     return {"xgrad": show.milliseconds(result["xgrad"]["ms"]), "float32 ÷ bfloat16": show.ratio(result["own"]["ratio"]),
-            **named("best peer ÷ xgrad", show.beside_best(result, peers, workloads.bf16_goal(on, result["workload"]))),
+            **named("best peer ÷ xgrad", show.beside_best(result, peers, workloads.bf16_goal(on, result))),
             **named("memory ÷ float32's", show.share_of_float(result), " of memory")}
 
 
@@ -79,6 +83,21 @@ def side_by_side(machines):
     return (show.table(head, rows) + "".join(beside(machines, *table) for table in TABLES)).removesuffix("\n")
 
 
+def by_class(machines):
+    """Of each model and class of processors, the lowest of the ratios that were measured."""
+    found = {}  # by class and workload
+    for results in machines.values():
+        for result in results["training"]:
+            kinds = found.setdefault(results["machine"]["instructions"], {})
+            kinds.setdefault(result["workload"], []).append(show.best(result)["ratio"]["median"])
+    classes = [name for name in CLASSES if name in found]
+    head = ["model", "layers", "width", "tokens × batch", *(CLASSES[name] for name in classes)]
+    rows = [[f"`{name}`", w.layers, w.width, f"{w.tokens:,} × {w.batch}",
+             *(f"{min(found[kind][name]):.2f}" if name in found[kind] else "" for kind in classes)]
+            for name, w in workloads.WORKLOADS.items()]
+    return show.table(head, rows).removesuffix("\n")
+
+
 def whole(machines):
     text = "".join(f"## {name}\n\n{show.tables(results)}\n" for name, results in machines.items())
     return f"# Results of bench/compare.py\n\n{text.rstrip()}\n"
@@ -90,4 +109,5 @@ def publish(name, results):
     (FOLDER / f"{name.lower().replace(' ', '-')}.json").write_text(json.dumps({"name": name} | results, indent=1) + "\n")
     machines = known()
     show.renew(PAGE, "bench/compare.py", side_by_side(machines))
+    show.renew(README, "bench/compare.py", by_class(machines))
     WHOLE.write_text(whole(machines))

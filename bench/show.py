@@ -1,12 +1,11 @@
 """The results as tables, in Markdown, and the pages that hold them."""
 
-import argparse
 import pathlib
 import re
 
+import classes
 import machine
 import workloads
-from installed import ROOT
 
 EAGER = ("torch explicit", "torch fused")
 
@@ -76,7 +75,7 @@ def beside_best(result, peers, goal):
 def training(results, on):
     peers = names(results)
     rows = [[result["workload"], result["threads"], milliseconds(result["xgrad"]["ms"]), *(cell(result, name) for name in peers),
-             *beside_best(result, peers, workloads.step_goal(on, result["workload"]))] for result in results]
+             *beside_best(result, peers, workloads.step_goal(on, result))] for result in results]
     return table(["step", "threads", "xgrad", *peers, "best peer ÷ xgrad [quartiles]", "goal"], rows)
 
 
@@ -90,7 +89,7 @@ def bf16(results, on):
     """Beside xgrad's own float32, and beside PyTorch, of which the faster of both forms counts."""
     peers = names(results)
     rows = [[result["workload"], result["threads"], milliseconds(result["xgrad"]["ms"]), ratio(result["own"]["ratio"]),
-             *(cell(result, name) for name in peers), *beside_best(result, peers, workloads.bf16_goal(on, result["workload"])),
+             *(cell(result, name) for name in peers), *beside_best(result, peers, workloads.bf16_goal(on, result)),
              *share_of_float(result)] for result in results]
     return table(["step in bfloat16", "threads", "xgrad", "its float32 ÷ bfloat16", *peers, "best peer ÷ xgrad [quartiles]", "goal",
                   "peak memory ÷ float32's", "goal"], rows)
@@ -193,18 +192,17 @@ def line(kind, result):
 
 
 def measured_page(name, description, text_of, **sizes):
-    """The command line of a script that measures what lies in a build folder, prints it and renews its place in a page. Each size is
-    an option with its default."""
-    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "release")
+    """The command line of a script that measures what lies in a build folder, prints it and renews its place in a page, which is
+    another one for each class that the machine is held to. Each size is an option with its default."""
+    parser = classes.parser(description)
     parser.add_argument("--write", type=pathlib.Path, help="a page whose tables are renewed")
     for size, default in sizes.items():
         parser.add_argument(f"--{size}", type=int, default=default)
-    a = parser.parse_args()
+    a = classes.parsed(parser)
     text = text_of(a.build, **{size: getattr(a, size) for size in sizes})
     print(text)
     if a.write:
-        renew(a.write, name, text)
+        renew(a.write, f"{name} --class {a.held}" if a.held else name, text)
 
 
 def renew(page, name, text):

@@ -33,12 +33,14 @@ PREDICTED = ("tiny", "small", "vit")  # whose forward pass is measured, too
 IN_BF16 = ("tiny", "small", "vit")  # whose step is measured in bfloat16, too
 BATCHES = (1, 64)  # and with how many examples
 
-# How many times as long the best peer should take for a step, by a part of the processor's name: Zen 5, and Intel with AVX-512.
+# How many times as long the best peer should take for a step, by the class of the processor, on one thread and on two. Where a class has
+# none of its own, those of AVX-512 hold.
+AVX512_GOALS = {"micro": (8, 8), "tiny": (3.5, 3.5), "small": (2.5, 2.5), "vit": (1.35, 1.35), "long": (2.5, 2.5), "long4k": (1.1, 1.1)}
 STEP_GOALS = {
-    "family 26": {"micro": 8, "tiny": 4, "small": 3, "vit": 2.5, "long": 3, "long4k": 1.9},
-    "Intel": {"micro": 8, "tiny": 3.5, "small": 2.5, "vit": 1.35, "long": 2.5, "long4k": 1.1},
+    "avx2": {"micro": (6, 6.5), "tiny": (2.6, 3.1), "small": (1.9, 2.2), "vit": (1.25, 1.45), "long": (2.2, 2.5), "long4k": (1.05, 1.05)},
+    "avx512": AVX512_GOALS, "avx512_bf16": AVX512_GOALS, "amx": AVX512_GOALS,
 }
-# ... and for one in bfloat16 the best of PyTorch's, in bfloat16 or float32, by the class of processors whose kernels run.
+# ... and for one in bfloat16 the best of PyTorch's, in bfloat16 or float32.
 BF16_GOALS = {
     "amx": {"small": 1.8, "vit": 1.2},
     "avx512_bf16": {"tiny": 3.5, "small": 2.5, "vit": 1.6},
@@ -63,17 +65,18 @@ DATA_GOAL = 2
 ACCURACY_GOAL = 5
 
 
-def step_goal(machine, name):
-    """Of a step on that machine; None where nobody has set one."""
-    return next((goals[name] for part, goals in STEP_GOALS.items() if part in machine["processor"]), None)
+def step_goal(machine, result):
+    """Of a step on that machine; None where its class has none."""
+    goals = STEP_GOALS.get(machine["instructions"])
+    return goals and goals[result["workload"]][result["threads"] > 1]
 
 
 def memory_goal(name):
     return MEMORY_GOALS.get(name, MEMORY_GOAL)
 
 
-def bf16_goal(machine, name):
-    return BF16_GOALS.get(machine["instructions"], {}).get(name)
+def bf16_goal(machine, result):
+    return BF16_GOALS.get(machine["instructions"], {}).get(result["workload"])
 
 
 def with_batch(name, batch):

@@ -34,9 +34,10 @@ class MissingPeer(unittest.TestCase):
     def test_all_that_ran_are_judged(self):
         self.assertIn("| ≥ 1.35 |", show.training([result("torch fused", "jax")], MACHINE))
         self.assertIn("≥ 1.35, **missed**", show.training([result() | {"peers": [side("jax", 1.3)]}], MACHINE))
-        # Goals are those that were set for the processor, and for its instructions for bfloat16, if there are any.
-        self.assertIn("| ≥ 2.5 |", show.training([result("jax")], MACHINE | {"processor": "AMD one, family 26 model 2"}))
-        self.assertIn("] |  |", show.training([result("jax")], MACHINE | {"processor": "aarch64"}))
+        # Goals are those of the class and the number of threads, if there are any.
+        self.assertIn("| ≥ 1.25 |", show.training([result("jax")], MACHINE | {"instructions": "avx2"}))
+        self.assertIn("| ≥ 1.45 |", show.training([result("jax", threads=2)], MACHINE | {"instructions": "avx2"}))
+        self.assertIn("] |  |", show.training([result("jax")], MACHINE | {"instructions": "baseline"}))
         own = {"own": side("xgrad float32", 1.5) | {"mib": 20.0}}
         self.assertIn("| ≥ 1.6 | 0.50 | ≤ 0.75 |", show.bf16([result("jax", **own)], MACHINE))
         self.assertIn("≥ 1.6, **missed**", show.bf16([result(**own) | {"peers": [side("torch fused bf16", 1.5)]}], MACHINE))
@@ -70,6 +71,16 @@ class Machines(unittest.TestCase):
         self.assertIn("| vit | 2 | 1 ms | 20.00 [20.00, 20.00] | ≥ 1.35 |  |  |  |", text)  # Two was not measured there
         self.assertEqual(text.count("| vit |"), 3)  # two of steps, one of memory
         self.assertNotIn("forward pass", text)
+
+    def test_the_lowest_ratio_of_each_class(self):
+        def one(instructions, *ratios):
+            return results([result() | {"peers": [side("jax", ratio), side("torch fused", 9.0)]} for ratio in ratios]) | {
+                "machine": MACHINE | {"instructions": instructions}}
+
+        text = machines.by_class({"One": one("avx512", 3.0, 2.0), "Two": one("avx512", 2.5), "Three": one("avx2", 1.5)})
+        self.assertIn("| model | layers | width | tokens × batch | AVX2 | AVX-512 |", text)
+        self.assertIn("| `vit` | 7 | 384 | 65 × 32 | 1.50 | 2.00 |", text)
+        self.assertIn("| `long4k` | 1 | 128 | 4,096 × 1 |  |  |", text)
 
     def test_the_page_has_those_of_every_file(self):
         page = machines.PAGE.read_text()

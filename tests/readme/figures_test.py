@@ -110,13 +110,12 @@ class Figures(unittest.TestCase):
     def test_performance(self):
         """Ratios span those of all machines that docs/performance.md has; times to accuracy are of one thread of the last machine."""
         known = machines.known()
-        steps = [show.best(result)["ratio"]["median"] for results in known.values() for result in results["training"]]
         passes = [show.of(result, "onnxruntime")["ratio"]["median"] for results in known.values() for result in results["inference"]]
         *_, last = known.values()
         one_thread = next(result for result in last["accuracy"] if result["threads"] == 1)
         self.assertEqual(README.count("`bench/compare.py --only "), 3)
         results = {row[2].strip("`").split()[-1]: row[1] for row in rows("README.md", "what is measured")}
-        self.assertEqual(results["training"], f"{min(steps):.2f} to {max(steps):.2f} times as fast")
+        self.assertEqual(block("README.md", "bench/compare.py"), machines.by_class(known))
         self.assertEqual(results["inference"], f"{min(passes):.2f} to {max(passes):.2f} times as fast")
         self.assertEqual(re.findall(r"[\d.]+ s", results["accuracy"]), [f"{one_thread[side]['seconds']:.2f} s" for side in ("xgrad", "torch")])
 
@@ -128,7 +127,7 @@ class Figures(unittest.TestCase):
         for name, results in machines.known().items():
             for kind, goal_of in (("training", workloads.step_goal), ("bf16", workloads.bf16_goal)):
                 for result in results[kind]:
-                    goal, best = goal_of(results["machine"], result["workload"]), show.best(result)
+                    goal, best = goal_of(results["machine"], result), show.best(result)
                     if result["threads"] == 1 and goal and best["ratio"]["median"] < goal:
                         missed[result["workload"], kind == "bf16", name] = best["ms"] / goal, result["xgrad"]["ms"]
         self.assertEqual(sorted((w, bool(in_bf16), name) for w, in_bf16, *_, name in told), sorted(missed))

@@ -40,7 +40,7 @@ class Bench(unittest.TestCase):
         # Debian has no JAX.
         self.assertEqual([(failed["name"], failed["why"]) for failed in result["failed"]],
                          [("jax", "step: ModuleNotFoundError: No module named 'jax'")])
-        judged = "not judged: without jax" if step_goal(results["machine"], "micro") else ""  # a goal, where one was set
+        judged = "not judged: without jax" if step_goal(results["machine"], result) else ""  # a goal, where one was set
         self.assertRegex(run.stdout, rf"\| micro \| 1 \| .* \| failed \| .*{judged} \|\n")
 
     def test_another_model_is_refused(self):
