@@ -15,7 +15,7 @@ namespace xgrad {
 namespace {
 
 using namespace std::string_view_literals;
-using Type = Hdf5Dataset::Type;
+using Type = OwnHdf5Dataset::Type;
 
 constexpr std::uint64_t kUndefined = ~std::uint64_t{0};
 constexpr int kDepth = 3;
@@ -207,13 +207,13 @@ class Parser {
                            "has two header messages of type ", type);
   }
 
-  Hdf5Dataset dataset(const Messages& messages) {
+  OwnHdf5Dataset dataset(const Messages& messages) {
     const bool whole = messages.size() == 3 && messages.contains(kDataspace) &&
                        messages.contains(kDatatype) && messages.contains(kLayout);
     check<CheckpointError>(whole, "is neither a group nor a dataset");
     const Span layout = messages.at(kLayout);
     check_contiguous(layout);
-    Hdf5Dataset result;
+    OwnHdf5Dataset result;
     result.path = path_;
     result.shape = parse_shape(messages.at(kDataspace));
     std::size_t bytes = 0;
@@ -291,7 +291,7 @@ class Parser {
 };
 
 template <class T>
-T scalar(const Hdf5Dataset& dataset) {
+T scalar(const OwnHdf5Dataset& dataset) {
   check<CheckpointError>(dataset.shape.empty(), dataset.path, ": has shape ", dataset.shape,
                          ", not one value");
   T value{};
@@ -300,7 +300,7 @@ T scalar(const Hdf5Dataset& dataset) {
 }
 
 template <class T>
-AnyTensor copy(const Hdf5Dataset& dataset) {
+AnyTensor copy(const OwnHdf5Dataset& dataset) {
   Tensor<T> tensor = empty<T>(dataset.shape);
   std::copy_n(dataset.bytes.data(), dataset.bytes.size(), reinterpret_cast<char*>(tensor.data()));
   return tensor;
@@ -308,24 +308,24 @@ AnyTensor copy(const Hdf5Dataset& dataset) {
 
 }  // namespace
 
-AnyTensor Hdf5Dataset::tensor() const {
+AnyTensor OwnHdf5Dataset::tensor() const {
   if (type == Type::float32) return copy<float>(*this);
   check<CheckpointError>(type == Type::float64, path, ": its type is neither float32 nor float64");
   return copy<double>(*this);
 }
 
-std::uint64_t Hdf5Dataset::number() const {
+std::uint64_t OwnHdf5Dataset::number() const {
   check<CheckpointError>(type == Type::uint64, path, ": its type is not uint64");
   return scalar<std::uint64_t>(*this);
 }
 
-StateValue Hdf5Dataset::value() const {
+StateValue OwnHdf5Dataset::value() const {
   if (type == Type::int64) return scalar<std::int64_t>(*this);
   if (type == Type::float64) return scalar<double>(*this);
   return text();
 }
 
-std::string Hdf5Dataset::text() const {
+std::string OwnHdf5Dataset::text() const {
   check<CheckpointError>(type == Type::text, path, ": its type must be int64, float64 or text");
   check<CheckpointError>(shape.empty(), path, ": has shape ", shape, ", not one text");
   check<CheckpointError>(bytes.find('\0') == bytes.size() - 1, path,

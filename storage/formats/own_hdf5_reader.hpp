@@ -18,7 +18,7 @@
 namespace xgrad {
 
 /// A dataset, with a view of its data in the file.
-struct Hdf5Dataset {
+struct OwnHdf5Dataset {
   enum class Type { float32, float64, int64, uint64, text };
 
   std::string path;
@@ -36,7 +36,7 @@ struct Hdf5Dataset {
 };
 
 /// All objects by absolute path; a group has no dataset.
-using Hdf5Objects = std::map<std::string, std::optional<Hdf5Dataset>>;
+using Hdf5Objects = std::map<std::string, std::optional<OwnHdf5Dataset>>;
 
 /// Parses an HDF5 file; the datasets are views into `image`. Throws CheckpointError that names the
 /// object on links that are not hard; objects that are linked twice or nested deeper than three;

@@ -205,6 +205,16 @@ def quotations(files):
                 line, at = line + part.count("\n") + 1, at + len(part)
 
 
+def type_names(files):
+    """No two types of the product share a qualified name: a program that links both has undefined behaviour, and no compiler says so."""
+    first = {}
+    for path, text in product(files).items():
+        for name, line in sources.types(text):
+            other = first.setdefault(name, path)
+            if other != path:
+                yield f"{path}:{line}: {name} is also the name of a type in {other}"
+
+
 def clocks(files):
     """No config that CI checks claims a time, which would fail on a slow machine."""
     for names in re.findall(r"(?m)^\./run check configs/\{([\w,]+)\}\.toml", files.get(".ci/run", "")):
@@ -213,4 +223,4 @@ def clocks(files):
                 yield f"{path}: claims a time, and .ci/run checks it"
 
 
-ALL = (sizes, top_level, includes, layers, own_header, heavy, text, quotations, clocks)
+ALL = (sizes, top_level, includes, layers, own_header, heavy, text, quotations, type_names, clocks)

@@ -134,6 +134,22 @@ class Rules(unittest.TestCase):
         self.assert_passes(rules.own_header, data__b_cpp="#include <map>\n")
         self.assert_finds(rules.own_header, "before <xgrad/data/a.hpp>", data__a_hpp="", data__a_cpp="#include <map>\n" + own)
 
+    def test_type_names(self):
+        def scope(name, inner):
+            return f"namespace {name} {{\n{inner}\n}}\n"
+        one = scope("xgrad", scope("detail", "struct Rows {\n  int n;\n};"))
+        for other in (one, "namespace xgrad::detail { template <class T, class U = std::vector<T>> class Rows final : public A { }; }",
+                      scope("xgrad::detail", "enum class Rows { a, b };"), scope("xgrad", "struct detail::Rows {};"),
+                      scope("xgrad::detail", "void f() {\n  g();\n}\nstruct [[nodiscard]] alignas(64) Rows {};")):
+            self.assert_finds(rules.type_names, "xgrad::detail::Rows is also", data__a_hpp=one, train__b_hpp=other)
+        self.assert_finds(rules.type_names, "train/b.cpp:2: A::B is also", data__a_hpp="struct A { struct B { }; };", train__b_cpp="struct A;\nstruct A::B {};")
+        for other in (scope("xgrad", "struct Rows {};"), scope("xgrad::detail", scope("", "struct Rows {};")), "namespace xgrad::detail { struct Rows; }",
+                      scope("xgrad::detail", "template <>\nstruct Rows<int> {};"), scope("xgrad::detail", "void f() {\n  struct Rows {};\n}"),
+                      scope("xgrad::detail", "struct Other { struct Rows {}; };"), scope("xgrad::detail", "struct Rows f(int) { }"),
+                      scope("xgrad::detail", "struct Rows rows = {1, 2};"), scope("xgrad::detail", "// struct Rows {};"), scope("xgrad::detail", "using Rows = int;")):
+            self.assert_passes(rules.type_names, data__a_hpp=one, train__b_hpp=other)
+        self.assert_passes(rules.type_names, data__a_hpp=one, tests__b_hpp=one)
+
     def test_heavy(self):
         def heavy(files):
             return rules.heavy(files, {"tbb/": 1})

@@ -119,6 +119,31 @@ def functions(text):
     return found
 
 
+_ARGUMENTS = r"<(?:[^<>]|<(?:[^<>]|<[^<>]*>)*>)*>"
+_SCOPE = re.compile(r"(?:^|\s)(namespace|class|struct|union|enum(?:\s+class)?)\b\s*(?:(?:alignas\s*\([^)]*\)|\[\[[^\]]*\]\])\s*)*([\w:]*)\s*(<|\(|)")
+
+
+def types(text):
+    """The qualified name of every class and enum, with its line; without those of anonymous namespaces and functions, which no other
+    file can name, and without specialisations."""
+    text = re.sub(r"(?m)^[ \t]*#(?:.*\\\n)*.*$", lambda m: "\n" * m.group().count("\n"), bare(text))
+    found, opened, start = [], [], 0  # `opened` has the name of each scope; None where its types do not count
+    for match in re.finditer(r"[{};]|\b(?:public|private|protected)\s*:", text):
+        symbol = match.group()
+        if symbol == "{":
+            head = re.sub(rf"\b(?:template|requires)\s*{_ARGUMENTS}", "", text[start:match.start()])
+            scope = _SCOPE.search(re.sub(r"\brequires\s*\([^)]*\)", "", head))
+            kind, name, after = scope.groups() if scope else ("", "", "")
+            name = name if name and not after and not re.search(r"[=)]\s*$", head) and None not in opened else None
+            if name and kind != "namespace":
+                found.append(("::".join([*opened, name]), text.count("\n", 0, match.start()) + 1))
+            opened.append(name)
+        elif symbol == "}" and opened:
+            opened.pop()
+        start = match.end()
+    return found
+
+
 def main():
     print(f"{'folder':10} {'files':>5} {'lines':>6} {'median':>6}  longest file, longest function")
     for folder in PRODUCT + ("tests", "bench"):

@@ -152,7 +152,7 @@ void check_objects(const Hdf5Objects& found, const Places& wanted, bool newer_mi
   }
 }
 
-const Hdf5Dataset& dataset_at(const Hdf5Objects& objects, const std::string& path) {
+const OwnHdf5Dataset& dataset_at(const Hdf5Objects& objects, const std::string& path) {
   const auto found = objects.find(path);
   check<CheckpointError>(found != objects.end() && found->second, path, " is missing");
   return *found->second;

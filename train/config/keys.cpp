@@ -37,7 +37,7 @@ Keys task_keys() {
 
 Keys optim_keys() {
   using O = OptimConfig;
-  const Rows<OptimConfig> key{"optim", &Config::optim};
+  const SectionKeys<OptimConfig> key{"optim", &Config::optim};
   Keys keys = {
       key("name", &O::name, "The optimizer.", optimizer_names()),
       key("lr", &O::lr, "Peak learning rate.", at_least(above(0))),
@@ -63,7 +63,7 @@ Keys optim_keys() {
 
 Keys schedule_rows() {
   using S = ScheduleConfig;
-  const Rows<ScheduleConfig> key{"schedule", &Config::schedule};
+  const SectionKeys<ScheduleConfig> key{"schedule", &Config::schedule};
   Keys keys = {
       key("name", &S::name, "Shape of the learning rate after warm-up.", schedule_names()),
       key("warmup", &S::warmup, "Steps of warm-up, in which the learning rate rises to optim.lr.",

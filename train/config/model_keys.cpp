@@ -12,7 +12,7 @@ namespace {
 // Keys for the kind of model, its sizes and its layers.
 Keys layer_keys() {
   using M = ModelConfig;
-  const Rows<ModelConfig> key{"model", &Config::model};
+  const SectionKeys<ModelConfig> key{"model", &Config::model};
   const Limits size = between(1, 65536), size_or_zero = between(0, 65536);
   return {
       preset_key(),
@@ -56,7 +56,7 @@ Keys layer_keys() {
 // Keys for positions, input, output, projections and initial weights.
 Keys input_keys() {
   using M = ModelConfig;
-  const Rows<ModelConfig> key{"model", &Config::model};
+  const SectionKeys<ModelConfig> key{"model", &Config::model};
   return {
       key("positions", &M::positions,
           "Position encoding. Added to the tokens: learned, learned_2d (row and column of an image "
@@ -118,7 +118,7 @@ Keys input_keys() {
 // Keys for attention masks, scores and weights.
 Keys attention_keys() {
   using M = ModelConfig;
-  const Rows<ModelConfig> key{"model", &Config::model};
+  const SectionKeys<ModelConfig> key{"model", &Config::model};
   return {
       key("mask", &M::mask,
           "What a token attends to. none: all tokens; causal: itself and earlier tokens; "

@@ -85,9 +85,9 @@ ConfigKey row(const char* section, const char* name, Place place, const char* he
   return key;
 }
 
-// Makes rows of the section that is stored in member `part` of a Config.
+// Makes the rows of the keys of a section, which is stored in member `part` of a Config.
 template <class Part>
-struct Rows {
+struct SectionKeys {
   const char* section;
   Part Config::*part;
 

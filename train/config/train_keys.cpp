@@ -35,7 +35,7 @@ ConfigKey class_weights_key() {
 // Keys of [train] about steps: their number, batches and loss.
 Keys step_keys() {
   using T = TrainConfig;
-  const Rows<TrainConfig> key{"train", &Config::train};
+  const SectionKeys<TrainConfig> key{"train", &Config::train};
   return {
       key("steps", &T::steps, "Length of the run in steps; set either this or epochs.",
           between(0, kMany)),
@@ -86,7 +86,7 @@ Keys step_keys() {
 // The other keys of [train]: evaluation, saving, limits and execution.
 Keys run_keys() {
   using T = TrainConfig;
-  const Rows<TrainConfig> key{"train", &Config::train};
+  const SectionKeys<TrainConfig> key{"train", &Config::train};
   return {
       key("seed", &T::seed,
           "Seed of all randomness: data, initial weights, order of examples, dropout.",
