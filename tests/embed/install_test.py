@@ -105,6 +105,9 @@ class Install(unittest.TestCase):
         print(f"main.cpp: {lines} lines preprocessed, {time.monotonic() - start:.1f} s, {memory / 1024:.0f} MiB")
         self.assertLess(memory, MAX_MEMORY)
 
+    def test_holds_no_module_of_python(self):
+        self.assertEqual(sorted(path.name for path in self.prefix.iterdir()), ["bin", "include", "lib", "share"])
+
     def test_kernels_stay_inside(self):
         for name in ("kernels", "tasks", "commands", "commands.hpp"):
             self.assertEqual(list((self.prefix / "include").rglob(name)), [])
