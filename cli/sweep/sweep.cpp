@@ -5,12 +5,14 @@
 #include <cmath>
 #include <filesystem>
 #include <limits>
+#include <map>
 #include <optional>
 #include <set>
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/parallel.hpp>
 #include <xgrad/cli/command.hpp>
+#include <xgrad/cli/outcome.hpp>
 #include <xgrad/cli/sweep/children.hpp>
 #include <xgrad/cli/sweep/claims.hpp>
 #include <xgrad/cli/sweep/plan.hpp>
@@ -18,6 +20,7 @@
 #include <xgrad/cli/sweep/results.hpp>
 #include <xgrad/data/option_text.hpp>
 #include <xgrad/data/text/columns.hpp>
+#include <xgrad/storage/disk/input_file.hpp>
 #include <xgrad/storage/disk/publish.hpp>
 #include <xgrad/train/checkpoint/find_run.hpp>
 #include <xgrad/train/config/rules.hpp>
@@ -151,7 +154,7 @@ class Sweep {
       if (part < 1) trials_.resize((trials_.size() + 1) / 2);
     }
     report();
-    return good ? 0 : 1;
+    return good ? 0 : failure();
   }
 
  private:
@@ -222,6 +225,7 @@ class Sweep {
       if (child.code == 0) continue;
       good = false;
       fmt::print(stderr, "exit code {}: see {}\n", child.code, child.log);
+      codes_[child.log] = child.code;
     }
     for (Trial& trial : trials_)
       trial.score = mean_of(trial, "validation", "loss")
@@ -297,6 +301,16 @@ class Sweep {
                out_);
   }
 
+  // The exit code after failures: 1, or that of the first run if no run could begin. Then there are
+  // no results, so its message is printed, too.
+  int failure() const {
+    const auto first = codes_.find(runs_.front().directory + ".log");
+    const auto begun = [](const SweptRun& run) { return holds(run.directory, "config.toml"); };
+    if (first == codes_.end() || std::any_of(runs_.begin(), runs_.end(), begun)) return 1;
+    print_error(read_file(first->first));
+    return first->second;
+  }
+
   // Whether another worker has written the page after the last run ended.
   bool is_reported(const std::vector<std::string>& runs) const {
     std::error_code error;
@@ -325,7 +339,8 @@ class Sweep {
   Axis seeds_;
   int signal_ = 0;  // the signal that asked to stop; 0: none
   std::vector<Trial> trials_;
-  std::vector<SweptRun> runs_;  // of every round so far
+  std::vector<SweptRun> runs_;        // of every round so far
+  std::map<std::string, int> codes_;  // exit codes of runs that failed, by their logs
 };
 
 }  // namespace

@@ -219,6 +219,12 @@ class Sweep(CommandTest):
         self.assertEqual(self.table(done.stdout)[2][1], "failed")
         self.assertNotEqual(self.table(done.stdout)[1][1], "failed")
 
+    def test_a_sweep_without_a_run_ends_with_the_error_of_the_first(self):
+        self.write("files.toml", '[task]\nname = "files"\ntrain = "absent.csv"\ntest = "absent.csv"\n[train]\nsteps = 2\n')
+        done = self.xgrad("sweep", "files.toml", "--over", "train.seed=[1, 2]", "--out", "s", exit_code=3)
+        self.assertTrue(done.stderr.endswith(f"xgrad: {self.folder.resolve()}/absent.csv: there is no such file\n"), done.stderr)
+        self.assertEqual(sorted(path.name for path in (self.folder / "s").iterdir()), ["train.seed=1.log", "train.seed=2.log"])
+
 
 class Shared(CommandTest):
     def sweep(self, out, jobs, cores):

@@ -238,6 +238,15 @@ def test_sweep():
     assert command("sweep", str(FIRST), "--over", "optim.lrr=[1]", "--out", "b", code=2) == f"xgrad: {message(error)}\n"
 
 
+def test_a_sweep_without_a_run_raises_the_error_of_the_first():
+    source = {"task": {"name": "files", "train": "absent.csv", "test": "absent.csv"}, "train.steps": 2}
+    with pytest.raises(xgrad.DataError):  # which the command has printed
+        xgrad.sweep(source, over={"train.seed": [1, 2]}, out="c", quiet=False)
+    with pytest.raises(xgrad.DataError) as error:
+        xgrad.sweep(source, over={"train.seed": [1, 2]}, out="c")
+    assert message(error) == f"{pathlib.Path('absent.csv').absolute()}: there is no such file"
+
+
 def test_a_function_that_cannot_be_called():
     with pytest.raises(TypeError, match="on_step: expected a function, got int"):
         xgrad.train(FIRST, SHORT, on_step=3)

@@ -162,7 +162,7 @@ def sweep(source: Config, overrides: Mapping | None = None, *, over: Mapping[str
     the command at a time, by default one per core. `source` is a path or a dict, as in train(). Returns a Sweep, in the
     directory `out`: by default runs/sweep-NAME for NAME.toml or the task NAME of a dict, which is written there as
     NAME.toml. Finished runs are not repeated. Ctrl-C saves the runs and raises KeyboardInterrupt; the same call continues
-    them. Raises the errors of train().
+    them. Raises the errors of train(), if no run could begin that of the first.
     """
     file, name, words = config.words(source, overrides)
     out = pathlib.Path(out or pathlib.Path("runs") / f"sweep-{pathlib.Path(name).stem}")
@@ -199,7 +199,7 @@ def command(arguments: list[str], quiet: bool = True):
     if interrupted:
         raise KeyboardInterrupt
     if child.returncode not in (0, 1):
-        message = said.strip().removeprefix("xgrad: ") or f"xgrad {arguments[0]}: exit code {child.returncode}"
+        message = said.rpartition("xgrad: ")[2].strip() or f"xgrad {arguments[0]}: exit code {child.returncode}"
         raise EXIT_CODES.get(child.returncode, Error)(message)
 
 
