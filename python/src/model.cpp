@@ -68,8 +68,8 @@ class Model {
 
  public:
   Model(const std::string& path, const std::string& precision)
-      : predictor_(path, std::nullopt, precision),
-        source_(std::make_shared<const FoundRun>(find_run_in(precision, path))) {}
+      : source_(std::make_shared<const FoundRun>(find_run_in(precision, path))),
+        predictor_(*source_) {}
 
   std::vector<Answer> predict(const Lines& lines) const {
     const Unlocked unlocked;
@@ -169,10 +169,11 @@ class Model {
   }
 
   const FoundRun& source() const { return *source_; }
+  std::size_t features() const { return predictor_.shape().features; }
 
  private:
-  Predictor predictor_;
   std::shared_ptr<const FoundRun> source_;
+  Predictor predictor_;
 };
 
 void add_prediction(nb::module_& m) {
@@ -201,6 +202,7 @@ void add_model(nb::module_& m) {
       .def_prop_ro("path", [](const Model& self) { return self.source().file; })
       .def_prop_ro("step", [](const Model& self) { return self.source().checkpoint.step; })
       .def_prop_ro("config", [](const Model& self) { return to_toml(self.source().config); })
+      .def_prop_ro("features", &Model::features)
       .def("predict", &Model::predict, "lines"_a)
       .def("attention", &Model::attention, "lines"_a, "outputs"_a)
       .def("capture", &Model::capture, "lines"_a, "outputs"_a)

@@ -1,5 +1,7 @@
 """Trained models from Python: beside PyTorch's modules with the same weights, and the command."""
 
+import ctypes
+import os
 import pathlib
 import subprocess
 import sys
@@ -144,6 +146,24 @@ def test_checkpoints_by_path(run, model):
     assert old.step == 15 and (old.logits(IDS) != model.logits(IDS)).any()
 
 
+def uses(path, call):
+    """How often `call` opens or closes a file."""
+    libc = ctypes.CDLL(None)
+    events = libc.inotify_init1(os.O_NONBLOCK)
+    assert libc.inotify_add_watch(events, os.fsencode(path), 0x20 | 0x10) >= 0  # of either alone, equal events count once
+    call()
+    size = len(os.read(events, 1 << 16))
+    os.close(events)
+    return size // 16
+
+
+def test_all_answers_are_of_one_checkpoint(run):
+    """A run in training may save another one in between, so Python looks for the newest once, as the command does."""
+    newest = run.directory / "checkpoints/step-0000000030.h5"
+    command = uses(newest, lambda: subprocess.run([COMMAND, "predict", run.directory], stdin=subprocess.DEVNULL, check=True))
+    assert uses(newest, lambda: xgrad.load(run)) == command
+
+
 def test_lengths_may_differ(run):
     short = xgrad.train(FIRST, {"train.steps": 2, "task.min_length": 4, "expect.accuracy": 0.0, "expect.within_steps": 2,
                                 "task.name": "reverse", "run.dir": run.directory.parent / "short"})
@@ -285,6 +305,10 @@ def test_vectors(run):
     model = xgrad.load(made)
     assert model.logits(x[:5]).shape == (5, 1)
     np.testing.assert_array_equal(model.logits(x[2:3]), model.logits(x[:5])[2:3])
+    np.testing.assert_array_equal(model.logits(x[2]), model.logits(x[2:3]))
+    assert len(model.predict(x[2])) == 1
+    with pytest.raises(xgrad.DataError):
+        model.predict(x[2, :, :2])
 
 
 def test_wrong_inputs(model):

@@ -198,10 +198,12 @@ class ModelOf final : public Predictor::Model {
 }  // namespace
 
 Predictor::Predictor(const std::string& run, std::optional<BeamOptions> beam,
-                     const std::string& precision) {
-  const FoundRun source = find_run_in(precision, run);
-  model_ = with_precision(source.config, [&]<class T>() -> std::unique_ptr<const Model> {
-    return std::make_unique<ModelOf<T>>(source, beam);
+                     const std::string& precision)
+    : Predictor(find_run_in(precision, run), beam) {}
+
+Predictor::Predictor(const FoundRun& found, std::optional<BeamOptions> beam) {
+  model_ = with_precision(found.config, [&]<class T>() -> std::unique_ptr<const Model> {
+    return std::make_unique<ModelOf<T>>(found, beam);
   });
 }
 

@@ -12,6 +12,8 @@
 
 namespace xgrad {
 
+struct FoundRun;
+
 /// One of the outputs that a beam search found.
 struct BeamOutput {
   std::vector<std::string> labels;  ///< as Prediction::labels
@@ -45,6 +47,8 @@ class Predictor {
   /// CheckpointError, ConfigError, also when there is a beam and the model generates no outputs.
   explicit Predictor(const std::string& run, std::optional<BeamOptions> beam = std::nullopt,
                      const std::string& precision = "");
+  /// Loads the checkpoint that was found, in the arithmetic of its config.
+  explicit Predictor(const FoundRun& found, std::optional<BeamOptions> beam = std::nullopt);
   ~Predictor();
   /// The moved-from object may only be assigned to or destroyed.
   Predictor(Predictor&&) noexcept;

@@ -17,7 +17,7 @@ class Model:
     """A trained model: the newest checkpoint of a run, or one that you name.
 
     Inputs are what `xgrad predict` takes, one line of text each, or arrays: integers (B, N), each a token, or floats, (B, N)
-    or (B, N, F). A string, or an array of one axis, is one input.
+    or (B, N, F). One input is a string, or an array of one axis, or (N, F) for a model of vectors with F > 1.
 
     The decoder of an encoder_decoder reads `outputs`, for teacher forcing: lines or integers (B, M) as inputs are, one for
     each input, without the end. By default it reads those that it decodes greedily, which predict() gives.
@@ -43,7 +43,7 @@ class Model:
 
     def predict(self, inputs: ArrayLike) -> list[_core.Prediction]:
         """A list with a Prediction for each input. Raises DataError for an input that the task does not know."""
-        return self._model.predict(_lines(inputs))
+        return self._model.predict(self._lines(inputs))
 
     def logits(self, inputs: ArrayLike, replace: dict[str, ArrayLike] | None = None,
                outputs: ArrayLike | None = None) -> numpy.ndarray | list[numpy.ndarray]:
@@ -54,19 +54,19 @@ class Model:
         another shape.
         """
         if replace is not None or outputs is not None:
-            return self._model.replace(_lines(inputs), replace or {}, _outputs(outputs))
+            return self._model.replace(self._lines(inputs), replace or {}, [] if outputs is None else _lines(outputs))
         found = [one.logits for one in self.predict(inputs)]
         return numpy.stack(found) if len({array.shape for array in found}) == 1 else found
 
     def attention(self, inputs: ArrayLike, outputs: ArrayLike | None = None) -> dict[str, numpy.ndarray]:
         """{path of an attention module: its maps (B, H, N, M)} for B inputs, H heads, N queries and M keys; the rows of
         shorter inputs are padded with zeros."""
-        return self._model.attention(_lines(inputs), _outputs(outputs))
+        return self._model.attention(self._lines(inputs), [] if outputs is None else _lines(outputs))
 
     def capture(self, inputs: ArrayLike, outputs: ArrayLike | None = None) -> dict[str, numpy.ndarray]:
         """{name: array} of all activations, in the order in which they are computed; docs/looking-inside.md lists the names
         and shapes. Arrays hold doubles; shorter inputs are padded."""
-        return self._model.capture(_lines(inputs), _outputs(outputs))
+        return self._model.capture(self._lines(inputs), [] if outputs is None else _lines(outputs))
 
     def study_heads(self, examples: int = 1000) -> list[dict]:
         """A list with a dict for each head: entropy, distance and asymmetry of its maps, and the metrics of the model with
@@ -78,6 +78,9 @@ class Model:
         """{name: array} of all weights, which share the memory of the model; read-only."""
         return self._model.state_dict()
 
+    def _lines(self, inputs):
+        return _lines(inputs, axes=2 if self._model.features > 1 else 1)
+
 
 def _line(row):
     row = numpy.asarray(row)
@@ -86,13 +89,9 @@ def _line(row):
     return ", ".join(map(_line, row)) if row.ndim > 1 else " ".join(str(x) for x in row.tolist())
 
 
-def _lines(inputs):
-    single = isinstance(inputs, str) or numpy.ndim(inputs) == 1 and numpy.asarray(inputs).dtype.kind not in "US"
-    return [_line(row) for row in ([inputs] if single else inputs)]
-
-
-def _outputs(outputs):
-    return [] if outputs is None else _lines(outputs)
+def _lines(values, axes=1):  # axes of one of them
+    single = isinstance(values, str) or numpy.ndim(values) in range(1, axes + 1) and numpy.asarray(values).dtype.kind not in "US"
+    return [_line(row) for row in ([values] if single else values)]
 
 
 def load(path: str | os.PathLike, precision: str | None = None) -> Model:
