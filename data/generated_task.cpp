@@ -82,6 +82,7 @@ class GeneratedTask final : public Task {
   Example parse(const std::string& line) const override {
     return Conversion(task_->shape()).example(task_->parse(line));
   }
+  std::string token_text(std::int32_t id) const override { return task_->token_text(id); }
   std::vector<Rule> rules() const override {
     std::vector<Rule> rules = task_->rules();
     if (rules.empty() || !Conversion(task_->shape()).converts()) return rules;
@@ -98,6 +99,7 @@ class GeneratedTask final : public Task {
   }
   std::string learned() const override { return task_->learned(); }
   void adopt(const std::string& learned) override { task_->adopt(learned); }
+  bool read_once(const Readers& readers) override { return task_->read_once(readers); }
 
  private:
   std::unique_ptr<Task> task_;

@@ -79,6 +79,20 @@ TEST(GeneratedTask, RulesAlsoGetTheEndsRight) {
   EXPECT_FALSE(rules[1].loss);
 }
 
+TEST(GeneratedTask, ReadsOnceWhereTheTaskCan) {
+  struct Shared final : Task {
+    TaskShape shape() const override { return {}; }
+    std::unique_ptr<Dataset> dataset(Split) const override { return nullptr; }
+    Example parse(const std::string&) const override { return {}; }
+    bool read_once(const Readers& readers) override { return readers.self == 1; }
+    std::string token_text(std::int32_t id) const override { return std::to_string(id) + "!"; }
+  };
+  const auto task = generated_task(std::make_unique<Shared>());
+  EXPECT_FALSE(task->read_once({0, {}}));
+  EXPECT_TRUE(task->read_once({1, {}}));
+  EXPECT_EQ(task->token_text(5), "5!");
+}
+
 // Else the input would tell how long the output is.
 TEST(GeneratedTask, PlacesForTheOutputAreLeftOut) {
   const auto addition = generated_task(made("addition"));
