@@ -279,9 +279,8 @@ void Trainer<T>::validate(TrainerHooks& hooks, Due& due) {
     report.step = step();
     report.fault = "the loss of the validation split is not finite";
     // A save of this same step would give the same loss again.
-    const bool earlier = saved_ && saved_->step < step();
-    check<NumericError>(earlier && recover(report, hooks), "step ", report.step, ": ",
-                        report.fault);
+    const bool recovers = saved_ && saved_->step < step() && recover(report, hooks);
+    check<NumericError>(recovers, "step ", report.step, ": ", report.fault);
     due.save = false;
     return;
   }
