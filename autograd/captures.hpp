@@ -10,6 +10,11 @@
 
 namespace xgrad::detail {
 
+/// Orders nodes from the oldest on. Addresses would give an order that differs from run to run.
+struct Older {
+  bool operator()(const auto& a, const auto& b) const { return a->id < b->id; }
+};
+
 /// While a Captures and a NoGrad live, apply() reports every op of this thread to the Captures.
 template <class T>
 class Captures {

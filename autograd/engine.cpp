@@ -87,7 +87,7 @@ std::vector<std::shared_ptr<Node<T>>> reachable(const std::shared_ptr<Node<T>>& 
     visit(node.inputs);
     visit(node.captured);
   }
-  std::sort(nodes.begin(), nodes.end(), [](const auto& a, const auto& b) { return a->id < b->id; });
+  std::sort(nodes.begin(), nodes.end(), detail::Older());
   return nodes;
 }
 
@@ -352,9 +352,10 @@ void detail::backward_within(const Variable<T>& y, Tensor<T> dy, const Node<T>& 
       check_whole(*node);
       continue;
     }
-    check<GradientError>(std::binary_search(captured.begin(), captured.end(), node),
-                         "recompute: in its second run the function used a ", node->name,
-                         " from outside that it did not use in the first");
+    check<GradientError>(
+        std::binary_search(captured.begin(), captured.end(), node, detail::Older()),
+        "recompute: in its second run the function used a ", node->name,
+        " from outside that it did not use in the first");
   }
   walk(std::move(nodes), *y.node(), std::move(dy), first, /*retain_graph=*/false);
 }

@@ -48,7 +48,7 @@ void Captures<T>::note(const Variable<T>& x) {
 
 template <class T>
 void Captures<T>::move_to(Node<T>& recompute) {
-  std::sort(nodes_.begin(), nodes_.end());
+  std::sort(nodes_.begin(), nodes_.end(), Older());
   nodes_.erase(std::unique(nodes_.begin(), nodes_.end()), nodes_.end());
   recompute.captured = std::move(nodes_);
   recompute.saved = std::move(values_);

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <string>
+#include <vector>
 
 #include <xgrad/autograd/ops.hpp>
 #include <xgrad/autograd/recompute.hpp>
@@ -64,6 +66,30 @@ TEST(OnGradient, CountsWhatARecomputedFunctionReads) {
   EXPECT_EQ(calls.names.size(), 3u);
   EXPECT_EQ(calls.gradients.at("a"), tensor({2}, {25 * 11, 49 * 13}));                // b^2 c
   EXPECT_EQ(calls.gradients.at("b"), tensor({2}, {2 * 2 * 5 * 11, 2 * 3 * 7 * 13}));  // 2 a b c
+}
+
+// The newest first. The second round's leaves have the addresses of the first round's, in another
+// order.
+TEST(OnGradient, CallsInAnOrderThatDependsOnTheGraphAlone) {
+  for (int round = 0; round < 2; ++round) {
+    std::vector<Double> leaves;
+    for (int i = 0; i < 7; ++i) leaves.emplace_back(tensor({1}, {1}), true);
+    const Double y = recompute<double>(
+        [&](const Double& in) {
+          Double sum = in;
+          for (const Double& leaf : leaves) sum = add(sum, leaf);
+          return sum;
+        },
+        leaves[3]);
+    std::vector<std::uint64_t> ids;
+    const OnGradient<double> on_gradient([&](const Node<double>& leaf) {
+      if (leaf.id != leaves[3].node()->id) ids.push_back(leaf.id);
+    });
+    y.backward();
+    EXPECT_EQ(ids.size(), 6u);
+    EXPECT_TRUE(std::is_sorted(ids.rbegin(), ids.rend())) << "round " << round;
+    for (Double& leaf : leaves) leaf = Double();
+  }
 }
 
 TEST(OnGradient, EndsWithTheObject) {
