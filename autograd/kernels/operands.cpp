@@ -22,11 +22,11 @@ thread_local std::array<Copy, 16> copies;
 }  // namespace
 
 Saved<Bf16> rounded_input(const Inputs<float>& x, std::size_t i) {
-  const Saved<float> value = x.save(i);
   // Only the result of a recorded op cannot change.
-  if (!static_cast<const Versioned<float>&>(*value).recorded) {
-    return std::make_shared<const Tensor<Bf16>>(rounded(*value));
+  if (!static_cast<const Versioned<float>&>(x[i]).recorded) {
+    return std::make_shared<const Tensor<Bf16>>(rounded(x[i]));
   }
+  const Saved<float> value = x.save(i);
   auto found = std::find_if(copies.begin(), copies.end(),
                             [&](const Copy& known) { return known.is_of(value); });
   Saved<Bf16> copy = found != copies.end() ? found->copy.lock() : nullptr;

@@ -351,5 +351,31 @@ TEST(Bf16Products, SeesChangedLeaves) {
   EXPECT_EQ(linear(x, w).value()(0, 0), 10);
 }
 
+// Of a frozen layer, backward reads the weight alone, and only for the gradient of the input.
+TEST(Bf16Products, MayComeBeforeAChangeOfTheirOperands) {
+  const auto input = random_tensor<float>({4, 3}, Rng(1)),
+             frozen = random_tensor<float>({2, 3}, Rng(2));
+  const auto dy = random_tensor<float>({4, 2}, Rng(3));
+  for (const bool wanted : {false, true}) {
+    const auto gradients = [&](bool changes) {
+      const F x(input, wanted), w(frozen), b(zeros<float>({2}), true);
+      F y;
+      {
+        const Bf16Products products;
+        y = linear(x, w, b);
+      }
+      if (changes) {
+        x.mutable_value().fill(7);
+        if (!wanted) w.mutable_value().fill(7);
+      }
+      y.backward(dy);
+      return Tensors{b.grad(), wanted ? x.grad() : b.grad()};
+    };
+    const Tensors found = gradients(true), expected = gradients(false);
+    EXPECT_TRUE(same_bits(found[0], expected[0]));
+    EXPECT_TRUE(same_bits(found[1], expected[1]));
+  }
+}
+
 }  // namespace
 }  // namespace xgrad::test
