@@ -81,9 +81,7 @@ void naive_gemm(std::size_t m, std::size_t n, std::size_t k, T alpha, MatrixView
 
 constexpr std::size_t kWorthwhile = std::size_t(1) << 20;  // multiply-adds: about 10 us of work
 
-std::size_t divide_up(std::size_t n, std::size_t by) {
-  return (n + by - 1) / by;
-}
+using detail::divide_up;
 
 struct Tiles {
   std::size_t rows, columns;

@@ -126,10 +126,6 @@ class BlockedProduct {
 
   static constexpr std::size_t least(std::size_t a, std::size_t b) { return a < b ? a : b; }
 
-  static constexpr std::size_t divide_up(std::size_t n, std::size_t by) {
-    return unsigned(n + by - 1) / unsigned(by);  // 32-bit division is faster, and the sizes fit
-  }
-
   /// The size of equal parts of n, each at most `most`, rounded up to a multiple of `unit`.
   static constexpr std::size_t part_of(std::size_t n, std::size_t most, std::size_t unit) {
     if (n <= most) return n;

@@ -8,11 +8,19 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include <xgrad/autograd/bfloat16.hpp>
 #include <xgrad/autograd/kernels/gemm.hpp>
 
 namespace xgrad::detail {
+
+/// n / by, rounded up.
+constexpr std::size_t divide_up(std::size_t n, std::size_t by) {
+  // 32-bit division is faster, and most sizes fit.
+  if (n + by <= UINT32_MAX) return std::uint32_t(n + by - 1) / std::uint32_t(by);
+  return (n + by - 1) / by;
+}
 
 /// The arguments of gemm(): C = alpha A B + beta C.
 template <class T, class In = T>

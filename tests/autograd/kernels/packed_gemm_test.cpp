@@ -18,6 +18,12 @@
 namespace xgrad {
 namespace {
 
+// A sum over the rows of a batch may have more than 2^32 terms.
+static_assert(detail::divide_up((std::size_t(1) << 32) + 1, 384) == 11'184'811);
+static_assert(detail::divide_up(UINT32_MAX, 16) == std::size_t(1) << 28);
+static_assert(detail::divide_up(5, std::size_t(1) << 33) == 1);
+static_assert(detail::divide_up(0, 16) == 0 && detail::divide_up(17, 16) == 2);
+
 template <class T>
 struct Kernel {
   std::string name;
