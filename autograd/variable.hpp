@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <type_traits>
 #include <utility>
 
 #include <xgrad/autograd/check.hpp>
@@ -83,6 +84,10 @@ class Variable {
   void backward(Tensor<T> dy, bool retain_graph = false) const;
   /// backward() with dy = 1, for a Variable of one element.
   void backward(bool retain_graph = false) const;
+  /// No other number or pointer is taken for `retain_graph`. To scale a gradient, pass it as dy.
+  template <class X>
+  requires(std::is_scalar_v<X> &&
+           !std::is_same_v<X, bool>) void backward(X dy, bool = false) const = delete;
 
   /// For ops: the value, shared so that they may keep it.
   const std::shared_ptr<Versioned<T>>& shared_value() const { return value_; }

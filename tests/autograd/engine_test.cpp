@@ -46,6 +46,17 @@ void pass(Tensor<double> dy, Grads<double>& dx) {
   dx.add(0, std::move(dy));
 }
 
+// Whether loss.backward(x) compiles.
+template <class X>
+concept Backward = requires(const V& loss, const X& x) {
+  loss.backward(x);
+};
+
+// A number converts to bool, which says whether to retain the graph.
+static_assert(Backward<bool> && Backward<Tensor<double>>);
+static_assert(!Backward<float> && !Backward<double> && !Backward<int> && !Backward<char>);
+static_assert(!Backward<Tensor<double>*> && !Backward<std::nullptr_t> && !Backward<const char*>);
+
 struct WithoutDerivative final : Op<double> {
   const char* name() const override { return "floor"; }
   Value<double> forward(const Inputs<double>& x) override {
