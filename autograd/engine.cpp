@@ -52,7 +52,7 @@ void accumulate(Node<T>& node, Tensor<T> d) {
     node.has_grad = true;
     return;
   }
-  T* sum = node.grad.data();
+  T* sum = node.arrived().data();
   const T* term = d.data();
   detail::for_elements(d.size(), [=](std::size_t i) { sum[i] += term[i]; });
 }
@@ -223,9 +223,11 @@ typename Grads<T>::Target Grads<T>::target(std::size_t i) {
   Node<T>& input = *node_.inputs[i];
   const bool fresh = !input.has_grad;
   // A leaf may still have its buffer; an inner node has passed its own on.
-  if (fresh && (input.op || input.grad.shape() != input.shape)) input.grad = empty<T>(input.shape);
+  if (fresh && (input.op || !detail::has_shape(input.grad, input.shape))) {
+    input.grad = empty<T>(input.shape);
+  }
   input.has_grad = true;  // last, since the allocation may throw
-  return {input.grad.data(), fresh};
+  return {input.arrived().data(), fresh};
 }
 
 template <class T>
@@ -235,6 +237,7 @@ static std::shared_ptr<Node<T>> record(std::unique_ptr<Op<T>> op, const Variable
   node->inputs.reserve(count);
   node->input_shapes.reserve(count);
   for (std::size_t i = 0; i < count; ++i) {
+    if (inputs[i].node()) inputs[i].node()->check_value(inputs[i].value());
     node->inputs.push_back(inputs[i].node());
     node->input_shapes.push_back(inputs[i].defined() ? inputs[i].shape() : Shape{});
   }
@@ -334,6 +337,7 @@ template <class T>
 void Variable<T>::backward(Tensor<T> dy, bool retain_graph) const {
   check<GradientError>(requires_grad(),
                        "backward: this Variable does not depend on one that requires a gradient");
+  node_->check_value(value());
   check_shape(dy.shape() == shape(), "backward: dy: expected ", shape(), ", got ", dy.shape());
   std::vector<std::shared_ptr<Node<T>>> nodes = reachable(node_, 0);
   for (const auto& node : nodes) check_whole(*node);

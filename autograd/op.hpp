@@ -37,16 +37,18 @@ Value<T> as_value(Tensor<T> result) {
 /// A value that must not change between forward and backward. Internal to the engine.
 template <class T>
 struct Unchanged {
-  /// Notes the value's present version.
-  explicit Unchanged(const Value<T>& value) : value(value), version(value->version) {}
-  /// Whether the value still has that version; true when the value no longer exists.
+  /// Notes the value's present version and shape.
+  explicit Unchanged(const Value<T>& value)
+      : value(value), version(value->version), shape(value->shape()) {}
+  /// Whether the value still has both; true when the value no longer exists.
   bool holds() const {
     const auto now = value.lock();
-    return !now || now->version == version;
+    return !now || (now->version == version && detail::has_shape<T>(*now, shape));
   }
 
   std::weak_ptr<const Versioned<T>> value;  ///< the value
   std::uint64_t version;                    ///< its version in forward
+  Shape shape;                              ///< its shape in forward
 };
 
 /// The inputs of forward().
@@ -134,6 +136,17 @@ struct Node {
   /// A leaf, until apply() sets its op.
   Node(const char* name, const Shape& shape);
   ~Node();  // frees a chain of any length without recursion
+
+  /// Throws ShapeError if this is a leaf and `value`, its value, has another shape than it was made
+  /// with.
+  void check_value(const Tensor<T>& value) const {
+    if (!op && !lost) detail::check_unchanged("the value of a leaf", value, shape);
+  }
+  /// The gradient that has arrived. Throws ShapeError if an assignment gave it another shape.
+  Tensor<T>& arrived() {
+    detail::check_unchanged("the gradient of a leaf", grad, shape);
+    return grad;
+  }
 
   std::uint64_t id;           ///< grows in the order of creation: inputs have smaller ids
   std::uint64_t mark = 0;     ///< number of the last search that reached the node

@@ -32,7 +32,7 @@ const Variable<T>& Parameters<T>::at(std::string_view name) const {
 template <class T>
 std::size_t Parameters<T>::count() const {
   std::size_t total = 0;
-  for (const Parameter<T>& p : list_) total += p.variable.value().size();
+  for (const Parameter<T>& p : list_) total += p.value().size();
   return total;
 }
 

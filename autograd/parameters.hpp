@@ -24,6 +24,13 @@ struct Parameter {
   std::string name;      ///< the full path, as PyTorch writes it: "encoder.layers.0.norm1.weight"
   Variable<T> variable;  ///< a leaf
   WeightDecay weight_decay = WeightDecay::on;  ///< default; a ParameterGroup can override it
+  Shape shape = variable.shape();              ///< the shape that the model made it with
+
+  /// Its value. Throws ShapeError if an assignment to mutable_value() gave it another shape.
+  const Tensor<T>& value() const {
+    detail::check_unchanged<T>(name, variable.value(), shape);
+    return variable.value();
+  }
 };
 
 /// Fills in a parameter's initial values. They are drawn in double, so that float and double models

@@ -19,6 +19,7 @@ Tensor<T>& Variable<T>::mutable_value() const {
   check<GradientError>(!value_->recorded, "mutable_value: this is the result of ",
                        node_ ? node_->name : "a recorded op",
                        ", which backward may need; change a copy");
+  if (node_) node_->check_value(*value_);
   ++value_->version;
   value_->packed.reset();
   return *value_;
@@ -38,16 +39,17 @@ template <class T>
 Tensor<T>& Variable<T>::mutable_grad() const {
   check<GradientError>(has_grad(), "grad: this Variable of shape ", defined() ? shape() : Shape{},
                        " has no gradient; call backward() on a result that depends on it");
-  return node_->grad;
+  return node_->arrived();
 }
 
 template <class T>
 Tensor<T>& Variable<T>::make_grad() const {
   check<GradientError>(node_ && !node_->op, "make_grad: this Variable of shape ",
                        defined() ? shape() : Shape{}, " is not a leaf that requires a gradient");
+  node_->check_value(*value_);
   if (!node_->has_grad) node_->grad = zeros<T>(shape());
   node_->has_grad = true;
-  return node_->grad;
+  return node_->arrived();
 }
 
 template <class T>

@@ -17,7 +17,21 @@ struct Node;
 namespace detail {
 template <class T>
 struct PackedCopies;
+
+/// Whether x is whole and has this shape: an assignment can change the shape of what
+/// mutable_value() and mutable_grad() return, and a move takes its elements.
+template <class T>
+bool has_shape(const Tensor<T>& x, const Shape& shape) {
+  return x.shape() == shape && x.storage().size() == size_of(shape);
 }
+
+/// Throws ShapeError, with a message that starts with `name`, unless has_shape(x, shape).
+template <class T>
+void check_unchanged(const auto& name, const Tensor<T>& x, const Shape& shape) {
+  check_shape(has_shape(x, shape), name, ": expected shape ", shape, ", got ", x.shape(), " with ",
+              x.storage().size(), " elements; write elements, do not assign another shape");
+}
+}  // namespace detail
 
 /// A tensor shared by Variables, with a version by which backward() notices changes.
 template <class T>
@@ -55,17 +69,20 @@ class Variable {
   /// The value for writing, for optimizers and loaders. Every call counts as a change: a backward()
   /// that needs the old value throws GradientError. So write through the reference at once and do
   /// not keep it. Throws GradientError for the result of a recorded op.
+  ///
+  /// A leaf that requires a gradient keeps its shape: after an assignment of another one, its next
+  /// use throws ShapeError.
   Tensor<T>& mutable_value() const;
 
   /// Whether it is a leaf that a gradient has arrived at.
   bool has_grad() const;
-  /// The accumulated gradient of a leaf. Throws GradientError when none has arrived.
+  /// The accumulated gradient of a leaf. Throws GradientError when none has arrived, and ShapeError
+  /// when an assignment has given it another shape; then zero_grad() clears it.
   const Tensor<T>& grad() const;
-  /// The accumulated gradient for writing, as for clipping. Throws GradientError when none has
-  /// arrived.
+  /// The accumulated gradient for writing, as for clipping. Throws as grad().
   Tensor<T>& mutable_grad() const;
   /// The gradient of a leaf for writing; zeros if none has arrived. Throws GradientError unless
-  /// this is a leaf that requires a gradient.
+  /// this is a leaf that requires a gradient, and ShapeError as grad().
   Tensor<T>& make_grad() const;
   /// Clears the gradient; references to it become invalid. Call it before forward, so that
   /// activations can use the memory of large gradients.

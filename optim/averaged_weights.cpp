@@ -16,12 +16,12 @@ AveragedWeights<T>::AveragedWeights(const Parameters<T>& parameters, const std::
   detail::Row row;
   for (const Parameter<T>& p : parameters) {
     if (!p.variable.requires_grad()) continue;
-    const Tensor<T>& value = p.variable.value();
+    const Tensor<T>& value = p.value();
     row.append(value.size());
     const Range own = row.run_of(part, row.count() - 1);
     Tensor<T> mean = empty<T>(own.size() == value.size() ? value.shape() : Shape{own.size()});
     std::copy_n(value.data() + own.begin, own.size(), mean.data());
-    variables_.push_back(p.variable);
+    parameters_.push_back(p);
     means_.push_back({kind + "." + p.name, std::move(mean), p.variable.shape(), own.begin});
   }
 }
@@ -30,10 +30,10 @@ template <class T>
 void AveragedWeights<T>::update(double share) {
   const T s = T(share);
   detail::Row row;
-  for (const Variable<T>& v : variables_) row.append(v.value().size());
+  for (const Parameter<T>& p : parameters_) row.append(p.value().size());
   row.parallel_runs(part_, [&](std::size_t i, std::size_t first, std::size_t n, std::size_t) {
     T* mean = means_[i].tensor.data() + (first - means_[i].first);
-    const T* x = variables_[i].value().data() + first;
+    const T* x = parameters_[i].variable.value().data() + first;
     if (share == 1) {
       std::copy_n(x, n, mean);
       return;
@@ -48,7 +48,7 @@ void AveragedWeights<T>::swap() {
   for (std::size_t i = 0; i < means_.size(); ++i) {
     Tensor<T>& mean = means_[i].tensor;
     std::swap_ranges(mean.data(), mean.data() + mean.size(),
-                     variables_[i].mutable_value().data() + means_[i].first);
+                     parameters_[i].variable.mutable_value().data() + means_[i].first);
   }
 }
 

@@ -42,7 +42,7 @@ class AveragedWeights {
   void set_state(std::string_view name, const Tensor<T>& tensor);
 
  private:
-  std::vector<Variable<T>> variables_;  // one per average
+  std::vector<Parameter<T>> parameters_;  // one per average
   std::vector<OptimizerState<T>> means_;
   ModelPart part_;
 };

@@ -25,7 +25,7 @@ std::vector<double> sums_of_squares(const Parameters<T>& parameters, const Model
   for (const Parameter<T>& p : parameters) {
     if (!p.variable.has_grad()) continue;
     grads.push_back(p.variable.grad().data());
-    row.append(p.variable.value().size());
+    row.append(p.value().size());
   }
   std::vector<double> sums(row.blocks(part).size(), 0.0);
   row.parallel_runs(part, [&](std::size_t i, std::size_t first, std::size_t n, std::size_t block) {
@@ -52,7 +52,7 @@ void clip_values(const Parameters<T>& parameters, double most, const ModelPart& 
   for (const Parameter<T>& p : parameters) {
     if (!p.variable.has_grad()) continue;
     grads.push_back(p.variable.make_grad().data());
-    row.append(p.variable.value().size());
+    row.append(p.value().size());
   }
   const T high = T(most), low = -high;
   row.parallel_runs(part, [&](std::size_t i, std::size_t first, std::size_t n, std::size_t) {
@@ -64,7 +64,7 @@ void clip_values(const Parameters<T>& parameters, double most, const ModelPart& 
 template <class T>
 const Parameter<T>* first_not_finite(const Parameters<T>& parameters) {
   for (const Parameter<T>& p : parameters) {
-    if (first_not_finite(p.variable.value())) return &p;
+    if (first_not_finite(p.value())) return &p;
   }
   return nullptr;
 }

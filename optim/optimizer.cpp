@@ -57,9 +57,9 @@ void Optimizer<T>::add_state(const std::string& slot) {
   auto member = members_.begin();
   for (const Parameter<T>& p : *parameters_) {
     if (!(member++)->trains) continue;
-    row.append(p.variable.value().size());
+    row.append(p.value().size());
     const Range own = row.run_of(options_.part, row.count() - 1);
-    const bool whole = own.size() == p.variable.value().size();
+    const bool whole = own.size() == p.value().size();
     state_.push_back({slot + "." + p.name, zeros<T>(whole ? p.variable.shape() : Shape{own.size()}),
                       p.variable.shape(), own.begin});
   }

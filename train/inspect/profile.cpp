@@ -174,7 +174,7 @@ template <class T>
 std::uint64_t update_bytes(const Trainer<T>& trainer) {
   std::size_t elements = 2 * trainer.state_numbers();
   for (const auto& p : trainer.parameters()) {
-    if (p.variable.requires_grad()) elements += 4 * p.variable.value().size();
+    if (p.variable.requires_grad()) elements += 4 * p.value().size();
   }
   return elements * sizeof(T);
 }

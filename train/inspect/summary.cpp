@@ -92,7 +92,7 @@ void insert(std::vector<ModuleSummary>& tree, const std::string& path) {
 
 template <class T>
 std::size_t trainable(const Parameter<T>& p) {
-  return p.variable.requires_grad() ? p.variable.value().size() : 0;
+  return p.variable.requires_grad() ? p.value().size() : 0;
 }
 
 // All modules with parameters, in the order in which a step uses them.

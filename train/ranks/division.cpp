@@ -81,7 +81,7 @@ Division<T>::Division(const Parameters<T>& parameters, std::size_t shards, Ranks
     if (!p.variable.requires_grad()) continue;
     index_[p.variable.node().get()] = leaves_.size();
     leaves_.push_back(p.variable);
-    row_.append(p.variable.value().size());
+    row_.append(p.value().size());
   }
   buckets_ = buckets_of(row_, ranks.size());
   std::size_t end = 0;

@@ -59,7 +59,7 @@ class Examiner {
     if (mapped_) map_one();
     for (const Parameter<T>& p : trained_.parameters) {
       if (p.name != "embedding.token.weight") continue;
-      result_.embeddings = token_classes_.map(cast<double>(p.variable.value()));
+      result_.embeddings = token_classes_.map(cast<double>(p.value()));
     }
     if (options.heads) {
       result_.heads = study_attention(*trained_.model, trained_.parameters, *test_, shape_,

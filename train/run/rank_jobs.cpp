@@ -67,7 +67,7 @@ template <class T>
 std::string digest_of(const Parameters<T>& parameters) {
   Digest digest;
   for (const Parameter<T>& p : parameters) {
-    digest.add(p.variable.value().data(), p.variable.value().size());
+    digest.add(p.value().data(), p.value().size());
   }
   return digest.hex();
 }

@@ -64,7 +64,7 @@ void TensorBoard::histograms(std::uint64_t step, const Parameters<T>& parameters
   if (!file_) return;
   std::vector<std::pair<std::string, Histogram>> values;
   for (const Parameter<T>& p : parameters) {
-    const Tensor<T>& weight = p.variable.value();
+    const Tensor<T>& weight = p.value();
     values.emplace_back("weights/" + p.name, histogram(weight.data(), weight.size()));
     if (!p.variable.has_grad()) continue;
     const Tensor<T>& gradient = p.variable.grad();

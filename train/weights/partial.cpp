@@ -94,7 +94,7 @@ PartialFit restore_fitting(const std::vector<NamedTensor>& weights, const IdName
     }
     const NamedTensor& tensor = *found->second;
     unclaimed.erase(found);
-    const Shape& shape = p.variable.shape();
+    const Shape& shape = p.value().shape();
     const Match matched = match(p.name, shape_of(tensor.tensor), shape, theirs, ours);
     if (!matched.misfit.empty()) {
       fit.misfits.push_back(p.name + " (" + matched.misfit + ")");
@@ -104,7 +104,7 @@ PartialFit restore_fitting(const std::vector<NamedTensor>& weights, const IdName
     const std::string part =
         " (the rows of " + std::to_string(rows) + " words of " + std::to_string(shape[0]) + ")";
     fit.taken.push_back(p.name + (rows > 0 ? part : ""));
-    fit.numbers += rows > 0 ? rows * shape.back() : p.variable.value().size();
+    fit.numbers += rows > 0 ? rows * shape.back() : p.value().size();
     large += too_large<T>(tensor);
     taken.emplace_back(&tensor, matched);
   }

@@ -90,7 +90,7 @@ class Differences {
 template <class T>
 std::string parameter_differences(const Checkpoint& checkpoint, const Parameters<T>& parameters) {
   Differences differences("parameter", checkpoint.parameters);
-  for (const Parameter<T>& p : parameters) differences.want<T>(p.name, p.variable.shape());
+  for (const Parameter<T>& p : parameters) differences.want<T>(p.name, p.value().shape());
   return differences.text();
 }
 
@@ -124,7 +124,7 @@ void copy_parameters(const Checkpoint& checkpoint, const Parameters<T>& paramete
 template <class T>
 std::vector<NamedTensor> capture(const Parameters<T>& parameters) {
   std::vector<NamedTensor> tensors;
-  for (const Parameter<T>& p : parameters) tensors.push_back({p.name, p.variable.value()});
+  for (const Parameter<T>& p : parameters) tensors.push_back({p.name, p.value()});
   return tensors;
 }
 
@@ -194,7 +194,7 @@ void restore_weights(const std::vector<NamedTensor>& weights, const std::string&
                      const Parameters<T>& parameters) {
   Differences differences("parameter", weights, "the file");
   for (const Parameter<T>& p : parameters) {
-    differences.want<T>(p.name, p.variable.shape(), /*converted=*/true);
+    differences.want<T>(p.name, p.value().shape(), /*converted=*/true);
   }
   std::string text = differences.text();
   for (const NamedTensor& t : weights) text += too_large<T>(t);

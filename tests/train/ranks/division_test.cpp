@@ -221,6 +221,19 @@ TEST(Division, MoreRanksThanShardsIsAnError) {
   });
 }
 
+TEST(Division, RefusesTensorsOfAnotherShape) {
+  test::on_ranks(2, [&](Ranks& ranks) {
+    const Model model;
+    Division<float> division(model.parameters, 2, ranks);
+    model.b.make_grad() = ones<float>({1});
+    EXPECT_THROW(division.take(), ShapeError);
+    model.b.zero_grad();
+    model.b.mutable_value() = ones<float>({1});
+    EXPECT_THROW(division.gather_values(), ShapeError);
+    EXPECT_THROW(Division<float>(model.parameters, 2, ranks), ShapeError);
+  });
+}
+
 TEST(Ranks, TextsAndNumbersComeInTheOrderOfTheRanks) {
   test::on_ranks(3, [&](Ranks& ranks) {
     const std::size_t r = ranks.rank();

@@ -58,6 +58,21 @@ TYPED_TEST(StateDict, RestoresEveryBit) {
   EXPECT_EQ(difference(saved.checkpoint(), model.checkpoint()), "");
 }
 
+// Such a checkpoint would fit no model.
+TYPED_TEST(StateDict, DoesNotCaptureAValueOfAnotherShape) {
+  for (const bool frozen : {false, true}) {
+    Parameters<TypeParam> parameters(1);
+    parameters.freeze([&](const std::string&) { return frozen; });
+    const Initializer none = [](std::span<double>, const Shape&, const Rng&) {};
+    const auto weight = (parameters.root() / "layer").parameter("weight", {2, 3}, none);
+    const std::vector<NamedTensor> whole = capture(parameters);
+    weight.mutable_value() = ones<TypeParam>({1});
+    EXPECT_EQ(message_of<ShapeError>([&] { capture(parameters); }).substr(0, 37),
+              "layer.weight: expected shape (2, 3), ");
+    EXPECT_THROW(restore({.parameters = whole}, parameters), ShapeError);
+  }
+}
+
 TYPED_TEST(StateDict, RestoresWeightsAlone) {
   const Model<TypeParam> saved(1);
   Model<TypeParam> model(2);
