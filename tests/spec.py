@@ -13,6 +13,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "spec.md"
@@ -63,7 +64,10 @@ def write(build):
 
 def scripts(build):
     """The stem of each script that ctest runs -> ctest's name of it."""
-    shown = subprocess.run(["ctest", "--test-dir", build, "--show-only=json-v1"], capture_output=True, text=True, check=True)
+    # ctest empties the log of the folder that it is given, even when it only lists the tests, so it gets another folder.
+    with tempfile.TemporaryDirectory() as folder:
+        (pathlib.Path(folder) / "CTestTestfile.cmake").write_text(f"subdirs([==[{build}]==])\n")
+        shown = subprocess.run(["ctest", "--test-dir", folder, "--show-only=json-v1"], capture_output=True, text=True, check=True)
     return {pathlib.Path(word).stem: test["name"]
             for test in json.loads(shown.stdout)["tests"] for word in test.get("command", []) if word.endswith("_test.py")}
 

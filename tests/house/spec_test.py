@@ -101,14 +101,23 @@ class Spec(unittest.TestCase):
             (build / "CTestTestfile.cmake").write_text("".join(
                 f"add_test([==[{name}]==] {' '.join(f'[==[{word}]==]' for word in words)})\n" for name, words in commands.items()))
             subprocess.run(["ctest", "--test-dir", build], capture_output=True)
-            shown = io.StringIO()
-            with contextlib.redirect_stdout(shown):
-                self.assertFalse(spec.report(build))
-            said = {test: state.strip() for state, test in re.findall(r"(?m)^      (.{7})  (\S+)$", shown.getvalue())}
+            text, said = self.report(build)
             for name, state in [(first("S3.1"), "failed"), (first("S3.2"), "not run"), (first("S3.3"), "passed")]:
                 self.assertEqual(said[name.split(".", 1)[1]], state)
             self.assertEqual(sum(state == "passed" for state in said.values()), len(said) - 2)
-            self.assertRegex(shown.getvalue(), rf"(?m)^{len(ROWS)} rows: \d+ passed, \d+ failed, \d+ not run$")
+            self.assertRegex(text, rf"(?m)^{len(ROWS)} rows: \d+ passed, \d+ failed, \d+ not run$")
+            self.assertEqual(self.report(build)[0], text, "a second report of the same run")
+            subprocess.run(["ctest", "--test-dir", build, "-R", f"^{re.escape(first('S3.3'))}$"], capture_output=True)
+            for _ in range(2):
+                said = self.report(build)[1]
+                self.assertEqual({test for test, state in said.items() if state != "not run"}, {first("S3.3").split(".", 1)[1]})
+
+    def report(self, build):
+        """What spec.py prints when not all tests passed, and its state of each test."""
+        shown = io.StringIO()
+        with contextlib.redirect_stdout(shown):
+            self.assertFalse(spec.report(build))
+        return shown.getvalue(), {test: state.strip() for state, test in re.findall(r"(?m)^      (.{7})  (\S+)$", shown.getvalue())}
 
     def test_S0_18_the_page_states_its_sources(self):
         """Those of the texts as the texts name them; then what the headers cite, all of it and nothing else."""
