@@ -10,6 +10,7 @@
 #include <xgrad/cli/command.hpp>
 #include <xgrad/cli/deploy/ready_lines.hpp>
 #include <xgrad/cli/outcome.hpp>
+#include <xgrad/data/tables/table.hpp>
 #include <xgrad/data/text/example_text.hpp>
 #include <xgrad/train/predict/text.hpp>
 
@@ -64,6 +65,8 @@ int predict(const Arguments& arguments) {
       empty.push_back(line.empty());
       if (line.empty()) continue;
       try {
+        xgrad::check<DataError>(line.size() <= kMostText, "has more than ", kMostText,
+                                " bytes, the limit of a line");
         examples.push_back(predictor.parse(line, number));
         const std::size_t of_line = unknown_tokens(examples.back(), predictor.shape());
         tokens += examples.back().ids.size();

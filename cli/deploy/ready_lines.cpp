@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/data/tables/table.hpp>
 
 namespace xgrad::commands {
 
@@ -26,11 +27,13 @@ std::vector<std::string> ReadyLines::next(std::size_t most) {
 }
 
 bool ReadyLines::take(std::string& line) {
-  const std::size_t end = buffer_.find('\n', begin_);
-  if (end == buffer_.npos && (!ended_ || begin_ == buffer_.size())) return false;
-  line = buffer_.substr(begin_, end == buffer_.npos ? end : end - begin_);
-  if (line.ends_with('\r')) line.pop_back();
-  begin_ = end == buffer_.npos ? buffer_.size() : end + 1;
+  const std::size_t end = std::min(buffer_.find('\n', searched_), buffer_.size());
+  searched_ = end;
+  const bool whole = end < buffer_.size() || (ended_ && begin_ < end);
+  if (!whole && end - begin_ <= kMostText + 1) return false;  // one more: \r of the line end
+  line = buffer_.substr(begin_, end - begin_);
+  if (whole && line.ends_with('\r')) line.pop_back();
+  begin_ = searched_ = std::min(end + 1, buffer_.size());
   return true;
 }
 
@@ -42,6 +45,7 @@ bool ReadyLines::is_ready() const {
 void ReadyLines::fill() {
   constexpr std::size_t kBytes = 1 << 16;
   buffer_.erase(0, begin_);
+  searched_ -= begin_;
   begin_ = 0;
   const std::size_t before = buffer_.size();
   buffer_.resize(before + kBytes);

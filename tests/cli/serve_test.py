@@ -68,6 +68,22 @@ class Serve(CommandTest):
         self.assertIn("standard input, line 101: reverse: ", done.stderr)
         self.assertEqual(self.predict([]), [])
 
+    def test_a_line_has_a_limit(self):
+        longest = "1 2 3".ljust(1 << 20)
+        expected = self.predict(["1 2 3"])
+        for end in ("\n", "\r\n"):
+            self.assertEqual(self.xgrad("predict", "run", stdin=longest + end).stdout.splitlines(), expected)
+            for too_long in (longest + " ", longest + "x" * 5_000_000):
+                done = self.xgrad("predict", "run", stdin=f"1 2 3{end}{too_long}{end}1 2 3{end}", exit_code=3)
+                self.assertEqual(done.stdout.splitlines(), expected)
+                self.assertEqual(done.stderr, "xgrad: standard input, line 2: has more than 1048576 bytes, the limit of a line\n")
+
+    def test_an_endless_line_is_refused(self):
+        with open("/dev/zero") as endless:
+            done = subprocess.run([XGRAD, "predict", "run"], cwd=self.folder, stdin=endless, capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stdout), (3, ""))
+        self.assertIn("line 1: has more than 1048576 bytes", done.stderr)
+
     def test_an_empty_line_is_answered_by_one(self):
         for words, nothing in (((), ""), (("--format", "tsv"), ""), (("--format", "jsonl"), "{}"), (("--logits",), "")):
             self.assertEqual(self.predict(["", ""], *words), [nothing, nothing])
@@ -79,7 +95,7 @@ class Serve(CommandTest):
         self.assertIn("line 4", done.stderr, "white space is not nothing")
 
     def test_a_message_cuts_what_it_quotes(self):
-        done = self.xgrad("predict", "run", stdin="1 " + "x" * 10_000_000 + "\n", exit_code=3)
+        done = self.xgrad("predict", "run", stdin="1 " + "x" * 1_000_000 + "\n", exit_code=3)
         self.assertEqual(done.stderr.count("x" * 40), 1)
         self.assertLess(len(done.stderr), 300)
 
