@@ -69,14 +69,17 @@ constexpr std::uint64_t kMostTable = 1 << 20;  // bytes
 class TableFile {
  public:
   // Writes the file's present content, or an empty table, so that a path that cannot be written is
-  // reported before the first config trains for hours.
+  // reported before the first config trains for hours. Refuses a file that is no such table.
   explicit TableFile(const std::string& path) {
     if (path.empty()) return;
     std::string folder;
     std::tie(folder, name_) = folder_and_name(path);
     folder_.emplace(folder);
-    publish_over(*folder_, name_,
-                 folder_->holds(name_) ? folder_->read(name_, kMostTable) : results_markdown({}));
+    const std::string empty = results_markdown({});
+    const std::string present = folder_->holds(name_) ? folder_->read(name_, kMostTable) : empty;
+    xgrad::check<IoError>(present.starts_with(empty.substr(0, empty.find('\n'))), path,
+                          ": holds something other than a table of results, so it is not replaced");
+    publish_over(*folder_, name_, present);
   }
 
   void write(const std::vector<ConfigResult>& results) const {

@@ -65,18 +65,29 @@ class Check(CommandTest):
         self.xgrad("check", "modest.toml", "--table", "results.md")
         self.assertFalse(left.exists())
 
+    def test_a_table_replaces_nothing_but_a_table(self):
+        small = (self.folder / "small.toml").read_text()
+        for text in (small, "", "| config | what a week of training gave |\n"):
+            self.write("small.toml", text)
+            done = self.xgrad("check", "modest.toml", "--table", "small.toml", exit_code=6)
+            self.assertEqual(done.stderr, "xgrad: small.toml: holds something other than a table of results, so it is not replaced\n")
+            self.assertEqual((self.folder / "small.toml").read_text(), text)
+        self.assertFalse((self.folder / "runs").exists())
+
     def test_the_table_before_stays_until_there_is_another(self):
-        table = self.write("results.md", "| what a week of training gave |\n")
+        self.xgrad("check", "proud.toml", "--table", "results.md", exit_code=1)
+        table = self.folder / "results.md"
+        before = table.read_text()
         self.write("long.toml", (self.folder / "small.toml").read_text().replace("steps = 60", "steps = 100000"))
         process = self.start("check", "long.toml", "--table", "results.md")
         self.wait_for_checkpoint(process, "runs/long")
-        self.assertEqual(table.read_text(), "| what a week of training gave |\n")
+        self.assertEqual(table.read_text(), before)
         process.send_signal(signal.SIGTERM)
         process.wait()
-        self.assertEqual(table.read_text(), "| what a week of training gave |\n")
-        with table.open() as before:  # open, so that no new file can take its number
+        self.assertEqual(table.read_text(), before)
+        with table.open() as old:  # open, so that no new file can take its number
             self.xgrad("check", "modest.toml", "--table", "results.md")
-            self.assertNotEqual(table.stat().st_ino, os.fstat(before.fileno()).st_ino, "a reader sees one table or the other, whole")
+            self.assertNotEqual(table.stat().st_ino, os.fstat(old.fileno()).st_ino, "a reader sees one table or the other, whole")
         self.assertRegex(table.read_text().splitlines()[-1], r"^\| modest \|.*\| hold \|$")
 
     def test_a_claim_about_a_ceiling_that_is_not_known(self):
