@@ -11,6 +11,7 @@
 #include <xgrad/data/excerpt.hpp>
 #include <xgrad/data/rules/ngram.hpp>
 #include <xgrad/storage/formats/format_error.hpp>
+#include <xgrad/train/metrics/figure_text.hpp>
 #include <xgrad/train/metrics/rows.hpp>
 #include <xgrad/train/ranks/ranks.hpp>
 
@@ -46,8 +47,8 @@ std::string summary(const Metrics& metrics) {
   for (const Figure& figure : metrics.figures()) {
     std::string name = figure.name;
     std::replace(name.begin(), name.end(), '_', ' ');
-    text += fmt::format("{}{} {:.4f} ± {:.4f}", text.empty() ? "" : ", ", name, figure.value,
-                        figure.standard_error);
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name,
+                        figure_text(figure.value, figure.standard_error));
   }
   return text;
 }

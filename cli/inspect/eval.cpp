@@ -10,6 +10,7 @@
 #include <xgrad/data/text/example_text.hpp>
 #include <xgrad/storage/disk/publish.hpp>
 #include <xgrad/train/config/precision.hpp>
+#include <xgrad/train/metrics/figure_text.hpp>
 #include <xgrad/train/metrics/rows.hpp>
 #include <xgrad/train/run/console.hpp>
 #include <xgrad/train/run/rank_jobs.hpp>
@@ -55,7 +56,7 @@ Result evaluated(const FoundRun& source, Split split, Console& console) {
 }
 
 std::string with_error(const RatioMean& mean) {
-  return fmt::format("{:.4f} ± {:.4f}", mean.mean(), mean.standard_error());
+  return figure_text(mean.mean(), mean.standard_error());
 }
 
 // Prints one row per class: precision, recall, F1 and the number of targets, then its row of the
@@ -63,7 +64,7 @@ std::string with_error(const RatioMean& mean) {
 void print_classes(const Result& result) {
   const ClassReport& report = result.classes;
   const Figure f1 = report.macro_f1();
-  fmt::print("macro F1 {:.4f} ± {:.4f}\n\n", f1.value, f1.standard_error);
+  fmt::print("macro F1 {}\n\n", figure_text(f1.value, f1.standard_error));
   std::size_t widest = 5;
   for (const std::string& name : result.names) widest = std::max(widest, name.size());
   fmt::print("{:<{}}  {:>15}  {:>15}  {:>15}  {:>8}", "class", widest, "precision", "recall", "F1",
@@ -74,7 +75,7 @@ void print_classes(const Result& result) {
   }
   fmt::print("\n");
   for (std::size_t c = 0; c < report.classes(); ++c) {
-    fmt::print("{:<{}}  {}  {}  {}  {:>8}", result.names[c], widest,
+    fmt::print("{:<{}}  {:<15}  {:<15}  {:<15}  {:>8}", result.names[c], widest,
                with_error(report.precision(c)), with_error(report.recall(c)),
                with_error(report.f1(c)), report.recall(c).count());
     for (std::size_t g = 0; report.has_confusion() && g < report.classes(); ++g) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -14,6 +15,7 @@
 #include <xgrad/data/text/columns.hpp>
 #include <xgrad/train/config/precision.hpp>
 #include <xgrad/train/metrics/evaluate.hpp>
+#include <xgrad/train/metrics/figure_text.hpp>
 #include <xgrad/train/metrics/rows.hpp>
 #include <xgrad/train/report/chart.hpp>
 #include <xgrad/train/weights/trained_model.hpp>
@@ -217,7 +219,7 @@ std::string to_text(const std::vector<LengthScore>& scores) {
     }
     rows.push_back({length_text(score), fmt::to_string(score.examples)});
     for (const Figure& figure : figures) {
-      rows.back().push_back(fmt::format("{:.4f} ± {:.4f}", figure.value, figure.standard_error));
+      rows.back().push_back(figure_text(figure.value, figure.standard_error));
     }
   }
   return text_table(rows, {Align::right}) + missing;
@@ -247,7 +249,9 @@ std::string to_svg(const std::vector<std::pair<std::string, std::vector<LengthSc
       if (!score.why_not.empty()) continue;
       const Figure figure = score.metrics.figures()[1];  // the most important one
       metric = figure.name;
-      line.points.push_back({double(score.length), figure.value, figure.standard_error});
+      if (!std::isfinite(figure.value)) continue;
+      const double error = std::isfinite(figure.standard_error) ? figure.standard_error : 0;
+      line.points.push_back({double(score.length), figure.value, error});
     }
     lines.push_back(std::move(line));
   }

@@ -1,9 +1,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include <xgrad/cli/command.hpp>
 #include <xgrad/data/text/columns.hpp>
+#include <xgrad/train/metrics/figure_text.hpp>
 #include <xgrad/train/metrics/groups.hpp>
 
 namespace xgrad::commands {
@@ -15,7 +17,7 @@ using Row = std::vector<std::string>;
 std::string cell(const MetricsRow& row, const std::string& metric) {
   const auto value = row.number(metric), error = row.number(metric + "_se");
   if (!value) return "-";
-  return fmt::format("{:.4f}", *value) + (error ? fmt::format(" ± {:.4f}", *error) : "");
+  return figure_text(*value, error.value_or(NAN));
 }
 
 std::vector<Row> metrics(const std::vector<RunGroup>& groups) {

@@ -25,6 +25,7 @@
 #include <xgrad/train/checkpoint/find_run.hpp>
 #include <xgrad/train/config/rules.hpp>
 #include <xgrad/train/config/toml.hpp>
+#include <xgrad/train/metrics/figure_text.hpp>
 #include <xgrad/train/metrics/history.hpp>
 #include <xgrad/train/report/report.hpp>
 #include <xgrad/train/run/console.hpp>
@@ -269,10 +270,9 @@ class Sweep {
       for (const auto& [key, value] : trial.setting) row.push_back(value);
       for (const auto& [split, metric] : figures) {
         const auto mean = mean_of(trial, split, metric);
-        row.push_back(!mean ? "failed"
-                      : trial.runs.size() == 1
-                          ? fmt::format("{:.4f}", mean->mean)
-                          : fmt::format("{:.4f} ± {:.4f}", mean->mean, mean->half_width));
+        row.push_back(
+            !mean ? "failed"
+                  : figure_text(mean->mean, trial.runs.size() == 1 ? NAN : mean->half_width));
       }
     }
     const std::string what =

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include <xgrad/autograd/ops.hpp>
 #include <xgrad/autograd/scalar.hpp>
@@ -137,7 +138,7 @@ Figure ClassReport::macro_f1() const {
   }
   const auto n = double(samples_.size());
   return {"macro_f1", occurring == 0 ? 0 : sum / occurring,
-          n < 2 ? 0 : std::sqrt(n / (n - 1) * squares)};
+          n < 2 ? std::numeric_limits<double>::quiet_NaN() : std::sqrt(n / (n - 1) * squares)};
 }
 
 #define XGRAD_INSTANTIATE(T)                                    \

@@ -29,7 +29,7 @@ double RatioMean::mean() const {
 }
 
 double RatioMean::standard_error() const {
-  if (samples_ < 2 || n_ == 0) return 0;
+  if (samples_ < 2 || n_ == 0) return std::numeric_limits<double>::quiet_NaN();
   const double r = mean();
   const double squares = std::max(0.0, xx_ - 2 * r * xn_ + r * r * nn_);
   return std::sqrt(samples_ / (samples_ - 1) * squares) / n_;
@@ -72,7 +72,7 @@ void RSquared::add(const RSquared& other) {
 
 double RSquared::value() const {
   const RatioMean errors = ratio();
-  return errors.count() == 0 ? 0 : 1 - errors.mean();
+  return errors.count() == 0 ? std::numeric_limits<double>::quiet_NaN() : 1 - errors.mean();
 }
 
 RatioMean RSquared::ratio() const {

@@ -18,7 +18,7 @@ struct Figure {
 /// on each other.
 ///
 /// Its standard error is that of a ratio estimator over samples (Cochran 1977, 6.4). With ratio r
-/// and S samples it is sqrt(S / (S - 1) sum (x - r n)^2) / sum n; 0 for fewer than two samples.
+/// and S samples it is sqrt(S / (S - 1) sum (x - r n)^2) / sum n; NaN for fewer than two samples.
 class RatioMean {
  public:
   /// Adds a sample: the sum `x` of its values and the number `n` of its targets.
@@ -43,7 +43,7 @@ class RatioMean {
 };
 
 /// R^2 = 1 - sum (y - x)^2 / sum_k sum (y_k - mean of y_k)^2 for predictions x of targets y with K
-/// components. Components thus count in proportion to their variance. 0 if the targets do not vary.
+/// components. Components thus count in proportion to their variance. NaN if no target varies.
 ///
 /// The standard error is that of the ratio, by the delta method. The means minimise the sum in the
 /// denominator, so to first order that sum does not depend on them.

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/train/metrics/figure_text.hpp>
 
 namespace xgrad {
 
@@ -87,7 +88,7 @@ double rule_bits(const std::vector<Rule>& rules) {
 Verdict judge_metric(const Claim& claim, const std::vector<Figure>& figures) {
   const Figure* const figure = find(figures, claim.metric);
   if (figure == nullptr) return {claim.text, "not measured", false};
-  return {claim.text, fmt::format("{:.4f} ± {:.4f}", figure->value, figure->standard_error),
+  return {claim.text, figure_text(figure->value, figure->standard_error),
           claim.holds(figure->value)};
 }
 

@@ -144,7 +144,7 @@ std::vector<Figure> Metrics::figures() const {
     const double rmse = std::sqrt(squared.mean());
     all.push_back({"r2", r2.value(), r2.standard_error()});
     all.push_back(figure("mae", absolute));
-    all.push_back({"rmse", rmse, rmse == 0 ? 0 : squared.standard_error() / (2 * rmse)});
+    all.push_back({"rmse", rmse, squared.standard_error() / (rmse == 0 ? 1 : 2 * rmse)});
     return all;
   }
   all.push_back(figure("accuracy", accuracy));

@@ -9,6 +9,7 @@
 
 #include <xgrad/data/text/amounts.hpp>
 #include <xgrad/data/text/columns.hpp>
+#include <xgrad/train/metrics/figure_text.hpp>
 
 namespace xgrad {
 
@@ -91,11 +92,11 @@ std::string Console::evaluation(const Progress& p, const Metrics& validation) {
     heads_shown_ = true;
   }
   const bool steps = p.rate > 0;  // a resumed run may begin with an evaluation
-  const std::string row =
-      fmt::format("{:>10}  {:>10}  {:>10.4f}  {:>8.4f} ± {:.4f}  {:>9}  {:>12}", grouped(p.step),
-                  steps ? fmt::format("{:.4f}", p.loss) : "-", figures[0].value, figures[1].value,
-                  figures[1].standard_error, steps ? fmt::format("{:.2e}", p.lr) : "-",
-                  steps ? grouped(std::uint64_t(p.rate)) : "-");
+  const std::string row = fmt::format(
+      "{:>10}  {:>10}  {:>10.4f}  {:>17}  {:>9}  {:>12}", grouped(p.step),
+      steps ? fmt::format("{:.4f}", p.loss) : "-", figures[0].value,
+      figure_text(figures[1].value, figures[1].standard_error),
+      steps ? fmt::format("{:.2e}", p.lr) : "-", steps ? grouped(std::uint64_t(p.rate)) : "-");
   line(row);
   return row;
 }

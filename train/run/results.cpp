@@ -8,6 +8,7 @@
 
 #include <xgrad/data/text/amounts.hpp>
 #include <xgrad/data/text/columns.hpp>
+#include <xgrad/train/metrics/figure_text.hpp>
 
 namespace xgrad {
 
@@ -33,11 +34,10 @@ std::vector<double> of_each(const std::vector<Outcome>& outcomes, const F& f) {
 std::string measured(const std::vector<Outcome>& outcomes, RatioMean Metrics::*metric) {
   const RatioMean& first = outcomes[0].result.test.*metric;
   if (first.count() == 0) return "";
-  if (outcomes.size() == 1)
-    return fmt::format("{:.4f} ± {:.4f}", first.mean(), first.standard_error());
+  if (outcomes.size() == 1) return figure_text(first.mean(), first.standard_error());
   const Interval over_seeds = student_interval(
       of_each(outcomes, [=](const Outcome& o) { return (o.result.test.*metric).mean(); }));
-  return fmt::format("{:.4f} ± {:.4f}", over_seeds.mean, over_seeds.half_width);
+  return figure_text(over_seeds.mean, over_seeds.half_width);
 }
 
 std::string ceiling(const std::vector<Outcome>& outcomes, double Ceiling::*which) {

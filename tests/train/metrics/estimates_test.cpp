@@ -34,18 +34,19 @@ TEST(RatioMean, OfNothingAndOfOne) {
   EXPECT_EQ(mean.mean(), 0);
   mean.add(3, 2);
   EXPECT_EQ(mean.mean(), 1.5);
-  EXPECT_EQ(mean.standard_error(), 0);
+  EXPECT_TRUE(std::isnan(mean.standard_error()));
 }
 
 // R^2 without targets, and with equal targets, whose variance is 0.
 TEST(RSquared, OfNothingAndOfEqualTargets) {
   RSquared r2;
-  EXPECT_EQ(r2.value(), 0);
+  EXPECT_TRUE(std::isnan(r2.value()));
   r2.begin_sample(1);
   r2.add(0, 1, 5);
   r2.begin_sample(1);
   r2.add(0, 2, 5);
-  EXPECT_EQ(r2.value(), 0);
+  EXPECT_TRUE(std::isnan(r2.value()));
+  EXPECT_TRUE(std::isnan(r2.standard_error()));
 }
 
 TEST(RSquared, TwoByHand) {

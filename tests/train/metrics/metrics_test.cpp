@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include <xgrad/data/shard.hpp>
+#include <xgrad/train/metrics/figure_text.hpp>
 
 #include "support/golden.hpp"
 #include "support/tensors.hpp"
@@ -151,6 +152,32 @@ TEST(Metrics, SamplesWithoutTargetsCountNothing) {
   numbers.add(outputs, batch, {Loss::mse});
   EXPECT_EQ(numbers.absolute.mean(), 1.5);
   EXPECT_NEAR(numbers.absolute.standard_error(), 0.5, 1e-15);  // of 1 and 2
+}
+
+// A single example has no standard error, and a single number does not vary.
+TEST(Metrics, OfOneExampleHaveNoStandardErrors) {
+  Metrics numbers, classes;
+  numbers.add(test::tensor<double>({1, 1}, {1}), test::batch_of(test::tensor<double>({1, 1}, {1})),
+              {Loss::mse});
+  classes.add(test::tensor<double>({1, 2}, {1, 3}), test::tensor<std::int32_t>({1}, {1}));
+  for (const Metrics& metrics : {numbers, classes}) {
+    for (const Figure& figure : metrics.figures()) {
+      EXPECT_TRUE(std::isnan(figure.standard_error)) << figure.name;
+    }
+  }
+  EXPECT_TRUE(std::isnan(test::figure(numbers, "r2").value));
+}
+
+TEST(Metrics, AFigureIsPrintedWithTheStandardErrorThatItHas) {
+  EXPECT_EQ(figure_text(0.25, 0.125), "0.2500 ± 0.1250");
+  Metrics metrics;  // of one example whose perplexity is beyond double
+  metrics.add(test::tensor<double>({1, 2}, {2000, 0}), test::tensor<std::int32_t>({1}, {1}));
+  const Figure accuracy = figure(metrics, "accuracy"), perplexity = figure(metrics, "perplexity");
+  EXPECT_EQ(figure_text(accuracy.value, accuracy.standard_error), "0.0000");
+  EXPECT_EQ(figure_text(perplexity.value, perplexity.standard_error), "inf");
+  metrics.add(test::tensor<double>({1, 2}, {2000, 0}), test::tensor<std::int32_t>({1}, {1}));
+  EXPECT_EQ(figure(metrics, "loss").standard_error, 0);  // infinity times 0
+  EXPECT_EQ(figure_text(perplexity.value, figure(metrics, "perplexity").standard_error), "inf");
 }
 
 TEST(Metrics, WithoutAnyErrorTheErrorOfTheErrorIsZero) {
