@@ -34,6 +34,18 @@ class CsvLog(CommandTest):
     def test_a_row_of_an_evaluation_comes_first(self):
         self.xgrad("train", "small.toml", "run.dir=run", CSV, "log.every=1000", "train.evaluate_every=10")
         self.assertEqual(self.check("run")[-2:], ["lr", "grad_norm"])
+        words = ("log.every=20", "train.evaluate_every=10", "train.curriculum_start=3", "train.curriculum_steps=20", "train.head_diversity=0.1")
+        self.xgrad("train", "small.toml", "run.dir=growing", CSV, *words)
+        self.assertEqual(self.rows("growing")[0]["split"], "validation")
+        self.assertEqual(self.check("growing")[-4:], ["lr", "grad_norm", "head_diversity", "max_length"])
+
+    def test_the_first_row_lacks_numbers(self):
+        """One example has no standard error, null in metrics.jsonl; it has its column in a file that is made anew, too."""
+        self.xgrad("train", "small.toml", "run.dir=run", CSV, "train.batch=1", "train.steps=4", "log.every=1")
+        head = self.check("run")
+        self.assertIsNone(self.rows("run")[0]["accuracy_se"])
+        self.xgrad("resume", "run", "train.steps=6", "--allow-change", "train.steps")
+        self.assertEqual(self.check("run"), head)
 
     def test_killed_and_resumed(self):
         """The file is made anew from metrics.jsonl, even if a row was cut off or the option came later."""

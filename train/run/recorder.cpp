@@ -21,11 +21,27 @@ bool owes_validation(const Checkpoint& checkpoint) {
   return checkpoint.state.contains(kOwesValidation);
 }
 
+MetricsRow training_row(const TrainConfig& config, const StepReport& report) {
+  const bool penalised = config.head_diversity > 0, grows = config.curriculum_start > 0;
+  return metrics_row(report.step, "train", report.metrics, report.lr, report.grad_norm,
+                     penalised ? std::optional(report.head_diversity) : std::nullopt,
+                     grows ? std::optional(report.max_length) : std::nullopt);
+}
+
+// A row with the names of all numbers.
+MetricsRow any_training_row(const TrainConfig& config, const TaskShape& shape) {
+  StepReport report;
+  report.metrics.target = shape.target;
+  report.metrics.next = shape.next;
+  return training_row(config, report);
+}
+
 }  // namespace
 
-RunRecorder::RunRecorder(const Config& config, const RunDirectory& run, std::uint64_t total,
-                         Console& console, Signals& signals, std::uint64_t kill_at,
-                         TensorBoard& board, std::function<void(std::uint64_t)> look)
+RunRecorder::RunRecorder(const Config& config, const TaskShape& shape, const RunDirectory& run,
+                         std::uint64_t total, Console& console, Signals& signals,
+                         std::uint64_t kill_at, TensorBoard& board,
+                         std::function<void(std::uint64_t)> look)
     : config_(config),
       run_(run),
       total_(total),
@@ -33,7 +49,7 @@ RunRecorder::RunRecorder(const Config& config, const RunDirectory& run, std::uin
       signals_(signals),
       kill_at_(kill_at),
       board_(board),
-      csv_(config, run),
+      csv_(config, run, any_training_row(config.train, shape)),
       look_(std::move(look)),
       earlier_(last_timing(run.folder()).number("seconds").value_or(0)) {}
 
@@ -53,11 +69,7 @@ void RunRecorder::record(const StepReport& report) {
             elapsed() / double(steps_) * double(total_ - report.step)};
   console_.progress(shown_);
   if (report.metrics.loss.count() == 0) return;
-  const bool penalised = config_.train.head_diversity > 0;
-  const bool grows = config_.train.curriculum_start > 0;
-  log(kMetrics, metrics_row(report.step, "train", report.metrics, report.lr, report.grad_norm,
-                            penalised ? std::optional(report.head_diversity) : std::nullopt,
-                            grows ? std::optional(report.max_length) : std::nullopt));
+  log(kMetrics, training_row(config_.train, report));
   log("timing.jsonl", timing_row(report.step, earlier_ + elapsed(), shown_.rate));
 }
 

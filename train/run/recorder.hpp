@@ -22,11 +22,12 @@ namespace xgrad {
 /// written.
 class RunRecorder final : public TrainerHooks {
  public:
-  /// Records a run of `total` steps. `look` adds weights and attention maps of a step to the board.
-  /// After step `kill_at`, if it is not 0, the process dies as by kill -9, for tests.
-  RunRecorder(const Config& config, const RunDirectory& run, std::uint64_t total, Console& console,
-              Signals& signals, std::uint64_t kill_at, TensorBoard& board,
-              std::function<void(std::uint64_t)> look);
+  /// Records a run of `total` steps for a task of this shape. `look` adds weights and attention
+  /// maps of a step to the board. After step `kill_at`, if it is not 0, the process dies as by
+  /// kill -9, for tests.
+  RunRecorder(const Config& config, const TaskShape& shape, const RunDirectory& run,
+              std::uint64_t total, Console& console, Signals& signals, std::uint64_t kill_at,
+              TensorBoard& board, std::function<void(std::uint64_t)> look);
 
   /// Adds a hook of the program, called after the recorder has done its own part.
   void add(std::shared_ptr<TrainerHooks> hook) { hooks_.push_back(std::move(hook)); }

@@ -184,12 +184,13 @@ template <class T>
 Outcome work(const Config& config, Trainer<T>& trainer, const RunDirectory& run,
              const SessionOptions& options) {
   Signals signals;
-  const bool images = trainer.task().shape().input == InputKind::image;
+  const TaskShape shape = trainer.task().shape();
+  const bool images = shape.input == InputKind::image;
   Console console(options.quiet, images ? "images" : "tokens");
   show_plan(console, config, trainer, run);
   TensorBoard board(config, run.folder(), trainer.step());
   RunRecorder recorder(
-      config, run, trainer.total_steps(), console, signals, options.kill_at, board,
+      config, shape, run, trainer.total_steps(), console, signals, options.kill_at, board,
       [&](std::uint64_t step) {
         if (!config.log_tensorboard) return;
         trainer.gather_gradients();
