@@ -42,6 +42,13 @@ Words timm_differences(const Config& config, const TaskShape& shape) {
   return result;
 }
 
+// timm multiplies the ratio by the width again and rounds down; a half more keeps that from losing
+// one.
+std::string mlp_ratio(std::size_t hidden, std::size_t width) {
+  const bool exact = std::size_t(double(width) * (double(hidden) / double(width))) == hidden;
+  return fmt::format("{}{} / {}", hidden, exact ? "" : ".5", width);
+}
+
 std::string timm_constructor(const Config& config, const TaskShape& shape) {
   const ModelConfig& m = config.model;
   const std::map<std::string, std::string> activations = {
@@ -51,10 +58,10 @@ std::string timm_constructor(const Config& config, const TaskShape& shape) {
       {"silu", "torch.nn.SiLU"}};
   return fmt::format(
       "timm.models.vision_transformer.VisionTransformer(img_size={}, patch_size={}, in_chans={}, "
-      "num_classes={}, embed_dim={}, depth={}, num_heads={}, mlp_ratio={} / {}, qkv_bias={}, {}"
+      "num_classes={}, embed_dim={}, depth={}, num_heads={}, mlp_ratio={}, qkv_bias={}, {}"
       "act_layer={}, norm_layer=functools.partial(torch.nn.LayerNorm, eps={}))",
-      shape.height, m.patch, shape.channels, shape.classes, m.width, m.layers, m.heads, hidden(m),
-      m.width, m.qkv_bias ? "True" : "False",
+      shape.height, m.patch, shape.channels, shape.classes, m.width, m.layers, m.heads,
+      mlp_ratio(hidden(m), m.width), m.qkv_bias ? "True" : "False",
       m.pool == "mean" ? "class_token=False, global_pool=\"avg\", fc_norm=False, " : "",
       activations.at(m.activation), m.norm_eps);
 }
