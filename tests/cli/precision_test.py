@@ -67,7 +67,20 @@ class Precision(CommandTest):
         self.assertEqual(own, bf16)
         self.assertNotEqual(own, float32)
         numpy.testing.assert_allclose(*(numpy.array(text.split(), float) for text in (bf16, float32)), atol=0.05)
-        self.assertIn("scalar type differs", self.xgrad("predict", "a", "--precision", "double", stdin=line, exit_code=4).stderr)
+
+    def test_predict_converts_the_weights(self):
+        """The reference beside an npz file has logits that the export computed in double."""
+        for run, precision in (("a", "float"), ("b", "double")):
+            self.xgrad("train", "small.toml", f"run.dir={run}", f"train.precision={precision}")
+            self.xgrad("export", run, "--to", "npz", "--out", f"{run}.npz")
+            with numpy.load(self.folder / f"{run}.reference.npz") as reference:
+                known = reference["mask"] > 0
+                expected = reference["logits"][known]
+                lines = "".join(" ".join(map(str, ids[mask])) + "\n" for ids, mask in zip(reference["ids"], known))
+            for asked, least, most in (("double", 0, 1e-12), ("float", 1e-9, 1e-4)):
+                text = self.xgrad("predict", run, "--logits", "--precision", asked, stdin=lines).stdout
+                error = float(numpy.abs(numpy.array(text.split(), float).reshape(expected.shape) - expected).max())
+                self.assertTrue(least <= error <= most, f"{run} in {asked}: {error}")
 
     def test_an_export_holds_float32_weights_and_a_reference_of_the_run(self):
         """Beside npz and ONNX files, whose readers compute in float64 and float32, the reference is in these."""

@@ -22,12 +22,14 @@ inline FoundRun find_run_in(const std::string& precision, const std::string& pat
 /// A trained model with its task.
 template <class T>
 struct LoadedModel : TrainedModel<T> {
-  /// Loads the model of a run. Throws CheckpointError if the weights do not fit.
+  /// Loads the model of a run, with weights converted to T. Throws CheckpointError if they do not
+  /// fit.
   explicit LoadedModel(const FoundRun& source)
       : LoadedModel(source, make_task(source.config, &source.checkpoint)) {}
   /// Loads the model of a run whose task was made before.
   LoadedModel(const FoundRun& source, std::unique_ptr<Task> made)
-      : TrainedModel<T>(source.config, source.checkpoint, made->shape()), task(std::move(made)) {}
+      : TrainedModel<T>(source.config, source.checkpoint, made->shape(), source.file),
+        task(std::move(made)) {}
 
   std::unique_ptr<Task> task;  ///< the task that the model was trained for
 };

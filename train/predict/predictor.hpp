@@ -42,8 +42,7 @@ class Predictor {
  public:
   /// Loads a checkpoint, or the newest checkpoint of a run directory. Reads no data. With `beam`,
   /// outputs are those of beam_search(), else of generate(). `precision` is the arithmetic, as in
-  /// train.precision; empty: that of the run. The weights of a run in double are double, those of
-  /// other runs float; CheckpointError is thrown if they do not fit the arithmetic. Throws IoError,
+  /// train.precision, to which the weights are converted; empty: that of the run. Throws IoError,
   /// CheckpointError, ConfigError, also when there is a beam and the model generates no outputs.
   explicit Predictor(const std::string& run, std::optional<BeamOptions> beam = std::nullopt,
                      const std::string& precision = "");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <utility>
 
 #include <xgrad/autograd/packed_weights.hpp>
@@ -14,13 +15,14 @@ namespace xgrad {
 /// are packed for its products.
 template <class T>
 struct TrainedModel {
-  /// Makes the model of `config` for a task of this shape, with the checkpoint's weights. Throws
-  /// CheckpointError if they do not fit.
-  TrainedModel(const Config& config, const Checkpoint& checkpoint, TaskShape of_task)
+  /// Makes the model of `config` for a task of this shape, with the checkpoint's weights converted
+  /// to T. Throws CheckpointError, with a message that starts with `origin`, if they do not fit.
+  TrainedModel(const Config& config, const Checkpoint& checkpoint, TaskShape of_task,
+               const std::string& origin = "the checkpoint")
       : shape(std::move(of_task)),
         parameters(config.train.seed),
         model(make_model<T>(config, shape, parameters)) {
-    restore(weights_of(checkpoint), parameters);
+    restore_weights(weights_of(checkpoint).parameters, origin, parameters);
     pack_weights(parameters);
   }
 
