@@ -31,8 +31,11 @@ struct Arguments {
 };
 
 struct File {
-  std::string extension;  ///< replaces the extension of --out; empty: --out itself
+  std::string ending;  ///< follows the name of --out; empty: --out itself
   std::string bytes;
+  bool replaces = false;  ///< whether the ending replaces the extension of --out
+
+  fs::path path(fs::path out) const { return (replaces ? out.replace_extension() : out) += ending; }
 };
 
 // The files of an export; `note` says why one is missing, or how to build the model.
@@ -49,14 +52,14 @@ WeightFile file_of(const Checkpoint& weights) {
 // `config`. If the data is missing, adds a note instead.
 template <class T>
 void add_reference(const FoundRun& source, const Config& config, const Checkpoint& weights,
-                   const Task& task, Files& result,
-                   const std::string& extension = ".reference.npz") {
+                   const Task& task, Files& result, bool replaces = false) {
   try {
     Parameters<T> parameters(config.train.seed);
     const auto model = make_model<T>(config, task.shape(), parameters);
     restore_weights(weights.parameters, source.file, parameters);
     const Objective objective = make_objective(config.train, task.shape());
-    result.files.push_back({extension, reference_npz(*model, parameters, task, objective)});
+    result.files.push_back(
+        {".reference.npz", reference_npz(*model, parameters, task, objective), replaces});
   } catch (const DataError& error) {
     result.note = fmt::format("no reference: {}", error.what());
   }
@@ -68,13 +71,13 @@ Files npz(const FoundRun& source, const Checkpoint& weights) {
   const std::unique_ptr<Task> task = make_task(source.config, &source.checkpoint);
   const TaskShape shape = task->shape();
   Files result{{{"", to_npz(file_of(weights))}}};
-  add_reference<double>(source, source.config, weights, *task, result);
+  add_reference<double>(source, source.config, weights, *task, result, /*replaces=*/true);
   if (!result.note.empty()) return result;
   std::vector<std::string> unknown = unknown_settings(source.config, plain_encoder());
   if (shape.graph) unknown.push_back("graphs");
   if (shape.target == TargetKind::binary) unknown.push_back("targets that are yes or no");
   if (unknown.empty()) {
-    result.files.push_back({".check.py", kCheckNpz});
+    result.files.push_back({".check.py", kCheckNpz, /*replaces=*/true});
   } else {
     result.note = fmt::format("no checker, which does not know {}", fmt::join(unknown, ", "));
   }
@@ -87,27 +90,26 @@ Files onnx(const FoundRun& source, const Checkpoint& weights) {
   Files result{{{"", to_onnx(source.config, task->shape(), weights)}}};
   Config config = source.config;
   config.train.precision = "float";
-  add_reference<float>(source, config, weights, *task, result, ".onnx.reference.npz");
+  add_reference<float>(source, config, weights, *task, result);
   return result;
 }
 
 // A file of weights, and a reference in the run's precision.
-Files alone(const FoundRun& source, const Checkpoint& weights, std::string bytes,
-            const std::string& extension) {
+Files alone(const FoundRun& source, const Checkpoint& weights, std::string bytes) {
   Files result{{{"", std::move(bytes)}}};
   const std::unique_ptr<Task> task = make_task(source.config, &source.checkpoint);
   with_precision(source.config, [&]<class T>() {
-    add_reference<T>(source, source.config, weights, *task, result, extension);
+    add_reference<T>(source, source.config, weights, *task, result);
   });
   return result;
 }
 
 Files hdf5(const FoundRun& source, const Checkpoint& weights) {
-  return alone(source, weights, to_hdf5(weights), ".h5.reference.npz");
+  return alone(source, weights, to_hdf5(weights));
 }
 
 Files safetensors(const FoundRun& source, const Checkpoint& weights) {
-  return alone(source, weights, to_safetensors(file_of(weights)), ".safetensors.reference.npz");
+  return alone(source, weights, to_safetensors(file_of(weights)));
 }
 
 // Weights named as in `library`. The note gives the code that builds the model there.
@@ -115,7 +117,7 @@ Files named_as(const std::string& library, const FoundRun& source, const Checkpo
   const TaskShape shape = make_task(source.config, &source.checkpoint)->shape();
   const LibraryModel model = to_library(library, source.config, shape, weights.parameters);
   const std::string bytes = to_safetensors({model.parameters, weights.config});
-  Files result = alone(source, weights, bytes, ".safetensors.reference.npz");
+  Files result = alone(source, weights, bytes);
   result.note = model.constructor + (result.note.empty() ? "" : "\n# " + result.note);
   return result;
 }
@@ -140,8 +142,7 @@ bool has_bytes(const std::string& path, std::string_view bytes) try {
 void publish_all(const Files& files, const fs::path& out) {
   std::vector<std::pair<std::string, std::string_view>> all, missing;
   for (const File& file : files.files) {
-    const auto& [path, bytes] = all.emplace_back(
-        file.extension.empty() ? out : fs::path(out).replace_extension(file.extension), file.bytes);
+    const auto& [path, bytes] = all.emplace_back(file.path(out).string(), file.bytes);
     if (!has_bytes(path, bytes)) missing.emplace_back(path, bytes);
   }
   if (missing.empty()) missing = all;
@@ -176,8 +177,7 @@ int export_weights(const Arguments& arguments) {
   fmt::print("{}: {} numbers in {} tensors, of {}\n", arguments.out,
              grouped(count(weights.parameters)), weights.parameters.size(), source.file);
   for (const File& file : files.files) {
-    if (file.extension.empty()) continue;
-    fmt::print("{}\n", fs::path(arguments.out).replace_extension(file.extension).string());
+    if (!file.ending.empty()) fmt::print("{}\n", file.path(arguments.out).string());
   }
   if (!files.note.empty()) fmt::print("{}\n", files.note);
   return 0;

@@ -56,7 +56,14 @@ class Export(CommandTest):
             self.assertEqual(first, second)
         self.assertEqual(sorted(path.name for path in (self.folder / "out").iterdir()), sorted(
             f"{name}{ending}" for name in ("first", "second")
-            for ending in (".hdf5", ".h5.reference.npz", ".safetensors", ".safetensors.reference.npz")))
+            for ending in (".hdf5", ".hdf5.reference.npz", ".safetensors", ".safetensors.reference.npz")))
+
+    def test_a_reference_has_the_name_of_its_file(self):
+        for to, out, reference in (("hdf5", "o.hdf5", "o.hdf5.reference.npz"), ("hdf5", "o.h5", "o.h5.reference.npz"),
+                                   ("safetensors", "weights", "weights.reference.npz"), ("onnx", "o.onnx", "o.onnx.reference.npz"),
+                                   ("npz", "o.npz", "o.reference.npz")):
+            self.assertEqual(self.export("run", to, out).stdout.splitlines()[1], reference)
+            self.assertTrue((self.folder / reference).exists())
 
     def test_one_that_was_killed_is_completed(self):
         """strace kills it at each call that publishes one of its three files; the same command then leaves the same files."""

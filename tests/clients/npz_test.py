@@ -110,7 +110,7 @@ class Npz(CommandTest):
     def test_every_format_has_the_same_reference_beside_it(self):
         self.train("run")
         logits = {}
-        for to, name in (("npz", "w.reference.npz"), ("onnx", "w.onnx.reference.npz"), ("hdf5", "w.h5.reference.npz"),
+        for to, name in (("npz", "w.reference.npz"), ("onnx", "w.onnx.reference.npz"), ("hdf5", "w.hdf5.reference.npz"),
                          ("safetensors", "w.safetensors.reference.npz")):
             said = self.xgrad("export", "run", "--to", to, "--out", f"w.{to}").stdout
             self.assertIn(f"\n{name}\n", said)
