@@ -1,6 +1,7 @@
 // The command line, parsed with CLI11.
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <sstream>
@@ -17,6 +18,17 @@
 namespace xgrad::commands {
 
 namespace {
+
+// CLI11 reads nothing as 0, and -1 as 2^64 - 1.
+template <class T>
+std::string flaw_of_number(const std::string& text) {
+  T number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  if (error == std::errc() && stop == end) return "";
+  return "is " + excerpt(text) + ", must be a " +
+         (std::is_integral_v<T> ? "whole number from 0 to 18446744073709551615" : "number");
+}
 
 // CLI11's own check prints the largest double when it refuses a number.
 std::string flaw_of_positive(const std::string& text) {
@@ -37,6 +49,7 @@ void add(CLI::App& app, const Option& option) {
     } else {
       CLI::Option* added = app.add_option(option.names, *target, option.help);
       if (*target != T()) added->capture_default_str();
+      if constexpr (std::is_arithmetic_v<T>) added->check({flaw_of_number<T>, ""});
       // One value each time, so that it does not take the positional arguments that follow.
       if (!option.positional()) added->allow_extra_args(false);
       return added;
