@@ -45,7 +45,10 @@ Command generate_command() {
   return Command(
       "generate", "Continue a text with a trained language model",
       {{"run", kRun, &a->run, kRequired},
-       {"--text", "the beginning of the text; default: the model begins it", &a->text},
+       {"--text",
+        "the beginning of the text, of which the model reads the last task.max_length tokens; "
+        "default: the model begins it",
+        &a->text},
        {"--temperature", "divides the logits; 0: always the likeliest token", &a->temperature},
        {"--seed", "seed of the random choices", &a->seed},
        {"--length",

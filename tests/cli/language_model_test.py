@@ -122,6 +122,20 @@ class LanguageModel(CommandTest):
         self.assertIn('the character "ß" is not in the vocabulary', self.generate("--text", "sheß", exit_code=3))
         self.assertIn("--temperature: is -1", self.generate("--temperature", "-1", exit_code=2))
         self.assertIn("--temperature: is nan", self.generate("--temperature", "nan", exit_code=2))
+        for option, text in (("--seed", "-1"), ("--seed", ""), ("--seed", "18446744073709551616"), ("--length", ""), ("--temperature", "")):
+            self.assertRegex(self.generate(option, text, exit_code=2), rf'^{option}: is "{text}", must be a (whole )?number')
+
+    def test_words_have_spaces_between_them(self):
+        self.train("task.tokens=words")
+        self.assertIn(self.generate("--temperature", 0).rstrip("\n"), sentences(100000, "all"))
+        self.assertIn(self.generate("--temperature", 0, "--text", "old Ben").rstrip("\n"), sentences(100000, "all"))
+
+    def test_of_a_long_beginning_the_last_tokens_are_read(self):
+        self.train("task.max_length=16", "task.longer=cut")
+        beginnings = [words + "she sees the door" for words in ("", "a cat eats it. ", "old Ben hides some tea! ")]
+        written = {self.generate("--text", words, "--temperature", 0)[len(words):] for words in beginnings}
+        self.assertEqual(len(written), 1, written)
+        self.assertRegex(self.xgrad("generate", "--help").stdout.replace("\n", " "), r"reads +the +last +task\.max_length +tokens")
 
     def test_other_models_do_not_write(self):
         self.xgrad("train", "small.toml", "run.dir=run", "train.steps=2", "-q")

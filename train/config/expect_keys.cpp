@@ -50,7 +50,8 @@ Keys expect_keys() {
       claim("exact_match", &ExpectConfig::exact_match,
             "Minimum fraction of test examples with every target right.", between(0, 1)),
       claim("bits_per_character", &ExpectConfig::bits_per_character,
-            "Maximum bits per character on the test split, for language models of characters.",
+            "Maximum bits per character on the test split, for language models of characters. The "
+            "end of a text counts as a character.",
             at_least(0)),
       claim(
           "bits_below_rule", &ExpectConfig::bits_below_rule,

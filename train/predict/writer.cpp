@@ -63,7 +63,8 @@ class ModelOf final : public Writer::Model {
       const std::int32_t next = sample(decoding->logits().data(), classes, sampling.temperature,
                                        rng.uniform(text.size()));
       if (next == kEndId) return true;
-      say(loaded_.task->token_text(next));
+      const bool first_word = text.size() == 1 && loaded_.shape.next == NextToken::word;
+      say(loaded_.task->token_text(next).substr(first_word));  // no space before it
       text.push_back(next);
       if (text.size() - begin <= longest) {
         decoding->append({next});

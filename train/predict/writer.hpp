@@ -34,9 +34,9 @@ class Writer {
   /// p of the text is chosen with the p-th number of Rng(seed) / "generate", so a text depends only
   /// on model, beginning and sampling, and not on the number of threads.
   ///
-  /// The model reads at most TaskShape::max_length tokens at once. When so many are read, it starts
-  /// again with the last half of them. Throws DataError when the beginning has tokens that are not
-  /// in the vocabulary.
+  /// The model reads at most TaskShape::max_length tokens at once, of a longer beginning the last
+  /// ones. When so many are read, it starts again with the last half of them. Throws DataError when
+  /// the beginning has tokens that are not in the vocabulary.
   bool write(const std::string& beginning, std::size_t most, const Sampling& sampling,
              const std::function<void(const std::string&)>& say) const;
 
