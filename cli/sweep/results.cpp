@@ -34,8 +34,11 @@ Json object_of(const SweptRun& run) {
   return object;
 }
 
+// Spreadsheets run a text that begins like a formula, so an apostrophe before it tells them that it
+// is text (OWASP, CSV Injection).
 std::string cell(const Json& value) {
-  const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+  std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+  if (value.is_string() && text.find_first_of("=+-@\t\r") == 0) text.insert(0, "'");
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string quoted = "\"";
   for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);

@@ -22,7 +22,8 @@ struct SweepFiles {
 
 /// Returns an object, or a line below a line of names, per run that began: `run`, `state`, `step`,
 /// `seconds`, the keys of its setting, and its last metrics as SPLIT_NAME, with standard errors as
-/// SPLIT_NAME_se. A number that a run lacks is left out, in CSV an empty cell. Throws IoError.
+/// SPLIT_NAME_se. A number that a run lacks is left out, in CSV an empty cell. In CSV, text that a
+/// spreadsheet would run as a formula has an apostrophe before it. Throws IoError.
 SweepFiles sweep_files(const std::vector<SweptRun>& runs);
 
 }  // namespace xgrad::commands

@@ -67,6 +67,17 @@ class Sweep(CommandTest):
                 number = isinstance(run.get(name), (int, float))
                 self.assertEqual(float(text) if number else text, run.get(name, ""), name)
 
+    def test_a_value_is_no_formula_to_a_spreadsheet(self):
+        self.write("d.csv", "=1+2,-x,-1\n" + "".join(f"a b{i},c d{i},{i % 2}\n" for i in range(60)))
+        self.write("d.toml", '[task]\nname = "files"\ntrain = "d.csv"\ntarget = "-1"\n[model]\nwidth = 8\nheads = 1\nlayers = 1\n'
+                   "[train]\nsteps = 1\n")
+        self.xgrad("sweep", "d.toml", "--over", 'task.input=["=1+2", "-x"]', "--over", "task.unknown=[0.0, 0.1]", "--out", "s")
+        with open(self.folder / "s/results.csv", newline="") as file:
+            rows = list(csv.DictReader(file))
+        self.assertEqual({(row["task.input"], row["task.unknown"]) for row in rows},
+                         {(name, number) for name in ("'=1+2", "'-x") for number in ("0.0", "0.1")})
+        self.assertEqual({run["task.input"] for run in json.loads((self.folder / "s/results.json").read_text())}, {"=1+2", "-x"})
+
     def test_shows_its_progress_on_a_terminal(self):
         ours, theirs = pty.openpty()
         over = ("--over", "optim.lr=[1e-3, 2e-3, 3e-3, 4e-3]", "--jobs", "1", "--out", "s")
