@@ -138,7 +138,11 @@ void parse_override(const std::string& text, unsigned number, Document& document
     parsed = parse_value(to_literal(value));  // a bare word
   }
   if (!parsed) {
-    document.problems.push_back({place, name, "the value is not a TOML expression"});
+    const bool plain = !value.empty() && value.find_first_of("\"'[]{}") == std::string::npos;
+    document.problems.push_back(
+        {place, name,
+         "the value is not a TOML expression" +
+             (plain ? "; this text needs quotes: '" + name + "=" + to_literal(value) + "'" : "")});
     return;
   }
   if (auto* inner = std::get_if<Tables>(&*parsed)) {

@@ -334,7 +334,7 @@ TEST(ConfigErrors, Overrides) {
     EXPECT_EQ(said(bad), "override '" + bad + "': " + grammar);
   }
   EXPECT_EQ(said("optim.lr=1\nlog.every=2"), "override 'optim.lr=1\\u000Alog.every=2': " + grammar);
-  for (const std::string bad : {"", "\"x", "1 2 = 3", "[1", "{", "1, b = 2", "#", "'"}) {
+  for (const std::string bad : {"", "\"x", "[1", "{", "'"}) {
     EXPECT_EQ(said("optim.lr=" + bad),
               "override 'optim.lr=" + bad + "': optim.lr: the value is not a TOML expression");
   }

@@ -1,5 +1,6 @@
 // More of what is wrong with a config: the values of single keys, and slips of the pen.
 #include <gtest/gtest.h>
+#include <support/errors.hpp>
 
 #include <set>
 
@@ -196,6 +197,19 @@ TEST(ConfigValues, ASmallEpsIsForDouble) {
   const std::string good = "task.name = 'reverse'\ntrain.steps = 10\noptim.eps = ";
   EXPECT_NO_THROW(parse_config(good + "1e-40\n", "c.toml", {}));
   EXPECT_NO_THROW(parse_config(good + "1e-50\n", "c.toml", {"train.precision=double"}));
+}
+
+TEST(ConfigValues, AnOverrideThatNeedsQuotesIsShownWithThem) {
+  const std::string start = "task.name = 'reverse'\ntrain.steps = 10\n";
+  for (const std::string text : {"a,b", "a = b", "#", "1 2 = 3"}) {
+    EXPECT_EQ(
+        test::message_of<ConfigError>([&] { parse_config(start, "c.toml", {"run.dir=" + text}); }),
+        "override 'run.dir=" + text +
+            "': run.dir: the value is not a TOML expression; this text needs quotes: "
+            "'run.dir=\"" +
+            text + "\"'");
+    EXPECT_EQ(parse_config(start, "c.toml", {"run.dir=\"" + text + "\""}).run_dir, text);
+  }
 }
 
 }  // namespace
