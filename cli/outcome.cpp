@@ -30,9 +30,9 @@ int exit_code(const std::exception& error) {
   return 1;
 }
 
-void print_error(std::string message) {
-  for (char& c : message) c = is_control(c) && c != '\n' ? ' ' : c;
-  std::fputs(message.c_str(), stderr);
+void print_error(const std::string& message) {
+  const auto space = [](unsigned code) { return code == '\n' ? "\n" : " "; };
+  std::fputs(replace_controls(message, space).c_str(), stderr);
 }
 
 void tell_others_wait(const std::string& command) {

@@ -13,7 +13,7 @@ int exit_code(const std::exception& error);
 
 /// Prints a message to standard error. Replaces control characters other than line feeds by spaces,
 /// because a message may quote what could change a terminal.
-void print_error(std::string message);
+void print_error(const std::string& message);
 
 /// If several processes run, says that this command needs one and that the others wait for it.
 void tell_others_wait(const std::string& command);

@@ -1,6 +1,29 @@
 #include <xgrad/data/excerpt.hpp>
 
+#include <algorithm>
+
 namespace xgrad {
+
+std::size_t control_length(std::string_view text) {
+  const auto byte = [&](std::size_t i) {
+    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0xFF;
+  };
+  if (byte(0) < ' ' || byte(0) == 0x7F) return 1;
+  return byte(0) == 0xC2 && byte(1) >= 0x80 && byte(1) < 0xA0 ? 2 : 0;
+}
+
+std::string replace_controls(std::string_view text,
+                             const std::function<std::string(unsigned)>& as) {
+  std::string result;
+  while (!text.empty()) {
+    const std::size_t length = control_length(text);
+    // Of two bytes, the second is the code point.
+    result += length > 0 ? as(static_cast<unsigned char>(text[length - 1]))
+                         : std::string(text.substr(0, 1));
+    text.remove_prefix(std::max<std::size_t>(1, length));
+  }
+  return result;
+}
 
 std::string clipped(std::string_view text, std::size_t most) {
   if (text.size() <= most) return std::string(text);
@@ -10,9 +33,7 @@ std::string clipped(std::string_view text, std::size_t most) {
 }
 
 std::string excerpt(std::string_view text) {
-  std::string shown = clipped(text);
-  for (char& c : shown) c = is_control(c) ? ' ' : c;
-  return '"' + shown + '"';
+  return '"' + replace_controls(clipped(text), [](unsigned) { return " "; }) + '"';
 }
 
 std::string joined(const std::vector<std::string>& words, const std::string& between) {

@@ -1,16 +1,19 @@
 // Quotes user input and file contents in messages.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace xgrad {
 
-/// Whether a byte is a control character of ASCII: below a space, or DEL.
-inline bool is_control(char c) {
-  return (c >= 0 && c < ' ') || c == 0x7F;
-}
+/// The number of bytes of the control character that a text begins with: 1 for one of ASCII, 2 for
+/// U+0080 to U+009F, some of which terminals obey too; 0 if it begins with none.
+std::size_t control_length(std::string_view text);
+
+/// The text with each control character replaced by as(its code point).
+std::string replace_controls(std::string_view text, const std::function<std::string(unsigned)>& as);
 
 /// The text; if longer than `most` bytes, its start, cut between UTF-8 characters, and "...". Use
 /// it for all user input and file contents in messages.

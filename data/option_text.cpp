@@ -61,17 +61,11 @@ std::string to_literal(const OptionValue& value) {
 }
 
 std::string escaped(const std::string& text) {
-  std::string result;
-  for (const char c : text) {
-    if (!is_control(c)) {
-      result += c;
-      continue;
-    }
-    char code[8];
-    std::snprintf(code, sizeof code, "\\u%04X", unsigned(c));
-    result += code;
-  }
-  return result;
+  return replace_controls(text, [](unsigned code) {
+    char escape[8];
+    std::snprintf(escape, sizeof escape, "\\u%04X", code & 0xFFFF);
+    return std::string(escape);
+  });
 }
 
 const char* type_name(const OptionValue& value) {

@@ -100,7 +100,7 @@ class Files(CommandTest):
         self.assertIn("nowhere.csv", self.xgrad("train", "data/rows.toml", "task.train=nowhere.csv", exit_code=3).stderr)
 
     def test_control_characters_do_not_reach_a_terminal(self):
-        """ESC begins commands to a terminal: in a value, in the name of a column, in a cell."""
+        """ESC and U+009B begin commands to a terminal: in a value, in the name of a column, in a cell."""
         train = ("train", "data/rows.toml", "run.dir=run")
         said = self.xgrad(*train, "model.width=\x1b[31m", exit_code=2).stderr
         self.assertIn("override 'model.width=\\u001B[31m'", said)
@@ -115,7 +115,10 @@ class Files(CommandTest):
         for words in (["\x1b[31m"], ["config", "\x1b[31m"], ["eval", "x", "--split", "\x1b[31m"], ["tasks", "\x1b[31m"]):
             said += self.xgrad(*words, exit_code=2).stderr
         said += self.xgrad("compare", "\x1b[31m", "x", exit_code=6).stderr
-        self.assertNotIn("\x1b", said)
+        self.assertIn("\\u009B31m", self.xgrad(*train, "model.width=\x9b31m", exit_code=2).stderr)
+        self.write("data/rows.csv", rows(200) + "w, \x9b31m\n")
+        said += self.xgrad(*train, exit_code=3).stderr + self.xgrad("\x9b31m", exit_code=2).stderr + self.xgrad("eval", "\x9b31m", exit_code=6).stderr
+        self.assertNotRegex(said, "[\x1b\x9b]")
 
     def test_paths_that_are_too_long(self):
         path = "/" + 5000 * "a"

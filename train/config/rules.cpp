@@ -341,9 +341,8 @@ std::string flaw_of_new_path(const std::string& path) {
     return "begins with \"~\", which only a shell expands; write the whole path, or ./" +
            path.substr(0, path.find('/')) + " for a name that begins with it";
   }
-  return std::any_of(path.begin(), path.end(), is_control)
-             ? "is " + to_literal(path) + ", must have no control characters"
-             : "";
+  return escaped(path) == path ? ""
+                               : "is " + to_literal(path) + ", must have no control characters";
 }
 
 void check_named_after(const std::string& file, const std::string& path) {

@@ -126,8 +126,7 @@ void parse_override(const std::string& text, unsigned number, Document& document
   const std::size_t equals = text.find('=');
   const std::string name = text.substr(0, equals);
   const std::size_t dot = name.find('.');
-  const bool control = std::any_of(text.begin(), text.end(), is_control);
-  if (equals == std::string::npos || dot == std::string::npos || control ||
+  if (equals == std::string::npos || dot == std::string::npos || escaped(text) != text ||
       name.find_first_of(" \t\"'") != name.npos) {
     document.problems.push_back({place, "", "expected SECTION.KEY=VALUE, as in optim.lr=3e-4"});
     return;

@@ -13,7 +13,8 @@ std::string escape(std::string_view text) {
   while (!text.empty()) {
     const std::size_t length = character_length(text);
     const char c = text[0];
-    if (length == 0 || (is_control(c) && c != '\n' && c != '\t')) {
+    const bool control = control_length(text) > 0 && c != '\n' && c != '\t';
+    if (length == 0 || control || text.starts_with("\uFFFE") || text.starts_with("\uFFFF")) {
       result += "\uFFFD";
     } else if (c == '&' || c == '<' || c == '>' || c == '"' || c == '\'') {
       result += c == '&'   ? "&amp;"

@@ -10,7 +10,7 @@
 namespace xgrad::html {
 
 /// Escapes text for an element or a quoted attribute: special characters become entities, invalid
-/// UTF-8 and control characters U+FFFD.
+/// UTF-8, control characters and what XML forbids U+FFFD.
 std::string escape(std::string_view text);
 
 /// Escapes a long name and allows line breaks after each `after`.
