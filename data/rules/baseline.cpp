@@ -7,6 +7,7 @@
 #include <xgrad/data/batch.hpp>
 #include <xgrad/data/rules/rules.hpp>
 #include <xgrad/data/rules/window_counts.hpp>
+#include <xgrad/data/unknown.hpp>
 
 namespace xgrad {
 
@@ -63,7 +64,7 @@ Baseline measure_answers(const Dataset& train, const Dataset& test, std::size_t 
 Baseline measure_baseline(const Task& task, std::size_t most) {
   const TaskShape shape = task.shape();
   if (shape.target == TargetKind::numbers) return {};
-  const auto train = task.dataset(Split::train), test = task.dataset(Split::test);
+  const auto train = whole_training_set(task), test = task.dataset(Split::test);
   if (shape.target == TargetKind::binary)
     return measure_answers(*train, *test, shape.classes, most);
   const std::optional<std::int32_t> majority = most_frequent_class(*train, most);

@@ -8,6 +8,7 @@
 #include <xgrad/autograd/random.hpp>
 #include <xgrad/data/batch.hpp>
 #include <xgrad/data/rules/watch_rule.hpp>
+#include <xgrad/data/unknown.hpp>
 
 namespace xgrad {
 
@@ -120,7 +121,7 @@ std::string loss_text(const Rule& rule) {
 }
 
 Rule ngram_rule(const Task& task, std::size_t longest, GramLimits limits) {
-  const auto train = task.dataset(Split::train), validation = task.dataset(Split::validation),
+  const auto train = whole_training_set(task), validation = task.dataset(Split::validation),
              test = task.dataset(Split::test);
   const std::string name = "interpolated n-grams";
   std::size_t done = 0;

@@ -6,6 +6,7 @@
 #include <xgrad/data/batch.hpp>
 #include <xgrad/data/rules/watch_rule.hpp>
 #include <xgrad/data/rules/window_counts.hpp>
+#include <xgrad/data/unknown.hpp>
 
 namespace xgrad {
 
@@ -84,7 +85,7 @@ Rule window_rule(const std::string& name, const Dataset& train, const Dataset& t
 Rule naive_bayes(const Task& task, std::size_t longest, GramLimits limits) {
   std::string name = "naive Bayes of ";
   name += longest == 1 ? "tokens" : "1- to " + std::to_string(longest) + "-grams";
-  const auto train = task.dataset(Split::train), validation = task.dataset(Split::validation),
+  const auto train = whole_training_set(task), validation = task.dataset(Split::validation),
              test = task.dataset(Split::test);
   const std::size_t passes = std::size(kSmoothings), trained = train->size();
   Progress progress{name, 0, trained + passes * validation->size() + test->size()};

@@ -12,8 +12,8 @@
 #include <xgrad/data/rules/rules.hpp>
 #include <xgrad/data/tables/fields.hpp>
 #include <xgrad/data/tables/packed_examples.hpp>
-#include <xgrad/data/tables/unknown.hpp>
 #include <xgrad/data/text/text.hpp>
+#include <xgrad/data/unknown.hpp>
 
 namespace xgrad {
 
@@ -134,7 +134,7 @@ class RowTask final : public Task {
   }
 
   std::vector<Rule> rules() const override {
-    if (source_.rules) return source_.rules(*dataset(Split::train), *dataset(Split::test));
+    if (source_.rules) return source_.rules(*whole_training_set(*this), *dataset(Split::test));
     const TaskShape shape = this->shape();
     if (shape.next != NextToken::none) {
       return {ngram_rule(*this, shape.next == NextToken::character ? kMostContext : kMostWordGram)};

@@ -4,8 +4,8 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/tables/row_task.hpp>
-#include <xgrad/data/tables/unknown.hpp>
 #include <xgrad/data/tasks/entries.hpp>
+#include <xgrad/data/unknown.hpp>
 
 namespace xgrad {
 

@@ -9,9 +9,9 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/excerpt.hpp>
 #include <xgrad/data/tables/row_task.hpp>
-#include <xgrad/data/tables/unknown.hpp>
 #include <xgrad/data/tasks/entries.hpp>
 #include <xgrad/data/text/text.hpp>
+#include <xgrad/data/unknown.hpp>
 
 namespace xgrad {
 

@@ -21,6 +21,10 @@ std::unique_ptr<Dataset> unknown_dataset(std::unique_ptr<Dataset> examples,
                                          std::vector<std::size_t> counts, double rate,
                                          std::uint64_t seed, bool special);
 
+/// The training examples with all their tokens, without the replacements of unknown_dataset(), for
+/// rules that count.
+std::unique_ptr<Dataset> whole_training_set(const Task& task);
+
 /// The option `unknown`: the rate, 0.01 by default; 0 replaces nothing.
 OptionSpec unknown_option();
 

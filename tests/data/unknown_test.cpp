@@ -1,4 +1,5 @@
 // Tokens that the training rows do not have: how a model learns of them, and capital letters.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <locale.h>
 #include <wctype.h>
@@ -8,6 +9,7 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/batch.hpp>
+#include <xgrad/data/rules/baseline.hpp>
 #include <xgrad/data/tables/row_coder.hpp>
 #include <xgrad/data/task.hpp>
 #include <xgrad/data/text/example_text.hpp>
@@ -114,6 +116,37 @@ TEST(Unknown, HiddenTokensStayHiddenAndAskedFor) {
     }
   }
   EXPECT_GT(unknown, 100);
+}
+
+// Naive Bayes of classes, and n-grams of a language model.
+TEST(Unknown, RulesCountTheTokensThatTrainingReplaces) {
+  const Rows rows;
+  for (const std::string labels : {"sequence", "next"}) {
+    const auto rule = [&](double unknown) {
+      return rows.task({{"labels", labels}, {"unknown", unknown}})->rules().at(0);
+    };
+    EXPECT_EQ(rule(0.5).name, rule(0).name);
+    EXPECT_EQ(rule(0.5).accuracy, rule(0).accuracy) << labels;
+    EXPECT_EQ(rule(0.5).exact, rule(0).exact) << labels;
+    EXPECT_EQ(rule(0.5).loss, rule(0).loss) << labels;
+  }
+}
+
+// The label of a word follows from the word before it.
+TEST(Unknown, BaselinesCountTheTokensThatTrainingReplaces) {
+  const test::TemporaryDirectory folder;
+  std::string text = "text\tlabel\n";
+  for (int i = 0; i < 400; ++i) {
+    const int a = i % 7, b = i / 7 % 7, c = i / 49;
+    text += fmt::format("w{} w{} w{}\tl{} l{} l{}\n", a, b, c, a, a, b);
+  }
+  const auto baseline = [&](double unknown) {
+    return measure_baseline(*find_task("files").make(
+        {{"train", folder.write("rows.tsv", text)}, {"labels", "tokens"}, {"unknown", unknown}},
+        1));
+  };
+  EXPECT_EQ(baseline(0.5).own_token.value(), baseline(0).own_token.value());
+  EXPECT_EQ(baseline(0.5).window.value(), baseline(0).window.value());
 }
 
 TEST(Unknown, TokensAreCounted) {

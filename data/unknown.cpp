@@ -1,9 +1,8 @@
-#include <xgrad/data/tables/unknown.hpp>
+#include <xgrad/data/unknown.hpp>
 
 #include <algorithm>
 
 #include <xgrad/autograd/random.hpp>
-#include <xgrad/data/tables/row_coder.hpp>
 
 namespace xgrad {
 
@@ -31,6 +30,8 @@ class UnknownDataset final : public Dataset {
     return example;
   }
 
+  std::unique_ptr<Dataset> take_examples() { return std::move(examples_); }
+
  private:
   std::unique_ptr<Dataset> examples_;
   std::vector<double> probabilities_;  // replacement probability by token id
@@ -48,6 +49,12 @@ std::unique_ptr<Dataset> unknown_dataset(std::unique_ptr<Dataset> examples,
   }
   if (special) probabilities[1] = 0;
   return std::make_unique<UnknownDataset>(std::move(examples), std::move(probabilities), seed);
+}
+
+std::unique_ptr<Dataset> whole_training_set(const Task& task) {
+  std::unique_ptr<Dataset> examples = task.dataset(Split::train);
+  auto* const replaced = dynamic_cast<UnknownDataset*>(examples.get());
+  return replaced == nullptr ? std::move(examples) : replaced->take_examples();
 }
 
 OptionSpec unknown_option() {
