@@ -82,7 +82,8 @@ std::vector<std::string> column_names(const std::string& text) {
       names.back() += c;
     }
   }
-  for (const std::string& name : names) {
+  for (std::string& name : names) {
+    name.erase(name.find_last_not_of(' ') + 1);
     check<ConfigError>(!name.empty(), "task.input: a column has no name");
   }
   return names;

@@ -60,6 +60,19 @@ TEST(FilesOfNumbers, ColumnsAreTokensEachInItsOwnScale) {
       << "a deviation of 0 counts as 1";
 }
 
+TEST(FilesOfNumbers, NamesOfColumnsHaveNoSpacesAroundThem) {
+  const test::TemporaryDirectory folder;
+  const std::string path = folder.write("a.csv", "body height,width,y\n1,10,20\n3,10,40\n1,9,4\n");
+  for (const char* input : {"body height,width", "body height ,width", " body height  ,  width "}) {
+    const auto of = task({{"train", path},
+                          {"input", input},
+                          {"target", "y"},
+                          {"tokens", "numbers"},
+                          {"labels", "numbers"}});
+    EXPECT_EQ(of->shape().max_length, 2) << input;
+  }
+}
+
 TEST(FilesOfNumbers, VectorsHaveAScaleForEachFeature) {
   const test::TemporaryDirectory folder;
   const auto of = task({{"train", folder.write("a.jsonl", R"({"x": [[1, 0], [3, 5]], "y": "p"})"
