@@ -1,7 +1,11 @@
 #include <xgrad/train/model/build.hpp>
 
+#include <sys/mman.h>
+
+#include <algorithm>
 #include <map>
 
+#include <xgrad/autograd/memory/out_of_memory.hpp>
 #include <xgrad/autograd/scalar.hpp>
 #include <xgrad/data/generated_task.hpp>
 #include <xgrad/layers/models/encoder_decoder_model.hpp>
@@ -200,6 +204,21 @@ void check_mask(const ModelConfig& config, const TaskShape& shape) {
       "another model.pool than cls");
 }
 
+// Drawing the weights of a model that has no room for them would take minutes. So asks first for
+// the memory of most of them at once: projections to queries, keys and values, and the MLPs.
+template <class T>
+void check_room(const ModelConfig& config) {
+  const std::size_t keys = config.head_dim == 0 ? config.width : config.heads * config.head_dim;
+  const std::size_t hidden = config.feedforward == 0 ? 4 * config.width : config.feedforward;
+  const double bytes =
+      double(sizeof(T)) * double(config.layers * config.width) * double(3 * keys + 2 * hidden);
+  const auto size = std::size_t(std::min(bytes, 0x1p62));
+  void* const place =
+      ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (place == MAP_FAILED) throw OutOfMemory(size, "the weights of the model");
+  ::munmap(place, size);
+}
+
 }  // namespace
 
 std::unique_ptr<Task> make_task(const Config& config, const Checkpoint* checkpoint) {
@@ -225,6 +244,7 @@ std::unique_ptr<SequenceModel<T>> make_model(const ModelConfig& config, const Ta
   check_fit(config, shape);
   check_mask(config, shape);
   check_next(config, shape);
+  if (config.kind.starts_with("encoder")) check_room<T>(config);
   if (config.kind == "encoder_decoder") {
     return std::make_unique<EncoderDecoderModel<T>>(parameters.root(),
                                                     encoder_decoder_options(config, shape));
