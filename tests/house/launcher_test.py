@@ -1,5 +1,6 @@
 """./run, with stand-ins for every program that would change the system or take long."""
 
+import os
 import pathlib
 import shutil
 import subprocess
@@ -17,7 +18,7 @@ STANDINS = {
     "id": 'echo "${USER_ID-0}"',
     "cmake": 'echo cmake "$@" >>"$CALLS"; mkdir -p "$BUILD"; : >"$BUILD/build.ninja"; '
              'echo "CMAKE_HOME_DIRECTORY:INTERNAL=$SOURCE" >"$BUILD/CMakeCache.txt"',
-    "ninja": 'echo ninja "${@:3}" >>"$CALLS"; echo "[1/2] Building a.cpp"; [[ ! ${BROKEN-} ]] || '
+    "ninja": 'echo ninja "${@:3}" >>"$CALLS"; echo "[1/2] Building a.cpp"; [[ ! ${MORE-} ]] || echo "$MORE"; [[ ! ${BROKEN-} ]] || '
              '{ echo "FAILED: a.cpp"; echo "a.cpp:1: error: no"; exit 1; }; echo "[2/2] Linking"; '
              'cp_xgrad "$BUILD/xgrad"',
     "cp_xgrad": 'printf \'#!/bin/bash\\necho xgrad "$PWD" "$@"\\nexit 3\\n\' >"$1"; chmod +x "$1"',
@@ -48,14 +49,14 @@ class Launcher(unittest.TestCase):
         self.calls = self.root.parent / "calls"
         self.calls.touch()
 
-    def run_it(self, *words, cwd=None, **variables):
+    def run_it(self, *words, cwd=None, stderr=subprocess.PIPE, **variables):
         build = self.root / "build" / "release"
         environment = {
             "PATH": str(self.bin), "CALLS": str(self.calls), "BUILD": str(build), "SOURCE": str(self.root),
             "XGRAD_OS_RELEASE": str(self.root.parent / "os-release"), "XGRAD_PYTHON": str(self.bin / "python3"),
             "INSTALLED": self.packages(), **variables}
         return subprocess.run([str(self.root / "run"), *words], cwd=cwd or self.root.parent, env=environment,
-                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=stderr, text=True, timeout=60)
 
     def packages(self, without=()):
         lines = (ROOT / "packages.txt").read_text().split("\n")
@@ -83,6 +84,14 @@ class Launcher(unittest.TestCase):
         self.called()
         self.run_it("info")
         self.assertEqual(self.called(), ["ninja xgrad"])
+
+    def test_shows_steps_and_the_time_left_on_a_terminal(self):
+        ours, its = os.openpty()
+        self.run_it("info", stderr=its, MORE="[10/20] Building b.cpp")
+        os.close(its)
+        with open(ours, "rb", buffering=0) as terminal:
+            shown = terminal.read(4096).decode()
+        self.assertIn("\rxgrad: building 1/2\x1b[K\rxgrad: building 10/20, about 1 min left\x1b[K\r", shown)
 
     def test_configures_a_moved_tree_afresh(self):
         self.run_it("info")
