@@ -94,6 +94,9 @@ Trainer<T>::Trainer(const Config& config, const Checkpoint* checkpoint,
 }
 
 template <class T>
+Trainer<T>::~Trainer() = default;
+
+template <class T>
 const Dataset& Trainer<T>::data(Split split) const {
   return split == Split::train ? *train_ : split == Split::validation ? *validation_ : *test_;
 }
