@@ -1,13 +1,14 @@
 # One folder of the house as an object library that sees only the folders it may use.
 #
-#   xgrad_component(train/export USES autograd layers LINKS fmt::fmt ALSO onnx)
+#   xgrad_component(train/export COLD USES autograd layers LINKS fmt::fmt ALSO onnx)
 #
+# KERNELS and COLD say how it is optimised: see XgradFlags.cmake.
 # Its sources are the .cpp files of the folder, and of its sub-folders that ALSO names. Headers stand
 # beside them and are included as <xgrad/train/export/naming.hpp>, in the tree and after installation.
 # The include path of a component holds links to its own headers and to those of USES, no others: an
 # include in a forbidden direction does not compile.
 function(xgrad_component folder)
-  cmake_parse_arguments(arg "" "" "USES;LINKS;ALSO" ${ARGN})
+  cmake_parse_arguments(arg "KERNELS;COLD" "" "USES;LINKS;ALSO" ${ARGN})
   string(REPLACE "/" "_" name ${folder})
 
   set(root ${PROJECT_BINARY_DIR}/headers/${name})
@@ -34,6 +35,12 @@ function(xgrad_component folder)
   endforeach()
   target_link_libraries(xgrad_${name} PUBLIC xtensor PRIVATE ${arg_LINKS} xgrad_flags)
   set_target_properties(xgrad_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  if(arg_KERNELS)
+    xgrad_kernels(xgrad_${name})
+  elseif(arg_COLD)
+    xgrad_cold(xgrad_${name})
+  endif()
+  xgrad_precompiled(xgrad_${name})
 
   target_link_libraries(xgrad PRIVATE ${arg_LINKS})
   target_sources(xgrad PRIVATE $<TARGET_OBJECTS:xgrad_${name}>)

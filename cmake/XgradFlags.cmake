@@ -29,3 +29,25 @@ function(xgrad_kernels target)
     target_compile_options(${target} PRIVATE -mprefer-vector-width=512)
   endif()
 endfunction()
+
+# Commands, configs, reports and the like: a profile of training, of prediction and of reading data shows less than 0.1 %
+# of the time in each of their files. They compile in four fifths of the time that -O3 takes.
+function(xgrad_cold target)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+endfunction()
+
+# Headers that most sources include, and those given, compiled once for all targets that have the same options of their
+# own: GCC may crash where they differ. A program that uses xgrad sees nothing of this. Every source still names what it
+# includes, so that it compiles without: CMAKE_DISABLE_PRECOMPILE_HEADERS=ON, as in CI's build of preset asan.
+function(xgrad_precompiled target)
+  get_target_property(options ${target} COMPILE_OPTIONS)
+  get_target_property(pic ${target} POSITION_INDEPENDENT_CODE)
+  get_property(first GLOBAL PROPERTY "xgrad_precompiled ${pic} ${options}")
+  if(first)
+    target_precompile_headers(${target} REUSE_FROM ${first})
+  else()
+    set_property(GLOBAL PROPERTY "xgrad_precompiled ${pic} ${options}" ${target})
+    target_precompile_headers(${target} PRIVATE
+      <xgrad/autograd/tensor.hpp> <filesystem> <functional> <map> <optional> <set> <string> <variant> ${ARGN})
+  endif()
+endfunction()

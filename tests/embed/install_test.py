@@ -1,5 +1,7 @@
 """Another project finds the installed xgrad, compiles against it and runs: install_test.py BUILD_DIRECTORY."""
 
+import concurrent.futures
+import os
 import pathlib
 import re
 import resource
@@ -121,6 +123,19 @@ class Install(unittest.TestCase):
         for header in headers:
             for other in re.findall(r"#include <(xgrad/.*)>", header.read_text()):
                 self.assertTrue((include / other).exists(), f"{header} includes {other}")
+
+    def test_each_header_compiles_alone(self):
+        """Those without a source that includes them first. CI compiles all sources without precompiled headers."""
+        include = self.prefix / "include"
+        names = [path.relative_to(include) for path in sorted(include.rglob("*.hpp"))]
+        alone = [name for name in names if not (HERE.parents[1] / name.relative_to("xgrad")).with_suffix(".cpp").exists()]
+        self.assertIn("ops.hpp", [name.name for name in alone])
+
+        def complaints(name):
+            return subprocess.run(["g++", *self.flags("--cflags"), "-fsyntax-only", "-Wall", "-Wextra", "-include", name, "-x", "c++",
+                                   "/dev/null"], capture_output=True, text=True).stderr
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            self.assertEqual("".join(pool.map(complaints, alone)), "")
 
     def test_tool_runs(self):
         run = call(self.prefix / "bin" / "xgrad", "--version")

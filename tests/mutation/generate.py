@@ -39,9 +39,10 @@ def part(mutant):
 
 
 def commands():
-    """The words that compile each source, by its path in the tree."""
+    """The words that compile each source, by its path in the tree, without precompiled headers: those need the same flags."""
     with open(RELEASE / "compile_commands.json", encoding="utf-8") as stream:
-        return {os.path.relpath(entry["file"], ROOT): shlex.split(entry["command"]) for entry in json.load(stream)}
+        return {os.path.relpath(entry["file"], ROOT): shlex.split(re.sub(r" -include \S+", "", entry["command"]))
+                for entry in json.load(stream)}
 
 
 def sources():

@@ -186,7 +186,7 @@ std::string too_large(const NamedTensor& tensor) {
       std::visit([&](const auto& x) { return std::any_of(x.data(), x.data() + x.size(), exceeds); },
                  tensor.tensor);
   if (!any) return "";
-  return std::string("\n  too large for ") + kScalarName<T> + ": parameter " + tensor.name;
+  return "\n  too large for " + (kScalarName<T> + (": parameter " + tensor.name));
 }
 
 template <class T>
