@@ -63,7 +63,7 @@ def functions(program):
 def compiled(source, march, folder):
     """The object of a source for a class, by the command of the build."""
     entry = COMMANDS[source]
-    words = re.sub(r" -march=\S+", "", entry["command"]).split()
+    words = re.sub(r" -(?:march=|include )\S+", "", entry["command"]).split()  # and not the precompiled headers
     target = pathlib.Path(folder, "object.o")
     words[words.index("-o") + 1] = str(target)
     subprocess.run([*words, f"-march={march}"], cwd=entry["directory"], check=True)
