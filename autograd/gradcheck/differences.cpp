@@ -8,13 +8,21 @@
 namespace xgrad::detail {
 
 template <class T>
-long double Differences<T>::derivative(const std::vector<Move<T>>& moves, long double step,
-                                       long double expected, long double goal) const {
-  long double best = 0;
-  for (int attempt = 0; attempt < 5; ++attempt, step /= 8) {
-    const Estimate next = richardson(moves, step);
+Estimate Differences<T>::derivative(const std::vector<Move<T>>& moves, long double step,
+                                    long double expected, long double goal) const {
+  constexpr std::size_t kMost = 14;
+  Estimate best{};
+  std::vector<long double> differences;  // at step, step/2, step/4, ...
+  for (std::size_t k = 0; k < kMost; ++k) {
+    const Estimate shortest = central(moves, std::ldexp(step, -int(k)));
+    differences.push_back(shortest.value);
+    if (differences.size() < levels_) continue;
+    if (differences.size() > levels_ + 2) differences.erase(differences.begin());
+    const Estimate next = richardson(differences);
     const long double distance = std::fabs(next.value - expected);
-    if (attempt == 0 || !(std::fabs(best - expected) <= distance)) best = next.value;
+    if (k + 1 == levels_ || !(std::fabs(best.value - expected) <= distance)) {
+      best = {next.value, shortest.error};
+    }
     if (distance <= goal || next.error <= goal) break;
   }
   return best;
@@ -23,12 +31,7 @@ long double Differences<T>::derivative(const std::vector<Move<T>>& moves, long d
 // The error of a central difference is a series in even powers of the step. Combining the
 // differences at step, step/2, step/4, ... eliminates the lowest power with each further level.
 template <class T>
-typename Differences<T>::Estimate Differences<T>::richardson(const std::vector<Move<T>>& moves,
-                                                             long double step) const {
-  std::vector<long double> row(levels_);
-  for (std::size_t level = 0; level < row.size(); ++level) {
-    row[level] = central(moves, std::ldexp(step, -int(level)));
-  }
+Estimate Differences<T>::richardson(std::vector<long double> row) {
   long double error = std::numeric_limits<long double>::infinity();
   for (std::size_t k = 1; k < row.size(); ++k) {
     const long double factor = std::ldexp(1.0L, 2 * int(k));
@@ -43,15 +46,16 @@ typename Differences<T>::Estimate Differences<T>::richardson(const std::vector<M
 
 // Subtracts outputs one by one, so that unchanged outputs add no rounding error.
 template <class T>
-long double Differences<T>::central(const std::vector<Move<T>>& moves, long double step) const {
+Estimate Differences<T>::central(const std::vector<Move<T>>& moves, long double step) const {
   const Tensor<T> above = at(moves, step);
   const Tensor<T> below = at(moves, -step);
-  long double sum = 0;
+  long double sum = 0, size = 0;
   for (std::size_t i = 0; i < u_.size(); ++i) {
     const long double change = static_cast<long double>(above.data()[i]) - below.data()[i];
     sum += u_.data()[i] * change;
+    if (change != 0) size += std::fabs(static_cast<long double>(u_.data()[i]) * above.data()[i]);
   }
-  return sum / (2 * step);
+  return {sum / (2 * step), 4 * size * std::numeric_limits<T>::epsilon() / step};
 }
 
 template <class T>

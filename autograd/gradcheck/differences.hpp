@@ -17,6 +17,12 @@ struct Move {
   T speed;
 };
 
+/// A derivative and an estimate of its error.
+struct Estimate {
+  long double value;
+  long double error;
+};
+
 /// Computes derivatives of <u, f> along straight lines, for f in long double or double. f must
 /// outlive it.
 template <class T>
@@ -26,19 +32,18 @@ class Differences {
       : f_(f), u_(cast<T>(u)), levels_(levels) {}
 
   /// The derivative along `moves` by Richardson extrapolation. Until it is within `goal` of
-  /// `expected`, or its estimated error is, makes the step eight times shorter, up to four times;
-  /// returns the derivative nearest to `expected`. Restores the values moved.
-  long double derivative(const std::vector<Move<T>>& moves, long double step, long double expected,
-                         long double goal) const;
+  /// `expected`, or its estimated error is, halves the step, down to step / 8192, and extrapolates
+  /// from up to two levels more: where f curves on a short scale, steps that suit fewer levels are
+  /// so short that rounding outweighs what they gain. Returns the derivative nearest to `expected`,
+  /// and as its error that of rounding f, by up to four units in the last place, at its steps.
+  /// Restores the values moved.
+  Estimate derivative(const std::vector<Move<T>>& moves, long double step, long double expected,
+                      long double goal) const;
 
  private:
-  /// A derivative and an estimate of its error.
-  struct Estimate {
-    long double value;
-    long double error;
-  };
-  Estimate richardson(const std::vector<Move<T>>& moves, long double step) const;
-  long double central(const std::vector<Move<T>>& moves, long double step) const;
+  static Estimate richardson(std::vector<long double> row);
+  /// The central difference, with the error of rounding f.
+  Estimate central(const std::vector<Move<T>>& moves, long double step) const;
   Tensor<T> at(const std::vector<Move<T>>& moves, long double step) const;
 
   const std::function<Variable<T>()>& f_;

@@ -81,6 +81,7 @@ struct Probe {
   std::string place;
   Real analytic;
   Real numeric;
+  Real rounding;       // error of `numeric` by rounding
   Real gradient_norm;  // norm of the gradient along a direction; 0 for an entry
 };
 
@@ -194,9 +195,9 @@ class Check {
       const std::string place = index_text(g.shape(), i);
       if (!wants(leaf, place)) return;
       const Real analytic = g.data()[i];
-      const Real numeric =
+      const auto [numeric, rounding] =
           differences.derivative({{x + i, x[i], 1}}, first_step(x[i]), analytic, goal);
-      probes_.push_back({leaf, place, analytic, numeric, 0});
+      probes_.push_back({leaf, place, analytic, numeric, rounding, 0});
     };
     for (const std::size_t i : choose(g.size(), options_.entries, rng_ / "entries" / name)) {
       probe_entry(i);
@@ -226,8 +227,8 @@ class Check {
       scale = std::hypot(scale, norm(gradients_[leaf]));
     }
     const Real goal = 0.1L * allowed(scale, overall_);
-    const Real numeric = differences.derivative(moves, first_step(0), analytic, goal);
-    probes_.push_back({owner, place, analytic, numeric, scale});
+    const auto [numeric, rounding] = differences.derivative(moves, first_step(0), analytic, goal);
+    probes_.push_back({owner, place, analytic, numeric, rounding, scale});
   }
 
   void judge(Real largest_output) {
@@ -264,6 +265,7 @@ class Check {
       limit = std::min(limit, std::max(options_.entry_tolerance * std::fabs(p.numeric),
                                        options_.floor * overall));
     }
+    limit = std::max(limit, std::min(p.rounding, 10 * limit));
     const bool ok = error <= limit;  // false for NaN
     ++row.probed;
     row.directions += !entry;

@@ -51,12 +51,12 @@ struct GradcheckOptions {
 /// the same function in T: long double or double. These use Richardson extrapolation of central
 /// differences. With four levels in long double, their error is about 1e-15; with two in double
 /// and a step of 1e-3, about 1e-12 times the sum of |u f|. `reference` may be `problem` itself.
-///
 /// The step shrinks if the extrapolation neither agrees with backward() nor has converged, as near
-/// a kink or where f curves on a scale below max(1, |x|). Also checks laws of backward(): a second
-/// call gives the same bits, gradients accumulate, backward of 0 is exactly 0, backward is linear,
-/// and not all gradients are zero. Restores the leaves' values and clears their gradients. Throws
-/// ShapeError when the leaves of the two problems differ in name, shape or value.
+/// a kink or where f curves on a scale below max(1, |x|); the rounding of f at short steps is then
+/// allowed, too, up to ten times the tolerance. Also checks laws of backward(): a second call gives
+/// the same bits, gradients accumulate, backward of 0 is exactly 0, backward is linear, and not all
+/// gradients are zero. Restores the leaves' values and clears their gradients. Throws ShapeError
+/// when the leaves of the two problems differ in name, shape or value.
 template <class T>
 GradientReport check_gradients(const GradientProblem<double>& problem,
                                const GradientProblem<T>& reference,

@@ -67,6 +67,31 @@ TEST(Gradcheck, FindsAWrongSign) {
 TEST(Gradcheck, FindsAnErrorOfOneMillionth) {
   expect_caught(Defect::slightly_scaled, "input 0", "");
 }
+// With the options of a whole model. Layer norm of two numbers curves where they differ by less
+// than the root of its eps, so the step has to shrink.
+TEST(Gradcheck, FindsAnErrorOfOneMillionthWhereTheStepShrinks) {
+  GradcheckOptions options;
+  options.levels = 2;
+  options.step = 1e-3;
+  options.tolerance = 1e-11;
+  options.entry_tolerance = 1e-9;
+  for (options.seed = 0; options.seed < 20; ++options.seed) {
+    const Rng rng = Rng(options.seed) / "short scale";
+    const auto report = [&](Defect defect) {
+      return check_gradients(
+          [defect](const auto& x) {
+            return planted(layer_norm(x[0], x[1], x[2], 1e-5), x[3], defect);
+          },
+          {random_tensor({6, 2}, rng / "x", -0.02, 0.02),
+           random_tensor({2}, rng / "weight", 0.5, 1.5), random_tensor({2}, rng / "bias"),
+           random_tensor({2}, rng / "w", 0.5, 1.5)},
+          options);
+    };
+    EXPECT_TRUE(report(Defect::none).ok()) << report(Defect::none).table();
+    EXPECT_FALSE(report(Defect::slightly_scaled).ok());
+  }
+}
+
 TEST(Gradcheck, FindsADroppedTerm) {
   expect_caught(Defect::dropped_term, "input 0", "");
 }

@@ -73,6 +73,18 @@ TEST(ModelCheck, WithEveryKeyThatChangesTheLossOrTheInitialWeights) {
   }
 }
 
+// Layer norm of two features curves where they differ by less than the root of its eps, 0.003.
+TEST(ModelCheck, WhereTheLossCurvesOnAShortScale) {
+  for (int seed = 1; seed <= 10; ++seed) {
+    const GradientReport report =
+        check_model(config_of("name = 'reverse'\nlength = 6\n",
+                              {"model.width=2", "model.heads=1", "model.feedforward=8",
+                               "train.seed=" + std::to_string(seed)}))
+            .report;
+    EXPECT_TRUE(report.ok()) << "seed " << seed << "\n" << report.table();
+  }
+}
+
 // The products of one pass of this model have about 12 million operations; there are 900 probes.
 TEST(ModelCheck, LargeModelsInDouble) {
   const ModelCheck check = check_model(config_of(
