@@ -13,6 +13,18 @@
 
 #include <xgrad/autograd/memory/memory.hpp>
 
+namespace xt::detail {
+
+/// In C++20, xtensor before 0.25 takes the shape of an array of any rank for that of one of rank 4,
+/// and gives wrong numbers wherever it makes an array of its own, as in xt::eval() and xt::pad().
+template <>
+struct xtype_for_shape<xarray<float>::shape_type> {
+  template <class T, layout_type L>
+  using type = xarray<T, L>;  ///< of any rank
+};
+
+}  // namespace xt::detail
+
 namespace xgrad {
 
 /// A dense row-major array of any rank. Its shape is set at run time; `data()` is contiguous.
