@@ -20,7 +20,7 @@ namespace {
 
 struct Arguments {
   std::string run, format = "text", precision;
-  bool logits = false;
+  bool logits = false, keep_going = false;
   std::size_t beam = 0;
   double length_penalty = 0;
 };
@@ -28,10 +28,17 @@ struct Arguments {
 struct Format {
   const char* name;
   std::string (*write)(const Prediction&);
-  const char* nothing;  // the answer to an empty line
+  const char* nothing;                        // the answer to an empty line
+  std::string (*refuse)(const std::string&);  // the answer to one that is no input
 };
-const Format kFormats[] = {
-    {"text", prediction_text, ""}, {"tsv", prediction_tsv, ""}, {"jsonl", prediction_json, "{}"}};
+
+std::string error_text(const std::string& message) {
+  return "error: " + message;
+}
+
+const Format kFormats[] = {{"text", prediction_text, "", error_text},
+                           {"tsv", prediction_tsv, "", error_text},
+                           {"jsonl", prediction_json, "{}", error_json}};
 
 std::vector<std::string> format_names() {
   std::vector<std::string> names;
@@ -52,17 +59,17 @@ int predict(const Arguments& arguments) {
   xgrad::check<ConfigError>(format != std::end(kFormats), "there is no prediction format ",
                             arguments.format);
   const auto write = arguments.logits ? logits_text : format->write;
-  const char* nothing = arguments.logits ? "" : format->nothing;
   ReadyLines input(STDIN_FILENO);
   std::size_t number = 0;
-  std::optional<DataError> bad;
+  std::optional<DataError> bad;  // the first
+  std::size_t bad_lines = 0;
   std::size_t tokens = 0, unknown = 0, lines_with_unknown = 0;
   for (auto lines = input.next(kMostLines); !lines.empty(); lines = input.next(kMostLines)) {
     std::vector<Example> examples;
-    std::vector<bool> empty;  // whether each answered line is empty
+    std::vector<std::optional<std::string>> known;  // the answer to each line, if no model gives it
     for (const std::string& line : lines) {
       ++number;
-      empty.push_back(line.empty());
+      known.push_back(line.empty() ? std::optional<std::string>(format->nothing) : std::nullopt);
       if (line.empty()) continue;
       try {
         xgrad::check<DataError>(line.size() <= kMostText, "has more than ", kMostText,
@@ -73,21 +80,26 @@ int predict(const Arguments& arguments) {
         unknown += of_line;
         lines_with_unknown += of_line > 0;
       } catch (const Error& error) {
-        bad.emplace(fmt::format("standard input, line {}: {}", number, error.what()));
-        empty.pop_back();
+        if (!bad) bad.emplace(fmt::format("standard input, line {}: {}", number, error.what()));
+        ++bad_lines;
+        known.back() = format->refuse(error.what());
+        if (arguments.keep_going) continue;
+        known.pop_back();
         break;
       }
     }
     const std::vector<Prediction> answers = predictor(examples);
     auto answer = answers.begin();
-    for (const bool none : empty) fmt::print("{}\n", none ? nothing : write(*answer++));
+    for (const auto& text : known) fmt::print("{}\n", text ? *text : write(*answer++));
     if (std::fflush(stdout) != 0) throw IoError("cannot write to standard output");
-    if (bad) break;
+    if (bad && !arguments.keep_going) break;
   }
   if (unknown > 0) {
     fmt::print(stderr, "{}, in {} of {} lines\n", unknown_text(unknown, tokens), lines_with_unknown,
-               number - bad.has_value());
+               number - bad_lines);
   }
+  if (bad_lines > 1)
+    fmt::print(stderr, "{} of {} lines are no inputs; the first:\n", bad_lines, number);
   if (bad) throw *bad;
   return 0;
 }
@@ -108,6 +120,9 @@ Command predict_command() {
         "compare hypotheses by log-probability / length^A; default: by probability",
         &a->length_penalty,
         {.positive = true, .needs = {"--beam"}, .value = "A"}},
+       {"--keep-going",
+        "answer a line that is no input with an error, and go on; the exit code is 3 at the end",
+        &a->keep_going},
        {"--logits", "print logits instead of labels", &a->logits, {.excludes = {"--format"}}},
        {"--precision",
         "the arithmetic, as in train.precision; default: that of the run",

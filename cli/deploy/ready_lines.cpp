@@ -29,11 +29,17 @@ std::vector<std::string> ReadyLines::next(std::size_t most) {
 bool ReadyLines::take(std::string& line) {
   const std::size_t end = std::min(buffer_.find('\n', searched_), buffer_.size());
   searched_ = end;
-  const bool whole = end < buffer_.size() || (ended_ && begin_ < end);
+  const bool ends = end < buffer_.size(), whole = ends || (ended_ && begin_ < end);
+  if (rest_) {  // of a line whose start was returned
+    begin_ = searched_ = std::min(end + 1, buffer_.size());
+    rest_ = !ends;
+    return ends && take(line);
+  }
   if (!whole && end - begin_ <= kMostText + 1) return false;  // one more: \r of the line end
   line = buffer_.substr(begin_, end - begin_);
   if (whole && line.ends_with('\r')) line.pop_back();
   begin_ = searched_ = std::min(end + 1, buffer_.size());
+  rest_ = !ends;
   return true;
 }
 

@@ -78,6 +78,22 @@ class Serve(CommandTest):
                 self.assertEqual(done.stdout.splitlines(), expected)
                 self.assertEqual(done.stderr, "xgrad: standard input, line 2: has more than 1048576 bytes, the limit of a line\n")
 
+    def test_keep_going_answers_the_lines_after_a_bad_one(self):
+        long, unknown = "1" * 5_000_000, "1 2 99"
+        expected = self.predict(["1 2 3", "4 5"])
+        for words in ((), ("--format", "tsv"), ("--logits",), ("--format", "jsonl")):
+            first, last = self.predict(["1 2 3", "4 5"], *words)
+            done = self.xgrad("predict", "run", "--keep-going", *words, stdin=f"1 2 3\n{long}\n{unknown}\n\n4 5\n", exit_code=3)
+            answers = done.stdout.splitlines()
+            self.assertEqual((answers[0], answers[4], len(answers)), (first, last, 5))
+            errors = [json.loads(x)["error"] if "jsonl" in words else x.removeprefix("error: ") for x in answers[1:3]]
+            self.assertEqual(errors[0], "has more than 1048576 bytes, the limit of a line")
+            self.assertIn("99", errors[1])
+            self.assertIn("2 of 5 lines are no inputs; the first:\nxgrad: standard input, line 2: ", done.stderr)
+        self.assertEqual(self.xgrad("predict", "run", "--keep-going", stdin="1 2 3\n4 5\n").stdout.splitlines(), expected)
+        done = self.xgrad("predict", "run", "--keep-going", stdin="1 2 3\n" + long, exit_code=3)
+        self.assertEqual(done.stdout.splitlines(), [expected[0], "error: has more than 1048576 bytes, the limit of a line"])
+
     def test_an_endless_line_is_refused(self):
         with open("/dev/zero") as endless:
             done = subprocess.run([XGRAD, "predict", "run"], cwd=self.folder, stdin=endless, capture_output=True, text=True)

@@ -84,4 +84,8 @@ std::string logits_text(const Prediction& prediction) {
       prediction.logits);
 }
 
+std::string error_json(const std::string& message) {
+  return nlohmann::json({{"error", message}}).dump();
+}
+
 }  // namespace xgrad

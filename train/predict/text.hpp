@@ -25,4 +25,7 @@ std::string prediction_json(const Prediction& prediction);
 /// exactly.
 std::string logits_text(const Prediction& prediction);
 
+/// Returns {"error": "MESSAGE"}, for an input that cannot be read.
+std::string error_json(const std::string& message);
+
 }  // namespace xgrad
