@@ -43,6 +43,9 @@ class PackedMatrix {
   /// Copies b, which is k x n after transposition.
   PackedMatrix(std::size_t n, std::size_t k, MatrixView<In> b);
 
+  /// Whether it is a copy of a k x n matrix.
+  bool has_size(std::size_t n, std::size_t k) const { return n_ == n && k_ == k; }
+
  private:
   template <class U, class UIn>
   friend void parallel_gemm(std::size_t m, U alpha, MatrixView<UIn> a,

@@ -79,16 +79,17 @@ struct PackedCopies<float> : PackedCopy<float, float>, PackedCopy<float, Bf16> {
 template <>
 struct PackedCopies<long double> {};  // its products are not packed
 
-/// The packed copy of a weight (out, in), for x weight^T; null unless it is one of pack_weights().
+/// The packed copy of a weight (out, in), for x weight^T; null unless it is one of pack_weights()
+/// with the shape that it had there.
 template <class In, class T>
 const PackedMatrix<T, In>* packed_copy(const Tensor<T>& weight) {
   const auto& copies = static_cast<const Versioned<T>&>(weight).packed;
   if (!copies) return nullptr;
   auto& matrix = static_cast<PackedCopy<T, In>&>(*copies).matrix;
-  if (const auto* known = matrix.load()) return known;
+  const std::size_t out = weight.shape()[0], in = weight.shape()[1];
+  if (const auto* known = matrix.load()) return known->has_size(out, in) ? known : nullptr;
   // Threads that come here together each make a copy, rather than wait for one another inside the
   // tasks of parallel_for(). The first copy stays.
-  const std::size_t out = weight.shape()[0], in = weight.shape()[1];
   const Tensor<In>& operand = as_operand<In>(weight);
   auto made = std::make_unique<const PackedMatrix<T, In>>(
       out, in, MatrixView<In>{operand.data(), in, Transpose::yes});

@@ -40,6 +40,18 @@ class PackedWeights : public testing::Test {};
 using Scalars = testing::Types<float, double, long double>;
 TYPED_TEST_SUITE(PackedWeights, Scalars);
 
+TYPED_TEST(PackedWeights, AreNotReadForAValueOfAnotherShape) {
+  const NoGrad no_grad;
+  const Layers<TypeParam> layers;
+  Tensor<TypeParam>& kept = layers.narrow.mutable_value();
+  pack_weights(layers.parameters);
+  const Variable<TypeParam> x(random_tensor<TypeParam>({2, 500}, Rng(1)));
+  linear(x, layers.narrow, {});
+  kept = random_tensor<TypeParam>({700, 500}, Rng(2));
+  EXPECT_TRUE(same_bits(linear(x, layers.narrow, {}).value(),
+                        linear(x, Variable<TypeParam>(kept), {}).value()));
+}
+
 TYPED_TEST(PackedWeights, GiveTheSameBits) {
   const Layers<TypeParam> plain, packed;
   pack_weights(packed.parameters);
