@@ -2,9 +2,7 @@
 //
 // For float they are short polynomials without branches or calls, so that the compiler vectorises
 // loops over them. For double and long double, where accuracy matters more, they call the C
-// library. Reductions in kernels use `#pragma omp simd reduction(+ : sum)`, which lets the compiler
-// add in lanes without -ffast-math; tensors are aligned, so the order of the additions depends on
-// the shape alone.
+// library.
 #pragma once
 
 #include <bit>
