@@ -35,8 +35,8 @@ endfunction()
 function(xgrad_cold target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-    # Fires on std::string + "literal", as -Wrestrict does.
-    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-Wno-array-bounds>)
+    # These fire on std::string + "literal", as -Wrestrict does.
+    target_compile_options(${target} PRIVATE "$<$<CONFIG:Release>:-Wno-array-bounds;-Wno-stringop-overflow>")
   endif()
 endfunction()
 
