@@ -212,7 +212,7 @@ void check_room(const ModelConfig& config) {
   const std::size_t hidden = config.feedforward == 0 ? 4 * config.width : config.feedforward;
   const double bytes =
       double(sizeof(T)) * double(config.layers * config.width) * double(3 * keys + 2 * hidden);
-  const auto size = std::size_t(std::min(bytes, 0x1p62));
+  const auto size = std::size_t(std::clamp(bytes, 1.0, 0x1p62));
   void* const place =
       ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (place == MAP_FAILED) throw OutOfMemory(size, "the weights of the model");
