@@ -55,8 +55,8 @@ bool lock(int file) {
   return uninterrupted([&] { return ::flock(file, LOCK_EX | LOCK_NB); }) == 0;
 }
 
-/// Removes temporary files that a killed publish() of this file left. Those of a process that lives
-/// are locked. One that cannot be removed does no harm.
+/// Removes temporary files that a killed publish() of this file left; a living process has locked
+/// its own. Ignores errors, because a file that stays does no harm.
 void sweep_temporaries(const Folder& folder, const std::string& target) try {
   for (const std::string& name : folder.names()) {
     if (target_of(name) != target) continue;

@@ -307,7 +307,7 @@ class Rows(CommandTest):
         self.table = (self.folder / "run/metrics.csv").read_bytes()
 
     def damaged(self, lines, number, kept):
-        """A run with these lines. `verify` names the bad one, and the run goes on without it, with the rows `kept`."""
+        """A run with these lines. `verify` names the bad one, and the run continues without it, with the rows `kept`."""
         bad = lines[number - 1]
         with self.subTest(bad):
             self.metrics.write_bytes(b"".join(lines))

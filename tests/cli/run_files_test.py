@@ -249,7 +249,7 @@ class Manifest(CommandTest):
         self.replace(self.checkpoints("other")[-1].read_bytes())
         self.check_refusals()
 
-    def test_a_run_goes_on_from_an_earlier_one(self):
+    def test_a_run_continues_from_an_earlier_one(self):
         self.replace(self.transposed())
         kept = self.newest.with_name(self.newest.name + ".damaged")
         said = self.xgrad("resume", "run").stderr

@@ -60,9 +60,8 @@ std::size_t most_hdf5_bytes(std::size_t bytes, std::size_t tensors, std::size_t 
 Checkpoint from_hdf5(std::string_view bytes, const std::string& origin,
                      CheckpointKind kind = CheckpointKind::checkpoint);
 
-/// Reads a whole file into memory after checking its seal and, in blocks, its digest. Of a file
-/// without a valid seal it reads only both ends. Throws IoError, or CheckpointError with the path
-/// of the file.
+/// Reads a whole file into memory after checking its seal and, in blocks, its digest. If the seal
+/// is not valid, reads only both ends. Throws IoError, or CheckpointError with the file's path.
 std::string read_checkpoint_file(const InputFile& file);
 /// Reads a file and checks it as from_hdf5() does. Throws IoError or CheckpointError.
 Checkpoint load_checkpoint(const std::string& path,

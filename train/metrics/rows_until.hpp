@@ -9,7 +9,7 @@
 
 namespace xgrad {
 
-/// What a log of rows has up to a step.
+/// The lines of a log up to a step.
 struct RowsUntil {
   std::uint64_t end = 0;                ///< bytes before the first row of a later step
   bool has_end = true;                  ///< whether a newline ends these bytes
