@@ -15,8 +15,8 @@
 
 namespace xgrad::detail {
 
-/// n / by, rounded up.
-constexpr std::size_t divide_up(std::size_t n, std::size_t by) {
+/// n / by, rounded up. Inlined, since kernels of several classes call it.
+[[gnu::always_inline]] constexpr std::size_t divide_up(std::size_t n, std::size_t by) {
   // 32-bit division is faster, and most sizes fit.
   if (n + by <= UINT32_MAX) return std::uint32_t(n + by - 1) / std::uint32_t(by);
   return (n + by - 1) / by;
