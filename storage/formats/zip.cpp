@@ -12,6 +12,7 @@ namespace xgrad {
 namespace {
 
 constexpr std::size_t kComment = 65535;
+constexpr std::string_view kEmptyZip("PK\5\6\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 22);
 constexpr std::uint16_t kFirstDay = (1 << 5) + 1;  // 1980-01-01, as DOS writes it
 
 struct Close {
@@ -113,7 +114,7 @@ std::string to_zip(const ZipArchive& archive) {
   zip_set_archive_comment(zip.get(), archive.comment.data(), zip_uint16_t(archive.comment.size()));
   check<FormatError>(zip_close(zip.get()) == 0, zip_strerror(zip.get()));
   zip.release();
-  return archive.members.empty() ? std::string("PK\5\6") + std::string(18, '\0') : content(source);
+  return archive.members.empty() ? std::string(kEmptyZip) : content(source);
 }
 
 ZipArchive from_zip(std::string_view bytes) {
