@@ -11,19 +11,19 @@ template <class T>
 Estimate Differences<T>::derivative(const std::vector<Move<T>>& moves, long double step,
                                     long double expected, long double goal) const {
   constexpr std::size_t kMost = 14;
-  Estimate best{};
+  Estimate best{std::numeric_limits<long double>::quiet_NaN(), 0};
   std::vector<long double> differences;  // at step, step/2, step/4, ...
   for (std::size_t k = 0; k < kMost; ++k) {
     const Estimate shortest = central(moves, std::ldexp(step, -int(k)));
     differences.push_back(shortest.value);
-    if (differences.size() < levels_) continue;
     if (differences.size() > levels_ + 2) differences.erase(differences.begin());
-    const Estimate next = richardson(differences);
-    const long double distance = std::fabs(next.value - expected);
-    if (k + 1 == levels_ || !(std::fabs(best.value - expected) <= distance)) {
-      best = {next.value, shortest.error};
+    // The longest steps of all may reach beyond a kink.
+    for (std::size_t levels = levels_; levels <= differences.size(); ++levels) {
+      const Estimate next = richardson({differences.end() - long(levels), differences.end()});
+      const long double distance = std::fabs(next.value - expected);
+      if (!(std::fabs(best.value - expected) <= distance)) best = {next.value, shortest.error};
+      if (distance <= goal || next.error <= goal) return best;
     }
-    if (distance <= goal || next.error <= goal) break;
   }
   return best;
 }

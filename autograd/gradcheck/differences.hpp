@@ -33,8 +33,8 @@ class Differences {
 
   /// The derivative along `moves` by Richardson extrapolation. Until it is within `goal` of
   /// `expected`, or its estimated error is, halves the step, down to step / 8192, and extrapolates
-  /// from up to two levels more: where f curves on a short scale, steps that suit fewer levels are
-  /// so short that rounding outweighs what they gain. Returns the derivative nearest to `expected`,
+  /// also from one and two levels more: where f curves on a short scale, steps that suit fewer
+  /// levels are so short that rounding outweighs what they gain. Returns the derivative nearest to `expected`,
   /// and as its error that of rounding f, by up to four units in the last place, at its steps.
   /// Restores the values moved.
   Estimate derivative(const std::vector<Move<T>>& moves, long double step, long double expected,

@@ -52,7 +52,7 @@ TEST(MetricsRow, ALineThatIsNoRow) {
 
 TEST(MetricsRow, OfMetrics) {
   Metrics metrics;
-  metrics.add(kLogits, kTargets);
+  for (int example = 0; example < 2; ++example) metrics.add(kLogits, kTargets);
   const Figure loss = metrics.figures()[0], accuracy = metrics.figures()[1];
   const MetricsRow plain = metrics_row(5, "test", metrics);
   EXPECT_EQ(plain.step, 5u);
@@ -72,12 +72,13 @@ TEST(MetricsRow, OfAReport) {
   ClassReport report(2);
   report.add(kLogits, kTargets);
   const std::string row = report_row(9, "test", metrics, report, {"a", "b"});
+  // One example has no standard error.
   const std::string classes =
-      R"("macro_f1":0.6666666666666666,"macro_f1_se":0.0,"classes":[)"
-      R"({"class":"a","targets":1,"precision":0.5,"precision_se":0.0,"recall":1.0,"recall_se":0.0,)"
-      R"("f1":0.6666666666666666,"f1_se":0.0},)"
-      R"({"class":"b","targets":2,"precision":1.0,"precision_se":0.0,"recall":0.5,"recall_se":0.0,)"
-      R"("f1":0.6666666666666666,"f1_se":0.0}],"confusion":[[1,0],[1,1]]})";
+      R"("macro_f1":0.6666666666666666,"macro_f1_se":null,"classes":[)"
+      R"({"class":"a","targets":1,"precision":0.5,"precision_se":null,"recall":1.0,"recall_se":null,)"
+      R"("f1":0.6666666666666666,"f1_se":null},)"
+      R"({"class":"b","targets":2,"precision":1.0,"precision_se":null,"recall":0.5,"recall_se":null,)"
+      R"("f1":0.6666666666666666,"f1_se":null}],"confusion":[[1,0],[1,1]]})";
   EXPECT_TRUE(row.starts_with(R"({"step":9,"split":"test","loss":)")) << row;
   EXPECT_TRUE(row.ends_with(classes)) << row;
   EXPECT_EQ(read_row(row).value().number("accuracy"), 2.0 / 3);
