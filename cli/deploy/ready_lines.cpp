@@ -17,6 +17,7 @@ std::vector<std::string> ReadyLines::next(std::size_t most) {
   for (std::string line; lines.size() < most;) {
     if (take(line)) {
       lines.push_back(std::move(line));
+      if (rest_) break;  // which may be endless
     } else if (ended_ || (!lines.empty() && !is_ready())) {
       break;
     } else {
