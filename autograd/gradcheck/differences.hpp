@@ -34,9 +34,9 @@ class Differences {
   /// The derivative along `moves` by Richardson extrapolation. Until it is within `goal` of
   /// `expected`, or its estimated error is, halves the step, down to step / 8192, and extrapolates
   /// also from one and two levels more: where f curves on a short scale, steps that suit fewer
-  /// levels are so short that rounding outweighs what they gain. Returns the derivative nearest to `expected`,
-  /// and as its error that of rounding f, by up to four units in the last place, at its steps.
-  /// Restores the values moved.
+  /// levels are so short that rounding outweighs what they gain. Returns the derivative nearest to
+  /// `expected`, and as its error that of rounding f, by up to four units in the last place, at its
+  /// steps. Restores the values moved.
   Estimate derivative(const std::vector<Move<T>>& moves, long double step, long double expected,
                       long double goal) const;
 
