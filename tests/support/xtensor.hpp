@@ -1,4 +1,4 @@
-// What the tests of xtensor's functions share: xtensor, a value, a gradient, and a comparison.
+// Shared by the tests of xtensor's functions: xtensor, a value, a gradient, and a comparison.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -81,7 +81,7 @@ class Trainer {
   /// evaluate(), with_evaluated_weights() and gather_gradients() together.
   explicit Trainer(const Config& config, const Checkpoint* checkpoint = nullptr,
                    std::shared_ptr<const Task> task = nullptr, Ranks& ranks = alone());
-  /// Stands in trainer.cpp, as compiling the destructors of all members takes long.
+  /// Defined in trainer.cpp, because the destructors of all members take long to compile.
   ~Trainer();
 
   /// Resumes from a checkpoint. Throws CheckpointError, with nothing changed, if it does not fit.

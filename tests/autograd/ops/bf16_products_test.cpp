@@ -351,7 +351,7 @@ TEST(Bf16Products, SeesChangedLeaves) {
   EXPECT_EQ(linear(x, w).value()(0, 0), 10);
 }
 
-// Of a frozen layer, backward reads the weight alone, and only for the gradient of the input.
+// In a frozen layer, backward reads only the weight, for the gradient of the input.
 TEST(Bf16Products, MayComeBeforeAChangeOfTheirOperands) {
   const auto input = random_tensor<float>({4, 3}, Rng(1)),
              frozen = random_tensor<float>({2, 3}, Rng(2));
