@@ -3,13 +3,12 @@
 
 namespace xgrad::detail {
 
-template <class T, class In>
-void packed_gemm_avx(const Product<T, In>& product, void* scratch) {
+template <class T>
+void packed_gemm_avx(const Product<T>& product, void* scratch) {
   multiply<Avx>(product, static_cast<T*>(scratch));
 }
 
 template void packed_gemm_avx(const Product<float>&, void*);
 template void packed_gemm_avx(const Product<double>&, void*);
-template void packed_gemm_avx(const Product<float, Bf16>&, void*);
 
 }  // namespace xgrad::detail

@@ -16,7 +16,9 @@ PackedGemm<T, In> packed_gemm() {
   }
   if (cpu() >= Cpu::avx512) return packed_gemm_avx512<T, In>;
   if (cpu() == Cpu::avx2) return packed_gemm_avx2<T, In>;
-  if (__builtin_cpu_supports("avx")) return packed_gemm_avx<T, In>;
+  if constexpr (std::is_same_v<In, T>) {
+    if (__builtin_cpu_supports("avx")) return packed_gemm_avx<T>;
+  }
 #endif
   return packed_gemm_baseline<T, In>;
 }

@@ -60,8 +60,8 @@ void packed_gemm_baseline(const Product<T, In>& product, void* scratch);
 
 /// Kernels for processors with these instructions. AVX has no fused multiply-add, so it gives the
 /// same bits as baseline, at more than twice the speed.
-template <class T, class In = T>
-void packed_gemm_avx(const Product<T, In>& product, void* scratch);
+template <class T>
+void packed_gemm_avx(const Product<T>& product, void* scratch);
 template <class T, class In = T>
 void packed_gemm_avx2(const Product<T, In>& product, void* scratch);
 template <class T, class In = T>

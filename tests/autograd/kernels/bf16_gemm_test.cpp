@@ -44,10 +44,6 @@ std::vector<Kernel> kernels() {
   std::vector<Kernel> all = {kernel<detail::packed_gemm_baseline<float, Bf16>>(
       "baseline", detail::packed_gemm_baseline<float>)};
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx")) {
-    all.push_back(
-        kernel<detail::packed_gemm_avx<float, Bf16>>("avx", detail::packed_gemm_avx<float>));
-  }
   if (cpu() >= Cpu::avx2) {
     all.push_back(
         kernel<detail::packed_gemm_avx2<float, Bf16>>("avx2", detail::packed_gemm_avx2<float>));
