@@ -38,16 +38,18 @@ function(xgrad_cold target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
 endfunction()
 
-# Headers that most sources include, and those given, compiled once for all targets that have the same options of their
-# own: GCC may crash where they differ. A program that uses xgrad sees nothing of this. Every source still names what it
-# includes, so that it compiles without: CMAKE_DISABLE_PRECOMPILE_HEADERS=ON, as in CI's build of preset asan.
+# Headers that most sources include, and the HEADERS of the libraries LINKS, compiled once for all targets that have the
+# same options of their own: GCC may crash where they differ. A program that uses xgrad sees nothing of this. Every
+# source still names what it includes, so that it compiles without: CMAKE_DISABLE_PRECOMPILE_HEADERS=ON, as in CI's
+# build of preset asan.
 function(xgrad_precompiled target)
+  cmake_parse_arguments(arg "" "" "HEADERS;LINKS" ${ARGN})
   get_target_property(options ${target} COMPILE_OPTIONS)
   get_target_property(pic ${target} POSITION_INDEPENDENT_CODE)
   if(NOT options)
     set(options "")
   endif()
-  string(MD5 id "${pic} ${options} ${ARGN}")
+  string(MD5 id "${pic} ${options} ${arg_HEADERS}")
   string(SUBSTRING ${id} 0 6 id)
   set(headers xgrad_headers_${id})
   if(NOT TARGET ${headers})
@@ -56,9 +58,9 @@ function(xgrad_precompiled target)
     target_compile_options(${headers} PRIVATE ${options})
     set_target_properties(${headers} PROPERTIES POSITION_INDEPENDENT_CODE ${pic})
     target_include_directories(${headers} PRIVATE ${PROJECT_BINARY_DIR}/headers/autograd)
-    target_link_libraries(${headers} PRIVATE xtensor TBB::tbb xgrad_flags)
+    target_link_libraries(${headers} PRIVATE xtensor TBB::tbb xgrad_flags ${arg_LINKS})
     target_precompile_headers(${headers} PRIVATE
-      <xgrad/autograd/tensor.hpp> <filesystem> <functional> <map> <optional> <set> <string> <variant> ${ARGN})
+      <xgrad/autograd/tensor.hpp> <filesystem> <functional> <map> <optional> <set> <string> <variant> ${arg_HEADERS})
   endif()
   target_precompile_headers(${target} REUSE_FROM ${headers})
 endfunction()
