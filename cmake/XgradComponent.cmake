@@ -1,4 +1,4 @@
-# One folder of the house as an object library that sees only the folders it may use.
+# One folder as an object library that sees only the folders it may use, and a part of the library ${XGRAD_LIBRARY}.
 #
 #   xgrad_component(train/export COLD USES autograd layers LINKS fmt::fmt ALSO onnx)
 #
@@ -42,6 +42,31 @@ function(xgrad_component folder)
   endif()
   xgrad_precompiled(xgrad_${name})
 
-  target_link_libraries(xgrad PRIVATE ${arg_LINKS})
-  target_sources(xgrad PRIVATE $<TARGET_OBJECTS:xgrad_${name}>)
+  target_link_libraries(${XGRAD_LIBRARY} PRIVATE ${arg_LINKS})
+  target_sources(${XGRAD_LIBRARY} PRIVATE $<TARGET_OBJECTS:xgrad_${name}>)
+endfunction()
+
+# A library of some folders, xgrad::NAME, with their headers and <xgrad/NAME.hpp>:
+#
+#   xgrad_library(xgrad_engine NAME engine FOLDERS autograd layers optim)
+function(xgrad_library target)
+  cmake_parse_arguments(arg "" "NAME" "FOLDERS" ${ARGN})
+  set(XGRAD_LIBRARY ${target})
+  add_library(${target})
+  add_library(xgrad::${arg_NAME} ALIAS ${target})
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${arg_NAME} VERSION ${PROJECT_VERSION}
+    SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
+    BUILD_RPATH_USE_ORIGIN ON)  # a wheel takes the libraries as they are built
+
+  set(public ${PROJECT_BINARY_DIR}/headers/public)
+  file(MAKE_DIRECTORY ${public}/xgrad)
+  foreach(entry ${arg_FOLDERS} ${arg_NAME}.hpp)
+    file(CREATE_LINK ${PROJECT_SOURCE_DIR}/${entry} ${public}/xgrad/${entry} SYMBOLIC)
+  endforeach()
+  target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${public}>
+    $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/headers/version> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  foreach(folder ${arg_FOLDERS})
+    add_subdirectory(${folder})
+  endforeach()
 endfunction()

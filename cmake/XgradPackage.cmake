@@ -1,26 +1,41 @@
-# What `cpack` makes of this tree: the Debian packages xgrad (library, command, configs) and xgrad-dev. `./run package`
-# builds the trees for it, packs, and tries the packages out (tests/embed/package_test.py).
+# What `cpack` makes of this tree: the Debian packages xgrad-engine and xgrad-engine-dev (the engine), xgrad (library,
+# command, configs) and xgrad-dev. `./run package` builds the trees for it, packs, and tries the packages out
+# (tests/embed/package_test.py).
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_CONTACT "the xgrad authors <xgrad@localhost>")
 set(CPACK_STRIP_FILES ON)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)  # names the packages of the libraries, from what is linked
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR})  # but for the engine, of another package here
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
-set(CPACK_DEBIAN_XGRAD_PACKAGE_NAME xgrad)
-set(CPACK_DEBIAN_XGRAD_PACKAGE_SECTION science)
+include(CPackComponent)
 
-set(CPACK_DEBIAN_XGRAD-DEV_PACKAGE_NAME xgrad-dev)
-set(CPACK_DEBIAN_XGRAD-DEV_PACKAGE_SECTION libdevel)
-set(CPACK_DEBIAN_XGRAD-DEV_PACKAGE_SHLIBDEPS OFF)
-set(CPACK_DEBIAN_XGRAD-DEV_PACKAGE_DEPENDS "xgrad (= ${PROJECT_VERSION}), libfmt-dev, libxtensor-dev")
+# One package, of some components: xgrad_package(NAME SECTION DEPENDS DESCRIPTION COMPONENT...)
+macro(xgrad_package name section depends description)
+  string(TOUPPER ${name} upper)
+  set(CPACK_DEBIAN_${upper}_PACKAGE_NAME ${name})
+  set(CPACK_DEBIAN_${upper}_PACKAGE_SECTION ${section})
+  set(CPACK_DEBIAN_${upper}_PACKAGE_DEPENDS "${depends}")
+  if(${name} MATCHES "-dev$")
+    set(CPACK_DEBIAN_${upper}_PACKAGE_SHLIBDEPS OFF)
+  endif()
+  foreach(component ${ARGN})
+    cpack_add_component(${component} GROUP ${name})
+  endforeach()
+  cpack_add_component_group(${name} DESCRIPTION "${description}")
+endmacro()
 
-# The library of other trees, for processors that can do more, as CPACK_INSTALL_CMAKE_PROJECTS names them.
-set(CPACK_COMPONENTS_ALL runtime development)
-set(CPACK_COMPONENTS_VARIANTS variant)
+set(same "(= ${PROJECT_VERSION})")
+set(engine "Reverse-mode autograd on xtensor, with layers and optimizers")
+xgrad_package(xgrad-engine science "" "${engine}" engine engine-variant)
+xgrad_package(xgrad-engine-dev libdevel "xgrad-engine ${same}, libxtensor-dev"
+  "${engine}: headers, and what CMake and pkg-config read" engine-development)
+xgrad_package(xgrad science "xgrad-engine ${same}" "${PROJECT_DESCRIPTION}" runtime runtime-variant)
+xgrad_package(xgrad-dev libdevel "xgrad ${same}, xgrad-engine-dev ${same}, libfmt-dev"
+  "${PROJECT_DESCRIPTION}: headers, and what CMake and pkg-config read" development)
+
+# The libraries of other trees, for processors that can do more, as CPACK_INSTALL_CMAKE_PROJECTS names them.
+set(CPACK_COMPONENTS_ALL engine engine-development runtime development)
+set(CPACK_COMPONENTS_VARIANTS engine-variant runtime-variant)
 include(CPack)
-cpack_add_component(runtime GROUP xgrad)
-cpack_add_component(variant GROUP xgrad)
-cpack_add_component(development GROUP xgrad-dev)
-cpack_add_component_group(xgrad DESCRIPTION "${PROJECT_DESCRIPTION}")
-cpack_add_component_group(xgrad-dev DESCRIPTION "${PROJECT_DESCRIPTION}: headers, and what CMake and pkg-config read")

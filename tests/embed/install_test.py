@@ -39,8 +39,8 @@ class Install(unittest.TestCase):
         self.assertRegex(run.stdout, r"^\d+\.\d+ -> 0\.\d+\n$")
         self.assertEqual(run.stderr, "")
 
-    def flags(self, *more, package="xgrad"):
-        run = call("env", f"PKG_CONFIG_PATH={next(self.prefix.rglob('pkgconfig'))}", "pkg-config", "--static", *more, package)
+    def flags(self, *more, package="xgrad", prefix=None):
+        run = call("env", f"PKG_CONFIG_PATH={next((prefix or self.prefix).rglob('pkgconfig'))}", "pkg-config", "--static", *more, package)
         return shlex.split(run.stdout)
 
     def test_find_package(self):
@@ -49,6 +49,35 @@ class Install(unittest.TestCase):
              f"-DCMAKE_PREFIX_PATH={self.prefix}")
         call("cmake", "--build", build)
         self.assert_learns(build / "embed")
+
+    def test_the_engine_alone(self):
+        """Its two components of the installation, by CMake and by pkg-config, name no library but TBB's."""
+        prefix = self.directory / "engine"
+        for component in ("engine", "engine-development"):
+            call("cmake", "--install", BUILD, "--prefix", prefix, "--component", component)
+        self.assertEqual(sorted(path.name for path in (prefix / "include" / "xgrad").iterdir()),
+                         ["autograd", "engine.hpp", "layers", "optim", "version.hpp"])
+        build = self.directory / "engine-build"
+        missing = [f"-DCMAKE_DISABLE_FIND_PACKAGE_{name}=ON" for name in ("HDF5", "OpenSSL", "ZLIB", "fmt", "nlohmann_json")]
+        call("cmake", "-S", HERE, "-B", build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", f"-DCMAKE_PREFIX_PATH={prefix}",
+             "-DEMBED_COMPONENTS=engine", *missing)
+        call("cmake", "--build", build)
+        self.assert_learns(build / "embed")
+        flags = self.flags("--cflags", "--libs", package="xgrad-engine", prefix=prefix)
+        self.assertEqual([flag for flag in flags if flag.startswith("-l")], ["-lxgrad_engine", "-ltbbmalloc", "-ltbb"])
+        program = self.directory / "engine-by-pkg-config"
+        call("g++", "-Wall", "-Wextra", "-Werror", HERE / "main.cpp", "-o", program, *flags)
+        self.assert_learns(program)
+
+    def test_the_engine_builds_alone(self):
+        """With its tests, where nothing but xtensor, TBB and the tests' own libraries is found."""
+        build = self.directory / "engine-only"
+        missing = [f"-DCMAKE_DISABLE_FIND_PACKAGE_{name}=ON"
+                   for name in ("HDF5", "OpenSSL", "ZLIB", "fmt", "nlohmann_json", "CLI11", "Protobuf", "MPI")]
+        call("cmake", "-S", HERE.parents[1], "-B", build, "-G", "Ninja", "-DXGRAD_ENGINE_ONLY=ON", *missing)
+        targets = re.findall(r"(?m)^(\w+): phony$", call("ninja", "-C", build, "-t", "targets", "all").stdout)
+        self.assertLessEqual({"xgrad_engine", "autograd_test", "layers_test", "optim_test"}, set(targets))
+        self.assertFalse({"xgrad", "xgrad_tool", "train_test"} & set(targets))
 
     def test_the_program_of_your_data(self):
         page = (HERE.parents[1] / "docs" / "your-data.md").read_text(encoding="utf-8")
@@ -99,10 +128,11 @@ class Install(unittest.TestCase):
 
     def test_headers_are_cheap(self):
         flags = self.flags("--cflags")
-        lines = call("g++", *flags, "-E", "-P", HERE / "main.cpp").stdout.count("\n")
+        whole = ("-include", "xgrad/xgrad.hpp", HERE / "main.cpp")
+        lines = call("g++", *flags, "-E", "-P", *whole).stdout.count("\n")
         self.assertLess(lines, MAX_LINES)
         start = time.monotonic()
-        call("g++", *flags, "-O1", "-c", HERE / "main.cpp", "-o", "/dev/null")
+        call("g++", *flags, "-O1", "-c", *whole, "-o", "/dev/null")
         memory = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
         print(f"main.cpp: {lines} lines preprocessed, {time.monotonic() - start:.1f} s, {memory / 1024:.0f} MiB")
         self.assertLess(memory, MAX_MEMORY)

@@ -2,7 +2,7 @@
 // after.
 #include <cstdio>
 
-#include <xgrad/xgrad.hpp>
+#include <xgrad/engine.hpp>
 
 int main() {
   using namespace xgrad;

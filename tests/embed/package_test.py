@@ -58,8 +58,8 @@ def build():
 
 
 def source(page):
-    """The first C++ program of a page."""
-    return re.search(r"```cpp\n(#include.*?)```", (ROOT / page).read_text(), re.DOTALL).group(1)
+    """The last C++ program of a page."""
+    return re.findall(r"```cpp\n(#include.*?)```", (ROOT / page).read_text(), re.DOTALL)[-1]
 
 
 def unpack(folder, release, variant, packages):
@@ -106,8 +106,16 @@ class Package(unittest.TestCase):
         cls.root = cls.system.root
         for path in cls.packages.values():
             shutil.copy(path, cls.root / "tmp")
-        cls.download = cls.system.install(f"./{cls.packages['xgrad'].name}")
+        cls.download = cls.system.install(*cls.files("xgrad-engine", "xgrad"))
         (cls.root / "tmp/small.toml").write_text(CONFIG.format(20))
+
+    @classmethod
+    def files(cls, *names):
+        """Packages of ours, for apt-get in the folder that holds them."""
+        return [f"./{cls.packages[name].name}" for name in names]
+
+    def libraries(self):
+        return [next((self.root / LIBRARY).glob(f"{name}.so.*.*.*")) for name in ("libxgrad", "libxgrad_engine")]
 
     measured = {}
 
@@ -134,11 +142,12 @@ class Package(unittest.TestCase):
     def test_2_the_loader_takes_what_the_processor_can(self):
         help_text = self.system.run("/lib64/ld-linux-x86-64.so.2", "--help")
         can = [level for level in LEVELS if re.search(rf"{level} \(supported", help_text)]
-        found = re.search(r"libxgrad\S+ => (\S+)", self.system.run("ldd", "/usr/bin/xgrad")).group(1)
+        found = re.findall(r"libxgrad\S+ => (\S+)", self.system.run("ldd", "/usr/bin/xgrad"))
         print("processor:", can, found)
-        self.assertEqual(re.findall(r"glibc-hwcaps/([^/]*)/", found), can[-1:])
+        self.assertEqual(re.findall(r"glibc-hwcaps/([^/]*)/", " ".join(found)), 2 * can[-1:])
         for level in LEVELS:
-            self.assertTrue(list((self.root / LIBRARY / "glibc-hwcaps" / level).glob("libxgrad.so.*")))
+            for library in self.libraries():
+                self.assertTrue((self.root / LIBRARY / "glibc-hwcaps" / level / library.name).exists())
 
     def test_3_processors_without_avx(self):
         """Whatever kernels a BLAS would take for them: nothing but xgrad's own multiplies. The last has AVX2, but not all of its level."""
@@ -154,19 +163,30 @@ class Package(unittest.TestCase):
                                  (2, "xgrad: XGRAD_CPU is 'avx2', which this processor lacks; it must be one of baseline\n"))
 
     def test_4_only_our_names_are_shown(self):
-        library = next((self.root / LIBRARY).glob("libxgrad.so.*.*.*"))
-        self.assertRegex(call("objdump", "-p", library), r"SONAME +libxgrad\.so\.\d+\.\d+\n")
-        names = [line.split()[-1] for line in call("nm", "--dynamic", "--defined-only", library).splitlines()]
-        self.assertGreater(len(names), 1000)
-        self.assertEqual([name for name in names if "5xgrad" not in name], [])
+        for library in self.libraries():
+            self.assertRegex(call("objdump", "-p", library), r"SONAME +libxgrad(_engine)?\.so\.\d+\.\d+\n")
+            names = [line.split()[-1] for line in call("nm", "--dynamic", "--defined-only", library).splitlines()]
+            self.assertGreater(len(names), 1000)
+            self.assertEqual([name for name in names if "5xgrad" not in name], [])
+
+    def test_4_the_engine_needs_little(self):
+        """Of the libraries that it is linked with, one is none of every C++ program's: TBB."""
+        needed = re.findall(r"NEEDED +(\S+)", call("objdump", "-p", self.libraries()[1]))
+        self.assertEqual({re.match(r"[^.]*", name).group() for name in needed} - {"libstdc++", "libm", "libgcc_s", "libc", "ld-linux-x86-64"},
+                         {"libtbb", "libtbbmalloc"})
+        depends = call("dpkg-deb", "--field", self.packages["xgrad-engine"], "Depends")
+        self.assertEqual({name.split()[0] for name in depends.strip().split(", ")}, {"libc6", "libgcc-s1", "libstdc++6", "libtbb12", "libtbbmalloc2"})
 
     def test_5_a_program_of_somebody_else(self):
-        self.system.install(f"./{self.packages['xgrad-dev'].name}", "g++", "cmake", "ninja-build", "pkgconf")
+        self.system.install(*self.files("xgrad-engine-dev"), "g++", "cmake", "ninja-build", "pkgconf")
         tmp = self.root / "tmp"
         shutil.copytree(ROOT / "tests" / "embed", tmp / "embed")
-        self.system.run("cmake", "-S", "embed", "-B", "embed/build", "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release")
-        self.system.run("cmake", "--build", "embed/build")
-        self.assertRegex(self.system.run("embed/build/embed"), r"^\d+\.\d+ -> 0\.\d+\n$")
+        for components in ("engine", ""):
+            self.system.run("cmake", "-S", "embed", "-B", "embed/build", "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", f"-DEMBED_COMPONENTS={components}")
+            self.system.run("cmake", "--build", "embed/build")
+            self.assertRegex(self.system.run("embed/build/embed"), r"^\d+\.\d+ -> 0\.\d+\n$")
+            if components:
+                self.system.install(*self.files("xgrad-dev"))
         (tmp / "serve.cpp").write_text(source("docs/serving.md"))
         (tmp / "quick.cpp").write_text(source("README.md"))
         compiler = "g++ -std=c++20 {0}.cpp -o {0} $(pkg-config --cflags --libs xgrad)"
@@ -181,8 +201,7 @@ class Package(unittest.TestCase):
         self.system.run("xgrad", "verify", "reverse.h5")
 
     def test_6_figures(self):
-        library = next((self.root / LIBRARY).glob("libxgrad.so.*.*.*"))
-        size = library.stat().st_size + (self.root / "usr/bin/xgrad").stat().st_size
+        size = sum(path.stat().st_size for path in (*self.libraries(), self.root / "usr/bin/xgrad"))
         self.figure("to download on a bare Debian: the package and all that it needs", self.download / 1e6)
         self.figure("library and command, stripped", size / 1e6)
 

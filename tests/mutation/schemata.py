@@ -122,7 +122,9 @@ def link(target, archive, program):
     commands = subprocess.run(["ninja", "-C", RELEASE, "-t", "commands", target], capture_output=True, text=True, check=True)
     words = shlex.split(commands.stdout.strip().split("\n")[-1].split(" && ")[1])
     words[words.index("-o") + 1] = str(program)
-    words[words.index("libxgrad.a")] = str(archive)
+    ours = [word for word in words if word in ("libxgrad.a", "libxgrad_engine.a")]
+    words[words.index(ours[0])] = str(archive)
+    words = [word for word in words if word not in ours]
     subprocess.run([*words, "/usr/lib/x86_64-linux-gnu/libgtest.a"], cwd=RELEASE, check=True)
 
 

@@ -1,0 +1,15 @@
+// Everything that a program which builds and trains a model needs: autograd, layers, optimizers.
+#pragma once
+
+#include <xgrad/autograd/nested_list.hpp>
+#include <xgrad/autograd/operators.hpp>
+#include <xgrad/autograd/ops.hpp>
+#include <xgrad/autograd/parameters.hpp>
+#include <xgrad/layers/models/encoder_model.hpp>
+#include <xgrad/optim/clip.hpp>
+#include <xgrad/optim/schedule.hpp>
+#include <xgrad/optim/table.hpp>
+#include <xgrad/version.hpp>
+
+/// All that is public.
+namespace xgrad {}
