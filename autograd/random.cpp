@@ -12,6 +12,7 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/kernels/philox.hpp>
 #include <xgrad/autograd/kernels/shuffle.hpp>
+#include <xgrad/autograd/portable_math.hpp>
 #include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {
@@ -41,7 +42,8 @@ double to_uniform(std::uint64_t bits) {
 
 double to_normal(std::uint64_t first, std::uint64_t second) {
   const double u = (double(first >> 11) + 1) * 0x1p-53;  // (0, 1]
-  return std::sqrt(-2 * std::log(u)) * std::cos(2 * std::numbers::pi * to_uniform(second));
+  return std::sqrt(-2 * portable::log(u)) *
+         portable::cos(2 * std::numbers::pi * to_uniform(second));
 }
 
 using detail::kPhiloxLanes;
