@@ -16,8 +16,7 @@
 #include <xgrad/train/export/naming.hpp>
 #include <xgrad/train/export/onnx/export.hpp>
 #include <xgrad/train/export/reference.hpp>
-#include <xgrad/train/model/mixed_precision.hpp>
-#include <xgrad/train/weights/state_dict.hpp>
+#include <xgrad/train/weights/trained_model.hpp>
 
 namespace xgrad::commands {
 
@@ -44,22 +43,25 @@ struct Files {
   std::string note = {};
 };
 
-WeightFile file_of(const Checkpoint& weights) {
-  return {weights.parameters, weights.config};
+WeightFile file_of(const FoundRun& source) {
+  return {source.checkpoint.parameters, source.checkpoint.config};
+}
+
+std::unique_ptr<Task> task_of(const FoundRun& source) {
+  return make_task(source.config, &source.checkpoint);
 }
 
 // Adds a file of the model's results for some examples, computed in T and the arithmetic of
 // `config`. If the data is missing, adds a note instead.
 template <class T>
-void add_reference(const FoundRun& source, const Config& config, const Checkpoint& weights,
-                   const Task& task, Files& result, bool replaces = false) {
+void add_reference(const FoundRun& source, const Config& config, const Task& task, Files& result,
+                   bool replaces = false) {
   try {
-    Parameters<T> parameters(config.train.seed);
-    const auto model = make_model<T>(config, task.shape(), parameters);
-    restore_weights(weights.parameters, source.file, parameters);
+    const TrainedModel<T> trained(config, source.checkpoint, task.shape(), source.file);
     const Objective objective = make_objective(config.train, task.shape());
-    result.files.push_back(
-        {".reference.npz", reference_npz(*model, parameters, task, objective), replaces});
+    result.files.push_back({".reference.npz",
+                            reference_npz(*trained.model, trained.parameters, task, objective),
+                            replaces});
   } catch (const DataError& error) {
     result.note = fmt::format("no reference: {}", error.what());
   }
@@ -67,11 +69,11 @@ void add_reference(const FoundRun& source, const Config& config, const Checkpoin
 
 // Computes the reference in double: a trained model's gradients are small, and float leaves few
 // correct digits.
-Files npz(const FoundRun& source, const Checkpoint& weights) {
-  const std::unique_ptr<Task> task = make_task(source.config, &source.checkpoint);
+Files npz(const FoundRun& source) {
+  const std::unique_ptr<Task> task = task_of(source);
   const TaskShape shape = task->shape();
-  Files result{{{"", to_npz(file_of(weights))}}};
-  add_reference<double>(source, source.config, weights, *task, result, /*replaces=*/true);
+  Files result{{{"", to_npz(file_of(source))}}};
+  add_reference<double>(source, source.config, *task, result, /*replaces=*/true);
   if (!result.note.empty()) return result;
   std::vector<std::string> unknown = unknown_settings(source.config, plain_encoder());
   if (shape.graph) unknown.push_back("graphs");
@@ -85,46 +87,44 @@ Files npz(const FoundRun& source, const Checkpoint& weights) {
 }
 
 // Computes the reference in float, as the file does: onnxruntime has no erf in double.
-Files onnx(const FoundRun& source, const Checkpoint& weights) {
-  const std::unique_ptr<Task> task = make_task(source.config, &source.checkpoint);
-  Files result{{{"", to_onnx(source.config, task->shape(), weights)}}};
+Files onnx(const FoundRun& source) {
+  const std::unique_ptr<Task> task = task_of(source);
+  Files result{{{"", to_onnx(source.config, task->shape(), source.checkpoint)}}};
   Config config = source.config;
   config.train.precision = "float";
-  add_reference<float>(source, config, weights, *task, result);
+  add_reference<float>(source, config, *task, result);
   return result;
 }
 
 // A file of weights, and a reference in the run's precision.
-Files alone(const FoundRun& source, const Checkpoint& weights, std::string bytes) {
+Files alone(const FoundRun& source, std::string bytes) {
   Files result{{{"", std::move(bytes)}}};
-  const std::unique_ptr<Task> task = make_task(source.config, &source.checkpoint);
   with_precision(source.config, [&]<class T>() {
-    add_reference<T>(source, source.config, weights, *task, result);
+    add_reference<T>(source, source.config, *task_of(source), result);
   });
   return result;
 }
 
-Files hdf5(const FoundRun& source, const Checkpoint& weights) {
-  return alone(source, weights, to_hdf5(weights));
+Files hdf5(const FoundRun& source) {
+  return alone(source, to_hdf5(source.checkpoint));
 }
 
-Files safetensors(const FoundRun& source, const Checkpoint& weights) {
-  return alone(source, weights, to_safetensors(file_of(weights)));
+Files safetensors(const FoundRun& source) {
+  return alone(source, to_safetensors(file_of(source)));
 }
 
 // Weights named as in `library`. The note gives the code that builds the model there.
-Files named_as(const std::string& library, const FoundRun& source, const Checkpoint& weights) {
-  const TaskShape shape = make_task(source.config, &source.checkpoint)->shape();
-  const LibraryModel model = to_library(library, source.config, shape, weights.parameters);
-  const std::string bytes = to_safetensors({model.parameters, weights.config});
-  Files result = alone(source, weights, bytes);
+Files named_as(const std::string& library, const FoundRun& source) {
+  const LibraryModel model =
+      to_library(library, source.config, task_of(source)->shape(), source.checkpoint.parameters);
+  Files result = alone(source, to_safetensors({model.parameters, source.checkpoint.config}));
   result.note = model.constructor + (result.note.empty() ? "" : "\n# " + result.note);
   return result;
 }
 
 struct Format {
   std::string name;
-  Files (*write)(const FoundRun&, const Checkpoint& weights);
+  Files (*write)(const FoundRun&);
 };
 const std::vector<Format> kFormats = {
     {"safetensors", safetensors}, {"hdf5", hdf5}, {"npz", npz}, {"onnx", onnx}};
@@ -167,15 +167,14 @@ int export_weights(const Arguments& arguments) {
   xgrad::check<ConfigError>(!renamed || arguments.to == "safetensors", "--naming ",
                             arguments.naming, " needs --to safetensors, not ", arguments.to);
   FoundRun source = find_run(arguments.run);
-  const Checkpoint weights = weights_of(source.checkpoint, arguments.raw);
-  source.checkpoint = weights;  // formats that load the model use these weights
+  source.checkpoint = weights_of(source.checkpoint, arguments.raw);
   const auto format = std::find_if(kFormats.begin(), kFormats.end(),
                                    [&](const Format& f) { return f.name == arguments.to; });
-  const Files files =
-      renamed ? named_as(arguments.naming, source, weights) : format->write(source, weights);
+  const Files files = renamed ? named_as(arguments.naming, source) : format->write(source);
   publish_all(files, arguments.out);
-  fmt::print("{}: {} numbers in {} tensors, of {}\n", arguments.out,
-             grouped(count(weights.parameters)), weights.parameters.size(), source.file);
+  const std::vector<NamedTensor>& weights = source.checkpoint.parameters;
+  fmt::print("{}: {} numbers in {} tensors, of {}\n", arguments.out, grouped(count(weights)),
+             weights.size(), source.file);
   for (const File& file : files.files) {
     if (!file.ending.empty()) fmt::print("{}\n", file.path(arguments.out).string());
   }

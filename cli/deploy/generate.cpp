@@ -5,7 +5,7 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/cli/command.hpp>
-#include <xgrad/train/predict/writer.hpp>
+#include <xgrad/train/predict/text_generator.hpp>
 
 namespace xgrad::commands {
 
@@ -22,18 +22,18 @@ int generate(const Arguments& arguments) {
   xgrad::check<ConfigError>(std::isfinite(arguments.temperature) && arguments.temperature >= 0,
                             "--temperature: is ", arguments.temperature,
                             ", must be finite and at least 0");
-  const Writer writer(arguments.run);
+  const TextGenerator generator(arguments.run);
   const auto say = [](const std::string& text) {
     fmt::print("{}", text);
     if (std::fflush(stdout) != 0) throw IoError("cannot write to standard output");
   };
   bool begun = false;
-  writer.write(arguments.text, arguments.length, {arguments.temperature, arguments.seed},
-               [&](const std::string& text) {
-                 if (!begun) say(arguments.text);
-                 begun = true;
-                 say(text);
-               });
+  generator.generate(arguments.text, arguments.length, {arguments.temperature, arguments.seed},
+                     [&](const std::string& text) {
+                       if (!begun) say(arguments.text);
+                       begun = true;
+                       say(text);
+                     });
   say(begun ? "\n" : arguments.text + "\n");
   return 0;
 }

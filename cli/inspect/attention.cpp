@@ -10,8 +10,7 @@
 #include <xgrad/data/excerpt.hpp>
 #include <xgrad/data/text/example_text.hpp>
 #include <xgrad/storage/disk/publish.hpp>
-#include <xgrad/train/config/precision.hpp>
-#include <xgrad/train/inspect/microscope.hpp>
+#include <xgrad/train/inspect/attention_study.hpp>
 #include <xgrad/train/predict/loaded_model.hpp>
 #include <xgrad/train/predict/outputs.hpp>
 
@@ -83,8 +82,7 @@ std::string file_of(const LoadedModel<T>& loaded, const Dataset& dataset,
 int attention(const Arguments& arguments) {
   if (!arguments.out.empty()) check_new(arguments.out);
   const FoundRun source = find_run(arguments.run);
-  return with_precision(source.config, [&]<class T>() {
-    const LoadedModel<T> loaded(source);
+  return load_model(source)->visit([&](const auto& loaded) {
     if (arguments.text) return show_line(loaded, arguments);
     const auto test = loaded.task->dataset(Split::test);
     const Objective objective = make_objective(source.config.train, loaded.shape);

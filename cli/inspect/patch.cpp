@@ -4,7 +4,6 @@
 #include <xgrad/cli/inspect/token_names.hpp>
 #include <xgrad/data/batch.hpp>
 #include <xgrad/storage/disk/publish.hpp>
-#include <xgrad/train/config/precision.hpp>
 #include <xgrad/train/inspect/patching.hpp>
 #include <xgrad/train/predict/loaded_model.hpp>
 #include <xgrad/train/report/patch_picture.hpp>
@@ -61,9 +60,9 @@ Command patch_command() {
        {"--out", "new SVG file for a picture of the table", &a->out, kNewPath}},
       [a] {
         if (!a->out.empty()) check_new(a->out);
-        const FoundRun source = find_run(a->run);
-        return with_precision(source.config,
-                              [&]<class T>() { return patch(*a, LoadedModel<T>(source)); });
+        return load_model(find_run(a->run))->visit([&](const auto& loaded) {
+          return patch(*a, loaded);
+        });
       });
 }
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include <xgrad/data/task.hpp>
-#include <xgrad/train/inspect/microscope.hpp>
+#include <xgrad/train/inspect/attention_study.hpp>
 
 namespace xgrad::commands {
 

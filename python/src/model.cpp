@@ -13,9 +13,8 @@
 
 #include <xgrad/python/src/arrays.hpp>
 #include <xgrad/python/src/unlocked.hpp>
-#include <xgrad/train/config/precision.hpp>
 #include <xgrad/train/inspect/activations.hpp>
-#include <xgrad/train/inspect/microscope.hpp>
+#include <xgrad/train/inspect/attention_study.hpp>
 #include <xgrad/train/predict/loaded_model.hpp>
 #include <xgrad/train/predict/outputs.hpp>
 #include <xgrad/train/predict/predictor.hpp>
@@ -41,6 +40,13 @@ nb::object shared(const std::shared_ptr<Owner>& owner, const AnyTensor& any) {
 
 using Answer = std::shared_ptr<Prediction>;
 
+// What f returns, computed while the interpreter is free.
+template <class F>
+auto computed(const F& f) {
+  const Unlocked unlocked;
+  return std::make_shared<decltype(f())>(f());
+}
+
 class Model {
   std::vector<Example> parsed(const Lines& lines) const {
     std::vector<Example> examples;
@@ -50,26 +56,31 @@ class Model {
     return examples;
   }
 
-  // Calls f with the model itself, which predictions alone do not need.
+  // What f returns for the model and the batch of some inputs, with the outputs that its decoder
+  // reads.
   template <class F>
-  auto with_loaded(const F& f) const {
-    return with_precision(source_->config, [&]<class T>() { return f(LoadedModel<T>(*source_)); });
+  auto of_batch(const Lines& lines, const Lines& outputs, const F& f) const {
+    return computed([&] {
+      return predictor_.model().visit([&](const auto& loaded) {
+        std::vector<Example> examples = parsed(lines);
+        set_outputs(*loaded.model, loaded.shape, outputs, examples);
+        return f(loaded, collate(examples, loaded.shape));
+      });
+    });
   }
 
-  // Calls f with the model and the batch of some inputs, with the outputs that its decoder reads.
+  // {name: array} of the named tensors that f returns.
   template <class F>
-  auto with_batch(const Lines& lines, const Lines& outputs, const F& f) const {
-    return with_loaded([&](const auto& loaded) {
-      std::vector<Example> examples = parsed(lines);
-      set_outputs(*loaded.model, loaded.shape, outputs, examples);
-      return f(loaded, collate(examples, loaded.shape));
-    });
+  nb::dict arrays(const Lines& lines, const Lines& outputs, const F& f) const {
+    const auto found = of_batch(lines, outputs, f);
+    nb::dict all;
+    for (const auto& [name, value] : *found) all[name.c_str()] = to_numpy<double>({found, &value});
+    return all;
   }
 
  public:
   Model(const std::string& path, const std::string& precision)
-      : source_(std::make_shared<const FoundRun>(find_run_in(precision, path))),
-        predictor_(*source_) {}
+      : source_(find_run_in(precision, path)), predictor_(source_) {}
 
   std::vector<Answer> predict(const Lines& lines) const {
     const Unlocked unlocked;
@@ -80,65 +91,42 @@ class Model {
     return answers;
   }
 
-  nb::dict attention(const Lines& lines, const Lines& outputs) {
-    const auto maps = std::make_shared<std::vector<AttentionMap>>();
-    {
-      const Unlocked unlocked;
-      *maps = with_batch(lines, outputs, [](const auto& loaded, const Batch& batch) {
-        return attention_maps(*loaded.model, loaded.parameters, batch);
-      });
-    }
-    nb::dict found;
-    for (const AttentionMap& map : *maps) {
-      found[map.path.c_str()] = to_numpy<double>({maps, &map.probabilities});
-    }
-    return found;
+  nb::dict attention(const Lines& lines, const Lines& outputs) const {
+    return arrays(lines, outputs, [](const auto& loaded, const Batch& batch) {
+      return attention_maps(*loaded.model, loaded.parameters, batch);
+    });
   }
 
-  nb::dict capture(const Lines& lines, const Lines& outputs) {
-    const auto captured = std::make_shared<std::vector<CapturedActivation>>();
-    {
-      const Unlocked unlocked;
-      *captured = with_batch(lines, outputs, [](const auto& loaded, const Batch& batch) {
-        return capture_activations(*loaded.model, loaded.parameters, batch);
-      });
-    }
-    nb::dict found;
-    for (const CapturedActivation& one : *captured) {
-      found[one.name.c_str()] = to_numpy<double>({captured, &one.value});
-    }
-    return found;
+  nb::dict capture(const Lines& lines, const Lines& outputs) const {
+    return arrays(lines, outputs, [](const auto& loaded, const Batch& batch) {
+      return capture_activations(*loaded.model, loaded.parameters, batch);
+    });
   }
 
-  nb::object replace(const Lines& lines, const nb::dict& arrays, const Lines& outputs) {
+  nb::object replace(const Lines& lines, const nb::dict& given, const Lines& outputs) const {
     std::map<std::string, Tensor<double>> values;
-    for (const auto& [name, array] : arrays) {
+    for (const auto& [name, array] : given) {
       values[nb::cast<std::string>(name)] = to_doubles(array);
     }
-    const auto logits = std::make_shared<AnyTensor>();
-    {
-      const Unlocked unlocked;
-      *logits =
-          with_batch(lines, outputs,
-                     [&]<class T>(const LoadedModel<T>& loaded, const Batch& batch) -> AnyTensor {
-                       return xgrad::cast<T>(
-                           replace_activations(*loaded.model, loaded.parameters, batch, values));
-                     });
-    }
+    const auto logits =
+        of_batch(lines, outputs,
+                 [&]<class T>(const LoadedModel<T>& loaded, const Batch& batch) -> AnyTensor {
+                   return xgrad::cast<T>(
+                       replace_activations(*loaded.model, loaded.parameters, batch, values));
+                 });
     return shared(logits, *logits);
   }
 
-  nb::list study_heads(std::size_t examples) {
-    AttentionStudy study;
-    {
-      const Unlocked unlocked;
-      study = with_loaded([&](const auto& loaded) {
+  nb::list study_heads(std::size_t examples) const {
+    const TrainConfig& train = source_.config.train;
+    const auto found = computed([&] {
+      return predictor_.model().visit([&](const auto& loaded) {
         const auto test = loaded.task->dataset(Split::test);
         return study_attention(*loaded.model, loaded.parameters, *test, loaded.shape,
-                               make_objective(source_->config.train, loaded.shape),
-                               source_->config.train.batch, examples);
+                               make_objective(train, loaded.shape), train.batch, examples);
       });
-    }
+    });
+    const AttentionStudy& study = *found;
     nb::list rows;
     for (const LayerStudy& layer : study.layers) {
       for (std::size_t head = 0; head < layer.metrics.heads(); ++head) {
@@ -160,7 +148,7 @@ class Model {
   }
 
   nb::dict state_dict() const {
-    const auto weights = std::make_shared<const Checkpoint>(weights_of(source_->checkpoint));
+    const auto weights = std::make_shared<const Checkpoint>(weights_of(source_.checkpoint));
     nb::dict found;
     for (const NamedTensor& one : weights->parameters) {
       found[one.name.c_str()] = shared(weights, one.tensor);
@@ -168,11 +156,11 @@ class Model {
     return found;
   }
 
-  const FoundRun& source() const { return *source_; }
+  const FoundRun& source() const { return source_; }
   std::size_t features() const { return predictor_.shape().features; }
 
  private:
-  std::shared_ptr<const FoundRun> source_;
+  FoundRun source_;
   Predictor predictor_;
 };
 

@@ -3,7 +3,7 @@
 
 #include <xgrad/data/task.hpp>
 #include <xgrad/storage/formats/png.hpp>
-#include <xgrad/train/inspect/microscope.hpp>
+#include <xgrad/train/inspect/attention_study.hpp>
 
 namespace xgrad {
 

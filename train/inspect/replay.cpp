@@ -11,6 +11,7 @@
 #include <xgrad/train/config/precision.hpp>
 #include <xgrad/train/model/mixed_precision.hpp>
 #include <xgrad/train/model/training_loss.hpp>
+#include <xgrad/train/weights/state_dict.hpp>
 
 namespace xgrad {
 
@@ -21,23 +22,6 @@ struct Seen {
   OpPlace place;
   Tensor<T> tensor;
 };
-
-template <class T>
-void set_weights(const Checkpoint& failed, const Parameters<T>& parameters) {
-  check<CheckpointError>(failed.parameters.size() == parameters.size(), "the failed step has ",
-                         failed.parameters.size(), " parameters, its model has ",
-                         parameters.size());
-  for (const NamedTensor& t : failed.parameters) {
-    std::visit(
-        [&](const auto& from) {
-          Tensor<T>& to = parameters.at(t.name).mutable_value();
-          check<CheckpointError>(from.shape() == to.shape(), "parameter ", t.name, " has shape ",
-                                 from.shape(), ", the model has ", to.shape());
-          to = cast<T>(from);
-        },
-        t.tensor);
-  }
-}
 
 // Reads the training data only if a setting depends on them.
 std::pair<Objective, Context> settings_of(const Config& config, const Task& task,
@@ -58,7 +42,7 @@ std::vector<Seen<T>> run(const Checkpoint& failed, const Config& config) {
   const TaskShape shape = task->shape();
   Parameters<T> parameters(config.train.seed);
   const auto model = make_model<T>(config, shape, parameters, config.optim.groups);
-  set_weights(failed, parameters);
+  restore_weights(failed.parameters, "the failed step", parameters);
 
   std::vector<Seen<T>> seen;
   const Trace<T> trace(parameters, [&](const OpPlace& place, const Tensor<T>& x) {

@@ -4,9 +4,11 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <xgrad/train/checkpoint/find_run.hpp>
+#include <xgrad/train/config/precision.hpp>
 #include <xgrad/train/model/build.hpp>
 #include <xgrad/train/weights/trained_model.hpp>
 
@@ -33,5 +35,27 @@ struct LoadedModel : TrainedModel<T> {
 
   std::unique_ptr<Task> task;  ///< the task that the model was trained for
 };
+
+/// A trained model of either scalar type.
+struct AnyModel {
+  /// Calls f with the LoadedModel<float> or LoadedModel<double>.
+  template <class F>
+  decltype(auto) visit(const F& f) const {
+    return std::visit([&](const auto& model) -> decltype(auto) { return f(*model); }, model);
+  }
+  /// The model.
+  std::variant<std::unique_ptr<const LoadedModel<float>>,
+               std::unique_ptr<const LoadedModel<double>>>
+      model;
+};
+
+/// Loads the model of a run in the arithmetic of its train.precision. Throws CheckpointError,
+/// ConfigError.
+inline std::shared_ptr<const AnyModel> load_model(const FoundRun& source) {
+  return with_precision(source.config, [&]<class T>() {
+    return std::make_shared<const AnyModel>(
+        AnyModel{std::make_unique<const LoadedModel<T>>(source)});
+  });
+}
 
 }  // namespace xgrad

@@ -5,7 +5,6 @@
 #include <map>
 
 #include <xgrad/data/text/example_text.hpp>
-#include <xgrad/train/config/precision.hpp>
 #include <xgrad/train/predict/loaded_model.hpp>
 #include <xgrad/train/predict/outputs.hpp>
 
@@ -13,60 +12,45 @@ namespace xgrad {
 
 namespace {
 
-// Adds labels and probabilities, or numbers, from the logits (rows, K) of an example to a
-// prediction. Outputs that the model generates are read by read_generated() instead.
 template <class T>
-class Reader {
- public:
-  Reader(const Example& example, const TaskShape& shape, Prediction& prediction)
-      : example_(example), shape_(shape), prediction_(prediction) {}
+void read_class(const T* logits, const TaskShape& shape, Prediction& prediction) {
+  const auto best = std::size_t(std::max_element(logits, logits + shape.classes) - logits);
+  double sum = 0;
+  for (std::size_t k = 0; k < shape.classes; ++k) sum += std::exp(double(logits[k]) - logits[best]);
+  prediction.labels.push_back(class_text(std::int32_t(best), shape));
+  prediction.probabilities.push_back(1 / sum);
+}
 
-  void read(const T* logits, std::size_t rows) {
-    for (std::size_t row = 0; row < rows; ++row) {
-      const T* of_row = logits + row * shape_.classes;
-      if (shape_.target != TargetKind::classes) {
-        read_values(of_row, row * shape_.classes);
-      } else if (row >= example_.targets.size() || example_.targets[row] != kIgnore) {
-        read_class(of_row);
-      }
+void read_answer(double x, std::size_t number, const TaskShape& shape, Prediction& prediction) {
+  const bool multi_label = prediction.multi_label = !shape.class_names.empty();
+  prediction.labels.push_back(answer_text(multi_label || x > 0, number, shape));
+  prediction.probabilities.push_back(1 / (1 + std::exp(multi_label ? -x : -std::abs(x))));
+}
+
+// The prediction for an example from its logits (rows, K). Outputs that the model generates are
+// read by read_generated() instead.
+template <class T>
+Prediction read(const Example& example, Tensor<T> logits, const TaskShape& shape) {
+  Prediction prediction;
+  for (std::size_t i = 0; i < logits.size(); ++i) {
+    const std::size_t row = i / shape.classes, k = i % shape.classes;
+    if (shape.target == TargetKind::classes) {
+      const bool wanted = row >= example.targets.size() || example.targets[row] != kIgnore;
+      if (k == 0 && wanted) read_class(logits.data() + i, shape, prediction);
+      continue;
     }
-  }
-
- private:
-  void read_class(const T* logits) {
-    const std::size_t count = shape_.classes;
-    const auto best = std::size_t(std::max_element(logits, logits + count) - logits);
-    double sum = 0;
-    for (std::size_t k = 0; k < count; ++k) sum += std::exp(double(logits[k]) - logits[best]);
-    prediction_.labels.push_back(class_text(std::int32_t(best), shape_));
-    prediction_.probabilities.push_back(1 / sum);
-  }
-
-  void read_values(const T* logits, std::size_t first) {
-    for (std::size_t k = 0; k < shape_.classes; ++k) {
-      const std::size_t i = first + k;
-      if (i < example_.values.size() && std::isnan(example_.values[i])) continue;
-      double x = double(logits[k]);
-      if (shape_.target == TargetKind::binary) {
-        read_answer(x, k);
-        continue;
-      }
-      if (!shape_.value_mean.empty()) x = x * shape_.value_deviation[k] + shape_.value_mean[k];
-      prediction_.numbers.push_back(x);
+    if (i < example.values.size() && std::isnan(example.values[i])) continue;
+    double x = double(logits.data()[i]);
+    if (shape.target == TargetKind::binary) {
+      read_answer(x, k, shape, prediction);
+      continue;
     }
+    if (!shape.value_mean.empty()) x = x * shape.value_deviation[k] + shape.value_mean[k];
+    prediction.numbers.push_back(x);
   }
-
-  void read_answer(double x, std::size_t number) {
-    prediction_.multi_label = !shape_.class_names.empty();
-    prediction_.labels.push_back(answer_text(prediction_.multi_label || x > 0, number, shape_));
-    prediction_.probabilities.push_back(
-        1 / (1 + std::exp(prediction_.multi_label ? -x : -std::abs(x))));
-  }
-
-  const Example& example_;
-  const TaskShape& shape_;
-  Prediction& prediction_;
-};
+  prediction.logits = std::move(logits);
+  return prediction;
+}
 
 // Cuts the logits of one example out of those of a batch.
 template <class T>
@@ -100,100 +84,49 @@ Prediction read_generated(Generated<T> output, const TaskShape& shape) {
   return prediction;
 }
 
-}  // namespace
-
-class Predictor::Model {
- public:
-  virtual ~Model() = default;
-  virtual const Task& task() const = 0;
-  virtual const TaskShape& shape() const = 0;
-  virtual std::vector<Prediction> predict(const std::vector<Example>& examples) const = 0;
-};
-
-namespace {
-
 template <class T>
-class ModelOf final : public Predictor::Model {
- public:
-  ModelOf(const FoundRun& source, std::optional<BeamOptions> beam)
-      : loaded_(source), beam_(beam), alone_(source.config.model.normalization == "batch") {
-    check<ConfigError>(!beam || shape().output == OutputKind::generated,
-                       "a beam search needs a model that generates its output, with model.kind = "
-                       "\"encoder_decoder\", not ",
-                       source.config.model.kind);
+Tensor<T> logits_of(const LoadedModel<T>& loaded, const std::vector<Example>& examples) {
+  const Batch batch = collate(examples, loaded.shape);
+  return (*loaded.model)(BatchInput<T>(batch).input(), Context{}).value();
+}
+
+// The output of one example by beam search.
+template <class T>
+Prediction search(const LoadedModel<T>& loaded, Example example, const BeamOptions& beam) {
+  const TaskShape& shape = loaded.shape;
+  const Batch batch = collate({example}, shape);
+  const auto decoding = start_outputs(*loaded.model, BatchInput<T>(batch).input(), 1);
+  const auto found =
+      beam_search(*decoding, std::int32_t(shape.classes) - 1, shape.max_outputs, beam);
+  example.targets = found[0].classes;
+  Prediction prediction = read_generated<T>(
+      {found[0].classes, found[0].log_probability, part_of(logits_of(loaded, {example}), 0)},
+      shape);
+  for (const Hypothesis& one : found) {
+    prediction.beam.push_back({labels_of(one.classes, shape), one.log_probability});
   }
+  return prediction;
+}
 
-  const Task& task() const override { return *loaded_.task; }
-  const TaskShape& shape() const override { return loaded_.shape; }
-
-  // Batches only examples of equal length: padding would change the order of additions.
-  std::vector<Prediction> predict(const std::vector<Example>& examples) const override {
-    std::map<std::size_t, std::vector<std::size_t>> alike;
+// Predicts for examples of the same length.
+template <class T>
+std::vector<Prediction> predict(const LoadedModel<T>& loaded, const std::vector<Example>& examples,
+                                const std::optional<BeamOptions>& beam) {
+  std::vector<Prediction> predictions;
+  if (beam) {
+    for (const Example& example : examples) predictions.push_back(search(loaded, example, *beam));
+  } else if (loaded.shape.output == OutputKind::generated) {
+    for (Generated<T>& output : decode(*loaded.model, examples, loaded.shape)) {
+      predictions.push_back(read_generated(std::move(output), loaded.shape));
+    }
+  } else {
+    const Tensor<T> logits = logits_of(loaded, examples);
     for (std::size_t i = 0; i < examples.size(); ++i) {
-      alike[alone_ ? i : length_of(examples[i], shape())].push_back(i);
+      predictions.push_back(read(examples[i], part_of(logits, i), loaded.shape));
     }
-    const NoGrad no_grad;
-    std::vector<Prediction> predictions(examples.size());
-    for (const auto& [length, numbers] : alike) {
-      std::vector<Example> together;
-      for (const std::size_t i : numbers) together.push_back(examples[i]);
-      if (shape().output != OutputKind::generated) {
-        const Batch batch = collate(together, shape());
-        const Tensor<T> logits = (*loaded_.model)(BatchInput<T>(batch).input(), Context{}).value();
-        for (std::size_t sample = 0; sample < numbers.size(); ++sample) {
-          predictions[numbers[sample]] = read(together[sample], part_of(logits, sample));
-        }
-        continue;
-      }
-      std::vector<Prediction> generated = beam_ ? search(together) : written(together);
-      for (std::size_t sample = 0; sample < numbers.size(); ++sample) {
-        predictions[numbers[sample]] = std::move(generated[sample]);
-      }
-    }
-    return predictions;
   }
-
- private:
-  Prediction read(const Example& example, Tensor<T> logits) const {
-    Prediction prediction;
-    Reader<T>(example, shape(), prediction).read(logits.data(), logits.size() / shape().classes);
-    prediction.logits = std::move(logits);
-    return prediction;
-  }
-
-  // Outputs by greedy decoding.
-  std::vector<Prediction> written(const std::vector<Example>& examples) const {
-    std::vector<Prediction> predictions;
-    for (Generated<T>& output : decode(*loaded_.model, examples, shape())) {
-      predictions.push_back(read_generated(std::move(output), shape()));
-    }
-    return predictions;
-  }
-
-  // Outputs by beam search.
-  std::vector<Prediction> search(const std::vector<Example>& examples) const {
-    std::vector<Prediction> predictions;
-    for (Example example : examples) {
-      Batch batch = collate({example}, shape());
-      const auto decoding = start_outputs(*loaded_.model, BatchInput<T>(batch).input(), 1);
-      const auto end = std::int32_t(shape().classes) - 1;
-      const auto found = beam_search(*decoding, end, shape().max_outputs, *beam_);
-      example.targets = found[0].classes;
-      batch = collate({example}, shape());
-      const Tensor<T> logits = (*loaded_.model)(BatchInput<T>(batch).input(), Context{}).value();
-      predictions.push_back(read_generated<T>(
-          {found[0].classes, found[0].log_probability, part_of(logits, 0)}, shape()));
-      for (const Hypothesis& one : found) {
-        predictions.back().beam.push_back({labels_of(one.classes, shape()), one.log_probability});
-      }
-    }
-    return predictions;
-  }
-
-  LoadedModel<T> loaded_;
-  std::optional<BeamOptions> beam_;
-  bool alone_;  // predict alone: other examples in the batch would change the result
-};
+  return predictions;
+}
 
 }  // namespace
 
@@ -201,22 +134,20 @@ Predictor::Predictor(const std::string& run, std::optional<BeamOptions> beam,
                      const std::string& precision)
     : Predictor(find_run_in(precision, run), beam) {}
 
-Predictor::Predictor(const FoundRun& found, std::optional<BeamOptions> beam) {
-  model_ = with_precision(found.config, [&]<class T>() -> std::unique_ptr<const Model> {
-    return std::make_unique<ModelOf<T>>(found, beam);
-  });
+Predictor::Predictor(const FoundRun& found, std::optional<BeamOptions> beam)
+    : model_(load_model(found)), beam_(beam), alone_(found.config.model.normalization == "batch") {
+  check<ConfigError>(!beam || shape().output == OutputKind::generated,
+                     "a beam search needs a model that generates its output, with model.kind = "
+                     "\"encoder_decoder\", not ",
+                     found.config.model.kind);
 }
 
-Predictor::~Predictor() = default;
-Predictor::Predictor(Predictor&&) noexcept = default;
-Predictor& Predictor::operator=(Predictor&&) noexcept = default;
-
 const TaskShape& Predictor::shape() const {
-  return model_->shape();
+  return model_->visit([](const auto& loaded) -> const TaskShape& { return loaded.shape; });
 }
 
 Example Predictor::parse(const std::string& line, std::size_t number) const {
-  Example example = model_->task().parse(line);
+  Example example = model_->visit([&](const auto& loaded) { return loaded.task->parse(line); });
   check_example(example, shape(), number);
   return example;
 }
@@ -225,8 +156,22 @@ Prediction Predictor::operator()(const std::string& line) const {
   return std::move((*this)(std::vector<Example>{parse(line)})[0]);
 }
 
+// Batches only examples of equal length: padding would change the order of additions.
 std::vector<Prediction> Predictor::operator()(const std::vector<Example>& examples) const {
-  return model_->predict(examples);
+  std::map<std::size_t, std::vector<std::size_t>> alike;
+  for (std::size_t i = 0; i < examples.size(); ++i) {
+    alike[alone_ ? i : length_of(examples[i], shape())].push_back(i);
+  }
+  const NoGrad no_grad;
+  std::vector<Prediction> predictions(examples.size());
+  for (const auto& [length, numbers] : alike) {
+    std::vector<Example> together;
+    for (const std::size_t i : numbers) together.push_back(examples[i]);
+    auto found =
+        model_->visit([&](const auto& loaded) { return predict(loaded, together, beam_); });
+    for (std::size_t i = 0; i < numbers.size(); ++i) predictions[numbers[i]] = std::move(found[i]);
+  }
+  return predictions;
 }
 
 }  // namespace xgrad

@@ -12,6 +12,7 @@
 
 namespace xgrad {
 
+struct AnyModel;
 struct FoundRun;
 
 /// One of the outputs that a beam search found.
@@ -48,11 +49,6 @@ class Predictor {
                      const std::string& precision = "");
   /// Loads the checkpoint that was found, in the arithmetic of its config.
   explicit Predictor(const FoundRun& found, std::optional<BeamOptions> beam = std::nullopt);
-  ~Predictor();
-  /// The moved-from object may only be assigned to or destroyed.
-  Predictor(Predictor&&) noexcept;
-  /// The moved-from object may only be assigned to or destroyed.
-  Predictor& operator=(Predictor&&) noexcept;
 
   /// Shape of inputs and outputs.
   const TaskShape& shape() const;
@@ -67,11 +63,13 @@ class Predictor {
   /// example comes from parse() or passed check_example().
   std::vector<Prediction> operator()(const std::vector<Example>& examples) const;
 
-  /// A loaded model of either scalar type.
-  class Model;
+  /// The model itself.
+  const AnyModel& model() const { return *model_; }
 
  private:
-  std::unique_ptr<const Model> model_;
+  std::shared_ptr<const AnyModel> model_;
+  std::optional<BeamOptions> beam_;
+  bool alone_;  // predict alone: other examples in the batch would change the result
 };
 
 }  // namespace xgrad

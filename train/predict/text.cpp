@@ -2,28 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <limits>
 #include <nlohmann/json.hpp>
+#include <type_traits>
 
 #include <xgrad/data/excerpt.hpp>
 
 namespace xgrad {
 
 namespace {
-
-template <class T>
-std::string spaced(const char* format, const T* values, std::size_t count) {
-  std::string text;
-  for (std::size_t i = 0; i < count; ++i) {
-    if (i > 0) text += ' ';
-    text += fmt::format(fmt::runtime(format), values[i]);
-  }
-  return text;
-}
-
-std::string spaced(const char* format, const std::vector<double>& values) {
-  return spaced(format, values.data(), values.size());
-}
 
 std::string escaped(const std::string& label) {
   std::string text;
@@ -41,7 +27,7 @@ std::string escaped(const std::string& label) {
 }  // namespace
 
 std::string prediction_text(const Prediction& prediction) {
-  if (!prediction.numbers.empty()) return spaced("{:.6g}", prediction.numbers);
+  if (!prediction.numbers.empty()) return fmt::format("{:.6g}", fmt::join(prediction.numbers, " "));
   std::vector<std::string> labels;
   for (std::size_t i = 0; i < prediction.labels.size(); ++i) {
     if (!prediction.multi_label || prediction.probabilities[i] > 0.5) {
@@ -52,10 +38,11 @@ std::string prediction_text(const Prediction& prediction) {
 }
 
 std::string prediction_tsv(const Prediction& prediction) {
-  if (!prediction.numbers.empty()) return spaced("{}", prediction.numbers);
+  if (!prediction.numbers.empty()) return fmt::format("{}", fmt::join(prediction.numbers, " "));
   std::vector<std::string> labels;
   for (const std::string& label : prediction.labels) labels.push_back(escaped(label));
-  std::string text = joined(labels, " ") + "\t" + spaced("{:.6f}", prediction.probabilities);
+  std::string text =
+      fmt::format("{}\t{:.6f}", fmt::join(labels, " "), fmt::join(prediction.probabilities, " "));
   if (prediction.log_probability) text += fmt::format("\t{:.6f}", *prediction.log_probability);
   return text;
 }
@@ -78,8 +65,8 @@ std::string prediction_json(const Prediction& prediction) {
 std::string logits_text(const Prediction& prediction) {
   return std::visit(
       []<class T>(const Tensor<T>& logits) {
-        const std::string format = fmt::format("{{:.{}g}}", std::numeric_limits<T>::max_digits10);
-        return spaced(format.c_str(), logits.data(), logits.size());
+        constexpr const char* kFormat = std::is_same_v<T, float> ? "{:.9g}" : "{:.17g}";
+        return fmt::format(kFormat, fmt::join(logits.data(), logits.data() + logits.size(), " "));
       },
       prediction.logits);
 }

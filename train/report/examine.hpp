@@ -9,7 +9,7 @@
 #include <xgrad/data/rules/baseline.hpp>
 #include <xgrad/data/task.hpp>
 #include <xgrad/train/config/config.hpp>
-#include <xgrad/train/inspect/microscope.hpp>
+#include <xgrad/train/inspect/attention_study.hpp>
 #include <xgrad/train/report/embeddings.hpp>
 
 namespace xgrad {

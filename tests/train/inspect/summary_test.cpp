@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/train/inspect/microscope.hpp>
+#include <xgrad/train/inspect/attention_study.hpp>
 #include <xgrad/train/loop/trainer.hpp>
 
 namespace xgrad {

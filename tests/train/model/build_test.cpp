@@ -8,7 +8,7 @@
 
 #include <xgrad/autograd/memory/counters.hpp>
 #include <xgrad/train/config/keys.hpp>
-#include <xgrad/train/inspect/microscope.hpp>
+#include <xgrad/train/inspect/attention_study.hpp>
 #include <xgrad/train/loop/trainer.hpp>
 
 #include "support/gradients.hpp"

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <xgrad/train/inspect/attention_study.hpp>
 #include <xgrad/train/inspect/gradcheck.hpp>
-#include <xgrad/train/inspect/microscope.hpp>
 #include <xgrad/train/loop/trainer.hpp>
 
 #include "support/tensors.hpp"

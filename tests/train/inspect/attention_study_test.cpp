@@ -1,4 +1,4 @@
-#include <xgrad/train/inspect/microscope.hpp>
+#include <xgrad/train/inspect/attention_study.hpp>
 
 #include <gtest/gtest.h>
 
@@ -30,7 +30,7 @@ struct Small {
   }
 };
 
-TEST(Microscope, AHeadIsWorthWhatIsLostWithoutItsColumns) {
+TEST(AttentionStudy, AHeadIsWorthWhatIsLostWithoutItsColumns) {
   const Small small;
   const AttentionStudy study = small.study(50);
   ASSERT_EQ(study.layers.size(), 2u);
@@ -49,7 +49,7 @@ TEST(Microscope, AHeadIsWorthWhatIsLostWithoutItsColumns) {
 }
 
 // Zeros in the columns of out_proj that read these heads silence them too.
-TEST(Microscope, SilencesHeadsOfSeveralLayersTogether) {
+TEST(AttentionStudy, SilencesHeadsOfSeveralLayersTogether) {
   const Small small;
   const auto silenced = [&](const std::vector<Head>& heads) {
     return silence_heads(small.trainer.model(), small.trainer.parameters(), *small.test,
@@ -74,7 +74,7 @@ TEST(Microscope, SilencesHeadsOfSeveralLayersTogether) {
   EXPECT_TRUE(test::throws_with<ConfigError>([&] { silenced({{0, 3}}); }, "head 0.3"));
 }
 
-TEST(Microscope, KnowsTheHeadsOfADecoder) {
+TEST(AttentionStudy, KnowsTheHeadsOfADecoder) {
   const Config config = parse_config(
       "[task]\nname = \"reverse\"\nlength = 6\nmin_length = 3\nsymbols = 8\ntest = 50\n[model]\n"
       "kind = \"encoder_decoder\"\nwidth = 12\nheads = 3\nlayers = 1\n[train]\nsteps = 30\n",
@@ -121,14 +121,14 @@ TEST(Microscope, KnowsTheHeadsOfADecoder) {
   EXPECT_GT(std::abs(without - study.metrics.loss.mean()), 1e-5);
 }
 
-TEST(Microscope, StudiesNoMoreExamplesThanAsked) {
+TEST(AttentionStudy, StudiesNoMoreExamplesThanAsked) {
   const Small small;
   EXPECT_EQ(small.study(7).examples, 7u);
   EXPECT_EQ(small.study(7).metrics.exact.count(), 7);
   EXPECT_EQ(small.study(1000).examples, 50u);
 }
 
-TEST(Microscope, PaddingIsNotLookedAt) {
+TEST(AttentionStudy, PaddingIsNotLookedAt) {
   const Small small;
   const Batch batch =
       collate({{{1, 2, 3}, {}, {3, 2, 1}}, {{1, 2, 3, 4, 5, 6}, {}, {}}}, small.shape);
@@ -140,7 +140,7 @@ TEST(Microscope, PaddingIsNotLookedAt) {
   EXPECT_GT(p(1, 0, 0, 4), 0);
 }
 
-TEST(Microscope, DrawsAMap) {
+TEST(AttentionStudy, DrawsAMap) {
   Tensor<double> p = zeros<double>({1, 1, 2, 2});
   p(0, 0, 0, 0) = 1;
   p(0, 0, 1, 0) = 0.35;

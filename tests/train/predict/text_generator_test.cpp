@@ -1,5 +1,5 @@
 // Sampling: the distribution of what is drawn, and texts that depend on nothing but their seed.
-#include <xgrad/train/predict/writer.hpp>
+#include <xgrad/train/predict/text_generator.hpp>
 
 #include <gtest/gtest.h>
 #include <support/errors.hpp>
@@ -126,9 +126,9 @@ struct Untrained {
   std::unique_ptr<SequenceModel<float>> model;
 };
 
-TEST(Writer, WritesWhatPassesOverAllTokensWouldOnAnyNumberOfThreads) {
+TEST(TextGenerator, GeneratesWhatPassesOverAllTokensWouldOnAnyNumberOfThreads) {
   const Untrained saved;
-  const Writer writer(saved.path());
+  const TextGenerator generator(saved.path());
   const int before = threads();
   std::size_t ends = 0, longest = 0;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
@@ -139,7 +139,8 @@ TEST(Writer, WritesWhatPassesOverAllTokensWouldOnAnyNumberOfThreads) {
     for (const int count : {1, 3}) {
       set_threads(count);
       std::string text;
-      const bool ended = writer.write(beginning, 60, how, [&](const std::string& s) { text += s; });
+      const bool ended =
+          generator.generate(beginning, 60, how, [&](const std::string& s) { text += s; });
       EXPECT_EQ(text, expected) << "seed " << seed;
       EXPECT_EQ(ended, expected_end) << "seed " << seed;
     }
@@ -151,11 +152,11 @@ TEST(Writer, WritesWhatPassesOverAllTokensWouldOnAnyNumberOfThreads) {
   EXPECT_GT(longest, 20u) << "no text was longer than what the model reads at once";
 }
 
-TEST(Writer, SaysWhatIsWrong) {
+TEST(TextGenerator, SaysWhatIsWrong) {
   const Untrained saved;
-  const Writer writer(saved.path());
+  const TextGenerator generator(saved.path());
   const auto ignore = [](const std::string&) {};
-  EXPECT_EQ(test::message_of<DataError>([&] { writer.write("sun?", 5, {}, ignore); }),
+  EXPECT_EQ(test::message_of<DataError>([&] { generator.generate("sun?", 5, {}, ignore); }),
             "files: the character \"?\" is not in the vocabulary of the training rows");
 }
 

@@ -1,4 +1,4 @@
-// Writer: texts that a language model writes, as `xgrad generate` prints them.
+// TextGenerator: texts by a language model, as `xgrad generate` prints them.
 #pragma once
 
 #include <functional>
@@ -8,6 +8,8 @@
 #include <xgrad/autograd/random.hpp>
 
 namespace xgrad {
+
+struct AnyModel;
 
 /// How the next token is chosen from the probabilities of a model.
 struct Sampling {
@@ -22,12 +24,11 @@ template <class T>
 std::int32_t sample(const T* logits, std::size_t classes, double temperature, double u);
 
 /// A trained language model that continues texts. All calls are thread-safe.
-class Writer {
+class TextGenerator {
  public:
   /// Loads a checkpoint, or the newest checkpoint of a run directory. Reads no data. Throws
   /// IoError, CheckpointError, and ConfigError if the model is no causal encoder for next tokens.
-  explicit Writer(const std::string& run);
-  ~Writer();
+  explicit TextGenerator(const std::string& run);
 
   /// Calls say() with the text of each token that follows `beginning`, as soon as it is known,
   /// until the text ends or has `most` more tokens. Returns whether it ended. The token at position
@@ -37,14 +38,11 @@ class Writer {
   /// The model reads at most TaskShape::max_length tokens at once, of a longer beginning the last
   /// ones. When so many are read, it starts again with the last half of them. Throws DataError when
   /// the beginning has tokens that are not in the vocabulary.
-  bool write(const std::string& beginning, std::size_t most, const Sampling& sampling,
-             const std::function<void(const std::string&)>& say) const;
-
-  /// A loaded model of either scalar type.
-  class Model;
+  bool generate(const std::string& beginning, std::size_t most, const Sampling& sampling,
+                const std::function<void(const std::string&)>& say) const;
 
  private:
-  std::unique_ptr<const Model> model_;
+  std::shared_ptr<const AnyModel> model_;
 };
 
 }  // namespace xgrad

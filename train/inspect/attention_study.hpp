@@ -1,5 +1,5 @@
-// The attention microscope: what each head of a trained model attends to, and how much the model
-// loses without it.
+// The attention study: what each head of a trained model attends to, and how much the model loses
+// without it.
 #pragma once
 
 #include <string>

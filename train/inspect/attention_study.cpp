@@ -1,4 +1,4 @@
-#include <xgrad/train/inspect/microscope.hpp>
+#include <xgrad/train/inspect/attention_study.hpp>
 
 #include <algorithm>
 #include <map>

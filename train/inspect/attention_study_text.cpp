@@ -7,7 +7,7 @@
 #include <xgrad/data/text/amounts.hpp>
 #include <xgrad/data/text/columns.hpp>
 #include <xgrad/storage/formats/own_hdf5_writer.hpp>
-#include <xgrad/train/inspect/microscope.hpp>
+#include <xgrad/train/inspect/attention_study.hpp>
 
 namespace xgrad {
 
