@@ -18,6 +18,7 @@
 #include <xgrad/train/inspect/certificate.hpp>
 #include <xgrad/train/run/resume.hpp>
 #include <xgrad/train/run/session.hpp>
+#include <xgrad/train/sweep/sweep.hpp>
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -87,20 +88,23 @@ nb::dict as_dict(const Outcome& outcome, bool stopped_by_hook) {
   return result;
 }
 
-// Trains while the interpreter is free. The handlers of signals and the number of threads are the
-// process's, so only one run trains at a time.
+// Calls work() while the interpreter is free. The handlers of signals and the number of threads are
+// the process's, so only one run or sweep trains at a time.
 template <class F>
-nb::dict run(nb::object on_step, bool quiet, const F& work) {
+auto alone(const F& work) {
   static std::mutex training;
   const std::unique_lock lock(training, std::try_to_lock);
   check<Error>(lock.owns_lock(),
                "another run is being trained in this process; xgrad.sweep() trains several");
+  const Unlocked unlocked;
+  return work();
+}
+
+template <class F>
+nb::dict run(nb::object on_step, bool quiet, const F& work) {
   const auto hook = std::make_shared<OnStep>(std::move(on_step));
-  Outcome outcome;
-  {
-    const Unlocked unlocked;
-    outcome = work(SessionOptions{.quiet = quiet, .hooks = {hook}});
-  }
+  const Outcome outcome =
+      alone([&] { return work(SessionOptions{.quiet = quiet, .hooks = {hook}}); });
   hook->rethrow();
   return as_dict(outcome, hook->stop());
 }
@@ -134,6 +138,29 @@ void add_runs(nb::module_& m) {
         });
       },
       "path"_a, "overrides"_a, "allow_change"_a, "on_step"_a.none(), "quiet"_a);
+  m.def(
+      "_sweep",
+      [](const std::string& file, const Texts& overrides, const Texts& over, const std::string& out,
+         std::size_t jobs, const std::string& program, bool quiet) {
+        const auto show = [quiet](const std::string& table) {
+          if (quiet) return;
+          const nb::gil_scoped_acquire acquire;
+          nb::print(table.c_str(), nb::str(""));
+        };
+        const SweepEnd end = alone([&] {
+          return run_sweep({.config = file,
+                            .overrides = overrides,
+                            .over = over,
+                            .out = out,
+                            .jobs = jobs,
+                            .quiet = quiet,
+                            .program = program,
+                            .stop = leaving},
+                           show);
+        });
+        return nb::make_tuple(end.exit_code, end.message);
+      },
+      "file"_a, "overrides"_a, "over"_a, "out"_a, "jobs"_a, "program"_a, "quiet"_a);
   m.def(
       "_gradcheck",
       [](const std::string& file, const Texts& overrides) {

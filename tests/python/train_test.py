@@ -238,6 +238,11 @@ def test_sweep():
     assert command("sweep", str(FIRST), "--over", "optim.lrr=[1]", "--out", "b", code=2) == f"xgrad: {message(error)}\n"
 
 
+def test_a_sweep_starts_no_process_for_itself(monkeypatch):
+    monkeypatch.setattr(subprocess, "Popen", None)
+    assert len(xgrad.sweep(FIRST, SHORT, over={"train.seed": [1]}, out="d").results) == 1
+
+
 def test_a_sweep_without_a_run_raises_the_error_of_the_first():
     source = {"task": {"name": "files", "train": "absent.csv", "test": "absent.csv"}, "train.steps": 2}
     with pytest.raises(xgrad.DataError):  # which the command has printed

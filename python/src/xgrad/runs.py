@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # numpy.typing takes a while to import
     Arrays = tuple[ArrayLike, ArrayLike]
 
 COMMAND = pathlib.Path(__file__).parent / "bin" / "xgrad"
-# The errors of its exit codes; docs/design.md lists them.
+# The errors of the exit codes of runs; docs/design.md lists them.
 EXIT_CODES = {2: ConfigError, 3: DataError, 4: CheckpointError, 5: NumericError, 6: IoError, 7: LockError, 8: OutOfMemory}
 # It reads files of other programs, too, since a process with the threads of NumPy must not fork.
 _core._set_command(str(COMMAND))
@@ -92,7 +92,7 @@ class Run:
         page = self.directory / "report.html"
         if not page.exists():
             return None
-        import base64  # here, like subprocess below: many programs import xgrad and need neither
+        import base64  # here, since many programs import xgrad and do not need it
         source = base64.b64encode(page.read_bytes()).decode()
         return f'<iframe src="data:text/html;base64,{source}" width="100%" height="600" style="border:0"></iframe>'
 
@@ -173,34 +173,15 @@ def sweep(source: Config, overrides: Mapping | None = None, *, over: Mapping[str
         # As overrides, too: there a relative path starts at the working directory, as train() reads a dict.
         given = [word for word in config.overrides(source) if word.partition("=")[0] not in over]
         words = [*given, *config.overrides(overrides)]
-    arguments = ["sweep", file, *words]
-    for key, values in over.items():
-        arguments += ["--over", f"{key}={config.literal(list(values))}"]
-    arguments += ["--out", str(out), *(["--jobs", str(jobs)] if jobs else [])]
-    command(arguments, quiet)
-    return Sweep(out)
-
-
-def command(arguments: list[str], quiet: bool = True):
-    """Runs the packaged command `xgrad`. Raises the error of its exit code, with its message. Ctrl-C stops it as in a terminal,
-    where it saves, and raises KeyboardInterrupt; another Ctrl-C meanwhile ends it at once."""
-    import signal
-    import subprocess
-    pipe = subprocess.PIPE if quiet else None
-    interrupted = False
-    with subprocess.Popen([COMMAND, *arguments], stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, text=True) as child:
-        while True:
-            try:
-                said = child.communicate()[1] or ""
-                break
-            except KeyboardInterrupt:
-                child.send_signal(signal.SIGKILL if interrupted else signal.SIGINT)
-                interrupted = True
-    if interrupted:
+    axes = [f"{key}={config.literal(list(values))}" for key, values in over.items()]
+    code, said = _core._sweep(file, words, axes, str(out), jobs or 0, str(COMMAND), quiet)
+    if code >= 128:
+        import signal  # here, like base64 above
+        signal.raise_signal(code - 128)  # as before the sweep: Ctrl-C raises KeyboardInterrupt
         raise KeyboardInterrupt
-    if child.returncode not in (0, 1):
-        message = said.rpartition("xgrad: ")[2].strip() or f"xgrad {arguments[0]}: exit code {child.returncode}"
-        raise EXIT_CODES.get(child.returncode, Error)(message)
+    if code not in (0, 1):
+        raise EXIT_CODES.get(code, Error)(said.rpartition("xgrad: ")[2].strip())
+    return Sweep(out)
 
 
 class GradientCheck:

@@ -2,18 +2,11 @@
 #pragma once
 
 #include <string>
-#include <utility>
 #include <vector>
 
-#include <xgrad/cli/sweep/plan.hpp>
+#include <xgrad/train/sweep/plan.hpp>
 
-namespace xgrad::commands {
-
-/// A run of a sweep: its directory, and the keys that tell it from the others.
-struct SweptRun {
-  std::string directory;
-  Setting setting;
-};
+namespace xgrad {
 
 /// The results as JSON and as CSV (RFC 4180), with the same names and numbers.
 struct SweepFiles {
@@ -26,4 +19,4 @@ struct SweepFiles {
 /// spreadsheet would run as a formula has an apostrophe before it. Throws IoError.
 SweepFiles sweep_files(const std::vector<SweptRun>& runs);
 
-}  // namespace xgrad::commands
+}  // namespace xgrad

@@ -1,8 +1,8 @@
-#include <xgrad/cli/sweep/claims.hpp>
+#include <xgrad/train/sweep/claims.hpp>
 
 #include <gtest/gtest.h>
 
-namespace xgrad::commands {
+namespace xgrad {
 namespace {
 
 // From the manual page proc_pid_mountinfo(5), and from machines with NFS and Lustre.
@@ -25,4 +25,4 @@ TEST(Claims, LocksThatOtherMachinesDoNotSeeAreFoundInTheMountOptions) {
 }
 
 }  // namespace
-}  // namespace xgrad::commands
+}  // namespace xgrad

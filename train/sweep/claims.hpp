@@ -7,12 +7,12 @@
 
 #include <xgrad/storage/disk/descriptor.hpp>
 
-namespace xgrad::commands {
+namespace xgrad {
 
 /// Opens the log of a run and locks it. Returns nothing if another process has locked it. The lock
 /// is free again when this descriptor and the copies that a child inherits are closed, so it ends
 /// with the run, however that ends. Throws IoError.
-std::optional<xgrad::detail::Descriptor> claim(const std::string& log);
+std::optional<detail::Descriptor> claim(const std::string& log);
 
 /// Throws IoError unless two claims on a file in this folder exclude each other, here and on other
 /// machines: some network file systems have no locks, or only those of each machine.
@@ -22,4 +22,4 @@ void check_claims_work(const std::string& folder);
 /// "nolock"; empty if there is none. `mounts` is the text of /proc/self/mountinfo, see proc(5).
 std::string local_locks_option(std::string_view mounts, std::string_view device);
 
-}  // namespace xgrad::commands
+}  // namespace xgrad

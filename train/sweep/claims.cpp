@@ -1,4 +1,4 @@
-#include <xgrad/cli/sweep/claims.hpp>
+#include <xgrad/train/sweep/claims.hpp>
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -17,21 +17,21 @@
 #include <xgrad/storage/disk/folder.hpp>
 #include <xgrad/storage/disk/publish.hpp>
 
-namespace xgrad::commands {
+namespace xgrad {
 
 namespace {
 
-using xgrad::detail::Descriptor;
+using detail::Descriptor;
 
 bool lock(const Descriptor& file, const std::string& path) {
   if (::flock(file, LOCK_EX | LOCK_NB) == 0) return true;
-  if (errno != EWOULDBLOCK) xgrad::detail::fail_io(path, "cannot lock");
+  if (errno != EWOULDBLOCK) detail::fail_io(path, "cannot lock");
   return false;
 }
 
 std::string device_of(const std::string& path) {
   struct stat status {};
-  if (::stat(path.c_str(), &status) != 0) xgrad::detail::fail_io(path, "cannot read");
+  if (::stat(path.c_str(), &status) != 0) detail::fail_io(path, "cannot read");
   return std::to_string(major(status.st_dev)) + ":" + std::to_string(minor(status.st_dev));
 }
 
@@ -87,4 +87,4 @@ std::string local_locks_option(std::string_view mounts, std::string_view device)
   return "";
 }
 
-}  // namespace xgrad::commands
+}  // namespace xgrad

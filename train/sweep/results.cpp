@@ -1,12 +1,12 @@
-#include <xgrad/cli/sweep/results.hpp>
+#include <xgrad/train/sweep/results.hpp>
 
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include <xgrad/train/metrics/history.hpp>
+#include <xgrad/train/sweep/queue.hpp>
 
-namespace xgrad::commands {
+namespace xgrad {
 
 namespace {
 
@@ -18,9 +18,8 @@ Json value_of(const std::string& literal) {
   return value.is_discarded() || value.is_structured() ? Json(literal) : value;
 }
 
-Json object_of(const SweptRun& run) {
+Json object_of(const SweptRun& run, const RunHistory& history) {
   constexpr const char* kStates[] = {"finished", "failed", "unfinished"};
-  const RunHistory history = read_run(run.directory);
   Json object{{"run", std::filesystem::path(run.directory).filename().string()},
               {"state", kStates[std::size_t(history.state)]},
               {"step", history.last_step},
@@ -69,8 +68,10 @@ std::string csv_of(const Json& objects) {
 
 SweepFiles sweep_files(const std::vector<SweptRun>& runs) {
   Json objects = Json::array();
-  for (const SweptRun& run : runs) objects.push_back(object_of(run));
+  for (const SweptRun& run : runs) {
+    if (const auto history = history_of(run.directory)) objects.push_back(object_of(run, *history));
+  }
   return {objects.dump(1) + "\n", csv_of(objects)};
 }
 
-}  // namespace xgrad::commands
+}  // namespace xgrad

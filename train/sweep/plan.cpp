@@ -1,0 +1,151 @@
+#include <xgrad/train/sweep/plan.hpp>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <filesystem>
+#include <numeric>
+#include <set>
+
+#include <xgrad/autograd/check.hpp>
+#include <xgrad/autograd/random.hpp>
+#include <xgrad/train/config/rules.hpp>
+#include <xgrad/train/config/toml.hpp>
+#include <xgrad/train/run/results.hpp>
+
+namespace xgrad {
+
+namespace {
+
+const std::string kSeed = "train.seed";
+
+// All combinations of these settings with the values of one more key.
+std::vector<Setting> combined(const std::vector<Setting>& settings, const std::string& key,
+                              const std::vector<std::string>& values) {
+  std::vector<Setting> longer;
+  for (const Setting& setting : settings) {
+    for (const std::string& value : values) {
+      longer.push_back(setting);
+      longer.back().emplace_back(key, value);
+    }
+  }
+  return longer;
+}
+
+// Draws `count` different settings, or all if there are fewer, and keeps their order.
+std::vector<Setting> drawn(const std::vector<Setting>& settings, std::size_t count,
+                           std::uint64_t seed) {
+  const Rng rng = Rng(seed) / "sweep";
+  std::vector<std::size_t> order(settings.size());
+  std::iota(order.begin(), order.end(), std::size_t(0));
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return rng.uniform(a) < rng.uniform(b); });
+  order.resize(std::min(count, order.size()));
+  std::sort(order.begin(), order.end());
+  std::vector<Setting> chosen;
+  for (const std::size_t i : order) chosen.push_back(settings[i]);
+  return chosen;
+}
+
+// "optim.lr=0.001,model.layers=1", without quotes and with _ for characters unfit for a file name.
+std::string directory_name(const Setting& setting) {
+  constexpr std::size_t longest = 200;
+  std::string name;
+  for (const auto& [key, value] : setting) {
+    name += (name.empty() ? "" : ",") + key + "=";
+    for (const char c : value) {
+      if (c == '"' || c == '\'') continue;
+      const bool plain = std::isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '-';
+      name += plain ? c : '_';
+    }
+  }
+  check<ConfigError>(name.size() <= longest, "sweep: ", name,
+                     " is too long for the name of a directory");
+  return name.empty() ? "only" : name;
+}
+
+// The setting with a seed; "": that of the config.
+Setting with_seed(Setting setting, const std::string& seed) {
+  if (!seed.empty()) setting.emplace_back(kSeed, seed);
+  return setting;
+}
+
+// Overrides steps and schedule so that the whole schedule fits into `part` of the steps.
+void shorten(Setting& setting, const Config& config, double part) {
+  const auto set = [&](const char* key, std::uint64_t steps) {
+    setting.emplace_back(key, std::to_string(steps));
+  };
+  set("train.steps", part_of(config.train.steps, part));
+  set("schedule.warmup", std::uint64_t(part * double(config.schedule.warmup)));
+  if (config.schedule.name == "plateau" && config.train.evaluate_every > 0) {  // counts validations
+    set("train.evaluate_every", part_of(config.train.evaluate_every, part));
+  }
+  if (config.schedule.name == "step") set("schedule.every", part_of(config.schedule.every, part));
+}
+
+}  // namespace
+
+SweepPlan::SweepPlan(const SweepOptions& options)
+    : out_(options.out.empty()
+               ? "runs/sweep-" + std::filesystem::path(options.config).stem().string()
+               : options.out) {
+  if (options.out.empty()) detail::check_named_after(options.config, out_);
+  std::vector<Setting> settings{{}};
+  std::set<std::string> given;
+  for (const std::string& text : options.over) {
+    const auto [key, values] = detail::parse_axis(text);
+    check<ConfigError>(given.insert(key).second, "--over: ", key, " is given twice");
+    if (key == kSeed) {
+      seeds_ = values;
+    } else {
+      settings = combined(settings, key, values);
+    }
+  }
+  check<ConfigError>(seeds_.size() <= kMostSeeds, "--over train.seed: give at most ", kMostSeeds,
+                     " seeds");
+  std::set<std::string> names;
+  for (const Setting& setting : settings) {
+    for (const std::string& seed : seeds_) {
+      const std::string name = directory_name(with_seed(setting, seed));
+      check<ConfigError>(names.insert(name).second, "--over: two runs have the name ", name);
+    }
+  }
+  const Config base = load_config(options.config, options.overrides);
+  if (options.random > 0) settings = drawn(settings, options.random, base.train.seed);
+  for (Setting& setting : settings) {
+    const Config config = load_config(options.config, overrides_of(options, setting));
+    check<ConfigError>(!options.halving || config.train.steps > 0,
+                       "sweep: --halving needs train.steps");
+    trials_.push_back({std::move(setting), config});
+  }
+}
+
+std::vector<SweptRun> SweepPlan::runs_of(const Trial& trial, double part) const {
+  std::vector<SweptRun> runs;
+  for (const std::string& seed : seeds_) {
+    Setting setting = with_seed(trial.setting, seed);
+    if (part < 1) shorten(setting, trial.config, part);
+    runs.push_back({out_ + "/" + directory_name(setting), std::move(setting)});
+  }
+  return runs;
+}
+
+std::vector<std::string> overrides_of(const SweepOptions& options, const Setting& setting) {
+  std::vector<std::string> all = options.overrides;
+  for (const auto& [key, value] : setting) all.push_back(key + "=" + value);
+  return all;
+}
+
+std::uint64_t part_of(std::uint64_t steps, double part) {
+  return std::max<std::uint64_t>(1, std::uint64_t(std::llround(part * double(steps))));
+}
+
+std::vector<double> rungs(std::size_t settings) {
+  std::vector<double> parts{1};
+  for (std::size_t left = settings; left > 1; left = (left + 1) / 2) {
+    parts.insert(parts.begin(), parts.front() / 2);
+  }
+  return parts;
+}
+
+}  // namespace xgrad
