@@ -11,6 +11,8 @@
 #include <variant>
 #include <vector>
 
+#include <xgrad/train/config/config.hpp>
+
 namespace xgrad::commands {
 
 /// The rules that the value of an option must follow.
@@ -51,6 +53,9 @@ struct Command {
 struct ConfigArguments {
   std::string config;
   std::vector<std::string> overrides;
+
+  /// Loads the config, and lets this process use train.threads threads.
+  Config load() const;
 };
 
 // Help of options that several commands have.

@@ -9,6 +9,7 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/nearest.hpp>
+#include <xgrad/autograd/parallel.hpp>
 #include <xgrad/cli/command.hpp>
 #include <xgrad/cli/outcome.hpp>
 #include <xgrad/data/excerpt.hpp>
@@ -87,6 +88,12 @@ void require_known_command(const std::vector<Command>& all, int argc, char** arg
 }
 
 }  // namespace
+
+Config ConfigArguments::load() const {
+  Config loaded = load_config(config, overrides);
+  if (loaded.train.threads > 0) set_threads(loaded.train.threads);
+  return loaded;
+}
 
 std::variant<const Command*, int> parse(const std::vector<Command>& all, int argc, char** argv) {
   CLI::App app("Trains transformer encoders from one config file.", "xgrad");

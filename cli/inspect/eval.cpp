@@ -1,17 +1,24 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
+#include <xgrad/autograd/check.hpp>
 #include <xgrad/cli/command.hpp>
-#include <xgrad/cli/inspect/lengths.hpp>
 #include <xgrad/cli/outcome.hpp>
+#include <xgrad/data/excerpt.hpp>
 #include <xgrad/data/tables/byte_stream.hpp>
+#include <xgrad/data/text/columns.hpp>
 #include <xgrad/data/text/example_text.hpp>
 #include <xgrad/storage/disk/publish.hpp>
 #include <xgrad/train/config/precision.hpp>
+#include <xgrad/train/inspect/lengths.hpp>
 #include <xgrad/train/metrics/figure_text.hpp>
 #include <xgrad/train/metrics/rows.hpp>
+#include <xgrad/train/report/chart.hpp>
 #include <xgrad/train/run/console.hpp>
 #include <xgrad/train/run/rank_jobs.hpp>
 #include <xgrad/train/run/score.hpp>
@@ -19,6 +26,8 @@
 namespace xgrad::commands {
 
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 struct Arguments {
   std::string run, split = "test", lengths, beside, out;
@@ -85,6 +94,90 @@ void print_classes(const Result& result) {
   }
 }
 
+// Parses "4:512" as 4, 8, 16, ... 512 (each twice the one before, and the last), and "4:20:8" as 4,
+// 12, 20.
+std::vector<std::size_t> parse_lengths(const std::string& text) {
+  std::size_t numbers[3] = {0, 0, 0};
+  std::size_t count = 0;
+  const char *at = text.data(), *const end = at + text.size();
+  for (bool more = true; more; ++count) {
+    const auto read = count < 3 ? std::from_chars(at, end, numbers[count])
+                                : std::from_chars_result{at, std::errc::invalid_argument};
+    const bool good = read.ec == std::errc() && numbers[count] > 0 && numbers[count] <= 65536 &&
+                      (read.ptr == end || *read.ptr == ':');
+    xgrad::check<ConfigError>(good && (count > 0 || read.ptr != end),
+                              "--lengths: expected FIRST:LAST or FIRST:LAST:STEP, such as 4:512, "
+                              "with numbers from 1 to 65536, got ",
+                              excerpt(text));
+    more = read.ptr != end;
+    at = read.ptr + more;
+  }
+  const auto [first, last, step] = numbers;
+  xgrad::check<ConfigError>(first <= last, "--lengths: the first length, ", first,
+                            ", is above the last, ", last);
+  std::vector<std::size_t> lengths;
+  for (std::size_t n = first; n<last; n += step> 0 ? step : n) lengths.push_back(n);
+  lengths.push_back(last);
+  return lengths;
+}
+
+// The scores as a table, with the reasons for missing ones below.
+std::string lengths_text(const std::vector<LengthScore>& scores) {
+  std::vector<std::vector<std::string>> rows;
+  std::string missing;
+  for (const LengthScore& score : scores) {
+    if (!score.why_not.empty()) {
+      missing += fmt::format("length {}: {}\n", score.length_text(), score.why_not);
+      continue;
+    }
+    const std::vector<Figure> figures = score.metrics.figures();
+    if (rows.empty()) {
+      rows.push_back({"length", "examples"});
+      for (const Figure& figure : figures) rows[0].push_back(figure.name);
+    }
+    rows.push_back({score.length_text(), fmt::to_string(score.examples)});
+    for (const Figure& figure : figures) {
+      rows.back().push_back(figure_text(figure.value, figure.standard_error));
+    }
+  }
+  return text_table(rows, {Align::right}) + missing;
+}
+
+// {"lengths": [{"length": 4, "examples": 1000, "step": 500, "split": "test", "loss": ...}, ...]},
+// without lengths that have no score; "shortest" comes first where a score is over several.
+Json lengths_json(const std::vector<LengthScore>& scores, std::uint64_t step,
+                  const std::string& split) {
+  Json rows = Json::array();
+  for (const LengthScore& score : scores) {
+    if (!score.why_not.empty()) continue;
+    Json& row = rows.emplace_back(Json::object());
+    if (score.shortest < score.length) row["shortest"] = score.shortest;
+    row["length"] = score.length;
+    row["examples"] = score.examples;
+    row.update(Json::parse(to_json(metrics_row(step, split, score.metrics))));
+  }
+  return {{"lengths", rows}};
+}
+
+// Draws the most important metric over the lengths: a line for each run.
+std::string lengths_svg(const std::vector<std::pair<std::string, std::vector<LengthScore>>>& runs) {
+  std::string metric;
+  std::vector<html::ChartLine> lines;
+  for (const auto& [name, scores] : runs) {
+    html::ChartLine line{name, lines.size() % html::kLooks, {}};
+    for (const LengthScore& score : scores) {
+      if (!score.why_not.empty()) continue;
+      const Figure figure = score.metrics.figures()[1];
+      metric = figure.name;
+      if (!std::isfinite(figure.value)) continue;
+      const double error = std::isfinite(figure.standard_error) ? figure.standard_error : 0;
+      line.points.push_back({double(score.length), figure.value, error});
+    }
+    lines.push_back(std::move(line));
+  }
+  return html::picture(metric + " by length", lines);
+}
+
 int eval_lengths(const Arguments& arguments) {
   const std::vector<std::size_t> lengths = parse_lengths(arguments.lengths);
   tell_others_wait("eval --lengths");
@@ -100,15 +193,15 @@ int eval_lengths(const Arguments& arguments) {
           console.counting("evaluating", done, total, "lengths");
         });
     if (arguments.json) {
-      fmt::print("{}\n", to_json(scores, source.checkpoint.step, arguments.split));
+      fmt::print("{}\n", lengths_json(scores, source.checkpoint.step, arguments.split).dump());
     } else {
       fmt::print("{} (step {}), {}\n{}", source.file, source.checkpoint.step, arguments.split,
-                 to_text(scores));
+                 lengths_text(scores));
     }
     const std::filesystem::path path(source.directory.empty() ? source.file : source.directory);
     curves.push_back({path.lexically_normal().filename().string(), scores});
   }
-  if (!arguments.out.empty()) publish_file(arguments.out, to_svg(curves));
+  if (!arguments.out.empty()) publish_file(arguments.out, lengths_svg(curves));
   return 0;
 }
 
@@ -125,14 +218,14 @@ int eval(const Arguments& arguments) {
   const bool tabled = result.classes.classes() > 0;
   const std::uint64_t step = source.checkpoint.step;
   if (arguments.json) {
-    std::string row =
+    Json row = Json::parse(
         tabled ? report_row(step, arguments.split, result.metrics, result.classes, result.names)
-               : to_json(metrics_row(step, arguments.split, result.metrics));
+               : to_json(metrics_row(step, arguments.split, result.metrics)));
     if (result.unknown > 0) {
-      row.pop_back();  // the closing brace
-      row += fmt::format(",\"tokens\":{},\"unknown_tokens\":{}}}", result.tokens, result.unknown);
+      row["tokens"] = result.tokens;
+      row["unknown_tokens"] = result.unknown;
     }
-    fmt::print("{}\n", row);
+    fmt::print("{}\n", row.dump());
   } else {
     fmt::print("{} (step {})\n{}  {}\n", source.file, step, arguments.split,
                summary(result.metrics));

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <xgrad/autograd/parallel.hpp>
 #include <xgrad/cli/command.hpp>
 #include <xgrad/storage/disk/publish.hpp>
 
@@ -17,9 +16,7 @@ struct Arguments : ConfigArguments {
 
 int profile(const Arguments& arguments) {
   if (!arguments.trace.empty()) check_new(arguments.trace);
-  const Config config = load_config(arguments.config, arguments.overrides);
-  if (config.train.threads > 0) set_threads(config.train.threads);
-  const Profile result = xgrad::profile(config, arguments.steps);
+  const Profile result = xgrad::profile(arguments.load(), arguments.steps);
   fmt::print("{}", to_text(result));
   if (!arguments.trace.empty()) publish_file(arguments.trace, result.trace);
   return 0;

@@ -11,7 +11,7 @@ Command summary_command() {
   return Command(
       "summary", "Show a model's modules, shapes and cost",
       {{"config", kConfig, &a->config, kRequired}, {"overrides", kOverrides, &a->overrides}}, [a] {
-        fmt::print("{}", to_text(summarize(load_config(a->config, a->overrides))));
+        fmt::print("{}", to_text(summarize(a->load())));
         return 0;
       });
 }

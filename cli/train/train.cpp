@@ -1,22 +1,16 @@
 #include <fmt/format.h>
 
-#include <limits>
-
-#include <xgrad/autograd/parallel.hpp>
 #include <xgrad/cli/command.hpp>
 #include <xgrad/cli/outcome.hpp>
 #include <xgrad/data/text/amounts.hpp>
 #include <xgrad/storage/disk/publish.hpp>
 #include <xgrad/storage/disk/temporary_folder.hpp>
 #include <xgrad/train/config/precision.hpp>
-#include <xgrad/train/loop/trainer.hpp>
+#include <xgrad/train/inspect/overfit.hpp>
 
 namespace xgrad::commands {
 
 namespace {
-
-constexpr double kLearnt = 1e-3;  // a batch counts as memorized below this loss
-constexpr std::uint64_t kOverfitSteps = 2000;
 
 struct Arguments : ConfigArguments {
   bool quiet = false, json = false;
@@ -24,55 +18,23 @@ struct Arguments : ConfigArguments {
 };
 
 int train(const Arguments& arguments) {
-  const Config config = load_config(arguments.config, arguments.overrides);
-  return report(start_run(config, arguments.config, {arguments.quiet}), arguments.json);
+  return report(start_run(arguments.load(), arguments.config, {arguments.quiet}), arguments.json);
 }
 
-// Whether a loss still falls: by a tenth within kOverfitSteps.
-struct Falling {
-  double mark = std::numeric_limits<double>::infinity();
-  std::uint64_t since = 0;
-
-  bool goes_on(const StepReport& report) {
-    if (report.loss < 0.9 * mark) {
-      mark = report.loss;
-      since = report.step;
-    }
-    return report.step < since + kOverfitSteps;
-  }
-};
-
-// Trains on the first batch only, without dropout, label smoothing and weight decay. Returns 1 if
-// the loss stops falling before it is below kLearnt. Noise in the targets is learnt slowly, so no
-// fixed number of steps is enough for every model.
-int overfit_batch(const Arguments& arguments) {
-  Config config = load_config(arguments.config, arguments.overrides);
-  if (config.train.threads > 0) set_threads(config.train.threads);
-  config.model.dropout = config.model.attention_dropout = config.model.stochastic_depth = 0;
-  config.train.label_smoothing = config.optim.weight_decay = 0;
-  for (ParameterGroup& group : config.optim.groups) group.weight_decay.reset();
-  return with_precision(config, [&]<class T>() {
-    Trainer<T> trainer(config);
-    std::size_t examples = 0;
-    for (const Batch& batch : trainer.hold_batch()) examples += batch.size;
-    StepReport report;
-    Falling loss;
-    while (report.step == 0 || (report.loss >= kLearnt && loss.goes_on(report))) {
-      report = trainer.train_step(config.optim.lr);
-      if (arguments.quiet || report.step % 100 != 0) continue;
-      fmt::print(stderr, "step {:>5}  loss {:.6f}\n", report.step, report.loss);
-    }
-    const bool learnt = report.loss < kLearnt;
-    fmt::print("{}: one batch of {} examples, loss {:.2e} after {} steps\n",
-               learnt ? "learnt by heart" : "NOT learnt", examples, report.loss, report.step);
-    return learnt ? 0 : 1;
+int overfit(const Arguments& arguments) {
+  const Overfit result = overfit_batch(arguments.load(), [&](const StepReport& report) {
+    if (arguments.quiet || report.step % 100 != 0) return;
+    fmt::print(stderr, "step {:>5}  loss {:.6f}\n", report.step, report.loss);
   });
+  fmt::print("{}: one batch of {} examples, loss {:.2e} after {} steps\n",
+             result.memorised ? "memorised" : "NOT memorised", result.examples, result.last.loss,
+             result.last.step);
+  return result.memorised ? 0 : 1;
 }
 
 // Trains two steps, evaluates, writes a checkpoint and reads it back. Leaves no files behind.
 int dry_run(const Arguments& arguments) {
-  const Config config = load_config(arguments.config, arguments.overrides);
-  if (config.train.threads > 0) set_threads(config.train.threads);
+  const Config config = arguments.load();
   return with_precision(config, [&]<class T>() {
     Trainer<T> trainer(config);
     fmt::print("{} parameters, {} steps\n", grouped(trainer.parameters().count()),
@@ -107,7 +69,7 @@ Command train_command() {
         &a->dry_run,
         {.excludes = {"--overfit-batch"}}}},
       [a] {
-        return (a->overfit_batch ? overfit_batch : a->dry_run ? dry_run : train)(*a);
+        return (a->overfit_batch ? overfit : a->dry_run ? dry_run : train)(*a);
       },
       /*on_all_ranks=*/true);
 }

@@ -14,20 +14,20 @@ class Trials(CommandTest):
     def left(self):
         return sorted(path.name for path in self.folder.iterdir())
 
-    def test_a_batch_is_learnt_by_heart(self):
+    def test_a_batch_is_memorised(self):
         out = self.xgrad("train", "small.toml", "optim.lr=1e-2", "--overfit-batch", "-q").stdout
-        self.assertRegex(out, r"^learnt by heart: one batch of 48 examples, loss \d\.\d+e-04 after \d+ steps\n$")
+        self.assertRegex(out, r"^memorised: one batch of 48 examples, loss \d\.\d+e-04 after \d+ steps\n$")
         self.assertEqual(self.left(), ["small.toml"])
 
     def test_a_model_that_cannot_learn_it(self):
         words = ("train", "small.toml", "model.layers=0", "model.positions=none", "--overfit-batch", "-q")
-        self.assertIn("NOT learnt", self.xgrad(*words, exit_code=1).stdout)
+        self.assertIn("NOT memorised", self.xgrad(*words, exit_code=1).stdout)
 
-    def test_a_batch_of_noise_is_learnt_as_long_as_the_loss_falls(self):
+    def test_a_batch_of_noise_is_trained_on_as_long_as_the_loss_falls(self):
         """It takes more than 2,000 steps."""
         config = pathlib.Path(__file__).resolve().parents[2] / "configs" / "mean_of_marked.toml"
         out = self.xgrad("train", config, "train.batch=48", "--overfit-batch", "-q").stdout
-        self.assertRegex(out, r"^learnt by heart: one batch of 48 examples, loss \d\.\d+e-04 after \d+ steps\n$")
+        self.assertRegex(out, r"^memorised: one batch of 48 examples, loss \d\.\d+e-04 after \d+ steps\n$")
 
     def test_dry_run(self):
         (self.folder / "tmp").mkdir()
@@ -60,7 +60,7 @@ class Trials(CommandTest):
         words = ("train", "small.toml", "task.examples=60", "train.accumulate=2", "optim.lr=1e-2", "--overfit-batch", "-q")
         out = self.xgrad(*words, 'optim.groups=[{match = "*", weight_decay = 50}]').stdout
         self.assertEqual(out, self.xgrad(*words).stdout)
-        self.assertIn("learnt by heart: one batch of 60 examples", out)
+        self.assertIn("memorised: one batch of 60 examples", out)
 
 
 class Compare(CommandTest):

@@ -83,7 +83,7 @@ CLAIMS = {
         "`xgrad config train` explains": ["tests/cli/use_test.py test_catalogue"],
         "`train` makes the directory": ["tests/cli/train_test.py test_the_next_run_gets_a_directory_of_its_own"],
         "With `log.tensorboard=true`": ["tests/clients/tensorboard_test.py EventAccumulator"],
-        "`--overfit-batch` trains": ["tests/cli/aids_test.py test_a_batch_is_learnt_by_heart",
+        "`--overfit-batch` trains": ["tests/cli/aids_test.py test_a_batch_is_memorised",
                                      "tests/cli/aids_test.py test_a_model_that_cannot_learn_it"],
         "[looking-inside.md]": ["tests/cli/study_test.py test_tells_of_every_head"],
         "`gradcheck` compares": ["tests/cli/use_test.py test_gradcheck"],

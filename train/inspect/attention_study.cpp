@@ -6,6 +6,7 @@
 #include <xgrad/autograd/scalar.hpp>
 #include <xgrad/layers/attention/observer.hpp>
 #include <xgrad/train/inspect/module_paths.hpp>
+#include <xgrad/train/inspect/subset.hpp>
 #include <xgrad/train/metrics/evaluate.hpp>
 #include <xgrad/train/model/build.hpp>
 
@@ -58,21 +59,6 @@ class Silencer final : public AttentionObserver {
   Heads silent_;
 };
 
-// The first examples of a data set.
-class Beginning final : public Dataset {
- public:
-  Beginning(const Dataset& all, std::size_t count)
-      : all_(all), count_(std::min(count, all.size())) {}
-  std::size_t size() const override { return count_; }
-  Example get(std::uint64_t epoch, std::size_t index) const override {
-    return all_.get(epoch, index);
-  }
-
- private:
-  const Dataset& all_;
-  std::size_t count_;
-};
-
 Context looking(AttentionObserver& observer) {
   Context context;
   context.attention = &observer;
@@ -100,7 +86,7 @@ AttentionStudy study_attention(const SequenceModel<T>& model, const Parameters<T
                                const Dataset& dataset, const TaskShape& shape,
                                const Objective& objective, std::size_t batch,
                                std::size_t examples) {
-  const Beginning some(dataset, examples);
+  const Subset some(dataset, examples);
   const auto look = [&](AttentionObserver& observer) {
     return *evaluate(model, {some, shape, batch, looking(observer)}, objective);
   };
@@ -126,7 +112,7 @@ SilencedHeads silence_heads(const SequenceModel<T>& model, const Parameters<T>& 
                             const Dataset& dataset, const TaskShape& shape,
                             const Objective& objective, std::size_t batch, std::size_t examples,
                             const std::vector<Head>& heads) {
-  const Beginning some(dataset, examples);
+  const Subset some(dataset, examples);
   const std::vector<AttentionMap> maps =
       attention_maps(model, parameters, collate({some.get(0, 0)}, shape));
   Silencer::Heads silent;

@@ -1,0 +1,34 @@
+// Scores of a trained model by the length of its examples.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <xgrad/train/checkpoint/find_run.hpp>
+#include <xgrad/train/metrics/metrics.hpp>
+
+namespace xgrad {
+
+/// The score on examples of one length, or on those from `shortest` to `length`.
+struct LengthScore {
+  std::size_t shortest = 0;  ///< least number of tokens
+  std::size_t length = 0;    ///< greatest number of tokens
+  std::size_t examples = 0;  ///< number of examples
+  Metrics metrics = {};      ///< metrics over them
+  std::string why_not = {};  ///< why there is no score; otherwise empty
+
+  /// "8", or "5-8".
+  std::string length_text() const;
+};
+
+/// Evaluates a run's model on a split, once for each length. A task with a key `length` draws
+/// examples of exactly that length, also beyond those of training. Other tasks have the examples
+/// that they have: each score is over those longer than the length before. Calls
+/// progress(length, total) before each. Throws ConfigError if the examples have no length, or if
+/// there is no score at all.
+std::vector<LengthScore> score_lengths(
+    const FoundRun& source, Split split, const std::vector<std::size_t>& lengths,
+    const std::function<void(std::size_t done, std::size_t total)>& progress);
+
+}  // namespace xgrad
