@@ -27,8 +27,8 @@ bool exists(const std::string& path) {
   return std::filesystem::exists(status_of(path));
 }
 
-// Starts a program with its output in the file of `log`. The process's copies of that file hold the lock on it,
-// too.
+// Starts a program with its output in `file`, that of `log`. The process's copies of the file hold
+// the lock on it, too.
 pid_t start(const std::string& program, std::vector<std::string> words,
             const detail::Descriptor& file, const std::string& log) {
   words.insert(words.begin(), "xgrad");
