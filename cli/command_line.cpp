@@ -7,6 +7,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <new>
 #include <string>
@@ -133,6 +134,9 @@ void end_by_bus_error(int) {
 
 int xgrad::command_line(int argc, char** argv) {
   hold_closed_streams();
+  // LAPACK draws one picture for a report; OpenBLAS would start a thread for each core for that,
+  // in each run of a sweep.
+  ::setenv("OPENBLAS_NUM_THREADS", "1", /*overwrite=*/0);
   std::signal(SIGBUS, end_by_bus_error);
   // A closed pipe or a file size limit should make the write fail, as a full disk does.
   for (const int signal : {SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_IGN);

@@ -31,7 +31,9 @@ set(engine "Reverse-mode autograd on xtensor, with layers and optimizers")
 xgrad_package(xgrad-engine science "" "${engine}" engine engine-variant)
 xgrad_package(xgrad-engine-dev libdevel "xgrad-engine ${same}, libxtensor-dev"
   "${engine}: headers, and what CMake and pkg-config read" engine-development)
-xgrad_package(xgrad science "xgrad-engine ${same}" "${PROJECT_DESCRIPTION}" runtime runtime-variant)
+# LAPACK is loaded while xgrad runs.
+xgrad_package(xgrad science "xgrad-engine ${same}, liblapack3 | liblapack.so.3" "${PROJECT_DESCRIPTION}"
+  runtime runtime-variant)
 xgrad_package(xgrad-dev libdevel "xgrad ${same}, xgrad-engine-dev ${same}, libfmt-dev"
   "${PROJECT_DESCRIPTION}: headers, and what CMake and pkg-config read" development)
 

@@ -20,7 +20,7 @@ COMPONENTS = sources.components()
 HEAVY = {
     "tbb/": 2,  # memory and loops
     "xflens/": 0,
-    "xtensor-blas/": 0,
+    "xtensor-blas/": 1,  # principal components
     "cblas.h": 0,
     "toml++/": 1,
     "nlohmann/": 9,  # logs, evaluations, predictions, JSON Lines, sweeps, header of safetensors, what was learned, schema, certificates

@@ -1,89 +1,66 @@
 #include <xgrad/train/inspect/principal_components.hpp>
 
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <cmath>
-#include <numeric>
-#include <vector>
+#include <tuple>
+#include <xtensor-blas/xlinalg.hpp>
 
 #include <xgrad/autograd/check.hpp>
-
-namespace xgrad {
+#include <xgrad/autograd/kernels/gemm.hpp>
 
 namespace {
 
-using Vector = std::vector<double>;
+using Dsyevd = void(const char*, const char*, const int*, double*, const int*, double*, double*,
+                    const int*, int*, const int*, int*);
 
-constexpr int kMostIterations = 20000;
-constexpr double kConverged = 1e-13;  // distance between two iterates of length 1
-
-double dot(const double* a, const double* b, std::size_t n) {
-  return std::inner_product(a, a + n, b, 0.0);
-}
-
-// Makes v of length 1 and orthogonal to the unit vectors in `others`; returns its length before.
-double normalize(Vector& v, const std::vector<Vector>& others) {
-  for (const Vector& other : others) {
-    const double along = dot(v.data(), other.data(), v.size());
-    for (std::size_t i = 0; i < v.size(); ++i) v[i] -= along * other[i];
-  }
-  const double length = std::sqrt(dot(v.data(), v.data(), v.size()));
-  for (double& e : v) e = length > 0 ? e / length : 0;
-  return length;
-}
-
-// X^T X v
-Vector scattered(const Tensor<double>& x, const Vector& v) {
-  Vector result(v.size(), 0.0);
-  for (std::size_t row = 0; row < x.shape()[0]; ++row) {
-    const double* at = x.data() + row * v.size();
-    const double along = dot(at, v.data(), v.size());
-    for (std::size_t i = 0; i < v.size(); ++i) result[i] += along * at[i];
-  }
-  return result;
-}
-
-// The eigenvector of X^T X with the largest eigenvalue among those orthogonal to `others`; 0 if
-// that eigenvalue is 0.
-Vector direction(const Tensor<double>& x, const std::vector<Vector>& others) {
-  const std::size_t width = x.shape()[1];
-  Vector v(width);
-  for (std::size_t i = 0; i < width; ++i) v[i] = std::cos(double(i * i + others.size()));
-  normalize(v, others);
-  for (int step = 0; step < kMostIterations; ++step) {
-    Vector next = scattered(x, v);
-    if (normalize(next, others) < 1e-300) return Vector(width, 0.0);
-    double moved = 0;
-    for (std::size_t i = 0; i < width; ++i) moved += (next[i] - v[i]) * (next[i] - v[i]);
-    v = std::move(next);
-    if (moved < kConverged * kConverged) break;
-  }
-  const auto larger = [](double a, double b) { return std::abs(a) < std::abs(b); };
-  const bool flip = *std::max_element(v.begin(), v.end(), larger) < 0;
-  for (double& e : v) e = flip ? -e : e;
-  return v;
+// LAPACK's function, of the library that Debian's alternatives choose; null if there is none. It is
+// loaded at the first call, since OpenBLAS starts threads when it is loaded, and ends a process
+// that may start none.
+Dsyevd* lapack_dsyevd() {
+  static void* const library = ::dlopen("liblapack.so.3", RTLD_NOW | RTLD_LOCAL);
+  static void* const found = library == nullptr ? nullptr : ::dlsym(library, "dsyevd_");
+  return reinterpret_cast<Dsyevd*>(found);
 }
 
 }  // namespace
 
-Projection principal_components(const Tensor<double>& x) {
+// Under this name xtensor-blas calls it.
+extern "C" [[gnu::visibility("hidden")]] void dsyevd_(const char* job, const char* half,
+                                                      const int* n, double* a, const int* row,
+                                                      double* values, double* work,
+                                                      const int* work_size, int* indices,
+                                                      const int* indices_size, int* info) {
+  lapack_dsyevd()(job, half, n, a, row, values, work, work_size, indices, indices_size, info);
+}
+
+namespace xgrad {
+
+std::optional<Projection> principal_components(const Tensor<double>& x) {
   check_shape(x.dimension() == 2 && x.shape()[0] >= 1 && x.shape()[1] >= 2,
               "principal_components: expected points (V, D) with D of at least 2, got ",
               to_string(x.shape()));
+  if (lapack_dsyevd() == nullptr) return std::nullopt;
   const std::size_t count = x.shape()[0], width = x.shape()[1];
   const Tensor<double> centred = x - xt::mean(x, {0});
-  const double variance = dot(centred.data(), centred.data(), centred.size());
+  // The places along a component are an eigenvector u of X X^T, as long as the root of its
+  // eigenvalue; the direction is X^T u.
+  Tensor<double> products = empty<double>({count, count});
+  parallel_gemm<double>(count, count, width, 1, {centred.data(), width},
+                        {centred.data(), width, Transpose::yes}, 0, products.data(), count);
+  const std::tuple found = xt::linalg::eigh(products);
+  const auto& [values, vectors] = found;  // in ascending order
+  const double variance = xt::sum(values)();
   Projection result{zeros<double>({count, 2}), {0, 0}};
-  std::vector<Vector> directions;
-  for (std::size_t c = 0; c < 2; ++c) {
-    const Vector v = direction(centred, directions);
-    double along = 0;
-    for (std::size_t row = 0; row < count; ++row) {
-      const double place = dot(centred.data() + row * width, v.data(), width);
-      result.points(row, c) = place;
-      along += place * place;
-    }
-    result.explained[c] = variance > 0 ? along / variance : 0;
-    directions.push_back(v);
+  for (std::size_t c = 0; c < std::min<std::size_t>(2, count); ++c) {
+    const double value = values(count - 1 - c);
+    if (!(value > 1e-13 * variance)) continue;
+    const Tensor<double> u = xt::view(vectors, xt::all(), xt::range(count - 1 - c, count - c));
+    const Tensor<double> direction = xt::sum(centred * u, {0});
+    const auto [least, most] = std::minmax_element(direction.begin(), direction.end());
+    xt::col(result.points, c) = xt::col(u, 0) * std::copysign(std::sqrt(value), *most + *least);
+    result.explained[c] = value / variance;
   }
   return result;
 }

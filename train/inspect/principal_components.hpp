@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 
 #include <xgrad/autograd/tensor.hpp>
 
@@ -13,9 +14,10 @@ struct Projection {
   std::array<double, 2> explained;  ///< fraction of the variance along each component
 };
 
-/// Projects V points x (V, D) onto the first two eigenvectors of their covariance, by power
-/// iteration. Each eigenvector has a positive component of largest size. All is 0 where points do
-/// not differ. Throws ShapeError unless x is a matrix with D >= 2 and V >= 1.
-Projection principal_components(const Tensor<double>& x);
+/// Projects V points x (V, D) onto the first two eigenvectors of their covariance. Each eigenvector
+/// has a positive component of largest size. All is 0 where points do not differ. Returns nothing
+/// if the system has no liblapack.so.3. Throws ShapeError unless x is a matrix with D >= 2 and
+/// V >= 1.
+std::optional<Projection> principal_components(const Tensor<double>& x);
 
 }  // namespace xgrad

@@ -40,7 +40,9 @@ std::optional<EmbeddingMap> TokenClasses::map(const Tensor<double>& embeddings) 
   if (tokens_ < 3 || embeddings.shape()[1] < 2) return std::nullopt;
   Tensor<double> shown = empty<double>({tokens_, embeddings.shape()[1]});
   std::copy_n(embeddings.data(), shown.size(), shown.data());
-  EmbeddingMap map{principal_components(shown), shape_.vocabulary, {}, {}, {}};
+  const auto projection = principal_components(shown);
+  if (!projection) return std::nullopt;
+  EmbeddingMap map{*projection, shape_.vocabulary, {}, {}, {}};
   for (std::size_t token = 0; token < tokens_; ++token) {
     const bool named = token < shape_.token_names.size();
     map.tokens.push_back(named ? shape_.token_names[token] : std::to_string(token));

@@ -28,7 +28,8 @@ class TokenClasses {
   /// Counts the targets of an example: each at its token, or that of the sequence at all tokens.
   void add(const Example& example);
   /// Maps the embeddings (V, D) of all tokens. Empty if there are fewer than three tokens or two
-  /// features. A token's class is that which goes with it most often; the first of equal ones.
+  /// features, or no LAPACK. A token's class is that which goes with it most often; the first of
+  /// equal ones.
   std::optional<EmbeddingMap> map(const Tensor<double>& embeddings) const;
 
  private:
