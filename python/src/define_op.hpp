@@ -24,20 +24,21 @@
 
 namespace xgrad::python {
 
-/// A Variable or an array-like, whose conversion waits until the scalar type is known.
-struct Operand {
+/// What an Object is.
+enum class Kind {
+  operand,           ///< a Variable or an array-like
+  optional_operand,  ///< the same, or None
+  ids,               ///< an array of integers
+  mask,              ///< an array of booleans or integers
+  optional_mask,     ///< the same, or None for a mask that keeps all
+  array              ///< a NumPy array that a function returns
+};
+
+/// An object of Python, whose conversion waits until the scalar type is known.
+template <Kind kind>
+struct Object {
   nanobind::object object;
 };
-/// The same, or None.
-struct OptionalOperand : Operand {};
-/// An array of integers.
-struct IdsOperand : Operand {};
-/// An array of booleans or integers.
-struct MaskOperand : Operand {};
-/// The same, or None for a mask that keeps all.
-struct OptionalMaskOperand : Operand {};
-/// A NumPy array that a function returns.
-struct ArrayResult : Operand {};
 
 /// The parameter of a lambda for an optional operand: absent, it has no value.
 template <class T>
@@ -55,36 +56,36 @@ struct Parameter {
 };
 template <class T>
 struct Parameter<Variable<T>> {
-  using Taken = Operand;
-  static Variable<T> make(const Operand& taken) { return to_variable<T>(taken.object); }
+  using Taken = Object<Kind::operand>;
+  static Variable<T> make(const Taken& taken) { return to_variable<T>(taken.object); }
 };
 template <class T>
 struct Parameter<Maybe<T>> {
-  using Taken = OptionalOperand;
-  static Maybe<T> make(const Operand& taken) { return {to_variable<T>(taken.object)}; }
+  using Taken = Object<Kind::optional_operand>;
+  static Maybe<T> make(const Taken& taken) { return {to_variable<T>(taken.object)}; }
 };
 template <class T>
 struct Parameter<std::vector<Variable<T>>> {
-  using Taken = std::vector<Operand>;
+  using Taken = std::vector<Object<Kind::operand>>;
   static std::vector<Variable<T>> make(const Taken& taken) {
     std::vector<Variable<T>> made;
-    for (const Operand& one : taken) made.push_back(Parameter<Variable<T>>::make(one));
+    for (const auto& one : taken) made.push_back(to_variable<T>(one.object));
     return made;
   }
 };
 template <>
 struct Parameter<Ids> {
-  using Taken = IdsOperand;
+  using Taken = Object<Kind::ids>;
   static Ids make(const Taken& taken) { return to_ids(taken.object); }
 };
 template <>
 struct Parameter<Mask> {
-  using Taken = MaskOperand;
+  using Taken = Object<Kind::mask>;
   static Mask make(const Taken& taken) { return to_mask(taken.object); }
 };
 template <>
 struct Parameter<SharedMask> {
-  using Taken = OptionalMaskOperand;
+  using Taken = Object<Kind::optional_mask>;
   static SharedMask make(const Taken& taken) {
     return taken.object.is_none() ? nullptr : std::make_shared<const Mask>(to_mask(taken.object));
   }
@@ -96,20 +97,18 @@ using Taken = typename Parameter<std::decay_t<P>>::Taken;
 struct ScalarType {
   std::optional<bool> single;
 
-  void see(const Operand& operand) {
+  template <Kind kind>
+  void see(const Object<kind>& operand) {
     const nanobind::handle object = operand.object;
-    if (single || object.is_none() || is_number(object)) return;
+    if (kind > Kind::optional_operand || single || object.is_none() || is_number(object)) return;
     Var* var = nullptr;
     single = nanobind::try_cast(object, var) ? var->any.index() == 0 : is_single(object);
   }
-  void see(const std::vector<Operand>& operands) {
-    for (const Operand& operand : operands) see(operand);
+  void see(const std::vector<Object<Kind::operand>>& operands) {
+    for (const auto& operand : operands) see(operand);
   }
-  void see(const IdsOperand&) {}
-  void see(const MaskOperand&) {}
-  void see(const OptionalMaskOperand&) {}
   template <class Other>
-  requires(!std::is_base_of_v<Operand, Other>) void see(const Other&) {}
+  void see(const Other&) {}
 };
 
 // The Python object for a result.
@@ -118,8 +117,8 @@ Var returned(Variable<T> result) {
   return Var{std::move(result)};
 }
 template <class T>
-ArrayResult returned(Tensor<T> result) {
-  return {{to_numpy<T>(std::make_shared<const Tensor<T>>(std::move(result)))}};
+Object<Kind::array> returned(Tensor<T> result) {
+  return {to_numpy<T>(std::make_shared<const Tensor<T>>(std::move(result)))};
 }
 
 template <class... P, class F, class... Args>
@@ -165,53 +164,42 @@ void define_op(nanobind::module_& m, const char* name, F f, const Extra&... extr
 namespace nanobind::detail {
 
 // Takes any object.
-template <class Kind>
-struct ObjectCaster {
-  using Value = Kind;
+template <xgrad::python::Kind kind>
+struct type_caster<xgrad::python::Object<kind>> {
+  using Kind = xgrad::python::Kind;
+  using Value = xgrad::python::Object<kind>;
   template <class T>
   using Cast = movable_cast_t<T>;
   template <class T>
   static constexpr bool can_cast() {
     return true;
   }
-  explicit operator Kind*() { return &value; }
-  explicit operator Kind&() { return value; }
-  explicit operator Kind&&() { return std::move(value); }
+  explicit operator Value*() { return &value; }
+  explicit operator Value&() { return value; }
+  explicit operator Value&&() { return std::move(value); }
 
   bool from_python(handle source, std::uint32_t, cleanup_list*) noexcept {
     value.object = borrow(source);
     return true;
   }
-  static handle from_cpp(const Kind& result, rv_policy, cleanup_list*) noexcept {
+  static handle from_cpp(const Value& result, rv_policy, cleanup_list*) noexcept {
     return handle(result.object).inc_ref();
   }
 
-  Kind value;
-};
-template <>
-struct type_caster<xgrad::python::Operand> : ObjectCaster<xgrad::python::Operand> {
-  static constexpr auto Name = const_name("Variable | numpy.typing.ArrayLike");
-};
-template <>
-struct type_caster<xgrad::python::OptionalOperand> : ObjectCaster<xgrad::python::OptionalOperand> {
-  static constexpr auto Name = const_name("Variable | numpy.typing.ArrayLike | None");
-};
-template <>
-struct type_caster<xgrad::python::IdsOperand> : ObjectCaster<xgrad::python::IdsOperand> {
-  static constexpr auto Name = const_name("numpy.typing.ArrayLike");
-};
-template <>
-struct type_caster<xgrad::python::MaskOperand> : ObjectCaster<xgrad::python::MaskOperand> {
-  static constexpr auto Name = const_name("numpy.typing.ArrayLike");
-};
-template <>
-struct type_caster<xgrad::python::OptionalMaskOperand>
-    : ObjectCaster<xgrad::python::OptionalMaskOperand> {
-  static constexpr auto Name = const_name("numpy.typing.ArrayLike | None");
-};
-template <>
-struct type_caster<xgrad::python::ArrayResult> : ObjectCaster<xgrad::python::ArrayResult> {
-  static constexpr auto Name = const_name("numpy.ndarray");
+  Value value;
+
+  static constexpr auto named() {
+    if constexpr (kind == Kind::array) {
+      return const_name("numpy.ndarray");
+    } else {
+      return const_name<kind <= Kind::optional_operand>("Variable | ", "") +
+                         const_name("numpy.typing.ArrayLike") + const_name <
+                     kind ==
+                 Kind::optional_operand ||
+             kind == Kind::optional_mask > (" | None", "");
+    }
+  }
+  static constexpr auto Name = named();
 };
 
 }  // namespace nanobind::detail

@@ -1,11 +1,10 @@
-#include <xgrad/python/src/errors.hpp>
-
 #include <nanobind/nanobind.h>
 
 #include <exception>
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/memory/out_of_memory.hpp>
+#include <xgrad/python/src/module.hpp>
 #include <xgrad/storage/formats/format_error.hpp>
 
 namespace nb = nanobind;

@@ -1,5 +1,3 @@
-#include <xgrad/python/src/model.hpp>
-
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -12,6 +10,7 @@
 #include <vector>
 
 #include <xgrad/python/src/arrays.hpp>
+#include <xgrad/python/src/module.hpp>
 #include <xgrad/python/src/unlocked.hpp>
 #include <xgrad/train/inspect/activations.hpp>
 #include <xgrad/train/inspect/attention_study.hpp>

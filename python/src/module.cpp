@@ -1,9 +1,5 @@
 // The module xgrad._core.
-#include <nanobind/nanobind.h>
-
-#include <xgrad/python/src/errors.hpp>
-#include <xgrad/python/src/model.hpp>
-#include <xgrad/python/src/runs.hpp>
+#include <xgrad/python/src/module.hpp>
 #include <xgrad/python/src/variable.hpp>
 #include <xgrad/version.hpp>
 

@@ -4,6 +4,7 @@
 #include <xgrad/autograd/operators.hpp>
 #include <xgrad/autograd/ops.hpp>
 #include <xgrad/python/src/define_op.hpp>
+#include <xgrad/python/src/module.hpp>
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -31,22 +32,34 @@ DropoutOptions dropout_of(double p, const MaybeRng& rng, std::uint32_t first_sam
   return {.p = p, .rng = rng, .first_sample = first_sample};
 }
 
-void add_arithmetic(nb::module_& m) {
-  define_op(
-      m, "add", []<class T>(const Variable<T>& a, const Variable<T>& b) { return add(a, b); },
-      "a"_a, "b"_a);
-  define_op(
-      m, "sub", []<class T>(const Variable<T>& a, const Variable<T>& b) { return sub(a, b); },
-      "a"_a, "b"_a);
-  define_op(
-      m, "mul", []<class T>(const Variable<T>& a, const Variable<T>& b) { return mul(a, b); },
-      "a"_a, "b"_a);
-  define_op(
-      m, "div", []<class T>(const Variable<T>& a, const Variable<T>& b) { return div(a, b); },
-      "a"_a, "b"_a);
-  define_op(
-      m, "pow", []<class T>(const Variable<T>& a, const Variable<T>& b) { return pow(a, b); },
-      "a"_a, "b"_a);
+// Defines an operator of Variable. Python passes the Variable first, to reflected ones too.
+template <class F>
+void define_operator(nb::class_<Var>& variable, const std::string& name, const char* op, F f) {
+  const std::string doc = std::string(op) + "(a, b)";
+  define(variable, ("__" + name + "__").c_str(), doc.c_str(), f, nb::is_operator());
+  define(
+      variable, ("__r" + name + "__").c_str(), doc.c_str(),
+      [f]<class T>(const Variable<T>& b, const Variable<T>& a) { return f(a, b); },
+      nb::is_operator());
+}
+
+void add_arithmetic(nb::module_& m, nb::class_<Var>& variable) {
+  const auto binary = [&](const char* name, const char* method, auto f) {
+    define_op(m, name, f, "a"_a, "b"_a);
+    define_operator(variable, method, name, f);
+  };
+  binary("add", "add", []<class T>(const Variable<T>& a, const Variable<T>& b) { return a + b; });
+  binary("sub", "sub", []<class T>(const Variable<T>& a, const Variable<T>& b) { return a - b; });
+  binary("mul", "mul", []<class T>(const Variable<T>& a, const Variable<T>& b) { return a * b; });
+  binary("div", "truediv",
+         []<class T>(const Variable<T>& a, const Variable<T>& b) { return a / b; });
+  binary("pow", "pow",
+         []<class T>(const Variable<T>& a, const Variable<T>& b) { return pow(a, b); });
+  define_operator(variable, "matmul", "matmul",
+                  []<class T>(const Variable<T>& a, const Variable<T>& b) { return matmul(a, b); });
+  define(
+      variable, "__neg__", "scale(x, -1)", []<class T>(const Variable<T>& x) { return -x; },
+      nb::is_operator());
   define_op(
       m, "scale", []<class T>(const Variable<T>& x, double c) { return scale(x, T(c)); }, "x"_a,
       "c"_a);
@@ -59,26 +72,23 @@ void add_arithmetic(nb::module_& m) {
 }
 
 void add_functions(nb::module_& m) {
-  define_op(
-      m, "relu", []<class T>(const Variable<T>& x) { return relu(x); }, "x"_a);
-  define_op(
-      m, "exp", []<class T>(const Variable<T>& x) { return exp(x); }, "x"_a);
-  define_op(
-      m, "log", []<class T>(const Variable<T>& x) { return log(x); }, "x"_a);
-  define_op(
-      m, "sqrt", []<class T>(const Variable<T>& x) { return sqrt(x); }, "x"_a);
+  const auto unary = [&](const char* name, auto f) { define_op(m, name, f, "x"_a); };
+  unary("relu", []<class T>(const Variable<T>& x) { return relu(x); });
+  unary("exp", []<class T>(const Variable<T>& x) { return exp(x); });
+  unary("log", []<class T>(const Variable<T>& x) { return log(x); });
+  unary("sqrt", []<class T>(const Variable<T>& x) { return sqrt(x); });
+  unary("tanh", []<class T>(const Variable<T>& x) { return tanh(x); });
+  unary("sigmoid", []<class T>(const Variable<T>& x) { return sigmoid(x); });
+  unary("silu", []<class T>(const Variable<T>& x) { return silu(x); });
+  unary("softmax", []<class T>(const Variable<T>& x) { return softmax(x); });
+  unary("sparsemax", []<class T>(const Variable<T>& x) { return sparsemax(x); });
+  unary("log_softmax", []<class T>(const Variable<T>& x) { return log_softmax(x); });
   define_op(
       m, "clamp",
       []<class T>(const Variable<T>& x, double min, double max) {
         return clamp(x, T(min), T(max));
       },
       "x"_a, "min"_a, "max"_a);
-  define_op(
-      m, "tanh", []<class T>(const Variable<T>& x) { return tanh(x); }, "x"_a);
-  define_op(
-      m, "sigmoid", []<class T>(const Variable<T>& x) { return sigmoid(x); }, "x"_a);
-  define_op(
-      m, "silu", []<class T>(const Variable<T>& x) { return silu(x); }, "x"_a);
   define_op(
       m, "gelu",
       []<class T>(const Variable<T>& x, const std::string& kind) { return gelu(x, gelu_of(kind)); },
@@ -118,19 +128,16 @@ void add_shapes(nb::module_& m) {
 }
 
 void add_reductions(nb::module_& m) {
-  using MaybeAxis = std::optional<Axis>;
-  define_op(
-      m, "sum",
-      []<class T>(const Variable<T>& x, MaybeAxis axis) {
-        return axis ? sum(x, axis_of(x, *axis)) : sum(x);
-      },
-      "x"_a, "axis"_a = nb::none());
-  define_op(
-      m, "mean",
-      []<class T>(const Variable<T>& x, MaybeAxis axis) {
-        return axis ? mean(x, axis_of(x, *axis)) : mean(x);
-      },
-      "x"_a, "axis"_a = nb::none());
+  const auto reduction = [&](const char* name, auto f) {
+    define_op(
+        m, name,
+        [f]<class T>(const Variable<T>& x, std::optional<Axis> axis) {
+          return axis ? f(x, axis_of(x, *axis)) : f(x);
+        },
+        "x"_a, "axis"_a = nb::none());
+  };
+  reduction("sum", [](const auto& x, auto... axis) { return sum(x, axis...); });
+  reduction("mean", [](const auto& x, auto... axis) { return mean(x, axis...); });
   define_op(
       m, "masked_mean",
       []<class T>(const Variable<T>& x, const Mask& mask) { return masked_mean(x, mask); }, "x"_a,
@@ -169,12 +176,6 @@ void add_products(nb::module_& m) {
 }
 
 void add_normalisation(nb::module_& m) {
-  define_op(
-      m, "softmax", []<class T>(const Variable<T>& x) { return softmax(x); }, "x"_a);
-  define_op(
-      m, "sparsemax", []<class T>(const Variable<T>& x) { return sparsemax(x); }, "x"_a);
-  define_op(
-      m, "log_softmax", []<class T>(const Variable<T>& x) { return log_softmax(x); }, "x"_a);
   define_op(
       m, "layer_norm",
       []<class T>(const Variable<T>& x, const Variable<T>& weight, const Variable<T>& bias,
@@ -240,8 +241,8 @@ void add_attention_options(nb::module_& m) {
       .def(
           "__init__",
           [](AttentionOptions* made, std::size_t heads, MaybeNumber scale,
-             const OptionalMaskOperand& key_mask, const OptionalMaskOperand& mask, bool causal,
-             bool exclude_self, double p, MaybeRng rng, std::uint32_t first) {
+             const Object<Kind::optional_mask>& key_mask, const Object<Kind::optional_mask>& mask,
+             bool causal, bool exclude_self, double p, MaybeRng rng, std::uint32_t first) {
             const auto shared = [](const auto& given) {
               return detail::Parameter<SharedMask>::make(given);
             };
@@ -309,20 +310,20 @@ void add_losses(nb::module_& m) {
       },
       "logits"_a, "targets"_a, "ignore_index"_a = -100, "label_smoothing"_a = 0.0,
       "class_weights"_a = Weights(), "normalizer"_a = nb::none());
-  define_op(
-      m, "mse_loss",
-      []<class T>(const Variable<T>& x, const Variable<T>& y, const SharedMask& mask,
-                  MaybeNumber normalizer) {
-        return mse_loss(x, y, {mask, normalizer});
-      },
-      "x"_a, "y"_a, "mask"_a = nb::none(), "normalizer"_a = nb::none());
-  define_op(
-      m, "l1_loss",
-      []<class T>(const Variable<T>& x, const Variable<T>& y, const SharedMask& mask,
-                  MaybeNumber normalizer) {
-        return l1_loss(x, y, {mask, normalizer});
-      },
-      "x"_a, "y"_a, "mask"_a = nb::none(), "normalizer"_a = nb::none());
+  const auto loss = [&](const char* name, auto f) {
+    define_op(
+        m, name,
+        [f]<class T>(const Variable<T>& x, const Variable<T>& y, const SharedMask& mask,
+                     MaybeNumber normalizer) {
+          return f(x, y, LossOptions{mask, normalizer});
+        },
+        "x"_a, "y"_a, "mask"_a = nb::none(), "normalizer"_a = nb::none());
+  };
+  loss("mse_loss", [](const auto& x, const auto& y, const auto& o) { return mse_loss(x, y, o); });
+  loss("l1_loss", [](const auto& x, const auto& y, const auto& o) { return l1_loss(x, y, o); });
+  loss("binary_cross_entropy_with_logits", [](const auto& x, const auto& y, const auto& o) {
+    return binary_cross_entropy_with_logits(x, y, o);
+  });
   define_op(
       m, "huber_loss",
       []<class T>(const Variable<T>& x, const Variable<T>& y, double delta, const SharedMask& mask,
@@ -330,52 +331,12 @@ void add_losses(nb::module_& m) {
         return huber_loss(x, y, delta, {mask, normalizer});
       },
       "x"_a, "y"_a, "delta"_a = 1.0, "mask"_a = nb::none(), "normalizer"_a = nb::none());
-  define_op(
-      m, "binary_cross_entropy_with_logits",
-      []<class T>(const Variable<T>& x, const Variable<T>& y, const SharedMask& mask,
-                  MaybeNumber normalizer) {
-        return binary_cross_entropy_with_logits(x, y, {mask, normalizer});
-      },
-      "x"_a, "y"_a, "mask"_a = nb::none(), "normalizer"_a = nb::none());
-}
-
-// Python passes the Variable first, to reflected operators too.
-void add_operators(nb::class_<Var>& variable) {
-  const auto binary = [&](const char* name, const char* reflected, auto op, const char* doc) {
-    define(variable, name, doc, op, nb::is_operator());
-    define(
-        variable, reflected, doc,
-        [op]<class T>(const Variable<T>& b, const Variable<T>& a) { return op(a, b); },
-        nb::is_operator());
-  };
-  binary(
-      "__add__", "__radd__",
-      []<class T>(const Variable<T>& a, const Variable<T>& b) { return add(a, b); }, "add(a, b)");
-  binary(
-      "__sub__", "__rsub__",
-      []<class T>(const Variable<T>& a, const Variable<T>& b) { return sub(a, b); }, "sub(a, b)");
-  binary(
-      "__mul__", "__rmul__",
-      []<class T>(const Variable<T>& a, const Variable<T>& b) { return mul(a, b); }, "mul(a, b)");
-  binary(
-      "__truediv__", "__rtruediv__",
-      []<class T>(const Variable<T>& a, const Variable<T>& b) { return div(a, b); }, "div(a, b)");
-  binary(
-      "__pow__", "__rpow__",
-      []<class T>(const Variable<T>& a, const Variable<T>& b) { return pow(a, b); }, "pow(a, b)");
-  binary(
-      "__matmul__", "__rmatmul__",
-      []<class T>(const Variable<T>& a, const Variable<T>& b) { return matmul(a, b); },
-      "matmul(a, b)");
-  define(
-      variable, "__neg__", "scale(x, -1)", []<class T>(const Variable<T>& x) { return -x; },
-      nb::is_operator());
 }
 
 }  // namespace
 
 void add_ops(nb::module_& m, nb::class_<Var>& variable) {
-  add_arithmetic(m);
+  add_arithmetic(m, variable);
   add_functions(m);
   add_shapes(m);
   add_reductions(m);
@@ -386,7 +347,6 @@ void add_ops(nb::module_& m, nb::class_<Var>& variable) {
   add_attention_options(m);
   add_attention(m);
   add_losses(m);
-  add_operators(variable);
 }
 
 }  // namespace xgrad::python

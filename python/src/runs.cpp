@@ -1,5 +1,3 @@
-#include <xgrad/python/src/runs.hpp>
-
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -12,6 +10,7 @@
 #include <vector>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/python/src/module.hpp>
 #include <xgrad/python/src/unlocked.hpp>
 #include <xgrad/storage/disk/isolated.hpp>
 #include <xgrad/train/config/config.hpp>

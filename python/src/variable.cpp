@@ -12,6 +12,7 @@
 
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/random.hpp>
+#include <xgrad/python/src/module.hpp>
 #include <xgrad/python/src/unlocked.hpp>
 
 namespace nb = nanobind;

@@ -36,9 +36,4 @@ Variable<T> to_variable(nanobind::handle operand) {
           : "expected a Variable of float64, as the other arguments are, got float32");
 }
 
-/// Adds Variable, no_grad, grad_enabled and Rng to the module.
-nanobind::class_<Var> add_variable(nanobind::module_& m);
-/// Adds the ops, and the operators of Variable.
-void add_ops(nanobind::module_& m, nanobind::class_<Var>& variable);
-
 }  // namespace xgrad::python

@@ -123,31 +123,29 @@ Certificate certify(const Config& config) {
 
 std::string to_json(const Certificate& certificate) {
   const ModelCheck& check = certificate.check;
-  const Json head{{"format", kFormat},
-                  {"made_by", certificate.made_by},
-                  {"config_sha256", certificate.config},
-                  {"checked_sha256", certificate.checked},
-                  {"precision", certificate.precision},
-                  {"lengths", check.lengths},
-                  {"differences",
-                   {{"scalar", check.arithmetic},
-                    {"levels", check.options.levels},
-                    {"step", check.options.step},
-                    {"seed", check.options.seed}}},
-                  {"tolerance",
-                   {{"of_largest", check.options.tolerance},
-                    {"of_entry", check.options.entry_tolerance},
-                    {"of_all", check.options.floor}}},
-                  {"passed", check.report.ok()},
-                  {"failures", check.report.failures}};
-  std::string text = head.dump(2);
-  text.erase(text.size() - 2);  // the brace
-  text += ",\n  \"tensors\": [";
+  Json json{{"format", kFormat},
+            {"made_by", certificate.made_by},
+            {"config_sha256", certificate.config},
+            {"checked_sha256", certificate.checked},
+            {"precision", certificate.precision},
+            {"lengths", check.lengths},
+            {"differences",
+             {{"scalar", check.arithmetic},
+              {"levels", check.options.levels},
+              {"step", check.options.step},
+              {"seed", check.options.seed}}},
+            {"tolerance",
+             {{"of_largest", check.options.tolerance},
+              {"of_entry", check.options.entry_tolerance},
+              {"of_all", check.options.floor}}},
+            {"passed", check.report.ok()},
+            {"failures", check.report.failures},
+            {"tensors", Json::array()}};
   for (std::size_t i = 0; i < check.report.rows.size(); ++i) {
     const Shape* shape = i < check.shapes.size() ? &check.shapes[i] : nullptr;
-    text += (i > 0 ? ",\n    " : "\n    ") + to_json(check.report.rows[i], shape).dump();
+    json["tensors"].push_back(to_json(check.report.rows[i], shape));
   }
-  return text + "\n  ]\n}\n";
+  return json.dump(1) + "\n";
 }
 
 Certificate parse_certificate(std::string_view json, const std::string& path) try {

@@ -27,7 +27,7 @@ struct Certificate {
 /// Checks the gradients of a config's model. Throws the errors of check_model().
 Certificate certify(const Config& config);
 
-/// The certificate as JSON, one line per tensor.
+/// The certificate as JSON.
 std::string to_json(const Certificate& certificate);
 /// Reads what to_json() wrote; only the seed and the numbers that recheck() needs of the options.
 /// Throws CheckpointError that begins with `path` if the text is not a certificate, or one in a

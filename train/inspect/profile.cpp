@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstring>
 #include <limits>
+#include <nlohmann/json.hpp>
 
 #include <xgrad/autograd/kernels/gemm.hpp>
 #include <xgrad/autograd/memory/counters.hpp>
@@ -20,6 +22,7 @@ namespace xgrad {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kWarmUp = 3;
 const std::string kOther = "other", kBetween = "between ops: ";
@@ -55,7 +58,7 @@ class Profiler final : public OpObserver {
   }
 
   std::vector<ProfileRow> rows;
-  std::string events;
+  Json events = Json::array();
   bool tracing = false;
 
  private:
@@ -99,7 +102,6 @@ class Profiler final : public OpObserver {
     return found != rows.end() ? *found : rows.emplace_back(ProfileRow{name});
   }
 
-  // Names and shapes need no escaping in JSON.
   void add_event(const OpCall& call, Clock::time_point start, double seconds) {
     if (events.empty()) epoch_ = start;
     std::string shapes;
@@ -107,12 +109,15 @@ class Profiler final : public OpObserver {
       shapes += (shapes.empty() ? "" : ", ") + to_string(x.shape);
     }
     const char* const kinds[] = {"forward", "backward", "region"};
-    events += fmt::format(
-        "{}{{\"name\":\"{}\",\"cat\":\"{}\",\"ph\":\"X\",\"pid\":1,\"tid\":1,\"ts\":{:.3f},\"dur\":"
-        "{:.3f},"
-        "\"args\":{{\"inputs\":\"{}\",\"result\":\"{}\"}}}}",
-        events.empty() ? "" : ",\n", call.name, kinds[int(call.kind)],
-        1e6 * seconds_between(epoch_, start), 1e6 * seconds, shapes, to_string(call.result.shape));
+    const auto microseconds = [](double s) { return std::round(1e9 * s) / 1e3; };
+    events.push_back({{"name", call.name},
+                      {"cat", kinds[int(call.kind)]},
+                      {"ph", "X"},
+                      {"pid", 1},
+                      {"tid", 1},
+                      {"ts", microseconds(seconds_between(epoch_, start))},
+                      {"dur", microseconds(seconds)},
+                      {"args", {{"inputs", shapes}, {"result", to_string(call.result.shape)}}}});
   }
 
   const Counters& counters_;
@@ -214,7 +219,7 @@ Profile measure(const Config& config, std::size_t steps) {
   }
   std::sort(result.rows.begin(), result.rows.end(),
             [](const ProfileRow& a, const ProfileRow& b) { return a.seconds > b.seconds; });
-  result.trace = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n" + profiler.events + "\n]}\n";
+  result.trace = Json{{"displayTimeUnit", "ms"}, {"traceEvents", profiler.events}}.dump() + "\n";
   return result;
 }
 
