@@ -3,9 +3,9 @@
 #include <filesystem>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/check_npz.hpp>
 #include <xgrad/cli/command.hpp>
 #include <xgrad/data/text/amounts.hpp>
+#include <xgrad/scripts.hpp>
 #include <xgrad/storage/disk/input_file.hpp>
 #include <xgrad/storage/disk/publish.hpp>
 #include <xgrad/storage/formats/npz.hpp>

@@ -1,18 +1,23 @@
 #include <fmt/format.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <iterator>
+#include <nlohmann/json.hpp>
 #include <optional>
+#include <type_traits>
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/cli/command.hpp>
-#include <xgrad/cli/deploy/ready_lines.hpp>
 #include <xgrad/cli/outcome.hpp>
+#include <xgrad/data/excerpt.hpp>
 #include <xgrad/data/tables/table.hpp>
 #include <xgrad/data/text/example_text.hpp>
-#include <xgrad/train/predict/text.hpp>
+#include <xgrad/train/predict/predictor.hpp>
 
 namespace xgrad::commands {
 
@@ -24,6 +29,154 @@ struct Arguments {
   std::size_t beam = 0;
   double length_penalty = 0;
 };
+
+// Reads lines from a pipe or terminal as they arrive.
+class ReadyLines {
+ public:
+  explicit ReadyLines(int descriptor) : descriptor_(descriptor) {}
+
+  // Waits for one line, then adds lines that are ready, up to `most`; empty at the end of the
+  // input. Removes line ends, \n or \r\n; the last line may lack one. The start of a line above
+  // kMostText bytes comes as a line, itself above kMostText, as soon as it is read, and the rest
+  // of that line is dropped. Throws IoError when reading fails.
+  std::vector<std::string> next(std::size_t most);
+
+ private:
+  bool take(std::string& line);
+  bool is_ready() const;
+  void fill();
+
+  int descriptor_;
+  std::string buffer_;
+  std::size_t begin_ = 0;     // where the next line begins in buffer_
+  std::size_t searched_ = 0;  // bytes of buffer_ before this hold no end of that line
+  bool rest_ = false;         // whether what follows belongs to a line that was returned
+  bool ended_ = false;
+};
+
+std::vector<std::string> ReadyLines::next(std::size_t most) {
+  std::vector<std::string> lines;
+  for (std::string line; lines.size() < most;) {
+    if (take(line)) {
+      lines.push_back(std::move(line));
+      if (rest_) break;  // which may be endless
+    } else if (ended_ || (!lines.empty() && !is_ready())) {
+      break;
+    } else {
+      fill();
+    }
+  }
+  return lines;
+}
+
+bool ReadyLines::take(std::string& line) {
+  const std::size_t end = std::min(buffer_.find('\n', searched_), buffer_.size());
+  searched_ = end;
+  const bool ends = end < buffer_.size(), whole = ends || (ended_ && begin_ < end);
+  if (rest_) {  // of a line whose start was returned
+    begin_ = searched_ = std::min(end + 1, buffer_.size());
+    rest_ = !ends;
+    return ends && take(line);
+  }
+  if (!whole && end - begin_ <= kMostText + 1) return false;  // one more: \r of the line end
+  line = buffer_.substr(begin_, end - begin_);
+  if (whole && line.ends_with('\r')) line.pop_back();
+  begin_ = searched_ = std::min(end + 1, buffer_.size());
+  rest_ = !ends;
+  return true;
+}
+
+bool ReadyLines::is_ready() const {
+  pollfd descriptor = {descriptor_, POLLIN, 0};
+  return poll(&descriptor, 1, 0) > 0;
+}
+
+void ReadyLines::fill() {
+  constexpr std::size_t kBytes = 1 << 16;
+  buffer_.erase(0, begin_);
+  searched_ -= begin_;
+  begin_ = 0;
+  const std::size_t before = buffer_.size();
+  buffer_.resize(before + kBytes);
+  ssize_t got = 0;
+  do {
+    got = read(descriptor_, buffer_.data() + before, kBytes);
+  } while (got < 0 && errno == EINTR);
+  buffer_.resize(before + std::size_t(std::max<ssize_t>(got, 0)));
+  if (got < 0) xgrad::detail::fail<IoError>("cannot read standard input: ", std::strerror(errno));
+  ended_ = got == 0;
+}
+
+std::string escaped(const std::string& label) {
+  std::string text;
+  for (const char c : label) {
+    const std::size_t at = std::string_view("\\\t\n\r").find(c);
+    if (at == std::string_view::npos) {
+      text += c;
+    } else {
+      text += {'\\', "\\tnr"[at]};
+    }
+  }
+  return text;
+}
+
+// The labels (for yes-or-no targets those that are yes) or the numbers with six digits, separated
+// by spaces.
+std::string prediction_text(const Prediction& prediction) {
+  if (!prediction.numbers.empty()) return fmt::format("{:.6g}", fmt::join(prediction.numbers, " "));
+  std::vector<std::string> labels;
+  for (std::size_t i = 0; i < prediction.labels.size(); ++i) {
+    if (!prediction.multi_label || prediction.probabilities[i] > 0.5) {
+      labels.push_back(prediction.labels[i]);
+    }
+  }
+  return joined(labels, " ");
+}
+
+// The labels, a tab and their probabilities, each separated by spaces; or the numbers. For a
+// generated output, another tab and its log-probability follow. In labels, backslash, tab, line
+// feed and carriage return become \\, \t, \n and \r.
+std::string prediction_tsv(const Prediction& prediction) {
+  if (!prediction.numbers.empty()) return fmt::format("{}", fmt::join(prediction.numbers, " "));
+  std::vector<std::string> labels;
+  for (const std::string& label : prediction.labels) labels.push_back(escaped(label));
+  std::string text =
+      fmt::format("{}\t{:.6f}", fmt::join(labels, " "), fmt::join(prediction.probabilities, " "));
+  if (prediction.log_probability) text += fmt::format("\t{:.6f}", *prediction.log_probability);
+  return text;
+}
+
+// {"labels": [...], "probabilities": [...]} or {"numbers": [...]}. A generated output also has its
+// "log_probability", and after a beam search "beam": a list of {"labels": [...], "log_probability":
+// ...}, best first. Numbers read back exactly.
+std::string prediction_json(const Prediction& prediction) {
+  nlohmann::ordered_json row;
+  if (!prediction.numbers.empty()) {
+    row["numbers"] = prediction.numbers;
+  } else {
+    row["labels"] = prediction.labels;
+    row["probabilities"] = prediction.probabilities;
+  }
+  if (prediction.log_probability) row["log_probability"] = *prediction.log_probability;
+  for (const BeamOutput& output : prediction.beam) {
+    row["beam"].push_back({{"labels", output.labels}, {"log_probability", output.log_probability}});
+  }
+  return row.dump();
+}
+
+// The logits of all positions, separated by spaces, with enough digits to read back exactly.
+std::string logits_text(const Prediction& prediction) {
+  return std::visit(
+      []<class T>(const Tensor<T>& logits) {
+        constexpr const char* kFormat = std::is_same_v<T, float> ? "{:.9g}" : "{:.17g}";
+        return fmt::format(kFormat, fmt::join(logits.data(), logits.data() + logits.size(), " "));
+      },
+      prediction.logits);
+}
+
+std::string error_json(const std::string& message) {
+  return nlohmann::json({{"error", message}}).dump();
+}
 
 struct Format {
   const char* name;

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <sstream>
 
 #include <xgrad/autograd/check.hpp>
@@ -30,12 +29,12 @@ std::vector<Head> parse_heads(const std::string& text) {
   std::istringstream pairs(text);
   for (std::string pair; std::getline(pairs, pair, ',');) {
     Head head;
-    const char* const end = pair.data() + pair.size();
-    const auto layer = std::from_chars(pair.data(), end, head.layer);
-    const bool dot = layer.ec == std::errc() && layer.ptr != end && *layer.ptr == '.';
-    const auto last = dot ? std::from_chars(layer.ptr + 1, end, head.head) : layer;
-    xgrad::check<ConfigError>(dot && last.ec == std::errc() && last.ptr == end,
-                              "--silence: expected LAYER.HEAD such as 0.1, got ", excerpt(pair));
+    std::istringstream words(pair);
+    char dot = 0;
+    const bool good = pair.find_first_not_of("0123456789.") == pair.npos &&
+                      words >> head.layer >> dot >> head.head && dot == '.' && words.eof();
+    xgrad::check<ConfigError>(good, "--silence: expected LAYER.HEAD such as 0.1, got ",
+                              excerpt(pair));
     heads.push_back(head);
   }
   xgrad::check<ConfigError>(!heads.empty(), "--silence: expected LAYER.HEAD such as 0.1");

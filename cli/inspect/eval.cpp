@@ -5,6 +5,7 @@
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/cli/command.hpp>
@@ -98,20 +99,18 @@ void print_classes(const Result& result) {
 // 12, 20.
 std::vector<std::size_t> parse_lengths(const std::string& text) {
   std::size_t numbers[3] = {0, 0, 0};
+  std::istringstream words(text);
   std::size_t count = 0;
-  const char *at = text.data(), *const end = at + text.size();
-  for (bool more = true; more; ++count) {
-    const auto read = count < 3 ? std::from_chars(at, end, numbers[count])
-                                : std::from_chars_result{at, std::errc::invalid_argument};
-    const bool good = read.ec == std::errc() && numbers[count] > 0 && numbers[count] <= 65536 &&
-                      (read.ptr == end || *read.ptr == ':');
-    xgrad::check<ConfigError>(good && (count > 0 || read.ptr != end),
-                              "--lengths: expected FIRST:LAST or FIRST:LAST:STEP, such as 4:512, "
-                              "with numbers from 1 to 65536, got ",
-                              excerpt(text));
-    more = read.ptr != end;
-    at = read.ptr + more;
+  bool good = !text.ends_with(':');
+  for (std::string word; std::getline(words, word, ':'); ++count) {
+    const char* const end = word.data() + word.size();
+    good = good && count < 3 && std::from_chars(word.data(), end, numbers[count]).ptr == end &&
+           numbers[count] > 0 && numbers[count] <= 65536;
   }
+  xgrad::check<ConfigError>(good && count > 1,
+                            "--lengths: expected FIRST:LAST or FIRST:LAST:STEP, such as 4:512, "
+                            "with numbers from 1 to 65536, got ",
+                            excerpt(text));
   const auto [first, last, step] = numbers;
   xgrad::check<ConfigError>(first <= last, "--lengths: the first length, ", first,
                             ", is above the last, ", last);

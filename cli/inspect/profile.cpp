@@ -14,14 +14,6 @@ struct Arguments : ConfigArguments {
   std::string trace;
 };
 
-int profile(const Arguments& arguments) {
-  if (!arguments.trace.empty()) check_new(arguments.trace);
-  const Profile result = xgrad::profile(arguments.load(), arguments.steps);
-  fmt::print("{}", to_text(result));
-  if (!arguments.trace.empty()) publish_file(arguments.trace, result.trace);
-  return 0;
-}
-
 }  // namespace
 
 Command profile_command() {
@@ -31,7 +23,13 @@ Command profile_command() {
                   {"overrides", kOverrides, &a->overrides},
                   {"--steps", "number of steps to measure", &a->steps, {.range = {{1, 1000000}}}},
                   {"--trace", "new file for a Chrome trace of one step", &a->trace, kNewPath}},
-                 [a] { return profile(*a); });
+                 [a] {
+                   if (!a->trace.empty()) check_new(a->trace);
+                   const Profile result = profile(a->load(), a->steps);
+                   fmt::print("{}", to_text(result));
+                   if (!a->trace.empty()) publish_file(a->trace, result.trace);
+                   return 0;
+                 });
 }
 
 }  // namespace xgrad::commands

@@ -13,10 +13,6 @@ struct Arguments {
   bool quiet = false, json = false;
 };
 
-int resume(const Arguments& a) {
-  return report(resume_run(a.run, a.overrides, a.allow_change, {a.quiet}), a.json);
-}
-
 }  // namespace
 
 Command resume_command() {
@@ -31,7 +27,10 @@ Command resume_command() {
         {.value = "KEY"}},
        {"-q,--quiet", kQuiet, &a->quiet},
        {"--json", kJson, &a->json}},
-      [a] { return resume(*a); }, /*on_all_ranks=*/true);
+      [a] {
+        return report(resume_run(a->run, a->overrides, a->allow_change, {a->quiet}), a->json);
+      },
+      /*on_all_ranks=*/true);
 }
 
 }  // namespace xgrad::commands

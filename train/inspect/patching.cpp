@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <xtensor/xview.hpp>
 
 #include <xgrad/autograd/scalar.hpp>
 #include <xgrad/data/batch.hpp>
@@ -65,18 +66,12 @@ Measure follow_number(const Tensor<double>& from, const Tensor<double>& to, cons
   return {most};
 }
 
-// The axis of positions; that of queries in scores (B, H, N, M).
-std::size_t position_axis(const Tensor<double>& x) {
-  return x.dimension() == 4 ? 2 : 1;
-}
-
-// x with the values of y at one position.
+// x with the values of y at one position; in scores (B, H, N, M), that of the query.
 Tensor<double> patched(Tensor<double> x, const Tensor<double>& y, std::size_t position) {
-  const std::size_t axis = position_axis(x);
-  std::size_t inner = 1;
-  for (std::size_t i = axis + 1; i < x.dimension(); ++i) inner *= x.shape()[i];
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    if (i / inner % x.shape()[axis] == position) x.data()[i] = y.data()[i];
+  if (x.dimension() == 4) {
+    xt::view(x, xt::all(), xt::all(), position) = xt::view(y, xt::all(), xt::all(), position);
+  } else {
+    xt::view(x, xt::all(), position) = xt::view(y, xt::all(), position);
   }
   return x;
 }
@@ -126,7 +121,8 @@ Patching patch_activations(const SequenceModel<T>& model, const Parameters<T>& p
                               : follow_number(before, after, shape, result);
   result.from_value = measure(before);
   result.to_value = measure(after);
-  const std::size_t positions = sites[0].from.shape()[position_axis(sites[0].from)];
+  const Tensor<double>& first = sites[0].from;
+  const std::size_t positions = first.shape()[first.dimension() == 4 ? 2 : 1];
   result.restored = empty<double>({sites.size(), positions});
   for (std::size_t s = 0; s < sites.size(); ++s) {
     const Site& site = sites[s];

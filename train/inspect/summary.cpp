@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <xtensor/xview.hpp>
 
 #include <xgrad/autograd/memory/counters.hpp>
 #include <xgrad/autograd/observer.hpp>
@@ -178,12 +179,7 @@ std::int64_t forget_gradients(const Parameters<T>& parameters) {
 // The first row of a tensor whose first axis counts examples.
 template <class A>
 A first_row(const A& all) {
-  if (all.dimension() == 0) return all;
-  Shape shape(all.shape().begin(), all.shape().end());
-  shape[0] = 1;
-  A row = A::from_shape(shape);
-  std::copy_n(all.data(), row.size(), row.data());
-  return row;
+  return all.dimension() == 0 ? all : A(xt::view(all, xt::range(0, 1)));
 }
 
 std::shared_ptr<const Mask> first_row(const std::shared_ptr<const Mask>& all) {

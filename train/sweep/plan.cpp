@@ -85,27 +85,27 @@ void shorten(Setting& setting, const Config& config, double part) {
 
 }  // namespace
 
-SweepPlan::SweepPlan(const SweepOptions& options)
-    : out_(options.out.empty()
-               ? "runs/sweep-" + std::filesystem::path(options.config).stem().string()
-               : options.out) {
-  if (options.out.empty()) detail::check_named_after(options.config, out_);
+SweepPlan plan_sweep(const SweepOptions& options) {
+  SweepPlan plan{.out = options.out};
+  if (plan.out.empty()) {
+    plan.out = "runs/sweep-" + std::filesystem::path(options.config).stem().string();
+    detail::check_named_after(options.config, plan.out);
+  }
   std::vector<Setting> settings{{}};
-  std::set<std::string> given;
+  std::set<std::string> given, names;
   for (const std::string& text : options.over) {
     const auto [key, values] = detail::parse_axis(text);
     check<ConfigError>(given.insert(key).second, "--over: ", key, " is given twice");
     if (key == kSeed) {
-      seeds_ = values;
+      plan.seeds = values;
     } else {
       settings = combined(settings, key, values);
     }
   }
-  check<ConfigError>(seeds_.size() <= kMostSeeds, "--over train.seed: give at most ", kMostSeeds,
-                     " seeds");
-  std::set<std::string> names;
+  check<ConfigError>(plan.seeds.size() <= kMostSeeds, "--over train.seed: give at most ",
+                     kMostSeeds, " seeds");
   for (const Setting& setting : settings) {
-    for (const std::string& seed : seeds_) {
+    for (const std::string& seed : plan.seeds) {
       const std::string name = directory_name(with_seed(setting, seed));
       check<ConfigError>(names.insert(name).second, "--over: two runs have the name ", name);
     }
@@ -113,19 +113,20 @@ SweepPlan::SweepPlan(const SweepOptions& options)
   const Config base = load_config(options.config, options.overrides);
   if (options.random > 0) settings = drawn(settings, options.random, base.train.seed);
   for (Setting& setting : settings) {
-    const Config config = load_config(options.config, overrides_of(options, setting));
-    check<ConfigError>(!options.halving || config.train.steps > 0,
+    Trial& trial = plan.trials.emplace_back(Trial{std::move(setting)});
+    trial.config = load_config(options.config, overrides_of(options, trial.setting));
+    check<ConfigError>(!options.halving || trial.config.train.steps > 0,
                        "sweep: --halving needs train.steps");
-    trials_.push_back({std::move(setting), config});
   }
+  return plan;
 }
 
-std::vector<SweptRun> SweepPlan::runs_of(const Trial& trial, double part) const {
+std::vector<SweptRun> runs_of(const SweepPlan& plan, const Trial& trial, double part) {
   std::vector<SweptRun> runs;
-  for (const std::string& seed : seeds_) {
+  for (const std::string& seed : plan.seeds) {
     Setting setting = with_seed(trial.setting, seed);
     if (part < 1) shorten(setting, trial.config, part);
-    runs.push_back({out_ + "/" + directory_name(setting), std::move(setting)});
+    runs.push_back({plan.out + "/" + directory_name(setting), std::move(setting)});
   }
   return runs;
 }

@@ -2,11 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <xgrad/train/config/config.hpp>
+#include <xgrad/train/metrics/history.hpp>
 #include <xgrad/train/sweep/sweep.hpp>
 
 namespace xgrad {
@@ -23,32 +26,26 @@ struct SweptRun {
 /// A setting without the seed. Each round trains it once per seed.
 struct Trial {
   Setting setting;
-  Config config;  ///< with the setting, at full length
+  Config config = {};                                      ///< with the setting, at full length
+  std::vector<std::optional<RunHistory>> runs = {};        ///< in this round; those that began
+  double score = std::numeric_limits<double>::infinity();  ///< mean validation loss
 };
 
 /// The plan of a sweep.
-class SweepPlan {
- public:
-  /// Throws ConfigError if a config is wrong, or if two runs would share a directory.
-  explicit SweepPlan(const SweepOptions& options);
-
-  /// The directory of the sweep.
-  const std::string& out() const { return out_; }
+struct SweepPlan {
+  std::string out = {};  ///< directory of the sweep
   /// Every combination of values, or some that are drawn at random. The same train.seed draws the
   /// same ones. The last key varies fastest.
-  const std::vector<Trial>& trials() const { return trials_; }
-  /// The number of seeds of each trial.
-  std::size_t seeds() const { return seeds_.size(); }
-
-  /// The runs of a trial, one per seed, with steps and schedule that fit into `part` of the
-  /// config's steps.
-  std::vector<SweptRun> runs_of(const Trial& trial, double part) const;
-
- private:
-  std::string out_;
-  std::vector<std::string> seeds_{""};  // "": that of the config
-  std::vector<Trial> trials_;
+  std::vector<Trial> trials = {};
+  std::vector<std::string> seeds = {""};  ///< of each trial; "": that of the config
 };
+
+/// Throws ConfigError if a config is wrong, or if two runs would share a directory.
+SweepPlan plan_sweep(const SweepOptions& options);
+
+/// The runs of a trial, one per seed, with steps and schedule that fit into `part` of the config's
+/// steps.
+std::vector<SweptRun> runs_of(const SweepPlan& plan, const Trial& trial, double part);
 
 /// The overrides of a run: those of all runs, then its setting.
 std::vector<std::string> overrides_of(const SweepOptions& options, const Setting& setting);

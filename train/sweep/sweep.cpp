@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <limits>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include <xgrad/autograd/parallel.hpp>
@@ -21,7 +22,6 @@
 #include <xgrad/train/run/results.hpp>
 #include <xgrad/train/sweep/claims.hpp>
 #include <xgrad/train/sweep/queue.hpp>
-#include <xgrad/train/sweep/results.hpp>
 
 namespace xgrad {
 
@@ -29,51 +29,101 @@ namespace fs = std::filesystem;
 
 namespace {
 
+using Json = nlohmann::ordered_json;
+
+// A TOML value as JSON. Values that JSON writes in another way, such as dates, stay text.
+Json value_of(const std::string& literal) {
+  const Json value = Json::parse(literal, nullptr, /*allow_exceptions=*/false);
+  return value.is_discarded() || value.is_structured() ? Json(literal) : value;
+}
+
+Json object_of(const SweptRun& run, const RunHistory& history) {
+  constexpr const char* kStates[] = {"finished", "failed", "unfinished"};
+  Json object{{"run", std::filesystem::path(run.directory).filename().string()},
+              {"state", kStates[std::size_t(history.state)]},
+              {"step", history.last_step},
+              {"seconds", history.seconds}};
+  for (const auto& [key, value] : run.setting) object[key] = value_of(value);
+  for (const std::string split : {"validation", "test"}) {
+    const MetricsRow* row = history.last(split);
+    if (row == nullptr) continue;
+    for (const auto& [name, number] : row->numbers) object[split + "_" + name] = number;
+  }
+  return object;
+}
+
+// Spreadsheets run a text that begins like a formula, so an apostrophe before it tells them that it
+// is text (OWASP, CSV Injection).
+std::string cell(const Json& value) {
+  std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+  if (value.is_string() && text.find_first_of("=+-@\t\r") == 0) text.insert(0, "'");
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
+  return quoted + "\"";
+}
+
+std::string csv_of(const Json& objects) {
+  std::vector<std::string> names;
+  for (const Json& object : objects) {
+    for (const auto& [name, value] : object.items()) {
+      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    }
+  }
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ",") + cell(name);
+  text += "\r\n";
+  for (const Json& object : objects) {
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      text += i == 0 ? "" : ",";
+      if (object.contains(names[i])) text += cell(object[names[i]]);
+    }
+    text += "\r\n";
+  }
+  return text;
+}
+
 std::optional<double> number_of(const RunHistory& run, const std::string& split,
                                 const std::string& metric) {
   const MetricsRow* row = run.last(split);
   return row == nullptr ? std::nullopt : row->number(metric);
 }
 
-// A trial in a round.
-struct Entry {
-  Trial trial;
-  std::vector<std::optional<RunHistory>> runs = {};        // one per seed; those that began
-  double score = std::numeric_limits<double>::infinity();  // mean validation loss
-
-  // The mean over seeds; nothing if a run is unfinished or lacks the metric.
-  std::optional<Interval> mean_of(const std::string& split, const std::string& metric) const {
-    std::vector<double> values;
-    for (const auto& run : runs) {
-      const bool finished = run && run->state == RunHistory::State::finished;
-      const auto value = finished ? number_of(*run, split, metric) : std::nullopt;
-      if (!value) return std::nullopt;
-      values.push_back(*value);
-    }
-    return student_interval(values);
+// The mean over seeds; nothing if a run is unfinished or lacks the metric.
+std::optional<Interval> mean_of(const Trial& trial, const std::string& split,
+                                const std::string& metric) {
+  std::vector<double> values;
+  for (const auto& run : trial.runs) {
+    const bool finished = run && run->state == RunHistory::State::finished;
+    const auto value = finished ? number_of(*run, split, metric) : std::nullopt;
+    if (!value) return std::nullopt;
+    values.push_back(*value);
   }
-};
+  return student_interval(values);
+}
 
 class Sweep {
  public:
   Sweep(const SweepOptions& options, const std::function<void(const std::string&)>& show)
-      : options_(options), show_(show), plan_(options), console_(options.quiet, "") {
-    for (const Trial& trial : plan_.trials()) entries_.push_back({trial});
-  }
+      : options_(options),
+        show_(show),
+        plan_(plan_sweep(options)),
+        trials_(plan_.trials),
+        console_(options.quiet, "") {}
 
   // With halving, trains in rounds of fewer settings and more steps.
   SweepEnd run() {
     const std::vector<double> parts =
-        options_.halving ? rungs(entries_.size()) : std::vector<double>{1};
+        options_.halving ? rungs(trials_.size()) : std::vector<double>{1};
     for (const double part : parts) {
       if (const int signal = train(part)) {
         console_.line("stopped; run the same command to continue");
         return {128 + signal};
       }
-      const auto better = [](const Entry& a, const Entry& b) { return a.score < b.score; };
-      std::stable_sort(entries_.begin(), entries_.end(), better);
+      const auto better = [](const Trial& a, const Trial& b) { return a.score < b.score; };
+      std::stable_sort(trials_.begin(), trials_.end(), better);
       show_((options_.halving ? length(part) : "") + table() + "\n");
-      if (part < 1) entries_.resize((entries_.size() + 1) / 2);
+      if (part < 1) trials_.resize((trials_.size() + 1) / 2);
     }
     report();
     return good_ ? SweepEnd{} : failure();
@@ -83,8 +133,8 @@ class Sweep {
   // The number of steps of a round, or their range, since a setting may change train.steps.
   std::string length(double part) const {
     std::vector<std::uint64_t> steps;
-    for (const Entry& entry : entries_) {
-      steps.push_back(part_of(entry.trial.config.train.steps, part));
+    for (const Trial& trial : trials_) {
+      steps.push_back(part_of(trial.config.train.steps, part));
     }
     const auto [least, most] = std::minmax_element(steps.begin(), steps.end());
     return *least == *most ? fmt::format("{} steps\n", *least)
@@ -95,18 +145,18 @@ class Sweep {
   // wrong one is reported before any run starts.
   int train(double part) {
     std::vector<SweptRun> runs;
-    for (const Entry& entry : entries_) {
-      for (const SweptRun& run : plan_.runs_of(entry.trial, part)) runs.push_back(run);
+    for (const Trial& trial : trials_) {
+      for (const SweptRun& run : runs_of(plan_, trial, part)) runs.push_back(run);
     }
     runs_.insert(runs_.end(), runs.begin(), runs.end());
     SweepQueue queue(options_, runs);
-    make_directory(plan_.out());
-    if (options_.worker) check_claims_work(plan_.out());
+    make_directory(plan_.out);
+    if (options_.worker) check_claims_work(plan_.out);
     const auto cores = std::size_t(threads());
     const std::size_t parallel =
         std::clamp<std::size_t>(queue.left(), 1, options_.jobs > 0 ? options_.jobs : cores);
     console_.line(
-        fmt::format("{} runs in {}, {} of them to train", runs.size(), plan_.out(), queue.left()));
+        fmt::format("{} runs in {}, {} of them to train", runs.size(), plan_.out, queue.left()));
     const int signal = train(queue, parallel, std::max<std::size_t>(1, cores / parallel));
     const auto& ended = queue.ended();
     if (options_.worker) {
@@ -149,14 +199,14 @@ class Sweep {
   // Reads the results of a round, which other workers may have done too.
   void read(const std::vector<SweptRun>& runs) {
     for (std::size_t i = 0; i < runs.size(); ++i) {
-      Entry& entry = entries_[i / plan_.seeds()];
-      if (i % plan_.seeds() == 0) entry.runs.clear();
-      const auto& run = entry.runs.emplace_back(history_of(runs[i].directory));
+      Trial& trial = trials_[i / plan_.seeds.size()];
+      if (i % plan_.seeds.size() == 0) trial.runs.clear();
+      const auto& run = trial.runs.emplace_back(history_of(runs[i].directory));
       good_ = good_ && run && run->state == RunHistory::State::finished;
     }
-    for (Entry& entry : entries_) {
-      const auto loss = entry.mean_of("validation", "loss");
-      entry.score = loss ? loss->mean : std::numeric_limits<double>::infinity();
+    for (Trial& trial : trials_) {
+      const auto loss = mean_of(trial, "validation", "loss");
+      trial.score = loss ? loss->mean : std::numeric_limits<double>::infinity();
     }
     good_ = good_ && codes_.empty();
   }
@@ -165,26 +215,28 @@ class Sweep {
     const std::vector<std::pair<std::string, std::string>> figures = {
         {"validation", "loss"}, {"validation", figure()}, {"test", figure()}};
     std::vector<std::vector<std::string>> rows(1);
-    for (const auto& [key, value] : entries_.front().trial.setting) rows[0].push_back(key);
+    for (const auto& [key, value] : trials_.front().setting) rows[0].push_back(key);
     for (const auto& [split, metric] : figures) rows[0].push_back(split + " " + metric);
-    for (const Entry& entry : entries_) {
+    for (const Trial& trial : trials_) {
       auto& row = rows.emplace_back();
-      for (const auto& [key, value] : entry.trial.setting) row.push_back(value);
+      for (const auto& [key, value] : trial.setting) row.push_back(value);
       for (const auto& [split, metric] : figures) {
-        const auto mean = entry.mean_of(split, metric);
-        row.push_back(!mean ? "failed"
-                            : figure_text(mean->mean, plan_.seeds() == 1 ? NAN : mean->half_width));
+        const auto mean = mean_of(trial, split, metric);
+        row.push_back(
+            !mean ? "failed"
+                  : figure_text(mean->mean, plan_.seeds.size() == 1 ? NAN : mean->half_width));
       }
     }
     return text_table(rows) +
-           (plan_.seeds() > 1 ? fmt::format("mean of {} seeds ± 95 % interval\n", plan_.seeds())
-                              : "");
+           (plan_.seeds.size() > 1
+                ? fmt::format("mean of {} seeds ± 95 % interval\n", plan_.seeds.size())
+                : "");
   }
 
   // The name of the main metric: the first one after the loss.
   std::string figure() const {
-    for (const Entry& entry : entries_) {
-      for (const auto& run : entry.runs) {
+    for (const Trial& trial : trials_) {
+      for (const auto& run : trial.runs) {
         const MetricsRow* row = run ? run->last("validation") : nullptr;
         if (row != nullptr && row->numbers.size() > 2) return row->numbers[2].first;
       }
@@ -194,24 +246,28 @@ class Sweep {
 
   void report() {
     std::vector<std::string> runs;
-    for (const Entry& entry : entries_) {
-      for (const auto& run : entry.runs) {
+    for (const Trial& trial : trials_) {
+      for (const auto& run : trial.runs) {
         if (run) runs.push_back(run->path);
       }
     }
     if (runs.empty() || (options_.worker && is_reported(runs))) return;
-    const SweepFiles files = sweep_files(runs_);
-    publish_over(plan_.out(), "results.csv", files.csv);
-    publish_over(plan_.out(), "results.json", files.json);
-    write_report(plan_.out(), "report.html", runs);
-    console_.line(plan_.out() +
+    Json results = Json::array();  // of every round
+    for (const SweptRun& run : runs_) {
+      if (const auto history = history_of(run.directory))
+        results.push_back(object_of(run, *history));
+    }
+    publish_over(plan_.out, "results.csv", csv_of(results));
+    publish_over(plan_.out, "results.json", results.dump(1) + "\n");
+    write_report(plan_.out, "report.html", runs);
+    console_.line(plan_.out +
                   "/report.html shows the runs, results.csv and results.json list them");
   }
 
   // Whether another worker has written the page after the last run ended.
   bool is_reported(const std::vector<std::string>& runs) const {
     std::error_code error;
-    const auto written = fs::last_write_time(plan_.out() + "/report.html", error);
+    const auto written = fs::last_write_time(plan_.out + "/report.html", error);
     return !error && std::all_of(runs.begin(), runs.end(), [&](const std::string& run) {
       const auto ended = fs::last_write_time(run + "/report.html", error);
       return !error && ended <= written;
@@ -229,9 +285,9 @@ class Sweep {
   const SweepOptions& options_;
   const std::function<void(const std::string&)>& show_;
   SweepPlan plan_;
+  std::vector<Trial>& trials_;
   Console console_;
-  bool good_ = true;  // whether every run so far succeeded
-  std::vector<Entry> entries_;
+  bool good_ = true;                  // whether every run so far succeeded
   std::vector<SweptRun> runs_;        // of every round so far
   std::map<std::string, int> codes_;  // exit codes of runs that failed here, by their directories
 };
