@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """How fast a table of a user's own is read, and the memory it takes: `xgrad summary` of 1,000,000 rows with 200 words each, and
-`xgrad train` for a few steps, which also counts n-grams for naive Bayes and makes the report.
+`xgrad train` for a few steps, which also counts n-grams for naive Bayes.
 
     ninja -C build/release xgrad_tool
     bench/reading.py --write docs/performance.md

@@ -18,7 +18,7 @@ int main(int argc, char** argv) try {
                 {.batch = config.train.batch, .seed = config.train.seed, .shuffle = true});
 
   Parameters<float> parameters(config.train.seed);
-  const auto model = make_model<float>(config.model, task->shape(), parameters);
+  const auto model = make_model<float>(config, task->shape(), parameters);
   const auto optimizer = make_optimizer(config.optim, parameters);
   const Schedule schedule = make_schedule(config, config.train.steps);
 

@@ -21,7 +21,7 @@ template <class T>
 Checkpoint import_into(const Config& config, const Arguments& arguments) {
   const std::unique_ptr<Task> task = make_task(config);
   Parameters<T> parameters(config.train.seed);
-  const auto model = make_model<T>(config.model, task->shape(), parameters);
+  const auto model = make_model<T>(config, task->shape(), parameters);
   const auto weights = read_foreign(read_foreign_file(InputFile(arguments.file), arguments.from),
                                     arguments.file, arguments.from, parameters.count());
   restore_weights(weights, arguments.file, parameters);

@@ -5,7 +5,7 @@
 
 #include <xgrad/cli/command.hpp>
 #include <xgrad/data/text/columns.hpp>
-#include <xgrad/train/metrics/figure_text.hpp>
+#include <xgrad/train/metrics/estimates.hpp>
 #include <xgrad/train/metrics/groups.hpp>
 
 namespace xgrad::commands {

@@ -11,18 +11,16 @@
 #include <xgrad/cli/command.hpp>
 #include <xgrad/cli/outcome.hpp>
 #include <xgrad/data/excerpt.hpp>
-#include <xgrad/data/tables/byte_stream.hpp>
 #include <xgrad/data/text/columns.hpp>
 #include <xgrad/data/text/example_text.hpp>
+#include <xgrad/data/watch_progress.hpp>
 #include <xgrad/storage/disk/publish.hpp>
 #include <xgrad/train/config/precision.hpp>
 #include <xgrad/train/inspect/lengths.hpp>
-#include <xgrad/train/metrics/figure_text.hpp>
 #include <xgrad/train/metrics/rows.hpp>
 #include <xgrad/train/report/chart.hpp>
 #include <xgrad/train/run/console.hpp>
 #include <xgrad/train/run/rank_jobs.hpp>
-#include <xgrad/train/run/score.hpp>
 
 namespace xgrad::commands {
 
@@ -46,14 +44,21 @@ struct Result {
 
 template <class T>
 Result evaluated(const FoundRun& source, Split split, Console& console) {
-  send_scoring(ranks(), source, split);
-  const auto loaded = agreed_model<T>(ranks(), source);
-  Scores scores = score(ranks(), source, *loaded, split, [&](std::size_t done, std::size_t total) {
-    console.counting("evaluating", done, total, "examples");
+  send_job(ranks(), to_string(split), source.config, &source.checkpoint);
+  const auto loaded = make_on_all_ranks<LoadedModel<T>>(
+      ranks(), source.config, &source.checkpoint,
+      [&](auto task) { return std::make_unique<LoadedModel<T>>(source, std::move(task)); });
+  const auto dataset = loaded->task->dataset(split);
+  const std::size_t total = share(dataset->size(), 0, ranks().size()).size();
+  std::size_t done = 0;
+  Scores scores = score_split(ranks(), source.config, *loaded, split, [&] {
+    console.counting("evaluating", std::min(done, total), total, "examples");
+    done += source.config.train.batch;
+    return false;
   });
+  console.counting("evaluating", total, total, "examples");
   end_job();
   Result result{scores.metrics, std::move(scores.classes), {}};
-  const auto dataset = loaded->task->dataset(split);
   for (std::size_t i = 0; i < dataset->size(); ++i) {
     const Example example = dataset->get(0, i);
     result.tokens += example.ids.size();
@@ -209,7 +214,7 @@ int eval(const Arguments& arguments) {
   const FoundRun source = find_run(arguments.run, arguments.overrides);
   const Split split = split_of(arguments.split);
   Console console(/*quiet=*/false, "");
-  const WatchReading watch([&](const std::string& path, std::uint64_t read, std::uint64_t size) {
+  const WatchProgress watch([&](const std::string& path, std::uint64_t read, std::uint64_t size) {
     console.reading(path, read, size);
   });
   const Result result = with_precision(

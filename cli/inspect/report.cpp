@@ -29,7 +29,7 @@ int write_report(const Arguments& arguments) {
   }
   const auto [folder, name] = folder_and_name(out.string());
   if (!arguments.out.empty()) check_new(out.string());
-  xgrad::write_report(folder, name, arguments.runs, {arguments.heads});
+  publish_over(folder, name, report_html(arguments.runs, arguments.heads));
   fmt::print("{}\n", out.string());
   return 0;
 }

@@ -1,5 +1,3 @@
-#include <xgrad/train/run/resume.hpp>
-
 #include <xgrad/cli/command.hpp>
 #include <xgrad/cli/outcome.hpp>
 

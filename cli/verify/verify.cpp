@@ -9,7 +9,7 @@
 #include <xgrad/train/checkpoint/manifest.hpp>
 #include <xgrad/train/inspect/certificate.hpp>
 #include <xgrad/train/metrics/history.hpp>
-#include <xgrad/train/metrics/rows_until.hpp>
+#include <xgrad/train/metrics/rows.hpp>
 
 namespace xgrad::commands {
 

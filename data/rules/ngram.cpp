@@ -7,8 +7,8 @@
 
 #include <xgrad/autograd/random.hpp>
 #include <xgrad/data/batch.hpp>
-#include <xgrad/data/rules/watch_rule.hpp>
 #include <xgrad/data/unknown.hpp>
+#include <xgrad/data/watch_progress.hpp>
 
 namespace xgrad {
 
@@ -126,7 +126,7 @@ Rule ngram_rule(const Task& task, std::size_t longest, GramLimits limits) {
   const std::string name = "interpolated n-grams";
   std::size_t done = 0;
   const std::size_t rows = validation->size() + test->size();
-  const auto tell = [&] { WatchRule::tell(name, ++done, rows); };
+  const auto tell = [&] { WatchProgress::tell(name, ++done, rows); };
   const NGram model(*train, task.shape().classes, longest, limits);
   const Scores chosen_on = measure(model, *validation, longest, tell);
   const auto best =

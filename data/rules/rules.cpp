@@ -4,9 +4,9 @@
 #include <iterator>
 
 #include <xgrad/data/batch.hpp>
-#include <xgrad/data/rules/watch_rule.hpp>
 #include <xgrad/data/rules/window_counts.hpp>
 #include <xgrad/data/unknown.hpp>
+#include <xgrad/data/watch_progress.hpp>
 
 namespace xgrad {
 
@@ -26,7 +26,7 @@ class Watched final : public Dataset {
   Watched(const Dataset& rows, Progress& progress) : rows_(rows), progress_(progress) {}
   std::size_t size() const override { return rows_.size(); }
   Example get(std::uint64_t epoch, std::size_t index) const override {
-    WatchRule::tell(progress_.rule, ++progress_.done, progress_.rows);
+    WatchProgress::tell(progress_.rule, ++progress_.done, progress_.rows);
     return rows_.get(epoch, index);
   }
 

@@ -26,8 +26,8 @@ Rule window_rule(const std::string& name, const Dataset& train, const Dataset& t
 
 /// Measures NaiveBayes on n-grams of 1 to `longest` tokens. Chooses the smoothing among 1, 0.1,
 /// 0.01 and 0.001 by accuracy on the validation split; ties go to the largest. If `limits` stop the
-/// counting, the name of the rule says how many rows were counted. Reports each row to WatchRule.
-/// Requires: one class, or binary answers, for each sequence.
+/// counting, the name of the rule says how many rows were counted. Reports each row to
+/// WatchProgress. Requires: one class, or binary answers, for each sequence.
 Rule naive_bayes(const Task& task, std::size_t longest, GramLimits limits = {});
 
 }  // namespace xgrad

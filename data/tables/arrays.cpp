@@ -8,6 +8,7 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/text/text.hpp>
+#include <xgrad/data/watch_progress.hpp>
 #include <xgrad/storage/formats/foreign_hdf5.hpp>
 #include <xgrad/storage/formats/npy.hpp>
 
@@ -164,8 +165,8 @@ std::uint64_t read(const Source& source, const VisitBlock& visit) {
         block.rows[i].push_back(field(column, array, i, begin + i));
       }
     }
-    WatchReading::report(source.path,
-                         std::uint64_t(double(size) * double(rows.end) / double(count)), size);
+    WatchProgress::tell(source.path, std::uint64_t(double(size) * double(rows.end) / double(count)),
+                        size);
     visit(block);
   }
   for (const Hashed& hashed : source.files) {

@@ -5,6 +5,7 @@
 #include <system_error>
 #include <utility>
 
+#include <xgrad/data/watch_progress.hpp>
 #include <xgrad/storage/formats/whole_file.hpp>
 
 namespace xgrad {
@@ -18,19 +19,6 @@ constexpr std::size_t kBlock = std::size_t(1) << 20;
 void check_exists(const std::string& path) {
   std::error_code ignored;
   check<DataError>(std::filesystem::exists(path, ignored), path, ": there is no such file");
-}
-
-thread_local WatchReading* WatchReading::current = nullptr;
-
-WatchReading::WatchReading(Watch watch)
-    : watch_(std::move(watch)), before_(std::exchange(current, this)) {}
-
-WatchReading::~WatchReading() {
-  current = before_;
-}
-
-void WatchReading::report(const std::string& path, std::uint64_t read, std::uint64_t size) {
-  if (current != nullptr) current->watch_(path, read, size);
 }
 
 ByteStream::ByteStream(const std::string& path) : name_(path), hash_(0, 0) {
@@ -57,7 +45,7 @@ void ByteStream::fill() {
   read_ += next;
   ahead_ = buffer_;
   hash_.add(ahead_);
-  WatchReading::report(name_, read_, size_);
+  WatchProgress::tell(name_, read_, size_);
 }
 
 std::string read_bytes(const std::string& path) {

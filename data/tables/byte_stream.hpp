@@ -1,8 +1,7 @@
-// ByteStream: reads a file of any size in order, and reports progress.
+// ByteStream: reads a file of any size in order.
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -23,7 +22,7 @@ auto as_data_error(const std::string& path, const Work& work) try {
   throw DataError(error.what());
 }
 
-/// A sequence of bytes, of which one block is in memory.
+/// A sequence of bytes, of which one block is in memory. Reading it tells WatchProgress.
 class ByteStream {
  public:
   /// Opens a file. Throws DataError that names it.
@@ -63,29 +62,6 @@ class ByteStream {
   std::string buffer_;
   std::string_view ahead_;
   StableHash hash_;
-};
-
-/// While an instance is alive, reading a file on this thread calls `watch` after each MiB and at
-/// the end of the file, with the number of bytes read and the size of the file.
-class WatchReading {
- public:
-  /// Callback for progress.
-  using Watch =
-      std::function<void(const std::string& path, std::uint64_t read, std::uint64_t size)>;
-
-  /// Starts reporting to `watch`, until destruction.
-  explicit WatchReading(Watch watch);
-  ~WatchReading();
-  /// Calls the `watch` of this thread, if there is one.
-  static void report(const std::string& path, std::uint64_t read, std::uint64_t size);
-  WatchReading(const WatchReading&) = delete;
-  WatchReading& operator=(const WatchReading&) = delete;
-
- private:
-  static thread_local WatchReading* current;
-
-  Watch watch_;
-  WatchReading* before_;
 };
 
 /// Reads the file at a path, of at most 4 GiB. Throws DataError that names the file.

@@ -15,7 +15,7 @@
 #include <xgrad/storage/disk/isolated.hpp>
 #include <xgrad/train/config/config.hpp>
 #include <xgrad/train/inspect/certificate.hpp>
-#include <xgrad/train/run/resume.hpp>
+#include <xgrad/train/report/report.hpp>
 #include <xgrad/train/run/session.hpp>
 #include <xgrad/train/sweep/sweep.hpp>
 
@@ -83,7 +83,6 @@ nb::dict as_dict(const Outcome& outcome, bool stopped_by_hook) {
   result["stopped"] = stopped;
   result["seconds"] = outcome.seconds;
   result["claims"] = claims;
-  result["report_failure"] = outcome.report_failure;
   return result;
 }
 
@@ -106,6 +105,27 @@ nb::dict run(nb::object on_step, bool quiet, const F& work) {
       alone([&] { return work(SessionOptions{.quiet = quiet, .hooks = {hook}}); });
   hook->rethrow();
   return as_dict(outcome, hook->stop());
+}
+
+nb::tuple sweep(const std::string& file, const Texts& overrides, const Texts& over,
+                const std::string& out, std::size_t jobs, const std::string& program, bool quiet) {
+  const auto show = [quiet](const std::string& table) {
+    if (quiet) return;
+    const nb::gil_scoped_acquire acquire;
+    nb::print(table.c_str(), nb::str(""));
+  };
+  const SweepEnd end = alone([&] {
+    return run_sweep({.config = file,
+                      .overrides = overrides,
+                      .over = over,
+                      .out = out,
+                      .jobs = jobs,
+                      .quiet = quiet,
+                      .program = program,
+                      .stop = leaving},
+                     show);
+  });
+  return nb::make_tuple(end.exit_code, end.message);
 }
 
 }  // namespace
@@ -137,29 +157,15 @@ void add_runs(nb::module_& m) {
         });
       },
       "path"_a, "overrides"_a, "allow_change"_a, "on_step"_a.none(), "quiet"_a);
+  m.def("_sweep", sweep, "file"_a, "overrides"_a, "over"_a, "out"_a, "jobs"_a, "program"_a,
+        "quiet"_a);
   m.def(
-      "_sweep",
-      [](const std::string& file, const Texts& overrides, const Texts& over, const std::string& out,
-         std::size_t jobs, const std::string& program, bool quiet) {
-        const auto show = [quiet](const std::string& table) {
-          if (quiet) return;
-          const nb::gil_scoped_acquire acquire;
-          nb::print(table.c_str(), nb::str(""));
-        };
-        const SweepEnd end = alone([&] {
-          return run_sweep({.config = file,
-                            .overrides = overrides,
-                            .over = over,
-                            .out = out,
-                            .jobs = jobs,
-                            .quiet = quiet,
-                            .program = program,
-                            .stop = leaving},
-                           show);
-        });
-        return nb::make_tuple(end.exit_code, end.message);
+      "_report",
+      [](const std::string& run) {
+        const Unlocked unlocked;
+        return report_html({run});
       },
-      "file"_a, "overrides"_a, "over"_a, "out"_a, "jobs"_a, "program"_a, "quiet"_a);
+      "run"_a);
   m.def(
       "_gradcheck",
       [](const std::string& file, const Texts& overrides) {

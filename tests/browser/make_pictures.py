@@ -68,6 +68,7 @@ def make_run(folder):
     command = "train configs/reverse.toml"
     lines = screen(typed(command.split(), folder))
     draw_terminal([f"$ ./run {command}", *lines], PICTURES / "terminal.svg")
+    typed(["report", "runs/reverse"], folder)
     page = f"file://{folder}/runs/reverse/report.html"
     with chromium.Chromium() as browser:
         browser.open(page, (1100, 1000))

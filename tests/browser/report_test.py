@@ -59,6 +59,7 @@ class Report(CommandTest):
 
     def page(self, run, *words, exit_code=0):
         self.xgrad("train", "small.toml", f"run.dir={run}", "-q", *words, exit_code=exit_code)
+        self.xgrad("report", run)
         return self.folder / run / "report.html"
 
     def test_a_finished_run(self):

@@ -23,7 +23,7 @@ class Trials(CommandTest):
         words = ("train", "small.toml", "model.layers=0", "model.positions=none", "--overfit-batch", "-q")
         self.assertIn("NOT memorised", self.xgrad(*words, exit_code=1).stdout)
 
-    def test_a_batch_of_noise_is_trained_on_as_long_as_the_loss_falls(self):
+    def test_a_batch_of_noise_is_memorised_as_long_as_the_loss_falls(self):
         """It takes more than 2,000 steps."""
         config = pathlib.Path(__file__).resolve().parents[2] / "configs" / "mean_of_marked.toml"
         out = self.xgrad("train", config, "train.batch=48", "--overfit-batch", "-q").stdout

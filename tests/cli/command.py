@@ -89,6 +89,11 @@ class CommandTest(unittest.TestCase):
                     os.kill(left[-1], signal.SIGKILL)
         return left
 
+    def report(self, run):
+        """Makes the page of a run, and returns its text."""
+        self.xgrad("report", run)
+        return (self.folder / run / "report.html").read_text()
+
     def checkpoints(self, run):
         return sorted((self.folder / run / "checkpoints").glob("step-*.h5"))
 

@@ -87,7 +87,7 @@ class Decoder(CommandTest):
         self.assertIn("outputs: the line has 9 tokens, must have at most 4", said)
 
     def test_the_report_shows_the_decoder(self):
-        page = (self.folder / "run/report.html").read_text()
+        page = self.report("run")
         self.assertEqual(re.findall('alt="attention map of (.*?)"', page), [f"{module}, head {head}" for module in MODULES for head in (0, 1)])
         self.assertIn(FORCED, page)
 

@@ -9,7 +9,7 @@ from command import CommandTest, unittest
 
 class Embeddings(CommandTest):
     def section(self, run):
-        return (self.folder / run / "report.html").read_text().split("<h2>Embeddings</h2>")[1].split("<h2>")[0]
+        return self.report(run).split("<h2>Embeddings</h2>")[1].split("<h2>")[0]
 
     def drawn(self, section):
         """token -> (colour, coordinates, place on the page)"""
@@ -58,7 +58,7 @@ class Embeddings(CommandTest):
         self.write("vectors.toml", '[task]\nname = "files"\ntrain = "vectors.csv"\nvalidation = "vectors.csv"\ntest = "vectors.csv"\n'
                    'tokens = "numbers"\ninput = "a,b"\n[model]\nwidth = 8\nheads = 1\nlayers = 1\n[train]\nsteps = 9\n')
         self.xgrad("train", "vectors.toml", "run.dir=run", "-q")
-        self.assertNotIn("<h2>Embeddings", (self.folder / "run" / "report.html").read_text())
+        self.assertNotIn("<h2>Embeddings", self.report("run"))
 
 
 if __name__ == "__main__":

@@ -78,13 +78,6 @@ class Files(CommandTest):
         self.assertIn("test.csv", self.xgrad("resume", "run", exit_code=3).stderr)
         self.assertEqual((self.folder / "run/metrics.jsonl").read_bytes(), before)
 
-    def test_the_report_does_not_read_the_data_again(self):
-        process = self.start("train", "data/rows.toml", "run.dir=run", "train.steps=2000", "train.save_every=10")
-        self.wait_for_checkpoint(process, "run")
-        (self.folder / "data/rows.csv").unlink()
-        self.assertEqual(process.wait(), 0)
-        self.assertIn("naive Bayes", (self.folder / "run/report.html").read_text())
-
     def test_wrong_data_is_found_before_a_directory_is_made(self):
         self.write("data/rows.csv", rows(200) + "w,\n")
         done = self.xgrad("train", "data/rows.toml", "run.dir=run", exit_code=3)
@@ -179,14 +172,14 @@ class Files(CommandTest):
     def test_naive_bayes_stands_beside_the_model(self):
         done = self.xgrad("train", "data/rows.toml", "run.dir=run")
         self.assertRegex(done.stdout, r"\nrule +naive Bayes of 1- to 2-grams: accuracy 1.0000, exact match 1.0000\n")
-        self.assertIn("accuracy of the rule &quot;naive Bayes of 1- to 2-grams&quot;, test", (self.folder / "run/report.html").read_text())
+        self.assertIn("accuracy of the rule &quot;naive Bayes of 1- to 2-grams&quot;, test", self.report("run"))
 
     def test_any_number_of_labels(self):
         self.write("data/rows.csv", "text,label\n" + "".join(
             f"w{i} {'up ' if i % 2 else ''}{'left' if i % 3 else ''},{'u ' if i % 2 else ''}{'l' if i % 3 else ''}\n" for i in range(200)))
         train = ("train", "data/rows.toml", "task.labels=multi_label", "optim.lr=1e-2", "train.steps=60", "train.save_every=30")
         self.xgrad(*train, "run.dir=run", "expect.accuracy=0.9")
-        self.assertIn("accuracy of the most frequent answer", (self.folder / "run/report.html").read_text())
+        self.assertIn("accuracy of the most frequent answer", self.report("run"))
         self.checkpoints("run")[-1].unlink()
         self.xgrad("resume", "run")
         self.xgrad(*train, "run.dir=whole", "expect.accuracy=0.9")

@@ -32,7 +32,7 @@ class RunTest(CommandTest):
         return self.page()
 
     def page(self):
-        return (self.folder / "run/report.html").read_text()
+        return self.report("run")
 
     def part(self, page, heading):
         """What stands below a heading of the page."""
@@ -48,8 +48,6 @@ class Pictures(RunTest):
     def write_rows(self, rows):
         """Replaces metrics.jsonl and makes the page again."""
         self.write("run/metrics.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
-        (self.folder / "run/report.html").unlink()
-        self.xgrad("report", "run")
         return self.page()
 
     def check_axes(self, chart):

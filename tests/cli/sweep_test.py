@@ -97,16 +97,6 @@ class Sweep(CommandTest):
             if done != "0":
                 self.assertEqual(best, f"{min(list(losses.values())[:int(done)]):.4f}")
 
-    def test_a_run_without_its_page_is_resumed(self):
-        over = ("--over", "optim.lr=[1e-3, 1e-2]", "--out", "s")
-        table = self.xgrad("sweep", "small.toml", *over).stdout
-        page = self.folder / "s/optim.lr=0.01/report.html"
-        page.unlink()
-        again = self.xgrad("sweep", "small.toml", *over)
-        self.assertIn("1 of them to train", again.stderr)
-        self.assertEqual(again.stdout, table)
-        self.assertTrue(page.exists())
-
     def test_goes_on_where_it_was_interrupted(self):
         over = ("--over", "optim.lr=[1e-3, 1e-2]")
         table = self.xgrad("sweep", "small.toml", *over).stdout

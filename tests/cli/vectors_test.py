@@ -32,7 +32,7 @@ class Vectors(CommandTest):
             self.assertEqual(figures, {key for key in row if key + "_se" in row})
         test = json.loads(self.xgrad("eval", "run", "--json").stdout)
         self.assertEqual(test, [row for row in self.rows("run") if row["split"] == "test"][0])
-        page = (self.folder / "run/report.html").read_text()
+        page = self.report("run")
         self.assertIn("lowest loss there can be", page)
         self.assertNotIn("accuracy", page)
         lines = self.xgrad("predict", "run", stdin="0.5 1, -1 0, 2 1\n3 1\n").stdout.splitlines()

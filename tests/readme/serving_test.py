@@ -33,7 +33,7 @@ class Serving(unittest.TestCase):
     def test_holds_no_trainer(self):
         names = call("nm", "--demangle", PROGRAM)
         self.assertTrue("xgrad::Predictor::" in names)
-        for part in ("xgrad::Trainer<", "xgrad::Loader", "xgrad::RunDirectory", "xgrad::write_report", "onnx::"):
+        for part in ("xgrad::Trainer<", "xgrad::Loader", "xgrad::RunDirectory", "xgrad::report_html", "onnx::"):
             self.assertFalse(part in names, part)
 
     def test_is_short(self):

@@ -16,15 +16,21 @@ constexpr std::size_t kSearched = 64;  // examples among which a second length i
 // in long double.
 constexpr double kMostOperations = 2e10;
 
+// Gradients of frozen parameters are checked too.
+Config unfrozen(Config config) {
+  config.optim.groups.clear();
+  return config;
+}
+
 // The loss of one batch as a function of the parameters.
 template <class T>
 struct ModelProblem {
   ModelProblem(const Config& config, const TaskShape& shape, const Dataset& train,
                const Batch& batch)
       : parameters(config.train.seed),
-        model(make_model<T>(config.model, shape, parameters)),
+        model(make_model<T>(unfrozen(config), shape, parameters)),
         objective(training_objective(config.train, shape, &train)),
-        whole(together(objective, {batch})) {
+        whole(step_size(objective, {batch})) {
     if (!config.model.init_from.empty()) initialize(config, shape, parameters);
     problem.leaves.assign(parameters.begin(), parameters.end());
     problem.f = [this, &config, &batch, steps = planned_steps(config.train, train.size())] {
@@ -36,7 +42,7 @@ struct ModelProblem {
   Parameters<T> parameters;
   std::unique_ptr<SequenceModel<T>> model;
   Objective objective;
-  LogicalBatch whole;
+  StepSize whole;
   GradientProblem<T> problem;
 };
 

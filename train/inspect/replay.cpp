@@ -9,7 +9,7 @@
 #include <xgrad/autograd/kernels/element.hpp>
 #include <xgrad/train/checkpoint/failed_step.hpp>
 #include <xgrad/train/config/precision.hpp>
-#include <xgrad/train/model/mixed_precision.hpp>
+#include <xgrad/train/model/build.hpp>
 #include <xgrad/train/model/training_loss.hpp>
 #include <xgrad/train/weights/state_dict.hpp>
 
@@ -41,7 +41,7 @@ std::vector<Seen<T>> run(const Checkpoint& failed, const Config& config) {
   const std::unique_ptr<Task> task = make_task(config, &failed);
   const TaskShape shape = task->shape();
   Parameters<T> parameters(config.train.seed);
-  const auto model = make_model<T>(config, shape, parameters, config.optim.groups);
+  const auto model = make_model<T>(config, shape, parameters);
   restore_weights(failed.parameters, "the failed step", parameters);
 
   std::vector<Seen<T>> seen;
@@ -51,7 +51,8 @@ std::vector<Seen<T>> run(const Checkpoint& failed, const Config& config) {
   const std::vector<Batch> batches = batches_of(failed);
   const auto [objective, context] = settings_of(config, *task, failed.step);
   for (std::size_t i = 0; i < config.train.shards; ++i) {
-    forward_backward(*model, objective, batches, {i, config.train.shards}, shape.output, context);
+    forward_backward<T>(*model, objective, batches, context, {}, {i, config.train.shards},
+                        shape.output);
   }
   return seen;
 }

@@ -23,12 +23,9 @@ double largest_magnitude(const Tensor<T>& x) {
 
 template <class T>
 GradientFlow<T>::GradientFlow(const Parameters<T>& parameters)
-    : trace_(parameters,
-             [this](const OpPlace& place, const Tensor<T>&) {
-               place_ = place;
-               place_.tensor.clear();
-             }),
-      observing_(*this) {
+    : trace_(parameters, {}, [this](const OpPlace& place, const OpCall& call) {
+        call.kind == OpCall::Kind::forward ? forward(place, call) : backward(call);
+      }) {
   for (const Parameter<T>& p : parameters) {
     made_at_[p.variable.shared_value().get()] = made_.size();
     made_.push_back({"the parameter"});
@@ -36,25 +33,7 @@ GradientFlow<T>::GradientFlow(const Parameters<T>& parameters)
 }
 
 template <class T>
-void GradientFlow<T>::begin(const char* name) {
-  trace_.begin(name);
-}
-
-template <class T>
-void GradientFlow<T>::done() {
-  trace_.done();
-}
-
-template <class T>
-void GradientFlow<T>::end(const OpCall& call) {
-  trace_.end(call);
-  if (call.scalar != sizeof(T)) return;
-  if (call.kind == OpCall::Kind::forward) forward(call);
-  if (call.kind == OpCall::Kind::backward) backward(call);
-}
-
-template <class T>
-void GradientFlow<T>::forward(const OpCall& call) {
+void GradientFlow<T>::forward(const OpPlace& place, const OpCall& call) {
   Ran op{{}, made_.size(), call.node != 0};
   for (const Operand& x : call.inputs) {
     const auto found = made_at_.find(x.value);
@@ -62,7 +41,7 @@ void GradientFlow<T>::forward(const OpCall& call) {
   }
   if (op.recorded) op_of_[call.node] = ops_.size();
   made_at_[call.result.value] = made_.size();
-  made_.push_back({to_string(place_), false, 0, call.owner});
+  made_.push_back({to_string(place), false, 0, call.owner});
   ops_.push_back(std::move(op));
 }
 

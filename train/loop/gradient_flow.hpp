@@ -8,17 +8,15 @@
 #include <unordered_map>
 #include <vector>
 
-#include <xgrad/autograd/observer.hpp>
 #include <xgrad/autograd/parameters.hpp>
 #include <xgrad/train/loop/trace.hpp>
 
 namespace xgrad {
 
 /// During its lifetime, records the ops of forward and backward, which values each op reads, and
-/// the gradients that arrive. Keeps the outputs of all ops. Calls the observer that was active
-/// before it first.
+/// the gradients that arrive. Keeps the outputs of all ops.
 template <class T>
-class GradientFlow final : public OpObserver {
+class GradientFlow {
  public:
   /// Starts recording, which ends with this object.
   explicit GradientFlow(const Parameters<T>& parameters);
@@ -34,10 +32,6 @@ class GradientFlow final : public OpObserver {
   ///   detach() or under NoGrad, and has an effect on the loss,
   /// - whose output depends on the parameter and has no effect on the loss.
   std::string end_of(const Parameter<T>& parameter) const;
-
-  void begin(const char* name) override;
-  void done() override;
-  void end(const OpCall& call) override;
 
  private:
   // A parameter or the output of an op.
@@ -58,7 +52,7 @@ class GradientFlow final : public OpObserver {
   };
   static constexpr std::size_t kConstant = std::size_t(-1);
 
-  void forward(const OpCall& call);
+  void forward(const OpPlace& place, const OpCall& call);
   void backward(const OpCall& call);
   // For each op, whether the loss depends on its output.
   std::vector<bool> ops_of_the_loss() const;
@@ -68,9 +62,7 @@ class GradientFlow final : public OpObserver {
   std::vector<std::size_t> losses_;                       // in made_: where backward() began
   std::unordered_map<const void*, std::size_t> made_at_;  // in made_, by address of the value
   std::unordered_map<std::uint64_t, std::size_t> op_of_;  // in ops_, by id of the node
-  OpPlace place_;                                         // of the last op
   Trace<T> trace_;
-  Observing observing_;
 };
 
 }  // namespace xgrad

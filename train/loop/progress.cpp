@@ -34,7 +34,7 @@ std::vector<Part> parts(Progress& p, const Config& config) {
            /*required=*/true},
           {p.owes_validation, {{kOwesValidation, &p.owes_validation}}},
           {config.train.patience > 0, {{"bad_evaluations", &p.bad_evaluations}}},
-          {config.train.on_spike == "skip", {{"spikes_in_a_row", &p.spikes_in_a_row}}},
+          {config.train.on_spike == "skip", {{"failures_in_a_row", &p.failures_in_a_row}}},
           {config.train.swa_start > 0, {{"averaged", &p.averaged}}},
           {config.train.curriculum_start > 0, {{"batches", &p.loader.batches}}},
           {p.spikes.watches(), {{"spike_mean", &spikes.mean}, {"spike_count", &spikes.count}}},
@@ -92,6 +92,11 @@ bool Progress::observe(double loss) {
   best_loss = loss;
   best_step = step;
   return true;
+}
+
+bool Progress::is_fatal(const std::string& on_spike, bool lasting) {
+  if (on_spike == "stop" || (lasting && on_spike == "skip")) return true;
+  return ++failures_in_a_row > 10;
 }
 
 }  // namespace xgrad

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <string>
 
 #include <xgrad/data/loader.hpp>
 #include <xgrad/optim/plateau.hpp>
@@ -22,6 +23,10 @@ struct Progress {
   void write(const Config& config, Checkpoint& checkpoint) const;
   /// Records the validation loss of this step. Returns whether it is the best so far.
   bool observe(double loss);
+  /// Counts another failed step, and returns whether it ends the run, given [train] on_spike: the
+  /// eleventh in a row does. `lasting` says that weights or optimizer contain NaN or infinity:
+  /// skipping cannot repair that, only rollback can.
+  bool is_fatal(const std::string& on_spike, bool lasting);
 
   std::uint64_t step = 0;             ///< steps taken
   LoaderState loader = {};            ///< position of the next batch in the data
@@ -34,7 +39,7 @@ struct Progress {
   std::uint64_t averaged = 0;    ///< weights in the average of train.swa_start
   SpikeGuard spikes;             ///< running mean of the gradient norm
   /// Failed steps since the last good one (on_spike "skip") or the last save ("rollback").
-  std::uint64_t spikes_in_a_row = 0;
+  std::uint64_t failures_in_a_row = 0;
 };
 
 }  // namespace xgrad

@@ -29,7 +29,7 @@ void Trainer<T>::with_evaluated_weights(const std::function<void()>& f) const {
   if (!average_) return f();
   const auto swap = [&] {
     average_->swap();
-    division_.gather_values();
+    shards_.gather_values();
   };
   swap();
   try {
@@ -59,23 +59,18 @@ std::size_t Trainer<T>::checkpoint_bytes() const {
 }
 
 template <class T>
-const char* Trainer<T>::processor() const {
-  return processor_class(config_.train.precision);
-}
-
-template <class T>
 std::vector<NamedTensor> Trainer<T>::whole_state(bool everywhere) const {
-  if (division_.ranks().size() == 1) return xgrad::capture(*optimizer_, average_.get());
+  if (shards_.ranks().size() == 1) return xgrad::capture(*optimizer_, average_.get());
   std::vector<NamedTensor> whole;
   const auto add = [&](std::span<const OptimizerState<T>> slot) {
-    std::vector<Tensor<T>> tensors = division_.whole(slot, everywhere);
+    std::vector<Tensor<T>> tensors = shards_.whole(slot, everywhere);
     for (std::size_t k = 0; k < tensors.size(); ++k) {
       whole.push_back({slot[k].name, std::move(tensors[k])});
     }
   };
   const std::span<const OptimizerState<T>> state = optimizer_->state();
-  for (std::size_t i = 0; i < state.size(); i += division_.tensors()) {
-    add(state.subspan(i, division_.tensors()));
+  for (std::size_t i = 0; i < state.size(); i += shards_.tensors()) {
+    add(state.subspan(i, shards_.tensors()));
   }
   if (average_) add(average_->state());
   return whole;
@@ -87,7 +82,7 @@ Checkpoint Trainer<T>::capture(bool everywhere) const {
   checkpoint.parameters = xgrad::capture(parameters_);
   checkpoint.optimizer = whole_state(everywhere);
   progress_.write(config_, checkpoint);
-  checkpoint.state["cpu"] = processor();
+  checkpoint.state["cpu"] = processor_class(config_.train.precision);
   if (const std::string learned = task_->learned(); !learned.empty()) {
     checkpoint.state[kLearned] = learned;
   }
@@ -118,7 +113,6 @@ void Trainer<T>::restore(const Checkpoint& checkpoint, const Progress& progress)
   template std::size_t Trainer<T>::state_numbers() const;                               \
   template std::size_t Trainer<T>::checkpoint_bytes() const;                            \
   template std::vector<NamedTensor> Trainer<T>::whole_state(bool) const;                \
-  template const char* Trainer<T>::processor() const;                                   \
   template Checkpoint Trainer<T>::capture(bool) const;                                  \
   template void Trainer<T>::restore(const Checkpoint&);                                 \
   template void Trainer<T>::restore(const Checkpoint&, const Progress&);

@@ -14,8 +14,11 @@ std::string to_string(const OpPlace& place) {
 }
 
 template <class T>
-Trace<T>::Trace(const Parameters<T>& parameters, See see)
-    : see_(std::move(see)), before_(op_observer()), observing_(*this) {
+Trace<T>::Trace(const Parameters<T>& parameters, See see, SeeCall see_call)
+    : see_(std::move(see)),
+      see_call_(std::move(see_call)),
+      before_(op_observer()),
+      observing_(*this) {
   for (const Parameter<T>& p : parameters) {
     names_[p.variable.shared_value().get()] = p.name;
     if (p.variable.requires_grad()) names_[&p.variable.node()->grad] = p.name;
@@ -43,7 +46,7 @@ void Trace<T>::end(const OpCall& call) {
 
 template <class T>
 void Trace<T>::forward(const OpCall& call) {
-  OpPlace place{++count_, call.name, "", "output"};
+  OpPlace place{++count_, call.name, "", ""};
   std::size_t latest = 0;
   for (const Operand& x : call.inputs) {
     const auto made = made_.find(x.value);
@@ -54,9 +57,11 @@ void Trace<T>::forward(const OpCall& call) {
     if (own) break;
     latest = std::max(latest, number);
   }
-  see_(place, *static_cast<const Tensor<T>*>(call.result.value));
   made_[call.result.value] = {place.number, place.module};  // a reused address is overwritten here
-  if (call.node != 0) places_[call.node] = std::move(place);
+  if (call.node != 0) places_[call.node] = place;
+  if (see_call_) see_call_(place, call);
+  place.tensor = "output";
+  if (see_) see_(place, *static_cast<const Tensor<T>*>(call.result.value));
 }
 
 template <class T>
@@ -64,7 +69,8 @@ void Trace<T>::backward(const OpCall& call) {
   const auto found = places_.find(call.node);
   if (found == places_.end()) return;  // its forward ran before this trace
   OpPlace place = found->second;
-  for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+  if (see_call_) see_call_(place, call);
+  for (std::size_t i = 0; see_ && i < call.inputs.size(); ++i) {
     const void* gradient = call.inputs[i].value;
     if (gradient == nullptr) continue;
     const auto name = names_.find(gradient);

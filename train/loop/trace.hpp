@@ -30,8 +30,10 @@ class Trace final : public OpObserver {
  public:
   /// The callback.
   using See = std::function<void(const OpPlace&, const Tensor<T>&)>;
+  /// Callback for a whole call; its place has no tensor.
+  using SeeCall = std::function<void(const OpPlace&, const OpCall&)>;
   /// Starts tracing, which ends with this object.
-  Trace(const Parameters<T>& parameters, See see);
+  Trace(const Parameters<T>& parameters, See see, SeeCall see_call = {});
 
   void begin(const char* name) override;
   void done() override;
@@ -48,6 +50,7 @@ class Trace final : public OpObserver {
   void backward(const OpCall& call);
 
   See see_;
+  SeeCall see_call_;
   std::size_t count_ = 0;
   // Names of parameters, by the addresses of their values and of their gradients.
   std::unordered_map<const void*, std::string> names_;

@@ -6,11 +6,8 @@
 #include <xgrad/autograd/observer.hpp>
 #include <xgrad/autograd/scalar.hpp>
 #include <xgrad/optim/clip.hpp>
-#include <xgrad/train/metrics/evaluate.hpp>
-#include <xgrad/train/model/mixed_precision.hpp>
 #include <xgrad/train/model/parts.hpp>
-#include <xgrad/train/ranks/metrics_sum.hpp>
-#include <xgrad/train/ranks/shared_task.hpp>
+#include <xgrad/train/ranks/score.hpp>
 
 namespace xgrad {
 
@@ -46,24 +43,17 @@ std::size_t count_tokens(const Batch& batch) {
 }  // namespace
 
 template <class T>
-std::shared_ptr<const Task> Trainer<T>::read_task(const Checkpoint* checkpoint, Ranks& ranks) {
-  SharedTask shared = make_task(ranks, config_, checkpoint);
-  shares_data_ = shared.copied;
-  return std::move(shared.task);
-}
-
-template <class T>
 Trainer<T>::Trainer(const Config& config, const Checkpoint* checkpoint,
                     std::shared_ptr<const Task> task, Ranks& ranks)
     : config_(config),
-      task_(task ? std::move(task) : read_task(checkpoint, ranks)),
+      task_(task ? std::move(task) : make_task(config, checkpoint)),
       shape_(task_->shape()),
       train_(task_->dataset(Split::train)),
       objective_(training_objective(config.train, shape_, train_.get())),
       parameters_(config.train.seed),
-      model_(make_model<T>(config, shape_, parameters_, config.optim.groups)),
-      division_(parameters_, config.train.shards, ranks),
-      optimizer_(make_optimizer<T>(config.optim, parameters_, division_.slice())),
+      model_(make_model<T>(config, shape_, parameters_)),
+      shards_(parameters_, config.train.shards, ranks),
+      optimizer_(make_optimizer<T>(config.optim, parameters_, shards_.slice())),
       loader_(Loader(*train_, shape_,
                      {.batch = config.train.batch,
                       .seed = config.train.seed,
@@ -75,7 +65,7 @@ Trainer<T>::Trainer(const Config& config, const Checkpoint* checkpoint,
       evaluate_every_(planned_evaluation(config.train)),
       save_every_(config.train.save_every > 0 ? config.train.save_every : evaluate_every_),
       schedule_(make_schedule(config, total_steps_)),
-      remedy_(remedy_of(config.train.on_spike)),
+      rolls_back_(config.train.on_spike == "rollback"),
       dead_gradients_(parameters_),
       progress_(config) {
   check<ConfigError>(std::any_of(parameters_.begin(), parameters_.end(),
@@ -86,7 +76,7 @@ Trainer<T>::Trainer(const Config& config, const Checkpoint* checkpoint,
   }
   if (config.train.ema > 0 || config.train.swa_start > 0) {
     const char* kind = config.train.ema > 0 ? "ema" : "swa";
-    average_ = std::make_unique<AveragedWeights<T>>(parameters_, kind, division_.slice());
+    average_ = std::make_unique<AveragedWeights<T>>(parameters_, kind, shards_.slice());
   }
   if (checkpoint != nullptr) restore(*checkpoint);
   validation_ = task_->dataset(Split::validation);
@@ -103,7 +93,7 @@ const Dataset& Trainer<T>::data(Split split) const {
 
 template <class T>
 void Trainer<T>::run(TrainerHooks& hooks) {
-  if (remedy_ == Remedy::go_back) saved_ = capture();
+  if (rolls_back_) saved_ = capture();
   while (!finished()) {
     // A run that was stopped during a validation first repeats that validation.
     if (!owes_validation() && !advance(hooks)) continue;
@@ -118,10 +108,10 @@ void Trainer<T>::run(TrainerHooks& hooks) {
 template <class T>
 bool Trainer<T>::advance(TrainerHooks& hooks) {
   const StepReport report = try_step();
-  if (report.fault.empty()) {
+  if (report.failure.empty()) {
     hooks.on_step(report);
   } else if (!recover(report, hooks)) {
-    fail(report, hooks);
+    end(report, hooks);
   }
   return step() == report.step;
 }
@@ -129,9 +119,19 @@ bool Trainer<T>::advance(TrainerHooks& hooks) {
 template <class T>
 auto Trainer<T>::what_is_due(TrainerHooks& hooks) -> Due {
   const bool stop = hooks.stop();
-  const bool save = owes_validation() || hooks.take_save() || is_due(save_every_);
+  Due due = asked(hooks, hooks.take_save(), stop);
+  due.save = due.save || due.stop || owes_validation() || is_due(save_every_);
   progress_.owes_validation = owes_validation() || finished() || is_due(evaluate_every_);
-  return {save || stop, stop};
+  return due;
+}
+
+template <class T>
+auto Trainer<T>::asked(TrainerHooks& hooks, bool save, bool stop) const -> Due {
+  const std::vector<char> all = gather_all(shards_.ranks(), char(save + 2 * stop));
+  const auto has = [](char flag) { return [=](char other) { return (other & flag) != 0; }; };
+  const auto stops = std::find_if(all.begin(), all.end(), has(2));
+  if (stops != all.end() && !stop) hooks.on_stop_of(std::size_t(stops - all.begin()));
+  return {std::any_of(all.begin(), all.end(), has(1)), stops != all.end()};
 }
 
 // The micro-batches of a step may belong to two epochs.
@@ -149,19 +149,19 @@ template <class T>
 bool Trainer<T>::is_sound(TrainerHooks& hooks) {
   StepReport next;
   next.step = step() + 1;
-  next.fault = fault_of_state();
-  if (next.fault.empty()) return true;
+  next.failure = failure_of_state();
+  if (next.failure.empty()) return true;
   progress_.owes_validation = false;
   if (recover(next, hooks)) return false;
   batches_ = next_batches();
-  fail(next, hooks);
+  end(next, hooks);
 }
 
 template <class T>
 void Trainer<T>::save(TrainerHooks& hooks) {
-  const bool writes = division_.ranks().rank() == 0;
-  if (remedy_ == Remedy::go_back) {
-    progress_.spikes_in_a_row = 0;
+  const bool writes = shards_.ranks().rank() == 0;
+  if (rolls_back_) {
+    progress_.failures_in_a_row = 0;
     saved_ = capture();
     if (writes) hooks.on_checkpoint(*saved_);
   } else if (writes) {
@@ -184,7 +184,7 @@ template <class T>
 StepReport Trainer<T>::train_step(std::optional<double> lr) {
   const StepReport report = try_step(lr);
   TrainerHooks nobody;
-  if (!report.fault.empty()) fail(report, nobody);
+  if (!report.failure.empty()) end(report, nobody);
   return report;
 }
 
@@ -195,26 +195,26 @@ StepReport Trainer<T>::try_step(std::optional<double> lr) {
   report.step = step() + 1;
   const double factor = config_.schedule.name == "plateau" ? progress_.plateau.factor() : 1;
   report.lr = lr.value_or(schedule_(step()) * factor);
-  report.fault = fault_of_parameters();
-  if (!report.fault.empty()) return report;
+  report.failure = failure_of_parameters();
+  if (!report.failure.empty()) return report;
   run_batches(report);
 
   const Region region("update");
-  report.grad_norm = division_.norm();
-  report.fault = fault_of(report);
-  if (report.fault.empty()) check_gradients(report);
-  if (!report.fault.empty()) return report;
+  report.grad_norm = shards_.norm();
+  report.failure = failure_of(report);
+  if (report.failure.empty()) check_gradients(report);
+  if (!report.failure.empty()) return report;
   double norm = report.grad_norm;
   if (config_.train.clip_value > 0) {
-    clip_values(parameters_, config_.train.clip_value, division_.slice());
-    norm = config_.train.clip > 0 ? division_.norm() : norm;
+    clip_values(parameters_, config_.train.clip_value, shards_.slice());
+    norm = config_.train.clip > 0 ? shards_.norm() : norm;
   }
   optimizer_->step(report.lr, clip_factor(norm, config_.train.clip));
   update_average();
-  division_.gather_values();
+  shards_.gather_values();
   progress_.optimizer_steps = optimizer_->steps();
   progress_.spikes.observe(report.grad_norm);
-  if (remedy_ == Remedy::pass_over) progress_.spikes_in_a_row = 0;
+  if (!rolls_back_) progress_.failures_in_a_row = 0;
   end_step();
   return report;
 }
@@ -233,35 +233,35 @@ void Trainer<T>::run_batches(StepReport& report, const SeeLoss<T>& see) {
   context.recompute = config_.train.recompute;
   std::vector<double> losses;  // by shard: loss, penalty
   std::vector<Metrics> metrics;
-  const Range shards = division_.shards();
+  const Range shards = shards_.shards();
   for (std::size_t i = shards.begin; i < shards.end; ++i) {
-    const Shard shard{i, division_.count()};
+    const Shard shard{i, shards_.count()};
     double sum = 0, penalty = 0;
     metrics.emplace_back();
     std::size_t left = parts_of(batches_, shard);
     const auto send_early = [&] {
-      if (i + 1 == shards.end && left == 1) division_.send_early();
+      if (i + 1 == shards.end && left == 1) shards_.send_early();
     };
     send_early();
-    forward_backward<T>(*model_, objective_, batches_, shard, shape_.output, context,
-                        [&](const TrainingLoss<T>& loss, const Batch& batch) {
-                          sum += double(loss.task.value()());
-                          if (loss.penalty.defined()) penalty += double(loss.penalty.value()());
-                          if (log) metrics.back().add(loss.outputs.value(), batch, objective_);
-                          if (see) see(loss, batch);
-                          --left;
-                          send_early();
-                        });
-    division_.take();
+    const auto add = [&](const TrainingLoss<T>& loss, const Batch& batch) {
+      sum += double(loss.task.value()());
+      if (loss.penalty.defined()) penalty += double(loss.penalty.value()());
+      if (log) metrics.back().add(loss.outputs.value(), batch, objective_);
+      if (see) see(loss, batch);
+      --left;
+      send_early();
+    };
+    forward_backward<T>(*model_, objective_, batches_, context, add, shard, shape_.output);
+    shards_.take();
     losses.insert(losses.end(), {sum, penalty});
   }
-  division_.add_up();
-  losses = gather_numbers(division_.ranks(), losses);
+  shards_.add_up();
+  losses = gather_numbers(shards_.ranks(), losses);
   for (std::size_t i = 0; i < losses.size(); i += 2) {
     report.loss += losses[i];
     report.head_diversity += losses[i + 1];
   }
-  if (log) report.metrics = add_up(division_.ranks(), metrics);
+  if (log) report.metrics = add_up(shards_.ranks(), metrics);
   for (const Batch& batch : batches_) {
     report.tokens += count_tokens(batch);
     report.max_length = std::max(report.max_length, max_length(batch));
@@ -280,10 +280,10 @@ void Trainer<T>::validate(TrainerHooks& hooks, Due& due) {
   if (!is_finite_bits(loss)) {
     StepReport report;
     report.step = step();
-    report.fault = "the loss of the validation split is not finite";
+    report.failure = "the loss of the validation split is not finite";
     // A save of this same step would give the same loss again.
     const bool recovers = saved_ && saved_->step < step() && recover(report, hooks);
-    check<NumericError>(recovers, "step ", report.step, ": ", report.fault);
+    check<NumericError>(recovers, "step ", report.step, ": ", report.failure);
     due.save = false;
     return;
   }
@@ -291,34 +291,14 @@ void Trainer<T>::validate(TrainerHooks& hooks, Due& due) {
   hooks.on_evaluation(step(), *metrics);
 }
 
-// Each shard has a part of the batches. All ranks ask break_off() equally often, so that they can
-// agree on the answer.
 template <class T>
 std::optional<Metrics> Trainer<T>::evaluate(Split split, TrainerHooks& hooks) const {
-  const std::size_t batches = divided_up(data(split).size(), config_.train.batch);
-  const auto batches_of = [&](const Range& shards) {
-    return Range{share(batches, shards.begin, division_.count()).begin,
-                 share(batches, shards.end - 1, division_.count()).end};
-  };
-  std::size_t most = 0;  // batches of a rank
-  for (std::size_t r = 0; r < division_.ranks().size(); ++r) {
-    const Range shards = share(division_.count(), r, division_.ranks().size());
-    most = std::max(most, batches_of(shards).size());
-  }
-  bool broken = false;
-  const auto break_off = [&] { return broken = hooks.break_off(); };
-  std::vector<Metrics> metrics;
-  with_evaluated_weights([&] {
-    for (std::size_t i = division_.shards().begin; i < division_.shards().end && !broken; ++i) {
-      const Pass pass{data(split), shape_,    config_.train.batch,
-                      {},          break_off, share(batches, i, division_.count())};
-      metrics.push_back(xgrad::evaluate(*model_, pass, objective_).value_or(Metrics()));
-    }
-    const std::size_t own = batches_of(division_.shards()).size();
-    for (std::size_t i = own; i < most && !broken; ++i) break_off();
-  });
-  if (broken) return std::nullopt;
-  return add_up(division_.ranks(), metrics);
+  const auto break_off = [&] { return asked(hooks, /*save=*/false, hooks.break_off()).stop; };
+  const Pass pass{data(split), shape_, config_.train.batch, {}, break_off};
+  std::optional<Scores> scores;
+  with_evaluated_weights(
+      [&] { scores = score(shards_.ranks(), shards_.count(), *model_, pass, objective_); });
+  return scores ? std::optional(scores->metrics) : std::nullopt;
 }
 
 #define XGRAD_INSTANTIATE(T) template class Trainer<T>;

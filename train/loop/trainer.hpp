@@ -14,12 +14,11 @@
 #include <xgrad/optim/schedule.hpp>
 #include <xgrad/train/checkpoint/checkpoint.hpp>
 #include <xgrad/train/loop/dead_gradients.hpp>
-#include <xgrad/train/loop/on_spike.hpp>
 #include <xgrad/train/loop/progress.hpp>
 #include <xgrad/train/metrics/metrics.hpp>
 #include <xgrad/train/model/build.hpp>
 #include <xgrad/train/model/training_loss.hpp>
-#include <xgrad/train/ranks/division.hpp>
+#include <xgrad/train/ranks/gradient_shards.hpp>
 #include <xgrad/train/weights/init_from.hpp>
 
 namespace xgrad {
@@ -34,9 +33,9 @@ struct StepReport {
   std::size_t max_length = 0;  ///< length of the longest example; 0 for images
   double head_diversity = 0;   ///< penalty train.head_diversity; 0 if its weight is 0
   Metrics metrics;             ///< metrics of the step's batch; filled on every log.every-th step
-  std::string fault;           ///< why nothing was updated; empty after an update
-  /// Where gradients end, if the fault is that they do not reach every parameter; such a fault ends
-  /// the run. Empty for other faults.
+  std::string failure;         ///< why nothing was updated; empty after an update
+  /// Where gradients end, if the step failed because they do not reach every parameter; such a
+  /// failure ends the run. Empty for others.
   std::string where;
 };
 
@@ -52,11 +51,14 @@ class TrainerHooks {
   virtual void on_checkpoint(const Checkpoint&) {}
   /// Called after a failed step that does not end the run ([train] on_spike). The run continues
   /// after `step`.
-  virtual void on_spike(const StepReport&, std::uint64_t /*step*/) {}
+  virtual void on_failed_step(const StepReport&, std::uint64_t /*step*/) {}
   /// Called when a failed step ends the run; see failed_step.hpp.
-  virtual void on_fault(const Checkpoint& /*failed*/) {}
-  /// Returns whether to save and end the run after this step.
+  virtual void on_fatal_step(const Checkpoint& /*failed*/) {}
+  /// Returns whether to save and end the run after this step. A stop or a save of one rank is one
+  /// of all.
   virtual bool stop() { return false; }
+  /// Called when the run stops because another rank was told to.
+  virtual void on_stop_of(std::size_t /*rank*/) {}
   /// Returns whether to stop an evaluation early; called before each of its batches.
   virtual bool break_off() { return false; }
   /// Returns whether a save was requested since the last call.
@@ -119,7 +121,7 @@ class Trainer {
   /// the config keeps them.
   void with_evaluated_weights(const std::function<void()>& f) const;
   /// Completes the gradients of the last step, of which each of several ranks has a slice.
-  void gather_gradients() const { division_.gather_gradients(); }
+  void gather_gradients() const { shards_.gather_gradients(); }
   /// Evaluates a split; returns nothing if hooks.break_off() ended it early.
   std::optional<Metrics> evaluate(Split split, TrainerHooks& hooks) const;
 
@@ -144,12 +146,6 @@ class Trainer {
   const SequenceModel<T>& model() const { return *model_; }
   /// The task.
   const Task& task() const { return *task_; }
-  /// The class of processors that gives this run its bits.
-  const char* processor() const;
-  /// Whether the data are the copy that another rank on this machine made.
-  bool shares_data() const { return shares_data_; }
-  /// The task, for code that outlives the trainer.
-  std::shared_ptr<const Task> shared_task() const { return task_; }
   /// Number of examples in a split.
   std::size_t examples(Split split) const { return data(split).size(); }
   /// An upper bound of the size of this run's checkpoints, in bytes.
@@ -158,8 +154,6 @@ class Trainer {
   std::size_t state_numbers() const;
   /// The weights that [model] init_from provided, if this trainer read them.
   const std::optional<Initialization>& initialization() const { return initialization_; }
-  /// The step with the lowest validation loss.
-  std::uint64_t best_step() const { return progress_.best_step; }
 
  private:
   // Actions that are due after a step. A run that stops is also saved.
@@ -178,6 +172,8 @@ class Trainer {
   // Whether an interval of this many steps ends here; 0 stands for an epoch.
   bool is_due(std::uint64_t every) const;
   Due what_is_due(TrainerHooks& hooks);
+  // Whether one rank is told to stop or save. Both are then due on all.
+  Due asked(TrainerHooks& hooks, bool save, bool stop) const;
   // Does a step. Returns true if the run is one step further, false if it returned to the last
   // save.
   bool advance(TrainerHooks& hooks);
@@ -185,8 +181,6 @@ class Trainer {
   void run_batches(StepReport& report, const SeeLoss<T>& see = {});
   // Runs the step's batches again, each op once.
   void repeat_batches(const SeeLoss<T>& see = {});
-  // Makes the task, and reads its files together with the other ranks.
-  std::shared_ptr<const Task> read_task(const Checkpoint* checkpoint, Ranks& ranks);
   // The state of optimizer and averages for a checkpoint; with several ranks, from all of them, and
   // if not `everywhere`, on rank 0 only.
   std::vector<NamedTensor> whole_state(bool everywhere) const;
@@ -199,26 +193,26 @@ class Trainer {
   void validate(TrainerHooks& hooks, Due& due);
   void save(TrainerHooks& hooks);
   void restore(const Checkpoint& checkpoint, const Progress& progress);
-  std::string fault_of_parameters() const;
-  // Describes the first NaN or infinity in parameters or optimizer state; empty if there is none.
-  std::string fault_of_state() const;
-  std::string fault_of(const StepReport& report) const;
+  // Describe the first NaN or infinity in parameters, or also in the optimizer's state; empty if
+  // there is none.
+  std::string failure_of_parameters() const;
+  std::string failure_of_state() const;
+  std::string failure_of(const StepReport& report) const;
   std::string locate();
-  // If a check is due and finds dead parameters, makes that the fault of the step.
+  // If a check is due and finds dead parameters, the step fails.
   void check_gradients(StepReport& report);
-  [[noreturn]] void fail(const StepReport& report, TrainerHooks& hooks);
-  // Handles a failed step. Returns false if the run has to end.
-  bool recover(const StepReport& report, TrainerHooks& hooks);
+  [[noreturn]] void end(const StepReport& failed, TrainerHooks& hooks);
+  // Skips a failed step or rolls back. Returns false if the run has to end.
+  bool recover(const StepReport& failed, TrainerHooks& hooks);
 
   Config config_;
-  bool shares_data_ = false;
   std::shared_ptr<const Task> task_;
   TaskShape shape_;
   std::unique_ptr<Dataset> train_, validation_, test_;
   Objective objective_;
   Parameters<T> parameters_;
   std::unique_ptr<SequenceModel<T>> model_;
-  Division<T> division_;
+  GradientShards<T> shards_;
   std::unique_ptr<Optimizer<T>> optimizer_;
   std::unique_ptr<AveragedWeights<T>> average_;  // null: no averaged weights
   // Already past the current step; progress_.loader is its position before the step.
@@ -229,10 +223,10 @@ class Trainer {
   std::uint64_t evaluate_every_;  // 0: every epoch
   std::uint64_t save_every_;      // 0: every epoch
   Schedule schedule_;
-  Remedy remedy_;  // what [train] on_spike asks for
+  bool rolls_back_;  // after a failed step
   DeadGradients<T> dead_gradients_;
   Progress progress_;
-  std::optional<Checkpoint> saved_;  // the last save, if remedy_ is go_back
+  std::optional<Checkpoint> saved_;  // the last save, if failed steps roll back
   std::optional<Initialization> initialization_;
 };
 

@@ -10,8 +10,6 @@
 
 namespace xgrad {
 
-ClassReport::ClassReport(std::size_t classes) : classes_(classes) {}
-
 template <class T>
 void ClassReport::add(const Tensor<T>& logits, const Ids& targets) {
   confusion_.resize(classes() * classes());
@@ -33,7 +31,8 @@ void ClassReport::add(const Tensor<T>& logits, const Ids& targets) {
 }
 
 template <class T>
-void ClassReport::add_answers(const Tensor<T>& outputs, const Batch& batch) {
+void ClassReport::add(const Tensor<T>& outputs, const Batch& batch) {
+  if (batch.targets.dimension() > 0) return add(outputs, batch.targets);
   const std::size_t size = outputs.size() / batch.size;
   for (std::size_t s = 0; s < batch.size; ++s) {
     Sample sample;
@@ -66,7 +65,8 @@ void ClassReport::end_sample(Sample& sample) {
 }
 
 void ClassReport::add(const ClassReport& other) {
-  for (std::size_t c = 0; c < classes(); ++c) {
+  classes_.resize(std::max(classes(), other.classes()));
+  for (std::size_t c = 0; c < other.classes(); ++c) {
     classes_[c].precision.add(other.classes_[c].precision);
     classes_[c].recall.add(other.classes_[c].recall);
     classes_[c].f1.add(other.classes_[c].f1);
@@ -74,44 +74,6 @@ void ClassReport::add(const ClassReport& other) {
   confusion_.resize(std::max(confusion_.size(), other.confusion_.size()));
   for (std::size_t i = 0; i < other.confusion_.size(); ++i) confusion_[i] += other.confusion_[i];
   samples_.insert(samples_.end(), other.samples_.begin(), other.samples_.end());
-}
-
-template <class F>
-void ClassReport::visit(const F& f) {
-  const auto visit_whole = [&f](auto& whole) {
-    double number = double(whole);
-    f(number);
-    whole = std::remove_reference_t<decltype(whole)>(number);
-  };
-  const auto visit_list = [&](auto& list, const auto& visit_each) {
-    std::size_t size = list.size();
-    visit_whole(size);
-    list.resize(size);
-    for (auto& each : list) visit_each(each);
-  };
-  visit_list(classes_, [&f](Class& of) {
-    for (RatioMean* mean : {&of.precision, &of.recall, &of.f1}) mean->visit(f);
-  });
-  visit_list(confusion_, visit_whole);
-  visit_list(samples_, [&](Sample& sample) {
-    visit_list(sample, [&](Counts& own) {
-      visit_whole(own.c);
-      for (double* number : {&own.both, &own.guesses, &own.targets}) f(*number);
-    });
-  });
-}
-
-std::vector<double> ClassReport::to_numbers() const {
-  std::vector<double> numbers;
-  ClassReport copy = *this;
-  copy.visit([&](double number) { numbers.push_back(number); });
-  return numbers;
-}
-
-ClassReport ClassReport::from_numbers(const std::vector<double>& numbers, std::size_t& at) {
-  ClassReport report(0);
-  report.visit([&](double& number) { number = numbers[at++]; });
-  return report;
 }
 
 std::uint64_t ClassReport::confusion(std::size_t target, std::size_t guess) const {
@@ -143,7 +105,7 @@ Figure ClassReport::macro_f1() const {
 
 #define XGRAD_INSTANTIATE(T)                                    \
   template void ClassReport::add(const Tensor<T>&, const Ids&); \
-  template void ClassReport::add_answers(const Tensor<T>&, const Batch&);
+  template void ClassReport::add(const Tensor<T>&, const Batch&);
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

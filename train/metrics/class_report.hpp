@@ -22,24 +22,33 @@ namespace xgrad {
 class ClassReport {
  public:
   /// Starts an empty report for this number of classes.
-  explicit ClassReport(std::size_t classes);
+  explicit ClassReport(std::size_t classes = 0) : classes_(classes) {}
 
   /// Adds logits (B, N, V) with targets (B, N), or (B, V) with (B). Targets equal to kIgnore are
   /// skipped.
   template <class T>
   void add(const Tensor<T>& logits, const Ids& targets);
 
-  /// Adds outputs (..., K) with the yes-or-no values of their batch.
+  /// Adds outputs with the targets of their batch: classes, or yes-or-no values for (..., K).
   template <class T>
-  void add_answers(const Tensor<T>& outputs, const Batch& batch);
+  void add(const Tensor<T>& outputs, const Batch& batch);
 
-  /// Adds the samples of another report of as many classes, as those of another part of the same
-  /// split.
+  /// Adds the samples of another report, as those of another part of the same split.
   void add(const ClassReport& other);
-  /// All counts as numbers, from which from_numbers() makes the same report again.
-  std::vector<double> to_numbers() const;
-  /// Makes a report of the numbers from `at` on, and moves `at` behind them.
-  static ClassReport from_numbers(const std::vector<double>& numbers, std::size_t& at);
+  /// Calls f(number) for each number, to write or to read it.
+  template <class F>
+  void visit(const F& f) {
+    visit_list(f, classes_, [&f](Class& of) {
+      for (RatioMean* mean : {&of.precision, &of.recall, &of.f1}) mean->visit(f);
+    });
+    visit_list(f, confusion_, [&f](std::uint64_t& count) { visit_whole(f, count); });
+    visit_list(f, samples_, [&f](Sample& sample) {
+      visit_list(f, sample, [&f](Counts& own) {
+        visit_whole(f, own.c);
+        for (double* number : {&own.both, &own.guesses, &own.targets}) f(*number);
+      });
+    });
+  }
 
   /// Number of classes.
   std::size_t classes() const { return classes_.size(); }
@@ -65,9 +74,6 @@ class ClassReport {
   struct Class {
     RatioMean precision, recall, f1;
   };
-  // Calls f(number) for each number, to write or to read it.
-  template <class F>
-  void visit(const F& f);
   static void count(Sample& sample, std::size_t c, bool target, bool guess);
   void end_sample(Sample& sample);
 

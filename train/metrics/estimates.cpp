@@ -1,10 +1,17 @@
 #include <xgrad/train/metrics/estimates.hpp>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 namespace xgrad {
+
+std::string figure_text(double value, double standard_error) {
+  return fmt::format("{:.4f}", value) +
+         (std::isfinite(standard_error) ? fmt::format(" ± {:.4f}", standard_error) : "");
+}
 
 void RatioMean::add(double x, double n) {
   samples_ += 1;

@@ -7,12 +7,47 @@
 
 namespace xgrad {
 
+/// Calls f(number) with a whole number, to write or to read it.
+template <class F, class Whole>
+void visit_whole(const F& f, Whole& whole) {
+  double number = double(whole);
+  f(number);
+  whole = Whole(number);
+}
+/// Visits the size of a list, then each of its elements.
+template <class F, class List, class Each>
+void visit_list(const F& f, List& list, const Each& visit_each) {
+  std::size_t size = list.size();
+  visit_whole(f, size);
+  list.resize(size);
+  for (auto& each : list) visit_each(each);
+}
+
+/// All numbers that sums.visit() visits, from which from_numbers() makes the same sums again.
+template <class Sums>
+std::vector<double> to_numbers(Sums sums) {
+  std::vector<double> numbers;
+  sums.visit([&](double number) { numbers.push_back(number); });
+  return numbers;
+}
+/// Makes sums of the numbers from `at` on, and moves `at` behind them.
+template <class Sums>
+Sums from_numbers(const std::vector<double>& numbers, std::size_t& at) {
+  Sums sums;
+  sums.visit([&](double& number) { number = numbers[at++]; });
+  return sums;
+}
+
 /// A named number with its standard error.
 struct Figure {
   std::string name;           ///< name of the metric
   double value = 0;           ///< its value
   double standard_error = 0;  ///< standard error over samples
 };
+
+/// The value and its standard error, as "0.9934 ± 0.0002"; the value alone if the standard error is
+/// not finite, because there is none or the value is infinite.
+std::string figure_text(double value, double standard_error);
 
 /// The mean per target, sum x / sum n, over independent samples; targets of one sample may depend
 /// on each other.
@@ -59,17 +94,11 @@ class RSquared {
   /// Calls f(number) for each of its numbers, to write or to read them.
   template <class F>
   void visit(const F& f) {
-    double components = double(shift_.size()), samples = double(errors_.size());
-    f(components);
-    f(samples);
-    shift_.resize(std::size_t(components));
-    sums_.resize(std::size_t(components * samples));
-    errors_.resize(std::size_t(samples));
-    for (double& shift : shift_) f(shift);
-    for (Sums& sums : sums_) {
+    visit_list(f, shift_, f);
+    visit_list(f, sums_, [&](Sums& sums) {
       for (double* number : {&sums.n, &sums.y, &sums.yy}) f(*number);
-    }
-    for (double& error : errors_) f(error);
+    });
+    visit_list(f, errors_, f);
   }
 
   /// R^2 of all targets so far.

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/train/metrics/figure_text.hpp>
 
 namespace xgrad {
 
@@ -42,38 +41,36 @@ std::vector<Claim> claims_about_metrics(const ExpectConfig& expect,
                                         const std::optional<Ceiling>& token_ceiling,
                                         std::optional<double> baseline) {
   std::vector<Claim> claims;
+  const auto claim = [&](const char* metric, double least, double most, const std::string& text) {
+    claims.push_back({text, metric, least, most});
+  };
   for (const auto& [name, bound] : minima(expect)) {
-    if (bound) claims.push_back({fmt::format("{} >= {}", name, *bound), name, *bound});
+    if (bound) claim(name, *bound, kInf, fmt::format("{} >= {}", name, *bound));
   }
-  if (expect.loss) {
-    claims.push_back({fmt::format("loss <= {}", *expect.loss), "loss", -kInf, *expect.loss});
+  if (const auto& most = expect.loss) {
+    claim("loss", -kInf, *most, fmt::format("loss <= {}", *most));
   }
-  if (expect.bits_per_character) {
-    const double most = *expect.bits_per_character;
-    claims.push_back(
-        {fmt::format("bits_per_character <= {}", most), "bits_per_character", -kInf, most});
+  if (const auto& most = expect.bits_per_character) {
+    claim("bits_per_character", -kInf, *most, fmt::format("bits_per_character <= {}", *most));
   }
-  if (expect.below_ceiling) {
-    const double best = ceiling.value().accuracy, gap = *expect.below_ceiling;
-    claims.push_back(
-        {fmt::format("accuracy >= {:.4f}, the best, - {}", best, gap), "accuracy", best - gap});
+  if (const auto& gap = expect.below_ceiling) {
+    const double best = ceiling.value().accuracy;
+    claim("accuracy", best - *gap, kInf,
+          fmt::format("accuracy >= {:.4f}, the best, - {}", best, *gap));
   }
-  if (expect.above_baseline) {
-    const double lead = *expect.above_baseline;
-    claims.push_back(
-        {fmt::format("accuracy >= {:.4f}, the best baseline, + {}", baseline.value(), lead),
-         "accuracy", *baseline + lead});
+  if (const auto& lead = expect.above_baseline) {
+    claim("accuracy", baseline.value() + *lead, kInf,
+          fmt::format("accuracy >= {:.4f}, the best baseline, + {}", *baseline, *lead));
   }
-  if (expect.at_token_ceiling) {
-    const double best = token_ceiling.value().accuracy, gap = *expect.at_token_ceiling;
-    claims.push_back(
-        {fmt::format("accuracy = {:.4f}, the best from a token alone, ± {}", best, gap), "accuracy",
-         best - gap, best + gap});
+  if (const auto& gap = expect.at_token_ceiling) {
+    const double best = token_ceiling.value().accuracy;
+    claim("accuracy", best - *gap, best + *gap,
+          fmt::format("accuracy = {:.4f}, the best from a token alone, ± {}", best, *gap));
   }
-  if (expect.above_floor) {
-    const double least = ceiling.value().loss, share = *expect.above_floor;
-    claims.push_back({fmt::format("loss <= {:.4f}, the least, + {:g} %", least, 100 * share),
-                      "loss", -kInf, least * (1 + share)});
+  if (const auto& share = expect.above_floor) {
+    const double least = ceiling.value().loss;
+    claim("loss", -kInf, least * (1 + *share),
+          fmt::format("loss <= {:.4f}, the least, + {:g} %", least, 100 * *share));
   }
   return claims;
 }

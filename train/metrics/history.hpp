@@ -13,7 +13,7 @@ namespace xgrad {
 
 /// A run as its files describe it.
 struct RunHistory {
-  /// Finished: it has scored the test split. It may lack report.html, which it writes after that.
+  /// Finished: it has scored the test split.
   enum class State { finished, failed, unfinished };
 
   std::string path;

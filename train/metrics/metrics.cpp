@@ -113,31 +113,6 @@ void Metrics::add(const Metrics& other) {
   r2.add(other.r2);
 }
 
-template <class F>
-void Metrics::visit(const F& f) {
-  double kind = double(target);
-  f(kind);
-  target = TargetKind(kind);
-  double following = double(next);
-  f(following);
-  next = NextToken(following);
-  for (RatioMean* mean : {&loss, &accuracy, &exact, &absolute, &squared}) mean->visit(f);
-  r2.visit(f);
-}
-
-std::vector<double> Metrics::to_numbers() const {
-  std::vector<double> numbers;
-  Metrics copy = *this;
-  copy.visit([&](double number) { numbers.push_back(number); });
-  return numbers;
-}
-
-Metrics Metrics::from_numbers(const std::vector<double>& numbers, std::size_t& at) {
-  Metrics metrics;
-  metrics.visit([&](double& number) { number = numbers[at++]; });
-  return metrics;
-}
-
 std::vector<Figure> Metrics::figures() const {
   std::vector<Figure> all = {figure("loss", loss)};
   if (target == TargetKind::numbers) {

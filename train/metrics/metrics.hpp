@@ -30,10 +30,14 @@ struct Metrics {
 
   /// Adds the samples of other metrics, as those of another part of the same split or batch.
   void add(const Metrics& other);
-  /// All sums as numbers, from which from_numbers() makes the same metrics again.
-  std::vector<double> to_numbers() const;
-  /// Makes metrics of the numbers from `at` on, and moves `at` behind them.
-  static Metrics from_numbers(const std::vector<double>& numbers, std::size_t& at);
+  /// Calls f(number) for each number, to write or to read it.
+  template <class F>
+  void visit(const F& f) {
+    visit_whole(f, target);
+    visit_whole(f, next);
+    for (RatioMean* mean : {&loss, &accuracy, &exact, &absolute, &squared}) mean->visit(f);
+    r2.visit(f);
+  }
 
   /// Returns the metrics that fit the kind of target, loss first and the most important second.
   /// Classes: loss, accuracy, exact_match and perplexity = exp(loss); for language models also
@@ -42,9 +46,6 @@ struct Metrics {
   std::vector<Figure> figures() const;
 
  private:
-  // Calls f(number) for each number, to write or to read it.
-  template <class F>
-  void visit(const F& f);
   template <class T>
   void add_values(const Tensor<T>& outputs, const Batch& batch, const Objective& objective);
 };

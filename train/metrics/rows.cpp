@@ -45,21 +45,10 @@ void put(Row& row, const std::string& name, const RatioMean& mean) {
 
 }  // namespace
 
-MetricsRow metrics_row(std::uint64_t step, const std::string& split, const Metrics& metrics,
-                       std::optional<double> lr, std::optional<double> grad_norm,
-                       std::optional<double> head_diversity,
-                       std::optional<std::size_t> max_length) {
+MetricsRow metrics_row(std::uint64_t step, const std::string& split, const Metrics& metrics) {
   MetricsRow row{step, split, {}};
   for (const Figure& figure : metrics.figures()) put(row, figure);
-  if (lr) row.numbers.emplace_back("lr", *lr);
-  if (grad_norm) row.numbers.emplace_back("grad_norm", *grad_norm);
-  if (head_diversity) row.numbers.emplace_back("head_diversity", *head_diversity);
-  if (max_length) row.numbers.emplace_back("max_length", double(*max_length));
   return row;
-}
-
-MetricsRow timing_row(std::uint64_t step, double seconds, double tokens_per_second) {
-  return {step, "", {{"seconds", seconds}, {"tokens_per_second", tokens_per_second}}};
 }
 
 std::string to_json(const MetricsRow& row) {

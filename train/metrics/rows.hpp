@@ -25,15 +25,8 @@ struct MetricsRow {
 };
 
 /// Makes a row with the metrics of a split, each as NAME and its standard error as NAME_se. It
-/// contains no times, so equal runs give equal files. Only training rows have `lr`, `grad_norm`,
-/// `head_diversity` and `max_length`.
-MetricsRow metrics_row(std::uint64_t step, const std::string& split, const Metrics& metrics,
-                       std::optional<double> lr = {}, std::optional<double> grad_norm = {},
-                       std::optional<double> head_diversity = {},
-                       std::optional<std::size_t> max_length = {});
-
-/// Makes a row with "seconds" and "tokens_per_second".
-MetricsRow timing_row(std::uint64_t step, double seconds, double tokens_per_second);
+/// contains no times, so equal runs give equal files.
+MetricsRow metrics_row(std::uint64_t step, const std::string& split, const Metrics& metrics);
 
 /// Returns {"step": 100, "split": "train", "loss": ..., "loss_se": ..., ...}. Finite numbers read
 /// back exactly; NaN and infinity become null.
@@ -51,5 +44,20 @@ std::optional<MetricsRow> read_row(const std::string& line);
 /// Reads all rows of such a file; none if there is no file. Throws IoError, also if a line is
 /// longer than kMostLine bytes.
 std::vector<MetricsRow> read_metrics(const Folder& run, const std::string& name);
+
+/// The lines of a log up to a step.
+struct RowsUntil {
+  std::uint64_t end = 0;                ///< bytes before the first row of a later step
+  bool has_end = true;                  ///< whether a newline ends these bytes
+  std::vector<std::uint64_t> bad = {};  ///< numbers, from 1, of lines in them that are no rows
+};
+
+/// Looks for the rows of a run up to `step` in a log; unless the step is `validated`, without the
+/// row of its validation. A row whose step does not fit between those of its neighbours counts as
+/// none. The row of the test split, and a last line that is cut short, count as of a later step: a
+/// finished run writes the row again whenever it is resumed. Requires that the log exists. Throws
+/// IoError, also if a line is longer than kMostLine bytes.
+RowsUntil rows_until(const Folder& run, const std::string& name, std::uint64_t step,
+                     bool validated = true);
 
 }  // namespace xgrad

@@ -1,7 +1,6 @@
-#include <xgrad/train/metrics/rows_until.hpp>
-
 #include <algorithm>
 
+#include <xgrad/storage/disk/folder.hpp>
 #include <xgrad/storage/disk/lines.hpp>
 #include <xgrad/train/metrics/rows.hpp>
 

@@ -3,61 +3,48 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include <xgrad/autograd/memory/out_of_memory.hpp>
 #include <xgrad/autograd/scalar.hpp>
 #include <xgrad/data/generated_task.hpp>
+#include <xgrad/layers/init.hpp>
 #include <xgrad/layers/models/encoder_decoder_model.hpp>
 #include <xgrad/layers/models/encoder_model.hpp>
 #include <xgrad/layers/models/window_mlp.hpp>
-#include <xgrad/train/model/initial_weights.hpp>
+#include <xgrad/train/model/mixed_precision.hpp>
 #include <xgrad/train/model/parts.hpp>
 
 namespace xgrad {
 
 namespace {
 
-// The config parser has checked that the word is one of these.
+// The enumerator at the place of a word among those of all, which stand in the enumerators' order.
+// The config parser has checked that it is one of them.
 template <class Enum>
-Enum choose(const std::map<std::string, Enum>& words, const std::string& word) {
-  return words.at(word);
+Enum choose(const std::vector<std::string>& words, const std::string& word) {
+  return Enum(std::find(words.begin(), words.end(), word) - words.begin());
 }
 
 PositionKind positions(const ModelConfig& config) {
-  return choose<PositionKind>({{"none", PositionKind::none},
-                               {"learned", PositionKind::learned},
-                               {"learned_2d", PositionKind::learned_2d},
-                               {"sinusoidal", PositionKind::sinusoidal},
-                               {"relative_index", PositionKind::relative_index},
-                               {"rotary", PositionKind::rotary},
-                               {"alibi", PositionKind::alibi},
-                               {"relative_bias", PositionKind::relative_bias}},
+  return choose<PositionKind>({"none", "learned", "learned_2d", "sinusoidal", "relative_index",
+                               "rotary", "alibi", "relative_bias"},
                               config.positions);
 }
 
 Activation activation(const ModelConfig& config) {
-  return choose<Activation>({{"gelu", Activation::gelu},
-                             {"gelu_tanh", Activation::gelu_tanh},
-                             {"relu", Activation::relu},
-                             {"silu", Activation::silu}},
-                            config.activation);
+  return choose<Activation>({"gelu", "gelu_tanh", "relu", "silu"}, config.activation);
 }
 
 AttentionWeightOptions weight_options(const ModelConfig& config) {
-  return {.score = choose<Score>(
-              {{"dot", Score::dot}, {"cosine", Score::cosine}, {"additive", Score::additive}},
-              config.score),
-          .activation =
-              choose<AttentionActivation>({{"softmax", AttentionActivation::softmax},
-                                           {"relu", AttentionActivation::relu},
-                                           {"squared_relu", AttentionActivation::squared_relu},
-                                           {"sigmoid", AttentionActivation::sigmoid},
-                                           {"sparsemax", AttentionActivation::sparsemax}},
-                                          config.attention_activation),
-          .temperature = config.temperature,
-          .log_scale = config.log_scale,
-          .mean = config.attention_mean};
+  return {
+      .score = choose<Score>({"dot", "cosine", "additive"}, config.score),
+      .activation = choose<AttentionActivation>(
+          {"softmax", "relu", "squared_relu", "sigmoid", "sparsemax"}, config.attention_activation),
+      .temperature = config.temperature,
+      .log_scale = config.log_scale,
+      .mean = config.attention_mean};
 }
 
 MultiHeadAttentionOptions attention_options(const ModelConfig& config) {
@@ -78,11 +65,7 @@ MultiHeadAttentionOptions attention_options(const ModelConfig& config) {
 }
 
 NormOptions norm_options(const ModelConfig& config) {
-  return {choose<Normalization>({{"layer", Normalization::layer},
-                                 {"rms", Normalization::rms},
-                                 {"batch", Normalization::batch}},
-                                config.normalization),
-          config.norm_eps};
+  return {choose<Normalization>({"layer", "rms", "batch"}, config.normalization), config.norm_eps};
 }
 
 EncoderOptions encoder_options(const ModelConfig& config) {
@@ -91,11 +74,7 @@ EncoderOptions encoder_options(const ModelConfig& config) {
   options.attention = attention_options(config);
   options.feedforward = config.feedforward;
   options.activation = activation(config);
-  options.norm = choose<NormOrder>({{"pre", NormOrder::pre},
-                                    {"post", NormOrder::post},
-                                    {"sandwich", NormOrder::sandwich},
-                                    {"none", NormOrder::none}},
-                                   config.norm);
+  options.norm = choose<NormOrder>({"pre", "post", "sandwich", "none"}, config.norm);
   options.normalization = norm_options(config).kind;
   options.norm_eps = norm_options(config).eps;
   options.final_norm = config.final_norm;
@@ -122,11 +101,7 @@ InputOptions input_options(const ModelConfig& config, const TaskShape& shape) {
 
 Pool pool(const ModelConfig& config, const TaskShape& shape) {
   if (shape.output == OutputKind::tokens) return Pool::none;
-  return choose<Pool>({{"cls", Pool::cls},
-                       {"mean", Pool::mean},
-                       {"max", Pool::max},
-                       {"attention", Pool::attention}},
-                      config.pool);
+  return choose<Pool>({"none", "cls", "mean", "max", "attention"}, config.pool);
 }
 
 WindowMlpOptions window_mlp_options(const ModelConfig& config, const TaskShape& shape) {
@@ -219,6 +194,54 @@ void check_room(const ModelConfig& config) {
   ::munmap(place, size);
 }
 
+// Empty for "default".
+Initializer scheme(const ModelConfig& config) {
+  const std::map<std::string, Initializer> schemes = {
+      {"default", {}},
+      {"xavier_uniform", init::xavier_uniform()},
+      {"xavier_normal", init::xavier_normal()},
+      {"kaiming_uniform", init::kaiming_uniform()},
+      {"kaiming_normal", init::kaiming_normal()},
+      {"trunc_normal", init::trunc_normal(config.init_std)},
+      {"orthogonal", init::orthogonal()}};
+  return schemes.at(config.init);
+}
+
+// Whether a linear layer or a projection of attention has this weight. The table of positions and
+// the weights of additive scores, which have other names, are none.
+bool is_projection(const std::string& name, WeightDecay weight_decay) {
+  return weight_decay == WeightDecay::on &&
+         (name.ends_with(".weight") || name.ends_with("proj_weight"));
+}
+
+bool is_bias(const std::string& name) {
+  return name.ends_with(".bias") || name.ends_with("in_proj_bias");
+}
+
+bool ends_sublayer(const std::string& name) {
+  return name.ends_with("out_proj.weight") || name.ends_with("linear2.weight");
+}
+
+// Empty if init, init_std and init_scaled_residuals are at their defaults. init sets the weights of
+// linear layers and the projections of attention, stored as (fan_out, fan_in), to those of
+// torch.nn.init, and their biases to 0. Queries, keys and values are one matrix where they are
+// stored as one. init_scaled_residuals divides weights that end a sublayer by sqrt(n), where n is
+// the number of sublayers of the stack: 2 L in an encoder of L layers, 3 L in a decoder (Radford et
+// al. 2019).
+InitRule init_rule(const ModelConfig& config) {
+  const Initializer chosen = scheme(config);
+  if (!chosen && !config.init_scaled_residuals) return {};
+  return [chosen, scales = config.init_scaled_residuals, layers = double(config.layers)](
+             const std::string& name, WeightDecay weight_decay, const Initializer& own) {
+    Initializer result = own;
+    if (chosen && is_projection(name, weight_decay)) result = chosen;
+    if (chosen && is_bias(name)) result = init::zeros();
+    if (!scales || !ends_sublayer(name)) return result;
+    const double sublayers = (name.starts_with("decoder.") ? 3 : 2) * layers;
+    return init::scaled(std::move(result), 1 / std::sqrt(sublayers));
+  };
+}
+
 }  // namespace
 
 std::unique_ptr<Task> make_task(const Config& config, const Checkpoint* checkpoint) {
@@ -230,16 +253,10 @@ std::unique_ptr<Task> make_task(const Config& config, const Checkpoint* checkpoi
   return task;
 }
 
+// The model in the arithmetic of T.
 template <class T>
-std::unique_ptr<SequenceModel<T>> make_model(const ModelConfig& config, const TaskShape& shape,
-                                             Parameters<T>& parameters,
-                                             const std::vector<ParameterGroup>& groups) {
-  const auto is_frozen = [groups](const std::string& name) {
-    const ParameterGroup* group = group_of(groups, name);
-    return group != nullptr && group->freeze;
-  };
-  if (!groups.empty()) parameters.freeze(is_frozen);
-  parameters.initialize_by(detail::init_rule(config));
+static std::unique_ptr<SequenceModel<T>> build(const ModelConfig& config, const TaskShape& shape,
+                                               Parameters<T>& parameters) {
   if (auto own = detail::make_own_model(config, shape, parameters)) return own;
   check_fit(config, shape);
   check_mask(config, shape);
@@ -262,6 +279,19 @@ std::unique_ptr<SequenceModel<T>> make_model(const ModelConfig& config, const Ta
 }
 
 template <class T>
+std::unique_ptr<SequenceModel<T>> make_model(const Config& config, const TaskShape& shape,
+                                             Parameters<T>& parameters) {
+  if (const auto& groups = config.optim.groups; !groups.empty()) {
+    parameters.freeze([groups](const std::string& name) {
+      const ParameterGroup* group = group_of(groups, name);
+      return group != nullptr && group->freeze;
+    });
+  }
+  parameters.initialize_by(init_rule(config.model));
+  return in_precision(config.train.precision, build(config.model, shape, parameters));
+}
+
+template <class T>
 BatchInput<T>::BatchInput(const Batch& batch) {
   input_.mask = batch.mask;
   input_.adjacency = batch.adjacency;
@@ -276,10 +306,10 @@ BatchInput<T>::BatchInput(const Batch& batch) {
   }
 }
 
-#define XGRAD_INSTANTIATE(T)                             \
-  template class BatchInput<T>;                          \
-  template std::unique_ptr<SequenceModel<T>> make_model( \
-      const ModelConfig&, const TaskShape&, Parameters<T>&, const std::vector<ParameterGroup>&);
+#define XGRAD_INSTANTIATE(T)                                                             \
+  template class BatchInput<T>;                                                          \
+  template std::unique_ptr<SequenceModel<T>> make_model(const Config&, const TaskShape&, \
+                                                        Parameters<T>&);
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <vector>
 
 #include <xgrad/data/batch.hpp>
 #include <xgrad/data/task.hpp>
@@ -17,12 +16,12 @@ namespace xgrad {
 /// from its data, if it stores that. Throws ConfigError, DataError, CheckpointError.
 std::unique_ptr<Task> make_task(const Config& config, const Checkpoint* checkpoint = nullptr);
 
-/// Makes the model of [model] for a task of this shape and freezes the parameters that a group
-/// freezes. Throws ConfigError if model and task do not fit.
+/// Makes the model of [model] for a task of this shape, in the arithmetic of train.precision, and
+/// freezes the parameters that optim.groups freeze. Requires: T is the type that with_precision()
+/// gives, or one for a reference. Throws ConfigError if model and task do not fit.
 template <class T>
-std::unique_ptr<SequenceModel<T>> make_model(const ModelConfig& config, const TaskShape& shape,
-                                             Parameters<T>& parameters,
-                                             const std::vector<ParameterGroup>& groups = {});
+std::unique_ptr<SequenceModel<T>> make_model(const Config& config, const TaskShape& shape,
+                                             Parameters<T>& parameters);
 
 /// A batch in the form that models read. Owns the tensors that had to be converted.
 template <class T>

@@ -89,6 +89,13 @@ const char* processor_class(const std::string& precision) {
   return cpu_name(precision == "bf16" ? cpu() : std::min(cpu(), Cpu::avx512));
 }
 
+std::string processor_class(const Checkpoint& checkpoint) {
+  const auto cpu = checkpoint.state.find("cpu");
+  const auto* name =
+      cpu == checkpoint.state.end() ? nullptr : std::get_if<std::string>(&cpu->second);
+  return name == nullptr ? "" : *name;
+}
+
 #define XGRAD_INSTANTIATE(T)                                                  \
   template std::unique_ptr<SequenceModel<T>> in_precision(const std::string&, \
                                                           std::unique_ptr<SequenceModel<T>>);

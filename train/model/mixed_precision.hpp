@@ -3,9 +3,9 @@
 
 #include <memory>
 #include <string>
-#include <vector>
 
-#include <xgrad/train/model/build.hpp>
+#include <xgrad/layers/model.hpp>
+#include <xgrad/train/checkpoint/checkpoint.hpp>
 
 namespace xgrad {
 
@@ -20,15 +20,7 @@ std::unique_ptr<SequenceModel<T>> in_precision(const std::string& precision,
 /// The class of processors that gives a run in `precision` these bits: cpu(), but avx512 for
 /// avx512_bf16 and amx if no product is of bfloat16.
 const char* processor_class(const std::string& precision);
-
-/// make_model() of build.hpp in the arithmetic of train.precision. Requires: T is the type that
-/// with_precision() gives, or one for a reference.
-template <class T>
-std::unique_ptr<SequenceModel<T>> make_model(const Config& config, const TaskShape& shape,
-                                             Parameters<T>& parameters,
-                                             const std::vector<ParameterGroup>& groups = {}) {
-  return in_precision(config.train.precision,
-                      make_model<T>(config.model, shape, parameters, groups));
-}
+/// The class on which a checkpoint was saved; empty if it does not say.
+std::string processor_class(const Checkpoint& checkpoint);
 
 }  // namespace xgrad

@@ -13,34 +13,16 @@ namespace xgrad {
 
 namespace {
 
-template <class Makers>
-struct Part {
-  std::vector<OptionSpec> options;
-  Makers makers;
-};
-
-// The program's parts by name.
-template <class Makers>
-std::map<std::string, Part<Makers>>& parts() {
-  static std::map<std::string, Part<Makers>> all;
+// The inputs that each model of the program can read.
+std::map<std::string, std::vector<InputKind>>& inputs_of_models() {
+  static std::map<std::string, std::vector<InputKind>> all;
   return all;
 }
 
-template <class Makers>
-const Part<Makers>* find(const std::string& name) {
-  const auto found = parts<Makers>().find(name);
-  return found == parts<Makers>().end() ? nullptr : &found->second;
-}
-
-template <class T, class Makers>
-const auto& maker_of(const Makers& makers) {
-  if constexpr (std::is_same_v<T, float>) {
-    return makers.single;
-  } else if constexpr (std::is_same_v<T, double>) {
-    return makers.twice;
-  } else {
-    return makers.extended;
-  }
+template <class Maker>
+const std::pair<std::vector<OptionSpec>, Maker>* find(const std::string& name) {
+  const auto found = detail::added<Maker>().find(name);
+  return found == detail::added<Maker>().end() ? nullptr : &found->second;
 }
 
 OptimizerOptions options_of(const OptimConfig& config) {
@@ -63,20 +45,22 @@ void check_reads(const std::string& model, const std::vector<InputKind>& inputs,
 
 }  // namespace
 
-void detail::add_model(const PartEntry& part, ModelMakers makers) {
+void detail::add_model(const PartEntry& part, const std::vector<InputKind>& inputs,
+                       ModelMakers makers) {
   add_part("model", part, [](Config& config) -> Options& { return config.model.own; });
-  parts<ModelMakers>()[part.name] = {part.options, std::move(makers)};
+  inputs_of_models()[part.name] = inputs;
+  added<ModelMakers>()[part.name] = {part.options, std::move(makers)};
 }
 
 void detail::add_optimizer(const PartEntry& part, OptimizerMakers makers) {
   add_part("optim", part, [](Config& config) -> Options& { return config.optim.own; });
-  parts<OptimizerMakers>()[part.name] = {part.options, std::move(makers)};
+  added<OptimizerMakers>()[part.name] = {part.options, std::move(makers)};
 }
 
 void add_schedule(const PartEntry& part, ScheduleMaker make) {
   detail::add_part("schedule", part,
                    [](Config& config) -> Options& { return config.schedule.own; });
-  parts<ScheduleMaker>()[part.name] = {part.options, std::move(make)};
+  detail::added<ScheduleMaker>()[part.name] = {part.options, std::move(make)};
 }
 
 template <class T>
@@ -85,9 +69,10 @@ std::unique_ptr<SequenceModel<T>> detail::make_own_model(const ModelConfig& conf
                                                          Parameters<T>& parameters) {
   const auto* part = find<ModelMakers>(config.kind);
   if (part == nullptr) return nullptr;
-  check_reads(config.kind, part->makers.inputs, shape.input);
-  return maker_of<T>(part->makers)(parameters.root(), config, shape,
-                                   complete(part->options, config.own));
+  check_reads(config.kind, inputs_of_models()[config.kind], shape.input);
+  const auto& [options, makers] = *part;
+  return std::get<ModelMaker<T>>(makers)(parameters.root(), config, shape,
+                                         complete(options, config.own));
 }
 
 template <class T>
@@ -98,13 +83,14 @@ std::unique_ptr<Optimizer<T>> make_optimizer(const OptimConfig& config,
   options.part = part;
   const auto* own = find<detail::OptimizerMakers>(config.name);
   if (own == nullptr) return make_optimizer(config.name, parameters, options);
-  return maker_of<T>(own->makers)(parameters, options, complete(own->options, config.own));
+  return std::get<OptimizerMaker<T>>(own->second)(parameters, options,
+                                                  complete(own->first, config.own));
 }
 
 Schedule make_schedule(const Config& config, std::uint64_t steps) {
   const ScheduleConfig& s = config.schedule;
   if (const auto* part = find<ScheduleMaker>(s.name)) {
-    const auto rate = part->makers(config, steps, complete(part->options, s.own));
+    const auto rate = part->second(config, steps, complete(part->first, s.own));
     return Schedule([rate, name = s.name](std::uint64_t step) {
       const double lr = rate(step);
       check<ConfigError>(std::isfinite(lr) && lr >= 0, "schedule.name: ", name, " gives ", lr,

@@ -5,7 +5,11 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
+#include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include <xgrad/data/task.hpp>
@@ -33,18 +37,10 @@ using ScheduleMaker = std::function<std::function<double(std::uint64_t step)>(
 
 namespace detail {
 
-/// A model for every scalar: float and double to train, long double to check gradients.
-struct ModelMakers {
-  ModelMaker<float> single;
-  ModelMaker<double> twice;
-  ModelMaker<long double> extended;
-  std::vector<InputKind> inputs;  ///< kinds that the model can read
-};
-struct OptimizerMakers {
-  OptimizerMaker<float> single;
-  OptimizerMaker<double> twice;
-};
-void add_model(const PartEntry& part, ModelMakers makers);
+/// The makers for every scalar: float and double to train, long double to check gradients.
+using ModelMakers = std::tuple<ModelMaker<float>, ModelMaker<double>, ModelMaker<long double>>;
+using OptimizerMakers = std::tuple<OptimizerMaker<float>, OptimizerMaker<double>>;
+void add_model(const PartEntry& part, const std::vector<InputKind>& inputs, ModelMakers makers);
 void add_optimizer(const PartEntry& part, OptimizerMakers makers);
 
 /// Returns the program's model of this kind; nullptr if the kind is not the program's.
@@ -52,19 +48,14 @@ template <class T>
 std::unique_ptr<SequenceModel<T>> make_own_model(const ModelConfig& config, const TaskShape& shape,
                                                  Parameters<T>& parameters);
 
-template <class Kind, class Base, class... Arguments>
-auto maker() {
-  return [](const Arguments&... arguments) -> std::unique_ptr<Base> {
-    return std::make_unique<Kind>(arguments...);
-  };
-}
-template <class Model, class T>
-auto model_maker() {
-  return maker<Model, SequenceModel<T>, Scope<T>, ModelConfig, TaskShape, Options>();
-}
-template <class Kind, class T>
-auto optimizer_maker() {
-  return maker<Kind, Optimizer<T>, Parameters<T>, OptimizerOptions, Options>();
+template <class Kind>
+constexpr auto make = [](const auto&... arguments) { return std::make_unique<Kind>(arguments...); };
+
+/// What the program added of one kind, by name: its own keys and what makes it.
+template <class Maker>
+std::map<std::string, std::pair<std::vector<OptionSpec>, Maker>>& added() {
+  static std::map<std::string, std::pair<std::vector<OptionSpec>, Maker>> all;
+  return all;
 }
 
 }  // namespace detail
@@ -76,9 +67,9 @@ auto optimizer_maker() {
 /// is taken.
 template <template <class> class Model>
 void add_model(const PartEntry& part, const std::vector<InputKind>& inputs = {InputKind::tokens}) {
-  detail::add_model(part, {detail::model_maker<Model<float>, float>(),
-                           detail::model_maker<Model<double>, double>(),
-                           detail::model_maker<Model<long double>, long double>(), inputs});
+  detail::add_model(
+      part, inputs,
+      {detail::make<Model<float>>, detail::make<Model<double>>, detail::make<Model<long double>>});
 }
 
 /// Adds an optimizer: Kind<T> is an Optimizer<T> whose constructor takes (const Parameters<T>&,
@@ -86,8 +77,7 @@ void add_model(const PartEntry& part, const std::vector<InputKind>& inputs = {In
 /// the name or a key is taken.
 template <template <class> class Kind>
 void add_optimizer(const PartEntry& part) {
-  detail::add_optimizer(part, {detail::optimizer_maker<Kind<float>, float>(),
-                               detail::optimizer_maker<Kind<double>, double>()});
+  detail::add_optimizer(part, {detail::make<Kind<float>>, detail::make<Kind<double>>});
 }
 
 /// Adds a schedule. Throws ConfigError when the name or a key is taken. A rate that is negative or

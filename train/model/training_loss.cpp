@@ -9,8 +9,8 @@
 
 namespace xgrad {
 
-LogicalBatch together(const Objective& objective, const std::vector<Batch>& batches) {
-  LogicalBatch whole;
+StepSize step_size(const Objective& objective, const std::vector<Batch>& batches) {
+  StepSize whole;
   for (const Batch& batch : batches) {
     whole.targets += weight_of_targets(objective, batch);
     whole.examples += double(batch.size);
@@ -33,7 +33,7 @@ Context training_context(const TrainConfig& config, std::uint64_t step, std::uin
 
 template <class T>
 TrainingLoss<T> training_loss(const SequenceModel<T>& model, const Objective& objective,
-                              const Batch& batch, Context context, const LogicalBatch& whole) {
+                              const Batch& batch, Context context, const StepSize& whole) {
   HeadDiversity<T> heads;
   const bool penalised = objective.head_diversity > 0;
   if (penalised) context.attention = &heads;
@@ -53,7 +53,7 @@ TrainingLoss<T> training_loss(const SequenceModel<T>& model, const Objective& ob
 
 template <class T>
 static void run(const SequenceModel<T>& model, const Objective& objective, const Batch& batch,
-                const Context& context, const LogicalBatch& whole, const SeeLoss<T>& see) {
+                const Context& context, const StepSize& whole, const SeeLoss<T>& see) {
   const TrainingLoss<T> loss = training_loss(model, objective, batch, context, whole);
   {
     const Region region("backward");
@@ -64,37 +64,28 @@ static void run(const SequenceModel<T>& model, const Objective& objective, const
 
 template <class T>
 void forward_backward(const SequenceModel<T>& model, const Objective& objective,
-                      const std::vector<Batch>& batches, Context context, const SeeLoss<T>& see) {
-  const LogicalBatch whole = together(objective, batches);
-  for (const Batch& batch : batches) {
-    run(model, objective, batch, context, whole, see);
-    context.first_sample += std::uint32_t(batch.size);
-  }
-}
-
-template <class T>
-void forward_backward(const SequenceModel<T>& model, const Objective& objective,
-                      const std::vector<Batch>& batches, const Shard& shard, OutputKind output,
-                      Context context, const SeeLoss<T>& see) {
-  if (shard.count == 1) return forward_backward(model, objective, batches, context, see);
-  const LogicalBatch whole = together(objective, batches);
+                      const std::vector<Batch>& batches, Context context, const SeeLoss<T>& see,
+                      const Shard& shard, OutputKind output) {
+  const StepSize whole = step_size(objective, batches);
   std::size_t first_sample = context.first_sample;
   for (const Batch& batch : batches) {
     const Range rows = share(batch.size, shard.index, shard.count);
     context.first_sample = std::uint32_t(first_sample + rows.begin);
-    if (rows.size() > 0) run(model, objective, cut(batch, shard, output), context, whole, see);
+    if (shard.count == 1) {
+      run(model, objective, batch, context, whole, see);
+    } else if (rows.size() > 0) {
+      run(model, objective, cut(batch, shard, output), context, whole, see);
+    }
     first_sample += batch.size;
   }
 }
 
 #define XGRAD_INSTANTIATE(T)                                                                      \
   template TrainingLoss<T> training_loss(const SequenceModel<T>&, const Objective&, const Batch&, \
-                                         Context, const LogicalBatch&);                           \
+                                         Context, const StepSize&);                               \
   template void forward_backward(const SequenceModel<T>&, const Objective&,                       \
-                                 const std::vector<Batch>&, Context, const SeeLoss<T>&);          \
-  template void forward_backward(const SequenceModel<T>&, const Objective&,                       \
-                                 const std::vector<Batch>&, const Shard&, OutputKind, Context,    \
-                                 const SeeLoss<T>&);
+                                 const std::vector<Batch>&, Context, const SeeLoss<T>&,           \
+                                 const Shard&, OutputKind);
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

@@ -11,19 +11,19 @@
 namespace xgrad {
 
 /// Total size of the micro-batches of a step.
-struct LogicalBatch {
+struct StepSize {
   double targets = 0;   ///< weight_of_targets(): without class weights, their number
   double examples = 0;  ///< number of examples
 };
 
 /// Adds up the sizes of the micro-batches.
-LogicalBatch together(const Objective& objective, const std::vector<Batch>& batches);
+StepSize step_size(const Objective& objective, const std::vector<Batch>& batches);
 
 /// The contribution of a micro-batch to the loss of its step, `task + weight * penalty`.
 template <class T>
 struct TrainingLoss {
   Variable<T> outputs;    ///< outputs of the model
-  Variable<T> task;       ///< sum of the task's losses, divided by LogicalBatch::targets
+  Variable<T> task;       ///< sum of the task's losses, divided by StepSize::targets
   Variable<T> penalty;    ///< see training_loss(); undefined if its weight is 0
   Variable<T> minimised;  ///< task + weight * penalty
 };
@@ -40,7 +40,7 @@ struct TrainingLoss {
 /// attention.
 template <class T>
 TrainingLoss<T> training_loss(const SequenceModel<T>& model, const Objective& objective,
-                              const Batch& batch, Context context, const LogicalBatch& whole);
+                              const Batch& batch, Context context, const StepSize& whole);
 
 /// Number of steps of a run on a training split of this many examples.
 std::uint64_t planned_steps(const TrainConfig& config, std::size_t examples);
@@ -57,17 +57,14 @@ using SeeLoss = std::function<void(const TrainingLoss<T>&, const Batch&)>;
 /// Runs forward and backward of a training step: adds the gradients of all its micro-batches to the
 /// gradients of the parameters, and calls see(loss, batch) after each micro-batch. `context` is the
 /// context of the first micro-batch.
+///
+/// Of several shards, runs the part of each micro-batch that belongs to `shard`, as cut() makes it
+/// for a task with this kind of output. The loss is still divided by the targets of the whole step,
+/// so the gradients of all shards add up to those of the step.
 template <class T>
 void forward_backward(const SequenceModel<T>& model, const Objective& objective,
                       const std::vector<Batch>& batches, Context context,
-                      const SeeLoss<T>& see = {});
-
-/// The same for the part of each micro-batch that belongs to `shard`, as cut() makes it. The loss
-/// is still divided by the targets of the whole step, so the gradients of all shards add up to
-/// those of the step. `output` is the kind of output of the task.
-template <class T>
-void forward_backward(const SequenceModel<T>& model, const Objective& objective,
-                      const std::vector<Batch>& batches, const Shard& shard, OutputKind output,
-                      Context context, const SeeLoss<T>& see = {});
+                      const SeeLoss<T>& see = {}, const Shard& shard = {},
+                      OutputKind output = OutputKind::tokens);
 
 }  // namespace xgrad

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <xgrad/autograd/range.hpp>
+#include <xgrad/train/metrics/estimates.hpp>
 
 namespace xgrad {
 
@@ -74,6 +75,21 @@ std::vector<std::string> gather_texts(Ranks& ranks, const std::string& own);
 
 /// Every rank's numbers, one list after the other in the order of the ranks.
 std::vector<double> gather_numbers(Ranks& ranks, const std::vector<double>& own);
+
+/// The sums of all shards together, in the order of the shards. `own` are those of this rank's
+/// shards, in order.
+template <class Sums>
+Sums add_up(Ranks& ranks, const std::vector<Sums>& own) {
+  std::vector<double> numbers;
+  for (const Sums& part : own) {
+    const std::vector<double> more = to_numbers(part);
+    numbers.insert(numbers.end(), more.begin(), more.end());
+  }
+  numbers = gather_numbers(ranks, numbers);
+  Sums sum;
+  for (std::size_t at = 0; at < numbers.size();) sum.add(from_numbers<Sums>(numbers, at));
+  return sum;
+}
 
 /// Calls work() on every rank. If it throws on one of them, throws on all: here what it threw here,
 /// or else an Error that names the first rank where it threw.

@@ -17,17 +17,20 @@ constexpr double kWidth = 400, kHeight = 250;  // size of a chart in SVG units
 constexpr double kLeft = 52, kRight = 10, kTop = 8, kBottom = 28;
 constexpr std::size_t kMostPoints = 300;
 constexpr double kSpansMuch = 30;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 struct Axis {
-  double low = std::numeric_limits<double>::infinity();
-  double high = -std::numeric_limits<double>::infinity();
-  bool logarithmic = false;
   double from = 0, to = 1;  // range in the chart
+  bool logarithmic = false;
+  double low = kInfinity;
+  double high = -kInfinity;
 
   void include(double value) {
+    if (!std::isfinite(value)) return;
     low = std::min(low, value);
     high = std::max(high, value);
   }
+  bool spans(double factor) const { return low > 0 && high > factor * low; }
   double operator()(double value) const {
     const auto f = [this](double v) { return logarithmic ? std::log(v) : v; };
     const double span = f(high) - f(low);
@@ -115,23 +118,19 @@ std::string drawn(const ChartLine& line, const std::vector<ChartPoint>& points, 
   return text + "</g>\n";
 }
 
-bool spans_much(const std::vector<ChartLine>& lines) {
-  double low = std::numeric_limits<double>::infinity(), high = 0;
+// The axes and lines of a chart; empty if there is nothing to draw. The horizontal axis is
+// logarithmic if x covers more than this factor.
+std::string body(const std::vector<ChartLine>& lines, double most_x) {
+  Axis x{kLeft, kWidth - kRight}, y{kHeight - kBottom, kTop}, all = y;
   for (const ChartLine& line : lines) {
     for (const ChartPoint& p : line.points) {
-      if (!std::isfinite(p.y)) continue;
-      low = std::min(low, p.y);
-      high = std::max(high, p.y);
+      x.include(p.x);
+      all.include(p.y);
     }
   }
-  return low > 0 && high > kSpansMuch * low;
-}
-
-// The axes and lines of a chart; empty if there is nothing to draw.
-std::string body(const std::vector<ChartLine>& lines, bool logarithmic_x) {
-  Axis x{.from = kLeft, .to = kWidth - kRight}, y{.from = kHeight - kBottom, .to = kTop};
-  x.logarithmic = logarithmic_x;
-  y.logarithmic = spans_much(lines);
+  x.logarithmic = x.spans(most_x);
+  y.logarithmic = all.spans(kSpansMuch);
+  x.low = kInfinity, x.high = -kInfinity;
   std::vector<std::vector<ChartPoint>> points;
   for (const ChartLine& line : lines) {
     points.push_back(drawable(line.points, y.logarithmic));
@@ -154,21 +153,10 @@ std::string body(const std::vector<ChartLine>& lines, bool logarithmic_x) {
   return text;
 }
 
-bool wide_x(const std::vector<ChartLine>& lines) {
-  double low = std::numeric_limits<double>::infinity(), high = 0;
-  for (const ChartLine& line : lines) {
-    for (const ChartPoint& p : line.points) {
-      low = std::min(low, p.x);
-      high = std::max(high, p.x);
-    }
-  }
-  return low > 0 && high > 8 * low;
-}
-
 }  // namespace
 
 std::string chart(const std::string& title, const std::vector<ChartLine>& lines) {
-  const std::string drawn = body(lines, /*logarithmic_x=*/false);
+  const std::string drawn = body(lines, kInfinity);
   if (drawn.empty()) return "";
   return fmt::format(
              "<figure><figcaption>{}</figcaption>\n<svg viewBox=\"0 0 {:g} {:g}\" role=\"img\" "
@@ -180,7 +168,7 @@ std::string chart(const std::string& title, const std::vector<ChartLine>& lines)
 // The title stands above the chart, a line of the legend below it for each line of the chart.
 std::string picture(const std::string& title, const std::vector<ChartLine>& lines) {
   constexpr double kHead = 24, kLine = 18;
-  const std::string drawn = body(lines, wide_x(lines));
+  const std::string drawn = body(lines, 8);
   if (drawn.empty()) return "";
   const double height = kHead + kHeight + kLine * double(lines.size()) + 6;
   std::string text = fmt::format(

@@ -16,44 +16,50 @@ namespace {
 constexpr std::size_t kMostTokens = 200;  // more names cannot be read
 constexpr double kWidth = 800, kHeight = 500, kMargin = 24, kNames = 90;  // in SVG units
 
+// How often each class goes with each token: (tokens, classes).
+std::vector<std::size_t> count_classes(const TaskShape& shape, const Dataset& examples,
+                                       std::size_t count, std::size_t tokens) {
+  std::vector<std::size_t> counts(tokens * shape.classes);
+  for (std::size_t e = 0; e < count; ++e) {
+    const Example example = examples.get(0, e);
+    for (std::size_t i = 0; i < example.ids.size(); ++i) {
+      const auto token = std::size_t(example.ids[i]);
+      const std::size_t at = shape.output == OutputKind::tokens ? i : 0;
+      if (token >= tokens || at >= example.targets.size() || example.targets[at] < 0) continue;
+      ++counts[token * shape.classes + std::size_t(example.targets[at])];
+    }
+  }
+  return counts;
+}
+
 }  // namespace
 
-TokenClasses::TokenClasses(const TaskShape& shape)
-    : shape_(shape), tokens_(std::min(kMostTokens, shape.vocabulary)) {
-  const bool by_class = shape.input == InputKind::tokens && shape.target == TargetKind::classes &&
-                        shape.output != OutputKind::generated && shape.classes <= html::kColors;
-  if (by_class) counts_.assign(tokens_ * shape.classes, 0);
-}
-
-void TokenClasses::add(const Example& example) {
-  if (counts_.empty()) return;
-  const bool each = shape_.output == OutputKind::tokens;
-  for (std::size_t i = 0; i < example.ids.size(); ++i) {
-    const auto token = std::size_t(example.ids[i]);
-    const std::size_t at = each ? i : 0;
-    if (token >= tokens_ || at >= example.targets.size() || example.targets[at] < 0) continue;
-    ++counts_[token * shape_.classes + std::size_t(example.targets[at])];
-  }
-}
-
-std::optional<EmbeddingMap> TokenClasses::map(const Tensor<double>& embeddings) const {
-  if (tokens_ < 3 || embeddings.shape()[1] < 2) return std::nullopt;
-  Tensor<double> shown = empty<double>({tokens_, embeddings.shape()[1]});
+std::optional<EmbeddingMap> map_embeddings(const Tensor<double>& embeddings, const TaskShape& shape,
+                                           const Dataset& examples, std::size_t count) {
+  const std::size_t tokens = std::min(kMostTokens, shape.vocabulary), classes = shape.classes;
+  if (tokens < 3 || embeddings.shape()[1] < 2) return std::nullopt;
+  Tensor<double> shown = empty<double>({tokens, embeddings.shape()[1]});
   std::copy_n(embeddings.data(), shown.size(), shown.data());
   const auto projection = principal_components(shown);
   if (!projection) return std::nullopt;
-  EmbeddingMap map{*projection, shape_.vocabulary, {}, {}, {}};
-  for (std::size_t token = 0; token < tokens_; ++token) {
-    const bool named = token < shape_.token_names.size();
-    map.tokens.push_back(named ? shape_.token_names[token] : std::to_string(token));
-    const auto first = counts_.begin() + std::ptrdiff_t(token * shape_.classes);
-    map.colours.push_back(
-        counts_.empty()
-            ? token % html::kColors
-            : std::size_t(std::max_element(first, first + std::ptrdiff_t(shape_.classes)) - first));
+  EmbeddingMap map{*projection, shape.vocabulary, {}, {}, {}};
+  for (std::size_t token = 0; token < tokens; ++token) {
+    const bool named = token < shape.token_names.size();
+    map.tokens.push_back(named ? shape.token_names[token] : std::to_string(token));
+    map.colours.push_back(token % html::kColors);
   }
-  for (std::size_t c = 0; !counts_.empty() && c < shape_.classes; ++c) {
-    map.classes.push_back(class_text(std::int32_t(c), shape_));
+  if (shape.input != InputKind::tokens || shape.target != TargetKind::classes ||
+      shape.output == OutputKind::generated || classes > html::kColors) {
+    return map;
+  }
+  const std::vector<std::size_t> counts = count_classes(shape, examples, count, tokens);
+  for (std::size_t token = 0; token < tokens; ++token) {
+    const auto first = counts.begin() + std::ptrdiff_t(token * classes);
+    const auto most = std::max_element(first, first + std::ptrdiff_t(classes));
+    map.colours[token] = std::size_t(most - first);
+  }
+  for (std::size_t c = 0; c < classes; ++c) {
+    map.classes.push_back(class_text(std::int32_t(c), shape));
   }
   return map;
 }

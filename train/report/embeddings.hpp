@@ -20,23 +20,12 @@ struct EmbeddingMap {
   std::vector<std::string> classes;
 };
 
-/// Counts which class goes with each token.
-class TokenClasses {
- public:
-  /// Counts nothing unless inputs are tokens, targets classes, and classes no more than colours.
-  explicit TokenClasses(const TaskShape& shape);
-  /// Counts the targets of an example: each at its token, or that of the sequence at all tokens.
-  void add(const Example& example);
-  /// Maps the embeddings (V, D) of all tokens. Empty if there are fewer than three tokens or two
-  /// features, or no LAPACK. A token's class is that which goes with it most often; the first of
-  /// equal ones.
-  std::optional<EmbeddingMap> map(const Tensor<double>& embeddings) const;
-
- private:
-  TaskShape shape_;
-  std::size_t tokens_;               // those that are drawn
-  std::vector<std::size_t> counts_;  // (tokens, classes); empty if colours are not by class
-};
+/// Maps the embeddings (V, D) of all tokens. Empty if there are fewer than three tokens or two
+/// features, or no LAPACK. If inputs are tokens, targets classes, and classes no more than colours,
+/// a token has the colour of the class that goes with it most often in the first `count` examples,
+/// the first of equal ones: that of its own target, or that of the sequence at all tokens.
+std::optional<EmbeddingMap> map_embeddings(const Tensor<double>& embeddings, const TaskShape& shape,
+                                           const Dataset& examples, std::size_t count);
 
 namespace html {
 

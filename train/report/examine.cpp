@@ -5,13 +5,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include <xgrad/autograd/scalar.hpp>
 #include <xgrad/data/text/example_text.hpp>
-#include <xgrad/train/checkpoint/checkpoint.hpp>
 #include <xgrad/train/config/precision.hpp>
 #include <xgrad/train/inspect/attention_picture.hpp>
+#include <xgrad/train/model/mixed_precision.hpp>
+#include <xgrad/train/predict/loaded_model.hpp>
 #include <xgrad/train/report/html.hpp>
-#include <xgrad/train/weights/trained_model.hpp>
 
 namespace xgrad {
 
@@ -20,6 +19,7 @@ namespace {
 constexpr std::size_t kExamples = 1000;
 constexpr std::size_t kSamples = 8;       // right ones and wrong ones
 constexpr std::size_t kMostClasses = 40;  // largest confusion matrix that is readable
+constexpr std::size_t kMostNumbers = 32;  // of a prediction
 
 std::string picture_of(const Example& example, const TaskShape& shape) {
   const auto [low, high] = std::minmax_element(example.features.begin(), example.features.end());
@@ -35,149 +35,120 @@ std::string picture_of(const Example& example, const TaskShape& shape) {
   return html::uri(picture);
 }
 
-// Evaluates a model example by example.
+void put_input(const Example& example, const TaskShape& shape, Sample& sample) {
+  if (shape.input == InputKind::image) {
+    sample.picture = picture_of(example, shape);
+  } else {
+    sample.input = input_text(example, shape);
+  }
+}
+
+void put(Sample& sample, const std::string& target, const std::string& prediction, bool right) {
+  sample.targets.push_back(target);
+  sample.predictions.push_back(prediction);
+  sample.right = sample.right && right;
+}
+
+// Adds targets and predictions. `outputs` are `count` numbers.
 template <class T>
-class Examiner {
- public:
-  Examiner(const Config& config, const Checkpoint& checkpoint, const Task& task)
-      : config_(config),
-        checkpoint_(checkpoint),
-        task_(task),
-        trained_(config, checkpoint, task.shape()),
-        shape_(trained_.shape),
-        test_(task.dataset(Split::test)),
-        token_classes_(shape_) {}
-
-  Examination examine(const ExamineOptions& options) {
-    result_.examples = std::min(kExamples, test_->size());
-    result_.forced = shape_.output == OutputKind::generated;
-    count_classes();
-    const NoGrad no_grad;
-    for (std::size_t first = 0; first < result_.examples; first += config_.train.batch) {
-      look(first, std::min(result_.examples, first + config_.train.batch));
+void judge(const Example& example, const TaskShape& shape, const T* outputs, std::size_t count,
+           Sample& sample) {
+  const std::size_t classes = shape.classes;
+  if (shape.target == TargetKind::numbers) {
+    sample.targets.push_back(target_text(example, shape));
+    for (std::size_t i = 0; i < std::min(count, kMostNumbers); ++i) {
+      sample.predictions.push_back(fmt::format("{:.4g}", double(outputs[i])));
     }
-    if (mapped_) map_one();
-    for (const Parameter<T>& p : trained_.parameters) {
-      if (p.name != "embedding.token.weight") continue;
-      result_.embeddings = token_classes_.map(cast<double>(p.value()));
-    }
-    if (options.heads) {
-      result_.heads = study_attention(*trained_.model, trained_.parameters, *test_, shape_,
-                                      make_objective(config_.train, shape_), config_.train.batch,
-                                      result_.examples);
-    }
-    result_.ceiling = task_.ceiling(Split::test);
-    const std::size_t seen = checkpoint_.step * config_.train.batch * config_.train.accumulate;
-    result_.baseline = measure_baseline(task_, std::max(kExamples, seen));
-    result_.rules = options.rules ? *options.rules : task_.rules();
-    return std::move(result_);
   }
-
- private:
-  void count_classes() {
-    if (shape_.target != TargetKind::classes || shape_.classes > kMostClasses) return;
-    for (std::size_t c = 0; c < shape_.classes; ++c) {
-      result_.confusion.classes.push_back(class_text(std::int32_t(c), shape_));
-    }
-    result_.confusion.counts.assign(shape_.classes * shape_.classes, 0);
+  for (std::size_t t = 0; t < example.targets.size() && (t + 1) * classes <= count; ++t) {
+    const std::int32_t target = example.targets[t];
+    const T* logits = outputs + t * classes;
+    const auto guess = std::int32_t(std::max_element(logits, logits + classes) - logits);
+    const bool counts = target != kIgnore;
+    put(sample, class_text(target, shape), class_text(counts ? guess : target, shape),
+        !counts || guess == target);
   }
+  for (std::size_t i = 0; shape.target == TargetKind::binary && i < example.values.size(); ++i) {
+    if (std::isnan(example.values[i])) continue;
+    const bool yes = example.values[i] > 0.5f, guess = outputs[i] > 0;
+    put(sample, answer_text(yes, i % classes, shape), answer_text(guess, i % classes, shape),
+        guess == yes);
+  }
+}
 
-  void look(std::size_t begin, std::size_t end) {
+// Evaluates the first examples, keeps some of them and counts classes. Returns the first.
+template <class T>
+Example look(const LoadedModel<T>& loaded, const Dataset& test, std::size_t batch_size,
+             Examination& found) {
+  const TaskShape& shape = loaded.shape;
+  std::optional<Example> mapped;
+  for (std::size_t first = 0; first < found.examples; first += batch_size) {
     std::vector<Example> examples;
-    for (std::size_t i = begin; i < end; ++i) examples.push_back(test_->get(0, i));
-    const Batch batch = collate(examples, shape_);
-    const Tensor<T> outputs = (*trained_.model)(BatchInput<T>(batch).input(), Context{}).value();
+    for (std::size_t i = first; i < std::min(found.examples, first + batch_size); ++i) {
+      examples.push_back(test.get(0, i));
+    }
+    const Batch batch = collate(examples, shape);
+    const Tensor<T> outputs = (*loaded.model)(BatchInput<T>(batch).input(), Context{}).value();
+    if (!found.names.empty()) found.classes.add(outputs, batch);
     const std::size_t row = outputs.size() / examples.size();
     for (std::size_t i = 0; i < examples.size(); ++i) {
-      keep(examples[i], outputs.data() + i * row, row);
-      token_classes_.add(examples[i]);
+      Sample sample;
+      judge(examples[i], shape, outputs.data() + i * row, row, sample);
+      auto& kept = sample.right ? found.right : found.wrong;
+      if (kept.size() == kSamples) continue;
+      put_input(examples[i], shape, sample);
+      kept.push_back(std::move(sample));
+      if (!mapped) mapped = examples[i];
     }
   }
+  return mapped.value();
+}
 
-  void judge_classes(const Example& example, const T* outputs, std::size_t count, Sample& sample) {
-    for (std::size_t t = 0; t < example.targets.size(); ++t) {
-      const std::int32_t target = example.targets[t];
-      if ((t + 1) * shape_.classes > count) break;
-      const T* logits = outputs + t * shape_.classes;
-      const auto said = std::int32_t(std::max_element(logits, logits + shape_.classes) - logits);
-      sample.targets.push_back(class_text(target, shape_));
-      sample.predictions.push_back(class_text(target == kIgnore ? kIgnore : said, shape_));
-      if (target == kIgnore) continue;
-      sample.right = sample.right && said == target;
-      if (result_.confusion.counts.empty()) continue;
-      ++result_.confusion.counts[std::size_t(target) * shape_.classes + std::size_t(said)];
+template <class T>
+Examination examine(const FoundRun& source, bool heads) {
+  const NoGrad no_grad;
+  const LoadedModel<T> loaded(source);
+  const TaskShape& shape = loaded.shape;
+  const TrainConfig& train = source.config.train;
+  const auto test = loaded.task->dataset(Split::test);
+  Examination found;
+  found.step = source.checkpoint.step;
+  found.cpu = processor_class(source.checkpoint);
+  found.examples = std::min(kExamples, test->size());
+  found.forced = shape.output == OutputKind::generated;
+  found.judged = shape.target != TargetKind::numbers;
+  if (shape.target == TargetKind::classes && shape.classes <= kMostClasses) {
+    for (std::size_t c = 0; c < shape.classes; ++c) {
+      found.names.push_back(class_text(std::int32_t(c), shape));
     }
+    found.classes = ClassReport(shape.classes);
   }
-
-  void judge_answers(const Example& example, const T* outputs, Sample& sample) const {
-    for (std::size_t i = 0; i < example.values.size(); ++i) {
-      if (std::isnan(example.values[i])) continue;
-      const bool yes = example.values[i] > 0.5f, said = outputs[i] > 0;
-      sample.targets.push_back(answer_text(yes, i % shape_.classes, shape_));
-      sample.predictions.push_back(answer_text(said, i % shape_.classes, shape_));
-      sample.right = sample.right && said == yes;
-    }
+  const Example mapped = look(loaded, *test, train.batch, found);
+  if (attended_tokens(mapped, shape, source.config.model.patch) <= kMostMapped) {
+    put_input(mapped, shape, found.mapped);
+    if (found.forced) found.mapped.targets = {target_text(mapped, shape)};
+    found.maps = attention_maps(*loaded.model, loaded.parameters, collate({mapped}, shape));
   }
-
-  void keep(const Example& example, const T* outputs, std::size_t count) {
-    Sample sample = blank(example);
-    result_.judged = shape_.target != TargetKind::numbers;
-    sample.right = true;
-    if (shape_.target == TargetKind::classes) judge_classes(example, outputs, count, sample);
-    if (shape_.target == TargetKind::binary) judge_answers(example, outputs, sample);
-    auto& kept = sample.right ? result_.right : result_.wrong;
-    if (kept.size() >= kSamples) return;
-    if (!result_.judged) {
-      sample.targets.push_back(target_text(example, shape_));
-      for (std::size_t i = 0; i < std::min<std::size_t>(count, 32); ++i) {
-        sample.predictions.push_back(fmt::format("{:.4g}", double(outputs[i])));
-      }
-    }
-    if (shape_.input == InputKind::image) sample.picture = picture_of(example, shape_);
-    kept.push_back(std::move(sample));
-    if (!mapped_) mapped_ = example;
+  for (const Parameter<T>& p : loaded.parameters) {
+    if (p.name != "embedding.token.weight") continue;
+    found.embeddings = map_embeddings(cast<double>(p.value()), shape, *test, found.examples);
   }
-
-  Sample blank(const Example& example) const {
-    Sample sample;
-    if (shape_.input != InputKind::image) sample.input = input_text(example, shape_);
-    return sample;
+  if (heads) {
+    found.heads = study_attention(*loaded.model, loaded.parameters, *test, shape,
+                                  make_objective(train, shape), train.batch, found.examples);
   }
-
-  void map_one() {
-    const Example example = *mapped_;
-    if (attended_tokens(example, shape_, config_.model.patch) > kMostMapped) return;
-    result_.mapped = blank(example);
-    if (result_.forced) result_.mapped.targets = {target_text(example, shape_)};
-    if (shape_.input == InputKind::image) result_.mapped.picture = picture_of(example, shape_);
-    result_.maps = attention_maps(*trained_.model, trained_.parameters, collate({example}, shape_));
-  }
-
-  const Config& config_;
-  const Checkpoint& checkpoint_;
-  const Task& task_;
-  TrainedModel<T> trained_;
-  const TaskShape& shape_;
-  std::unique_ptr<Dataset> test_;
-  TokenClasses token_classes_;
-  std::optional<Example> mapped_;
-  Examination result_;
-};
+  found.ceiling = loaded.task->ceiling(Split::test);
+  const std::size_t seen = source.checkpoint.step * train.batch * train.accumulate;
+  found.baseline = measure_baseline(*loaded.task, std::max(kExamples, seen));
+  found.rules = loaded.task->rules();
+  return found;
+}
 
 }  // namespace
 
-Examination examine(const std::string& directory, const Config& config,
-                    const ExamineOptions& options) {
-  const Checkpoint checkpoint = load_listed(latest_checkpoint(directory + "/checkpoints"));
-  const std::shared_ptr<const Task> task =
-      options.task ? options.task : make_task(config, &checkpoint);
-  Examination result = with_precision(
-      config, [&]<class T>() { return Examiner<T>(config, checkpoint, *task).examine(options); });
-  result.step = checkpoint.step;
-  if (const auto cpu = checkpoint.state.find("cpu"); cpu != checkpoint.state.end()) {
-    if (const auto* name = std::get_if<std::string>(&cpu->second)) result.cpu = *name;
-  }
-  return result;
+Examination examine(const std::string& directory, bool heads) {
+  const FoundRun source = find_run(directory);
+  return with_precision(source.config, [&]<class T>() { return examine<T>(source, heads); });
 }
 
 }  // namespace xgrad

@@ -10,6 +10,7 @@
 #include <xgrad/data/task.hpp>
 #include <xgrad/train/config/config.hpp>
 #include <xgrad/train/inspect/attention_study.hpp>
+#include <xgrad/train/metrics/class_report.hpp>
 #include <xgrad/train/report/embeddings.hpp>
 
 namespace xgrad {
@@ -19,13 +20,7 @@ struct Sample {
   std::string input;                              ///< input as text; empty for an image
   std::string picture;                            ///< image as a data: URI
   std::vector<std::string> targets, predictions;  ///< by word, yes-or-no answer or number
-  bool right = false;                             ///< every class or answer that counts is right
-};
-
-struct Confusion {
-  std::vector<std::string> classes;
-  /// (classes, classes): row is the target, column the prediction.
-  std::vector<std::size_t> counts;
+  bool right = true;                              ///< every class or answer that counts is right
 };
 
 struct Examination {
@@ -35,7 +30,8 @@ struct Examination {
   bool forced = false;               ///< a decoder read the targets: teacher forcing
   bool judged = false;               ///< samples are right or wrong; false for numbers
   std::vector<Sample> right, wrong;  ///< some samples; all are in `right` if not judged
-  Confusion confusion;               ///< empty without classes, or with too many to display
+  ClassReport classes;               ///< without classes if there are too many to display
+  std::vector<std::string> names;    ///< of the classes
   Sample mapped;                     ///< the example of the maps; with `forced`, also its targets
   std::vector<AttentionMap> maps;
   std::optional<AttentionStudy> heads;     ///< if requested
@@ -46,17 +42,9 @@ struct Examination {
   std::vector<Rule> rules;  ///< the task's rule baselines on the test split
 };
 
-struct ExamineOptions {
-  bool heads = false;  ///< adds a study of each head, which takes one evaluation per head
-  /// The task of the only run, if its data are in memory already; else they are read again.
-  std::shared_ptr<const Task> task = nullptr;
-  /// The rule baselines of the run's task, if they are measured already; else this measures them.
-  std::optional<std::vector<Rule>> rules = {};
-};
-
 /// Loads the newest checkpoint of a run and evaluates it on the first examples of the test split.
-/// Throws CheckpointError, DataError, IoError.
-Examination examine(const std::string& directory, const Config& config,
-                    const ExamineOptions& options = {});
+/// `heads` adds a study of each head, which takes one evaluation per head. Throws CheckpointError,
+/// DataError, IoError.
+Examination examine(const std::string& directory, bool heads);
 
 }  // namespace xgrad

@@ -1,5 +1,3 @@
-#include <xgrad/train/report/overview.hpp>
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include <xgrad/train/metrics/estimates.hpp>
 #include <xgrad/train/report/chart.hpp>
 #include <xgrad/train/report/html.hpp>
+#include <xgrad/train/report/sections.hpp>
 
 namespace xgrad::html {
 

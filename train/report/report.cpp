@@ -9,13 +9,11 @@
 #include <xgrad/autograd/kernels/cpu.hpp>
 #include <xgrad/data/excerpt.hpp>
 #include <xgrad/data/text/amounts.hpp>
-#include <xgrad/storage/disk/publish.hpp>
 #include <xgrad/train/inspect/certificate.hpp>
 #include <xgrad/train/inspect/summary.hpp>
 #include <xgrad/train/metrics/groups.hpp>
 #include <xgrad/train/report/chart.hpp>
 #include <xgrad/train/report/html.hpp>
-#include <xgrad/train/report/overview.hpp>
 #include <xgrad/train/report/sections.hpp>
 #include <xgrad/train/report/style.hpp>
 #include <xgrad/version.hpp>
@@ -38,20 +36,20 @@ struct Examined {
   std::string why_not;  // reason for a missing examination
 };
 
-Examined look_at(const RunHistory& run, const ExamineOptions& options, std::size_t rank) {
+Examined look_at(const RunHistory& run, bool heads, std::size_t rank) {
   if (rank >= kMostExamined) {
     return {run, {}, fmt::format("only the best {} groups are examined", kMostExamined)};
   }
   try {
-    return {run, examine(run.path, run.config, options), ""};
+    return {run, examine(run.path, heads), ""};
   } catch (const Error& error) {
     return {run, {}, error.what()};
   }
 }
 
-std::string model_of(const Config& config, const std::shared_ptr<const Task>& task) {
+std::string model_of(const Config& config) {
   try {
-    return to_text(summarize(config, task));
+    return to_text(summarize(config));
   } catch (const Error& error) {
     return error.what();
   }
@@ -143,7 +141,7 @@ std::string behaviour(const Examined& run, const std::string& of) {
       fmt::format("<p class=\"soft\">The first {} examples of the test split, at step {}{}.</p>\n",
                   grouped(found.examples), grouped(found.step), outputs_read(found.forced));
   std::string text;
-  if (const std::string matrix = html::confusion_section(found.confusion); !matrix.empty()) {
+  if (const std::string matrix = html::confusion_section(found); !matrix.empty()) {
     text += "<h2>Confusion" + of + "</h2>\n" + where + matrix;
   }
   text += "<h2>Examples" + of + "</h2>\n" + where + html::samples_section(found);
@@ -159,11 +157,10 @@ std::string behaviour(const Examined& run, const std::string& of) {
   return text;
 }
 
-std::string configuration(const Examined& run, const std::string& of,
-                          const std::shared_ptr<const Task>& task) {
+std::string configuration(const Examined& run, const std::string& of) {
   const RunHistory& record = run.record;
   const std::string trained = run.examination ? run.examination->cpu : "";
-  return "<h2>Model" + of + "</h2>\n<pre>" + escape(model_of(record.config, task)) + "</pre>\n" +
+  return "<h2>Model" + of + "</h2>\n<pre>" + escape(model_of(record.config)) + "</pre>\n" +
          gradients_of(record) + "<h2>Configuration" + of + "</h2>\n<pre>" +
          escape(record.config_text) + "</pre>\n<h2>Again" + of + "</h2>\n<pre>xgrad train " +
          escape(record.path + "/config.toml run.dir=" + record.path + "-again") +
@@ -178,12 +175,10 @@ std::string configuration(const Examined& run, const std::string& of,
 }
 
 // The sections about each group and its best run. Several groups become collapsible sections.
-std::string details(const std::vector<RunGroup>& groups, const std::vector<Examined>& best,
-                    const std::shared_ptr<const Task>& task) {
+std::string details(const std::vector<RunGroup>& groups, const std::vector<Examined>& best) {
   if (groups.size() == 1) {
     const std::string of = groups[0].runs.size() > 1 ? ": " + escape(best[0].record.name) : "";
-    return html::runs_section(groups[0]) + behaviour(best[0], of) +
-           configuration(best[0], of, task);
+    return html::runs_section(groups[0]) + behaviour(best[0], of) + configuration(best[0], of);
   }
   std::string text = "<h2>Details</h2>\n";
   for (std::size_t i = 0; i < groups.size(); ++i) {
@@ -193,20 +188,21 @@ std::string details(const std::vector<RunGroup>& groups, const std::vector<Exami
     text += "<details><summary>" + (i < html::kLooks ? html::sample(i) : "") +
             html::breakable(groups[i].name, ',') + "</summary>\n" + html::runs_section(groups[i]) +
             (rows.empty() ? "" : "<h2>For comparison" + of + "</h2>\n" + html::table(rows)) +
-            behaviour(best[i], of) + configuration(best[i], of, task) + "</details>\n";
+            behaviour(best[i], of) + configuration(best[i], of) + "</details>\n";
   }
   return text;
 }
 
 }  // namespace
 
-std::string report_html(const std::vector<std::string>& paths, const ExamineOptions& options) {
+std::string report_html(const std::vector<std::string>& paths, bool heads) {
   const std::vector<RunHistory> runs = read_runs(paths);
   std::vector<RunGroup> groups = group_runs(runs);
   html::sort_groups(groups);
   std::vector<Examined> best;
-  for (const RunGroup& group : groups)
-    best.push_back(look_at(html::best_run(group), options, best.size()));
+  for (const RunGroup& group : groups) {
+    best.push_back(look_at(html::best_run(group), heads, best.size()));
+  }
   const std::string title =
       "xgrad: " + (runs.size() == 1 ? escape(runs[0].name)
                                     : fmt::format("{}, {} runs", tasks_of(runs), runs.size()));
@@ -216,13 +212,8 @@ std::string report_html(const std::vector<std::string>& paths, const ExamineOpti
          header(runs, groups.size()) +
          html::results_section(groups,
                                groups.size() == 1 ? references(best[0]) : std::vector<Row>{}) +
-         html::curves_section(groups) + html::settings_section(groups) +
-         details(groups, best, options.task) + "</body>\n</html>\n";
-}
-
-void write_report(const Folder& directory, const std::string& name,
-                  const std::vector<std::string>& runs, const ExamineOptions& options) {
-  publish_over(directory, name, report_html(runs, options));
+         html::curves_section(groups) + html::settings_section(groups) + details(groups, best) +
+         "</body>\n</html>\n";
 }
 
 }  // namespace xgrad

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include <xgrad/train/inspect/attention_picture.hpp>
 #include <xgrad/train/report/html.hpp>
@@ -14,8 +13,7 @@ namespace {
 
 constexpr std::size_t kMostMaps = 48;
 
-std::string words(const Sample& sample, bool predictions, bool mark) {
-  const auto& shown = predictions ? sample.predictions : sample.targets;
+std::string words(const std::vector<std::string>& shown, const Sample& sample, bool mark) {
   std::string text;
   for (std::size_t i = 0; i < shown.size(); ++i) {
     const bool wrong = mark && i < sample.targets.size() && shown[i] != sample.targets[i];
@@ -25,20 +23,18 @@ std::string words(const Sample& sample, bool predictions, bool mark) {
   return text;
 }
 
-std::string input_of(const Sample& sample) {
-  if (sample.picture.empty()) return "<dt>input</dt><dd>" + escape(sample.input) + "</dd>";
-  return "";
-}
-
-std::string picture_of(const Sample& sample) {
-  if (sample.picture.empty()) return "";
-  return "<img alt=\"the input\" src=\"" + sample.picture + "\">";
-}
-
+// The input, and targets and predictions unless there are none.
 std::string sample_box(const Sample& sample, bool judged) {
-  return "<div class=\"sample\">" + picture_of(sample) + "<dl>" + input_of(sample) +
-         "<dt>target</dt><dd>" + words(sample, false, false) + "</dd><dt>model</dt><dd>" +
-         words(sample, true, judged) + "</dd></dl></div>\n";
+  std::string text = "<div class=\"sample\">";
+  text += sample.picture.empty() ? "<dl><dt>input</dt><dd>" + escape(sample.input) + "</dd>"
+                                 : "<img alt=\"the input\" src=\"" + sample.picture + "\"><dl>";
+  if (!sample.targets.empty()) {
+    text += "<dt>target</dt><dd>" + words(sample.targets, sample, false) + "</dd>";
+  }
+  if (!sample.predictions.empty()) {
+    text += "<dt>model</dt><dd>" + words(sample.predictions, sample, judged) + "</dd>";
+  }
+  return text + "</dl></div>\n";
 }
 
 std::string boxes(const std::string& title, const std::vector<Sample>& samples, bool judged) {
@@ -50,32 +46,25 @@ std::string boxes(const std::string& title, const std::vector<Sample>& samples, 
 
 }  // namespace
 
-std::string confusion_section(const Confusion& confusion) {
-  const std::size_t n = confusion.classes.size();
-  if (std::accumulate(confusion.counts.begin(), confusion.counts.end(), std::size_t(0)) == 0) {
-    return "";
-  }
+std::string confusion_section(const Examination& found) {
+  const std::size_t n = found.names.size();
+  if (n == 0 || !found.classes.has_confusion()) return "";
   std::string text =
       "<div class=\"wide\"><table class=\"matrix\">\n<tr><th scope=\"col\">target \\ model</th>";
-  for (const std::string& name : confusion.classes)
+  for (const std::string& name : found.names) {
     text += "<th scope=\"col\">" + escape(name) + "</th>";
-  text += "</tr>\n";
-  for (std::size_t i = 0; i < n; ++i) {
-    const std::size_t* row = confusion.counts.data() + i * n;
-    const std::size_t total =
-        std::max<std::size_t>(1, std::accumulate(row, row + n, std::size_t(0)));
-    text += "<tr><th scope=\"row\">" + escape(confusion.classes[i]) + "</th>";
-    for (std::size_t j = 0; j < n; ++j) {
-      const double part = double(row[j]) / double(total);
-      text += fmt::format("<td class=\"{}\" style=\"--a:{:.2f}\">{}</td>",
-                          part > 0.5    ? "strong"
-                          : row[j] == 0 ? "zero"
-                                        : "",
-                          part, row[j]);
-    }
-    text += "</tr>\n";
   }
-  return text + "</table></div>\n";
+  for (std::size_t i = 0; i < n; ++i) {
+    text += "</tr>\n<tr><th scope=\"row\">" + escape(found.names[i]) + "</th>";
+    const double total = std::max(1.0, found.classes.recall(i).count());
+    for (std::size_t j = 0; j < n; ++j) {
+      const std::uint64_t count = found.classes.confusion(i, j);
+      const double part = double(count) / total;
+      const char* kind = part > 0.5 ? "strong" : count == 0 ? "zero" : "";
+      text += fmt::format("<td class=\"{}\" style=\"--a:{:.2f}\">{}</td>", kind, part, count);
+    }
+  }
+  return text + "</tr>\n</table></div>\n";
 }
 
 std::string samples_section(const Examination& found) {
@@ -101,10 +90,7 @@ std::string maps_section(const Examination& found) {
       "<p class=\"soft\">A row for each token that looks, a column for each that is looked at";
   if (shown < all) text += fmt::format("; the first {} of {} maps", shown, all);
   text += outputs_read(found.forced);
-  const std::string target =
-      found.forced ? "<dt>target</dt><dd>" + words(found.mapped, false, false) + "</dd>" : "";
-  return text + ".</p>\n<div class=\"sample\">" + picture_of(found.mapped) + "<dl>" +
-         input_of(found.mapped) + target + "</dl></div>\n<div class=\"maps\">\n" + figures +
+  return text + ".</p>\n" + sample_box(found.mapped, false) + "<div class=\"maps\">\n" + figures +
          "</div>\n";
 }
 

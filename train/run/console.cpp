@@ -9,7 +9,6 @@
 
 #include <xgrad/data/text/amounts.hpp>
 #include <xgrad/data/text/columns.hpp>
-#include <xgrad/train/metrics/figure_text.hpp>
 
 namespace xgrad {
 

@@ -22,7 +22,7 @@
 #include <xgrad/train/checkpoint/find_run.hpp>
 #include <xgrad/train/checkpoint/manifest.hpp>
 #include <xgrad/train/config/toml.hpp>
-#include <xgrad/train/metrics/rows_until.hpp>
+#include <xgrad/train/metrics/rows.hpp>
 
 namespace xgrad {
 

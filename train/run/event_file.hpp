@@ -10,42 +10,20 @@
 
 #include <cstdint>
 #include <string>
-#include <utility>
-#include <variant>
-#include <vector>
 
 #include <xgrad/storage/disk/folder.hpp>
-#include <xgrad/storage/formats/png.hpp>
-#include <xgrad/train/run/histogram.hpp>
 
 namespace xgrad {
 
 class EventFile {
  public:
-  using Setting = std::variant<bool, double, std::string>;
-
-  /// Creates a file in the directory, with a name that TensorBoard recognises. Every function of
-  /// this class can throw IoError.
-  explicit EventFile(const Folder& directory);
-
-  /// Marks that the run resumes from this step. TensorBoard then hides events of this and later
-  /// steps in older files of the directory.
-  void restart(std::uint64_t step);
-  void scalars(std::uint64_t step, const std::vector<std::pair<std::string, double>>& values);
-  void histograms(std::uint64_t step, const std::vector<std::pair<std::string, Histogram>>& values);
-  void images(std::uint64_t step, const std::vector<std::pair<std::string, Picture>>& values);
-  /// Adds a text in Markdown.
-  void text(std::uint64_t step, const std::string& tag, const std::string& markdown);
-  /// Adds the hyperparameters, and the tags of the scalars to compare runs by.
-  void settings(const std::vector<std::pair<std::string, Setting>>& settings,
-                const std::vector<std::string>& metrics);
-  /// Marks the run as finished.
-  void finish();
-
- private:
-  /// Appends a serialized Event as a record.
+  /// Creates a file in the directory, with a name that TensorBoard recognises. Throws IoError.
+  explicit EventFile(const Folder& directory) : EventFile(directory, new_name()) {}
+  /// Appends a serialized Event as a record. Throws IoError.
   void append(const std::string& event);
 
+ private:
+  static std::string new_name();
   EventFile(const Folder& directory, const std::string& name);
 
   std::string path_;

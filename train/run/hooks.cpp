@@ -1,35 +1,13 @@
 #include <xgrad/train/run/hooks.hpp>
 
-#include <algorithm>
-
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/train/model/parts.hpp>
 
 namespace xgrad {
 
-namespace {
-
-struct Entry {
-  PartEntry part;
-  std::function<std::shared_ptr<TrainerHooks>(const Options&)> make;
-};
-
-std::vector<Entry>& entries() {
-  static std::vector<Entry> all;
-  return all;
-}
-
-const Entry* find(const std::string& name) {
-  const auto found = std::find_if(entries().begin(), entries().end(),
-                                  [&](const Entry& entry) { return entry.part.name == name; });
-  return found == entries().end() ? nullptr : &*found;
-}
-
-}  // namespace
-
-void add_hook(const PartEntry& part,
-              std::function<std::shared_ptr<TrainerHooks>(const Options&)> make) {
+void add_hook(const PartEntry& part, HookMaker make) {
   detail::add_part("log", part, [](Config& config) -> Options& { return config.hook_options; });
-  entries().push_back({part, std::move(make)});
+  detail::added<HookMaker>()[part.name] = {part.options, std::move(make)};
 }
 
 std::vector<std::shared_ptr<TrainerHooks>> make_hooks(const Config& config) {
@@ -37,13 +15,13 @@ std::vector<std::shared_ptr<TrainerHooks>> make_hooks(const Config& config) {
   check<ConfigError>(problem.empty(), "log.hooks: ", problem);
   std::vector<std::shared_ptr<TrainerHooks>> hooks;
   for (const std::string& name : detail::hooks_in(config.log_hooks)) {
-    const Entry* entry = find(name);
+    const auto& [options, make] = detail::added<HookMaker>().at(name);
     Options own;
-    for (const OptionSpec& option : entry->part.options) {
+    for (const OptionSpec& option : options) {
       const auto given = config.hook_options.find(option.name);
       own[option.name] = given == config.hook_options.end() ? option.fallback : given->second;
     }
-    hooks.push_back(entry->make(own));
+    hooks.push_back(make(own));
   }
   return hooks;
 }

@@ -1,9 +1,5 @@
 #include <xgrad/train/run/rank_jobs.hpp>
 
-#include <algorithm>
-#include <optional>
-#include <string>
-
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/parallel.hpp>
 #include <xgrad/autograd/scalar.hpp>
@@ -11,28 +7,24 @@
 #include <xgrad/storage/formats/sha256.hpp>
 #include <xgrad/train/config/precision.hpp>
 #include <xgrad/train/model/mixed_precision.hpp>
-#include <xgrad/train/ranks/shared_task.hpp>
-#include <xgrad/train/run/score.hpp>
 #include <xgrad/train/run/signals.hpp>
 
 namespace xgrad {
 
 namespace {
 
+constexpr std::size_t kMostClasses = 20;  // a table of more is unreadable
+
 bool at_work = false;  // on rank 0: whether the other ranks are in a job
 
 // A SHA-256 of many parts. Their order and sizes matter.
 class Digest {
  public:
-  template <class Element>
-  void add(const Element* elements, std::size_t count) {
-    text_ += std::to_string(count) + ":";
-    text_.append(reinterpret_cast<const char*>(elements), count * sizeof(Element));
+  template <class List>
+  void add(const List& list) {
+    text_ += std::to_string(list.size()) + ":";
+    text_.append(reinterpret_cast<const char*>(list.data()), list.size() * sizeof(*list.data()));
     if (text_.size() > 1 << 20) shorten();
-  }
-  template <class Element>
-  void add(const std::vector<Element>& list) {
-    add(list.data(), list.size());
   }
   std::string hex() {
     shorten();
@@ -49,9 +41,8 @@ std::string digest_of(const Task& task) {
   Digest digest;
   for (const Split split : {Split::train, Split::validation, Split::test}) {
     const auto data = task.dataset(split);
-    const std::size_t size = data->size();
-    digest.add(&size, 1);
-    for (std::size_t i = 0; i < size; ++i) {
+    digest.add(std::vector(1, data->size()));
+    for (std::size_t i = 0; i < data->size(); ++i) {
       const Example example = data->get(0, i);
       digest.add(example.ids);
       digest.add(example.features);
@@ -66,38 +57,17 @@ std::string digest_of(const Task& task) {
 template <class T>
 std::string digest_of(const Parameters<T>& parameters) {
   Digest digest;
-  for (const Parameter<T>& p : parameters) {
-    digest.add(p.value().data(), p.value().size());
-  }
+  for (const Parameter<T>& p : parameters) digest.add(p.value());
   return digest.hex();
 }
 
-struct Sameness {
-  const char* name;
-  std::string value;  // empty on a rank that has it from another rank
-};
-
-std::string program() {
-  return to_hex(sha256(read_file("/proc/self/exe")));
-}
-
 template <class T>
-std::vector<Sameness> sameness_of(const Trainer<T>& trainer) {
-  return {{"program", program()},
-          {"class of processor", trainer.processor()},
-          {"data", trainer.shares_data() ? "" : digest_of(trainer.task())},
-          {"initial weights", digest_of(trainer.parameters())}};
+const Parameters<T>& weights_of(const Trainer<T>& trainer) {
+  return trainer.parameters();
 }
-
-void check_same(Ranks& ranks, const std::vector<Sameness>& own) {
-  for (const Sameness& sameness : own) {
-    const std::vector<std::string> values = gather_texts(ranks, sameness.value);
-    for (std::size_t r = 1; r < values.size(); ++r) {
-      check<Error>(values[r].empty() || values[r] == values[0], "rank ", r,
-                   " differs from rank 0 in its ", sameness.name, ": ", values[r].substr(0, 16),
-                   ", not ", values[0].substr(0, 16));
-    }
-  }
+template <class T>
+const Parameters<T>& weights_of(const LoadedModel<T>& loaded) {
+  return loaded.parameters;
 }
 
 // The hooks of a rank that writes nothing. `look` is its part in what rank 0 adds to TensorBoard.
@@ -111,68 +81,46 @@ struct Follower final : TrainerHooks {
   Signals signals;
 };
 
+// What a job needs; null if it could not be made, which rank 0 reports.
+template <class Made, class Make>
+std::unique_ptr<Made> made_for_job(Ranks& ranks, const Config& config, const Checkpoint* checkpoint,
+                                   const Make& make) try {
+  return make_on_all_ranks<Made>(ranks, config, checkpoint, make);
+} catch (const std::exception&) {
+  return nullptr;
+}
+
 template <class T>
 void take_part_in_training(Ranks& ranks, const Config& config, const Checkpoint* checkpoint) {
-  std::unique_ptr<Trainer<T>> trainer;
-  try {
-    trainer = agreed<T>(
-        ranks, [&] { return std::make_unique<Trainer<T>>(config, checkpoint, nullptr, ranks); });
-  } catch (const std::exception&) {
-    return;  // rank 0 reports it
-  }
-  ranks.watch(config.mpi.timeout);
-  Follower own([&] {
+  const auto trainer = made_for_job<Trainer<T>>(ranks, config, checkpoint, [&](auto task) {
+    return std::make_unique<Trainer<T>>(config, checkpoint, std::move(task), ranks);
+  });
+  if (!trainer) return;
+  Follower hooks([&] {
     if (!config.log_tensorboard) return;
     trainer->gather_gradients();
     trainer->with_evaluated_weights([] {});
   });
-  AgreedHooks hooks(ranks, own);
   trainer->run(hooks);
   if (trainer->finished()) trainer->evaluate(Split::test, hooks);
 }
 
 template <class T>
 void take_part_in_scoring(Ranks& ranks, const FoundRun& source, Split split) {
-  std::unique_ptr<LoadedModel<T>> loaded;
-  try {
-    loaded = agreed_model<T>(ranks, source);
-  } catch (const std::exception&) {
-    return;  // rank 0 reports it
-  }
-  score(ranks, source, *loaded, split, [](std::size_t, std::size_t) {});
-}
-
-constexpr const char* kTraining = "training";  // else a job is the name of the split to score
-
-void send(Ranks& ranks, const std::string& job, const Config& config,
-          const Checkpoint* checkpoint) {
-  if (ranks.size() == 1) return;
-  gather_texts(ranks, job);
-  gather_texts(ranks, to_toml(config));
-  gather_texts(ranks, checkpoint == nullptr ? "" : to_hdf5(*checkpoint));
-}
-
-// Calls make() and then own(). Throws on all ranks if one of them threw, or if they differ in what
-// own() returned.
-void agree(Ranks& ranks, const std::function<void()>& make,
-           const std::function<std::vector<Sameness>()>& own) {
-  std::vector<Sameness> sameness;
-  together(ranks, [&] {
-    make();
-    sameness = own();  // may read the data
-  });
-  check_same(ranks, sameness);
-  at_work = true;
+  const auto loaded = made_for_job<LoadedModel<T>>(
+      ranks, source.config, &source.checkpoint,
+      [&](auto task) { return std::make_unique<LoadedModel<T>>(source, std::move(task)); });
+  if (loaded) score_split(ranks, source.config, *loaded, split);
 }
 
 }  // namespace
 
-void send_job(Ranks& ranks, const Config& config, const Checkpoint* checkpoint) {
-  send(ranks, kTraining, config, checkpoint);
-}
-
-void send_scoring(Ranks& ranks, const FoundRun& source, Split split) {
-  send(ranks, to_string(split), source.config, &source.checkpoint);
+void send_job(Ranks& ranks, const std::string& job, const Config& config,
+              const Checkpoint* checkpoint) {
+  if (ranks.size() == 1) return;
+  gather_texts(ranks, job);
+  gather_texts(ranks, to_toml(config));
+  gather_texts(ranks, checkpoint == nullptr ? "" : to_hdf5(*checkpoint));
 }
 
 void end_job() {
@@ -205,58 +153,66 @@ void follow(Ranks& ranks) {
   }
 }
 
-template <class T>
-std::unique_ptr<Trainer<T>> agreed(Ranks& ranks,
-                                   const std::function<std::unique_ptr<Trainer<T>>()>& make) {
-  if (ranks.size() == 1) return make();
-  std::unique_ptr<Trainer<T>> trainer;
-  agree(
-      ranks, [&] { trainer = make(); }, [&] { return sameness_of(*trainer); });
-  return trainer;
+template <class Made>
+std::unique_ptr<Made> make_on_all_ranks(
+    Ranks& ranks, const Config& config, const Checkpoint* checkpoint,
+    const std::function<std::unique_ptr<Made>(std::unique_ptr<Task> task)>& make) {
+  if (ranks.size() == 1) return make(make_task(config, checkpoint));
+  std::unique_ptr<Task> task;
+  std::unique_ptr<Made> made;
+  std::vector<std::pair<const char*, std::string>> fingerprints;
+  // A rank that fails must not leave the others waiting in read_once().
+  together(ranks, [&] { task = make_task(config, checkpoint); });
+  together(ranks, [&] {
+    const bool is_copy = task->read_once(
+        {ranks.rank(), [&](const std::string& own) { return gather_texts(ranks, own); }});
+    // Empty on a rank that has the data of another.
+    const std::string data = is_copy ? "" : digest_of(*task);
+    made = make(std::move(task));
+    fingerprints = {{"program", to_hex(sha256(read_file("/proc/self/exe")))},
+                    {"class of processor", processor_class(config.train.precision)},
+                    {"data", data},
+                    {"initial weights", digest_of(weights_of(*made))}};
+  });
+  for (const auto& [name, own] : fingerprints) {
+    const std::vector<std::string> all = gather_texts(ranks, own);
+    for (std::size_t r = 1; r < all.size(); ++r) {
+      check<Error>(all[r].empty() || all[r] == all[0], "rank ", r, " differs from rank 0 in its ",
+                   name, ": ", all[r].substr(0, 16), ", not ", all[0].substr(0, 16));
+    }
+  }
+  at_work = true;
+  ranks.watch(config.mpi.timeout);
+  return made;
+}
+
+Split split_of(const std::string& name) {
+  for (const Split split : {Split::train, Split::validation}) {
+    if (name == to_string(split)) return split;
+  }
+  return Split::test;
 }
 
 template <class T>
-std::unique_ptr<LoadedModel<T>> agreed_model(Ranks& ranks, const FoundRun& source) {
-  if (ranks.size() == 1) return std::make_unique<LoadedModel<T>>(source);
-  std::unique_ptr<LoadedModel<T>> loaded;
-  bool copied = false;
-  const auto load = [&] {
-    SharedTask shared = make_task(ranks, source.config, &source.checkpoint);
-    copied = shared.copied;
-    loaded = std::make_unique<LoadedModel<T>>(source, std::move(shared.task));
-  };
-  const auto own = [&]() -> std::vector<Sameness> {
-    return {{"program", program()},
-            {"class of processor", processor_class(source.config.train.precision)},
-            {"data", copied ? "" : digest_of(*loaded->task)}};
-  };
-  agree(ranks, load, own);
-  ranks.watch(source.config.mpi.timeout);
-  return loaded;
+Scores score_split(Ranks& ranks, const Config& config, const LoadedModel<T>& loaded, Split split,
+                   const std::function<bool()>& break_off) {
+  const TaskShape& shape = loaded.shape;
+  const auto data = loaded.task->dataset(split);
+  const bool has_table = shape.target != TargetKind::numbers && shape.classes <= kMostClasses;
+  const Pass pass{*data, shape, config.train.batch, {}, break_off};
+  return *score(ranks, config.train.shards, *loaded.model, pass,
+                make_objective(config.train, shape), has_table ? shape.classes : 0);
 }
 
-bool AgreedHooks::agree(bool stop) {
-  const char flags = char((stop ? 1 : 0) + (own_.take_save() ? 2 : 0));
-  const std::vector<char> all = gather_all(ranks_, flags);
-  const auto stops = std::find_if(all.begin(), all.end(), [](char other) { return other & 1; });
-  for (const char other : all) save_ = save_ || (other & 2) != 0;
-  if (stops == all.end()) return false;
-  if (!stop) told_(std::size_t(stops - all.begin()));
-  return true;
-}
-
-bool AgreedHooks::stop() {
-  return agree(own_.stop());
-}
-
-bool AgreedHooks::break_off() {
-  return agree(own_.break_off());
-}
-
-#define XGRAD_INSTANTIATE(T)                                        \
-  template std::unique_ptr<Trainer<T>> agreed(                      \
-      Ranks&, const std::function<std::unique_ptr<Trainer<T>>()>&); \
-  template std::unique_ptr<LoadedModel<T>> agreed_model(Ranks&, const FoundRun&);
+#define XGRAD_INSTANTIATE(T)                                                         \
+  template std::unique_ptr<Trainer<T>> make_on_all_ranks(                            \
+      Ranks&, const Config&, const Checkpoint*,                                      \
+      const std::function<std::unique_ptr<Trainer<T>>(std::unique_ptr<Task>)>&);     \
+  template std::unique_ptr<LoadedModel<T>> make_on_all_ranks(                        \
+      Ranks&, const Config&, const Checkpoint*,                                      \
+      const std::function<std::unique_ptr<LoadedModel<T>>(std::unique_ptr<Task>)>&); \
+  template Scores score_split(Ranks&, const Config&, const LoadedModel<T>&, Split,   \
+                              const std::function<bool()>&);
 XGRAD_FOR_EACH_TRAINING_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

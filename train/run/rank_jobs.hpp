@@ -4,23 +4,23 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 
 #include <xgrad/train/checkpoint/checkpoint.hpp>
-#include <xgrad/train/checkpoint/find_run.hpp>
 #include <xgrad/train/config/config.hpp>
 #include <xgrad/train/loop/trainer.hpp>
 #include <xgrad/train/predict/loaded_model.hpp>
-#include <xgrad/train/ranks/ranks.hpp>
+#include <xgrad/train/ranks/score.hpp>
 
 namespace xgrad {
 
-/// Sends a job to the other ranks: the config, and the checkpoint that the run resumes from. Called
-/// by rank 0 before agreed().
-void send_job(Ranks& ranks, const Config& config, const Checkpoint* checkpoint);
+/// The job of training; any other is the name of a split to score.
+inline constexpr const char* kTraining = "training";
 
-/// Sends another job to the other ranks: to score a run on a split. Called by rank 0 before
-/// agreed_model().
-void send_scoring(Ranks& ranks, const FoundRun& source, Split split);
+/// Sends a job to the other ranks: the config, and the checkpoint that the run resumes from or that
+/// they score. Called by rank 0 before make_on_all_ranks().
+void send_job(Ranks& ranks, const std::string& job, const Config& config,
+              const Checkpoint* checkpoint);
 
 /// Tells that the job has come to its end on rank 0, so that the other ranks wait for the next one.
 void end_job();
@@ -35,47 +35,23 @@ void send_end(Ranks& ranks);
 /// does no more jobs, so the other ranks must be ended too.
 void follow(Ranks& ranks);
 
-/// Returns the trainer that `make` makes if all ranks made theirs of the same data, with the same
-/// initial weights, by the same program and on processors of the same class. Otherwise throws on
-/// all ranks: what `make` threw here, else Error that names the first rank that failed or differs.
+/// Returns what `make` makes for the task of a config, or of a checkpoint: a Trainer or a
+/// LoadedModel. One rank of each machine reads the task's files. All ranks must make theirs of the
+/// same data, with the same weights, by the same program and on processors of the same class.
+/// Otherwise throws on all ranks: what was thrown here, else Error that names the first rank that
+/// failed or differs.
+template <class Made>
+std::unique_ptr<Made> make_on_all_ranks(
+    Ranks& ranks, const Config& config, const Checkpoint* checkpoint,
+    const std::function<std::unique_ptr<Made>(std::unique_ptr<Task> task)>& make);
+
+/// The split of this name: the reverse of to_string(). Requires: it is one of the three.
+Split split_of(const std::string& name);
+
+/// score() of a run's model on a split, as in training. The classes are counted if a table of them
+/// is readable. Asks break_off() before each batch.
 template <class T>
-std::unique_ptr<Trainer<T>> agreed(Ranks& ranks,
-                                   const std::function<std::unique_ptr<Trainer<T>>()>& make);
-
-/// Returns the model of a run to score if all ranks loaded theirs, and agreed as for agreed().
-/// Otherwise throws on all ranks.
-template <class T>
-std::unique_ptr<LoadedModel<T>> agreed_model(Ranks& ranks, const FoundRun& source);
-
-/// Hooks of which all ranks ask the same: they stop and save if one of them is told to.
-class AgreedHooks final : public TrainerHooks {
- public:
-  /// Calls the hooks of this rank. Calls `told` with the number of another rank that was told to
-  /// stop.
-  AgreedHooks(
-      Ranks& ranks, TrainerHooks& own, std::function<void(std::size_t)> told = [](std::size_t) {})
-      : ranks_(ranks), own_(own), told_(std::move(told)) {}
-
-  void on_step(const StepReport& report) override { own_.on_step(report); }
-  void on_evaluation(std::uint64_t step, const Metrics& metrics) override {
-    own_.on_evaluation(step, metrics);
-  }
-  void on_checkpoint(const Checkpoint& checkpoint) override { own_.on_checkpoint(checkpoint); }
-  void on_spike(const StepReport& report, std::uint64_t step) override {
-    own_.on_spike(report, step);
-  }
-  void on_fault(const Checkpoint& failed) override { own_.on_fault(failed); }
-  bool stop() override;
-  bool break_off() override;
-  bool take_save() override { return std::exchange(save_, false); }
-
- private:
-  bool agree(bool stop);
-
-  Ranks& ranks_;
-  TrainerHooks& own_;
-  std::function<void(std::size_t)> told_;
-  bool save_ = false;
-};
+Scores score_split(Ranks& ranks, const Config& config, const LoadedModel<T>& loaded, Split split,
+                   const std::function<bool()>& break_off = {});
 
 }  // namespace xgrad

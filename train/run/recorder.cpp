@@ -5,6 +5,7 @@
 #include <csignal>
 #include <optional>
 
+#include <xgrad/autograd/kernels/element.hpp>
 #include <xgrad/storage/disk/input_file.hpp>
 #include <xgrad/storage/disk/publish.hpp>
 #include <xgrad/train/checkpoint/failed_step.hpp>
@@ -15,17 +16,19 @@ namespace xgrad {
 
 namespace {
 
-constexpr const char* kMetrics = "metrics.jsonl";
+constexpr const char *kMetrics = "metrics.jsonl", *kCsv = "metrics.csv";
 
 bool owes_validation(const Checkpoint& checkpoint) {
   return checkpoint.state.contains(kOwesValidation);
 }
 
 MetricsRow training_row(const TrainConfig& config, const StepReport& report) {
-  const bool penalised = config.head_diversity > 0, grows = config.curriculum_start > 0;
-  return metrics_row(report.step, "train", report.metrics, report.lr, report.grad_norm,
-                     penalised ? std::optional(report.head_diversity) : std::nullopt,
-                     grows ? std::optional(report.max_length) : std::nullopt);
+  MetricsRow row = metrics_row(report.step, "train", report.metrics);
+  row.numbers.emplace_back("lr", report.lr);
+  row.numbers.emplace_back("grad_norm", report.grad_norm);
+  if (config.head_diversity > 0) row.numbers.emplace_back("head_diversity", report.head_diversity);
+  if (config.curriculum_start > 0) row.numbers.emplace_back("max_length", report.max_length);
+  return row;
 }
 
 // A row with the names of all numbers.
@@ -39,19 +42,20 @@ MetricsRow any_training_row(const TrainConfig& config, const TaskShape& shape) {
 }  // namespace
 
 RunRecorder::RunRecorder(const Config& config, const TaskShape& shape, const RunDirectory& run,
-                         std::uint64_t total, Console& console, Signals& signals,
-                         std::uint64_t kill_at, TensorBoard& board,
-                         std::function<void(std::uint64_t)> look)
+                         std::uint64_t step, std::uint64_t total, Console& console, Hooks hooks,
+                         std::uint64_t kill_at, Look look)
     : config_(config),
       run_(run),
       total_(total),
       console_(console),
-      signals_(signals),
+      hooks_(std::move(hooks)),
       kill_at_(kill_at),
-      board_(board),
-      csv_(config, run, any_training_row(config.train, shape)),
       look_(std::move(look)),
-      earlier_(last_timing(run.folder()).number("seconds").value_or(0)) {}
+      board_(config, run.folder(), step),
+      columns_(any_training_row(config.train, shape)),
+      earlier_(last_timing(run.folder()).number("seconds").value_or(0)) {
+  renew_csv();
+}
 
 void RunRecorder::on_step(const StepReport& report) {
   record(report);
@@ -70,14 +74,15 @@ void RunRecorder::record(const StepReport& report) {
   console_.progress(shown_);
   if (report.metrics.loss.count() == 0) return;
   log(kMetrics, training_row(config_.train, report));
-  log("timing.jsonl", timing_row(report.step, earlier_ + elapsed(), shown_.rate));
+  log("timing.jsonl",
+      {report.step, "", {{"seconds", earlier_ + elapsed()}, {"tokens_per_second", shown_.rate}}});
 }
 
 void RunRecorder::on_evaluation(std::uint64_t step, const Metrics& metrics) {
   log(kMetrics, metrics_row(step, "validation", metrics));
   shown_.step = step;
   run_.append("log.txt", console_.evaluation(shown_, metrics));
-  look_(step);
+  if (config_.log_tensorboard) look_(step, board_);
   for (const auto& hook : hooks_) hook->on_evaluation(step, metrics);
 }
 
@@ -104,10 +109,10 @@ void RunRecorder::on_test(const MetricsRow& row) {
   board_.finish();
 }
 
-void RunRecorder::on_spike(const StepReport& report, std::uint64_t step) {
+void RunRecorder::on_failed_step(const StepReport& report, std::uint64_t step) {
   const std::string line =
       fmt::format("step {}: {}; nothing was updated; training {} step {}", report.step,
-                  report.fault, step < report.step ? "goes back to" : "continues after", step);
+                  report.failure, step < report.step ? "goes back to" : "continues after", step);
   console_.line(line);
   run_.append("log.txt", line);
   if (step < report.step) {
@@ -116,20 +121,20 @@ void RunRecorder::on_spike(const StepReport& report, std::uint64_t step) {
       if (!moved.empty()) run_.append("log.txt", moved);
     }
     board_.go_back(step);
-    csv_.renew();
+    renew_csv();
   }
-  for (const auto& hook : hooks_) hook->on_spike(report, step);
+  for (const auto& hook : hooks_) hook->on_failed_step(report, step);
 }
 
 // Failing to write this file must not hide the error of the step.
-void RunRecorder::on_fault(const Checkpoint& failed) {
+void RunRecorder::on_fatal_step(const Checkpoint& failed) {
   const std::string name = failed_step_name(failed.step + 1);
   try {
     publish_over(run_.folder(), name, to_hdf5(failed));
-    fault_ = fmt::format("\n  kept as {}; `xgrad replay` runs it op by op",
-                         run_.folder().present_path() + "/" + name);
+    failed_step_ = fmt::format("\n  kept as {}; `xgrad replay` runs it op by op",
+                               run_.folder().present_path() + "/" + name);
   } catch (const Error& error) {
-    fault_ = fmt::format("\n  and could not be kept: {}", error.what());
+    failed_step_ = fmt::format("\n  and could not be kept: {}", error.what());
   }
 }
 
@@ -137,6 +142,11 @@ bool RunRecorder::stop() {
   if (kill_at_ > 0 && shown_.step >= kill_at_) std::raise(SIGKILL);
   for (const auto& hook : hooks_) told_to_stop_ = hook->stop() || told_to_stop_;
   return stop_signal() != 0;
+}
+
+void RunRecorder::on_stop_of(std::size_t rank) {
+  console_.line(fmt::format("rank {} was told to stop", rank));
+  told_to_stop_ = true;
 }
 
 // train.max_seconds does not end an evaluation early: one that takes longer would never complete.
@@ -157,7 +167,25 @@ double RunRecorder::elapsed() const {
 void RunRecorder::log(const std::string& file, const MetricsRow& row) {
   run_.append(file, to_json(row));
   board_.row(row);
-  if (file == kMetrics) csv_.row(row);
+  if (file == kMetrics && config_.log_csv) run_.append(kCsv, csv_line(row));
+}
+
+// Numbers read back exactly; what a row lacks, and NaN and infinity, become empty cells.
+std::string RunRecorder::csv_line(const MetricsRow& row) const {
+  std::string text = fmt::format("{},{}", row.step, row.split);
+  for (const auto& [name, any] : columns_.numbers) {
+    const auto value = row.number(name);
+    text += value && is_finite_bits(*value) ? fmt::format(",{}", *value) : ",";
+  }
+  return text;
+}
+
+void RunRecorder::renew_csv() const {
+  if (!config_.log_csv) return;
+  std::string text = "step,split";
+  for (const auto& [name, any] : columns_.numbers) text += "," + name;
+  for (const MetricsRow& row : read_metrics(run_.folder(), kMetrics)) text += "\n" + csv_line(row);
+  publish_over(run_.folder(), kCsv, text + "\n");
 }
 
 }  // namespace xgrad

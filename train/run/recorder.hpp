@@ -11,44 +11,42 @@
 
 #include <xgrad/train/loop/trainer.hpp>
 #include <xgrad/train/run/console.hpp>
-#include <xgrad/train/run/csv_log.hpp>
 #include <xgrad/train/run/directory.hpp>
 #include <xgrad/train/run/signals.hpp>
 #include <xgrad/train/run/tensorboard.hpp>
 
 namespace xgrad {
 
-/// The callbacks of a run in its directory. All except on_fault() throw IoError if a file cannot be
-/// written.
+/// The callbacks of a run in its directory. All except on_fatal_step() throw IoError if a file
+/// cannot be written.
 class RunRecorder final : public TrainerHooks {
  public:
-  /// Records a run of `total` steps for a task of this shape. `look` adds weights and attention
-  /// maps of a step to the board. After step `kill_at`, if it is not 0, the process dies as by
-  /// kill -9, for tests.
-  RunRecorder(const Config& config, const TaskShape& shape, const RunDirectory& run,
-              std::uint64_t total, Console& console, Signals& signals, std::uint64_t kill_at,
-              TensorBoard& board, std::function<void(std::uint64_t)> look);
+  using Hooks = std::vector<std::shared_ptr<TrainerHooks>>;
+  /// Adds weights and attention maps of a step to a board.
+  using Look = std::function<void(std::uint64_t step, TensorBoard& board)>;
 
-  /// Adds a hook of the program, called after the recorder has done its own part.
-  void add(std::shared_ptr<TrainerHooks> hook) { hooks_.push_back(std::move(hook)); }
+  /// Records a run of `total` steps from `step` on, for a task of this shape. Calls `hooks` after
+  /// it has done its own part. After step `kill_at`, if it is not 0, the process dies as by kill
+  /// -9, for tests.
+  RunRecorder(const Config& config, const TaskShape& shape, const RunDirectory& run,
+              std::uint64_t step, std::uint64_t total, Console& console, Hooks hooks,
+              std::uint64_t kill_at, Look look);
 
   void on_step(const StepReport& report) override;
   void on_evaluation(std::uint64_t step, const Metrics& metrics) override;
   void on_checkpoint(const Checkpoint& checkpoint) override;
-  void on_spike(const StepReport& report, std::uint64_t step) override;
-  void on_fault(const Checkpoint& failed) override;
+  void on_failed_step(const StepReport& report, std::uint64_t step) override;
+  void on_fatal_step(const Checkpoint& failed) override;
   bool stop() override;
   bool break_off() override;
   bool take_save() override { return signals_.take_save(); }
-
-  /// Asks for a stop, as a hook does.
-  void tell_to_stop() { told_to_stop_ = true; }
+  void on_stop_of(std::size_t rank) override;
 
   /// Adds the row of the test split.
   void on_test(const MetricsRow& row);
 
   /// Text that says where the failed step that ended the run is stored.
-  const std::string& fault() const { return fault_; }
+  const std::string& failed_step() const { return failed_step_; }
   /// The signal that requested a stop: SIGALRM for train.max_seconds, SIGTERM for a hook; 0: none.
   int stop_signal() const;
   /// Seconds since construction.
@@ -59,18 +57,21 @@ class RunRecorder final : public TrainerHooks {
 
   void record(const StepReport& report);
   void log(const std::string& file, const MetricsRow& row);
+  std::string csv_line(const MetricsRow& row) const;
+  // Writes metrics.csv from metrics.jsonl, if [log] csv is set.
+  void renew_csv() const;
 
   const Config& config_;
   const RunDirectory& run_;
   std::uint64_t total_;
   Console& console_;
-  Signals& signals_;
+  Hooks hooks_;
   std::uint64_t kill_at_;
-  std::string fault_;
-  TensorBoard& board_;
-  CsvLog csv_;
-  std::function<void(std::uint64_t)> look_;
-  std::vector<std::shared_ptr<TrainerHooks>> hooks_;
+  Look look_;
+  Signals signals_;
+  std::string failed_step_;
+  TensorBoard board_;
+  MetricsRow columns_;         // of metrics.csv: the numbers of a training row; others have some
   bool told_to_stop_ = false;  // by a hook or another rank
   double earlier_;             // training time in earlier processes
   Clock::time_point start_ = Clock::now();

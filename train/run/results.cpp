@@ -8,7 +8,6 @@
 
 #include <xgrad/data/text/amounts.hpp>
 #include <xgrad/data/text/columns.hpp>
-#include <xgrad/train/metrics/figure_text.hpp>
 
 namespace xgrad {
 
@@ -24,27 +23,27 @@ const Row kHeads = {"config",     "accuracy", "exact match",   "best",        "r
                     "loss",       "least",    "most frequent", "token alone", "window",
                     "parameters", "steps",    "seconds",       "claims"};
 
+// The mean and interval over the seeds of what f returns for each.
 template <class F>
-std::vector<double> of_each(const std::vector<Outcome>& outcomes, const F& f) {
+Interval over_seeds(const std::vector<Outcome>& outcomes, const F& f) {
   std::vector<double> values;
   for (const Outcome& outcome : outcomes) values.push_back(f(outcome));
-  return values;
+  return student_interval(values);
 }
 
 std::string measured(const std::vector<Outcome>& outcomes, RatioMean Metrics::*metric) {
   const RatioMean& first = outcomes[0].result.test.*metric;
   if (first.count() == 0) return "";
-  if (outcomes.size() == 1) return figure_text(first.mean(), first.standard_error());
-  const Interval over_seeds = student_interval(
-      of_each(outcomes, [=](const Outcome& o) { return (o.result.test.*metric).mean(); }));
-  return figure_text(over_seeds.mean, over_seeds.half_width);
+  const auto [mean, half_width] =
+      over_seeds(outcomes, [=](const Outcome& o) { return (o.result.test.*metric).mean(); });
+  return figure_text(mean, outcomes.size() == 1 ? first.standard_error() : half_width);
 }
 
 std::string ceiling(const std::vector<Outcome>& outcomes, double Ceiling::*which) {
   if (!outcomes[0].result.ceiling) return "";
-  const auto values =
-      of_each(outcomes, [=](const Outcome& o) { return o.result.ceiling.value().*which; });
-  return fmt::format("{:.4f}", student_interval(values).mean);
+  return fmt::format("{:.4f}", over_seeds(outcomes, [=](const Outcome& o) {
+                                 return o.result.ceiling.value().*which;
+                               }).mean);
 }
 
 // Whether exact match differs from accuracy, because examples have several targets.
@@ -85,8 +84,7 @@ Row row(const ConfigResult& result) {
     const std::optional<double>& share = result.baseline.*which;
     return share ? fmt::format("{:.4f}", *share) : "";
   };
-  const double seconds =
-      student_interval(of_each(outcomes, [](const Outcome& o) { return o.seconds; })).mean;
+  const double seconds = over_seeds(outcomes, [](const Outcome& o) { return o.seconds; }).mean;
   const bool accuracy = first.test.accuracy.count() > 0;
   return {result.name,
           measured(outcomes, &Metrics::accuracy),

@@ -1,5 +1,3 @@
-#include <xgrad/train/run/resume.hpp>
-
 #include <algorithm>
 #include <filesystem>
 #include <optional>
@@ -9,6 +7,7 @@
 #include <xgrad/train/checkpoint/manifest.hpp>
 #include <xgrad/train/checkpoint/seal.hpp>
 #include <xgrad/train/config/toml.hpp>
+#include <xgrad/train/run/session.hpp>
 
 namespace xgrad {
 

@@ -14,9 +14,8 @@
 #include <xgrad/autograd/parallel.hpp>
 #include <xgrad/data/few.hpp>
 #include <xgrad/data/rules/baseline.hpp>
-#include <xgrad/data/rules/watch_rule.hpp>
-#include <xgrad/data/tables/byte_stream.hpp>
 #include <xgrad/data/text/amounts.hpp>
+#include <xgrad/data/watch_progress.hpp>
 #include <xgrad/storage/disk/publish.hpp>
 #include <xgrad/storage/disk/room.hpp>
 #include <xgrad/train/config/precision.hpp>
@@ -25,15 +24,14 @@
 #include <xgrad/train/metrics/history.hpp>
 #include <xgrad/train/metrics/rows.hpp>
 #include <xgrad/train/model/mixed_precision.hpp>
-#include <xgrad/train/report/report.hpp>
 #include <xgrad/train/run/console.hpp>
 #include <xgrad/train/run/hooks.hpp>
 #include <xgrad/train/run/rank_jobs.hpp>
 #include <xgrad/train/run/recorder.hpp>
-#include <xgrad/train/run/signals.hpp>
-#include <xgrad/train/run/tensorboard.hpp>
 
 namespace xgrad {
+
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -112,40 +110,24 @@ void show_plan(Console& console, const Config& config, const Trainer<T>& trainer
   console.line("");
 }
 
-// Writes report.html at the end of a run and returns the error, if any. A missing page does not
-// make the run fail.
-std::string leave_report(const RunDirectory& run, const std::shared_ptr<const Task>& task,
-                         const std::optional<std::vector<Rule>>& rules = {}) {
-  try {
-    check<IoError>(run.folder().is_at_path(), run.path(), " was moved or replaced during the run");
-    write_report(run.folder(), "report.html", {run.path()}, {.task = task, .rules = rules});
-    return "";
-  } catch (const std::exception& error) {
-    return fmt::format("report.html was not written: {}", error.what());
-  }
-}
-
-// Adds to the error message where the failed step is stored.
+// Trains. An error that ends the run goes into its log, too, with the place of the failed step.
 template <class T>
-void train(Trainer<T>& trainer, RunRecorder& recorder, TrainerHooks& hooks) try {
-  trainer.run(hooks);
-} catch (const NumericError& error) {
-  throw NumericError(error.what() + recorder.fault());
-}
-
-template <class T>
-void train(Trainer<T>& trainer, RunRecorder& recorder, TrainerHooks& hooks, const RunDirectory& run,
-           Console& console) {
-  try {
-    train(trainer, recorder, hooks);
-  } catch (const std::exception& error) {
+void train(Trainer<T>& trainer, RunRecorder& recorder, const RunDirectory& run, Console& console) {
+  const auto log = [&](const std::string& message) {
     try {
-      run.append("log.txt", failure_line(error.what()));
-    } catch (const IoError& log) {  // not the error that ended the run
-      console.line(log.what());
+      run.append("log.txt", failure_line(message));
+    } catch (const IoError& error) {  // not the error that ended the run
+      console.line(error.what());
     }
-    if (const std::string why = leave_report(run, trainer.shared_task()); !why.empty())
-      console.line(why);
+  };
+  try {
+    trainer.run(recorder);
+  } catch (const NumericError& error) {
+    const std::string message = error.what() + recorder.failed_step();
+    log(message);
+    throw NumericError(message);
+  } catch (const std::exception& error) {
+    log(error.what());
     throw;
   }
 }
@@ -155,7 +137,7 @@ std::optional<std::vector<Rule>> rules_of(const Task& task, RunRecorder& recorde
                                           Console& console) {
   struct Stopped {};
   try {
-    const WatchRule watch([&](const std::string& rule, std::size_t done, std::size_t rows) {
+    const WatchProgress watch([&](const std::string& rule, std::uint64_t done, std::uint64_t rows) {
       if (recorder.break_off()) throw Stopped();
       console.counting(rule, done, rows, "rows");
     });
@@ -183,28 +165,18 @@ Result result_of(const Config& config, const Trainer<T>& trainer, const RunDirec
 template <class T>
 Outcome work(const Config& config, Trainer<T>& trainer, const RunDirectory& run,
              const SessionOptions& options) {
-  Signals signals;
   const TaskShape shape = trainer.task().shape();
-  const bool images = shape.input == InputKind::image;
-  Console console(options.quiet, images ? "images" : "tokens");
+  Console console(options.quiet, shape.input == InputKind::image ? "images" : "tokens");
   show_plan(console, config, trainer, run);
-  TensorBoard board(config, run.folder(), trainer.step());
-  RunRecorder recorder(
-      config, shape, run, trainer.total_steps(), console, signals, options.kill_at, board,
-      [&](std::uint64_t step) {
-        if (!config.log_tensorboard) return;
-        trainer.gather_gradients();
-        board.histograms(step, trainer.parameters());
-        trainer.with_evaluated_weights(
-            [&] { board.attention(step, trainer.model(), trainer.parameters(), trainer.task()); });
-      });
-  for (const auto& hook : options.hooks) recorder.add(hook);
-  ranks().watch(config.mpi.timeout);
-  AgreedHooks hooks(ranks(), recorder, [&](std::size_t rank) {
-    console.line(fmt::format("rank {} was told to stop", rank));
-    recorder.tell_to_stop();
-  });
-  train(trainer, recorder, hooks, run, console);
+  const auto look = [&](std::uint64_t step, TensorBoard& board) {
+    trainer.gather_gradients();
+    board.histograms(step, trainer.parameters());
+    trainer.with_evaluated_weights(
+        [&] { board.attention(step, trainer.model(), trainer.parameters(), trainer.task()); });
+  };
+  RunRecorder recorder(config, shape, run, trainer.step(), trainer.total_steps(), console,
+                       options.hooks, options.kill_at, look);
+  train(trainer, recorder, run, console);
 
   Outcome outcome{.directory = run.path()};
   outcome.seconds = recorder.elapsed();
@@ -219,9 +191,8 @@ Outcome work(const Config& config, Trainer<T>& trainer, const RunDirectory& run,
     console.line(fmt::format("no better validation loss in {} evaluations: stopped at step {}",
                              config.train.patience, trainer.step()));
   }
-  const std::optional<Metrics> test = trainer.evaluate(Split::test, hooks);
+  const std::optional<Metrics> test = trainer.evaluate(Split::test, recorder);
   if (!test) return stopped();
-  run.folder().remove("report.html");  // of an earlier end; without a page, a sweep resumes the run
   recorder.on_test(metrics_row(trainer.step(), "test", *test));
   const auto rules = rules_of(trainer.task(), recorder, console);
   if (!rules) return stopped();
@@ -230,86 +201,22 @@ Outcome work(const Config& config, Trainer<T>& trainer, const RunDirectory& run,
     console.line("the loss of the test split is not finite");
   }
   outcome.verdicts = judge(config.expect, outcome.result);
-  signals.let_stop();  // report.html can be written again later
-  if (signals.stop() != 0) return stopped();
-  outcome.report_failure = leave_report(run, trainer.shared_task(), rules);
   return outcome;
 }
 
-// Tells the user why results will differ: processors of another class compute other last bits.
-void tell_class(const Checkpoint& checkpoint, const std::string& precision, Console& console) {
-  const auto saved = checkpoint.state.find("cpu");
-  if (saved == checkpoint.state.end()) return;
-  const std::string* before = std::get_if<std::string>(&saved->second);
-  const std::string now = processor_class(precision);
-  if (before == nullptr || *before == now) return;
-  console.line(fmt::format(
-      "saved on a processor of class {}, continues on {}: results differ in the last bits", *before,
-      now));
-}
-
-// Tells the user why bfloat16 saves no time.
-void tell_emulation(const Config& config, Console& console) {
+// Tells the user why results differ, or why bfloat16 saves no time.
+void tell_about_processor(const Config& config, const Checkpoint* checkpoint, Console& console) {
+  const std::string before = checkpoint == nullptr ? "" : processor_class(*checkpoint);
+  const std::string now = processor_class(config.train.precision);
+  if (!before.empty() && before != now) {
+    console.line(fmt::format(
+        "saved on a processor of class {}, continues on {}: results differ in the last bits",
+        before, now));
+  }
   if (config.train.precision != "bf16" || cpu() >= Cpu::avx512_bf16) return;
   console.line(
       "train.precision is bf16: xgrad emulates products of bfloat16 on this processor; results are "
       "correct and memory is saved, but steps are slower than with float");
-}
-
-// Makes the trainer of a run in `directory`. Reads its data, then checks that its claims can be
-// judged and that two checkpoints fit on the disk: the newest one stays until the next is complete.
-template <class T>
-std::unique_ptr<Trainer<T>> prepared(const Config& config, const Checkpoint* checkpoint,
-                                     const SessionOptions& options, const std::string& directory) {
-  Console console(options.quiet, "");
-  const WatchReading watch([&](const std::string& path, std::uint64_t read, std::uint64_t size) {
-    console.reading(path, read, size);
-  });
-  send_job(ranks(), config, checkpoint);
-  return agreed<T>(ranks(), [&] {
-    auto trainer = std::make_unique<Trainer<T>>(config, checkpoint, nullptr, ranks());
-    check_claims(config.expect, trainer->task());
-    check_room(directory, 2 * trainer->checkpoint_bytes(), "two checkpoints");
-    if (checkpoint != nullptr) tell_class(*checkpoint, config.train.precision, console);
-    tell_emulation(config, console);
-    return trainer;
-  });
-}
-
-// Starts in a new directory, from a checkpoint if there is one.
-template <class T>
-Outcome start(const Config& config, const std::string& stem, const Checkpoint* checkpoint,
-              const SessionOptions& options) {
-  const auto trainer =
-      prepared<T>(config, checkpoint, options, config.run_dir.empty() ? "runs" : config.run_dir);
-  const RunDirectory run = RunDirectory::create(config.run_dir, stem);
-  publish(run.folder(), "config.toml", to_toml(config));
-  Outcome outcome = work(config, *trainer, run, options);
-  end_job();
-  return outcome;
-}
-
-template <class T>
-Outcome go_on(const Config& config, const RunDirectory& run, const Checkpoint* checkpoint,
-              const SessionOptions& options) {
-  const auto trainer = prepared<T>(config, checkpoint, options, run.checkpoints().path());
-  if (options.keep_config) run.replace_config(to_toml(config));
-  Console console(options.quiet, "");
-  if (checkpoint == nullptr) {
-    console.line("no checkpoint was saved yet: starts again from step 0");
-    run.forget_checkpoints();
-  }
-  set_aside(run, trainer->step(), console);
-  for (const std::string& moved :
-       {run.cut_back("metrics.jsonl", trainer->step(), /*validated=*/!trainer->owes_validation()),
-        run.cut_back("timing.jsonl", trainer->step())}) {
-    if (moved.empty()) continue;
-    console.line(moved);
-    run.append("log.txt", moved);
-  }
-  Outcome outcome = work(config, *trainer, run, options);
-  end_job();
-  return outcome;
 }
 
 // NaN and infinity are detected by their bits, so that compiler flags cannot hide them. A build in
@@ -320,12 +227,46 @@ void need_guard() {
                "this build cannot detect NaN and infinity: compile it without -ffast-math");
 }
 
-// Returns the options with the hooks that the config names.
-SessionOptions prepared(const Config& config, SessionOptions options) {
+// Trains a run in the directory that open(trainer, console) returns. Before, reads its data and
+// checks that its claims can be judged and that two checkpoints fit on the disk of `place`: the
+// newest one stays until the next is complete.
+template <class Open>
+Outcome run_session(const Config& config, const Checkpoint* checkpoint, const std::string& place,
+                    SessionOptions options, const Open& open) {
   need_guard();
   if (config.train.threads > 0) set_threads(config.train.threads);
   for (auto& hook : make_hooks(config)) options.hooks.push_back(std::move(hook));
-  return options;
+  return with_precision(config, [&]<class T>() {
+    Console console(options.quiet, "");
+    std::optional<WatchProgress> watch(
+        std::in_place, [&](const auto&... progress) { console.reading(progress...); });
+    send_job(ranks(), kTraining, config, checkpoint);
+    const auto trainer = make_on_all_ranks<Trainer<T>>(ranks(), config, checkpoint, [&](auto task) {
+      auto made = std::make_unique<Trainer<T>>(config, checkpoint, std::move(task), ranks());
+      check_claims(config.expect, made->task());
+      check_room(place, 2 * made->checkpoint_bytes(), "two checkpoints");
+      tell_about_processor(config, checkpoint, console);
+      return made;
+    });
+    watch.reset();
+    const RunDirectory& run = open(*trainer, console);
+    Outcome outcome = work(config, *trainer, run, options);
+    end_job();
+    return outcome;
+  });
+}
+
+// Starts in a new directory, from a checkpoint if there is one.
+Outcome start(const Config& config, const std::string& stem, const Checkpoint* checkpoint,
+              const SessionOptions& options) {
+  std::optional<RunDirectory> run;
+  const auto create = [&](const auto&, Console&) -> const RunDirectory& {
+    run.emplace(RunDirectory::create(config.run_dir, stem));
+    publish(run->folder(), "config.toml", to_toml(config));
+    return *run;
+  };
+  return run_session(config, checkpoint, config.run_dir.empty() ? "runs" : config.run_dir, options,
+                     create);
 }
 
 }  // namespace
@@ -336,35 +277,42 @@ bool Outcome::holds() const {
 
 void check_run_name(const Config& config, const std::string& config_path) {
   if (!config.run_dir.empty()) return;
-  detail::check_named_after(config_path,
-                            "runs/" + std::filesystem::path(config_path).stem().string());
+  detail::check_named_after(config_path, "runs/" + fs::path(config_path).stem().string());
 }
 
 Outcome start_run(const Config& config, const std::string& config_path,
-                  const SessionOptions& given) {
-  const SessionOptions options = prepared(config, given);
+                  const SessionOptions& options) {
   check_run_name(config, config_path);
-  const std::string stem = std::filesystem::path(config_path).stem().string();
-  return with_precision(config,
-                        [&]<class T>() { return start<T>(config, stem, nullptr, options); });
+  return start(config, fs::path(config_path).stem().string(), nullptr, options);
 }
 
 Outcome continue_run(const Config& config, const RunDirectory& run, const Checkpoint* checkpoint,
-                     const SessionOptions& given) {
-  const SessionOptions options = prepared(config, given);
-  return with_precision(config,
-                        [&]<class T>() { return go_on<T>(config, run, checkpoint, options); });
+                     const SessionOptions& options) {
+  const auto cut_back = [&](const auto& trainer, Console& console) -> const RunDirectory& {
+    if (options.keep_config) run.replace_config(to_toml(config));
+    if (checkpoint == nullptr) {
+      console.line("no checkpoint was saved yet: starts again from step 0");
+      run.forget_checkpoints();
+    }
+    set_aside(run, trainer.step(), console);
+    const bool validated = !trainer.owes_validation();
+    for (const std::string& moved : {run.cut_back("metrics.jsonl", trainer.step(), validated),
+                                     run.cut_back("timing.jsonl", trainer.step())}) {
+      if (moved.empty()) continue;
+      console.line(moved);
+      run.append("log.txt", moved);
+    }
+    return run;
+  };
+  return run_session(config, checkpoint, run.checkpoints().path(), options, cut_back);
 }
 
 Outcome branch_run(const Config& config, const std::string& directory, const Checkpoint& checkpoint,
-                   const SessionOptions& given) {
-  const SessionOptions options = prepared(config, given);
-  const auto whole =
-      std::filesystem::absolute(std::filesystem::path(directory) / "").lexically_normal();
+                   const SessionOptions& options) {
+  const auto whole = fs::absolute(fs::path(directory) / "").lexically_normal();
   const std::string stem = whole.parent_path().filename().string();
   if (config.run_dir.empty()) detail::check_named_after(directory, "runs/" + stem);
-  return with_precision(config,
-                        [&]<class T>() { return start<T>(config, stem, &checkpoint, options); });
+  return start(config, stem, &checkpoint, options);
 }
 
 }  // namespace xgrad

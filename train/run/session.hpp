@@ -20,7 +20,6 @@ struct Outcome {
   double seconds = 0;                  ///< time of training, evaluations and checkpoints
   Result result = {};                  ///< result of a finished run
   std::vector<Verdict> verdicts = {};  ///< one per claim
-  std::string report_failure = {};     ///< error that prevented report.html; empty: none
   std::string directory = {};          ///< directory of the run
 
   /// Whether all claims are true.
@@ -32,8 +31,9 @@ struct SessionOptions {
   bool quiet = false;         ///< shows only results
   std::uint64_t kill_at = 0;  ///< after this step the process dies as by kill -9; 0: never
   bool keep_config = false;   ///< a resumed run stores its changed config as its own
-  /// Hooks of the program: called for every step, evaluation, checkpoint and spike, after the run
-  /// has logged it. Asked after each step whether to save and stop. Their exceptions end the run.
+  /// Hooks of the program: called for every step, evaluation, checkpoint and failed step, after the
+  /// run has logged it. Asked after each step whether to save and stop. Their exceptions end the
+  /// run.
   std::vector<std::shared_ptr<TrainerHooks>> hooks = {};
 };
 
@@ -54,5 +54,15 @@ Outcome continue_run(const Config& config, const RunDirectory& run, const Checkp
 /// the old run.
 Outcome branch_run(const Config& config, const std::string& directory, const Checkpoint& checkpoint,
                    const SessionOptions& options);
+
+/// Continues a run from its newest checkpoint, bit for bit as if it had never stopped. `path` is
+/// its directory or that checkpoint. From an older checkpoint, starts a new run in another
+/// directory: run.dir of the overrides, if given. Without any checkpoint, starts the run again.
+///
+/// Throws ConfigError when the overrides change a key that `allow_change` does not name, or when
+/// the run's own directory would change; CheckpointError when the checkpoints are damaged or lost;
+/// IoError when there is no run; LockError when another process is writing to it.
+Outcome resume_run(const std::string& path, const std::vector<std::string>& overrides,
+                   const std::vector<std::string>& allow_change, SessionOptions options);
 
 }  // namespace xgrad

@@ -51,12 +51,6 @@ int Signals::stop() const {
   return stop_signal;
 }
 
-void Signals::let_stop() {
-  for (std::size_t i = 0; i < kHandlers.size(); ++i) {
-    if (kHandlers[i].function == on_stop) sigaction(kHandlers[i].signal, &before[i], nullptr);
-  }
-}
-
 bool Signals::take_save() {
   const bool asked = save_asked != 0;
   save_asked = 0;

@@ -15,8 +15,6 @@ class Signals {
 
   /// The signal that requested a stop; 0: none.
   int stop() const;
-  /// Restores the previous handlers of SIGINT and SIGTERM.
-  void let_stop();
   /// Returns whether a save was requested since the last call.
   bool take_save();
 };

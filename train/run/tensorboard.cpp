@@ -1,34 +1,48 @@
 #include <xgrad/train/run/tensorboard.hpp>
 
+#include <events.pb.h>
+
+#include <chrono>
+
 #include <xgrad/autograd/kernels/element.hpp>
 #include <xgrad/autograd/scalar.hpp>
 #include <xgrad/data/option_text.hpp>
 #include <xgrad/train/config/keys.hpp>
 #include <xgrad/train/inspect/attention_picture.hpp>
+#include <xgrad/train/run/histogram.hpp>
 
 namespace xgrad {
 
 namespace {
 
-EventFile::Setting to_setting(const OptionValue& value) {
-  if (const auto* integer = std::get_if<std::int64_t>(&value)) return double(*integer);
-  if (const auto* truth = std::get_if<bool>(&value)) return *truth;
-  if (const auto* number = std::get_if<double>(&value)) return *number;
-  const auto* word = std::get_if<std::string>(&value);
-  return word ? *word : to_literal(value);
+using Event = events::Event;
+using Value = events::Summary::Value;
+
+double now() {
+  using Seconds = std::chrono::duration<double>;
+  return Seconds(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-// The settings that determine the result of a run.
-std::vector<std::pair<std::string, EventFile::Setting>> settings(const Config& config) {
-  std::vector<std::pair<std::string, EventFile::Setting>> all;
-  for (const detail::ConfigKey& key : detail::config_keys()) {
-    if (key.execution || key.section == "expect" || !detail::is_read(key, config)) continue;
-    if (const auto value = key.get(config)) all.emplace_back(key.name(), to_setting(*value));
-  }
-  for (const auto& [name, value] : config.task_options) {
-    all.emplace_back("task." + name, to_setting(value));
-  }
-  return all;
+Event event_of(std::uint64_t step) {
+  Event event;
+  event.set_wall_time(now());
+  event.set_step(std::int64_t(step));
+  return event;
+}
+
+Value& add_value(Event& event, const std::string& tag) {
+  Value& value = *event.mutable_summary()->add_value();
+  value.set_tag(tag);
+  return value;
+}
+
+Value& add_value(Event& event, const std::string& tag, const std::string& plugin,
+                 const std::string& content = "") {
+  Value& value = add_value(event, tag);
+  events::Metadata::PluginData& data = *value.mutable_metadata()->mutable_plugin_data();
+  data.set_plugin_name(plugin);
+  data.set_content(content);
+  return value;
 }
 
 // Four leading spaces make a line of Markdown code.
@@ -38,39 +52,95 @@ std::string as_code(const std::string& text) {
   return code;
 }
 
+void set(const OptionValue& from, events::HParamInfo& info, google::protobuf::Value& to) {
+  const auto* integer = std::get_if<std::int64_t>(&from);
+  if (const auto* truth = std::get_if<bool>(&from)) {
+    info.set_type(events::HParamInfo::BOOL);
+    to.set_bool_value(*truth);
+  } else if (const auto* number = std::get_if<double>(&from); number || integer) {
+    info.set_type(events::HParamInfo::FLOAT64);
+    to.set_number_value(integer ? double(*integer) : *number);
+  } else {
+    const auto* word = std::get_if<std::string>(&from);
+    info.set_type(events::HParamInfo::TEXT);
+    to.set_string_value(word ? *word : to_literal(from));
+  }
+}
+
+// The settings that determine the result of a run, and the tags of the scalars to compare runs by.
+void add_settings(const Config& config, Event& event) {
+  events::HParamsPluginData experiment, start;
+  const auto add = [&](const std::string& name, const OptionValue& value) {
+    events::HParamInfo& info = *experiment.mutable_experiment()->add_hparam_infos();
+    info.set_name(name);
+    set(value, info, (*start.mutable_session_start_info()->mutable_hparams())[name]);
+  };
+  for (const detail::ConfigKey& key : detail::config_keys()) {
+    if (key.execution || key.section == "expect" || !detail::is_read(key, config)) continue;
+    if (const auto value = key.get(config)) add(key.name(), *value);
+  }
+  for (const auto& [name, value] : config.task_options) add("task." + name, value);
+  for (const char* metric : {"loss/validation", "loss/test"}) {
+    experiment.mutable_experiment()->add_metric_infos()->mutable_name()->set_tag(metric);
+  }
+  start.mutable_session_start_info()->set_start_time_secs(now());
+  add_value(event, "_hparams_/experiment", "hparams", experiment.SerializeAsString());
+  add_value(event, "_hparams_/session_start_info", "hparams", start.SerializeAsString());
+}
+
+template <class T>
+void add_histogram(Event& event, const std::string& tag, const Tensor<T>& numbers) {
+  const Histogram from = histogram(numbers.data(), numbers.size());
+  events::Histogram& to = *add_value(event, tag).mutable_histo();
+  to.set_min(from.min);
+  to.set_max(from.max);
+  to.set_num(double(from.count));
+  to.set_sum(from.sum);
+  to.set_sum_squares(from.sum_squares);
+  for (const double limit : from.limits) to.add_bucket_limit(limit);
+  for (const double count : from.counts) to.add_bucket(count);
+}
+
 }  // namespace
 
 TensorBoard::TensorBoard(const Config& config, const Folder& directory, std::uint64_t step)
     : patch_(config.model.patch) {
   if (!config.log_tensorboard) return;
   file_ = std::make_unique<EventFile>(directory);
+  Event first = event_of(0), text = event_of(step), settings = event_of(0);
+  first.set_file_version("brain.Event:2");
+  first.mutable_source_metadata()->set_writer("xgrad");
+  file_->append(first.SerializeAsString());
   go_back(step);
-  file_->text(step, "config", as_code(to_toml(config)));
-  file_->settings(settings(config), {"loss/validation", "loss/test"});
+  events::Tensor& tensor = *add_value(text, "config", "text").mutable_tensor();
+  tensor.set_dtype(events::Tensor::STRING);
+  tensor.mutable_tensor_shape()->add_dim()->set_size(1);
+  tensor.add_string_val(as_code(to_toml(config)));
+  file_->append(text.SerializeAsString());
+  add_settings(config, settings);
+  file_->append(settings.SerializeAsString());
 }
 
 void TensorBoard::row(const MetricsRow& row) {
   if (!file_) return;
-  std::vector<std::pair<std::string, double>> values;
+  Event event = event_of(row.step);
   for (const auto& [name, value] : row.numbers) {
     if (name.ends_with("_se") || !is_finite_bits(value)) continue;
-    values.emplace_back(row.split.empty() ? name : name + "/" + row.split, value);
+    add_value(event, row.split.empty() ? name : name + "/" + row.split)
+        .set_simple_value(float(value));
   }
-  file_->scalars(row.step, values);
+  file_->append(event.SerializeAsString());
 }
 
 template <class T>
 void TensorBoard::histograms(std::uint64_t step, const Parameters<T>& parameters) {
   if (!file_) return;
-  std::vector<std::pair<std::string, Histogram>> values;
+  Event event = event_of(step);
   for (const Parameter<T>& p : parameters) {
-    const Tensor<T>& weight = p.value();
-    values.emplace_back("weights/" + p.name, histogram(weight.data(), weight.size()));
-    if (!p.variable.has_grad()) continue;
-    const Tensor<T>& gradient = p.variable.grad();
-    values.emplace_back("gradients/" + p.name, histogram(gradient.data(), gradient.size()));
+    add_histogram(event, "weights/" + p.name, p.value());
+    if (p.variable.has_grad()) add_histogram(event, "gradients/" + p.name, p.variable.grad());
   }
-  file_->histograms(step, values);
+  file_->append(event.SerializeAsString());
 }
 
 template <class T>
@@ -79,20 +149,34 @@ void TensorBoard::attention(std::uint64_t step, const SequenceModel<T>& model,
   if (!file_) return;
   const Example example = task.dataset(Split::validation)->get(0, 0);
   if (attended_tokens(example, task.shape(), patch_) > kMostMapped) return;
-  const Batch batch = collate({example}, task.shape());
-  std::vector<std::pair<std::string, Picture>> values;
-  for (const AttentionMap& map : attention_maps(model, parameters, batch)) {
-    values.emplace_back("attention/" + map.path, heads_picture(map));
+  Event event = event_of(step);
+  for (const AttentionMap& map :
+       attention_maps(model, parameters, collate({example}, task.shape()))) {
+    const Picture picture = heads_picture(map);
+    events::Image& image = *add_value(event, "attention/" + map.path).mutable_image();
+    image.set_width(std::int32_t(picture.width));
+    image.set_height(std::int32_t(picture.height));
+    image.set_colorspace(events::Image::RGB);
+    image.set_encoded_image_string(to_png(picture));
   }
-  if (!values.empty()) file_->images(step, values);
+  if (event.has_summary()) file_->append(event.SerializeAsString());
 }
 
 void TensorBoard::go_back(std::uint64_t step) {
-  if (file_) file_->restart(step + 1);
+  if (!file_) return;
+  Event event = event_of(step + 1);
+  event.mutable_session_log()->set_status(events::SessionLog::START);
+  file_->append(event.SerializeAsString());
 }
 
 void TensorBoard::finish() {
-  if (file_) file_->finish();
+  if (!file_) return;
+  events::HParamsPluginData end;
+  end.mutable_session_end_info()->set_status(events::SessionEndInfo::SUCCESS);
+  end.mutable_session_end_info()->set_end_time_secs(now());
+  Event event = event_of(0);
+  add_value(event, "_hparams_/session_end_info", "hparams", end.SerializeAsString());
+  file_->append(event.SerializeAsString());
 }
 
 #define XGRAD_INSTANTIATE(T)                                                   \

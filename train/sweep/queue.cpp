@@ -101,12 +101,11 @@ int SweepQueue::run(std::size_t jobs, std::size_t threads, const std::function<v
   return signal;
 }
 
-// A run without its page is resumed, which writes the page.
 bool SweepQueue::is_done(const SweptRun& run) const {
   const auto history = history_of(run.directory);
   if (!history) return false;
   if (options_.worker && history->state == RunHistory::State::failed) return true;
-  return history->state == RunHistory::State::finished && exists(run.directory + "/report.html");
+  return history->state == RunHistory::State::finished;
 }
 
 // Starts the next run that nobody does. Returns false if there is none now.

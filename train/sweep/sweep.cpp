@@ -15,7 +15,7 @@
 #include <xgrad/data/text/columns.hpp>
 #include <xgrad/storage/disk/input_file.hpp>
 #include <xgrad/storage/disk/publish.hpp>
-#include <xgrad/train/metrics/figure_text.hpp>
+#include <xgrad/train/metrics/estimates.hpp>
 #include <xgrad/train/report/report.hpp>
 #include <xgrad/train/run/console.hpp>
 #include <xgrad/train/run/directory.hpp>
@@ -259,7 +259,7 @@ class Sweep {
     }
     publish_over(plan_.out, "results.csv", csv_of(results));
     publish_over(plan_.out, "results.json", results.dump(1) + "\n");
-    write_report(plan_.out, "report.html", runs);
+    publish_over(plan_.out, "report.html", report_html(runs));
     console_.line(plan_.out +
                   "/report.html shows the runs, results.csv and results.json list them");
   }
@@ -269,7 +269,7 @@ class Sweep {
     std::error_code error;
     const auto written = fs::last_write_time(plan_.out + "/report.html", error);
     return !error && std::all_of(runs.begin(), runs.end(), [&](const std::string& run) {
-      const auto ended = fs::last_write_time(run + "/report.html", error);
+      const auto ended = fs::last_write_time(run + ".log", error);
       return !error && ended <= written;
     });
   }

@@ -58,7 +58,9 @@ std::vector<NamedTensor> constructed_weights(const ConstructedEncoder& encoder,
                      encoder.name);
   check_settings(encoder, model, encoder.model(shape));
   Parameters<double> parameters(1);
-  const auto made = make_model<double>(model, shape, parameters);
+  Config config;
+  config.model = model;
+  const auto made = make_model<double>(config, shape, parameters);
   WrittenWeights weights(model, parameters);
   encoder.write(shape, weights);
   return capture(parameters);

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include <xgrad/autograd/packed_weights.hpp>
-#include <xgrad/train/model/mixed_precision.hpp>
+#include <xgrad/train/model/build.hpp>
 #include <xgrad/train/weights/state_dict.hpp>
 
 namespace xgrad {

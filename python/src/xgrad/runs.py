@@ -89,11 +89,8 @@ class Run:
         return resume(self, overrides, allow_change=allow_change, on_step=on_step, quiet=quiet)
 
     def _repr_html_(self):
-        page = self.directory / "report.html"
-        if not page.exists():
-            return None
         import base64  # here, since many programs import xgrad and do not need it
-        source = base64.b64encode(page.read_bytes()).decode()
+        source = base64.b64encode(_core._report(str(self.directory)).encode()).decode()
         return f'<iframe src="data:text/html;base64,{source}" width="100%" height="600" style="border:0"></iframe>'
 
 

@@ -10,7 +10,7 @@
 #include <xgrad/data/batch.hpp>
 #include <xgrad/data/rules/naive_bayes.hpp>
 #include <xgrad/data/rules/rules.hpp>
-#include <xgrad/data/rules/watch_rule.hpp>
+#include <xgrad/data/watch_progress.hpp>
 
 #include <support/temporary_directory.hpp>
 
@@ -239,7 +239,7 @@ TEST(Rules, NaiveBayesThatIsCutSaysSo) {
   const ListedTask task(shape_of(3), drawn("train", 50, 3), drawn("valid", 9, 3),
                         drawn("test", 8, 3));
   std::vector<std::size_t> told;
-  const WatchRule watch([&](const std::string& rule, std::size_t done, std::size_t rows) {
+  const WatchProgress watch([&](const std::string& rule, std::uint64_t done, std::uint64_t rows) {
     EXPECT_EQ(rule, "naive Bayes of 1- to 2-grams");
     EXPECT_EQ(rows, 50 + 4 * 9 + 8);
     told.push_back(done);

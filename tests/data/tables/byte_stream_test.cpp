@@ -117,7 +117,7 @@ TEST(Stream, WhoWatchesIsToldOfEveryMebibyte) {
   const std::string path = folder.write("a.tsv", "a\n" + Text((5 << 19) - 3, 'x') + "\n");
   std::vector<std::uint64_t> told;
   {
-    const WatchReading watch([&](const std::string& file, std::uint64_t read, std::uint64_t size) {
+    const WatchProgress watch([&](const std::string& file, std::uint64_t read, std::uint64_t size) {
       EXPECT_EQ(file, path);
       EXPECT_EQ(size, 5u << 19);
       told.push_back(read);

@@ -29,7 +29,7 @@ TEST(FailedStep, AStepThatFailsBeforeItBeginsIsKeptWithItsOwnBatch) {
       trainer.parameters().at("head.weight").mutable_value().data()[0] =
           std::numeric_limits<float>::quiet_NaN();
     }
-    void on_fault(const Checkpoint& checkpoint) override { failed = checkpoint; }
+    void on_fatal_step(const Checkpoint& checkpoint) override { failed = checkpoint; }
     Trainer<float>& trainer;
     std::optional<Checkpoint> failed;
   };

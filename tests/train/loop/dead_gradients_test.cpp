@@ -73,7 +73,7 @@ const std::string kSaid =
 
 struct Witness final : TrainerHooks {
   void on_step(const StepReport& report) override { last = report.step; }
-  void on_fault(const Checkpoint& checkpoint) override { failed = checkpoint; }
+  void on_fatal_step(const Checkpoint& checkpoint) override { failed = checkpoint; }
   std::uint64_t last = 0;
   std::optional<Checkpoint> failed;
 };

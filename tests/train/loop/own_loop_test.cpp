@@ -23,7 +23,7 @@ TEST(OwnLoop, HasTheBitsOfTheTrainer) {
   Loader loader(*train, task->shape(),
                 {.batch = config.train.batch, .seed = config.train.seed, .shuffle = true});
   Parameters<float> parameters(config.train.seed);
-  const auto model = make_model<float>(config.model, task->shape(), parameters);
+  const auto model = make_model<float>(config, task->shape(), parameters);
   const auto optimizer = make_optimizer<float>(config.optim.name, parameters,
                                                {.weight_decay = config.optim.weight_decay});
   for (int step = 0; step < 5; ++step) {

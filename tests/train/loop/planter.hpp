@@ -61,13 +61,13 @@ struct Watch final : TrainerHooks {
     planter.armed = report.step + 1 == step;
   }
   void on_checkpoint(const Checkpoint& checkpoint) override { saves.push_back(checkpoint); }
-  void on_spike(const StepReport& report, std::uint64_t next) override {
+  void on_failed_step(const StepReport& report, std::uint64_t next) override {
     spikes.push_back({report.step, next});
     if (again_and_again) return;
     planter.armed = false;
     step = 0;  // never again
   }
-  void on_fault(const Checkpoint& checkpoint) override { failed = checkpoint; }
+  void on_fatal_step(const Checkpoint& checkpoint) override { failed = checkpoint; }
 
   Planter& planter;
   std::uint64_t step;

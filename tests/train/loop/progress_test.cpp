@@ -35,7 +35,7 @@ State every_entry() {
           {"batches", std::int64_t(12)},
           {"spike_mean", 0.75},
           {"spike_count", std::int64_t(9)},
-          {"spikes_in_a_row", std::int64_t(10)}};
+          {"failures_in_a_row", std::int64_t(10)}};
 }
 
 // Checkpoints are made by hand, so an entry that is missing from the list is found, and a member
@@ -102,7 +102,7 @@ TEST(Progress, WritesWhatTheConfigAsksFor) {
   using Names = std::set<std::string>;
   EXPECT_EQ(names({}), Names());
   EXPECT_EQ(names({"train.on_spike=rollback"}), Names());
-  EXPECT_EQ(names({"train.on_spike=skip"}), Names{"spikes_in_a_row"});
+  EXPECT_EQ(names({"train.on_spike=skip"}), Names{"failures_in_a_row"});
   EXPECT_EQ(names({"train.patience=1"}), Names{"bad_evaluations"});
   EXPECT_EQ(names({"train.swa_start=1"}), Names{"averaged"});
   EXPECT_EQ(names({"train.curriculum_start=2", "train.curriculum_steps=5"}), Names{"batches"});
@@ -126,7 +126,7 @@ TEST(Progress, OnlyWholePartsCanBeMissing) {
     EXPECT_TRUE(test::throws_with<CheckpointError>([&] { without(name); }, "has no entry " + name));
   }
   EXPECT_EQ(without("bad_evaluations").bad_evaluations, 0u);
-  EXPECT_EQ(without("spikes_in_a_row").spikes_in_a_row, 0u);
+  EXPECT_EQ(without("failures_in_a_row").failures_in_a_row, 0u);
   EXPECT_EQ(without("averaged").averaged, 0u);
   EXPECT_EQ(without("batches").loader.batches, 0u);
   EXPECT_EQ(without("spike_mean").spikes.state().count, 0u);

@@ -22,7 +22,9 @@ struct Poison final : TrainerHooks {
     last = r.step;
     if (r.step == 8 && spikes.empty()) spoil(trainer);
   }
-  void on_spike(const StepReport& r, std::uint64_t s) override { spikes.push_back({r.step, s}); }
+  void on_failed_step(const StepReport& r, std::uint64_t s) override {
+    spikes.push_back({r.step, s});
+  }
   void on_checkpoint(const Checkpoint& c) override { saved.push_back(c.step); }
   bool stop() override { return last == stop_at; }
   bool take_save() override { return last == save_at; }

@@ -139,9 +139,12 @@ TEST(TrainerStop, TheBestIsSavedWhateverTheInterval) {
     if (due) expected.push_back(step);
   }
   EXPECT_EQ(saved, expected);
-  EXPECT_EQ(std::count(saved.begin(), saved.end(), trainer.best_step()), 1);
-  EXPECT_NE(trainer.best_step(), trainer.step());
-  EXPECT_NE(trainer.best_step() % 7, 0u);
+  EXPECT_EQ(std::count(saved.begin(), saved.end(),
+                       std::uint64_t(state_value<std::int64_t>(trainer.capture(), "best_step"))),
+            1);
+  EXPECT_NE(std::uint64_t(state_value<std::int64_t>(trainer.capture(), "best_step")),
+            trainer.step());
+  EXPECT_NE(std::uint64_t(state_value<std::int64_t>(trainer.capture(), "best_step")) % 7, 0u);
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ TEST(ClassReport, S4_5_OfEachClass) {
 
 TEST(ClassReport, OfEachAnswer) {
   ClassReport report(3);
-  report.add_answers(golden()("binary.logits"), batch_of(golden()("binary.answers")));
+  report.add(golden()("binary.logits"), batch_of(golden()("binary.answers")));
   for (std::size_t c = 0; c < 3; ++c) {
     EXPECT_NEAR(report.precision(c).mean(), golden()("binary.precision")(c), 1e-15) << c;
     EXPECT_NEAR(report.recall(c).mean(), golden()("binary.recall")(c), 1e-15) << c;
@@ -51,7 +51,7 @@ TEST(ClassReport, AnswersThatAreNotKnownCountNothing) {
   Batch batch = batch_of(test::tensor<double>({2, 2}, {1, 1, 0, 1}));
   batch.valid = std::make_shared<const Mask>(test::tensor<std::uint8_t>({2, 2}, {1, 0, 1, 1}));
   ClassReport report(2);
-  report.add_answers(test::tensor<double>({2, 2}, {3, -3, 2, -1}), batch);
+  report.add(test::tensor<double>({2, 2}, {3, -3, 2, -1}), batch);
   EXPECT_EQ(report.precision(0).mean(), 0.5);
   EXPECT_EQ(report.recall(1).count(), 1);
 }
@@ -67,7 +67,7 @@ Tensor<double> sample(const std::vector<double>& values) {
 ClassReport report_of(const std::vector<std::pair<std::vector<double>, std::vector<double>>>& all) {
   ClassReport report(1);
   for (const auto& [outputs, targets] : all) {
-    report.add_answers(sample(outputs), batch_of(sample(targets)));
+    report.add(sample(outputs), batch_of(sample(targets)));
   }
   return report;
 }
@@ -121,11 +121,11 @@ TEST(ClassReport, AddsUpParts) {
        {std::pair<std::size_t, std::size_t>{0, 2}, {2, 2}, {2, samples}}) {
     ClassReport part(4);
     if (begin < end) part.add(logits(begin, end), targets(begin, end));
-    const std::vector<double> more = part.to_numbers();
+    const std::vector<double> more = to_numbers(part);
     numbers.insert(numbers.end(), more.begin(), more.end());
   }
   ClassReport sum(4);
-  for (std::size_t at = 0; at < numbers.size();) sum.add(ClassReport::from_numbers(numbers, at));
+  for (std::size_t at = 0; at < numbers.size();) sum.add(from_numbers<ClassReport>(numbers, at));
   for (std::size_t c = 0; c < 4; ++c) {
     EXPECT_NEAR(sum.f1(c).mean(), golden()("classes.f1")(c), 1e-15) << c;
     EXPECT_NEAR(sum.precision(c).mean(), golden()("classes.precision")(c), 1e-15) << c;

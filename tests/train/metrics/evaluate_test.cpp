@@ -16,8 +16,7 @@ struct Small {
   TaskShape shape = task->shape();
   std::unique_ptr<Dataset> data = task->dataset(Split::test);
   Parameters<double> parameters{1};
-  std::unique_ptr<SequenceModel<double>> model =
-      make_model<double>(config.model, shape, parameters);
+  std::unique_ptr<SequenceModel<double>> model = make_model<double>(config, shape, parameters);
   Pass pass{*data, shape, 5};
 };
 

@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include <xgrad/data/shard.hpp>
-#include <xgrad/train/metrics/figure_text.hpp>
 
 #include "support/golden.hpp"
 #include "support/tensors.hpp"
@@ -49,10 +48,10 @@ TEST(Metrics, OfLanguageModelsInBits) {
                                    {NextToken::word, "bits_per_word"}}) {
     Metrics part;
     part.add(golden()("classes.logits"), batch, {.next = next});
-    const std::vector<double> numbers = part.to_numbers();
+    const std::vector<double> numbers = to_numbers(part);
     std::size_t at = 0;
     Metrics metrics;
-    metrics.add(Metrics::from_numbers(numbers, at));
+    metrics.add(from_numbers<Metrics>(numbers, at));
     EXPECT_EQ(at, numbers.size());
     const Figure loss = figure(metrics, "loss"), bits = figure(metrics, name);
     EXPECT_DOUBLE_EQ(std::exp2(bits.value), std::exp(loss.value));
@@ -205,10 +204,10 @@ TEST(Metrics, OfPartsAddUpToThoseOfTheWhole) {
     const OutputKind kind = outputs.dimension() == 3 ? OutputKind::tokens : OutputKind::sequence;
     Metrics metrics;
     metrics.add(part, cut(whole, {i, 3}, kind), {Loss::mse});
-    const std::vector<double> more = metrics.to_numbers();
+    const std::vector<double> more = to_numbers(metrics);
     numbers.insert(numbers.end(), more.begin(), more.end());
   }
-  for (std::size_t at = 0; at < numbers.size();) sum.add(Metrics::from_numbers(numbers, at));
+  for (std::size_t at = 0; at < numbers.size();) sum.add(from_numbers<Metrics>(numbers, at));
   const std::vector<Figure> all = expected.figures(), found = sum.figures();
   ASSERT_EQ(found.size(), all.size());
   for (std::size_t i = 0; i < all.size(); ++i) {

@@ -1,10 +1,12 @@
-#include <xgrad/train/metrics/rows_until.hpp>
+#include <xgrad/train/metrics/rows.hpp>
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <bit>
 #include <random>
+
+#include <xgrad/storage/disk/folder.hpp>
 
 #include <support/temporary_directory.hpp>
 

@@ -30,7 +30,7 @@ Tensor<double> logits(const Config& config) {
   }
   shape.graph = config.model.mask == "adjacency";
   Parameters<double> parameters(1);
-  const auto model = make_model<double>(config.model, shape, parameters);
+  const auto model = make_model<double>(config, shape, parameters);
   for (const Parameter<double>& p : parameters) {
     p.variable.mutable_value() +=
         test::random_tensor(p.variable.shape(), Rng(2) / p.name, -0.5, 0.5);
@@ -72,7 +72,7 @@ TEST(Build, EveryWordOfEveryModelKeyIsAModelOfItsOwn) {
 
 std::string message_of(const Config& config, const TaskShape& shape) {
   Parameters<float> parameters(1);
-  return test::message_of<ConfigError>([&] { make_model<float>(config.model, shape, parameters); });
+  return test::message_of<ConfigError>([&] { make_model<float>(config, shape, parameters); });
 }
 
 // S2.9, S2.10, S4.13 to S4.15, S4.19: every key of attention is part of the model.
@@ -129,7 +129,7 @@ TEST(Build, S1_12_TheNumberOfHeadsIsTheConfigs) {
         "layers = 1\nnorm = 'none'\nheads = ";
     const Config config = parse_config(text + std::to_string(heads), "c.toml", {});
     Parameters<double> parameters(1);
-    const auto model = make_model<double>(config.model, shape, parameters);
+    const auto model = make_model<double>(config, shape, parameters);
     for (const Parameter<double>& p : parameters) {
       p.variable.mutable_value() = test::random_tensor(p.variable.shape(), Rng(2) / p.name);
     }
@@ -163,7 +163,7 @@ TEST(Build, S0_14_EachRateOfTheConfigReachesItsPlace) {
     config.model.dropout = rate;
     config.model.attention_dropout = attention_rate;
     Parameters<double> parameters(1);
-    const auto model = make_model<double>(config.model, shape, parameters);
+    const auto model = make_model<double>(config, shape, parameters);
     for (const Parameter<double>& p : parameters) {
       const bool last = p.name.ends_with("out_proj.weight") || p.name.ends_with("linear2.weight");
       p.variable.mutable_value() = test::random_tensor(p.variable.shape(), Rng(2) / p.name);
@@ -288,8 +288,7 @@ std::string refused(const std::function<void(ModelConfig&)>& change, InputKind i
   shape.input = input;
   shape.features = 2;
   Parameters<double> parameters(1);
-  return test::message_of<ConfigError>(
-      [&] { make_model<double>(config.model, shape, parameters); });
+  return test::message_of<ConfigError>([&] { make_model<double>(config, shape, parameters); });
 }
 
 TEST(Build, WhatDoesNotGoTogetherIsRefused) {

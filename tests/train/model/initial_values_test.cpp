@@ -152,7 +152,7 @@ void expect_distributions(Config config, std::uint64_t seed, std::set<std::strin
   config.model.heads = kWidth / kHeadDim;
   config.model.layers = 2;
   Parameters<double> parameters(seed);
-  const auto model = make_model<double>(config.model, shape_of(config.model), parameters);
+  const auto model = make_model<double>(config, shape_of(config.model), parameters);
   std::set<double> places;  // no tensor has the numbers of another
   std::size_t random = 0;
   for (const Parameter<double>& p : parameters) {
@@ -224,12 +224,12 @@ TEST(InitialValues, OfAttentionDependOnItsSizes) {
 
 // A model in float starts from the values of a model in double, and another seed from others.
 TEST(InitialValues, ArePartOfTheSeedAndNotOfThePrecision) {
-  const ModelConfig config = Config().model;
+  const Config config;
   Parameters<double> one(1), two(2);
   Parameters<float> narrow(1);
-  make_model<double>(config, shape_of(config), one);
-  make_model<double>(config, shape_of(config), two);
-  make_model<float>(config, shape_of(config), narrow);
+  make_model<double>(config, shape_of(config.model), one);
+  make_model<double>(config, shape_of(config.model), two);
+  make_model<float>(config, shape_of(config.model), narrow);
   for (const Parameter<double>& p : one) {
     const Tensor<double>&value = p.variable.value(), &other = two.at(p.name).value();
     const Tensor<float>& rounded = narrow.at(p.name).value();

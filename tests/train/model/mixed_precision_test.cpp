@@ -1,5 +1,5 @@
 // train.precision = "bf16" on whole models: gradients beside those of float.
-#include <xgrad/train/model/mixed_precision.hpp>
+#include <xgrad/train/model/build.hpp>
 
 #include <gtest/gtest.h>
 

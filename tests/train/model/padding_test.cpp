@@ -102,7 +102,7 @@ struct Subject {
         shape(task->shape()),
         data(task->dataset(Split::train)),
         parameters(3),
-        model(make_model<double>(config.model, shape, parameters)) {
+        model(make_model<double>(config, shape, parameters)) {
     for (const Parameter<double>& p : parameters) {  // biases start at 0, which would hide some
       p.variable.mutable_value() +=
           test::random_tensor(p.variable.shape(), Rng(5) / p.name, -0.2, 0.2);

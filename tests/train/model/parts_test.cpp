@@ -106,8 +106,8 @@ TEST(Parts, AModelIsRefusedForATaskThatItCannotRead) {
   add_model<Silent>({"of_tokens", "reads token ids."});
   add_model<Silent>({"of_numbers", "reads numbers."}, {InputKind::vectors, InputKind::image});
   const auto problem = [](const std::string& kind, InputKind input) {
-    ModelConfig config;
-    config.kind = kind;
+    Config config;
+    config.model.kind = kind;
     TaskShape shape;
     shape.input = input;
     Parameters<float> parameters(1);

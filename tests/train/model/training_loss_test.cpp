@@ -92,7 +92,7 @@ TEST(TrainingLoss, S2_14_WhatIsMinimisedIsTheLossAndTheWeightedPenalty) {
   const auto minimised = [&](double weight) {
     const auto loss =
         training_loss(trainer.model(), {.head_diversity = weight}, batches[0], {.training = true},
-                      together({.head_diversity = weight}, batches));
+                      step_size({.head_diversity = weight}, batches));
     EXPECT_EQ(loss.penalty.defined(), weight > 0);
     return std::array{loss.minimised.value()(), loss.task.value()(),
                       weight > 0 ? loss.penalty.value()() : 0};

@@ -47,7 +47,7 @@ TaskShape shape_of(const Config& config) {
 // Returns how many parameters decay.
 std::size_t expect_the_rule(const Config& config) {
   Parameters<float> parameters(1);
-  const auto model = make_model<float>(config.model, shape_of(config), parameters);
+  const auto model = make_model<float>(config, shape_of(config), parameters);
   std::size_t count = 0;
   for (const Parameter<float>& p : parameters) {
     EXPECT_EQ(p.weight_decay == WeightDecay::on, decays(p)) << p.name;
@@ -85,7 +85,7 @@ TEST(WeightDecay, OfASmallEncoder) {
   config.model.heads = 2;
   config.model.layers = 1;
   Parameters<float> parameters(1);
-  const auto model = make_model<float>(config.model, shape_of(config), parameters);
+  const auto model = make_model<float>(config, shape_of(config), parameters);
   std::vector<std::string> names;
   for (const Parameter<float>& p : parameters) {
     if (p.weight_decay == WeightDecay::on) names.push_back(p.name);

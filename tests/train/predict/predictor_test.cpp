@@ -28,7 +28,7 @@ struct Untrained {
         made(make_task(config)),
         path(directory / "model.h5") {
     Parameters<float> parameters(3);
-    const auto network = make_model<float>(config.model, made->shape(), parameters);
+    const auto network = make_model<float>(config, made->shape(), parameters);
     Checkpoint checkpoint;
     checkpoint.parameters = capture(parameters);
     checkpoint.config = to_toml(config);
@@ -66,7 +66,7 @@ TEST(Predictor, IsTheModelItself) {
     const Untrained saved(task);
     const TaskShape shape = saved.made->shape();
     Parameters<float> parameters(3);
-    const auto network = make_model<float>(saved.config.model, shape, parameters);
+    const auto network = make_model<float>(saved.config, shape, parameters);
     const auto answers = Predictor(saved.path)(saved.examples);
     for (std::size_t i = 0; i < saved.examples.size(); ++i) {
       const NoGrad no_grad;

@@ -80,7 +80,7 @@ struct Untrained {
         "test", {});
     task = make_task(config);
     Parameters<float> parameters(3);
-    model = make_model<float>(config.model, task->shape(), parameters);
+    model = make_model<float>(config, task->shape(), parameters);
     for (const Parameter<float>& p : parameters) {
       p.variable.mutable_value() +=
           cast<float>(test::random_tensor(p.variable.shape(), Rng(4) / p.name, -0.3, 0.3));

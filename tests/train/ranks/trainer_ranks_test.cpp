@@ -23,7 +23,7 @@ struct Diary final : TrainerHooks {
   }
   void on_evaluation(std::uint64_t, const Metrics& metrics) override { add(metrics); }
   void add(const Metrics& metrics) {
-    const std::vector<double> more = metrics.to_numbers();
+    const std::vector<double> more = to_numbers(metrics);
     numbers.insert(numbers.end(), more.begin(), more.end());
   }
   bool stop() override { return --left == 0; }

@@ -28,7 +28,7 @@ struct Loaded {
         task(make_task(config)),
         shape(task->shape()),
         parameters(1),
-        model(make_model<double>(config.model, shape, parameters)) {
+        model(make_model<double>(config, shape, parameters)) {
     restore(checkpoint, parameters);
   }
 

@@ -29,7 +29,7 @@ TaskShape small_shape(InputKind input = InputKind::tokens) {
 
 Checkpoint weights_of(const Config& config, const TaskShape& shape) {
   Parameters<float> parameters(1);
-  const auto model = make_model<float>(config.model, shape, parameters);
+  const auto model = make_model<float>(config, shape, parameters);
   Checkpoint weights;
   weights.parameters = capture(parameters);
   return weights;

@@ -1,6 +1,4 @@
-// [train] on_spike: failed steps end the run, are passed over or are gone back from.
-#include <xgrad/train/loop/on_spike.hpp>
-
+// [train] on_spike: a failed step ends the run, is skipped, or makes the run roll back.
 #include <gtest/gtest.h>
 
 #include <optional>
@@ -15,24 +13,24 @@ using test::planted_config;
 using test::Planter;
 using test::Watch;
 
-TEST(OnSpike, JudgesByNameCountAndKindOfFault) {
-  std::uint64_t in_a_row = 0;
-  EXPECT_EQ(judge(remedy_of("stop"), false, in_a_row), Remedy::end);
-  EXPECT_EQ(judge(remedy_of("skip"), true, in_a_row), Remedy::end) << "no later step heals it";
-  EXPECT_EQ(in_a_row, 0u);
-  EXPECT_EQ(judge(remedy_of("skip"), false, in_a_row), Remedy::pass_over);
-  EXPECT_EQ(judge(remedy_of("rollback"), false, in_a_row), Remedy::go_back);
-  EXPECT_EQ(judge(remedy_of("rollback"), true, in_a_row), Remedy::go_back);
-  EXPECT_EQ(in_a_row, 3u);
+TEST(OnFailedStep, TheEleventhInARowEndsTheRun) {
+  Progress progress{Config()};
+  EXPECT_TRUE(progress.is_fatal("stop", false));
+  EXPECT_TRUE(progress.is_fatal("skip", true)) << "no later step heals it";
+  EXPECT_EQ(progress.failures_in_a_row, 0u);
+  EXPECT_FALSE(progress.is_fatal("skip", false));
+  EXPECT_FALSE(progress.is_fatal("rollback", false));
+  EXPECT_FALSE(progress.is_fatal("rollback", true));
+  EXPECT_EQ(progress.failures_in_a_row, 3u);
   for (const char* name : {"skip", "rollback"}) {
-    in_a_row = 9;
-    EXPECT_NE(judge(remedy_of(name), false, in_a_row), Remedy::end) << "the tenth";
-    EXPECT_EQ(judge(remedy_of(name), false, in_a_row), Remedy::end) << "the eleventh";
+    progress.failures_in_a_row = 9;
+    EXPECT_FALSE(progress.is_fatal(name, false)) << "the tenth";
+    EXPECT_TRUE(progress.is_fatal(name, false)) << "the eleventh";
   }
 }
 
-// The step is passed over: no update, no entry, and the next batch next.
-TEST(OnSpike, Skip) {
+// The step is skipped: no update, no entry, and the next batch next.
+TEST(OnFailedStep, Skip) {
   Planter planter;
   planter.at = 3;
   Trainer<float> trainer(planted_config({"train.on_spike=skip"}));
@@ -46,7 +44,7 @@ TEST(OnSpike, Skip) {
 }
 
 // Back to the save of step 4, and on with the batches that come after the bad one.
-TEST(OnSpike, Rollback) {
+TEST(OnFailedStep, Rollback) {
   Planter planter;
   planter.at = 3;
   Trainer<float> trainer(planted_config({"train.on_spike=rollback"}));
@@ -60,7 +58,7 @@ TEST(OnSpike, Rollback) {
   EXPECT_EQ(state_value<std::int64_t>(watch.saves.back(), "optimizer_steps"), 12);
 }
 
-TEST(OnSpike, EndTheRunWhenTheyComeAgainAndAgain) {
+TEST(OnFailedStep, EndTheRunWhenTheyComeAgainAndAgain) {
   for (const char* what : {"skip", "rollback"}) {
     Planter planter;
     planter.at = 3;
@@ -72,7 +70,9 @@ TEST(OnSpike, EndTheRunWhenTheyComeAgainAndAgain) {
     struct Stubborn final : TrainerHooks {
       explicit Stubborn(Watch& watch) : watch(watch) {}
       void on_step(const StepReport& r) override { watch.planter.armed = r.step >= 1; }
-      void on_spike(const StepReport& r, std::uint64_t s) override { watch.on_spike(r, s); }
+      void on_failed_step(const StepReport& r, std::uint64_t s) override {
+        watch.on_failed_step(r, s);
+      }
       Watch& watch;
     } hooks(watch);
     EXPECT_THROW(trainer.run(hooks), NumericError);
@@ -80,7 +80,7 @@ TEST(OnSpike, EndTheRunWhenTheyComeAgainAndAgain) {
   }
 }
 
-TEST(OnSpike, ALargeGradientIsOne) {
+TEST(OnFailedStep, ALargeGradientIsOne) {
   Planter planter;
   planter.kind = OpCall::Kind::backward;
   planter.at = 2;
@@ -95,15 +95,15 @@ TEST(OnSpike, ALargeGradientIsOne) {
   EXPECT_EQ(state_value<std::int64_t>(watch.saves.back(), "spike_count"), 39);
 }
 
-TEST(OnSpike, RunsGoOnToTheBit) {
-  // A run that goes back ends after ten failures without a save between them, so fewer may fail.
+TEST(OnFailedStep, RunsGoOnToTheBit) {
+  // A run that rolls back ends after ten failures without a save between them, so fewer may fail.
   for (const auto& [what, spike] : {std::pair("skip", "1.0001"), {"rollback", "1.5"}}) {
     const Config config =
         planted_config({std::string("train.on_spike=") + what, std::string("train.spike=") + spike,
                         "train.batch=2", "train.steps=40", "train.save_every=5"});
     struct Keep final : TrainerHooks {
       void on_checkpoint(const Checkpoint& c) override { saves.push_back(c); }
-      void on_spike(const StepReport&, std::uint64_t) override {
+      void on_failed_step(const StepReport&, std::uint64_t) override {
         if (!before) before = saves.size();
       }
       std::vector<Checkpoint> saves;

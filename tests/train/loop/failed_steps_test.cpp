@@ -55,7 +55,7 @@ std::string run_into(Planter& planter, std::uint64_t step) {
   return said;
 }
 
-TEST(Faults, I3_EveryOpsOutput) {
+TEST(FailedSteps, I3_EveryOpsOutput) {
   const std::size_t ops = calls_of_a_step(OpCall::Kind::forward);
   ASSERT_GE(ops, 14u);
   for (const std::uint64_t step : {1, 2, 7}) {
@@ -77,7 +77,7 @@ TEST(Faults, I3_EveryOpsOutput) {
   }
 }
 
-TEST(Faults, I3_EveryOpsGradient) {
+TEST(FailedSteps, I3_EveryOpsGradient) {
   const std::size_t ops = calls_of_a_step(OpCall::Kind::backward);
   std::size_t planted = 0;
   for (const std::uint64_t step : {1, 5}) {
@@ -98,7 +98,7 @@ TEST(Faults, I3_EveryOpsGradient) {
 }
 
 // Even where no example of the batch reads it.
-TEST(Faults, I3_EveryParameter) {
+TEST(FailedSteps, I3_EveryParameter) {
   const Trainer<float> like(planted_config());
   for (const Parameter<float>& any : like.parameters()) {
     for (const float value : {kNan, -kInf}) {
@@ -114,7 +114,7 @@ TEST(Faults, I3_EveryParameter) {
   }
 }
 
-TEST(Faults, NamesModuleAndIndex) {
+TEST(FailedSteps, NamesModuleAndIndex) {
   Planter planter;
   Trainer<float> trainer(planted_config());
   planter.armed = true;
@@ -133,7 +133,7 @@ TEST(Faults, NamesModuleAndIndex) {
 }
 
 // A fault of the machine does not come again.
-TEST(Faults, OneThatIsNotFoundAgain) {
+TEST(FailedSteps, OneThatIsNotFoundAgain) {
   struct Once final : OpObserver {
     void end(const OpCall& call) override {
       if (call.kind != OpCall::Kind::forward || done) return;
@@ -148,7 +148,7 @@ TEST(Faults, OneThatIsNotFoundAgain) {
   EXPECT_NE(said.find("a second run of the step is finite"), std::string::npos) << said;
 }
 
-TEST(Faults, TheFailedStepIsKeptAndReplayed) {
+TEST(FailedSteps, TheFailedStepIsKeptAndReplayed) {
   const Config config = planted_config({"optim.name=sgd", "optim.lr=1e30", "optim.weight_decay=0",
                                         "train.clip=0", "train.accumulate=2"});
   Trainer<float> trainer(config);

@@ -1,5 +1,5 @@
-// Division: how the ranks divide a step. Each computes the gradients of some shards of the batch,
-// and updates a slice of the parameters.
+// GradientShards: how the ranks divide a step. Each computes the gradients of some shards of the
+// batch, and updates a slice of the parameters.
 #pragma once
 
 #include <cstddef>
@@ -27,13 +27,13 @@ namespace xgrad {
 /// buckets, each of which is sent once its gradients are complete. Every rank updates a slice of
 /// the row, with a part in each bucket, so that all of them receive equally much at any time.
 template <class T>
-class Division {
+class GradientShards {
  public:
-  /// The division of the gradients of `parameters`, which must be complete and outlive this object.
+  /// The shards of the gradients of `parameters`, which must be complete and outlive this object.
   /// Throws ConfigError if there are more ranks than shards.
-  Division(const Parameters<T>& parameters, std::size_t shards, Ranks& ranks);
-  Division(const Division&) = delete;
-  Division& operator=(const Division&) = delete;
+  GradientShards(const Parameters<T>& parameters, std::size_t shards, Ranks& ranks);
+  GradientShards(const GradientShards&) = delete;
+  GradientShards& operator=(const GradientShards&) = delete;
 
   /// Number of shards of a batch.
   std::size_t count() const { return count_; }
@@ -58,15 +58,12 @@ class Division {
 
   /// Number of parameters that require a gradient.
   std::size_t tensors() const { return leaves_.size(); }
-  /// Sends this rank's slice of tensors to the other ranks, and receives theirs. The tensors belong
-  /// to the parameters that require a gradient, in their order; null where there is none.
-  void gather(const std::vector<T*>& tensors) const;
   /// The whole tensors of a slot of an optimizer that has this rank's slice, for each parameter
   /// that requires a gradient. Ranks other than 0 get none unless `everywhere`.
   std::vector<Tensor<T>> whole(std::span<const OptimizerState<T>> slot, bool everywhere) const;
-  /// gather() of the values of the parameters.
+  /// Completes the values of the parameters, or the gradients that add_up() left: sends this rank's
+  /// slice to the other ranks, and receives theirs.
   void gather_values() const;
-  /// gather() of the gradients that add_up() left.
   void gather_gradients() const;
 
  private:
@@ -82,10 +79,6 @@ class Division {
     std::vector<std::unique_ptr<Transfer>> transfers;
   };
 
-  // Calls f(value, gradient) for each scalar in a range of the row; the gradient is 0 where there
-  // is none.
-  template <class F>
-  void with_gradients(const Range& range, T* values, const F& f) const;
   // A shard is taken in three steps: finds the sum that it begins or continues, adds the gradients
   // in ranges of the row, and merges nodes that are complete.
   void open();
@@ -103,6 +96,11 @@ class Division {
   // Makes `values` the gradients of a range of the row.
   void leave(const Range& range, const T* values);
   void find_arrived();
+  // The gradients that add_up() leaves, of each parameter; null where there is none.
+  std::vector<T*> arrived_gradients() const;
+  // Sends this rank's slice of tensors to the other ranks, and receives theirs. The tensors belong
+  // to the parameters that require a gradient, in their order; null where there is none.
+  void gather(const std::vector<T*>& tensors) const;
   // Copies the slice of a rank between `all`, which has the slices one after the other, and
   // tensors.
   void copy_slice(std::size_t rank, T* all, const std::vector<T*>& tensors, bool into) const;

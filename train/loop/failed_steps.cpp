@@ -56,7 +56,7 @@ std::string ends_of(const GradientFlow<T>& flow, const std::vector<const Paramet
 }  // namespace
 
 template <class T>
-std::string Trainer<T>::fault_of_parameters() const {
+std::string Trainer<T>::failure_of_parameters() const {
   const Parameter<T>* p = first_not_finite(parameters_);
   if (p == nullptr) return "";
   const Tensor<T>& x = p->variable.value();
@@ -64,19 +64,19 @@ std::string Trainer<T>::fault_of_parameters() const {
 }
 
 template <class T>
-std::string Trainer<T>::fault_of_state() const {
-  std::string found = fault_of_parameters();
+std::string Trainer<T>::failure_of_state() const {
+  std::string found = failure_of_parameters();
   for_each_state([&](const OptimizerState<T>& s) {
     if (!found.empty()) return;
     if (const auto at = first_not_finite(s.tensor)) {
       found = s.name + element_text(s.shape, s.first + *at, s.tensor.data()[*at]);
     }
   });
-  return first_text(division_.ranks(), found);
+  return first_text(shards_.ranks(), found);
 }
 
 template <class T>
-std::string Trainer<T>::fault_of(const StepReport& report) const {
+std::string Trainer<T>::failure_of(const StepReport& report) const {
   if (!is_finite_bits(report.loss)) return "the loss is " + number_text(report.loss);
   if (!is_finite_bits(report.grad_norm)) {
     return "the gradient norm is " + number_text(report.grad_norm);
@@ -103,7 +103,7 @@ std::string Trainer<T>::locate() {
     if (const auto at = first_not_finite(x)) found = to_string(place) + element_text(x, *at);
   });
   repeat_batches();
-  found = first_text(division_.ranks(), found);
+  found = first_text(shards_.ranks(), found);
   return found.empty() ? "not reproduced: a second run of the step is finite, so memory or "
                          "processor may be faulty"
                        : "first not finite: " + found;
@@ -118,7 +118,7 @@ void Trainer<T>::check_gradients(StepReport& report) {
   if (every == 0) return;
   dead_gradients_.observe();
   if (report.step != 1 && report.step % every != 0) return;
-  for (const std::string& alive : gather_texts(division_.ranks(), dead_gradients_.alive())) {
+  for (const std::string& alive : gather_texts(shards_.ranks(), dead_gradients_.alive())) {
     dead_gradients_.join(alive);
   }
   const std::vector<const Parameter<T>*> dead = dead_gradients_.take();
@@ -129,24 +129,24 @@ void Trainer<T>::check_gradients(StepReport& report) {
   repeat_batches([&](const TrainingLoss<T>& loss, const Batch&) {
     largest = std::max(largest, flow.gradient_of(loss.outputs));
   });
-  for (const double other : gather_all(division_.ranks(), largest)) {
+  for (const double other : gather_all(shards_.ranks(), largest)) {
     largest = std::max(largest, other);
   }
   if (largest < kVisible) return;
-  report.fault = "no gradient reaches " + with_others(dead.front()->name, dead.size() - 1);
+  report.failure = "no gradient reaches " + with_others(dead.front()->name, dead.size() - 1);
   report.where = ends_of(flow, dead);
   report.where +=
       "\n  freeze such parameters in optim.groups, or set train.dead_gradients_every = 0";
 }
 
 template <class T>
-void Trainer<T>::fail(const StepReport& report, TrainerHooks& hooks) {
-  std::string text = fmt::format("step {}: {}; nothing was updated", report.step, report.fault);
+void Trainer<T>::end(const StepReport& report, TrainerHooks& hooks) {
+  std::string text = fmt::format("step {}: {}; nothing was updated", report.step, report.failure);
   if (!is_finite_bits(report.loss) || !is_finite_bits(report.grad_norm)) {
     text += "\n  " + locate();
   }
   text += report.where;
-  hooks.on_fault(failed_step(capture(), batches_, text));
+  hooks.on_fatal_step(failed_step(capture(), batches_, text));
   progress_.loader = loader_.state();
   throw NumericError(text);
 }
@@ -154,28 +154,27 @@ void Trainer<T>::fail(const StepReport& report, TrainerHooks& hooks) {
 template <class T>
 bool Trainer<T>::recover(const StepReport& report, TrainerHooks& hooks) {
   if (!report.where.empty()) return false;
-  const Remedy remedy = judge(remedy_, !fault_of_state().empty(), progress_.spikes_in_a_row);
-  if (remedy == Remedy::end) return false;
-  if (remedy == Remedy::pass_over) {
-    end_step();
-  } else {
+  if (progress_.is_fatal(config_.train.on_spike, !failure_of_state().empty())) return false;
+  if (rolls_back_) {
     Progress earlier(config_, &*saved_);
     earlier.loader = loader_.state();
-    earlier.spikes_in_a_row = progress_.spikes_in_a_row;
+    earlier.failures_in_a_row = progress_.failures_in_a_row;
     restore(*saved_, earlier);
+  } else {
+    end_step();
   }
-  hooks.on_spike(report, step());
+  hooks.on_failed_step(report, step());
   return true;
 }
 
-#define XGRAD_INSTANTIATE(T)                                          \
-  template std::string Trainer<T>::fault_of_parameters() const;       \
-  template std::string Trainer<T>::fault_of_state() const;            \
-  template std::string Trainer<T>::fault_of(const StepReport&) const; \
-  template void Trainer<T>::repeat_batches(const SeeLoss<T>&);        \
-  template std::string Trainer<T>::locate();                          \
-  template void Trainer<T>::check_gradients(StepReport&);             \
-  template void Trainer<T>::fail(const StepReport&, TrainerHooks&);   \
+#define XGRAD_INSTANTIATE(T)                                            \
+  template std::string Trainer<T>::failure_of_parameters() const;       \
+  template std::string Trainer<T>::failure_of_state() const;            \
+  template std::string Trainer<T>::failure_of(const StepReport&) const; \
+  template void Trainer<T>::repeat_batches(const SeeLoss<T>&);          \
+  template std::string Trainer<T>::locate();                            \
+  template void Trainer<T>::check_gradients(StepReport&);               \
+  template void Trainer<T>::end(const StepReport&, TrainerHooks&);      \
   template bool Trainer<T>::recover(const StepReport&, TrainerHooks&);
 XGRAD_FOR_EACH_TRAINING_SCALAR(XGRAD_INSTANTIATE)
 

@@ -1,4 +1,4 @@
-#include <xgrad/train/ranks/division.hpp>
+#include <xgrad/train/ranks/gradient_shards.hpp>
 
 #include <algorithm>
 
@@ -73,7 +73,7 @@ std::size_t scalars_of(const ModelPart& part) {
 }  // namespace
 
 template <class T>
-Division<T>::Division(const Parameters<T>& parameters, std::size_t shards, Ranks& ranks)
+GradientShards<T>::GradientShards(const Parameters<T>& parameters, std::size_t shards, Ranks& ranks)
     : parameters_(&parameters), count_(shards), ranks_(&ranks) {
   check<ConfigError>(ranks.size() <= shards, "train.shards: is ", shards, ", but there are ",
                      ranks.size(), " processes; set train.shards=", ranks.size(), " or more");
@@ -96,39 +96,34 @@ Division<T>::Division(const Parameters<T>& parameters, std::size_t shards, Ranks
 }
 
 template <class T>
-template <class F>
-void Division<T>::with_gradients(const Range& range, T* values, const F& f) const {
-  std::vector<const T*> gradients;
-  for (const Variable<T>& leaf : leaves_) {
-    gradients.push_back(leaf.has_grad() ? leaf.grad().data() : nullptr);
-  }
-  const auto run = [&](std::size_t i, std::size_t first, std::size_t n, std::size_t) {
-    T* at = values + row_.start(i) + first;
-    for (std::size_t e = 0; e < n; ++e) f(at[e], gradients[i] ? gradients[i][first + e] : T(0));
-  };
-  row_.parallel_runs({range}, run);
-}
-
-template <class T>
-bool Division<T>::joins(const Sum& sum) const {
+bool GradientShards<T>::joins(const Sum& sum) const {
   return is_node({sum.node.begin, shard_ + 1}, count_);
 }
 
 template <class T>
-void Division<T>::open() {
+void GradientShards<T>::open() {
   shard_ = sums_.empty() ? shards().begin : sums_.back().node.end;
   begins_ = sums_.empty() || !joins(sums_.back());
   if (begins_) sums_.push_back({{shard_, shard_ + 1}, empty<T>({row_.size()})});
 }
 
 template <class T>
-void Division<T>::add_gradients(const Range& range) {
+void GradientShards<T>::add_gradients(const Range& range) {
   T* newest = sums_.back().values.data();
-  if (begins_) {
-    with_gradients(range, newest, [](T& sum, T gradient) { sum = gradient; });
-  } else {
-    with_gradients(range, newest, [](T& sum, T gradient) { sum += gradient; });
+  std::vector<const T*> gradients;
+  for (const Variable<T>& leaf : leaves_) {
+    gradients.push_back(leaf.has_grad() ? leaf.grad().data() : nullptr);
   }
+  const auto run = [&](std::size_t i, std::size_t first, std::size_t n, std::size_t) {
+    T* to = newest + row_.start(i) + first;
+    const T* from = gradients[i] == nullptr ? nullptr : gradients[i] + first;
+    if (begins_) {
+      from == nullptr ? std::fill_n(to, n, T(0)) : std::copy_n(from, n, to);
+    } else {
+      for (std::size_t e = 0; e < n; ++e) to[e] += from == nullptr ? T(0) : from[e];
+    }
+  };
+  row_.parallel_runs({range}, run);
   for (std::size_t k = sums_.size() - 1; k > 0 && joins(sums_[k - 1]); --k) {
     add(sums_[k - 1].values.data() + range.begin, sums_[k].values.data() + range.begin,
         range.size());
@@ -136,7 +131,7 @@ void Division<T>::add_gradients(const Range& range) {
 }
 
 template <class T>
-void Division<T>::close() {
+void GradientShards<T>::close() {
   for (std::size_t i = 0; i < leaves_.size(); ++i) {
     if (leaves_[i].has_grad()) arrived_[i] = true;
   }
@@ -146,7 +141,7 @@ void Division<T>::close() {
 }
 
 template <class T>
-void Division<T>::send_early() {
+void GradientShards<T>::send_early() {
   if (ranks_->size() == 1) return;
   open();
   unsent_ = buckets_.size();
@@ -159,7 +154,7 @@ void Division<T>::send_early() {
 }
 
 template <class T>
-void Division<T>::on_gradient(const Node<T>& leaf) {
+void GradientShards<T>::on_gradient(const Node<T>& leaf) {
   const auto found = index_.find(&leaf);
   if (found == index_.end()) return;
   const std::size_t begin = row_.start(found->second), end = row_.start(found->second + 1);
@@ -171,7 +166,7 @@ void Division<T>::on_gradient(const Node<T>& leaf) {
 }
 
 template <class T>
-void Division<T>::take() {
+void GradientShards<T>::take() {
   if (count_ == 1) return;
   const bool is_early = sender_.has_value();
   sender_.reset();
@@ -188,7 +183,7 @@ void Division<T>::take() {
 }
 
 template <class T>
-void Division<T>::add_up() {
+void GradientShards<T>::add_up() {
   if (count_ == 1) return;
   find_arrived();
   if (ranks_->size() == 1) leave({0, row_.size()}, sums_.front().values.data());
@@ -200,7 +195,7 @@ void Division<T>::add_up() {
 // In each round, a rank sends the sum of one of its nodes to all others: to each the part of the
 // bucket that is in its slice.
 template <class T>
-void Division<T>::send() {
+void GradientShards<T>::send() {
   const std::size_t bucket = --unsent_, self = ranks_->rank();
   add_gradients(buckets_[bucket]);
   Exchange exchange{bucket, {}, {}};
@@ -220,7 +215,7 @@ void Division<T>::send() {
 }
 
 template <class T>
-std::vector<Range> Division<T>::arrivals(std::size_t bucket, std::size_t round) const {
+std::vector<Range> GradientShards<T>::arrivals(std::size_t bucket, std::size_t round) const {
   std::vector<Range> from_rank;
   std::size_t end = 0;
   for (std::size_t r = 0; r < ranks_->size(); ++r) {
@@ -232,7 +227,7 @@ std::vector<Range> Division<T>::arrivals(std::size_t bucket, std::size_t round) 
 }
 
 template <class T>
-void Division<T>::receive(Exchange& exchange) {
+void GradientShards<T>::receive(Exchange& exchange) {
   const Range& own = slice()[exchange.bucket];
   std::vector<std::pair<Range, T*>> found;
   for (std::size_t round = 0; round < rounds_; ++round) {
@@ -249,8 +244,8 @@ void Division<T>::receive(Exchange& exchange) {
 }
 
 template <class T>
-T* Division<T>::sum_of(const Range& node, const std::vector<std::pair<Range, T*>>& found,
-                       std::size_t n) const {
+T* GradientShards<T>::sum_of(const Range& node, const std::vector<std::pair<Range, T*>>& found,
+                             std::size_t n) const {
   for (const auto& [range, values] : found) {
     if (range == node) return values;
   }
@@ -261,11 +256,8 @@ T* Division<T>::sum_of(const Range& node, const std::vector<std::pair<Range, T*>
 }
 
 template <class T>
-void Division<T>::leave(const Range& range, const T* values) {
-  std::vector<T*> gradients;
-  for (std::size_t i = 0; i < leaves_.size(); ++i) {
-    gradients.push_back(arrived_[i] ? leaves_[i].make_grad().data() : nullptr);
-  }
+void GradientShards<T>::leave(const Range& range, const T* values) {
+  const std::vector<T*> gradients = arrived_gradients();
   const auto run = [&](std::size_t i, std::size_t first, std::size_t n, std::size_t) {
     if (!gradients[i]) return;
     std::copy_n(values + (row_.start(i) + first - range.begin), n, gradients[i] + first);
@@ -273,9 +265,18 @@ void Division<T>::leave(const Range& range, const T* values) {
   row_.parallel_runs({range}, run);
 }
 
+template <class T>
+std::vector<T*> GradientShards<T>::arrived_gradients() const {
+  std::vector<T*> gradients;
+  for (std::size_t i = 0; i < leaves_.size(); ++i) {
+    gradients.push_back(arrived_[i] ? leaves_[i].make_grad().data() : nullptr);
+  }
+  return gradients;
+}
+
 // A parameter that has no gradient on any rank keeps none, so that the optimizer reports it.
 template <class T>
-void Division<T>::find_arrived() {
+void GradientShards<T>::find_arrived() {
   if (std::exchange(checked_, true)) return;
   for (const std::string& text :
        gather_texts(*ranks_, std::string(arrived_.begin(), arrived_.end()))) {
@@ -284,7 +285,7 @@ void Division<T>::find_arrived() {
 }
 
 template <class T>
-double Division<T>::norm() const {
+double GradientShards<T>::norm() const {
   const std::vector<double> all = gather_numbers(*ranks_, sums_of_squares(*parameters_, slice()));
   if (ranks_->size() == 1) return norm_of(all);
   std::vector<double> sums;  // in the order of the row
@@ -304,8 +305,8 @@ double Division<T>::norm() const {
 }
 
 template <class T>
-void Division<T>::copy_slice(std::size_t rank, T* all, const std::vector<T*>& tensors,
-                             bool into) const {
+void GradientShards<T>::copy_slice(std::size_t rank, T* all, const std::vector<T*>& tensors,
+                                   bool into) const {
   T* at = all + places_[rank].begin;
   for (const Range& range : slices_[rank]) {
     row_.for_each_run(range.begin, range.end, [&](std::size_t i, std::size_t first, std::size_t n) {
@@ -320,8 +321,7 @@ void Division<T>::copy_slice(std::size_t rank, T* all, const std::vector<T*>& te
 }
 
 template <class T>
-void Division<T>::gather(const std::vector<T*>& tensors) const {
-  if (ranks_->size() == 1) return;
+void GradientShards<T>::gather(const std::vector<T*>& tensors) const {
   Tensor<T> all = empty<T>({row_.size()});
   copy_slice(ranks_->rank(), all.data(), tensors, /*into=*/false);
   ranks_->gather(all.data(), places_, sizeof(T));
@@ -332,8 +332,8 @@ void Division<T>::gather(const std::vector<T*>& tensors) const {
 
 // The run of a parameter in the slice is the whole tensor of its state.
 template <class T>
-std::vector<Tensor<T>> Division<T>::whole(std::span<const OptimizerState<T>> slot,
-                                          bool everywhere) const {
+std::vector<Tensor<T>> GradientShards<T>::whole(std::span<const OptimizerState<T>> slot,
+                                                bool everywhere) const {
   const std::size_t self = ranks_->rank();
   const bool receives = everywhere || self == 0;
   Tensor<T> own = empty<T>({places_[self].size()}), all = empty<T>({receives ? row_.size() : 0});
@@ -370,7 +370,7 @@ std::vector<Tensor<T>> Division<T>::whole(std::span<const OptimizerState<T>> slo
 }
 
 template <class T>
-void Division<T>::gather_values() const {
+void GradientShards<T>::gather_values() const {
   if (ranks_->size() == 1) return;
   std::vector<T*> values;
   for (const Variable<T>& leaf : leaves_) values.push_back(leaf.mutable_value().data());
@@ -378,16 +378,11 @@ void Division<T>::gather_values() const {
 }
 
 template <class T>
-void Division<T>::gather_gradients() const {
-  if (ranks_->size() == 1) return;
-  std::vector<T*> gradients;
-  for (std::size_t i = 0; i < leaves_.size(); ++i) {
-    gradients.push_back(arrived_[i] ? leaves_[i].make_grad().data() : nullptr);
-  }
-  gather(gradients);
+void GradientShards<T>::gather_gradients() const {
+  if (ranks_->size() > 1) gather(arrived_gradients());
 }
 
-#define XGRAD_INSTANTIATE(T) template class Division<T>;
+#define XGRAD_INSTANTIATE(T) template class GradientShards<T>;
 XGRAD_FOR_EACH_TRAINING_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

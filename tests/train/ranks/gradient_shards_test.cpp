@@ -1,4 +1,4 @@
-#include <xgrad/train/ranks/division.hpp>
+#include <xgrad/train/ranks/gradient_shards.hpp>
 
 #include <gtest/gtest.h>
 #include <support/errors.hpp>
@@ -58,7 +58,7 @@ float sum_of_five(std::size_t e) {
   return ((g(0) + g(1)) + (g(2) + g(3))) + g(4);
 }
 
-TEST(Division, AddsFiveShardsInTheSameOrderOnAnyNumberOfRanks) {
+TEST(GradientShards, AddsFiveShardsInTheSameOrderOnAnyNumberOfRanks) {
   for (const std::size_t size : {1, 2, 3, 4, 5}) {
     std::mutex mutex;
     std::vector<float> sums(30003);
@@ -66,17 +66,17 @@ TEST(Division, AddsFiveShardsInTheSameOrderOnAnyNumberOfRanks) {
     std::size_t elements = 0;
     test::on_ranks(size, [&](Ranks& ranks) {
       const Model model;
-      Division<float> division(model.parameters, 5, ranks);
-      for (std::size_t i = division.shards().begin; i < division.shards().end; ++i) {
+      GradientShards<float> shards(model.parameters, 5, ranks);
+      for (std::size_t i = shards.shards().begin; i < shards.shards().end; ++i) {
         give_gradients(model, i);
-        division.take();
+        shards.take();
         EXPECT_FALSE(model.a.has_grad());
       }
-      division.add_up();
-      const double norm = division.norm();
+      shards.add_up();
+      const double norm = shards.norm();
       const std::lock_guard lock(mutex);
       norms.push_back(norm);
-      for_each_of(division.slice(), [&](std::size_t e) {
+      for_each_of(shards.slice(), [&](std::size_t e) {
         sums[e] = e < 3000 ? model.a.grad().data()[e] : model.b.grad().data()[e - 3000];
         ++elements;
       });
@@ -129,7 +129,7 @@ struct Watch final : OpObserver {
 };
 
 // y = sum(w3 w2 w1 x): backward has w3's gradient first. Two ranks, one shard each with x = 1 or 2.
-TEST(Division, SendsGradientsWhileBackwardComputesOthers) {
+TEST(GradientShards, SendsGradientsWhileBackwardComputesOthers) {
   constexpr std::size_t kSize = 100'000;
   test::on_ranks(2, [&](Ranks& ranks) {
     Parameters<double> parameters(1);
@@ -143,10 +143,10 @@ TEST(Division, SendsGradientsWhileBackwardComputesOthers) {
     const auto w2 = scope.parameter("w2", {kSize}, value(5));
     const auto w3 = scope.parameter("w3", {kSize}, value(7));
     CountingRank counting(ranks);
-    Division<double> division(parameters, 2, counting);
-    EXPECT_EQ(division.slice().size(), 3u);  // of three buckets
+    GradientShards<double> shards(parameters, 2, counting);
+    EXPECT_EQ(shards.slice().size(), 3u);  // of three buckets
     const double x = double(ranks.rank()) + 1;
-    division.send_early();
+    shards.send_early();
     const auto y = sum(mul(w3, mul(w2, scale(w1, x))));
     Watch watch(counting);
     {
@@ -156,12 +156,12 @@ TEST(Division, SendsGradientsWhileBackwardComputesOthers) {
     // After sum, product with w3, product with w2, and scale: what the ops before them completed.
     EXPECT_EQ(watch.begun, (std::vector<std::size_t>{0, 0, 1, 2}));
     EXPECT_EQ(counting.begun, 3u);
-    division.take();
-    division.add_up();
+    shards.take();
+    shards.add_up();
     EXPECT_EQ(counting.begun, 3u);
     const std::array expected{std::pair{w1, 5 * 7 * 3}, std::pair{w2, 3 * 7 * 3},
                               std::pair{w3, 3 * 5 * 3}};
-    for (const Range& range : division.slice()) {
+    for (const Range& range : shards.slice()) {
       for (std::size_t e = range.begin; e < range.end; ++e) {
         const auto& [w, factor] = expected[e / kSize];
         ASSERT_EQ(w.grad().data()[e % kSize], factor) << e;
@@ -170,41 +170,41 @@ TEST(Division, SendsGradientsWhileBackwardComputesOthers) {
   });
 }
 
-TEST(Division, ShardsWithoutGradientsCountAsZero) {
+TEST(GradientShards, ShardsWithoutGradientsCountAsZero) {
   test::on_ranks(2, [&](Ranks& ranks) {
     const Model model;
-    Division<float> division(model.parameters, 2, ranks);
+    GradientShards<float> shards(model.parameters, 2, ranks);
     if (ranks.rank() == 0) give_gradients(model, 0);
-    division.take();
-    division.add_up();
+    shards.take();
+    shards.add_up();
     const float expected = ranks.rank() == 1 ? gradient_of(0, 30002) : model.b.grad().data()[27002];
     EXPECT_EQ(model.b.grad().data()[27002], expected);
   });
 }
 
 // The optimizer then names the parameter.
-TEST(Division, AParameterWithoutAnyGradientKeepsNone) {
+TEST(GradientShards, AParameterWithoutAnyGradientKeepsNone) {
   test::on_ranks(2, [&](Ranks& ranks) {
     const Model model;
-    Division<float> division(model.parameters, 2, ranks);
+    GradientShards<float> shards(model.parameters, 2, ranks);
     if (ranks.rank() == 1) model.b.make_grad();
-    division.take();
-    division.add_up();
+    shards.take();
+    shards.add_up();
     EXPECT_FALSE(model.a.has_grad());
     EXPECT_TRUE(model.b.has_grad());
   });
 }
 
-TEST(Division, GathersTheSlicesOfAllRanks) {
+TEST(GradientShards, GathersTheSlicesOfAllRanks) {
   for (const std::size_t size : {2, 3, 5}) {
     test::on_ranks(size, [&](Ranks& ranks) {
       const Model model;
-      Division<float> division(model.parameters, 5, ranks);
+      GradientShards<float> shards(model.parameters, 5, ranks);
       Tensor<float>& a = model.a.mutable_value();
       Tensor<float>& b = model.b.mutable_value();
-      for_each_of(division.slice(),
+      for_each_of(shards.slice(),
                   [&](std::size_t e) { (e < 3000 ? a.data()[e] : b.data()[e - 3000]) = float(e); });
-      division.gather_values();
+      shards.gather_values();
       for (std::size_t e = 0; e < 30003; ++e) {
         ASSERT_EQ((e < 3000 ? a.data()[e] : b.data()[e - 3000]), float(e));
       }
@@ -212,25 +212,25 @@ TEST(Division, GathersTheSlicesOfAllRanks) {
   }
 }
 
-TEST(Division, MoreRanksThanShardsIsAnError) {
+TEST(GradientShards, MoreRanksThanShardsIsAnError) {
   test::on_ranks(3, [&](Ranks& ranks) {
     const Model model;
     const std::string message =
-        test::message_of<ConfigError>([&] { Division<float>(model.parameters, 2, ranks); });
+        test::message_of<ConfigError>([&] { GradientShards<float>(model.parameters, 2, ranks); });
     EXPECT_EQ(message, "train.shards: is 2, but there are 3 processes; set train.shards=3 or more");
   });
 }
 
-TEST(Division, RefusesTensorsOfAnotherShape) {
+TEST(GradientShards, RefusesTensorsOfAnotherShape) {
   test::on_ranks(2, [&](Ranks& ranks) {
     const Model model;
-    Division<float> division(model.parameters, 2, ranks);
+    GradientShards<float> shards(model.parameters, 2, ranks);
     model.b.make_grad() = ones<float>({1});
-    EXPECT_THROW(division.take(), ShapeError);
+    EXPECT_THROW(shards.take(), ShapeError);
     model.b.zero_grad();
     model.b.mutable_value() = ones<float>({1});
-    EXPECT_THROW(division.gather_values(), ShapeError);
-    EXPECT_THROW(Division<float>(model.parameters, 2, ranks), ShapeError);
+    EXPECT_THROW(shards.gather_values(), ShapeError);
+    EXPECT_THROW(GradientShards<float>(model.parameters, 2, ranks), ShapeError);
   });
 }
 
