@@ -12,6 +12,8 @@ struct Var;
 void add_errors();
 /// Adds Variable, no_grad, grad_enabled and Rng to the module.
 nanobind::class_<Var> add_variable(nanobind::module_& m);
+/// Adds the functions of ops.hpp; op_table.py writes it.
+void add_functions(nanobind::module_& m);
 /// Adds the ops, and the operators of Variable.
 void add_ops(nanobind::module_& m, nanobind::class_<Var>& variable);
 /// Adds Model and Prediction.

@@ -1,4 +1,4 @@
-// define_op(): makes a function of Python from a generic lambda over Variable<T>.
+// define(): makes a function of Python from a generic lambda over Variable<T>.
 //
 // The lambda's parameters say what Python passes: Variable<T> stands for a Variable or an
 // array-like, Ids and Mask for an array, all else for itself. T is that of the first operand.
@@ -12,12 +12,13 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
-#include <xgrad/op_docs.hpp>
+#include <xgrad/autograd/ops.hpp>
 #include <xgrad/python/src/arrays.hpp>
 #include <xgrad/python/src/unlocked.hpp>
 #include <xgrad/python/src/variable.hpp>
@@ -153,10 +154,22 @@ void define(Scope& scope, const char* name, const char* doc, F f, const Extra&..
                  &F::template operator()<double>, extra...);
 }
 
-/// The same for a function of ops.hpp, with its comment as docstring.
-template <class F, class... Extra>
-void define_op(nanobind::module_& m, const char* name, F f, const Extra&... extra) {
-  define(m, name, kOpDocs.at(name), f, extra...);
+/// An axis as the functions of ops.hpp count it. A negative one counts from the end; one that is
+/// out of range is left for the op to refuse.
+template <class T>
+std::size_t axis_of(const Variable<T>& x, std::ptrdiff_t axis) {
+  return std::size_t(axis < 0 ? axis + std::ptrdiff_t(x.shape().size()) : axis);
+}
+/// The same for the first of several parts.
+template <class T>
+std::size_t axis_of(const std::vector<Variable<T>>& parts, std::ptrdiff_t axis) {
+  return parts.empty() ? 0 : axis_of(parts[0], axis);
+}
+
+/// The kind of gelu() with this name. Throws ShapeError.
+inline Gelu gelu_of(const std::string& kind) {
+  check_shape(kind == "exact" || kind == "tanh", "gelu: expected kind exact or tanh, got ", kind);
+  return kind == "exact" ? Gelu::exact : Gelu::tanh;
 }
 
 }  // namespace xgrad::python
