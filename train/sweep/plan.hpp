@@ -19,13 +19,13 @@ using Setting = std::vector<std::pair<std::string, std::string>>;
 
 /// A run of a sweep.
 struct SweptRun {
-  std::string directory;
-  Setting setting;  ///< the keys that tell it from the others
+  std::string directory;  ///< its directory
+  Setting setting;        ///< the keys that tell it from the others
 };
 
 /// A setting without the seed. Each round trains it once per seed.
 struct Trial {
-  Setting setting;
+  Setting setting;                                         ///< all keys but the seed
   Config config = {};                                      ///< with the setting, at full length
   std::vector<std::optional<RunHistory>> runs = {};        ///< in this round; those that began
   double score = std::numeric_limits<double>::infinity();  ///< mean validation loss

@@ -39,8 +39,8 @@ class SweepQueue {
 
   /// A run whose process has ended.
   struct Ended {
-    std::string directory;
-    int code = 0;  ///< exit code; 128 + n after signal n
+    std::string directory;  ///< its directory
+    int code = 0;           ///< exit code; 128 + n after signal n
   };
   /// The runs whose processes have ended.
   const std::vector<Ended>& ended() const { return ended_; }
