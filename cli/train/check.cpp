@@ -4,7 +4,6 @@
 #include <exception>
 #include <filesystem>
 #include <optional>
-#include <tuple>
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/cli/command.hpp>
@@ -63,33 +62,22 @@ int train_each(const Job& job, bool quiet, ConfigResult& result) {
   return 0;
 }
 
-constexpr std::uint64_t kMostTable = 1 << 20;  // bytes
-
-// The file of --table. It is replaced after each config, so that a stopped check keeps its results.
-class TableFile {
- public:
-  // Writes the file's present content, or an empty table, so that a path that cannot be written is
-  // reported before the first config trains for hours. Refuses a file that is no such table.
-  explicit TableFile(const std::string& path) {
-    if (path.empty()) return;
-    std::string folder;
-    std::tie(folder, name_) = folder_and_name(path);
-    folder_.emplace(folder);
-    const std::string empty = results_markdown({});
-    const std::string present = folder_->holds(name_) ? folder_->read(name_, kMostTable) : empty;
-    xgrad::check<IoError>(present.starts_with(empty.substr(0, empty.find('\n'))), path,
+// Writes the table of results to a file. Called at first without results: keeps what the file has
+// then, and throws if it cannot be written, or is no such table, before a config trains for hours.
+void write_table(const std::string& path, const std::vector<ConfigResult>& results) {
+  if (path.empty()) return;
+  constexpr std::uint64_t kMostTable = 1 << 20;  // bytes
+  const auto [parent, name] = folder_and_name(path);
+  const Folder folder(parent);
+  std::string table = results_markdown(results);
+  if (results.empty() && folder.holds(name)) {
+    const std::string heads = table.substr(0, table.find('\n'));
+    table = folder.read(name, kMostTable);
+    xgrad::check<IoError>(table.starts_with(heads), path,
                           ": holds something other than a table of results, so it is not replaced");
-    publish_over(*folder_, name_, present);
   }
-
-  void write(const std::vector<ConfigResult>& results) const {
-    if (folder_) publish_over(*folder_, name_, results_markdown(results));
-  }
-
- private:
-  std::optional<Folder> folder_;
-  std::string name_;
-};
+  publish_over(folder, name, table);
+}
 
 // Trains each config and checks the claims in its [expect]. Returns 1 when a claim fails. An error
 // in one config does not stop the others; the first error is thrown at the end.
@@ -97,7 +85,7 @@ int check(const Arguments& arguments) {
   const std::vector<Job> jobs = read_jobs(arguments);
   std::vector<ConfigResult> results;
   std::exception_ptr first_failure;
-  const TableFile table(arguments.table);
+  write_table(arguments.table, results);
   for (const Job& job : jobs) {
     results.push_back({.name = std::filesystem::path(job.path).stem().string()});
     try {
@@ -109,7 +97,7 @@ int check(const Arguments& arguments) {
       results.back().failure = message.substr(0, message.find('\n'));  // a table row is one line
       if (!first_failure) first_failure = std::current_exception();
     }
-    table.write(results);
+    write_table(arguments.table, results);  // a stopped check keeps its results
   }
   fmt::print("\n{}", results_text(results));
   if (first_failure) std::rethrow_exception(first_failure);

@@ -54,18 +54,6 @@ std::vector<CapturedActivation> capture_activations(const SequenceModel<T>& mode
 }
 
 template <class T>
-std::vector<std::pair<std::string, Shape>> activation_shapes(const SequenceModel<T>& model,
-                                                             const Parameters<T>& parameters,
-                                                             const Batch& batch) {
-  std::vector<std::pair<std::string, Shape>> shapes;
-  logits<T>(model, parameters, batch, [&](const std::string& name, const Variable<T>& x) {
-    shapes.emplace_back(name, x.shape());
-    return x;
-  });
-  return shapes;
-}
-
-template <class T>
 Tensor<double> replace_activations(const SequenceModel<T>& model, const Parameters<T>& parameters,
                                    const Batch& batch,
                                    const std::map<std::string, Tensor<double>>& values) {
@@ -88,8 +76,6 @@ Tensor<double> replace_activations(const SequenceModel<T>& model, const Paramete
 
 #define XGRAD_INSTANTIATE(T)                                                                 \
   template std::vector<CapturedActivation> capture_activations(                              \
-      const SequenceModel<T>&, const Parameters<T>&, const Batch&);                          \
-  template std::vector<std::pair<std::string, Shape>> activation_shapes(                     \
       const SequenceModel<T>&, const Parameters<T>&, const Batch&);                          \
   template Tensor<double> replace_activations(const SequenceModel<T>&, const Parameters<T>&, \
                                               const Batch&,                                  \

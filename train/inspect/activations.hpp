@@ -23,12 +23,6 @@ std::vector<CapturedActivation> capture_activations(const SequenceModel<T>& mode
                                                     const Parameters<T>& parameters,
                                                     const Batch& batch);
 
-/// The name and the shape of each activation; stores none of them.
-template <class T>
-std::vector<std::pair<std::string, Shape>> activation_shapes(const SequenceModel<T>& model,
-                                                             const Parameters<T>& parameters,
-                                                             const Batch& batch);
-
 /// Returns the logits of a batch, without dropout, with the activations that `values` names
 /// replaced by its values, which are rounded to T. Throws Error if the model has no activation of a
 /// name, ShapeError if a shape differs.

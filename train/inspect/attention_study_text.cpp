@@ -46,22 +46,6 @@ std::string layer_text(const AttentionStudy& study, const LayerStudy& layer) {
   return text + "\n";
 }
 
-template <class F>
-Tensor<double> per_head(const LayerStudy& layer, const F& f) {
-  Tensor<double> values = empty<double>({layer.metrics.heads()});
-  for (std::size_t h = 0; h < values.size(); ++h) values.data()[h] = f(h);
-  return values;
-}
-
-Tensor<double> redundancy(const LayerStudy& layer) {
-  const std::size_t heads = layer.metrics.heads();
-  Tensor<double> values = empty<double>({heads, heads});
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    values.data()[i] = layer.metrics.redundancy(i / heads, i % heads);
-  }
-  return values;
-}
-
 // The first `most` characters of a UTF-8 word, padded with spaces.
 std::string shortened(const std::string& word, std::size_t most) {
   std::string text;
@@ -137,20 +121,27 @@ std::string to_hdf5(const AttentionStudy& study, const std::vector<AttentionMap>
   for (const LayerStudy& layer : study.layers) {
     const std::string group = "/" + layer.path;
     file.group(group);
-    const auto put = [&](const char* name, const Tensor<double>& t) {
-      file.tensor(group + "/" + name, t);
-    };
     for (const AttentionMap& map : maps) {
-      if (map.path == layer.path) put("maps", map.probabilities);
+      if (map.path == layer.path) file.tensor(group + "/maps", map.probabilities);
     }
-    put("entropy", per_head(layer, [&](std::size_t h) { return layer.metrics.entropy(h); }));
-    put("distance", per_head(layer, [&](std::size_t h) { return layer.metrics.distance(h); }));
-    put("asymmetry", per_head(layer, [&](std::size_t h) { return layer.metrics.asymmetry(h); }));
-    put("redundancy", redundancy(layer));
-    const std::string figure = Two(study.metrics).name + "_without";
-    put("loss_without", per_head(layer, [&](std::size_t h) { return Two(layer.without[h]).loss; }));
-    put(figure.c_str(),
-        per_head(layer, [&](std::size_t h) { return Two(layer.without[h]).figure; }));
+    const AttentionMetrics& metrics = layer.metrics;
+    const std::size_t heads = metrics.heads();
+    const auto per_head = [&](const std::string& name, const auto& f) {
+      Tensor<double> values = empty<double>({heads});
+      for (std::size_t h = 0; h < heads; ++h) values(h) = f(h);
+      file.tensor(group + "/" + name, values);
+    };
+    per_head("entropy", [&](std::size_t h) { return metrics.entropy(h); });
+    per_head("distance", [&](std::size_t h) { return metrics.distance(h); });
+    per_head("asymmetry", [&](std::size_t h) { return metrics.asymmetry(h); });
+    Tensor<double> redundancy = empty<double>({heads, heads});
+    for (std::size_t i = 0; i < redundancy.size(); ++i) {
+      redundancy.data()[i] = metrics.redundancy(i / heads, i % heads);
+    }
+    file.tensor(group + "/redundancy", redundancy);
+    per_head("loss_without", [&](std::size_t h) { return Two(layer.without[h]).loss; });
+    per_head(Two(study.metrics).name + "_without",
+             [&](std::size_t h) { return Two(layer.without[h]).figure; });
   }
   return file.take_image();
 }

@@ -22,6 +22,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kFormat = 1;
 constexpr std::size_t kRechecked = 8;
+constexpr std::uint64_t kMostBytes = 64 << 20;  // above the size of any certificate
 constexpr double kMargin = 100;  // allowed differences of a recheck, in tolerances of the check
 
 std::string digest_of(const Config& config) {
@@ -112,6 +113,30 @@ std::map<std::string, std::string> sample(const GradientReport& report) {
   return places;
 }
 
+// Reads what to_json() wrote; of the options only what recheck() needs.
+Certificate parse_certificate(const std::string& json, const std::string& path) try {
+  const Json object = Json::parse(json);
+  const int format = object.at("format").get<int>();
+  check<CheckpointError>(format <= kFormat, path, ": has format ", format,
+                         ", which only a newer xgrad reads");
+  Certificate certificate;
+  object.at("made_by").get_to(certificate.made_by);
+  object.at("config_sha256").get_to(certificate.config);
+  certificate.checked = object.value("checked_sha256", "");
+  object.at("precision").get_to(certificate.precision);
+  ModelCheck& check = certificate.check;
+  object.at("lengths").get_to(check.lengths);
+  object.at("differences").at("scalar").get_to(check.arithmetic);
+  object.at("tolerance").at("of_largest").get_to(check.options.tolerance);
+  object.at("tolerance").at("of_all").get_to(check.options.floor);
+  object.at("failures").get_to(check.report.failures);
+  for (const Json& row : object.at("tensors")) check.report.rows.push_back(row_of(row));
+  xgrad::check<CheckpointError>(!check.report.rows.empty(), path, ": lists no tensor");
+  return certificate;
+} catch (const Json::exception& error) {
+  detail::fail<CheckpointError>(path, ": is not a certificate of gradients: ", error.what());
+}
+
 }  // namespace
 
 Certificate certify(const Config& config) {
@@ -148,32 +173,9 @@ std::string to_json(const Certificate& certificate) {
   return json.dump(1) + "\n";
 }
 
-Certificate parse_certificate(std::string_view json, const std::string& path) try {
-  const Json object = Json::parse(json);
-  const int format = object.at("format").get<int>();
-  check<CheckpointError>(format <= kFormat, path, ": has format ", format,
-                         ", which only a newer xgrad reads");
-  Certificate certificate;
-  object.at("made_by").get_to(certificate.made_by);
-  object.at("config_sha256").get_to(certificate.config);
-  certificate.checked = object.value("checked_sha256", "");
-  object.at("precision").get_to(certificate.precision);
-  ModelCheck& check = certificate.check;
-  object.at("lengths").get_to(check.lengths);
-  object.at("differences").at("scalar").get_to(check.arithmetic);
-  object.at("tolerance").at("of_largest").get_to(check.options.tolerance);
-  object.at("tolerance").at("of_all").get_to(check.options.floor);
-  object.at("failures").get_to(check.report.failures);
-  for (const Json& row : object.at("tensors")) check.report.rows.push_back(row_of(row));
-  xgrad::check<CheckpointError>(!check.report.rows.empty(), path, ": lists no tensor");
-  return certificate;
-} catch (const Json::exception& error) {
-  detail::fail<CheckpointError>(path, ": is not a certificate of gradients: ", error.what());
-}
-
 std::optional<Certificate> read_certificate(const Folder& run) {
   if (!run.holds(kCertificate)) return std::nullopt;
-  const std::string text = run.read(kCertificate, kMostCertificateBytes);
+  const std::string text = run.read(kCertificate, kMostBytes);
   Certificate certificate = parse_certificate(text, run.path_of(kCertificate));
   check_listed(run, text);
   return certificate;

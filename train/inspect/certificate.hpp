@@ -4,16 +4,12 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include <xgrad/storage/disk/folder.hpp>
 #include <xgrad/train/config/config.hpp>
 #include <xgrad/train/inspect/gradcheck.hpp>
 
 namespace xgrad {
-
-/// A limit above the size of any certificate.
-inline constexpr std::uint64_t kMostCertificateBytes = 64 << 20;
 
 /// The config that was checked, the program that checked it, and each tensor's worst error.
 struct Certificate {
@@ -29,12 +25,9 @@ Certificate certify(const Config& config);
 
 /// The certificate as JSON.
 std::string to_json(const Certificate& certificate);
-/// Reads what to_json() wrote; only the seed and the numbers that recheck() needs of the options.
-/// Throws CheckpointError that begins with `path` if the text is not a certificate, or one in a
-/// newer format.
-Certificate parse_certificate(std::string_view json, const std::string& path);
-/// The certificate in a run's directory; nothing if there is none. Throws CheckpointError, also if
-/// the run's manifest does not list this file; IoError.
+/// The certificate in a run's directory, with all that recheck() needs; nothing if there is none.
+/// Throws CheckpointError if it is damaged, in a newer format or not the one that the run's manifest
+/// lists; IoError.
 std::optional<Certificate> read_certificate(const Folder& run);
 
 /// One sentence: whether the check passed, how many tensors, the worst error.

@@ -197,8 +197,12 @@ std::vector<std::pair<std::string, Shape>> activations_of(const Trainer<T>& trai
   one.targets = first_row(batch.targets);
   one.mask = first_row(batch.mask);
   one.adjacency = first_row(batch.adjacency);
-  auto shapes = activation_shapes(trainer.model(), trainer.parameters(), one);
-  for (auto& [name, shape] : shapes) shape[0] = batch.size;
+  std::vector<std::pair<std::string, Shape>> shapes;
+  for (const auto& [name, value] :
+       capture_activations(trainer.model(), trainer.parameters(), one)) {
+    shapes.emplace_back(name, Shape(value.shape().begin(), value.shape().end()));
+    shapes.back().second[0] = batch.size;
+  }
   return shapes;
 }
 
@@ -267,24 +271,10 @@ std::string totals(const ModelSummary& s) {
       bytes(std::size_t(s.kept_bytes)), bytes(std::size_t(s.peak_bytes)));
 }
 
-// Empty if there is no attention.
-std::string attention_table(const std::vector<AttentionSummary>& attentions) {
-  if (attentions.empty()) return "";
-  std::vector<std::vector<std::string>> rows{
-      {"attention", "queries", "keys, transposed", "scores", "values", "joined"}};
-  for (const AttentionSummary& a : attentions) {
-    rows.push_back({a.path, to_string(a.queries), to_string(a.keys), to_string(a.scores),
-                    to_string(a.values), to_string(a.joined)});
-  }
-  return "\n" + text_table(rows);
-}
-
-// Empty if the model has no activations to capture.
-std::string activation_table(const std::vector<std::pair<std::string, Shape>>& activations) {
-  if (activations.empty()) return "";
-  std::vector<std::vector<std::string>> rows{{"activation", "shape"}};
-  for (const auto& [name, shape] : activations) rows.push_back({name, to_string(shape)});
-  return "\n" + text_table(rows, {Align::left});
+// A table below an empty line; empty if there is no row but that of the heads.
+std::string section(const std::vector<std::vector<std::string>>& rows,
+                    const std::vector<Align>& align) {
+  return rows.size() == 1 ? "" : "\n" + text_table(rows, align);
 }
 
 }  // namespace
@@ -302,11 +292,20 @@ std::string to_text(const ModelSummary& summary) {
                     m.flops == 0 && m.output.empty() ? "" : to_string(m.output),
                     grouped(m.parameters), grouped(m.flops), joined(m.ops)});
   }
-  const std::string text =
-      "a batch of " + summary.input + "\n\n" +
-      text_table(rows, {Align::left, Align::left, Align::right, Align::right, Align::left});
-  return text + attention_table(summary.attentions) + activation_table(summary.activations) + "\n" +
-         totals(summary);
+  std::vector<std::vector<std::string>> attentions{
+      {"attention", "queries", "keys, transposed", "scores", "values", "joined"}};
+  for (const AttentionSummary& a : summary.attentions) {
+    attentions.push_back({a.path, to_string(a.queries), to_string(a.keys), to_string(a.scores),
+                          to_string(a.values), to_string(a.joined)});
+  }
+  std::vector<std::vector<std::string>> activations{{"activation", "shape"}};
+  for (const auto& [name, shape] : summary.activations) {
+    activations.push_back({name, to_string(shape)});
+  }
+  return "a batch of " + summary.input + "\n\n" +
+         text_table(rows, {Align::left, Align::left, Align::right, Align::right, Align::left}) +
+         section(attentions, {Align::left, Align::right}) + section(activations, {Align::left}) +
+         "\n" + totals(summary);
 }
 
 }  // namespace xgrad

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <xgrad/storage/disk/descriptor.hpp>
@@ -37,13 +38,8 @@ class SweepQueue {
   /// The number of runs whose processes run.
   std::size_t running() const { return running_.size(); }
 
-  /// A run whose process has ended.
-  struct Ended {
-    std::string directory;  ///< its directory
-    int code = 0;           ///< exit code; 128 + n after signal n
-  };
-  /// The runs whose processes have ended.
-  const std::vector<Ended>& ended() const { return ended_; }
+  /// The directories of runs whose processes have ended, with exit codes; 128 + n after signal n.
+  const std::vector<std::pair<std::string, int>>& ended() const { return ended_; }
 
  private:
   bool is_done(const SweptRun& run) const;
@@ -53,7 +49,7 @@ class SweepQueue {
   const SweepOptions& options_;
   std::vector<SweptRun> left_;
   std::map<pid_t, std::string> running_;  // directories of runs
-  std::vector<Ended> ended_;
+  std::vector<std::pair<std::string, int>> ended_;
 };
 
 }  // namespace xgrad

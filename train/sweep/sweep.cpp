@@ -180,7 +180,7 @@ class Sweep {
     std::size_t seen = 0;
     const int signal = queue.run(jobs, threads, [&] {
       for (; seen < queue.ended().size(); ++seen) {
-        const auto history = history_of(queue.ended()[seen].directory);
+        const auto history = history_of(queue.ended()[seen].first);
         const auto loss = history ? number_of(*history, "validation", "loss") : std::nullopt;
         if (loss) line.best = std::min(line.best.value_or(*loss), *loss);
       }
