@@ -45,6 +45,13 @@ class Threads(CommandTest):
             done = self.limited(1, *words, stdin="1 2 3\n")
             self.assertEqual((done.returncode, done.stdout), (0, expected), done.stderr)
 
+    def test_so_does_a_report(self):
+        """LAPACK, which draws embeddings, may be OpenBLAS's, which ends a process that may start no threads."""
+        self.xgrad("train", "small.toml", "run.dir=run", "-q")
+        done = self.limited(1, "report", "run", "--out", "page.html")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("principal components", (self.folder / "page.html").read_text())
+
     def test_commands_that_need_processes_say_why_there_are_none(self):
         for words in (("verify-resume", "small.toml"), ("sweep", "small.toml", "--over", "optim.lr=[1e-3, 3e-4]", "--out", "sweep")):
             done = self.limited(1, *words)
