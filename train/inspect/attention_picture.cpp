@@ -13,16 +13,6 @@ constexpr std::size_t kSide = 128;  // side of a head's picture, in pixels
 constexpr std::size_t kGap = 4;
 constexpr std::uint8_t kGrey = 160;
 
-// Draws each pixel of `from` as a square; the top left corner is at (x, 0).
-void paste(const Picture& from, std::size_t square, std::size_t x, Picture& to) {
-  for (std::size_t i = 0; i < square * from.height; ++i) {
-    for (std::size_t j = 0; j < square * from.width; ++j) {
-      const std::size_t source = i / square * from.width + j / square;
-      std::copy_n(from.rgb.data() + 3 * source, 3, to.rgb.data() + 3 * (i * to.width + x + j));
-    }
-  }
-}
-
 }  // namespace
 
 std::size_t attended_tokens(const Example& example, const TaskShape& shape, std::size_t patch) {
@@ -48,11 +38,17 @@ Picture head_picture(const AttentionMap& map, std::size_t head) {
 
 Picture heads_picture(const AttentionMap& map) {
   const auto& s = map.probabilities.shape();
-  const std::size_t heads = s[1], square = std::max<std::size_t>(1, kSide / std::max(s[2], s[3]));
+  const std::size_t square = std::max<std::size_t>(1, kSide / std::max(s[2], s[3]));
   const std::size_t step = square * s[3] + kGap;
-  Picture all{heads * step - kGap, square * s[2], {}};
-  all.rgb.assign(3 * all.width * all.height, kGrey);
-  for (std::size_t h = 0; h < heads; ++h) paste(head_picture(map, h), square, h * step, all);
+  std::vector<Picture> heads;
+  for (std::size_t h = 0; h < s[1]; ++h) heads.push_back(head_picture(map, h));
+  Picture all{s[1] * step - kGap, square * s[2], {}};
+  for (std::size_t i = 0; i < all.width * all.height; ++i) {
+    const std::size_t row = i / all.width / square, x = i % all.width, column = x % step / square;
+    for (std::size_t c = 0; c < 3; ++c) {
+      all.rgb.push_back(column < s[3] ? heads[x / step].rgb[3 * (row * s[3] + column) + c] : kGrey);
+    }
+  }
   return all;
 }
 
