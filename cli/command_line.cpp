@@ -91,7 +91,7 @@ int lead(xgrad::StartedRanks& ranks, int argc, char** argv) {
     std::fflush(nullptr);
     ranks.end_all(code);
   }
-  xgrad::send_end(ranks);
+  xgrad::send_end();
   return code;
 }
 
@@ -99,7 +99,7 @@ int lead(xgrad::StartedRanks& ranks, int argc, char** argv) {
 // ranks. Its message says more, so this rank waits before it prints its own.
 int take_part(xgrad::StartedRanks& ranks) {
   try {
-    xgrad::follow(ranks);
+    xgrad::follow();
     return 0;
   } catch (const std::exception& error) {
     std::this_thread::sleep_for(std::chrono::seconds(2));

@@ -44,21 +44,14 @@ struct Result {
 
 template <class T>
 Result evaluated(const FoundRun& source, Split split, Console& console) {
-  send_job(ranks(), to_string(split), source.config, &source.checkpoint);
-  const auto loaded = make_on_all_ranks<LoadedModel<T>>(
-      ranks(), source.config, &source.checkpoint,
-      [&](auto task) { return std::make_unique<LoadedModel<T>>(source, std::move(task)); });
-  const auto dataset = loaded->task->dataset(split);
-  const std::size_t total = share(dataset->size(), 0, ranks().size()).size();
-  std::size_t done = 0;
-  Scores scores = score_split(ranks(), source.config, *loaded, split, [&] {
-    console.counting("evaluating", std::min(done, total), total, "examples");
-    done += source.config.train.batch;
-    return false;
-  });
-  console.counting("evaluating", total, total, "examples");
+  const auto loaded = load_model_on_all_ranks<T>(source, split);
+  Scores scores =
+      score_split(source.config, *loaded, split, [&](std::size_t done, std::size_t total) {
+        console.counting("evaluating", done, total, "examples");
+      });
   end_job();
   Result result{scores.metrics, std::move(scores.classes), {}};
+  const auto dataset = loaded->task->dataset(split);
   for (std::size_t i = 0; i < dataset->size(); ++i) {
     const Example example = dataset->get(0, i);
     result.tokens += example.ids.size();

@@ -229,7 +229,7 @@ RunDirectory RunDirectory::create(const std::string& chosen, const std::string& 
   }
   run.lock();
   run.check_unused();
-  run.furnish();
+  run.create_missing();
   return run;
 }
 
@@ -240,7 +240,7 @@ RunDirectory RunDirectory::open(const std::string& path) {
   check_config_digest(run.folder_);
   if (run.folder_.holds_folder(kCheckpoints)) check_manifest({run.folder_, kCheckpoints});
   run.lock();
-  run.furnish();
+  run.create_missing();
   return run;
 }
 
@@ -269,7 +269,7 @@ void RunDirectory::lock() {
   detail::write_all(*lock_, mine, file);
 }
 
-void RunDirectory::furnish() {
+void RunDirectory::create_missing() {
   sync_name(path());
   folder_.make_folder(kCheckpoints);
   checkpoints_.emplace(folder_, kCheckpoints);

@@ -64,10 +64,10 @@ class RunDirectory {
   void lock();
   /// Creates missing files, removes temporary files of checkpoints, and syncs the names. Otherwise
   /// a power failure could spare a checkpoint but take its directory or log.
-  void furnish();
+  void create_missing();
 
   Folder folder_;
-  std::optional<Folder> checkpoints_;       // set by furnish()
+  std::optional<Folder> checkpoints_;       // set by create_missing()
   std::optional<detail::Descriptor> lock_;  // set by lock()
 };
 

@@ -1,5 +1,7 @@
 #include <xgrad/train/run/rank_jobs.hpp>
 
+#include <algorithm>
+
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/parallel.hpp>
 #include <xgrad/autograd/scalar.hpp>
@@ -15,50 +17,38 @@ namespace {
 
 constexpr std::size_t kMostClasses = 20;  // a table of more is unreadable
 
-bool at_work = false;  // on rank 0: whether the other ranks are in a job
+bool at_work = false;  // whether all ranks are in a job
 
-// A SHA-256 of many parts. Their order and sizes matter.
-class Digest {
- public:
-  template <class List>
-  void add(const List& list) {
-    text_ += std::to_string(list.size()) + ":";
-    text_.append(reinterpret_cast<const char*>(list.data()), list.size() * sizeof(*list.data()));
-    if (text_.size() > 1 << 20) shorten();
-  }
-  std::string hex() {
-    shorten();
-    return text_;
-  }
-
- private:
-  void shorten() { text_ = to_hex(sha256(text_)); }
-
-  std::string text_;
-};
+// Adds a list to the digest of those before it.
+template <class List>
+void add(std::string& digest, const List& list) {
+  digest += std::to_string(list.size()) + ":";
+  digest.append(reinterpret_cast<const char*>(list.data()), list.size() * sizeof(*list.data()));
+  digest = to_hex(sha256(digest));
+}
 
 std::string digest_of(const Task& task) {
-  Digest digest;
+  std::string digest;
   for (const Split split : {Split::train, Split::validation, Split::test}) {
     const auto data = task.dataset(split);
-    digest.add(std::vector(1, data->size()));
+    digest += std::to_string(data->size());
     for (std::size_t i = 0; i < data->size(); ++i) {
       const Example example = data->get(0, i);
-      digest.add(example.ids);
-      digest.add(example.features);
-      digest.add(example.targets);
-      digest.add(example.values);
-      digest.add(example.edges);
+      add(digest, example.ids);
+      add(digest, example.features);
+      add(digest, example.targets);
+      add(digest, example.values);
+      add(digest, example.edges);
     }
   }
-  return digest.hex();
+  return digest;
 }
 
 template <class T>
 std::string digest_of(const Parameters<T>& parameters) {
-  Digest digest;
-  for (const Parameter<T>& p : parameters) digest.add(p.value());
-  return digest.hex();
+  std::string digest;
+  for (const Parameter<T>& p : parameters) add(digest, p.value());
+  return digest;
 }
 
 template <class T>
@@ -81,21 +71,51 @@ struct Follower final : TrainerHooks {
   Signals signals;
 };
 
-// What a job needs; null if it could not be made, which rank 0 reports.
-template <class Made, class Make>
-std::unique_ptr<Made> made_for_job(Ranks& ranks, const Config& config, const Checkpoint* checkpoint,
-                                   const Make& make) try {
-  return make_on_all_ranks<Made>(ranks, config, checkpoint, make);
-} catch (const std::exception&) {
-  return nullptr;
+constexpr const char* kTraining = "training";  // else a job is the name of the split to score
+
+// Returns what `make` makes for the task of a config, if all ranks made the same. Rank 0 sends the
+// others the job, the config, and the checkpoint to resume from or to score.
+template <class Made>
+std::unique_ptr<Made> make_on_all_ranks(
+    const std::string& job, const Config& config, const Checkpoint* checkpoint,
+    const std::function<std::unique_ptr<Made>(std::unique_ptr<Task>)>& make) {
+  if (ranks().size() == 1) return make(make_task(config, checkpoint));
+  if (ranks().rank() == 0) {
+    gather_texts(ranks(), job);
+    gather_texts(ranks(), to_toml(config));
+    gather_texts(ranks(), checkpoint == nullptr ? "" : to_hdf5(*checkpoint));
+  }
+  std::unique_ptr<Task> task;
+  std::unique_ptr<Made> made;
+  std::vector<std::pair<const char*, std::string>> fingerprints;
+  // A rank that fails must not leave the others waiting in read_once().
+  together(ranks(), [&] { task = make_task(config, checkpoint); });
+  together(ranks(), [&] {
+    const bool is_copy = task->read_once(
+        {ranks().rank(), [](const std::string& own) { return gather_texts(ranks(), own); }});
+    // Empty on a rank that has the data of another.
+    const std::string data = is_copy ? "" : digest_of(*task);
+    made = make(std::move(task));
+    fingerprints = {{"program", to_hex(sha256(read_file("/proc/self/exe")))},
+                    {"class of processor", processor_class(config.train.precision)},
+                    {"data", data},
+                    {"initial weights", digest_of(weights_of(*made))}};
+  });
+  for (const auto& [name, own] : fingerprints) {
+    const std::vector<std::string> all = gather_texts(ranks(), own);
+    for (std::size_t r = 1; r < all.size(); ++r) {
+      check<Error>(all[r].empty() || all[r] == all[0], "rank ", r, " differs from rank 0 in its ",
+                   name, ": ", all[r].substr(0, 16), ", not ", all[0].substr(0, 16));
+    }
+  }
+  at_work = true;
+  ranks().watch(config.mpi.timeout);
+  return made;
 }
 
 template <class T>
-void take_part_in_training(Ranks& ranks, const Config& config, const Checkpoint* checkpoint) {
-  const auto trainer = made_for_job<Trainer<T>>(ranks, config, checkpoint, [&](auto task) {
-    return std::make_unique<Trainer<T>>(config, checkpoint, std::move(task), ranks);
-  });
-  if (!trainer) return;
+void take_part_in_training(const Config& config, const Checkpoint* checkpoint) {
+  const auto trainer = make_trainer_on_all_ranks<T>(config, checkpoint, [](const auto&) {});
   Follower hooks([&] {
     if (!config.log_tensorboard) return;
     trainer->gather_gradients();
@@ -106,21 +126,30 @@ void take_part_in_training(Ranks& ranks, const Config& config, const Checkpoint*
 }
 
 template <class T>
-void take_part_in_scoring(Ranks& ranks, const FoundRun& source, Split split) {
-  const auto loaded = made_for_job<LoadedModel<T>>(
-      ranks, source.config, &source.checkpoint,
-      [&](auto task) { return std::make_unique<LoadedModel<T>>(source, std::move(task)); });
-  if (loaded) score_split(ranks, source.config, *loaded, split);
+void take_part_in_scoring(const FoundRun& source, Split split) {
+  score_split(source.config, *load_model_on_all_ranks<T>(source, split), split);
 }
 
 }  // namespace
 
-void send_job(Ranks& ranks, const std::string& job, const Config& config,
-              const Checkpoint* checkpoint) {
-  if (ranks.size() == 1) return;
-  gather_texts(ranks, job);
-  gather_texts(ranks, to_toml(config));
-  gather_texts(ranks, checkpoint == nullptr ? "" : to_hdf5(*checkpoint));
+template <class T>
+std::unique_ptr<Trainer<T>> make_trainer_on_all_ranks(
+    const Config& config, const Checkpoint* checkpoint,
+    const std::function<void(const Trainer<T>&)>& check) {
+  return make_on_all_ranks<Trainer<T>>(
+      kTraining, config, checkpoint, [&](std::unique_ptr<Task> task) {
+        auto made = std::make_unique<Trainer<T>>(config, checkpoint, std::move(task), ranks());
+        check(*made);
+        return made;
+      });
+}
+
+template <class T>
+std::unique_ptr<LoadedModel<T>> load_model_on_all_ranks(const FoundRun& source, Split split) {
+  return make_on_all_ranks<LoadedModel<T>>(
+      to_string(split), source.config, &source.checkpoint, [&](std::unique_ptr<Task> task) {
+        return std::make_unique<LoadedModel<T>>(source, std::move(task));
+      });
 }
 
 void end_job() {
@@ -131,59 +160,31 @@ bool others_at_work() {
   return at_work;
 }
 
-void send_end(Ranks& ranks) {
-  if (ranks.size() > 1) gather_texts(ranks, "");
+void send_end() {
+  if (ranks().size() > 1) gather_texts(ranks(), "");
 }
 
-void follow(Ranks& ranks) {
+void follow() {
   for (;;) {
-    const std::string job = gather_texts(ranks, "").front();
+    const std::string job = gather_texts(ranks(), "").front();
     if (job.empty()) return;
-    const std::string text = gather_texts(ranks, "").front();
-    const std::string bytes = gather_texts(ranks, "").front();
+    const std::string text = gather_texts(ranks(), "").front();
+    const std::string bytes = gather_texts(ranks(), "").front();
     FoundRun source;
     source.config = parse_config(text, "the config of rank 0", {}, ConfigWriter::xgrad);
     if (!bytes.empty()) source.checkpoint = from_hdf5(bytes, "the checkpoint of rank 0");
     if (source.config.train.threads > 0) set_threads(source.config.train.threads);
-    with_precision(source.config, [&]<class T>() {
-      job == kTraining ? take_part_in_training<T>(ranks, source.config,
-                                                  bytes.empty() ? nullptr : &source.checkpoint)
-                       : take_part_in_scoring<T>(ranks, source, split_of(job));
-    });
-  }
-}
-
-template <class Made>
-std::unique_ptr<Made> make_on_all_ranks(
-    Ranks& ranks, const Config& config, const Checkpoint* checkpoint,
-    const std::function<std::unique_ptr<Made>(std::unique_ptr<Task> task)>& make) {
-  if (ranks.size() == 1) return make(make_task(config, checkpoint));
-  std::unique_ptr<Task> task;
-  std::unique_ptr<Made> made;
-  std::vector<std::pair<const char*, std::string>> fingerprints;
-  // A rank that fails must not leave the others waiting in read_once().
-  together(ranks, [&] { task = make_task(config, checkpoint); });
-  together(ranks, [&] {
-    const bool is_copy = task->read_once(
-        {ranks.rank(), [&](const std::string& own) { return gather_texts(ranks, own); }});
-    // Empty on a rank that has the data of another.
-    const std::string data = is_copy ? "" : digest_of(*task);
-    made = make(std::move(task));
-    fingerprints = {{"program", to_hex(sha256(read_file("/proc/self/exe")))},
-                    {"class of processor", processor_class(config.train.precision)},
-                    {"data", data},
-                    {"initial weights", digest_of(weights_of(*made))}};
-  });
-  for (const auto& [name, own] : fingerprints) {
-    const std::vector<std::string> all = gather_texts(ranks, own);
-    for (std::size_t r = 1; r < all.size(); ++r) {
-      check<Error>(all[r].empty() || all[r] == all[0], "rank ", r, " differs from rank 0 in its ",
-                   name, ": ", all[r].substr(0, 16), ", not ", all[0].substr(0, 16));
+    at_work = false;
+    try {
+      with_precision(source.config, [&]<class T>() {
+        job == kTraining
+            ? take_part_in_training<T>(source.config, bytes.empty() ? nullptr : &source.checkpoint)
+            : take_part_in_scoring<T>(source, split_of(job));
+      });
+    } catch (const std::exception&) {
+      if (at_work) throw;  // otherwise rank 0 reports it, and may have another job
     }
   }
-  at_work = true;
-  ranks.watch(config.mpi.timeout);
-  return made;
 }
 
 Split split_of(const std::string& name) {
@@ -194,25 +195,31 @@ Split split_of(const std::string& name) {
 }
 
 template <class T>
-Scores score_split(Ranks& ranks, const Config& config, const LoadedModel<T>& loaded, Split split,
-                   const std::function<bool()>& break_off) {
+Scores score_split(const Config& config, const LoadedModel<T>& loaded, Split split,
+                   const std::function<void(std::size_t, std::size_t)>& progress) {
   const TaskShape& shape = loaded.shape;
   const auto data = loaded.task->dataset(split);
   const bool has_table = shape.target != TargetKind::numbers && shape.classes <= kMostClasses;
-  const Pass pass{*data, shape, config.train.batch, {}, break_off};
-  return *score(ranks, config.train.shards, *loaded.model, pass,
-                make_objective(config.train, shape), has_table ? shape.classes : 0);
+  const std::size_t total = share(data->size(), ranks().rank(), ranks().size()).size();
+  std::size_t done = 0;
+  const auto before_batch = [&] {
+    progress(std::min(done, total), total);
+    done += config.train.batch;
+    return false;
+  };
+  const Pass pass{*data, shape, config.train.batch, {}, before_batch};
+  const auto scores = score(ranks(), config.train.shards, *loaded.model, pass,
+                            make_objective(config.train, shape), has_table ? shape.classes : 0);
+  progress(total, total);
+  return *scores;
 }
 
-#define XGRAD_INSTANTIATE(T)                                                         \
-  template std::unique_ptr<Trainer<T>> make_on_all_ranks(                            \
-      Ranks&, const Config&, const Checkpoint*,                                      \
-      const std::function<std::unique_ptr<Trainer<T>>(std::unique_ptr<Task>)>&);     \
-  template std::unique_ptr<LoadedModel<T>> make_on_all_ranks(                        \
-      Ranks&, const Config&, const Checkpoint*,                                      \
-      const std::function<std::unique_ptr<LoadedModel<T>>(std::unique_ptr<Task>)>&); \
-  template Scores score_split(Ranks&, const Config&, const LoadedModel<T>&, Split,   \
-                              const std::function<bool()>&);
+#define XGRAD_INSTANTIATE(T)                                                                \
+  template std::unique_ptr<Trainer<T>> make_trainer_on_all_ranks(                           \
+      const Config&, const Checkpoint*, const std::function<void(const Trainer<T>&)>&);     \
+  template std::unique_ptr<LoadedModel<T>> load_model_on_all_ranks(const FoundRun&, Split); \
+  template Scores score_split(const Config&, const LoadedModel<T>&, Split,                  \
+                              const std::function<void(std::size_t, std::size_t)>&);
 XGRAD_FOR_EACH_TRAINING_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

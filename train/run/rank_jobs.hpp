@@ -14,14 +14,6 @@
 
 namespace xgrad {
 
-/// The job of training; any other is the name of a split to score.
-inline constexpr const char* kTraining = "training";
-
-/// Sends a job to the other ranks: the config, and the checkpoint that the run resumes from or that
-/// they score. Called by rank 0 before make_on_all_ranks().
-void send_job(Ranks& ranks, const std::string& job, const Config& config,
-              const Checkpoint* checkpoint);
-
 /// Tells that the job has come to its end on rank 0, so that the other ranks wait for the next one.
 void end_job();
 
@@ -29,29 +21,37 @@ void end_job();
 bool others_at_work();
 
 /// Tells the other ranks that no job follows. Called by rank 0 at its end.
-void send_end(Ranks& ranks);
+void send_end();
 
 /// The work of a rank other than 0: does jobs until rank 0 sends the end. After an exception it
 /// does no more jobs, so the other ranks must be ended too.
-void follow(Ranks& ranks);
+void follow();
 
-/// Returns what `make` makes for the task of a config, or of a checkpoint: a Trainer or a
-/// LoadedModel. One rank of each machine reads the task's files. All ranks must make theirs of the
-/// same data, with the same weights, by the same program and on processors of the same class.
-/// Otherwise throws on all ranks: what was thrown here, else Error that names the first rank that
-/// failed or differs.
-template <class Made>
-std::unique_ptr<Made> make_on_all_ranks(
-    Ranks& ranks, const Config& config, const Checkpoint* checkpoint,
-    const std::function<std::unique_ptr<Made>(std::unique_ptr<Task> task)>& make);
+/// Makes the trainer of a run on all of ranks(); rank 0 sends them the job. One rank of each machine reads the
+/// data. All ranks must make theirs of the same data, with the same initial weights, by the same
+/// program and on processors of the same class. Otherwise throws on all ranks: what was thrown
+/// here, else Error that names the first rank that failed or differs. check(trainer) is part of the
+/// work.
+template <class T>
+std::unique_ptr<Trainer<T>> make_trainer_on_all_ranks(
+    const Config& config, const Checkpoint* checkpoint,
+    const std::function<void(const Trainer<T>&)>& check);
+
+/// Loads the model of a run on all of ranks(), which will score it on a split. Throws in the same
+/// way.
+template <class T>
+std::unique_ptr<LoadedModel<T>> load_model_on_all_ranks(const FoundRun& source, Split split);
 
 /// The split of this name: the reverse of to_string(). Requires: it is one of the three.
 Split split_of(const std::string& name);
 
 /// score() of a run's model on a split, as in training. The classes are counted if a table of them
-/// is readable. Asks break_off() before each batch.
+/// is readable. Calls progress(done, total) before each batch and at the end, with the examples of
+/// this rank.
 template <class T>
-Scores score_split(Ranks& ranks, const Config& config, const LoadedModel<T>& loaded, Split split,
-                   const std::function<bool()>& break_off = {});
+Scores score_split(
+    const Config& config, const LoadedModel<T>& loaded, Split split,
+    const std::function<void(std::size_t done, std::size_t total)>& progress = [](std::size_t,
+                                                                                  std::size_t) {});
 
 }  // namespace xgrad

@@ -58,11 +58,6 @@ RunRecorder::RunRecorder(const Config& config, const TaskShape& shape, const Run
 }
 
 void RunRecorder::on_step(const StepReport& report) {
-  record(report);
-  for (const auto& hook : hooks_) hook->on_step(report);
-}
-
-void RunRecorder::record(const StepReport& report) {
   tokens_ += report.tokens;
   ++steps_;
   shown_ = {report.step,
@@ -72,10 +67,12 @@ void RunRecorder::record(const StepReport& report) {
             double(tokens_) / elapsed(),
             elapsed() / double(steps_) * double(total_ - report.step)};
   console_.progress(shown_);
-  if (report.metrics.loss.count() == 0) return;
-  log(kMetrics, training_row(config_.train, report));
-  log("timing.jsonl",
-      {report.step, "", {{"seconds", earlier_ + elapsed()}, {"tokens_per_second", shown_.rate}}});
+  if (report.metrics.loss.count() > 0) {
+    log(kMetrics, training_row(config_.train, report));
+    log("timing.jsonl",
+        {report.step, "", {{"seconds", earlier_ + elapsed()}, {"tokens_per_second", shown_.rate}}});
+  }
+  for (const auto& hook : hooks_) hook->on_step(report);
 }
 
 void RunRecorder::on_evaluation(std::uint64_t step, const Metrics& metrics) {

@@ -55,7 +55,6 @@ class RunRecorder final : public TrainerHooks {
  private:
   using Clock = std::chrono::steady_clock;
 
-  void record(const StepReport& report);
   void log(const std::string& file, const MetricsRow& row);
   std::string csv_line(const MetricsRow& row) const;
   // Writes metrics.csv from metrics.jsonl, if [log] csv is set.

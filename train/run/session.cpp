@@ -52,58 +52,55 @@ void set_aside(const RunDirectory& run, std::uint64_t step, Console& console) {
   if (!said.empty()) console.line(few(said, "\n"));
 }
 
-const char* plural(std::size_t count) {
-  return count == 1 ? "" : "s";
+// "1 head", "2 heads"
+std::string counted(std::size_t count, const char* what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
-std::string what_fitted(const Initialization& found, const char* scalar) {
-  return fmt::format("{} tensors, {} numbers, from {}{} (SHA-256 {}...)",
+// "all 12 tensors, 3,456 numbers, from FILE, converted to double (SHA-256 0123456789abcdef...)"
+template <class T>
+std::string weights_text(const Initialization& found, double noise) {
+  return fmt::format("{} tensors, {} numbers, from {}{} (SHA-256 {}...){}",
                      (found.partial ? "" : "all ") + std::to_string(found.tensors),
                      grouped(found.numbers), found.file,
-                     found.converted ? fmt::format(", converted to {}", scalar) : "",
-                     found.sha256.substr(0, 16));
+                     !found.converted            ? ""
+                     : std::is_same_v<T, double> ? ", converted to double"
+                                                 : ", converted to float",
+                     found.sha256.substr(0, 16),
+                     noise > 0 ? fmt::format(", with noise of {}", noise) : "");
 }
 
-std::string detail_of(const ModelConfig& m) {
-  if (m.kind == "window_mlp") return fmt::format(", window {}", m.window);
-  const bool attends = m.kind == "encoder" || m.kind == "encoder_decoder";
-  return attends ? fmt::format(", {} head{}", m.heads, plural(m.heads)) : "";
-}
-
-std::string threads_text() {
-  const auto count = std::size_t(threads());
-  const std::string shortage = thread_shortage();
-  return shortage.empty() ? fmt::format("{} thread{}", count, plural(count)) : shortage;
+std::string model_text(const ModelConfig& m, std::size_t parameters) {
+  std::string detail;
+  if (m.kind == "window_mlp") detail = fmt::format(", window {}", m.window);
+  if (m.kind == "encoder" || m.kind == "encoder_decoder") detail = ", " + counted(m.heads, "head");
+  return fmt::format("{}: {}, width {}{}, {} parameters", m.kind, counted(m.layers, "layer"),
+                     m.width, detail, grouped(parameters));
 }
 
 template <class T>
 void show_plan(Console& console, const Config& config, const Trainer<T>& trainer,
                const RunDirectory& run) {
   const auto size = [&](Split split) { return grouped(trainer.examples(split)); };
-  const ModelConfig& m = config.model;
+  const std::optional<Initialization>& initial = trainer.initialization();
+  const std::string shortage = thread_shortage();
   std::vector<std::pair<std::string, std::string>> rows = {
       {"task", fmt::format("{}: {} examples to train on, {} to validate, {} to test", config.task,
                            size(Split::train), size(Split::validation), size(Split::test))},
-      {"model",
-       fmt::format("{}: {} layer{}, width {}{}, {} parameters", m.kind, m.layers, plural(m.layers),
-                   m.width, detail_of(m), grouped(trainer.parameters().count()))},
-      {"optimizer", fmt::format("{}, lr {:g} {}, {} warm-up steps", config.optim.name,
-                                config.optim.lr, config.schedule.name, config.schedule.warmup)},
-      {"run", fmt::format("{} steps of {} examples, {}, seed {}", grouped(trainer.total_steps()),
-                          config.train.batch * config.train.accumulate, threads_text(),
-                          config.train.seed)}};
-  if (trainer.initialization()) {
-    std::string weights =
-        what_fitted(*trainer.initialization(), std::is_same_v<T, double> ? "double" : "float");
-    if (config.model.init_noise > 0) {
-      weights += fmt::format(", with noise of {}", config.model.init_noise);
-    }
-    rows.insert(rows.begin() + 2, {"weights", weights});
-  }
+      {"model", model_text(config.model, trainer.parameters().count())}};
+  if (initial) rows.emplace_back("weights", weights_text<T>(*initial, config.model.init_noise));
+  rows.emplace_back("optimizer",
+                    fmt::format("{}, lr {:g} {}, {} warm-up steps", config.optim.name,
+                                config.optim.lr, config.schedule.name, config.schedule.warmup));
+  rows.emplace_back(
+      "run", fmt::format("{} steps of {} examples, {}, seed {}", grouped(trainer.total_steps()),
+                         config.train.batch * config.train.accumulate,
+                         shortage.empty() ? counted(std::size_t(threads()), "thread") : shortage,
+                         config.train.seed));
   rows.emplace_back("directory", run.path());
   console.table(rows);
-  if (!trainer.initialization() || !trainer.initialization()->partial) return;
-  for (const std::string& line : lines_of(*trainer.initialization()->partial)) {
+  if (!initial || !initial->partial) return;
+  for (const std::string& line : lines_of(*initial->partial)) {
     console.line("weights " + line);
     run.append("log.txt", "weights " + line);
   }
@@ -240,14 +237,12 @@ Outcome run_session(const Config& config, const Checkpoint* checkpoint, const st
     Console console(options.quiet, "");
     std::optional<WatchProgress> watch(
         std::in_place, [&](const auto&... progress) { console.reading(progress...); });
-    send_job(ranks(), kTraining, config, checkpoint);
-    const auto trainer = make_on_all_ranks<Trainer<T>>(ranks(), config, checkpoint, [&](auto task) {
-      auto made = std::make_unique<Trainer<T>>(config, checkpoint, std::move(task), ranks());
-      check_claims(config.expect, made->task());
-      check_room(place, 2 * made->checkpoint_bytes(), "two checkpoints");
-      tell_about_processor(config, checkpoint, console);
-      return made;
-    });
+    const auto trainer =
+        make_trainer_on_all_ranks<T>(config, checkpoint, [&](const Trainer<T>& made) {
+          check_claims(config.expect, made.task());
+          check_room(place, 2 * made.checkpoint_bytes(), "two checkpoints");
+          tell_about_processor(config, checkpoint, console);
+        });
     watch.reset();
     const RunDirectory& run = open(*trainer, console);
     Outcome outcome = work(config, *trainer, run, options);

@@ -2,7 +2,7 @@
 
 #include <csignal>
 
-#include <array>
+#include <iterator>
 
 namespace xgrad {
 
@@ -11,40 +11,30 @@ namespace {
 volatile std::sig_atomic_t stop_signal = 0;
 volatile std::sig_atomic_t save_asked = 0;
 
-void on_stop(int signal) {
-  stop_signal = signal;
-}
-void on_save(int) {
-  save_asked = 1;
-}
+constexpr int kSignals[] = {SIGINT, SIGTERM, SIGUSR1, SIGXFSZ, SIGPIPE};
+struct sigaction before[std::size(kSignals)];
 
-struct Handler {
-  int signal;
-  void (*function)(int);
-};
-const std::array<Handler, 5> kHandlers = {{{SIGINT, on_stop},
-                                           {SIGTERM, on_stop},
-                                           {SIGUSR1, on_save},
-                                           {SIGXFSZ, SIG_IGN},
-                                           {SIGPIPE, SIG_IGN}}};
-std::array<struct sigaction, kHandlers.size()> before;
+void handle(int signal) {
+  (signal == SIGUSR1 ? save_asked : stop_signal) = signal;
+}
 
 }  // namespace
 
 Signals::Signals() {
   stop_signal = 0;
   save_asked = 0;
-  for (std::size_t i = 0; i < kHandlers.size(); ++i) {
+  for (std::size_t i = 0; i < std::size(kSignals); ++i) {
     struct sigaction action = {};
-    action.sa_handler = kHandlers[i].function;
+    action.sa_handler = kSignals[i] == SIGXFSZ || kSignals[i] == SIGPIPE ? SIG_IGN : handle;
     action.sa_flags = SA_RESTART;
-    sigaction(kHandlers[i].signal, &action, &before[i]);
+    sigaction(kSignals[i], &action, &before[i]);
   }
 }
 
 Signals::~Signals() {
-  for (std::size_t i = 0; i < kHandlers.size(); ++i)
-    sigaction(kHandlers[i].signal, &before[i], nullptr);
+  for (std::size_t i = 0; i < std::size(kSignals); ++i) {
+    sigaction(kSignals[i], &before[i], nullptr);
+  }
 }
 
 int Signals::stop() const {
