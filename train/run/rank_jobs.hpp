@@ -27,11 +27,11 @@ void send_end();
 /// does no more jobs, so the other ranks must be ended too.
 void follow();
 
-/// Makes the trainer of a run on all of ranks(); rank 0 sends them the job. One rank of each machine
-/// reads the data. All ranks must make theirs of the same data, with the same initial weights, by
-/// the same program and on processors of the same class. Otherwise throws on all ranks: what was
-/// thrown here, else Error that names the first rank that failed or differs. check(trainer) is part
-/// of the work.
+/// Makes the trainer of a run on all of ranks(); rank 0 sends them the job. One rank of each
+/// machine reads the data. All ranks must make theirs of the same data, with the same initial
+/// weights, by the same program and on processors of the same class. Otherwise throws on all ranks:
+/// what was thrown here, else Error that names the first rank that failed or differs.
+/// check(trainer) is part of the work.
 template <class T>
 std::unique_ptr<Trainer<T>> make_trainer_on_all_ranks(
     const Config& config, const Checkpoint* checkpoint,
