@@ -25,4 +25,7 @@ std::string excerpt(std::string_view text);
 /// The words, separated by `between`.
 std::string joined(const std::vector<std::string>& words, const std::string& between = ", ");
 
+/// The first three words, separated by `between`; if there are more, also "and N more".
+std::string few(std::vector<std::string> words, const std::string& between);
+
 }  // namespace xgrad

@@ -67,8 +67,8 @@ const std::string& get_string(const Options& options, const std::string& name) {
   return get<std::string>(options, name);
 }
 
-OptionSpec file_option(const char* name, const char* help) {
-  OptionSpec spec{name, std::string(), help};
+OptionSpec file_option(const char* name, const char* help, const char* fallback) {
+  OptionSpec spec{name, std::string(fallback), help};
   spec.file = true;
   return spec;
 }

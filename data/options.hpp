@@ -30,14 +30,18 @@ struct OptionSpec {
   bool file = false;  ///< whether a string is a path, relative to the folder of the config
 };
 
-/// The specification of a path, empty by default.
-OptionSpec file_option(const char* name, const char* help);
+/// The specification of a path.
+OptionSpec file_option(const char* name, const char* help, const char* fallback = "");
 
 /// Option values by name. After complete(), it holds every key of its table.
 using Options = std::map<std::string, OptionValue, std::less<>>;
 
 /// Returns an integer. Throws ConfigError when the key is missing or has another type.
 std::int64_t get_int(const Options& options, const std::string& name);
+/// Returns an integer that is not negative. Throws as get_int().
+inline std::size_t get_size(const Options& options, const std::string& name) {
+  return std::size_t(get_int(options, name));
+}
 /// Returns a number; accepts integers too. Throws as get_int().
 double get_double(const Options& options, const std::string& name);
 /// Returns a boolean. Throws as get_int().

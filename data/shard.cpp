@@ -79,7 +79,7 @@ Batch cut(const Batch& batch, const Shard& shard, OutputKind output) {
   return part;
 }
 
-std::size_t parts_of(const std::vector<Batch>& batches, const Shard& shard) {
+std::size_t batches_with(const std::vector<Batch>& batches, const Shard& shard) {
   return std::size_t(std::count_if(batches.begin(), batches.end(), [&](const Batch& batch) {
     return share(batch.size, shard.index, shard.count).size() > 0;
   }));

@@ -21,6 +21,6 @@ struct Shard {
 Batch cut(const Batch& batch, const Shard& shard, OutputKind output);
 
 /// The number of batches that have examples in a shard.
-std::size_t parts_of(const std::vector<Batch>& batches, const Shard& shard);
+std::size_t batches_with(const std::vector<Batch>& batches, const Shard& shard);
 
 }  // namespace xgrad

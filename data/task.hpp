@@ -108,14 +108,20 @@ class Task {
 
 /// An entry in the table of tasks.
 struct TaskEntry {
-  std::string name;                          ///< name in a config
-  std::string summary;                       ///< description in one sentence
-  std::vector<OptionSpec> options;           ///< keys of [task] besides `name`
-  std::vector<std::string> debian_packages;  ///< Debian packages with its data
-  /// Makes the task. Missing options take their defaults. Throws ConfigError when an option is
-  /// wrong.
-  std::function<std::unique_ptr<Task>(const Options& options, std::uint64_t seed)> make;
+  std::string name;                               ///< name in a config
+  std::string summary;                            ///< description in one sentence
+  std::vector<OptionSpec> options = {};           ///< keys of [task] besides `name`
+  std::vector<std::string> debian_packages = {};  ///< Debian packages with its data
+  /// Makes the task. In the table of tasks, options that are missing take their defaults, and it
+  /// throws ConfigError when an option is wrong.
+  std::function<std::unique_ptr<Task>(const Options& options, std::uint64_t seed)> make = {};
   std::string needs = {};  ///< one sentence on what a model needs to solve it
+  /// What is known of encoders on it: "solvable" by one layer without positions, "needs positions",
+  /// "needs depth" (several layers), "needs positions and depth", "not learnable" (training does
+  /// not find a solution for all lengths) or "open" (nothing is proven); a colon; and why.
+  std::string theory = {};
+  std::string source = {};  ///< the paper or data set that it comes from
+  std::string best = {};    ///< the best possible score, or why it is unknown
 };
 
 /// Returns all tasks, in alphabetical order.

@@ -14,27 +14,30 @@ namespace {
 // Whether a sequence of bits has more ones than zeros. Its own key: how often a bit is 1.
 TaskEntry more_ones() {
   const OptionSpec bias{"bias", 0.5, "Probability that a bit is 1.", 0, 1};
-  return synthetic_task("more_ones", "Are there more ones than zeros?", "A mean over all tokens.",
-                        {bias}, [](const Options& options) {
-                          const double p = get_double(options, "bias");
-                          Synthetic task;
-                          task.shape = {.output = OutputKind::sequence,
-                                        .vocabulary = 2,
-                                        .max_length = 15,
-                                        .classes = 2,
-                                        .class_names = {"no", "yes"}};
-                          task.draw = [p](const Rng& rng) {
-                            Example example;
-                            for (std::uint32_t i = 0; i < 15; ++i)
-                              example.ids.push_back(rng.uniform(i) < p ? 1 : 0);
-                            return example;
-                          };
-                          task.solve = [](const Tokens& ids) {
-                            const auto ones = std::count(ids.begin(), ids.end(), 1);
-                            return Tokens{2 * ones > std::ptrdiff_t(ids.size()) ? 1 : 0};
-                          };
-                          return task;
-                        });
+  const auto describe = [](const Options& options) {
+    const double p = get_double(options, "bias");
+    Synthetic task;
+    task.shape = {.output = OutputKind::sequence,
+                  .vocabulary = 2,
+                  .max_length = 15,
+                  .classes = 2,
+                  .class_names = {"no", "yes"}};
+    task.draw = [p](const Rng& rng) {
+      Example example;
+      for (std::uint32_t i = 0; i < 15; ++i) example.ids.push_back(rng.uniform(i) < p ? 1 : 0);
+      return example;
+    };
+    task.solve = [](const Tokens& ids) {
+      const auto ones = std::count(ids.begin(), ids.end(), 1);
+      return Tokens{2 * ones > std::ptrdiff_t(ids.size()) ? 1 : 0};
+    };
+    return task;
+  };
+  return synthetic_task({.name = "more_ones",
+                         .summary = "Are there more ones than zeros?",
+                         .options = {bias},
+                         .needs = "A mean over all tokens."},
+                        describe);
 }
 
 }  // namespace

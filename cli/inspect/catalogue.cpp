@@ -13,7 +13,6 @@
 #include <xgrad/data/rules/baseline.hpp>
 #include <xgrad/data/rules/ngram.hpp>
 #include <xgrad/data/task.hpp>
-#include <xgrad/data/tasks/background.hpp>
 #include <xgrad/data/text/columns.hpp>
 #include <xgrad/data/text/example_text.hpp>
 #include <xgrad/train/config/config.hpp>
@@ -101,9 +100,9 @@ int tasks(const std::string& name) {
   const TaskEntry& entry = find_task(name);
   fmt::print("{}: {}\n\n", entry.name, entry.summary);
   if (!entry.needs.empty()) fmt::print("needs: {}\n\n", entry.needs);
-  if (const TaskBackground* known = background_of(name)) {
-    fmt::print("theory: {}\n\nsource: {}\n\nbest possible: {}\n\n", known->theory, known->source,
-               known->best);
+  if (!entry.theory.empty()) {
+    fmt::print("theory: {}\n\nsource: {}\n\nbest possible: {}\n\n", entry.theory, entry.source,
+               entry.best);
   }
   std::vector<std::vector<std::string>> rows;
   for (const OptionSpec& option : entry.options) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 
 #include <xgrad/data/batch.hpp>
 #include <xgrad/data/rules/rules.hpp>
@@ -12,24 +11,6 @@
 namespace xgrad {
 
 namespace {
-
-bool has_class_for_each_token(const TaskShape& shape) {
-  return shape.input == InputKind::tokens && shape.output == OutputKind::tokens;
-}
-
-/// Returns nothing if no target counts.
-std::optional<std::int32_t> most_frequent_class(const Dataset& train, std::size_t most) {
-  std::map<std::int32_t, std::size_t> counts;
-  for (std::size_t i = 0; i < std::min(most, train.size()); ++i) {
-    for (const std::int32_t target : train.get(0, i).targets) {
-      if (target != kIgnore) ++counts[target];
-    }
-  }
-  const auto most_often =
-      std::max_element(counts.begin(), counts.end(),
-                       [](const auto& a, const auto& b) { return a.second < b.second; });
-  return most_often == counts.end() ? std::nullopt : std::optional(most_often->first);
-}
 
 double accuracy(const Dataset& split, const Guess& guess) {
   return measure_rule("", split, guess).accuracy;
@@ -67,34 +48,26 @@ Baseline measure_baseline(const Task& task, std::size_t most) {
   const auto train = whole_training_set(task), test = task.dataset(Split::test);
   if (shape.target == TargetKind::binary)
     return measure_answers(*train, *test, shape.classes, most);
-  const std::optional<std::int32_t> majority = most_frequent_class(*train, most);
+  const bool per_token = shape.input == InputKind::tokens && shape.output == OutputKind::tokens;
+  // In a language model, a window would hold the answer.
+  const std::size_t widest = per_token && shape.next == NextToken::none ? kBaselineRadius : 0;
+  const WindowCounts counts(*train, most, widest);
+  const std::optional<std::int32_t> majority = counts.most_frequent();
   if (!majority) return {};
-  Baseline baseline{accuracy(*test, [&](const Example&, std::size_t) { return *majority; })};
-  if (!has_class_for_each_token(shape)) return baseline;
-
-  if (shape.next != NextToken::none) {  // a window would hold the answer
-    const WindowCounts alone(*train, most, 0);
-    baseline.own_token = accuracy(
-        *test, [&](const Example& example, std::size_t at) { return alone.guess(example, at, 0); });
-    return baseline;
-  }
-  const WindowCounts counts(*train, most, kBaselineRadius);
   const auto accuracy_of = [&](const Dataset& split, std::size_t radius) {
     return accuracy(split, [&](const Example& example, std::size_t at) {
       return counts.guess(example, at, radius);
     });
   };
+  Baseline baseline{accuracy(*test, [&](const Example&, std::size_t) { return *majority; })};
+  if (per_token) baseline.own_token = accuracy_of(*test, 0);
+  if (widest == 0) return baseline;
   const auto validation = task.dataset(Split::validation);
-  std::size_t best = 0;
-  double best_accuracy = accuracy_of(*validation, 0);
-  for (std::size_t radius = 1; radius <= kBaselineRadius; ++radius) {
-    const double found = accuracy_of(*validation, radius);
-    if (found <= best_accuracy) continue;
-    best = radius;
-    best_accuracy = found;
-  }
-  baseline.own_token = accuracy_of(*test, 0);
-  baseline.window = accuracy_of(*test, best);
+  std::vector<double> accuracies;
+  for (std::size_t r = 0; r <= widest; ++r) accuracies.push_back(accuracy_of(*validation, r));
+  const auto best =
+      std::max_element(accuracies.begin(), accuracies.end());  // the smallest of these
+  baseline.window = accuracy_of(*test, std::size_t(best - accuracies.begin()));
   return baseline;
 }
 

@@ -4,19 +4,10 @@
 #include <cstdint>
 #include <vector>
 
-#include <xgrad/data/rules/key_index.hpp>
+#include <xgrad/data/rules/gram_counts.hpp>
 #include <xgrad/data/task.hpp>
 
 namespace xgrad {
-
-/// Limits at which counting n-grams stops.
-struct GramLimits {
-  /// Occurrences of n-grams; each counts once per answer of its example.
-  std::size_t counted = std::size_t(1) << 24;
-  /// Distinct n-grams, and distinct pairs of an n-gram and a class or answer, each up to this
-  /// limit. At the default limit they take about 200 MB together.
-  std::size_t different = std::size_t(1) << 22;
-};
 
 /// A multinomial naive Bayes classifier over n-grams (Manning, Raghavan & Schütze 2008, chapter
 /// 13):
@@ -43,26 +34,17 @@ class NaiveBayes {
   std::vector<std::int32_t> guess(const Example& example, double smoothing) const;
 
  private:
-  struct Count {
-    /// class; for binary answers, 2k means "no" and 2k + 1 "yes" to answer k
-    std::uint32_t slot = 0;
-    std::uint32_t count = 0;
-  };
-
   template <class Child, class Visit>
   void visit(const Example& example, const Child& child, const Visit& visit) const;
   template <class F>
   void for_each_slot(const Example& example, const F& f) const;
-  void sort(const KeyIndex& pairs, const std::vector<std::uint32_t>& counts);
 
   std::size_t longest_, choices_;  // choices: slots per decision, of which one is right
   bool answers_;
   std::size_t rows_ = 0;
-  // Trie of n-grams: the key of an n-gram is the number of its prefix, and its last token.
-  KeyIndex trie_;
-  // (grams + 1): where the counts of each n-gram begin in counts_
-  std::vector<std::uint32_t> begins_;
-  std::vector<Count> counts_;
+  // Counts of n-grams with slots: a slot is a class; for binary answers, 2k means "no" and 2k + 1
+  // "yes" to answer k.
+  GramCounts grams_;
   std::vector<double> totals_, examples_;  // by slot: number of n-grams, of training examples
 };
 

@@ -14,13 +14,6 @@ namespace xgrad {
 
 namespace {
 
-std::uint64_t pair_of(std::uint32_t number, std::int32_t token) {
-  return std::uint64_t(number) << 32 | std::uint32_t(token);
-}
-
-// The key of the empty context, which no other has: a token is not negative.
-constexpr std::uint64_t kEmptyKey = ~std::uint64_t(0);
-
 // Loss and right answers of one order.
 struct Score {
   double loss = 0, right = 0, exact = 0;
@@ -58,16 +51,10 @@ Scores measure(const NGram& model, const Dataset& split, std::size_t longest, co
 }  // namespace
 
 NGram::NGram(const Dataset& train, std::size_t classes, std::size_t longest, GramLimits limits)
-    : classes_(classes), longest_(longest) {
-  contexts_.add(kEmptyKey);
-  KeyIndex pairs;  // a context and the token after it
-  std::vector<std::uint32_t> counts;
-  std::size_t counted = 0;
+    : classes_(classes), longest_(longest), contexts_(limits) {
+  contexts_.add(GramCounts::kNone, -1);  // the empty context; no token is negative
   bool whole = true;
-  const auto is_room = [&] {
-    return whole = counted < limits.counted && pairs.size() < limits.different &&
-                   contexts_.size() < limits.different;
-  };
+  const auto is_room = [&] { return whole = contexts_.is_room_for_another(); };
   const auto order = Rng(0).permutation(train.size());
   for (std::size_t i = 0; i < train.size() && is_room(); ++i) {
     const Example example = train.get(0, order[i]);
@@ -75,41 +62,24 @@ NGram::NGram(const Dataset& train, std::size_t classes, std::size_t longest, Gra
       if (example.targets[place] == kIgnore) continue;
       std::uint32_t context = kEmpty;
       for (std::size_t n = 1; n <= longest_ && is_room(); ++n) {
-        const std::uint32_t pair = pairs.add(pair_of(context, example.targets[place]));
-        if (pair == counts.size()) counts.push_back(0);
-        ++counts[pair];
-        ++counted;
+        contexts_.count(context, std::uint32_t(example.targets[place]));
         if (n > place + 1 || n == longest_) break;
-        context = contexts_.add(pair_of(context, example.ids[place + 1 - n]));
+        context = contexts_.add(context, example.ids[place + 1 - n]);
       }
     }
     rows_ += whole;
   }
-  // Groups the counts by context, with a counting sort.
-  begins_.assign(contexts_.size() + 1, 0);
-  for (std::size_t i = 0; i < pairs.size(); ++i) ++begins_[pairs.key(i) >> 32];
-  for (std::size_t c = 1; c < begins_.size(); ++c) begins_[c] += begins_[c - 1];
-  counts_.resize(pairs.size());
-  for (std::size_t i = pairs.size(); i-- > 0;) {  // turns the end of each group into its beginning
-    const std::uint64_t key = pairs.key(i);
-    counts_[--begins_[key >> 32]] = {std::uint32_t(key), counts[i]};
-  }
-}
-
-std::uint32_t NGram::longer(std::uint32_t context, std::int32_t before) const {
-  return context == KeyIndex::kNone ? context : contexts_.find(pair_of(context, before));
+  contexts_.finish();
 }
 
 void NGram::interpolate(std::uint32_t context, std::vector<double>& p) const {
-  const std::uint32_t begin = begins_[context], end = begins_[context + 1];
+  const auto counts = contexts_.of(context);
   double total = 0;
-  for (std::uint32_t i = begin; i < end; ++i) total += counts_[i].count;
-  const double different = end - begin;
-  if (different == 0) return;  // the limits stopped the counting before its first token
+  for (const auto& [next, count] : counts) total += count;
+  const auto different = double(counts.size());
+  if (counts.empty()) return;  // the limits stopped the counting before its first token
   for (double& each : p) each *= different / (total + different);
-  for (std::uint32_t i = begin; i < end; ++i) {
-    p[counts_[i].next] += counts_[i].count / (total + different);
-  }
+  for (const auto& [next, count] : counts) p[next] += count / (total + different);
 }
 
 std::string loss_text(const Rule& rule) {
@@ -135,13 +105,10 @@ Rule ngram_rule(const Task& task, std::size_t longest, GramLimits limits) {
   const auto n = std::size_t(best - chosen_on.orders.begin()) + 1;
   const Scores scores = measure(model, *test, n, tell);
   const Score& score = scores.orders.back();
-  Rule rule{"interpolated 1- to " + std::to_string(n) + "-grams", score.right / scores.targets,
-            score.exact / double(test->size()), score.loss / scores.targets};
-  if (model.rows() < train->size()) {
-    rule.name += ", counted in " + std::to_string(model.rows()) + " of " +
-                 std::to_string(train->size()) + " rows";
-  }
-  return rule;
+  return {name_with_rows("interpolated 1- to " + std::to_string(n) + "-grams", model.rows(),
+                         train->size()),
+          score.right / scores.targets, score.exact / double(test->size()),
+          score.loss / scores.targets};
 }
 
 }  // namespace xgrad

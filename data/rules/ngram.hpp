@@ -4,8 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include <xgrad/data/rules/key_index.hpp>
-#include <xgrad/data/rules/naive_bayes.hpp>
+#include <xgrad/data/rules/gram_counts.hpp>
 #include <xgrad/data/task.hpp>
 
 namespace xgrad {
@@ -36,26 +35,23 @@ class NGram {
     std::vector<double> p(classes_, 1 / double(classes_));
     std::uint32_t context = kEmpty;
     for (std::size_t n = 1; n <= longest_; ++n) {
-      if (context != KeyIndex::kNone) interpolate(context, p);
+      if (context != GramCounts::kNone) interpolate(context, p);
       see(n, p);
-      context = n <= place + 1 ? longer(context, example.ids[place + 1 - n]) : KeyIndex::kNone;
+      if (n > place + 1) context = GramCounts::kNone;
+      if (context != GramCounts::kNone) {
+        context = contexts_.find(context, example.ids[place + 1 - n]);
+      }
     }
   }
 
  private:
   static constexpr std::uint32_t kEmpty = 0;  // number of the empty context
-  struct Count {
-    std::uint32_t next, count;
-  };
 
-  std::uint32_t longer(std::uint32_t context, std::int32_t before) const;
   void interpolate(std::uint32_t context, std::vector<double>& p) const;
 
   std::size_t classes_, longest_, rows_ = 0;
-  // Contexts: the key of one is the number of the context without its first token, and that token.
-  KeyIndex contexts_;
-  std::vector<std::uint32_t> begins_;  // (contexts + 1): where the counts of each begin in counts_
-  std::vector<Count> counts_;
+  // Contexts, without their first tokens shorter ones, and the tokens that follow each.
+  GramCounts contexts_;
 };
 
 /// The loss of a rule in nats and in bits, as ", loss 1.4523 (2.0953 bits)"; empty if it has none.

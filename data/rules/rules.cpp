@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include <xgrad/data/batch.hpp>
+#include <xgrad/data/rules/naive_bayes.hpp>
 #include <xgrad/data/rules/window_counts.hpp>
 #include <xgrad/data/unknown.hpp>
 #include <xgrad/data/watch_progress.hpp>
@@ -91,10 +92,7 @@ Rule naive_bayes(const Task& task, std::size_t longest, GramLimits limits) {
   Progress progress{name, 0, trained + passes * validation->size() + test->size()};
   const NaiveBayes bayes(Watched(*train, progress), task.shape(), longest, limits);
   progress.done = trained;  // counting may have stopped early
-  if (bayes.rows() < trained) {
-    name +=
-        ", counted in " + std::to_string(bayes.rows()) + " of " + std::to_string(trained) + " rows";
-  }
+  name = name_with_rows(name, bayes.rows(), trained);
   const auto measured = [&](const Dataset& split, double smoothing) {
     return measure_rule(name, Watched(split, progress),
                         [&](const Example& example) { return bayes.guess(example, smoothing); });

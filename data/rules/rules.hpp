@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include <xgrad/data/rules/naive_bayes.hpp>
+#include <xgrad/data/rules/gram_counts.hpp>
 #include <xgrad/data/task.hpp>
 
 namespace xgrad {

@@ -43,9 +43,9 @@ WindowCounts::WindowCounts(const Dataset& train, std::size_t most, std::size_t r
     }
   }
   for (std::size_t r = 0; r <= radius; ++r) {
-    for (const auto& [key, counts] : seen[r]) known_[r][key] = most_frequent(counts);
+    for (const auto& [key, counts] : seen[r]) known_[r][key] = xgrad::most_frequent(counts);
   }
-  most_frequent_ = most_frequent(all);
+  if (!all.empty()) most_frequent_ = xgrad::most_frequent(all);
 }
 
 std::int32_t WindowCounts::guess(const Example& example, std::size_t at, std::size_t radius) const {
@@ -53,7 +53,7 @@ std::int32_t WindowCounts::guess(const Example& example, std::size_t at, std::si
     const auto found = known_[r].find(window(example, at, r));
     if (found != known_[r].end()) return found->second;
   }
-  return most_frequent_;
+  return *most_frequent_;
 }
 
 }  // namespace xgrad

@@ -62,19 +62,19 @@ std::vector<OptionSpec> signal_options() {
 }
 
 SignalTask::SignalTask(const Options& options)
-    : processes(
-          resonators(std::size_t(get_int(options, "processes")), get_double(options, "radius"))),
-      frame(std::size_t(get_int(options, "frame"))) {
+    : processes(resonators(get_size(options, "processes"), get_double(options, "radius"))),
+      frame(get_size(options, "frame")) {
   const Lengths lengths(options);
   shortest = lengths.shortest;
   longest = lengths.longest;
 }
 
-TaskShape SignalTask::shape() const {
-  return {.input = InputKind::vectors,
-          .output = OutputKind::sequence,
-          .max_length = longest,
-          .features = frame};
+Synthetic SignalTask::synthetic() const {
+  return {.shape = {.input = InputKind::vectors,
+                    .output = OutputKind::sequence,
+                    .max_length = longest,
+                    .features = frame},
+          .is_continuous = true};
 }
 
 std::size_t SignalTask::draw_length(const Rng& rng) const {

@@ -4,9 +4,7 @@
 
 #include <vector>
 
-#include <xgrad/autograd/random.hpp>
-#include <xgrad/data/options.hpp>
-#include <xgrad/data/task.hpp>
+#include <xgrad/data/synthetic/synthetic.hpp>
 
 namespace xgrad {
 
@@ -40,9 +38,9 @@ std::vector<OptionSpec> signal_options();
 struct SignalTask {
   /// Reads the options. Throws ConfigError.
   explicit SignalTask(const Options& options);
-  /// The shape of sequences of frames with one target per signal. The caller sets the type of
-  /// target.
-  TaskShape shape() const;
+  /// A task with sequences of frames and one target per signal. The caller sets the kind of target
+  /// and the draws.
+  Synthetic synthetic() const;
   /// Draws the length of a signal in samples, a multiple of `frame`.
   std::size_t draw_length(const Rng& rng) const;
 

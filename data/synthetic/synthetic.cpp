@@ -182,7 +182,11 @@ class SyntheticTask final : public Task {
 Synthetic describe_named(const std::string& name, const Describe& describe,
                          const Options& options) {
   try {
-    return describe(options);
+    Synthetic task = describe(options);
+    TaskShape& shape = task.shape;
+    if (shape.vocabulary == 0) shape.vocabulary = shape.token_names.size();
+    if (shape.classes == 0) shape.classes = shape.class_names.size();
+    return task;
   } catch (const ConfigError& error) {
     throw ConfigError(name + ": " + error.what());
   }
@@ -216,13 +220,13 @@ Description make_description(const std::string& name, const Describe& describe,
   return description;
 }
 
-TaskEntry entry(std::string name, std::string summary, std::string needs,
-                std::vector<OptionSpec> table, Describe describe) {
-  const auto make = [name, table, describe](const Options& given, std::uint64_t seed) {
-    return std::make_unique<SyntheticTask>(
-        make_description(name, describe, complete(table, given), seed));
+TaskEntry completed(TaskEntry about, std::vector<OptionSpec> more, Describe describe) {
+  about.options.insert(about.options.end(), more.begin(), more.end());
+  about.make = [name = about.name, describe](const Options& options, std::uint64_t seed) {
+    return std::make_unique<SyntheticTask>(make_description(name, describe, options, seed));
   };
-  return {std::move(name), std::move(summary), table, {}, make, std::move(needs)};
+  if (about.best.empty()) about.best = kCertain;
+  return about;
 }
 
 }  // namespace
@@ -247,21 +251,25 @@ Split split_of(const Example& input) {
   return split_of(all);
 }
 
-TaskEntry synthetic_task(std::string name, std::string summary, std::string needs,
-                         std::vector<OptionSpec> options, Describe describe) {
-  options.push_back({"examples", 50000, "Number of training examples.", 1, 1e9});
-  options.push_back({"validation", 1000, "Number of validation examples.", 1, 1e9});
-  options.push_back({"test", 1000, "Number of test examples.", 1, 1e9});
-  return entry(std::move(name), std::move(summary), std::move(needs), std::move(options),
-               std::move(describe));
+std::vector<std::string> numbered(std::size_t count, const std::string& prefix, std::size_t first) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < count; ++i) names.push_back(prefix + std::to_string(first + i));
+  return names;
 }
 
-TaskEntry listed_task(std::string name, std::string summary, std::string needs,
-                      std::vector<OptionSpec> options, Describe describe) {
-  options.push_back(
-      {"examples", 0, "Number of training examples; 0: the whole training split.", 0, 1e9});
-  return entry(std::move(name), std::move(summary), std::move(needs), std::move(options),
-               std::move(describe));
+TaskEntry synthetic_task(TaskEntry about, Describe describe) {
+  return completed(std::move(about),
+                   {{"examples", 50000, "Number of training examples.", 1, 1e9},
+                    {"validation", 1000, "Number of validation examples.", 1, 1e9},
+                    {"test", 1000, "Number of test examples.", 1, 1e9}},
+                   std::move(describe));
+}
+
+TaskEntry listed_task(TaskEntry about, Describe describe) {
+  return completed(
+      std::move(about),
+      {{"examples", 0, "Number of training examples; 0: the whole training split.", 0, 1e9}},
+      std::move(describe));
 }
 
 }  // namespace xgrad

@@ -10,6 +10,11 @@
 
 namespace xgrad {
 
+/// TaskEntry::best of a task whose input determines the answer.
+inline constexpr const char* kCertain = "accuracy 1, since the input determines the answer";
+/// TaskEntry::best of a task that sets Synthetic::best.
+inline constexpr const char* kComputed = "computed from the distribution of the task, see below";
+
 /// A sequence of token ids.
 using Tokens = std::vector<std::int32_t>;
 
@@ -23,7 +28,8 @@ struct Synthetic {
     double targets = 0;  ///< number of targets
   };
 
-  TaskShape shape = {};  ///< sizes of inputs and outputs
+  /// Sizes of inputs and outputs. `vocabulary` and `classes` may be left 0 where all have names.
+  TaskShape shape = {};
   /// Draws an input from a random stream, with its targets if `solve` is empty.
   std::function<Example(const Rng& rng)> draw = {};
   /// Returns the right targets of an input. Throws DataError if it has none.
@@ -55,15 +61,18 @@ Split split_of(const Tokens& ids);
 /// The same for any input: hashes its tokens, the bits of its numbers, and its edges.
 Split split_of(const Example& input);
 
-/// Makes a task whose example i of a split is a function of (seed, split, i): the first draw for i
-/// whose input belongs to the split. So no input occurs in two splits. Adds the options `examples`,
-/// `validation` and `test`.
-TaskEntry synthetic_task(std::string name, std::string summary, std::string needs,
-                         std::vector<OptionSpec> options, Describe describe);
+/// The names of `count` tokens or classes: `prefix` and a number, the first of which is `first`.
+std::vector<std::string> numbered(std::size_t count, const std::string& prefix = "",
+                                  std::size_t first = 0);
 
-/// Makes a task with few enough inputs to list: each split holds its own inputs once. Adds the
-/// option `examples`; if it is smaller than the training split, the seed chooses the examples.
-TaskEntry listed_task(std::string name, std::string summary, std::string needs,
-                      std::vector<OptionSpec> options, Describe describe);
+/// Completes the entry of a task whose example i of a split is a function of (seed, split, i): the
+/// first draw for i whose input belongs to the split. So no input occurs in two splits. Adds the
+/// options `examples`, `validation` and `test`.
+TaskEntry synthetic_task(TaskEntry about, Describe describe);
+
+/// Completes the entry of a task with few enough inputs to list: each split holds its own inputs
+/// once. Adds the option `examples`; if it is smaller than the training split, the seed chooses the
+/// examples.
+TaskEntry listed_task(TaskEntry about, Describe describe);
 
 }  // namespace xgrad

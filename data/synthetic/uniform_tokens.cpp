@@ -40,20 +40,32 @@ std::size_t Lengths::draw(const Rng& rng) const {
   return shortest + (rng / "length").below(longest - shortest + 1, 0);
 }
 
-std::vector<OptionSpec> length_options(std::int64_t length) {
-  return {
+OptionSpec symbols_option(std::int64_t symbols, double min, double max) {
+  return {"symbols", symbols, "Number of different tokens.", min, max};
+}
+
+std::vector<OptionSpec> length_options(std::int64_t length, const std::vector<OptionSpec>& more) {
+  std::vector<OptionSpec> table = {
       {"length", length, "Tokens in the longest sequence.", 1, 65536},
       {"min_length", 0, "Tokens in the shortest sequence; 0: as length.", 0, 65536},
       {"test_length", 0,
        "Tests on longer sequences, of length + 1 to this many tokens; 0: lengths as in training.",
        0, 65536},
   };
+  table.insert(table.end(), more.begin(), more.end());
+  return table;
 }
 
-std::vector<OptionSpec> uniform_options(std::int64_t length) {
-  auto table = length_options(length);
-  table.push_back({"symbols", 10, "Number of different tokens.", 1, 1 << 24});
-  return table;
+std::vector<OptionSpec> uniform_options() {
+  return length_options(16, {symbols_option()});
+}
+
+void draw_lengths(Synthetic& task, const Lengths& lengths,
+                  std::function<Example(const Rng&, std::size_t)> draw) {
+  task.shape.max_length = lengths.longest;
+  task.draw = [lengths, draw = std::move(draw)](const Rng& rng) {
+    return draw(rng, lengths.draw(rng));
+  };
 }
 
 Tokens random_tokens(const Rng& rng, std::size_t length, std::uint32_t symbols) {
@@ -68,7 +80,25 @@ Tokens random_tokens(const Rng& rng, std::size_t length, std::uint32_t symbols) 
   return ids;
 }
 
-Synthetic uniform_tokens(const Options& options, std::uint32_t symbols) {
+Edges random_edges(const Rng& rng, std::size_t nodes, double degree) {
+  constexpr std::size_t kAtOnce = 1024;
+  const std::size_t pairs = nodes * (nodes - 1) / 2;
+  std::vector<double> uniforms;
+  Edges edges;
+  edges.reserve(nodes * std::size_t(degree));
+  std::size_t pair = 0;
+  for (std::size_t a = 0; a < nodes; ++a) {
+    for (std::size_t b = a + 1; b < nodes; ++b) {
+      const std::size_t at = pair % kAtOnce;
+      if (at == 0) uniforms = rng.uniforms(std::min(kAtOnce, pairs - pair), pair);
+      if (uniforms[at] * double(nodes - 1) < degree) edges.emplace_back(a, b);
+      ++pair;
+    }
+  }
+  return edges;
+}
+
+Synthetic uniform_tokens(const Options& options, Solve solve, std::uint32_t symbols) {
   const Lengths lengths(options);
   const std::uint64_t inputs =
       count_inputs(lengths.shortest, lengths.longest, symbols, kFewestInputs);
@@ -77,21 +107,25 @@ Synthetic uniform_tokens(const Options& options, std::uint32_t symbols) {
                      options.contains("symbols") ? ": raise length or symbols" : ": raise length");
   Synthetic task;
   task.shape.vocabulary = task.shape.classes = symbols;
-  task.shape.max_length = lengths.longest;
-  task.draw = [lengths, symbols](const Rng& rng) {
-    return Example{random_tokens(rng, lengths.draw(rng), symbols), {}, {}};
-  };
+  draw_lengths(task, lengths, [symbols](const Rng& rng, std::size_t length) {
+    return Example{.ids = random_tokens(rng, length, symbols)};
+  });
+  task.solve = std::move(solve);
   return task;
 }
 
-Synthetic uniform_tokens(const Options& options) {
-  return uniform_tokens(options, std::uint32_t(get_int(options, "symbols")));
+Synthetic uniform_tokens(const Options& options, Solve solve) {
+  return uniform_tokens(options, std::move(solve), std::uint32_t(get_int(options, "symbols")));
 }
 
-Synthetic uniform_bits(const Options& options) {
-  Synthetic task = uniform_tokens(options, 2);
-  task.shape.output = OutputKind::sequence;
+Synthetic uniform_bits(const Options& options, Solve solve) {
+  Synthetic task = one_target(uniform_tokens(options, std::move(solve), 2));
   task.shape.class_names = {"no", "yes"};
+  return task;
+}
+
+Synthetic one_target(Synthetic task) {
+  task.shape.output = OutputKind::sequence;
   return task;
 }
 

@@ -1,5 +1,3 @@
-#include <xgrad/data/tables/arrays.hpp>
-
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -7,6 +5,7 @@
 #include <memory>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/data/tables/formats.hpp>
 #include <xgrad/data/text/text.hpp>
 #include <xgrad/data/watch_progress.hpp>
 #include <xgrad/storage/formats/foreign_hdf5.hpp>
@@ -185,7 +184,7 @@ Rows open_arrays(const std::string& path, const std::string& format,
   source->names = columns;
   format == "hdf5" ? open_hdf5(*source) : open_npy(*source);
   for (const Column& column : source->columns) check_extents(column, source->columns[0]);
-  return Rows([source](const VisitBlock& visit) { return read(*source, visit); });
+  return [source](const VisitBlock& visit) { return read(*source, visit); };
 }
 
 }  // namespace xgrad

@@ -5,6 +5,7 @@
 #include <system_error>
 #include <utility>
 
+#include <xgrad/data/excerpt.hpp>
 #include <xgrad/data/watch_progress.hpp>
 #include <xgrad/storage/formats/whole_file.hpp>
 
@@ -13,12 +14,15 @@ namespace xgrad {
 namespace {
 
 constexpr std::size_t kBlock = std::size_t(1) << 20;
+constexpr std::size_t kMostOfPath = 1000;  // bytes in a message
 
 }  // namespace
 
-void check_exists(const std::string& path) {
+void check_exists(const std::string& path, const std::string& package) {
   std::error_code ignored;
-  check<DataError>(std::filesystem::exists(path, ignored), path, ": there is no such file");
+  check<DataError>(std::filesystem::exists(path, ignored), clipped(path, kMostOfPath),
+                   ": there is no such file",
+                   package.empty() ? "" : "; install it with: apt-get install ", package);
 }
 
 ByteStream::ByteStream(const std::string& path) : name_(path), hash_(0, 0) {
@@ -46,6 +50,19 @@ void ByteStream::fill() {
   ahead_ = buffer_;
   hash_.add(ahead_);
   WatchProgress::tell(name_, read_, size_);
+}
+
+void ByteStream::read_line(const std::string& place, std::size_t most, const char* what,
+                           std::string& line) {
+  line.clear();
+  while (!at_end()) {
+    const std::size_t size = std::min(ahead_.find('\n'), ahead_.size());
+    check<DataError>(line.size() + size <= most, place, ": has more than ", most, " bytes", what);
+    line += ahead_.substr(0, size);
+    skip(size);
+    if (take('\n')) break;
+  }
+  if (line.ends_with('\r')) line.pop_back();
 }
 
 std::string read_bytes(const std::string& path) {

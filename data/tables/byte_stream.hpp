@@ -47,6 +47,9 @@ class ByteStream {
     skip(1);
     return true;
   }
+  /// Reads a line and skips its end, LF or CR LF. If it has more than `most` bytes, throws
+  /// DataError without looking for its end; `place` starts the message, `what` ends it.
+  void read_line(const std::string& place, std::size_t most, const char* what, std::string& line);
   /// The number of bytes skipped so far.
   std::uint64_t position() const { return read_ - ahead_.size(); }
   /// stable_hash() of the whole stream. Requires: at_end().
@@ -67,7 +70,7 @@ class ByteStream {
 /// Reads the file at a path, of at most 4 GiB. Throws DataError that names the file.
 std::string read_bytes(const std::string& path);
 
-/// Throws DataError unless there is something at the path.
-void check_exists(const std::string& path);
+/// Throws DataError unless there is something at the path; `package`, a Debian package, has it.
+void check_exists(const std::string& path, const std::string& package = "");
 
 }  // namespace xgrad

@@ -1,11 +1,10 @@
-#include <xgrad/data/tables/csv.hpp>
-
 #include <algorithm>
 #include <array>
 #include <set>
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/excerpt.hpp>
+#include <xgrad/data/tables/formats.hpp>
 
 namespace xgrad {
 
@@ -17,10 +16,8 @@ constexpr std::size_t kMostOfHeader = std::size_t(1) << 24;  // bytes of all col
 
 class CsvReader {
  public:
-  CsvReader(ByteStream& bytes, CsvKind kind)
-      : bytes_(bytes),
-        separator_(kind == CsvKind::csv ? ',' : '\t'),
-        quotes_(kind == CsvKind::csv) {
+  CsvReader(ByteStream& bytes, char separator)
+      : bytes_(bytes), separator_(separator), quotes_(separator == ',') {
     for (const char c : {separator_, '\n', '\r'}) ends_[static_cast<unsigned char>(c)] = true;
     if (quotes_) ends_['"'] = true;
     if (bytes_.ahead().starts_with(kByteOrderMark)) bytes_.skip(kByteOrderMark.size());
@@ -159,9 +156,9 @@ class CsvReader {
 
 }  // namespace
 
-void read_csv(ByteStream& bytes, const std::vector<std::string>& columns, CsvKind kind,
+void read_csv(ByteStream& bytes, const std::vector<std::string>& columns, char separator,
               const VisitBlock& visit) {
-  CsvReader reader(bytes, kind);
+  CsvReader reader(bytes, separator);
   const std::vector<std::size_t> wanted = find_columns(bytes.name(), columns, reader.header());
   Blocks blocks(bytes, columns, visit);
   while (!bytes.at_end()) {

@@ -5,7 +5,7 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/excerpt.hpp>
-#include <xgrad/data/text/edges.hpp>
+#include <xgrad/data/text/example_text.hpp>
 #include <xgrad/data/text/text.hpp>
 
 namespace xgrad {
@@ -77,22 +77,7 @@ FieldNumbers pairs(const std::string& place, const Field& field) {
   return result;
 }
 
-std::string name_of(TokenKind kind) {
-  const auto& all = token_kinds();
-  return std::find_if(all.begin(), all.end(), [&](const auto& k) { return k.second == kind; })
-      ->first;
-}
-
 }  // namespace
-
-const std::map<std::string, TokenKind>& token_kinds() {
-  static const std::map<std::string, TokenKind> kinds = {{"words", TokenKind::words},
-                                                         {"plain_words", TokenKind::plain_words},
-                                                         {"word_pairs", TokenKind::word_pairs},
-                                                         {"characters", TokenKind::characters},
-                                                         {"numbers", TokenKind::numbers}};
-  return kinds;
-}
 
 std::vector<std::string_view> token_texts(const std::string& place, const Field& field,
                                           TokenKind kind, std::string& made) {
@@ -103,7 +88,8 @@ std::vector<std::string_view> token_texts(const std::string& place, const Field&
   }
   const auto* text = std::get_if<std::string>(&field);
   if (text == nullptr) {
-    detail::fail<DataError>(place, ": must be text, since task.tokens is \"", name_of(kind), "\"");
+    detail::fail<DataError>(place, ": must be text, since task.tokens is \"",
+                            kTokenKinds[std::size_t(kind)], "\"");
   }
   if (kind == TokenKind::plain_words || kind == TokenKind::word_pairs) {
     made = plain_text(*text);

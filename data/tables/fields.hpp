@@ -1,8 +1,9 @@
 // Reads tokens, labels and edges from the fields of a row.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
-#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,8 +22,15 @@ enum class TokenKind {
   numbers  ///< vectors or single numbers
 };
 
-/// The kinds of tokens by their names, the values of task.tokens.
-const std::map<std::string, TokenKind>& token_kinds();
+/// The names of TokenKind, the values of task.tokens.
+inline constexpr std::array kTokenKinds = {"words", "plain_words", "word_pairs", "characters",
+                                           "numbers"};
+
+/// The value of an enumeration with this name. Requires: it is one of `names`.
+template <class Enum, std::size_t N>
+Enum named(const std::array<const char*, N>& names, const std::string& name) {
+  return Enum(std::find(names.begin(), names.end(), name) - names.begin());
+}
 
 /// Returns the tokens of a non-numeric input, as views into the field or into `made`, which
 /// receives any text that must be created. Throws DataError, starting with `place`, when there are

@@ -1,5 +1,3 @@
-#include <xgrad/data/tables/jsonl.hpp>
-
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -7,6 +5,7 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/excerpt.hpp>
+#include <xgrad/data/tables/formats.hpp>
 
 namespace xgrad {
 
@@ -92,23 +91,10 @@ Field field(const std::string& place, const Json& value) {
   return list;
 }
 
-/// Reads a line and skips its end. Throws at the limit, without looking for the end of the line.
-void read_line(const std::string& place, ByteStream& bytes, std::string& line) {
-  line.clear();
-  while (!bytes.at_end()) {
-    const std::string_view ahead = bytes.ahead();
-    const std::size_t size = std::min(ahead.find('\n'), ahead.size());
-    check<DataError>(line.size() + size <= kMostBytes, place, ": has more than ", kMostBytes,
-                     " bytes, the limit of a line");
-    line += ahead.substr(0, size);
-    bytes.skip(size);
-    if (bytes.take('\n')) break;
-  }
-  if (line.ends_with('\r')) line.pop_back();
-}
+}  // namespace
 
-std::vector<Field> read_row(const std::string& place, std::string_view line,
-                            const std::vector<std::string>& columns) {
+std::vector<Field> read_json_row(const std::string& place, std::string_view line,
+                                 const std::vector<std::string>& columns) {
   const std::size_t bad = invalid_utf8(line);
   check<DataError>(bad == std::string_view::npos, place, ": byte ", bad + 1, " is not UTF-8");
   const Json object = parse_object(place, line);
@@ -121,13 +107,6 @@ std::vector<Field> read_row(const std::string& place, std::string_view line,
   return row;
 }
 
-}  // namespace
-
-std::vector<Field> read_json_row(const std::string& file, std::string_view line,
-                                 const std::vector<std::string>& columns) {
-  return read_row(file, line, columns);
-}
-
 void read_jsonl(ByteStream& bytes, const std::vector<std::string>& columns,
                 const VisitBlock& visit) {
   Blocks blocks(bytes, columns, visit);
@@ -136,8 +115,8 @@ void read_jsonl(ByteStream& bytes, const std::vector<std::string>& columns,
     const std::string shown = std::to_string(number);
     const std::string place = bytes.name() + ": row " + shown + " (line " + shown + ")";
     std::vector<Field>& row = blocks.add(number);
-    read_line(place, bytes, line);
-    row = read_row(place, line, columns);
+    bytes.read_line(place, kMostBytes, ", the limit of a line", line);
+    row = read_json_row(place, line, columns);
   }
   blocks.finish();
 }

@@ -7,7 +7,7 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/batch.hpp>
 #include <xgrad/data/excerpt.hpp>
-#include <xgrad/data/tables/jsonl.hpp>
+#include <xgrad/data/tables/formats.hpp>
 #include <xgrad/data/text/example_text.hpp>
 #include <xgrad/data/text/text.hpp>
 
@@ -22,8 +22,8 @@ std::string token_name(const std::string& token) {
   return token;
 }
 
-TextIndex index_of(const std::vector<std::string>& names) {
-  TextIndex index;
+Index<std::string> index_of(const std::vector<std::string>& names) {
+  Index<std::string> index;
   for (const std::string& name : names) index.add(name);
   return index;
 }
@@ -46,6 +46,23 @@ float scaled(double number, double mean, double deviation, const Place& place) {
                           " is too large for float after it is standardised by the "
                           "training rows' mean, ",
                           mean, ", and deviation, ", deviation);
+}
+
+/// Splits a line into characters, with each `<mask>` as one character.
+std::vector<std::string_view> with_masks(std::string_view line, bool lower,
+                                         std::deque<std::string>& made) {
+  constexpr std::string_view kMaskText = kMask;
+  std::vector<std::string_view> texts;
+  for (std::size_t begin = 0; begin < line.size();) {
+    const std::size_t end = std::min(line.find(kMaskText, begin), line.size());
+    std::string_view plain = line.substr(begin, end - begin);
+    if (lower) plain = made.emplace_back(lowercase(plain));
+    const auto letters = characters(plain);
+    texts.insert(texts.end(), letters.begin(), letters.end());
+    if (end < line.size()) texts.push_back(kMaskText);
+    begin = end + (end < line.size() ? kMaskText.size() : 0);
+  }
+  return texts;
 }
 
 }  // namespace
@@ -99,27 +116,20 @@ std::size_t RowCoder::least_classes() const {
   return options_.labels == Labels::multi_label ? 1 : 2;
 }
 
-std::vector<std::string> RowCoder::labels(const Table& table, std::size_t row,
-                                          std::size_t tokens) const {
+std::vector<Answer> RowCoder::labels(const Table& table, std::size_t row,
+                                     std::size_t tokens) const {
   const std::string place = table.place(row, target_column());
   const Field& field = table.rows[row][target_column()];
-  if (options_.labels == Labels::tokens) return token_labels(place, field, tokens);
-  return {sequence_label(place, field)};
-}
-
-void RowCoder::count_labels(const Table& table, std::size_t row, std::size_t tokens,
-                            Counts& counts) const {
-  if (options_.labels == Labels::multi_label) {
-    for (const Answer& answer :
-         field_answers(table.place(row, target_column()), table.rows[row][target_column()])) {
-      counts[answer.name] += answer.holds;
-    }
-  } else if (least_classes() > 0) {
-    for (const std::string& name : labels(table, row, tokens)) ++counts[name];
+  if (options_.labels == Labels::multi_label) return field_answers(place, field);
+  if (options_.labels == Labels::sequence) return {{sequence_label(place, field), true}};
+  std::vector<Answer> labels;
+  for (std::string& name : token_labels(place, field, tokens)) {
+    labels.push_back({std::move(name), true});
   }
+  return labels;
 }
 
-void RowCoder::adopt(Learned learned) {
+void RowCoder::adopt(VocabularyAndScales learned) {
   const std::size_t classes = learned.classes.size(), least = least_classes();
   const bool fits =
       learned.max_length > 0 && (learned.features > 0) == vectors() &&
@@ -129,7 +139,7 @@ void RowCoder::adopt(Learned learned) {
   check<CheckpointError>(
       fits, task_,
       ": the vocabularies and scales learned from files do not fit the task's options");
-  learned_ = std::make_unique<const Learned>(std::move(learned));
+  learned_ = std::make_unique<const VocabularyAndScales>(std::move(learned));
   token_ids_ = index_of(learned_->tokens);
   class_ids_ = index_of(learned_->classes);
 }
@@ -170,8 +180,8 @@ void RowCoder::add_tokens(const std::string& place, const std::vector<std::strin
   const std::size_t count = next() ? texts.size() : std::min(texts.size(), learned_->max_length);
   example.ids.reserve(count);
   for (std::size_t i = 0; i < count; ++i) {
-    const std::size_t found = token_ids_.find(texts[i]);
-    example.ids.push_back(found == TextIndex::kNone ? kUnknownId : std::int32_t(found));
+    const std::uint32_t found = token_ids_.find(texts[i]);
+    example.ids.push_back(found == Index<std::string>::kNone ? kUnknownId : std::int32_t(found));
   }
 }
 
@@ -190,31 +200,17 @@ void RowCoder::add_vectors(const Places& place, const FieldNumbers& numbers,
 }
 
 std::int32_t RowCoder::class_of(const std::string& place, const std::string& name) const {
-  std::size_t found = class_ids_.find(name);
-  if (found == TextIndex::kNone) found = class_ids_.find(options_.other);
-  check<DataError>(found != TextIndex::kNone, place, ": the label ", excerpt(name),
+  std::uint32_t found = class_ids_.find(name);
+  if (found == Index<std::string>::kNone) found = class_ids_.find(options_.other);
+  check<DataError>(found != Index<std::string>::kNone, place, ": the label ", excerpt(name),
                    " does not occur in the training rows");
   return std::int32_t(found);
 }
 
-void RowCoder::add_answers(const std::string& place, const Field& field, Example& example) const {
-  const std::vector<Answer> answers = field_answers(place, field);
-  const std::size_t count = learned_->classes.size();
-  example.values.assign(count, 0);
-  for (const Answer& answer : answers) {
-    example.values[std::size_t(class_of(place, answer.name))] = answer.holds;
-  }
-  check<DataError>(
-      !std::holds_alternative<FieldNumbers>(field) || answers.empty() || answers.size() == count,
-      place, ": has ", answers.size(), " answers, the training rows have ", count);
-}
-
 void RowCoder::add_target(const Table& table, std::size_t row, std::size_t tokens,
                           Example& example) const {
-  if (!has_target()) return;
   const std::string place = table.place(row, target_column());
   const Field& field = table.rows[row][target_column()];
-  if (options_.labels == Labels::multi_label) return add_answers(place, field, example);
   if (options_.labels == Labels::numbers) {
     const FieldNumbers values = field_numbers(place, field);
     const std::size_t expected = learned_->target_mean.size();
@@ -226,9 +222,21 @@ void RowCoder::add_target(const Table& table, std::size_t row, std::size_t token
     }
     return;
   }
-  for (const std::string& name : labels(table, row, tokens)) {
-    example.targets.push_back(class_of(place, name));
+  const bool several = options_.labels == Labels::multi_label;
+  const std::size_t count = learned_->classes.size();
+  if (several) example.values.assign(count, 0);
+  const std::vector<Answer> answers = labels(table, row, tokens);
+  for (const Answer& answer : answers) {
+    const std::int32_t id = class_of(place, answer.name);
+    if (several) {
+      example.values[std::size_t(id)] = answer.holds;
+    } else {
+      example.targets.push_back(id);
+    }
   }
+  check<DataError>(!several || !std::holds_alternative<FieldNumbers>(field) || answers.empty() ||
+                       answers.size() == count,
+                   place, ": has ", answers.size(), " answers, the training rows have ", count);
   if (options_.labels == Labels::tokens) {
     example.targets.resize(std::min(tokens, learned_->max_length));
   }
@@ -237,12 +245,6 @@ void RowCoder::add_target(const Table& table, std::size_t row, std::size_t token
 std::int32_t RowCoder::nodes(const Example& example) const {
   return std::int32_t(vectors() ? example.features.size() / learned_->features
                                 : example.ids.size());
-}
-
-void RowCoder::add_edges(const Table& table, std::size_t row, Example& example) const {
-  if (options_.edges.empty()) return;
-  const std::size_t column = table.rows[row].size() - 1;
-  example.edges = field_edges(table.place(row, column), table.rows[row][column], nodes(example));
 }
 
 /// Adds the input of a row. Returns the number of tokens before any cut.
@@ -260,29 +262,28 @@ std::size_t RowCoder::add_input(const Table& table, std::size_t row, Example& ex
     count = texts.size();
     add_tokens(place, texts, example);
   }
-  add_edges(table, row, example);
+  if (!options_.edges.empty()) {
+    const std::size_t column = table.rows[row].size() - 1;
+    example.edges = field_edges(table.place(row, column), table.rows[row][column], nodes(example));
+  }
   return count;
 }
 
 std::vector<Example> RowCoder::encode(const Table& table, std::size_t row) const {
   Example example;
   const std::size_t count = add_input(table, row, example);
-  if (next()) return pieces(example);
-  add_target(table, row, count, example);
-  return {std::move(example)};
-}
-
-/// Examples of up to max_length tokens whose targets are the tokens that follow.
-std::vector<Example> RowCoder::pieces(const Example& text) const {
-  std::vector<std::int32_t> all = {kEndId};
-  all.insert(all.end(), text.ids.begin(), text.ids.end());
+  if (has_target()) add_target(table, row, count, example);
+  if (!next()) return {std::move(example)};
+  // Examples of up to max_length tokens whose targets are the tokens that follow.
+  std::vector<std::int32_t>& all = example.ids;
+  all.insert(all.begin(), kEndId);
   all.push_back(kEndId);
   std::vector<Example> examples;
   const std::size_t targets = all.size() - 1, longest = learned_->max_length;
   for (std::size_t begin = 0; begin < targets; begin += longest) {
     const auto from = all.begin() + std::ptrdiff_t(begin);
-    const auto count = std::ptrdiff_t(std::min(longest, targets - begin));
-    examples.push_back({.ids = {from, from + count}, .targets = {from + 1, from + 1 + count}});
+    const auto size = std::ptrdiff_t(std::min(longest, targets - begin));
+    examples.push_back({.ids = {from, from + size}, .targets = {from + 1, from + 1 + size}});
   }
   return examples;
 }
@@ -323,7 +324,10 @@ Example RowCoder::parse_nodes(const std::string& line) const {
   Made made;
   std::deque<std::string> parts;
   const bool letters = masked() && options_.tokens == TokenKind::characters;
-  add_tokens(task_, letters ? with_masks(line, parts) : tokens(task_, field, made), example);
+  check<DataError>(!letters || !line.empty(), task_, ": has no characters");
+  add_tokens(task_,
+             letters ? with_masks(line, options_.lowercase, parts) : tokens(task_, field, made),
+             example);
   if (!masked()) return example;
   for (const std::int32_t id : example.ids) {
     // Only hidden tokens have a target to predict.
@@ -338,31 +342,13 @@ Example RowCoder::parse_beginning(const std::string& line) const {
   Example example{.ids = {kEndId}};
   if (line.empty()) return example;
   for (const std::string_view text : tokens(task_, field, made)) {
-    const std::size_t found = token_ids_.find(text);
-    check<DataError>(found != TextIndex::kNone, task_, ": the ",
+    const std::uint32_t found = token_ids_.find(text);
+    check<DataError>(found != Index<std::string>::kNone, task_, ": the ",
                      options_.tokens == TokenKind::characters ? "character " : "word ",
                      excerpt(std::string(text)), " is not in the vocabulary of the training rows");
     example.ids.push_back(std::int32_t(found));
   }
   return example;
-}
-
-/// Splits a line into characters, with each `<mask>` as one character.
-std::vector<std::string_view> RowCoder::with_masks(std::string_view line,
-                                                   std::deque<std::string>& made) const {
-  constexpr std::string_view kMaskText = kMask;
-  std::vector<std::string_view> texts;
-  for (std::size_t begin = 0; begin < line.size();) {
-    const std::size_t end = std::min(line.find(kMaskText, begin), line.size());
-    std::string_view plain = line.substr(begin, end - begin);
-    if (options_.lowercase) plain = made.emplace_back(lowercase(plain));
-    const auto letters = characters(plain);
-    texts.insert(texts.end(), letters.begin(), letters.end());
-    if (end < line.size()) texts.push_back(kMaskText);
-    begin = end + (end < line.size() ? kMaskText.size() : 0);
-  }
-  check<DataError>(!texts.empty(), task_, ": has no characters");
-  return texts;
 }
 
 }  // namespace xgrad

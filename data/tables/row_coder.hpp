@@ -1,17 +1,16 @@
 // RowCoder: turns rows of a table into examples, using statistics of the training rows.
 #pragma once
 
-#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include <xgrad/data/index.hpp>
 #include <xgrad/data/tables/fields.hpp>
-#include <xgrad/data/tables/learned.hpp>
 #include <xgrad/data/tables/table.hpp>
-#include <xgrad/data/tables/text_index.hpp>
+#include <xgrad/data/tables/vocabulary_and_scales.hpp>
 #include <xgrad/data/task.hpp>
 
 namespace xgrad {
@@ -25,6 +24,9 @@ enum class Labels {
   masked,       ///< no target column: predict hidden tokens from the others
   next          ///< no target column: predict each token from those before it
 };
+/// The names of Labels, the values of task.labels.
+inline constexpr std::array kLabels = {"sequence", "tokens", "multi_label",
+                                       "numbers",  "masked", "next"};
 
 /// How rows become examples. The columns of a table are the inputs, then the target unless labels
 /// are masked or next, then the edges of graphs.
@@ -66,7 +68,7 @@ class RowCoder {
   /// Whether inputs are vectors.
   bool vectors() const { return options_.tokens == TokenKind::numbers; }
   /// The statistics of the training rows. Requires: ready().
-  const Learned& learned() const { return *learned_; }
+  const VocabularyAndScales& learned() const { return *learned_; }
 
   /// A key of the input of a row with its edges: equal inputs have equal keys.
   std::string key(const Table& table, std::size_t row) const;
@@ -75,7 +77,7 @@ class RowCoder {
   void learn(const Rows& rows,
              const std::function<bool(const Table& block, std::size_t row)>& is_training);
   /// Restores learned(). Throws CheckpointError when it does not fit the options.
-  void adopt(Learned learned);
+  void adopt(VocabularyAndScales learned);
 
   /// Returns the sizes of examples. Requires: ready().
   TaskShape shape() const;
@@ -104,15 +106,11 @@ class RowCoder {
   bool next() const { return options_.labels == Labels::next; }
   bool has_target() const { return !masked() && !next(); }
   const char* special() const;
-  std::vector<Example> pieces(const Example& text) const;
   std::size_t least_classes() const;
   std::size_t target_column() const { return options_.inputs.size(); }
   FieldNumbers numbers(const Table& table, std::size_t row) const;
-  std::vector<std::string> labels(const Table& table, std::size_t row, std::size_t tokens) const;
-  void count_labels(const Table& table, std::size_t row, std::size_t tokens, Counts& counts) const;
+  std::vector<Answer> labels(const Table& table, std::size_t row, std::size_t tokens) const;
   void learn_row(const Table& block, std::size_t row, bool training, Learning& learning) const;
-  std::vector<std::string_view> with_masks(std::string_view line,
-                                           std::deque<std::string>& made) const;
   std::vector<std::string_view> tokens(const std::string& place, const Field& field,
                                        Made& made) const;
   void check_length(const std::string& place, std::size_t count) const;
@@ -121,18 +119,15 @@ class RowCoder {
   void add_vectors(const Places& place, const FieldNumbers& numbers, Example& example) const;
   void add_target(const Table& table, std::size_t row, std::size_t tokens, Example& example) const;
   std::int32_t class_of(const std::string& place, const std::string& name) const;
-  void add_answers(const std::string& place, const Field& field, Example& example) const;
   std::int32_t nodes(const Example& example) const;
-  void add_edges(const Table& table, std::size_t row, Example& example) const;
   std::size_t add_input(const Table& table, std::size_t row, Example& example) const;
   Example parse_nodes(const std::string& line) const;
   Example parse_beginning(const std::string& line) const;
-  void check_classes(const std::string& file, std::vector<std::string>& classes) const;
 
   std::string task_;
   RowOptions options_;
-  std::unique_ptr<const Learned> learned_;
-  TextIndex token_ids_, class_ids_;
+  std::unique_ptr<const VocabularyAndScales> learned_;
+  Index<std::string> token_ids_, class_ids_;
 };
 
 }  // namespace xgrad

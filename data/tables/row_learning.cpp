@@ -14,29 +14,29 @@ struct RowCoder::Learning {
   explicit Learning(bool by_place) : input(by_place) {}
 
   void count(std::string_view token) {
-    const std::size_t number = tokens.add(token);
+    const std::uint32_t number = tokens.add(token);
     if (number == token_counts.size()) token_counts.push_back(0);
     ++token_counts[number];
   }
   Counts counts_of_tokens() const {
     Counts counts;
-    for (std::size_t i = 0; i < tokens.size(); ++i) counts.emplace(tokens.text(i), token_counts[i]);
+    for (std::size_t i = 0; i < tokens.size(); ++i) counts.emplace(tokens.key(i), token_counts[i]);
     return counts;
   }
 
-  Learned learned = {};
+  VocabularyAndScales learned = {};
   std::string file = {};  // file of the rows
   std::size_t rows = 0, training_rows = 0;
-  TextIndex tokens = {};
+  Index<std::string> tokens = {};
   std::vector<std::size_t> token_counts = {};  // by index in `tokens`
-  Counts class_counts = {}, others = {};  // label counts of training rows, and of all other rows
+  Counts class_counts = {};                    // labels of training rows
   Scale input, target{true};
   Made made = {};  // reused for the tokens of each row to avoid allocation
 };
 
 void RowCoder::learn_row(const Table& block, std::size_t row, bool training,
                          Learning& learning) const {
-  Learned& learned = learning.learned;
+  VocabularyAndScales& learned = learning.learned;
   std::size_t count = 0;
   if (vectors()) {
     const FieldNumbers values = numbers(block, row);
@@ -53,7 +53,11 @@ void RowCoder::learn_row(const Table& block, std::size_t row, bool training,
       for (const std::string_view text : texts) learning.count(text);
   }
   learned.max_length = std::max(learned.max_length, count + next());  // kEnd comes before it
-  count_labels(block, row, count, training ? learning.class_counts : learning.others);
+  if (least_classes() > 0) {
+    for (const Answer& label : labels(block, row, count)) {
+      if (training) learning.class_counts[label.name] += label.holds;
+    }
+  }
   if (options_.labels == Labels::numbers && training) {
     const std::string place = block.place(row, target_column());
     learning.target.add(place, field_numbers(place, block.rows[row][target_column()]));
@@ -80,7 +84,7 @@ void RowCoder::learn(const Rows& rows,
   check<DataError>(learning.training_rows > 0, learning.file, ": none of its ", learning.rows,
                    " rows is in the train split; add rows, or set task.validation and "
                    "task.test");
-  Learned& learned = learning.learned;
+  VocabularyAndScales& learned = learning.learned;
   learned.fingerprint = fingerprint;
   if (options_.max_length > 0) learned.max_length = options_.max_length;
   if (!vectors()) {
@@ -94,18 +98,15 @@ void RowCoder::learn(const Rows& rows,
     std::erase(learned.tokens, special());
     learned.tokens.insert(learned.tokens.begin() + 1, special());
   } else if (least_classes() > 0) {
-    check_classes(learning.file, learned.classes);
+    const std::vector<std::string>& classes = learned.classes;
+    check<DataError>(classes.size() >= least_classes(), learning.file, ": column \"",
+                     options_.target, "\" has ", classes.empty() ? "no label" : "only the label ",
+                     classes.empty() ? "" : excerpt(classes[0]),
+                     " in the training rows; there must be at least ",
+                     least_classes() == 1 ? "one" : "two");
+    if (!options_.other.empty()) learned.classes.push_back(options_.other);
   }
   adopt(std::move(learned));
-}
-
-void RowCoder::check_classes(const std::string& file, std::vector<std::string>& classes) const {
-  const std::size_t least = least_classes();
-  check<DataError>(classes.size() >= least, file, ": column \"", options_.target, "\" has ",
-                   classes.empty() ? "no label" : "only the label ",
-                   classes.empty() ? "" : excerpt(classes[0]),
-                   " in the training rows; there must be at least ", least == 1 ? "one" : "two");
-  if (!options_.other.empty()) classes.push_back(options_.other);
 }
 
 }  // namespace xgrad

@@ -175,13 +175,13 @@ class RowTask final : public Task {
   }
 
   std::string all_learned() const {
-    Learned all = coder_.learned();
+    VocabularyAndScales all = coder_.learned();
     all.files = files_;
     return to_json(all);
   }
 
   void adopt_all(const std::string& learned) {
-    Learned all = learned_from_json(learned);
+    VocabularyAndScales all = vocabulary_and_scales_from_json(learned);
     files_ = all.files;
     coder_.adopt(std::move(all));
   }

@@ -7,10 +7,7 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/nearest.hpp>
 #include <xgrad/data/excerpt.hpp>
-#include <xgrad/data/tables/arrays.hpp>
-#include <xgrad/data/tables/csv.hpp>
-#include <xgrad/data/tables/jsonl.hpp>
-#include <xgrad/data/tables/plain_text.hpp>
+#include <xgrad/data/tables/formats.hpp>
 
 namespace xgrad {
 
@@ -19,7 +16,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::size_t kBlock = std::size_t(1) << 20;  // bytes of rows per block
-constexpr std::size_t kMostListed = 1000;  // longest path or list of columns in a message, in bytes
+constexpr std::size_t kMostListed = 1000;             // bytes of a list of columns in a message
 
 std::string format_of(const std::string& path) {
   std::error_code ignored;
@@ -51,11 +48,6 @@ std::string Table::place(std::size_t row, std::size_t column) const {
   std::string text = file + ": row " + std::to_string(first + row + 1);
   if (row < lines.size()) text += " (line " + std::to_string(lines[row]) + ")";
   return text + ", column " + excerpt(columns[column]);
-}
-
-bool file_exists(const std::string& path) {
-  std::error_code ignored;
-  return fs::exists(path, ignored);
 }
 
 std::vector<std::size_t> find_columns(const std::string& file,
@@ -107,18 +99,19 @@ void Blocks::finish() {
   begin_ = bytes_.position();
 }
 
-Rows::Rows(Table table)
-    : pass_([all = std::make_shared<const Table>(std::move(table))](const VisitBlock& visit) {
-        visit(*all);
-        return all->fingerprint;
-      }) {}
+Rows rows_of(Table table) {
+  return [all = std::make_shared<const Table>(std::move(table))](const VisitBlock& visit) {
+    visit(*all);
+    return all->fingerprint;
+  };
+}
 
 Rows open_table(const std::string& path, const std::string& format,
                 const std::vector<std::string>& columns) {
-  check<DataError>(file_exists(path), clipped(path, kMostListed), ": there is no such file");
+  check_exists(path);
   const std::string kind = format == "auto" ? format_of(path) : format;
   if (kind == "hdf5" || kind == "npy") return open_arrays(path, kind, columns);
-  return Rows([path, kind, columns](const VisitBlock& visit) {
+  return [path, kind, columns](const VisitBlock& visit) {
     ByteStream bytes(path);
     bool any = false;
     const auto watched = [&](const Table& block) {
@@ -128,14 +121,13 @@ Rows open_table(const std::string& path, const std::string& format,
     if (kind == "jsonl") {
       read_jsonl(bytes, columns, watched);
     } else if (kind == "lines" || kind == "paragraphs") {
-      read_plain_text(bytes, columns, kind == "lines" ? TextRows::lines : TextRows::paragraphs,
-                      watched);
+      read_plain_text(bytes, columns, kind == "paragraphs", watched);
     } else {
-      read_csv(bytes, columns, kind == "csv" ? CsvKind::csv : CsvKind::tsv, watched);
+      read_csv(bytes, columns, kind == "csv" ? ',' : '\t', watched);
     }
     check<DataError>(any, path, ": has no rows");
     return bytes.fingerprint();
-  });
+  };
 }
 
 }  // namespace xgrad

@@ -48,25 +48,13 @@ struct Table {
 /// Called with each block of rows.
 using VisitBlock = std::function<void(const Table& block)>;
 
-/// All rows of a source, readable any number of times.
-class Rows {
- public:
-  /// Reads all rows once, calls `visit` on each block, and returns the fingerprint of the source.
-  using Pass = std::function<std::uint64_t(const VisitBlock& visit)>;
+/// All rows of a source, readable any number of times: calls `visit` with each block and returns
+/// the fingerprint of the source. Throws DataError that names the file, row and column and says
+/// what is wrong. Never skips, fills in or guesses a value.
+using Rows = std::function<std::uint64_t(const VisitBlock& visit)>;
 
-  /// The rows of a table in memory, as one block.
-  Rows(Table table);
-  /// The rows that `pass` reads.
-  explicit Rows(Pass pass) : pass_(std::move(pass)) {}
-
-  /// Calls `visit` with each block and returns the fingerprint of the source. Throws DataError that
-  /// names the file, row and column and says what is wrong. Never skips, fills in or guesses a
-  /// value.
-  std::uint64_t operator()(const VisitBlock& visit) const { return pass_(visit); }
-
- private:
-  Pass pass_;
-};
+/// The rows of a table in memory, as one block.
+Rows rows_of(Table table);
 
 /// Opens a table in the format csv, tsv, jsonl, lines, paragraphs, hdf5 or npy; `auto` goes by the
 /// extension. lines, paragraphs: plain text. npy: a folder with COLUMN.npy for each column. Each
@@ -90,9 +78,6 @@ class Blocks {
   Table block_;
   std::uint64_t begin_ = 0;  // position of the block in the stream
 };
-
-/// Whether a path exists.
-bool file_exists(const std::string& path);
 
 /// Returns the index of each wanted column among those of a file. Throws DataError when one is
 /// missing.

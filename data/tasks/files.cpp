@@ -1,35 +1,33 @@
 // Task `files`: rows of user files. Inputs are words, characters, numbers or graphs. Targets are a
 // label, several labels, numbers, a label for each token, or hidden tokens.
-#include <map>
-
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/tables/row_task.hpp>
-#include <xgrad/data/tasks/entries.hpp>
 #include <xgrad/data/unknown.hpp>
 
 namespace xgrad {
 
 namespace {
 
-OptionSpec choice(const char* name, const char* help, std::vector<std::string> choices) {
-  OptionSpec spec{name, choices.front(), help};
-  spec.choices = std::move(choices);
-  return spec;
+template <class Names>
+OptionSpec choice(const char* name, const char* help, const Names& choices) {
+  return {.name = name,
+          .fallback = std::string(choices[0]),
+          .help = help,
+          .choices = {choices.begin(), choices.end()}};
 }
 
-const std::vector<OptionSpec>& option_table() {
-  static const std::vector<OptionSpec> table = {
+std::vector<OptionSpec> option_table() {
+  return {
       file_option("train", "File of the training rows, or folder of npy files."),
       file_option("validation",
                   "As train, for the validation rows; empty: a tenth of the training file, chosen "
                   "by a hash of the input."),
       file_option("test",
                   "As train, for the test rows; empty: another tenth of the training file."),
-      choice(
-          "format",
-          "File format; auto goes by the extension. lines, paragraphs: plain text, with a row for "
-          "each line or paragraph.",
-          {"auto", "csv", "tsv", "jsonl", "lines", "paragraphs", "hdf5", "npy"}),
+      choice("format",
+             "File format; auto goes by the extension. lines, paragraphs: plain text, with a row "
+             "for each line or paragraph.",
+             std::array{"auto", "csv", "tsv", "jsonl", "lines", "paragraphs", "hdf5", "npy"}),
       {"input", "text",
        "Input column; with tokens = numbers also several columns, separated by commas."},
       {"target", "label", "Column of the labels, or of the numbers to predict."},
@@ -39,14 +37,13 @@ const std::vector<OptionSpec>& option_table() {
              "What a token is. words: a word, by white space or from a list; plain_words: a word "
              "in lower case, without punctuation; word_pairs: those and, after each, its pair with "
              "the next; characters: a character; numbers: a number or a vector of numbers.",
-             {"words", "plain_words", "word_pairs", "characters", "numbers"}),
-      choice(
-          "labels",
-          "What the model predicts. sequence: one label for each row; tokens: one label for "
-          "each token; multi_label: any number of labels for each row, yes or no for each; "
-          "numbers: numbers for each row; masked: hidden tokens, without labels; next: each token "
-          "from those before it, without labels.",
-          {"sequence", "tokens", "multi_label", "numbers", "masked", "next"}),
+             kTokenKinds),
+      choice("labels",
+             "What the model predicts. sequence: one label for each row; tokens: one label for "
+             "each token; multi_label: any number of labels for each row, yes or no for each; "
+             "numbers: numbers for each row; masked: hidden tokens, without labels; next: each "
+             "token from those before it, without labels.",
+             kLabels),
       {"vocabulary", 0, "Maximum vocabulary size; the most frequent tokens are kept. 0: no limit.",
        0, 1 << 24},
       {"min_count", 1, "Minimum count in the training rows: rarer tokens become <unk>.", 1, 1e9},
@@ -54,22 +51,12 @@ const std::vector<OptionSpec>& option_table() {
       {"lowercase", false, "Converts the input to lower case, in all alphabets of Unicode."},
       {"max_length", 0,
        "Maximum tokens in a row; 0: those of the longest row in the training file.", 0, 65536},
-      choice(
-          "longer",
-          "What to do with rows above max_length: stop with an error, or cut them; with labels = "
-          "next, all pieces become examples.",
-          {"error", "cut"}),
+      choice("longer",
+             "What to do with rows above max_length: stop with an error, or cut them; with labels "
+             "= next, all pieces become examples.",
+             std::array{"error", "cut"}),
       {"masked", 0.15, "With labels = masked: fraction of the tokens to hide.", above(0), below(1)},
   };
-  return table;
-}
-
-Labels labels(const std::string& name) {
-  static const std::map<std::string, Labels> all = {
-      {"sequence", Labels::sequence},       {"tokens", Labels::tokens},
-      {"multi_label", Labels::multi_label}, {"numbers", Labels::numbers},
-      {"masked", Labels::masked},           {"next", Labels::next}};
-  return all.at(name);
 }
 
 /// Splits a list of column names, such as "height, width".
@@ -98,11 +85,11 @@ void check_options(const RowOptions& row) {
   const bool itself = row.labels == Labels::masked || row.labels == Labels::next;
   check<ConfigError>(
       !itself || row.tokens == TokenKind::words || row.tokens == TokenKind::characters,
-      "task.labels: \"", row.labels == Labels::next ? "next" : "masked",
+      "task.labels: \"", kLabels[std::size_t(row.labels)],
       "\" needs task.tokens = \"words\" or \"characters\"");
-  check<ConfigError>(row.labels != Labels::tokens || row.tokens != TokenKind::word_pairs,
-                     "task.labels: \"tokens\" needs a label for each token, which pairs of words "
-                     "do not have");
+  check<ConfigError>(
+      row.labels != Labels::tokens || row.tokens != TokenKind::word_pairs,
+      "task.labels: \"tokens\" needs a label for each token, which pairs of words do not have");
   check<ConfigError>(row.labels != Labels::next || row.edges.empty(),
                      "task.labels: \"next\" needs texts, not graphs");
   check<ConfigError>(
@@ -111,26 +98,23 @@ void check_options(const RowOptions& row) {
 }
 
 RowOptions row_options(const Options& options) {
-  const auto size = [&](const char* name) { return std::size_t(get_int(options, name)); };
-  RowOptions row;
-  row.inputs = column_names(get_string(options, "input"));
-  row.target = get_string(options, "target");
-  row.edges = get_string(options, "edges");
-  row.tokens = token_kinds().at(get_string(options, "tokens"));
-  row.labels = labels(get_string(options, "labels"));
-  row.vocabulary = size("vocabulary");
-  row.min_count = size("min_count");
-  row.max_length = size("max_length");
-  row.unknown = get_double(options, "unknown");
-  row.lowercase = get_bool(options, "lowercase");
-  row.cut = get_string(options, "longer") == "cut";
-  row.masked = get_double(options, "masked");
+  RowOptions row{.inputs = column_names(get_string(options, "input")),
+                 .target = get_string(options, "target"),
+                 .edges = get_string(options, "edges"),
+                 .tokens = named<TokenKind>(kTokenKinds, get_string(options, "tokens")),
+                 .labels = named<Labels>(kLabels, get_string(options, "labels")),
+                 .vocabulary = get_size(options, "vocabulary"),
+                 .min_count = get_size(options, "min_count"),
+                 .max_length = get_size(options, "max_length"),
+                 .cut = get_string(options, "longer") == "cut",
+                 .lowercase = get_bool(options, "lowercase"),
+                 .unknown = get_double(options, "unknown"),
+                 .masked = get_double(options, "masked")};
   check_options(row);
   return row;
 }
 
-std::unique_ptr<Task> make(const Options& given, std::uint64_t seed) {
-  const Options options = complete(option_table(), given);
+std::unique_ptr<Task> make(const Options& options, std::uint64_t seed) {
   RowOptions row = row_options(options);
   RowSource source;
   source.task = "files";
@@ -154,9 +138,14 @@ std::unique_ptr<Task> make(const Options& given, std::uint64_t seed) {
 }  // namespace
 
 TaskEntry files_task() {
-  return {"files",        "Learn from your own CSV, TSV, JSON Lines, HDF5 or NumPy files.",
-          option_table(), {},
-          make,           "A model that suits your data; docs/your-data.md explains the keys."};
+  return {.name = "files",
+          .summary = "Learn from your own CSV, TSV, JSON Lines, HDF5 or NumPy files.",
+          .options = option_table(),
+          .make = make,
+          .needs = "A model that suits your data; docs/your-data.md explains the keys.",
+          .theory = "open: it depends on your data",
+          .source = "your own files",
+          .best = "unknown, because nobody knows the distribution that your files come from"};
 }
 
 }  // namespace xgrad

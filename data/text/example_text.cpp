@@ -9,8 +9,6 @@
 #include <xgrad/autograd/nearest.hpp>
 #include <xgrad/data/batch.hpp>
 #include <xgrad/data/excerpt.hpp>
-#include <xgrad/data/text/edges.hpp>
-#include <xgrad/data/text/numbers.hpp>
 #include <xgrad/data/text/text.hpp>
 
 namespace xgrad {
@@ -51,6 +49,39 @@ std::string number_text(float x) {
 }
 
 }  // namespace
+
+std::string edges_text(const Edges& edges) {
+  std::string text;
+  for (const auto& [a, b] : edges) {
+    text += (text.empty() ? "" : " ") + std::to_string(a) + "-" + std::to_string(b);
+  }
+  return text;
+}
+
+std::optional<Edges::value_type> parse_edge(const std::string& word) {
+  Edges::value_type edge;
+  const char* const end = word.data() + word.size();
+  const auto [dash, error] = std::from_chars(word.data(), end, edge.first);
+  if (error != std::errc() || dash == end || *dash != '-') return std::nullopt;
+  const auto [stop, second] = std::from_chars(dash + 1, end, edge.second);
+  if (second != std::errc() || stop != end) return std::nullopt;
+  return edge;
+}
+
+std::vector<std::int32_t> parse_numbers(const std::string& what, std::string_view line,
+                                        std::int32_t largest) {
+  std::vector<std::int32_t> numbers;
+  for (const std::string_view word : words(line)) {
+    std::int32_t number = 0;
+    const auto [stop, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+    check<DataError>(error == std::errc() && stop == word.data() + word.size() && number >= 0 &&
+                         number <= largest,
+                     what, " ", numbers.size() + 1, " is ", excerpt(word),
+                     ", must be a whole number from 0 to ", largest);
+    numbers.push_back(number);
+  }
+  return numbers;
+}
 
 std::vector<std::int32_t> parse_tokens(const std::string& task, const std::string& line,
                                        const TaskShape& shape) {

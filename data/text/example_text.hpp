@@ -2,10 +2,25 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include <xgrad/data/task.hpp>
 
 namespace xgrad {
+
+/// Pairs of nodes of a graph; edges are undirected.
+using Edges = std::vector<std::pair<std::int32_t, std::int32_t>>;
+
+/// Formats edges: "0-1 1-4".
+std::string edges_text(const Edges& edges);
+
+/// Parses one edge in the format of edges_text(); nothing for any other word.
+std::optional<Edges::value_type> parse_edge(const std::string& word);
+
+/// Parses the whole numbers of a line, separated by white space, each in [0, largest]. Throws
+/// DataError that names the word: `what` 3 is "x", ...
+std::vector<std::int32_t> parse_numbers(const std::string& what, std::string_view line,
+                                        std::int32_t largest);
 
 /// Parses the tokens of a line, separated by spaces: names if the task has them, else ids. Throws
 /// DataError that starts with the name of the task and says which token is wrong, or that there are

@@ -86,6 +86,15 @@ std::vector<std::string_view> words(std::string_view text) {
   return result;
 }
 
+void for_each_line(std::string_view text,
+                   const std::function<void(std::string_view, std::size_t)>& visit) {
+  for (std::size_t number = 1; !text.empty(); ++number) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    visit(text.substr(0, end), number);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+}
+
 std::string plain_text(std::string_view text) {
   std::string plain;
   for (const char c : text) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,6 +22,10 @@ std::vector<std::string_view> characters(std::string_view text);
 
 /// Splits a text at white space, into views of it.
 std::vector<std::string_view> words(std::string_view text);
+
+/// Calls visit(line, number) for each line of a text, without its line feed; numbers count from 1.
+void for_each_line(std::string_view text,
+                   const std::function<void(std::string_view line, std::size_t number)>& visit);
 
 /// Converts ASCII letters to lower case, deletes apostrophes, and replaces other ASCII punctuation
 /// by spaces: "Don't go!" has the words dont and go.

@@ -120,7 +120,7 @@ class Files(CommandTest):
             self.assertRegex(said, "^xgrad: /a{999}[.]{3}: there is no such file\n$")
         self.write("images.toml", '[task]\nname = "fashion_mnist"\n[train]\nsteps = 1\n')
         said = self.xgrad("train", "images.toml", f"task.path={path}", exit_code=3).stderr
-        self.assertRegex(said, "^xgrad: /a{5000}/.*: there is no such file; install it with")
+        self.assertRegex(said, "^xgrad: /a{999}[.]{3}: there is no such file; install it with")
         for command in ("resume", "inspect", "eval"):
             self.assertRegex(self.xgrad(command, path, exit_code=6).stderr, "^xgrad: /a{999}[.]{3}: File name too long\n$")
 

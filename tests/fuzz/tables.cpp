@@ -3,9 +3,8 @@
 #include <cstdint>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/data/tables/csv.hpp>
 #include <xgrad/data/tables/fields.hpp>
-#include <xgrad/data/tables/jsonl.hpp>
+#include <xgrad/data/tables/formats.hpp>
 #include <xgrad/storage/formats/npy.hpp>
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -15,10 +14,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   try {
     switch (data[0]) {
       case 'c':
-        xgrad::read_csv(stream, {"x", "y"}, xgrad::CsvKind::csv, [](const xgrad::Table&) {});
+        xgrad::read_csv(stream, {"x", "y"}, ',', [](const xgrad::Table&) {});
         break;
       case 't':
-        xgrad::read_csv(stream, {"x", "y"}, xgrad::CsvKind::tsv, [](const xgrad::Table&) {});
+        xgrad::read_csv(stream, {"x", "y"}, '\t', [](const xgrad::Table&) {});
         break;
       case 'j':
         xgrad::read_jsonl(stream, {"x", "y"}, [](const xgrad::Table&) {});

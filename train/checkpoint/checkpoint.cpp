@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/data/few.hpp>
+#include <xgrad/data/excerpt.hpp>
 #include <xgrad/storage/disk/input_file.hpp>
 #include <xgrad/storage/formats/sha256.hpp>
 #include <xgrad/train/checkpoint/manifest.hpp>

@@ -238,7 +238,7 @@ void Trainer<T>::run_batches(StepReport& report, const SeeLoss<T>& see) {
     const Shard shard{i, shards_.count()};
     double sum = 0, penalty = 0;
     metrics.emplace_back();
-    std::size_t left = parts_of(batches_, shard);
+    std::size_t left = batches_with(batches_, shard);
     const auto send_early = [&] {
       if (i + 1 == shards.end && left == 1) shards_.send_early();
     };

@@ -13,7 +13,7 @@
 #include <utility>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/data/few.hpp>
+#include <xgrad/data/excerpt.hpp>
 #include <xgrad/storage/disk/descriptor.hpp>
 #include <xgrad/storage/disk/input_file.hpp>
 #include <xgrad/storage/disk/lines.hpp>

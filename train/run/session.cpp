@@ -12,14 +12,14 @@
 #include <xgrad/autograd/kernels/cpu.hpp>
 #include <xgrad/autograd/kernels/element.hpp>
 #include <xgrad/autograd/parallel.hpp>
-#include <xgrad/data/few.hpp>
+#include <xgrad/data/excerpt.hpp>
 #include <xgrad/data/rules/baseline.hpp>
 #include <xgrad/data/text/amounts.hpp>
 #include <xgrad/data/watch_progress.hpp>
 #include <xgrad/storage/disk/publish.hpp>
 #include <xgrad/storage/disk/room.hpp>
-#include <xgrad/train/config/precision.hpp>
 #include <xgrad/train/config/rules.hpp>
+#include <xgrad/train/config/precision.hpp>
 #include <xgrad/train/loop/trainer.hpp>
 #include <xgrad/train/metrics/history.hpp>
 #include <xgrad/train/metrics/rows.hpp>

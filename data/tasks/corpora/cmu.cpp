@@ -12,27 +12,17 @@
 #include <xgrad/data/tables/row_task.hpp>
 #include <xgrad/data/tasks/corpora/alignment.hpp>
 #include <xgrad/data/tasks/corpora/stem.hpp>
-#include <xgrad/data/tasks/entries.hpp>
 #include <xgrad/data/text/text.hpp>
 
 namespace xgrad {
 
 namespace {
 
-constexpr const char* kFolder = "/usr/share/festival/dicts/cmu";
 constexpr int kRounds = 8, kRoundsAfter = 4;  // rounds of EM before and after removing rare labels
 constexpr double kRare = 8;                   // labels with a lower expected count are removed
+constexpr const char* kLetters = "abcdefghijklmnopqrstuvwxyz";
 constexpr const char* kSilent = "_";
 constexpr const char* kOther = "?";
-
-const std::vector<OptionSpec>& option_table() {
-  static const std::vector<OptionSpec> table = {[] {
-    OptionSpec spec = file_option("path", "The dictionary file.");
-    spec.fallback = std::string(kFolder) + "/cmudict-0.4.out";
-    return spec;
-  }()};
-  return table;
-}
 
 struct Word {
   std::string letters;
@@ -53,8 +43,8 @@ Word parse_entry(const std::string& place, const std::string& line) {
       phones.begin(), phones.end(), [](char c) { return c == '(' || c == ')'; }, ' ');
   for (const std::string_view each : words(phones)) {
     if (each.find_first_not_of("01") == std::string::npos) continue;  // skip the stress
-    check<DataError>(each.find_first_not_of("abcdefghijklmnopqrstuvwxyz") == std::string::npos,
-                     place, ": ", excerpt(each), " is not a phone");
+    check<DataError>(each.find_first_not_of(kLetters) == std::string::npos, place, ": ",
+                     excerpt(each), " is not a phone");
     word.phones.emplace_back(each);
   }
   check<DataError>(!word.phones.empty(), place, ": has no phones");
@@ -65,17 +55,12 @@ Word parse_entry(const std::string& place, const std::string& line) {
 std::vector<Word> read_words(const std::string& path, const std::string& bytes) {
   std::vector<Word> list;
   std::set<std::string> seen;
-  std::size_t line = 0;
-  for (std::size_t begin = 0; begin < bytes.size();) {
-    const std::size_t end = std::min(bytes.find('\n', begin), bytes.size());
-    const std::string text = bytes.substr(begin, end - begin);
-    begin = end + 1;
-    if (++line == 1 && text == "MNCL") continue;  // marks a compiled dictionary of Festival
-    Word word = parse_entry(path + ": line " + std::to_string(line), text);
-    const bool plain =
-        word.letters.find_first_not_of("abcdefghijklmnopqrstuvwxyz") == std::string::npos;
+  for_each_line(bytes, [&](std::string_view line, std::size_t number) {
+    if (number == 1 && line == "MNCL") return;  // marks a compiled dictionary of Festival
+    Word word = parse_entry(path + ": line " + std::to_string(number), std::string(line));
+    const bool plain = word.letters.find_first_not_of(kLetters) == std::string::npos;
     if (plain && seen.insert(word.letters).second) list.push_back(std::move(word));
-  }
+  });
   return list;
 }
 
@@ -133,6 +118,7 @@ class Aligner {
 };
 
 Table read(const std::string& path) {
+  check_exists(path, "festlex-cmu");
   const std::string bytes = read_bytes(path);
   const std::vector<Word> list = read_words(path, bytes);
   check<DataError>(!list.empty(), path, ": has no words");
@@ -149,16 +135,12 @@ Table read(const std::string& path) {
   return table;
 }
 
-std::unique_ptr<Task> make(const Options& given, std::uint64_t seed) {
-  const std::string path = get_string(complete(option_table(), given), "path");
+std::unique_ptr<Task> make(const Options& options, std::uint64_t seed) {
+  const std::string path = get_string(options, "path");
   RowSource source;
   source.task = "cmu";
   source.files = {path};
-  source.read = [path](Split) {
-    check<DataError>(file_exists(path), path,
-                     ": there is no such file; install it with: apt-get install festlex-cmu");
-    return read(path);
-  };
+  source.read = [path](Split) { return rows_of(read(path)); };
   source.key = [](const Table& table, std::size_t row) {
     return stem(std::get<std::string>(table.rows[row][0]));
   };
@@ -167,27 +149,35 @@ std::unique_ptr<Task> make(const Options& given, std::uint64_t seed) {
                        window_rule("counts in windows of up to 3 letters", train, test, 1),
                        window_rule("counts in windows of up to 9 letters", train, test, 4)};
   };
-  RowOptions options;
-  options.inputs = {"word"};
-  options.target = "phones";
-  options.tokens = TokenKind::characters;
-  options.labels = Labels::tokens;
-  options.other = kOther;
-  return row_task(std::move(source), options, seed);
+  return row_task(std::move(source),
+                  {.inputs = {"word"},
+                   .target = "phones",
+                   .tokens = TokenKind::characters,
+                   .labels = Labels::tokens,
+                   .other = kOther},
+                  seed);
 }
 
 }  // namespace
 
 TaskEntry cmu_task() {
-  return {
-      "cmu",
-      "Pronounce English words: for each letter, name the zero to two phones that it stands for.",
-      option_table(),
-      {"festlex-cmu"},
-      make,
-      "Positions and about three layers, to read the letters on both sides; a decoder, to choose "
-      "phones that suit those before. All forms of one stem are in the same split; a word is right "
-      "if all of its letters are."};
+  return {.name = "cmu",
+          .summary =
+              "Pronounce English words: for each letter, name the zero to two phones that it "
+              "stands for.",
+          .options = {file_option("path", "The dictionary file.",
+                                  "/usr/share/festival/dicts/cmu/cmudict-0.4.out")},
+          .debian_packages = {"festlex-cmu"},
+          .make = make,
+          .needs =
+              "Positions and about three layers, to read the letters on both sides; a decoder, to "
+              "choose phones that suit those before. All forms of one stem are in the same split; "
+              "a word is right if all of its letters are.",
+          .theory = "open: nothing is proven",
+          .source = "the Carnegie Mellon Pronouncing Dictionary, as in Debian's festlex-cmu",
+          .best =
+              "unknown, because nobody knows the distribution of spellings and sounds, and some "
+              "words have several pronunciations"};
 }
 
 }  // namespace xgrad

@@ -10,48 +10,15 @@
 #include <xgrad/data/excerpt.hpp>
 #include <xgrad/data/rules/rules.hpp>
 #include <xgrad/data/tables/row_task.hpp>
-#include <xgrad/data/tasks/entries.hpp>
 #include <xgrad/data/text/text.hpp>
 
 namespace xgrad {
 
-namespace {
-
 constexpr const char* kProgram = "/usr/bin/bible";
 constexpr const char* kCommand = "/usr/bin/bible -f 'gen1:1-rev22:21' </dev/null 2>/dev/null";
 
-const std::vector<OptionSpec>& option_table() {
-  static const std::vector<OptionSpec> table = {
-      file_option(
-          "path",
-          "File with the output of `bible -f gen1:1-rev22:21`; empty: xgrad runs that program."),
-      {.name = "predict",
-       .fallback = "masked",
-       .help = "What to predict: hidden characters of a verse (masked), each character from those "
-               "before it (next), or the book a verse is from (book).",
-       .choices = {"masked", "next", "book"}},
-      {.name = "tokens",
-       .fallback = "plain_words",
-       .help = "With predict = book: what a token is. plain_words: a word; word_pairs: words and, "
-               "after each, its pair with the next.",
-       .choices = {"plain_words", "word_pairs"}},
-      {"masked", 0.15, "With predict = masked: fraction of the characters to hide.", above(0),
-       below(1)},
-      {"max_length", 128,
-       "Maximum characters (masked) or tokens (book) of a verse; the rest is cut off. With predict "
-       "= "
-       "next: tokens in an example; longer verses become several.",
-       1, 65536},
-      {"min_count", 2,
-       "With predict = book: minimum count in the training rows; rarer tokens become <unk>.", 1,
-       1e9},
-  };
-  return table;
-}
-
-std::string print_verses() {
-  check<DataError>(file_exists(kProgram), kProgram,
-                   ": there is no such program; install it with: apt-get install bible-kjv");
+static std::string print_verses() {
+  check_exists(kProgram, "bible-kjv");
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> pipe(::popen(kCommand, "r"), ::pclose);
   check<DataError>(pipe != nullptr, kProgram, ": cannot be run");
   std::string text;
@@ -63,7 +30,7 @@ std::string print_verses() {
 }
 
 /// Parses a verse, "Ge1:1 In the beginning ...": book, chapter and verse, and text.
-void add_verse(const std::string& place, const std::string& line, bool book, Table& table) {
+static void add_verse(const std::string& place, const std::string& line, bool book, Table& table) {
   const std::size_t space = line.find(' '), colon = line.find(':');
   std::size_t end = std::min(colon, line.size());
   while (end > 0 && std::isdigit(static_cast<unsigned char>(line[end - 1]))) --end;
@@ -74,59 +41,83 @@ void add_verse(const std::string& place, const std::string& line, bool book, Tab
   if (book) table.rows.back().emplace_back(line.substr(0, end));
 }
 
-Table read(const std::string& path, bool book) {
+static Table read(const std::string& path, bool book) {
   const std::string text = path.empty() ? print_verses() : read_bytes(path);
   Table table{.file = path.empty() ? kProgram : path, .columns = {"verse", "book"}};
   table.fingerprint = stable_hash(text);
-  for (std::size_t begin = 0, number = 1; begin < text.size(); ++number) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    add_verse(table.file + ": line " + std::to_string(number), text.substr(begin, end - begin),
-              book, table);
-    begin = end + 1;
-  }
+  for_each_line(text, [&](std::string_view line, std::size_t number) {
+    add_verse(table.file + ": line " + std::to_string(number), std::string(line), book, table);
+  });
   check<DataError>(!table.rows.empty(), table.file, ": has no verses");
   return table;
 }
 
-std::unique_ptr<Task> make(const Options& given, std::uint64_t seed) {
-  const Options options = complete(option_table(), given);
+static std::unique_ptr<Task> make(const Options& options, std::uint64_t seed) {
   const std::string predict = get_string(options, "predict");
   const bool book = predict == "book";
   RowSource source;
   source.task = "kjv";
   const std::string path = get_string(options, "path");
   source.files = {path.empty() ? kProgram : path};
-  source.read = [options, book](Split) { return read(get_string(options, "path"), book); };
+  source.read = [path, book](Split) { return rows_of(read(path, book)); };
   if (predict == "masked") {
     source.rules = [](const Dataset& train, const Dataset& test) {
       return std::vector{window_rule("counts in windows of up to 3 characters", train, test, 1),
                          window_rule("counts in windows of up to 9 characters", train, test, 4)};
     };
   }
-  RowOptions row;
-  row.inputs = {"verse"};
-  row.target = "book";
-  row.tokens = book ? token_kinds().at(get_string(options, "tokens")) : TokenKind::characters;
-  row.labels = book ? Labels::sequence : predict == "next" ? Labels::next : Labels::masked;
-  row.min_count = book ? std::size_t(get_int(options, "min_count")) : 1;
-  row.max_length = std::size_t(get_int(options, "max_length"));
-  row.cut = true;
-  row.masked = get_double(options, "masked");
-  return row_task(std::move(source), row, seed);
+  return row_task(std::move(source),
+                  {.inputs = {"verse"},
+                   .target = "book",
+                   .tokens = book ? named<TokenKind>(kTokenKinds, get_string(options, "tokens"))
+                                  : TokenKind::characters,
+                   .labels = book                ? Labels::sequence
+                             : predict == "next" ? Labels::next
+                                                 : Labels::masked,
+                   .min_count = book ? get_size(options, "min_count") : 1,
+                   .max_length = get_size(options, "max_length"),
+                   .cut = true,
+                   .masked = get_double(options, "masked")},
+                  seed);
 }
-
-}  // namespace
 
 TaskEntry kjv_task() {
   return {
-      "kjv",
-      "Find hidden characters in a verse of the King James Bible, write verses, or name the book "
-      "that a verse is from.",
-      option_table(),
-      {"bible-kjv"},
-      make,
-      "Positions and two layers for hidden characters, which depend on both sides of a gap; for "
-      "next ones also a causal mask; for books no layer, because single words reveal them."};
+      .name = "kjv",
+      .summary =
+          "Find hidden characters in a verse of the King James Bible, write verses, or name the "
+          "book that a verse is from.",
+      .options =
+          {file_option("path",
+                       "File with the output of `bible -f gen1:1-rev22:21`; empty: xgrad runs that "
+                       "program."),
+           {.name = "predict",
+            .fallback = "masked",
+            .help = "What to predict: hidden characters of a verse (masked), each character from "
+                    "those before it (next), or the book a verse is from (book).",
+            .choices = {"masked", "next", "book"}},
+           {.name = "tokens",
+            .fallback = "plain_words",
+            .help = "With predict = book: what a token is. plain_words: a word; word_pairs: words "
+                    "and, after each, its pair with the next.",
+            .choices = {"plain_words", "word_pairs"}},
+           {"masked", 0.15, "With predict = masked: fraction of the characters to hide.", above(0),
+            below(1)},
+           {"max_length", 128,
+            "Maximum characters (masked) or tokens (book) of a verse; the rest is cut off. With "
+            "predict = next: tokens in an example; longer verses become several.",
+            1, 65536},
+           {"min_count", 2,
+            "With predict = book: minimum count in the training rows; rarer tokens become <unk>.",
+            1, 1e9}},
+      .debian_packages = {"bible-kjv"},
+      .make = make,
+      .needs =
+          "Positions and two layers for hidden characters, which depend on both sides of a gap; "
+          "for next ones also a causal mask; for books no layer, because single words reveal them.",
+      .theory = "open: nothing is proven",
+      .source = "the King James Bible, as in Debian's bible-kjv",
+      .best = "unknown, because nobody knows the distribution of the verses"};
 }
 
 }  // namespace xgrad

@@ -9,7 +9,6 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/excerpt.hpp>
 #include <xgrad/data/tables/row_task.hpp>
-#include <xgrad/data/tasks/entries.hpp>
 #include <xgrad/data/text/text.hpp>
 #include <xgrad/data/unknown.hpp>
 
@@ -34,17 +33,6 @@ constexpr std::size_t kSeveral = kLanguages.size();  // marks words of several l
 // Key of the hash that draws words, which is independent of the hash that splits them.
 constexpr std::uint64_t kDraw = 1;
 
-const std::vector<OptionSpec>& option_table() {
-  static const std::vector<OptionSpec> table = {
-      {"path", "/usr/share/dict", "Folder of the word lists."},
-      {"words", 50000,
-       "Words per language, drawn by a hash; at most as many as the shortest list has.", 10, 1e9},
-      {"max_length", 32, "Maximum characters of a word; the rest is cut off.", 1, 65536},
-      unknown_option(),
-  };
-  return table;
-}
-
 /// Whether a line has letters only: no apostrophe, hyphen, full stop or digit.
 bool is_word(std::string_view line) {
   return !line.empty() && std::all_of(line.begin(), line.end(), [](char c) {
@@ -57,20 +45,16 @@ using Owners = std::unordered_map<std::string, std::size_t>;  // language of eac
 /// Adds the words of a list in lower case. Returns a hash of the file.
 std::uint64_t add_list(const std::string& folder, std::size_t language, Owners& owners) {
   const std::string path = (std::filesystem::path(folder) / kLanguages[language].file).string();
-  check<DataError>(file_exists(path), path,
-                   ": there is no such file; install it with: ", "apt-get install ",
-                   kLanguages[language].package);
+  check_exists(path, kLanguages[language].package);
   const std::string bytes = read_bytes(path);
   const std::size_t wrong = invalid_utf8(bytes);
   check<DataError>(wrong == std::string::npos, path, ": byte ", wrong + 1, " is not UTF-8");
-  for (std::size_t begin = 0; begin < bytes.size();) {
-    const std::size_t end = std::min(bytes.find('\n', begin), bytes.size());
-    std::string word = lowercase(std::string_view(bytes).substr(begin, end - begin));
-    begin = end + 1;
-    if (!is_word(word)) continue;
+  for_each_line(bytes, [&](std::string_view line, std::size_t) {
+    std::string word = lowercase(line);
+    if (!is_word(word)) return;
     const auto [place, is_new] = owners.try_emplace(std::move(word), language);
     if (!is_new && place->second != language) place->second = kSeveral;
-  }
+  });
   return stable_hash(bytes);
 }
 
@@ -103,22 +87,22 @@ Table read(const std::string& folder, std::size_t most) {
   return table;
 }
 
-std::unique_ptr<Task> make(const Options& given, std::uint64_t seed) {
-  const Options options = complete(option_table(), given);
+std::unique_ptr<Task> make(const Options& options, std::uint64_t seed) {
   RowSource source;
   source.task = "languages";
   source.files = {get_string(options, "path")};
   source.read = [options](Split) {
-    return read(get_string(options, "path"), std::size_t(get_int(options, "words")));
+    return rows_of(read(get_string(options, "path"), get_size(options, "words")));
   };
-  RowOptions row;
-  row.inputs = {"word"};
-  row.target = "language";
-  row.tokens = TokenKind::characters;
-  row.max_length = std::size_t(get_int(options, "max_length"));
-  row.cut = row.lowercase = true;
-  row.unknown = get_double(options, "unknown");
-  return row_task(std::move(source), row, seed);
+  return row_task(std::move(source),
+                  {.inputs = {"word"},
+                   .target = "language",
+                   .tokens = TokenKind::characters,
+                   .max_length = get_size(options, "max_length"),
+                   .cut = true,
+                   .lowercase = true,
+                   .unknown = get_double(options, "unknown")},
+                  seed);
 }
 
 std::vector<std::string> packages() {
@@ -130,13 +114,24 @@ std::vector<std::string> packages() {
 }  // namespace
 
 TaskEntry languages_task() {
-  return {"languages",
-          "Say which of seven European languages a word is from.",
-          option_table(),
-          packages(),
-          make,
+  return {
+      .name = "languages",
+      .summary = "Say which of seven European languages a word is from.",
+      .options = {{"path", "/usr/share/dict", "Folder of the word lists."},
+                  {"words", 50000,
+                   "Words per language, drawn by a hash; at most as many as the shortest list has.",
+                   10, 1e9},
+                  {"max_length", 32, "Maximum characters of a word; the rest is cut off.", 1,
+                   65536},
+                  unknown_option()},
+      .debian_packages = packages(),
+      .make = make,
+      .needs =
           "Positions and about three layers, to read letters in order. Words that are in several "
-          "lists are left out, and no word is in two splits."};
+          "lists are left out, and no word is in two splits.",
+      .theory = "open: nothing is proven",
+      .source = "Debian's word lists",
+      .best = "unknown, because nobody knows the distribution of the words of a language"};
 }
 
 }  // namespace xgrad

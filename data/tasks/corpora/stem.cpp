@@ -2,8 +2,6 @@
 
 namespace xgrad {
 
-namespace {
-
 // Longest first. At least kFewest letters must remain.
 constexpr const char* kEndings[] = {"ization", "isation", "ments", "izing", "ment", "ness",
                                     "ings",    "ized",    "izes",  "iers",  "iest", "ing",
@@ -11,7 +9,7 @@ constexpr const char* kEndings[] = {"ization", "isation", "ments", "izing", "men
                                     "eds",     "er",      "ed",    "es",    "ly",   "s"};
 constexpr std::size_t kFewest = 3;
 
-bool strip_ending(std::string& word) {
+static bool strip_ending(std::string& word) {
   for (const char* ending : kEndings) {
     const std::string text = ending;
     if (!word.ends_with(text) || word.size() < text.size() + kFewest) continue;
@@ -20,8 +18,6 @@ bool strip_ending(std::string& word) {
   }
   return false;
 }
-
-}  // namespace
 
 std::string stem(std::string word) {
   while (strip_ending(word)) {

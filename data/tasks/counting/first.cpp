@@ -1,5 +1,4 @@
 #include <xgrad/data/synthetic/uniform_tokens.hpp>
-#include <xgrad/data/tasks/entries.hpp>
 
 namespace xgrad {
 
@@ -7,13 +6,19 @@ namespace xgrad {
 // greater ones.
 TaskEntry first_task() {
   const auto describe = [](const Options& options) {
-    Synthetic task = uniform_tokens(options);
-    task.shape.output = OutputKind::sequence;
-    task.solve = [](const Tokens& ids) { return Tokens{ids.front()}; };
-    return task;
+    return one_target(
+        uniform_tokens(options, [](const Tokens& ids) { return Tokens{ids.front()}; }));
   };
-  return synthetic_task("first", "Output the first token of the sequence.",
-                        "Positions and one layer with one head.", uniform_options(), describe);
+  return synthetic_task(
+      {.name = "first",
+       .summary = "Output the first token of the sequence.",
+       .options = uniform_options(),
+       .needs = "Positions and one layer with one head.",
+       .theory =
+           "needs positions: one head that attends to the first place suffices, but its weight "
+           "fades with the length unless scores grow with log n (Chiang and Cholak 2022)",
+       .source = "Chiang and Cholak 2022, arXiv:2202.12172"},
+      describe);
 }
 
 }  // namespace xgrad

@@ -2,45 +2,39 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/synthetic/uniform_tokens.hpp>
-#include <xgrad/data/tasks/entries.hpp>
 
 namespace xgrad {
 
-namespace {
-
-Synthetic describe(const Options& options) {
-  Synthetic task = uniform_tokens(options);
-  const Lengths lengths(options, 2);
-  const auto symbols = std::int32_t(task.shape.classes), marker = symbols;
-  task.shape.output = OutputKind::sequence;
-  task.shape.vocabulary = std::size_t(symbols) + 1;
-  for (std::int32_t i = 0; i < symbols; ++i) task.shape.token_names.push_back(std::to_string(i));
-  task.shape.token_names.push_back("*");
-  task.draw = [lengths, symbols, marker](const Rng& rng) {
-    const std::size_t length = lengths.draw(rng);
-    Example example;
-    example.ids = random_tokens(rng, length, std::uint32_t(symbols));
-    example.ids[(rng / "place").below(length - 1, 0)] = marker;
-    return example;
-  };
-  task.solve = [marker](const Tokens& ids) {
+static Synthetic describe(const Options& options) {
+  const auto symbols = std::int32_t(get_int(options, "symbols")), marker = symbols;
+  Synthetic task = one_target(uniform_tokens(options, [marker](const Tokens& ids) {
     const auto at = std::find(ids.begin(), ids.end(), marker);
     const bool is_good = ids.end() - at > 1 && std::find(at + 1, ids.end(), marker) == ids.end();
     check<DataError>(is_good, "expected one *, with a number after it");
     return Tokens{at[1]};
-  };
+  }));
+  task.shape.token_names = numbered(task.shape.classes);
+  task.shape.token_names.push_back("*");
+  task.shape.vocabulary += 1;
+  draw_lengths(task, Lengths(options, 2), [=](const Rng& rng, std::size_t length) {
+    Tokens ids = random_tokens(rng, length, std::uint32_t(symbols));
+    ids[(rng / "place").below(length - 1, 0)] = marker;
+    return Example{.ids = std::move(ids)};
+  });
   return task;
 }
 
-}  // namespace
-
 TaskEntry needle_task() {
-  auto options = uniform_options(32);
-  options.back().max = 65536;  // every token has a name
   return synthetic_task(
-      "needle", "Find the only marker and output the token after it.",
-      "Positions and two layers: the first looks one token back, the second finds the marker.",
-      options, describe);
+      {.name = "needle",
+       .summary = "Find the only marker and output the token after it.",
+       .options = length_options(32, {symbols_option(10, 1, 65536)}),  // every token has a name
+       .needs =
+           "Positions and two layers: the first looks one token back, the second finds the marker.",
+       .theory = "needs positions and depth: the first layer looks one token back, the second "
+                 "finds the marker",
+       .source = "after the needle in a haystack of Kamradt 2023"},
+      describe);
 }
 
 }  // namespace xgrad

@@ -1,17 +1,13 @@
 #include <algorithm>
 
 #include <xgrad/data/synthetic/uniform_tokens.hpp>
-#include <xgrad/data/tasks/entries.hpp>
 
 namespace xgrad {
 
-namespace {
-
 // A fair coin decides whether the query is a token of the set, or one of the other symbols. If all
 // symbols are in the set, the query is one of them.
-Example draw(const Rng& rng, std::size_t length, std::uint32_t symbols) {
-  Example example;
-  example.ids = random_tokens(rng, length - 1, symbols);
+static Example draw(const Rng& rng, std::size_t length, std::uint32_t symbols) {
+  Example example{.ids = random_tokens(rng, length - 1, symbols)};
   Tokens absent;
   for (std::int32_t id = 0; id < std::int32_t(symbols); ++id) {
     if (std::find(example.ids.begin(), example.ids.end(), id) == example.ids.end()) {
@@ -25,29 +21,28 @@ Example draw(const Rng& rng, std::size_t length, std::uint32_t symbols) {
   return example;
 }
 
-Synthetic describe(const Options& options) {
-  Synthetic task = uniform_tokens(options);
-  const Lengths lengths(options, 2);
-  task.shape.output = OutputKind::sequence;
+static Synthetic describe(const Options& options) {
+  Synthetic task = one_target(uniform_tokens(options, [](const Tokens& ids) {
+    return Tokens{std::find(ids.begin(), ids.end() - 1, ids.back()) != ids.end() - 1};
+  }));
   task.shape.classes = 2;
   task.shape.class_names = {"no", "yes"};
-  task.draw = [lengths, symbols = std::uint32_t(task.shape.vocabulary)](const Rng& rng) {
-    return draw(rng, lengths.draw(rng), symbols);
-  };
-  task.solve = [](const Tokens& ids) {
-    return Tokens{std::find(ids.begin(), ids.end() - 1, ids.back()) != ids.end() - 1};
-  };
+  draw_lengths(task, Lengths(options, 2),
+               [symbols = std::uint32_t(task.shape.vocabulary)](
+                   const Rng& rng, std::size_t length) { return draw(rng, length, symbols); });
   return task;
 }
 
-}  // namespace
-
 TaskEntry set_membership_task() {
-  auto options = length_options();
-  options.push_back({"symbols", 32, "Number of different tokens.", 2, 65536});
   return synthetic_task(
-      "set_membership", "Say whether the last token occurs among those before it.",
-      "One layer; positions only to tell the last token from the others.", options, describe);
+      {.name = "set_membership",
+       .summary = "Say whether the last token occurs among those before it.",
+       .options = length_options(16, {symbols_option(32, 2, 65536)}),
+       .needs = "One layer; positions only to tell the last token from the others.",
+       .theory = "solvable: one head in which equal tokens attract each other; a case of the pair "
+                 "matching that one layer does (Sanford, Hsu and Telgarsky 2023)",
+       .source = "after the pair matching of Sanford, Hsu and Telgarsky 2023, arXiv:2306.02896"},
+      describe);
 }
 
 }  // namespace xgrad

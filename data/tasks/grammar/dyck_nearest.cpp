@@ -1,6 +1,5 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/synthetic/uniform_tokens.hpp>
-#include <xgrad/data/tasks/entries.hpp>
 
 namespace xgrad {
 
@@ -49,9 +48,7 @@ Example draw(const Rng& rng, std::size_t length, const Sizes& sizes) {
 }
 
 Synthetic describe(const Options& options) {
-  const Lengths lengths(options);
-  const Sizes sizes{std::uint32_t(get_int(options, "kinds")),
-                    std::size_t(get_int(options, "depth"))};
+  const Sizes sizes{std::uint32_t(get_int(options, "kinds")), get_size(options, "depth")};
   Synthetic task;
   for (std::uint32_t kind = 1; kind <= sizes.kinds; ++kind) {
     const std::string name = std::to_string(kind);
@@ -59,10 +56,8 @@ Synthetic describe(const Options& options) {
     task.shape.class_names.push_back("(" + name);
   }
   task.shape.class_names.push_back("none");
-  task.shape.vocabulary = task.shape.token_names.size();
-  task.shape.classes = task.shape.class_names.size();
-  task.shape.max_length = lengths.longest;
-  task.draw = [=](const Rng& rng) { return draw(rng, lengths.draw(rng), sizes); };
+  draw_lengths(task, Lengths(options),
+               [sizes](const Rng& rng, std::size_t length) { return draw(rng, length, sizes); });
   task.solve = [sizes](const Tokens& ids) { return solve(ids, sizes); };
   return task;
 }
@@ -72,14 +67,19 @@ Synthetic describe(const Options& options) {
 // Prefixes of Dyck-(k, D): brackets of k kinds, nested at most D deep (Yao et al. 2021). The
 // nearest open bracket is what tells which bracket may close next.
 TaskEntry dyck_nearest_task() {
-  auto options = length_options(32);
-  options.push_back({"kinds", 8, "Number of kinds of brackets.", 1, 1024});
-  options.push_back({"depth", 10, "Most brackets that may be open at once.", 1, 65536});
-  return synthetic_task("dyck_nearest",
-                        "For each bracket, name the nearest one before it that is still open.",
-                        "Positions and two layers: the first finds the depth, the second the last "
-                        "bracket that opened at this depth.",
-                        options, describe);
+  return synthetic_task(
+      {.name = "dyck_nearest",
+       .summary = "For each bracket, name the nearest one before it that is still open.",
+       .options =
+           length_options(32, {{"kinds", 8, "Number of kinds of brackets.", 1, 1024},
+                               {"depth", 10, "Most brackets that may be open at once.", 1, 65536}}),
+       .needs = "Positions and two layers: the first finds the depth, the second the last bracket "
+                "that opened at this depth.",
+       .theory = "needs positions and depth: two layers of soft attention suffice for any depth "
+                 "bound (Yao et al. 2021)",
+       .source = "Yao et al. 2021, Self-Attention Networks Can Process Bounded Hierarchical "
+                 "Languages, arXiv:2105.11115"},
+      describe);
 }
 
 }  // namespace xgrad

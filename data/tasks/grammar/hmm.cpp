@@ -4,7 +4,6 @@
 
 #include <xgrad/data/synthetic/chain.hpp>
 #include <xgrad/data/synthetic/uniform_tokens.hpp>
-#include <xgrad/data/tasks/entries.hpp>
 
 namespace xgrad {
 
@@ -93,18 +92,18 @@ Synthetic::Best best_alone(const std::vector<double>& posterior, std::size_t sta
 }
 
 Synthetic describe(const Options& options) {
-  const auto states = std::size_t(get_int(options, "states"));
-  const auto symbols = std::size_t(get_int(options, "symbols"));
-  const Rng rng = Rng(std::uint64_t(get_int(options, "instance"))) / "hmm";
+  const auto states = get_size(options, "states");
+  const auto symbols = get_size(options, "symbols");
+  const Rng rng = Rng(get_size(options, "instance")) / "hmm";
   const auto model = std::make_shared<HiddenMarkov>(
       HiddenMarkov{random_chain(rng, states, kTransitionSpread), symbols,
                    random_rows(rng / "emission", states, symbols, kEmissionSpread)});
   const Lengths lengths(options);
   Synthetic task;
   task.shape.vocabulary = symbols;
-  task.shape.max_length = lengths.longest;
   task.shape.classes = states;
-  task.draw = [=](const Rng& own) { return draw(*model, own, lengths.draw(own)); };
+  draw_lengths(task, lengths,
+               [model](const Rng& own, std::size_t length) { return draw(*model, own, length); });
   task.best = [=](const Example& input) { return best(*model, input.ids); };
   task.best_alone = [=, alone = posterior_alone(*model, lengths)](const Example& input) {
     return best_alone(alone, states, input.ids);
@@ -117,14 +116,19 @@ Synthetic describe(const Options& options) {
 // Resembles part-of-speech tagging. The best possible prediction is the posterior given the whole
 // sequence, which forward-backward computes.
 TaskEntry hmm_task() {
-  auto options = length_options(32);
-  options.push_back({"states", 4, "Number of hidden states, which are the classes.", 2, 256});
-  options.push_back({"symbols", 8, "Number of different tokens.", 2, 4096});
-  options.push_back({"instance", 1, "Seed of the transition and emission probabilities.", 0});
-  return synthetic_task("hmm", "Name the hidden state behind each token of a hidden Markov model.",
-                        "Positions and two layers: the state of a token depends on its neighbours, "
-                        "and theirs on their neighbours.",
-                        options, describe);
+  return synthetic_task(
+      {.name = "hmm",
+       .summary = "Name the hidden state behind each token of a hidden Markov model.",
+       .options = length_options(
+           32, {{"states", 4, "Number of hidden states, which are the classes.", 2, 256},
+                symbols_option(8, 2, 4096),
+                {"instance", 1, "Seed of the transition and emission probabilities.", 0}}),
+       .needs = "Positions and two layers: the state of a token depends on its neighbours, and "
+                "theirs on their neighbours.",
+       .theory = "needs positions: the posterior of a state depends most on its nearest neighbours",
+       .source = "the forward-backward algorithm, as in Rabiner 1989",
+       .best = kComputed},
+      describe);
 }
 
 }  // namespace xgrad

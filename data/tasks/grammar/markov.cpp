@@ -4,17 +4,14 @@
 #include <xgrad/data/batch.hpp>
 #include <xgrad/data/synthetic/chain.hpp>
 #include <xgrad/data/synthetic/uniform_tokens.hpp>
-#include <xgrad/data/tasks/entries.hpp>
 
 namespace xgrad {
-
-namespace {
 
 // Spread of the probabilities in a row.
 constexpr double kSpread = 2;
 
 // Hides each token independently; if that hides none, hides one.
-Example draw(const Chain& chain, double rate, const Rng& rng, std::size_t length) {
+static Example draw(const Chain& chain, double rate, const Rng& rng, std::size_t length) {
   const auto mask = std::int32_t(chain.states);
   const Rng own = rng / "mask";
   Example example;
@@ -32,7 +29,7 @@ Example draw(const Chain& chain, double rate, const Rng& rng, std::size_t length
   return example;
 }
 
-Synthetic::Best best(const Chain& chain, const Tokens& ids) {
+static Synthetic::Best best(const Chain& chain, const Tokens& ids) {
   std::vector<double> likelihood;
   for (std::int32_t id : ids) {
     for (std::size_t state = 0; state < chain.states; ++state) {
@@ -48,35 +45,36 @@ Synthetic::Best best(const Chain& chain, const Tokens& ids) {
   return sum;
 }
 
-Synthetic describe(const Options& options) {
-  const auto states = std::size_t(get_int(options, "states"));
-  const Rng rng = Rng(std::uint64_t(get_int(options, "instance"))) / "markov";
+static Synthetic describe(const Options& options) {
+  const auto states = get_size(options, "states");
+  const Rng rng = Rng(get_size(options, "instance")) / "markov";
   const auto chain = std::make_shared<Chain>(random_chain(rng, states, kSpread));
   const double rate = get_double(options, "masked");
-  const Lengths lengths(options);
   Synthetic task;
-  task.shape.vocabulary = states + 1;
-  task.shape.max_length = lengths.longest;
   task.shape.classes = states;
-  for (std::size_t i = 0; i < states; ++i) task.shape.token_names.push_back(std::to_string(i));
+  task.shape.token_names = numbered(states);
   task.shape.token_names.push_back("_");
-  task.draw = [=](const Rng& own) { return draw(*chain, rate, own, lengths.draw(own)); };
+  draw_lengths(task, Lengths(options),
+               [=](const Rng& own, std::size_t length) { return draw(*chain, rate, own, length); });
   task.best = [=](const Example& input) { return best(*chain, input.ids); };
   return task;
 }
 
-}  // namespace
-
 // Masked-token modelling with a known lowest loss: the entropy of a hidden token given the nearest
 // visible ones.
 TaskEntry markov_task() {
-  auto options = length_options(32);
-  options.push_back({"states", 8, "Number of different tokens.", 2, 256});
-  options.push_back({"masked", 0.25, "Fraction of the tokens to hide.", above(0), below(1)});
-  options.push_back({"instance", 1, "Seed of the transition probabilities.", 0});
   return synthetic_task(
-      "markov", "Fill in the hidden tokens of a Markov chain.",
-      "Positions and one layer: a hidden token depends on the nearest visible ones.", options,
+      {.name = "markov",
+       .summary = "Fill in the hidden tokens of a Markov chain.",
+       .options = length_options(
+           32, {{"states", 8, "Number of different tokens.", 2, 256},
+                {"masked", 0.25, "Fraction of the tokens to hide.", above(0), below(1)},
+                {"instance", 1, "Seed of the transition probabilities.", 0}}),
+       .needs = "Positions and one layer: a hidden token depends on the nearest visible ones.",
+       .theory = "needs positions: a hidden token depends on the nearest visible ones",
+       .source =
+           "the masked tokens of Devlin et al. 2019 (BERT), arXiv:1810.04805, on a Markov chain",
+       .best = kComputed},
       describe);
 }
 

@@ -1,6 +1,4 @@
-#include <xgrad/data/synthetic/random_graph.hpp>
 #include <xgrad/data/synthetic/uniform_tokens.hpp>
-#include <xgrad/data/tasks/entries.hpp>
 
 namespace xgrad {
 
@@ -41,16 +39,12 @@ Example draw(const Rng& rng, std::size_t nodes) {
 }
 
 Synthetic describe(const Options& options) {
-  const Lengths lengths(options, 4);
   Synthetic task;
   task.shape.output = OutputKind::sequence;
-  task.shape.vocabulary = 3;
   task.shape.token_names = {"C", "N", "O"};
-  task.shape.max_length = lengths.longest;
-  task.shape.classes = 2;
   task.shape.class_names = {"no", "yes"};
   task.shape.graph = true;
-  task.draw = [lengths](const Rng& rng) { return draw(rng, lengths.draw(rng)); };
+  draw_lengths(task, Lengths(options, 4), draw);
   return task;
 }
 
@@ -58,10 +52,16 @@ Synthetic describe(const Options& options) {
 
 // S4.4: resembles the toxicity of a molecule, which a group of its atoms decides.
 TaskEntry motif_task() {
-  return synthetic_task("motif", "Say whether a graph of atoms has an N bound to at least two Os.",
-                        "The edges as an attention mask, one layer or better two, no positions, "
-                        "and pooling that can pick out a single node.",
-                        length_options(12), describe);
+  return synthetic_task(
+      {.name = "motif",
+       .summary = "Say whether a graph of atoms has an N bound to at least two Os.",
+       .options = length_options(12),
+       .needs = "The edges as an attention mask, one layer or better two, no positions, and "
+                "pooling that can pick out a single node.",
+       .theory = "needs depth: one layer with the edges as a mask counts the neighbours, pooling "
+                 "finds the atom",
+       .source = "made for xgrad, after the toxicity of molecules"},
+      describe);
 }
 
 }  // namespace xgrad

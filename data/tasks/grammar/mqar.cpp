@@ -3,7 +3,6 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/batch.hpp>
 #include <xgrad/data/synthetic/uniform_tokens.hpp>
-#include <xgrad/data/tasks/entries.hpp>
 
 namespace xgrad {
 
@@ -55,21 +54,15 @@ Example draw(const Rng& rng, const Sizes& sizes) {
 }
 
 Synthetic describe(const Options& options) {
-  const auto size = [&](const char* key) { return std::size_t(get_int(options, key)); };
-  const Sizes sizes{size("pairs"), size("queries"), size("keys"), size("values")};
+  const Sizes sizes{get_size(options, "pairs"), get_size(options, "queries"),
+                    get_size(options, "keys"), get_size(options, "values")};
   check<ConfigError>(sizes.pairs <= sizes.keys, "pairs is ", sizes.pairs,
                      ", must be at most keys, ", sizes.keys);
   Synthetic task;
-  task.shape.vocabulary = sizes.keys + sizes.values;
   task.shape.max_length = 2 * sizes.pairs + sizes.queries;
-  task.shape.classes = sizes.values;
-  for (std::size_t i = 0; i < sizes.keys; ++i) {
-    task.shape.token_names.push_back("k" + std::to_string(i));
-  }
-  for (std::size_t i = 0; i < sizes.values; ++i) {
-    task.shape.token_names.push_back("v" + std::to_string(i));
-    task.shape.class_names.push_back("v" + std::to_string(i));
-  }
+  auto& names = task.shape.token_names = numbered(sizes.keys, "k");
+  task.shape.class_names = numbered(sizes.values, "v");
+  names.insert(names.end(), task.shape.class_names.begin(), task.shape.class_names.end());
   task.draw = [sizes](const Rng& rng) { return draw(rng, sizes); };
   task.solve = [keys = std::int32_t(sizes.keys)](const Tokens& ids) { return solve(ids, keys); };
   return task;
@@ -80,13 +73,18 @@ Synthetic describe(const Options& options) {
 // Multi-query associative recall (Arora et al. 2023, "Zoology"), with all queries at the end.
 TaskEntry mqar_task() {
   return synthetic_task(
-      "mqar", "Given pairs of a key and a value, output the value of each key asked for.",
-      "Positions and two layers: the first binds a value to the key before it, "
-      "the second looks the key up.",
-      {{"pairs", 4, "Number of pairs of a key and a value.", 1, 4096},
-       {"queries", 4, "Number of keys asked for at the end; each once before any twice.", 1, 4096},
-       {"keys", 16, "Number of different keys.", 2, 4096},
-       {"values", 16, "Number of different values.", 2, 4096}},
+      {.name = "mqar",
+       .summary = "Given pairs of a key and a value, output the value of each key asked for.",
+       .options = {{"pairs", 4, "Number of pairs of a key and a value.", 1, 4096},
+                   {"queries", 4,
+                    "Number of keys asked for at the end; each once before any twice.", 1, 4096},
+                   {"keys", 16, "Number of different keys.", 2, 4096},
+                   {"values", 16, "Number of different values.", 2, 4096}},
+       .needs = "Positions and two layers: the first binds a value to the key before it, the "
+                "second looks the key up.",
+       .theory = "needs positions and depth: the first layer binds a value to its key, the second "
+                 "looks the key up (Arora et al. 2023)",
+       .source = "Arora et al. 2023, Zoology, arXiv:2312.04927"},
       describe);
 }
 

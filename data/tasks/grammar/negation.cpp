@@ -1,5 +1,4 @@
 #include <xgrad/data/synthetic/uniform_tokens.hpp>
-#include <xgrad/data/tasks/entries.hpp>
 
 namespace xgrad {
 
@@ -8,14 +7,6 @@ namespace {
 // Ids: the word "not", then three groups of equal size.
 constexpr std::int32_t kNot = 0, kGroup = 8;
 enum Group { positive = 0, negative = 1, plain = 2 };
-
-const std::vector<std::string>& words() {
-  static const std::vector<std::string> list = {
-      "not",   "good", "great", "lovely", "clever", "bright", "warm",   "funny", "moving",
-      "bad",   "poor", "awful", "dull",   "silly",  "weak",   "boring", "flat",  "the",
-      "movie", "plot", "is",    "and",    "scene",  "actor",  "very"};
-  return list;
-}
 
 std::int32_t word(Group group, std::int32_t index) {
   return 1 + group * kGroup + index;
@@ -52,13 +43,12 @@ Example draw(const Rng& rng, std::size_t length) {
 Synthetic describe(const Options& options) {
   Synthetic task;
   task.shape.output = OutputKind::sequence;
-  task.shape.vocabulary = words().size();
-  const Lengths lengths(options);
-  task.shape.max_length = lengths.longest;
-  task.shape.classes = 3;
   task.shape.class_names = {"negative", "neutral", "positive"};
-  task.shape.token_names = words();
-  task.draw = [lengths](const Rng& rng) { return draw(rng, lengths.draw(rng)); };
+  task.shape.token_names = {"not",   "good",   "great", "lovely", "clever", "bright", "warm",
+                            "funny", "moving", "bad",   "poor",   "awful",  "dull",   "silly",
+                            "weak",  "boring", "flat",  "the",    "movie",  "plot",   "is",
+                            "and",   "scene",  "actor", "very"};
+  draw_lengths(task, Lengths(options), draw);
   task.solve = solve;
   return task;
 }
@@ -67,9 +57,14 @@ Synthetic describe(const Options& options) {
 
 TaskEntry negation_task() {
   return synthetic_task(
-      "negation", "Weigh good words against bad ones, where \"not\" reverses the next word.",
-      "Positions and two layers: the first finds negated words, the second sums up.",
-      length_options(10), describe);
+      {.name = "negation",
+       .summary = "Weigh good words against bad ones, where \"not\" reverses the next word.",
+       .options = length_options(10),
+       .needs = "Positions and two layers: the first finds negated words, the second sums up.",
+       .theory =
+           "needs positions and depth: the first layer finds negated words, the second sums up",
+       .source = "made for xgrad"},
+      describe);
 }
 
 }  // namespace xgrad

@@ -1,14 +1,11 @@
 #include <algorithm>
 
-#include <xgrad/data/tasks/entries.hpp>
 #include <xgrad/data/tasks/grammar/brackets.hpp>
 
 namespace xgrad {
 
-namespace {
-
 // Brackets of one kind must match each other, but not nest with those of other kinds.
-Tokens solve(const Tokens& ids) {
+static Tokens solve(const Tokens& ids) {
   Tokens waiting(kBracketKinds), targets;
   std::int32_t sum = 0;
   bool is_wrong = false;
@@ -24,12 +21,11 @@ Tokens solve(const Tokens& ids) {
 }
 
 // Draws correct brackets. They open with probability 2/5 where one could close; a bracket that
-// closes is of any kind that is open, all equally likely. In half of the sequences, replaces one.
-Example draw(const Rng& rng, std::size_t length, std::uint32_t kinds) {
+// closes is of any kind that is open, all equally likely.
+static Tokens draw(const Rng& rng, std::size_t length, std::uint32_t kinds) {
   const Tokens opens = random_tokens(rng / "opens", length, 5);
   const Tokens kind = random_tokens(rng / "kind", length, kinds);
-  Example example;
-  Tokens waiting(kinds);
+  Tokens ids, waiting(kinds);
   for (std::size_t i = 0; i < length; ++i) {
     Tokens unclosed;
     for (std::uint32_t k = 0; k < kinds; ++k) {
@@ -39,29 +35,22 @@ Example draw(const Rng& rng, std::size_t length, std::uint32_t kinds) {
     const std::int32_t own =
         opens_one ? kind[i] : unclosed[(rng / "close" / i).below(unclosed.size(), 0)];
     waiting[std::size_t(own)] += opens_one ? 1 : -1;
-    example.ids.push_back(2 * own + (opens_one ? 0 : 1));
+    ids.push_back(2 * own + (opens_one ? 0 : 1));
   }
-  break_half(example.ids, rng / "fault", kinds);
-  return example;
+  return ids;
 }
-
-Synthetic describe(const Options& options) {
-  const Lengths lengths(options);
-  const auto kinds = std::uint32_t(get_int(options, "kinds"));
-  Synthetic task = bracket_status(lengths, kinds);
-  task.draw = [=](const Rng& rng) { return draw(rng, lengths.draw(rng), kinds); };
-  task.solve = solve;
-  return task;
-}
-
-}  // namespace
 
 TaskEntry shuffle_dyck_task() {
-  auto options = length_options();
-  options.push_back({"kinds", 2, "Number of kinds of brackets.", 1, kBracketKinds});
-  return synthetic_task("shuffle_dyck",
-                        "Like dyck, but brackets of different kinds need not nest: ([)] is closed.",
-                        "A causal mask and two layers; positions help little.", options, describe);
+  const auto describe = [](const Options& options) { return bracket_status(options, draw, solve); };
+  return synthetic_task(
+      {.name = "shuffle_dyck",
+       .summary = "Like dyck, but brackets of different kinds need not nest: ([)] is closed.",
+       .options = bracket_options(),
+       .needs = "A causal mask and two layers; positions help little.",
+       .theory = "solvable: one layer with a causal mask counts each kind of brackets "
+                 "(Bhattamishra, Ahuja and Goyal 2020)",
+       .source = "Bhattamishra, Ahuja and Goyal 2020, arXiv:2009.11264"},
+      describe);
 }
 
 }  // namespace xgrad

@@ -1,6 +1,5 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/synthetic/uniform_tokens.hpp>
-#include <xgrad/data/tasks/entries.hpp>
 
 namespace xgrad {
 
@@ -42,14 +41,10 @@ Example draw(const Rng& rng, std::size_t length) {
 }
 
 Synthetic describe(const Options& options) {
-  const Lengths lengths(options, 2);
   Synthetic task;
   task.shape.token_names = {"0", "1", "pop", "push0", "push1"};
-  task.shape.vocabulary = task.shape.token_names.size();
   task.shape.class_names = {"0", "1", "end"};
-  task.shape.classes = task.shape.class_names.size();
-  task.shape.max_length = lengths.longest;
-  task.draw = [lengths](const Rng& rng) { return draw(rng, lengths.draw(rng)); };
+  draw_lengths(task, Lengths(options, 2), draw);
   task.solve = solve;
   return task;
 }
@@ -58,11 +53,16 @@ Synthetic describe(const Options& options) {
 
 // With one output for each token instead of one more than tokens: the stack never outgrows them.
 TaskEntry stack_manipulation_task() {
-  return synthetic_task("stack_manipulation",
-                        "Push to and pop from a stack; output it from the top to the bottom.",
-                        "Positions and several layers, which find the size of the stack after each "
-                        "action, and what is pushed there last.",
-                        length_options(), describe);
+  return synthetic_task(
+      {.name = "stack_manipulation",
+       .summary = "Push to and pop from a stack; output it from the top to the bottom.",
+       .options = length_options(),
+       .needs = "Positions and several layers, which find the size of the stack after each action, "
+                "and what is pushed there last.",
+       .theory = "needs positions and depth: it takes the size of the stack at each push; encoders "
+                 "fail beyond the lengths seen in training (Deletang et al. 2023)",
+       .source = "Deletang et al. 2023, arXiv:2207.02098"},
+      describe);
 }
 
 }  // namespace xgrad

@@ -1,5 +1,4 @@
 #include <xgrad/data/synthetic/uniform_tokens.hpp>
-#include <xgrad/data/tasks/entries.hpp>
 
 namespace xgrad {
 
@@ -51,15 +50,13 @@ Example draw(const Automaton& automaton, const Rng& rng, std::size_t length) {
 }
 
 Synthetic describe(const Options& options) {
-  const Lengths lengths(options);
   const Automaton& automaton = kLanguages[get_int(options, "language") - 1];
   Synthetic task;
-  task.shape.vocabulary = task.shape.classes = 2;
-  task.shape.max_length = lengths.longest;
+  task.shape.vocabulary = 2;
   task.shape.class_names = {"no", "yes"};
-  task.draw = [lengths, &automaton](const Rng& rng) {
-    return draw(automaton, rng, lengths.draw(rng));
-  };
+  draw_lengths(task, Lengths(options), [&automaton](const Rng& rng, std::size_t length) {
+    return draw(automaton, rng, length);
+  });
   task.solve = [&automaton](const Tokens& ids) { return solve(automaton, ids); };
   return task;
 }
@@ -67,16 +64,23 @@ Synthetic describe(const Options& options) {
 }  // namespace
 
 TaskEntry tomita_task() {
-  auto options = length_options();
-  options.push_back({"language", 4,
-                     "1: only 1s; 2: repeated 10; 3: no odd run of 1s right before an odd run of "
-                     "0s; 4: no 000; 5: evenly many 0s and evenly many 1s; 6: as many 0s as 1s, "
-                     "modulo 3; 7: 0s, 1s, 0s, then 1s.",
-                     1, 7});
+  OptionSpec language{"language", 4,
+                      "1: only 1s; 2: repeated 10; 3: no odd run of 1s right before an odd run of "
+                      "0s; 4: no 000; 5: evenly many 0s and evenly many 1s; 6: as many 0s as 1s, "
+                      "modulo 3; 7: 0s, 1s, 0s, then 1s.",
+                      1, 7};
   return synthetic_task(
-      "tomita", "For each prefix, say whether it is a word of one of Tomita's seven languages.",
-      "Positions and two layers for 1, 2, 4 and 7; the others count modulo 2 or 3, which is hard.",
-      options, describe);
+      {.name = "tomita",
+       .summary = "For each prefix, say whether it is a word of one of Tomita's seven languages.",
+       .options = length_options(16, {std::move(language)}),
+       .needs = "Positions and two layers for 1, 2, 4 and 7; the others count modulo 2 or 3, which "
+                "is hard.",
+       .theory = "needs positions and depth: languages 1, 2, 4 and 7 are star-free, which masked "
+                 "hard attention recognises (Yang, Chiang and Angluin 2024, arXiv:2310.13897); 3, "
+                 "5 and 6 count modulo 2 or 3 and are not learnable beyond the lengths seen in "
+                 "training (Bhattamishra et al. 2020)",
+       .source = "Tomita 1982; Bhattamishra, Ahuja and Goyal 2020, arXiv:2009.11264"},
+      describe);
 }
 
 }  // namespace xgrad

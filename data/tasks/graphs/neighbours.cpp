@@ -1,16 +1,12 @@
 #include <algorithm>
 
-#include <xgrad/data/synthetic/random_graph.hpp>
 #include <xgrad/data/synthetic/uniform_tokens.hpp>
-#include <xgrad/data/tasks/entries.hpp>
 
 namespace xgrad {
 
-namespace {
+static constexpr double kDegree = 2.5;  // mean number of neighbours
 
-constexpr double kDegree = 2.5;  // mean number of neighbours
-
-Tokens smallest_within(Tokens values, const Edges& edges, std::int64_t hops) {
+static Tokens smallest_within(Tokens values, const Edges& edges, std::int64_t hops) {
   for (; hops > 0; --hops) {
     const Tokens before = values;
     for (const auto& [a, b] : edges) {
@@ -21,36 +17,35 @@ Tokens smallest_within(Tokens values, const Edges& edges, std::int64_t hops) {
   return values;
 }
 
-Synthetic describe(const Options& options) {
-  const Lengths lengths(options, 2);
+static Synthetic describe(const Options& options) {
   const auto symbols = std::uint32_t(get_int(options, "symbols"));
-  const std::int64_t hops = get_int(options, "hops");
   Synthetic task;
   task.shape.vocabulary = task.shape.classes = symbols;
-  task.shape.max_length = lengths.longest;
   task.shape.graph = true;
-  task.draw = [=](const Rng& rng) {
-    const std::size_t nodes = lengths.draw(rng);
-    Example example;
-    example.ids = random_tokens(rng, nodes, symbols);
-    example.edges = random_edges(rng / "edges", nodes, kDegree);
-    example.targets = smallest_within(example.ids, example.edges, hops);
-    return example;
-  };
+  draw_lengths(task, Lengths(options, 2),
+               [symbols, hops = get_int(options, "hops")](const Rng& rng, std::size_t nodes) {
+                 Example example{.ids = random_tokens(rng, nodes, symbols)};
+                 example.edges = random_edges(rng / "edges", nodes, kDegree);
+                 example.targets = smallest_within(example.ids, example.edges, hops);
+                 return example;
+               });
   return task;
 }
 
-}  // namespace
-
 // S4.4: the answer for a node depends on the nodes around it.
 TaskEntry neighbours_task() {
-  auto options = uniform_options(12);
-  options.push_back(
-      {"hops", 1, "Maximum number of edges between a node and those whose numbers count.", 1, 64});
   return synthetic_task(
-      "neighbours",
-      "For each node of a graph, find the smallest number on it and on nodes within `hops` edges.",
-      "The edges as an attention mask, one layer for each hop, and no positions.", options,
+      {.name = "neighbours",
+       .summary = "For each node of a graph, find the smallest number on it and on nodes within "
+                  "`hops` edges.",
+       .options = length_options(
+           12, {symbols_option(),
+                {"hops", 1, "Maximum number of edges between a node and those whose numbers count.",
+                 1, 64}}),
+       .needs = "The edges as an attention mask, one layer for each hop, and no positions.",
+       .theory = "needs depth: news travels one edge a layer under an adjacency mask (Gilmer et "
+                 "al. 2017, arXiv:1704.01212)",
+       .source = "the message passing of Gilmer et al. 2017, arXiv:1704.01212"},
       describe);
 }
 

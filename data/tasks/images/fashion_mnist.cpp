@@ -5,15 +5,17 @@
 #include <filesystem>
 #include <memory>
 #include <mutex>
+#include <numeric>
 #include <sstream>
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/random.hpp>
-#include <xgrad/data/tables/learned.hpp>
-#include <xgrad/data/tasks/entries.hpp>
+#include <xgrad/data/tables/byte_stream.hpp>
+#include <xgrad/data/tables/vocabulary_and_scales.hpp>
+#include <xgrad/data/task.hpp>
 #include <xgrad/data/tasks/images/augment.hpp>
 #include <xgrad/data/tasks/images/idx.hpp>
-#include <xgrad/data/text/numbers.hpp>
+#include <xgrad/data/text/example_text.hpp>
 #include <xgrad/data/text/text.hpp>
 #include <xgrad/storage/disk/scratch.hpp>
 
@@ -25,64 +27,25 @@ constexpr std::size_t kSide = 28, kPixels = kSide * kSide, kClasses = 10;
 // Mean and deviation of the 60,000 training images, with pixels in [0, 1].
 constexpr double kMean = 0.286040596988796, kDeviation = 0.353024244514923;
 
-const std::vector<OptionSpec>& option_table() {
-  static const std::vector<OptionSpec> table = {
-      {"path", "/usr/share/datasets/fashion-mnist", "Folder of the four IDX files."},
-      {"examples", 0, "Number of training images; 0: all that are not for validation.", 0, 1e9},
-      {"validation", 5000, "Training images held out for validation, the same for every seed.", 1,
-       1e9},
-      {"augment", true, "Mirrors and shifts training images at random."},
-      {"shift", 1, "Maximum shift of an augmented image in each direction, in pixels.", 0, 27},
-  };
-  return table;
-}
-
 using Fingerprints = std::map<std::string, std::uint64_t>;  // fingerprint of each file, by path
 
-// Bytes in memory, or in a file that several processes map.
-class Bytes {
- public:
-  explicit Bytes(std::vector<std::uint8_t> bytes) : bytes_(std::move(bytes)) {}
-  explicit Bytes(const std::string& shared) : scratch_(std::make_unique<Scratch>(shared)) {}
-
-  std::size_t size() const { return scratch_ ? scratch_->size() : bytes_.size(); }
-  const std::uint8_t* data() const {
-    return scratch_ ? reinterpret_cast<const std::uint8_t*>(scratch_->data()) : bytes_.data();
-  }
-  std::string share() {
-    if (!scratch_) {
-      scratch_ = std::make_unique<Scratch>();
-      scratch_->append(bytes_.data(), bytes_.size());
-      scratch_->finish();
-    }
-    std::string shared = scratch_->share();
-    bytes_ = {};
-    return shared;
-  }
-
- private:
-  std::vector<std::uint8_t> bytes_;
-  std::unique_ptr<Scratch> scratch_;
-};
-
 struct Images {
-  Bytes pixels;  // (count, 28, 28)
-  Bytes labels;  // (count)
+  Scratch pixels = {};  // (count, 28, 28)
+  Scratch labels = {};  // (count)
 };
 
-std::uint64_t fingerprint(const std::vector<std::uint8_t>& bytes) {
-  return stable_hash({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+const std::uint8_t* bytes_of(const Scratch& scratch) {
+  return reinterpret_cast<const std::uint8_t*>(scratch.data());
 }
 
 IdxArray read(const std::string& folder, const std::string& file, std::size_t rank,
               Fingerprints& known) {
   const std::string path = (std::filesystem::path(folder) / file).string();
-  std::error_code ignored;
-  check<DataError>(
-      std::filesystem::exists(path, ignored), path,
-      ": there is no such file; install it with: apt-get install dataset-fashion-mnist");
+  check_exists(path, "dataset-fashion-mnist");
   IdxArray array = read_idx(path, rank);
-  recognise(known, path, fingerprint(array.values));
+  const std::vector<std::uint8_t>& values = array.values;
+  recognise(known, path,
+            stable_hash({reinterpret_cast<const char*>(values.data()), values.size()}));
   return array;
 }
 
@@ -105,8 +68,12 @@ std::shared_ptr<Images> read_images(const std::string& folder, const std::string
     detail::fail<DataError>(folder, "/", label_file, ": label ", wrong - labels.values.begin(),
                             " is ", int(*wrong), ", must be below ", kClasses);
   }
-  return std::make_shared<Images>(
-      Images{Bytes(std::move(pixels.values)), Bytes(std::move(labels.values))});
+  const auto images = std::make_shared<Images>();
+  for (const auto& [from, to] : {std::pair(&pixels, &images->pixels), {&labels, &images->labels}}) {
+    to->append(from->values.data(), from->values.size());
+    to->finish();
+  }
+  return images;
 }
 
 /// Returns the table of (x / 255 - mean) / deviation for each byte x.
@@ -134,9 +101,9 @@ class ImageDataset final : public Dataset {
     const Move move = shift_ < 0 ? Move{} : random_move(seed_, epoch, index, shift_);
     Example example;
     example.features.resize(kPixels);
-    move_image(images_->pixels.data() + at * kPixels, kSide, kSide, move, normalised().data(),
+    move_image(bytes_of(images_->pixels) + at * kPixels, kSide, kSide, move, normalised().data(),
                example.features.data());
-    example.targets = {images_->labels.data()[at]};
+    example.targets = {bytes_of(images_->labels)[at]};
     return example;
   }
 
@@ -149,8 +116,7 @@ class ImageDataset final : public Dataset {
 
 class FashionMnist final : public Task {
  public:
-  FashionMnist(const Options& given, std::uint64_t seed)
-      : options_(complete(option_table(), given)), seed_(seed) {}
+  FashionMnist(Options options, std::uint64_t seed) : options_(std::move(options)), seed_(seed) {}
 
   TaskShape shape() const override {
     return {.input = InputKind::image,
@@ -171,13 +137,13 @@ class FashionMnist final : public Task {
 
   void adopt(const std::string& learned) override {
     const std::lock_guard lock(mutex_);
-    files_ = learned_from_json(learned).files;
+    files_ = vocabulary_and_scales_from_json(learned).files;
   }
 
   std::unique_ptr<Dataset> dataset(Split split) const override {
     const auto images = load(split == Split::test);
     std::vector<std::size_t> chosen(images->labels.size());
-    for (std::size_t i = 0; i < chosen.size(); ++i) chosen[i] = i;
+    std::iota(chosen.begin(), chosen.end(), 0);
     if (split != Split::test) chosen = choose(split, chosen.size());
     const bool augment = split == Split::train && get_bool(options_, "augment");
     return std::make_unique<ImageDataset>(images, std::move(chosen), seed_,
@@ -216,7 +182,7 @@ class FashionMnist final : public Task {
     std::array<std::string, 5> line;
     for (std::string& each : line) std::getline(lines, each);
     const auto images = [&](std::size_t first) {
-      return std::make_shared<Images>(Images{Bytes(line[first]), Bytes(line[first + 1])});
+      return std::shared_ptr<Images>(new Images{Scratch(line[first]), Scratch(line[first + 1])});
     };
     const auto train = images(0), test = images(2);
     adopt(line[4]);
@@ -236,7 +202,7 @@ class FashionMnist final : public Task {
 
   /// Chooses images by a fixed permutation of the training file; the last ones are for validation.
   std::vector<std::size_t> choose(Split split, std::size_t count) const {
-    const auto validation = std::size_t(get_int(options_, "validation"));
+    const std::size_t validation = get_size(options_, "validation");
     check<ConfigError>(validation < count, "validation: is ", validation, ", must be below ", count,
                        ", the number of training images");
     auto order = (Rng(0) / "fashion_mnist").permutation(count);
@@ -244,8 +210,7 @@ class FashionMnist final : public Task {
       order.erase(order.begin(), order.end() - std::ptrdiff_t(validation));
       return order;
     }
-    const auto wanted = std::size_t(get_int(options_, "examples"));
-    const std::size_t left = count - validation;
+    const std::size_t wanted = get_size(options_, "examples"), left = count - validation;
     check<ConfigError>(wanted <= left, "examples: is ", wanted, ", must be at most ", left,
                        ", the training images that are not for validation");
     order.resize(wanted == 0 ? left : wanted);
@@ -262,14 +227,24 @@ class FashionMnist final : public Task {
 }  // namespace
 
 TaskEntry fashion_mnist_task() {
-  return {"fashion_mnist",
-          "Name the piece of clothing in an image of 28 x 28 pixels.",
-          option_table(),
-          {"dataset-fashion-mnist"},
-          [](const Options& options, std::uint64_t seed) {
-            return std::make_unique<FashionMnist>(options, seed);
-          },
-          "Patches with positions, and about four layers."};
+  return {
+      .name = "fashion_mnist",
+      .summary = "Name the piece of clothing in an image of 28 x 28 pixels.",
+      .options = {{"path", "/usr/share/datasets/fashion-mnist", "Folder of the four IDX files."},
+                  {"examples", 0, "Number of training images; 0: all that are not for validation.",
+                   0, 1e9},
+                  {"validation", 5000,
+                   "Training images held out for validation, the same for every seed.", 1, 1e9},
+                  {"augment", true, "Mirrors and shifts training images at random."},
+                  {"shift", 1, "Maximum shift of an augmented image in each direction, in pixels.",
+                   0, 27}},
+      .debian_packages = {"dataset-fashion-mnist"},
+      .make = [](const Options& options,
+                 std::uint64_t seed) { return std::make_unique<FashionMnist>(options, seed); },
+      .needs = "Patches with positions, and about four layers.",
+      .theory = "open: nothing is proven",
+      .source = "Xiao, Rasul and Vollgraf 2017, arXiv:1708.07747",
+      .best = "unknown, because nobody knows the distribution of the images"};
 }
 
 }  // namespace xgrad

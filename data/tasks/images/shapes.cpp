@@ -2,11 +2,8 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/synthetic/synthetic.hpp>
-#include <xgrad/data/tasks/entries.hpp>
 
 namespace xgrad {
-
-namespace {
 
 constexpr std::size_t kSide = 5, kClasses = 4;
 
@@ -20,7 +17,7 @@ constexpr std::array<const char*, kClasses> kShapes = {
 };
 
 // Draws an image. Dark pixels are uniform in [0, 0.4), bright ones in [0.6, 1).
-Example draw(const Rng& rng, std::size_t size) {
+static Example draw(const Rng& rng, std::size_t size) {
   const Rng place = rng / "place";
   const auto pixels = (rng / "pixels").uniforms(size * size);
   const std::size_t shape = place.below(kClasses, 0);
@@ -37,26 +34,27 @@ Example draw(const Rng& rng, std::size_t size) {
   return example;
 }
 
-Synthetic describe(const Options& options) {
-  const auto size = std::size_t(get_int(options, "size"));
+static Synthetic describe(const Options& options) {
+  const auto size = get_size(options, "size");
   Synthetic task;
   task.shape.input = InputKind::image;
   task.shape.output = OutputKind::sequence;
   task.shape.height = task.shape.width = size;
   task.shape.channels = 1;
-  task.shape.classes = kClasses;
   task.shape.class_names.assign(kNames.begin(), kNames.end());
   task.draw = [size](const Rng& rng) { return draw(rng, size); };
   return task;
 }
 
-}  // namespace
-
 TaskEntry shapes_task() {
-  return synthetic_task("shapes", "Name the bright shape in a small image with noise.",
-                        "Patches and one layer; positions are not needed.",
-                        {{"size", 12, "Side of the image, in pixels.", std::int64_t(kSide), 256}},
-                        describe);
+  return synthetic_task(
+      {.name = "shapes",
+       .summary = "Name the bright shape in a small image with noise.",
+       .options = {{"size", 12, "Side of the image, in pixels.", std::int64_t(kSide), 256}},
+       .needs = "Patches and one layer; positions are not needed.",
+       .theory = "solvable: one layer over patches",
+       .source = "made for xgrad; patches as in Dosovitskiy et al. 2021, arXiv:2010.11929"},
+      describe);
 }
 
 }  // namespace xgrad

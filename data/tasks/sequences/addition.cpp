@@ -2,17 +2,14 @@
 #include <xgrad/data/batch.hpp>
 #include <xgrad/data/generated_task.hpp>
 #include <xgrad/data/synthetic/uniform_tokens.hpp>
-#include <xgrad/data/tasks/entries.hpp>
 
 namespace xgrad {
 
-namespace {
-
 // Ids after the ten digits.
-constexpr std::int32_t kPlus = 10, kEquals = 11, kSlotId = 12;
+static constexpr std::int32_t kPlus = 10, kEquals = 11, kSlotId = 12;
 
 // Writes the highest digit first, with leading zeros, so that each digit has a fixed position.
-Tokens layout(const Tokens& digits) {
+static Tokens layout(const Tokens& digits) {
   const auto half = digits.begin() + std::ptrdiff_t(digits.size() / 2);
   Tokens ids(digits.begin(), half);
   ids.push_back(kPlus);
@@ -22,7 +19,7 @@ Tokens layout(const Tokens& digits) {
   return ids;
 }
 
-Tokens solve(const Tokens& ids) {
+static Tokens solve(const Tokens& ids) {
   Tokens digits;
   for (std::int32_t id : ids) {
     if (id < kPlus) digits.push_back(id);
@@ -42,32 +39,36 @@ Tokens solve(const Tokens& ids) {
 }
 
 // The digits of the sum are one more than those of each number.
-Tokens with_slots(Tokens ids) {
+static Tokens with_slots(Tokens ids) {
   if (ids.size() > 2 && ids.back() == kEquals) ids.insert(ids.end(), ids.size() / 2, kSlotId);
   return ids;
 }
 
-Synthetic describe(const Options& options) {
-  const auto digits = std::size_t(get_int(options, "digits"));
+static Synthetic describe(const Options& options) {
+  const std::size_t digits = get_size(options, "digits");
   Synthetic task;
-  task.shape.vocabulary = 13;
   task.shape.classes = 10;
   task.shape.max_length = 3 * digits + 3;
   task.shape.token_names = {"0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "+", "=", kSlot};
   task.draw = [digits](const Rng& rng) {
-    return Example{layout(random_tokens(rng, 2 * digits, 10)), {}, {}};
+    return Example{.ids = layout(random_tokens(rng, 2 * digits, 10))};
   };
   task.solve = solve;
   task.with_slots = with_slots;
   return task;
 }
 
-}  // namespace
-
 TaskEntry addition_task() {
-  return synthetic_task("addition", "Add two numbers, digit by digit.",
-                        "Positions and two layers; more layers for carries over many digits.",
-                        {{"digits", 2, "Digits of each number.", 2, 1024}}, describe);
+  return synthetic_task(
+      {.name = "addition",
+       .summary = "Add two numbers, digit by digit.",
+       .options = {{"digits", 2, "Digits of each number.", 2, 1024}},
+       .needs = "Positions and two layers; more layers for carries over many digits.",
+       .theory = "needs positions and depth: the carry into a digit depends on all digits below "
+                 "it; a fixed depth covers the lengths seen in training",
+       .source =
+           "Nogueira, Jiang and Lin 2021, arXiv:2102.13019; Lee et al. 2023, arXiv:2307.03381"},
+      describe);
 }
 
 }  // namespace xgrad

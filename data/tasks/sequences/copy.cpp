@@ -1,17 +1,18 @@
 #include <xgrad/data/synthetic/uniform_tokens.hpp>
-#include <xgrad/data/tasks/entries.hpp>
 
 namespace xgrad {
 
 TaskEntry copy_task() {
   const auto describe = [](const Options& options) {
-    Synthetic task = uniform_tokens(options);
-    task.solve = [](const Tokens& ids) { return ids; };
-    return task;
+    return uniform_tokens(options, [](const Tokens& ids) { return ids; });
   };
-  return synthetic_task("copy", "Output each token unchanged.",
-                        "Neither positions nor layers: the residual path is enough.",
-                        uniform_options(), describe);
+  return synthetic_task({.name = "copy",
+                         .summary = "Output each token unchanged.",
+                         .options = uniform_options(),
+                         .needs = "Neither positions nor layers: the residual path is enough.",
+                         .theory = "solvable: the residual path carries each token to its output",
+                         .source = "Rush 2018, The Annotated Transformer"},
+                        describe);
 }
 
 }  // namespace xgrad

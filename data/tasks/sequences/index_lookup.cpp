@@ -1,13 +1,10 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/synthetic/uniform_tokens.hpp>
-#include <xgrad/data/tasks/entries.hpp>
 
 namespace xgrad {
 
-namespace {
-
 // Ids below `symbols` are symbols; the others point to a place.
-Tokens solve(const Tokens& ids, std::int32_t symbols) {
+static Tokens solve(const Tokens& ids, std::int32_t symbols) {
   for (std::size_t i = 0; i + 1 < ids.size(); ++i) {
     check<DataError>(ids[i] < symbols, "token ", i + 1, " is an index, which must come last");
   }
@@ -17,36 +14,35 @@ Tokens solve(const Tokens& ids, std::int32_t symbols) {
   return {ids[std::size_t(place)]};
 }
 
-Synthetic describe(const Options& options) {
-  Synthetic task = uniform_tokens(options);
-  const Lengths lengths(options, 2);
-  const auto symbols = std::int32_t(task.shape.classes);
-  for (std::int32_t i = 0; i < symbols; ++i) task.shape.token_names.push_back(std::to_string(i));
-  for (std::size_t i = 1; i < lengths.longest; ++i) {
+static Synthetic describe(const Options& options) {
+  const auto symbols = std::int32_t(get_int(options, "symbols"));
+  Synthetic task = one_target(
+      uniform_tokens(options, [symbols](const Tokens& ids) { return solve(ids, symbols); }));
+  task.shape.token_names = numbered(task.shape.classes);
+  for (std::size_t i = 1; i < task.shape.max_length; ++i) {
     task.shape.token_names.push_back("@" + std::to_string(i));
   }
-  task.shape.output = OutputKind::sequence;
   task.shape.vocabulary = task.shape.token_names.size();
-  task.draw = [lengths, symbols](const Rng& rng) {
-    const std::size_t places = lengths.draw(rng) - 1;
-    Example example;
-    example.ids = random_tokens(rng, places, std::uint32_t(symbols));
-    example.ids.push_back(symbols + std::int32_t((rng / "index").below(places, 0)));
+  draw_lengths(task, Lengths(options, 2), [symbols](const Rng& rng, std::size_t length) {
+    Example example{.ids = random_tokens(rng, length - 1, std::uint32_t(symbols))};
+    example.ids.push_back(symbols + std::int32_t((rng / "index").below(length - 1, 0)));
     return example;
-  };
-  task.solve = [symbols](const Tokens& ids) { return solve(ids, symbols); };
+  });
   return task;
 }
-
-}  // namespace
 
 // An easy task for attention, and one that needs a recurrent network whose state is as long as the
 // sequence (Bhattamishra et al. 2024).
 TaskEntry index_lookup_task() {
-  auto options = uniform_options();
-  options.back().max = 65536;  // every token has a name
-  return synthetic_task("index_lookup", "Output the token at the place that the last token names.",
-                        "Positions and one layer with one head.", options, describe);
+  return synthetic_task(
+      {.name = "index_lookup",
+       .summary = "Output the token at the place that the last token names.",
+       .options = length_options(16, {symbols_option(10, 1, 65536)}),  // every token has a name
+       .needs = "Positions and one layer with one head.",
+       .theory = "needs positions: one layer suffices with a width that grows with the logarithm "
+                 "of the length (Bhattamishra et al. 2024)",
+       .source = "Bhattamishra et al. 2024, arXiv:2406.09347"},
+      describe);
 }
 
 }  // namespace xgrad

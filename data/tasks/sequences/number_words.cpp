@@ -2,7 +2,6 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/synthetic/uniform_tokens.hpp>
-#include <xgrad/data/tasks/entries.hpp>
 
 namespace xgrad {
 
@@ -44,12 +43,11 @@ Tokens solve(const Tokens& digits) {
 }
 
 Synthetic describe(const Options& options) {
-  const auto digits = std::size_t(get_int(options, "digits"));
+  const auto digits = get_size(options, "digits");
   Synthetic task;
   task.shape.output = OutputKind::generated;
   task.shape.vocabulary = 10;
   task.shape.max_length = digits;
-  task.shape.classes = kWords.size();
   task.shape.class_names = kWords;
   // Three digits take four words, and each of the groups before the last one more.
   task.shape.max_outputs = digits / 3 * 4 + digits % 3 + (digits - 1) / 3 + 1;
@@ -59,7 +57,7 @@ Synthetic describe(const Options& options) {
     const std::size_t length = 1 + std::max(lengths.below(digits, 0), lengths.below(digits, 1));
     Tokens ids = random_tokens(rng, length, 10);
     if (length > 1) ids[0] = 1 + std::int32_t((rng / "first").below(9, 0));
-    return Example{ids, {}, {}};
+    return Example{.ids = std::move(ids)};
   };
   task.solve = solve;
   return task;
@@ -69,10 +67,15 @@ Synthetic describe(const Options& options) {
 
 TaskEntry number_words_task() {
   return synthetic_task(
-      "number_words", "Write a number in English words, as four hundred seven for 4 0 7.",
-      "Positions, and an encoder and a decoder of two layers: a digit's word depends on its place "
-      "and on the digit before it, and zeros are not written.",
-      {{"digits", 6, "Most digits of a number.", 3, 9}}, describe);
+      {.name = "number_words",
+       .summary = "Write a number in English words, as four hundred seven for 4 0 7.",
+       .options = {{"digits", 6, "Most digits of a number.", 3, 9}},
+       .needs = "Positions, and an encoder and a decoder of two layers: a digit's word depends on "
+                "its place and on the digit before it, and zeros are not written.",
+       .theory = "needs positions and depth: a digit's word depends on its place from the right, "
+                 "so a layer must find the end of the number first",
+       .source = "made for xgrad"},
+      describe);
 }
 
 }  // namespace xgrad

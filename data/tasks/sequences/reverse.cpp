@@ -1,16 +1,20 @@
 #include <xgrad/data/synthetic/uniform_tokens.hpp>
-#include <xgrad/data/tasks/entries.hpp>
 
 namespace xgrad {
 
 TaskEntry reverse_task() {
   const auto describe = [](const Options& options) {
-    Synthetic task = uniform_tokens(options);
-    task.solve = [](const Tokens& ids) { return Tokens(ids.rbegin(), ids.rend()); };
-    return task;
+    return uniform_tokens(options,
+                          [](const Tokens& ids) { return Tokens(ids.rbegin(), ids.rend()); });
   };
-  return synthetic_task("reverse", "Output the tokens in reverse order.",
-                        "Positions and one layer with one head.", uniform_options(), describe);
+  return synthetic_task(
+      {.name = "reverse",
+       .summary = "Output the tokens in reverse order.",
+       .options = uniform_options(),
+       .needs = "Positions and one layer with one head.",
+       .theory = "needs positions: one head attends to place n + 1 - i (Weiss et al. 2021)",
+       .source = "Weiss, Goldberg and Yahav 2021, arXiv:2106.06981"},
+      describe);
 }
 
 }  // namespace xgrad

@@ -1,39 +1,46 @@
 #include <algorithm>
 
 #include <xgrad/data/synthetic/uniform_tokens.hpp>
-#include <xgrad/data/tasks/entries.hpp>
 
 namespace xgrad {
 
-namespace {
-
 // Ascending by id, keeping repeated ids. Equal tokens cannot be told apart, so the answer is
 // unique.
-Synthetic describe(const Options& options) {
-  Synthetic task = uniform_tokens(options);
-  task.solve = [](Tokens ids) {
+static Synthetic describe(const Options& options) {
+  return uniform_tokens(options, [](Tokens ids) {
     std::sort(ids.begin(), ids.end());
     return ids;
-  };
-  return task;
+  });
 }
 
-constexpr const char* kNeeds = "Positions and two layers: the first counts, the second places.";
-
-}  // namespace
+static constexpr const char* kNeeds =
+    "Positions and two layers: the first counts, the second places.";
 
 TaskEntry sort_task() {
-  return synthetic_task("sort", "Output the tokens in ascending order.", kNeeds, uniform_options(),
+  return synthetic_task({.name = "sort",
+                         .summary = "Output the tokens in ascending order.",
+                         .options = uniform_options(),
+                         .needs = kNeeds,
+                         .theory = "needs positions and depth: the first layer counts smaller "
+                                   "tokens, the second places them (Weiss et al. 2021)",
+                         .source = "Weiss, Goldberg and Yahav 2021, arXiv:2106.06981"},
                         describe);
 }
 
 // The same task with the sizes of Deletang et al. 2023: five symbols, and any length up to 40.
 TaskEntry bucket_sort_task() {
-  auto options = length_options(40);
+  auto options = length_options(40, {symbols_option(5)});
   options[1].fallback = std::int64_t(1);
-  options.push_back({"symbols", 5, "Number of different tokens.", 1, 1 << 24});
-  return synthetic_task("bucket_sort", "Sort sequences of many lengths over few symbols.", kNeeds,
-                        options, describe);
+  return synthetic_task(
+      {.name = "bucket_sort",
+       .summary = "Sort sequences of many lengths over few symbols.",
+       .options = std::move(options),
+       .needs = kNeeds,
+       .theory = "needs positions and depth: the first layer counts smaller tokens, the second "
+                 "places them; out of length Deletang et al. measured 0.919",
+       .source =
+           "Deletang et al. 2023, Neural Networks and the Chomsky Hierarchy, arXiv:2207.02098"},
+      describe);
 }
 
 }  // namespace xgrad

@@ -3,7 +3,6 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/synthetic/synthetic.hpp>
-#include <xgrad/data/tasks/entries.hpp>
 
 namespace xgrad {
 
@@ -135,13 +134,11 @@ class Translator {
 };
 
 Synthetic describe(const Options& options) {
-  const auto adjectives = std::size_t(get_int(options, "adjectives"));
+  const auto adjectives = get_size(options, "adjectives");
   Synthetic task;
   task.shape.output = OutputKind::generated;
-  task.shape.vocabulary = std::size_t(kSize);
   for (const Word& word : kWords) task.shape.token_names.emplace_back(word.english);
   task.shape.max_length = 2 * (adjectives + 2) + 2;
-  task.shape.classes = french().size();
   task.shape.class_names = french();
   task.shape.max_outputs = task.shape.max_length + 2;  // ne, and the end
   task.draw = [adjectives](const Rng& rng) {
@@ -171,12 +168,16 @@ Synthetic describe(const Options& options) {
 
 TaskEntry translation_task() {
   return synthetic_task(
-      "translation",
-      "Translate made-up English sentences into French, with its word order and genders.",
-      "Positions, and an encoder and a decoder of two layers: words change places, and articles "
-      "and "
-      "adjectives agree with a noun that comes after them in English.",
-      {{"adjectives", 2, "Most adjectives before a noun.", 0, 64}}, describe);
+      {.name = "translation",
+       .summary =
+           "Translate made-up English sentences into French, with its word order and genders.",
+       .options = {{"adjectives", 2, "Most adjectives before a noun.", 0, 64}},
+       .needs = "Positions, and an encoder and a decoder of two layers: words change places, and "
+                "articles and adjectives agree with a noun that comes after them in English.",
+       .theory = "needs positions and depth: a word's place in French depends on the noun that "
+                 "follows it, which a first layer must find",
+       .source = "made for xgrad"},
+      describe);
 }
 
 }  // namespace xgrad

@@ -2,7 +2,6 @@
 #include <cmath>
 
 #include <xgrad/data/synthetic/chain.hpp>
-#include <xgrad/data/tasks/entries.hpp>
 
 namespace xgrad {
 
@@ -68,13 +67,12 @@ Synthetic::Best best(const std::vector<float>& x, const Sizes& sizes) {
 }
 
 Synthetic describe(const Options& options) {
-  const Sizes sizes{std::size_t(get_int(options, "vectors")),
-                    std::size_t(get_int(options, "features")), get_double(options, "spread")};
+  const Sizes sizes{get_size(options, "vectors"), get_size(options, "features"),
+                    get_double(options, "spread")};
   Synthetic task;
   task.shape.input = InputKind::vectors;
   task.shape.max_length = sizes.vectors;
   task.shape.features = sizes.features;
-  task.shape.classes = 2;
   task.shape.class_names = {"usual", "odd"};
   task.draw = [sizes](const Rng& rng) { return draw(rng, sizes); };
   task.best = [sizes](const Example& input) { return best(input.features, sizes); };
@@ -87,14 +85,21 @@ Synthetic describe(const Options& options) {
 // on the vector's position.
 TaskEntry anomaly_task() {
   return synthetic_task(
-      "anomaly",
-      "Find the odd vector in a set: the others are drawn around one centre, it around another.",
-      "No positions and one layer, which compares each vector with all others.",
-      {{"vectors", 10, "Vectors in a set, the odd one included.", 3, 4096},
-       {"features", 4, "Numbers in a vector.", 1, 4096},
-       {"spread", 2.0,
-        "Standard deviation of the centres, relative to that of vectors around a centre.", above(0),
-        1000}},
+      {.name = "anomaly",
+       .summary = "Find the odd vector in a set: the others are drawn around one centre, it around "
+                  "another.",
+       .options =
+           {{"vectors", 10, "Vectors in a set, the odd one included.", 3, 4096},
+            {"features", 4, "Numbers in a vector.", 1, 4096},
+            {"spread", 2.0,
+             "Standard deviation of the centres, relative to that of vectors around a centre.",
+             above(0), 1000}},
+       .needs = "No positions and one layer, which compares each vector with all others.",
+       .theory =
+           "solvable: one layer without positions compares each vector with the mean of the others",
+       .source = "the set anomaly detection of Lee et al. 2019 (Set Transformer), "
+                 "arXiv:1810.00825, on Gaussian vectors",
+       .best = kComputed},
       describe);
 }
 

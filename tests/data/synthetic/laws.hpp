@@ -8,7 +8,7 @@
 #include <map>
 
 #include <xgrad/data/synthetic/synthetic.hpp>
-#include <xgrad/data/text/edges.hpp>
+#include <xgrad/data/text/example_text.hpp>
 
 #include "support/statistics.hpp"
 

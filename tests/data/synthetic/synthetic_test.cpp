@@ -11,8 +11,6 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/batch.hpp>
 #include <xgrad/data/task.hpp>
-#include <xgrad/data/tasks/background.hpp>
-#include <xgrad/data/text/edges.hpp>
 #include <xgrad/data/text/example_text.hpp>
 
 #include "data/synthetic/oracles.hpp"
@@ -100,7 +98,7 @@ TEST_P(MadeTasks, DeterminedMeansOneAnswerForEachInput) {
     const auto at = answers.try_emplace(input_of(example), example.targets).first;
     differ = differ || at->second != example.targets;
   }
-  EXPECT_EQ(background_of(row_.name)->best == std::string(kCertain), !differ);
+  EXPECT_EQ(find_task(row_.name).best == kCertain, !differ);
 }
 
 TEST_P(MadeTasks, ExamplesAreAFunctionOfSeedSplitAndIndex) {
@@ -273,7 +271,7 @@ TEST(Synthetic, ASplitWithoutInputsIsAnError) {
     task.solve = [](const Tokens& ids) { return ids; };
     return task;
   };
-  const auto task = synthetic_task("lone", "", "", {}, describe).make({}, 1);
+  const auto task = synthetic_task({"lone", "Of a test."}, describe).make({}, 1);
   int thrown = 0;
   for (Split split : kSplits) {
     try {

@@ -4,6 +4,7 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/random.hpp>
 #include <xgrad/data/tables/byte_stream.hpp>
+#include <xgrad/data/watch_progress.hpp>
 
 #include <data/tables/whole_table.hpp>
 #include <support/temporary_directory.hpp>

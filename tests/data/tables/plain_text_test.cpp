@@ -1,5 +1,5 @@
 // Plain text as rows, and texts as examples of next tokens.
-#include <xgrad/data/tables/plain_text.hpp>
+#include <xgrad/data/tables/formats.hpp>
 
 #include <gtest/gtest.h>
 #include <support/errors.hpp>
@@ -14,10 +14,11 @@ namespace {
 using Texts = std::vector<std::string>;
 using Tokens = std::vector<std::int32_t>;
 
-Texts rows_of(const std::string& text, TextRows kind, std::vector<std::size_t>* lines = nullptr) {
+Texts texts_of(const std::string& text, bool paragraphs,
+               std::vector<std::size_t>* lines = nullptr) {
   ByteStream bytes("text.txt", text);
   Texts rows;
-  read_plain_text(bytes, {"text"}, kind, [&](const Table& block) {
+  read_plain_text(bytes, {"text"}, paragraphs, [&](const Table& block) {
     for (const auto& row : block.rows) rows.push_back(std::get<std::string>(row.at(0)));
     if (lines) lines->insert(lines->end(), block.lines.begin(), block.lines.end());
   });
@@ -27,23 +28,21 @@ Texts rows_of(const std::string& text, TextRows kind, std::vector<std::size_t>* 
 TEST(PlainText, LinesAndParagraphs) {
   const std::string text = "one\ntwo \r\n\n \t\n  three\n\nfour\nfive";
   std::vector<std::size_t> lines;
-  EXPECT_EQ(rows_of(text, TextRows::lines, &lines),
-            (Texts{"one", "two ", "  three", "four", "five"}));
+  EXPECT_EQ(texts_of(text, false, &lines), (Texts{"one", "two ", "  three", "four", "five"}));
   EXPECT_EQ(lines, (std::vector<std::size_t>{1, 2, 5, 7, 8}));
   lines.clear();
-  EXPECT_EQ(rows_of(text, TextRows::paragraphs, &lines),
-            (Texts{"one\ntwo ", "  three", "four\nfive"}));
+  EXPECT_EQ(texts_of(text, true, &lines), (Texts{"one\ntwo ", "  three", "four\nfive"}));
   EXPECT_EQ(lines, (std::vector<std::size_t>{1, 5, 7}));
 }
 
 TEST(PlainText, SaysWhatIsWrong) {
-  const auto error = [](const std::string& text, TextRows kind = TextRows::lines) {
-    return test::message_of<DataError>([&] { rows_of(text, kind); });
+  const auto error = [](const std::string& text, bool paragraphs = false) {
+    return test::message_of<DataError>([&] { texts_of(text, paragraphs); });
   };
   EXPECT_EQ(error("a\n\xff\n"), "text.txt: line 2: byte 1 is not UTF-8");
   EXPECT_EQ(error("a\nb\n" + std::string(kMostText + 1, 'c')),
             "text.txt: line 3: has more than 1048576 bytes");
-  EXPECT_EQ(error(std::string(kMostText, 'c') + "\nd", TextRows::paragraphs),
+  EXPECT_EQ(error(std::string(kMostText, 'c') + "\nd", true),
             "text.txt: line 2: the paragraph has more than 1048576 bytes");
 }
 

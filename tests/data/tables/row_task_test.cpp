@@ -6,8 +6,8 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/batch.hpp>
-#include <xgrad/data/tables/learned.hpp>
 #include <xgrad/data/tables/table.hpp>
+#include <xgrad/data/tables/vocabulary_and_scales.hpp>
 #include <xgrad/data/task.hpp>
 
 #include <data/tables/whole_table.hpp>
@@ -219,7 +219,7 @@ TEST(Files, WhatWasLearnedGoesWithTheModel) {
   EXPECT_EQ(other->parse("b a").ids, (Tokens{2, 1}));
   EXPECT_EQ(other->learned(), learned);
   EXPECT_THROW(other->dataset(Split::train), DataError);
-  EXPECT_EQ(to_json(learned_from_json(learned)), learned);
+  EXPECT_EQ(to_json(vocabulary_and_scales_from_json(learned)), learned);
   for (const char* bad : {"", "{}", "[1]", R"({"tokens": 1})"}) {
     EXPECT_THROW(other->adopt(bad), CheckpointError) << bad;
   }

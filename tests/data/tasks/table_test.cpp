@@ -4,11 +4,12 @@
 #include <algorithm>
 #include <fstream>
 #include <map>
+#include <set>
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/batch.hpp>
+#include <xgrad/data/synthetic/synthetic.hpp>
 #include <xgrad/data/task.hpp>
-#include <xgrad/data/tasks/background.hpp>
 
 #include "support/source_tree.hpp"
 
@@ -41,20 +42,19 @@ TEST(Tasks, SayWhichPositionsAndWhatDepthTheyNeed) {
 
 // What theory says starts with one of a few labels, which docs/commands.md lists.
 TEST(Tasks, SayWhatTheoryKnowsAndWhereTheyAreFrom) {
+  const std::set<std::string> labels = {"solvable",      "needs positions",
+                                        "needs depth",   "needs positions and depth",
+                                        "not learnable", "open"};
   for (const TaskEntry& entry : tasks()) {
     if (entry.name == "one_digit") continue;
-    const TaskBackground* about = background_of(entry.name);
-    ASSERT_NE(about, nullptr) << entry.name;
-    const std::string theory = about->theory, best = about->best;
-    const std::string label = theory.substr(0, theory.find(": "));
-    EXPECT_LT(label.size() + 2, theory.size()) << entry.name;
-    EXPECT_EQ(std::count(theory_labels().begin(), theory_labels().end(), label), 1) << entry.name;
-    EXPECT_NE(std::string(about->source), "") << entry.name;
+    const std::string label = entry.theory.substr(0, entry.theory.find(": "));
+    EXPECT_LT(label.size() + 2, entry.theory.size()) << entry.name;
+    EXPECT_EQ(labels.count(label), 1u) << entry.name;
+    EXPECT_NE(entry.source, "") << entry.name;
     const bool needs_data = !entry.debian_packages.empty() || entry.name == "files";
-    EXPECT_EQ(best.starts_with("unknown, because "), needs_data) << entry.name;
-    EXPECT_TRUE(needs_data || best == kCertain || best == kComputed) << entry.name;
+    EXPECT_EQ(entry.best.starts_with("unknown, because "), needs_data) << entry.name;
+    EXPECT_TRUE(needs_data || entry.best == kCertain || entry.best == kComputed) << entry.name;
   }
-  EXPECT_EQ(background_of("no such task"), nullptr);
 }
 
 TEST(Tasks, AreFoundByName) {
@@ -121,11 +121,17 @@ TEST(Tasks, KnowTheLengthsOfTheirExamples) {
 }
 
 TEST(Tasks, AHostProgramAddsItsOwn) {
-  const auto make = [](const Options&, std::uint64_t) { return std::make_unique<OneDigit>(); };
+  const auto make = [](const Options& options, std::uint64_t) {
+    EXPECT_EQ(options, (Options{{"level", 2}}));
+    return std::make_unique<OneDigit>();
+  };
   const std::size_t before = tasks().size();
-  add_task({"one_digit", "Of a test.", {}, {}, make});
+  add_task({"one_digit", "Of a test.", {{"level", 2, "Of it.", 1, 3}}, {}, make});
   EXPECT_EQ(tasks().size(), before + 1);
   EXPECT_EQ(find_task("one_digit").summary, "Of a test.");
+  EXPECT_NE(find_task("one_digit").make({}, 1), nullptr);
+  EXPECT_THROW(find_task("one_digit").make({{"level", 4}}, 1), ConfigError);
+  EXPECT_THROW(find_task("one_digit").make({{"levle", 2}}, 1), ConfigError);
   EXPECT_TRUE(std::is_sorted(tasks().begin(), tasks().end(),
                              [](const auto& a, const auto& b) { return a.name < b.name; }));
   EXPECT_THROW(add_task({"one_digit", "Again.", {}, {}, make}), ConfigError);

@@ -5,7 +5,7 @@
 #include <functional>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/data/tables/arrays.hpp>
+#include <xgrad/data/tables/formats.hpp>
 #include <xgrad/storage/disk/input_file.hpp>
 #include <xgrad/storage/formats/foreign_hdf5.hpp>
 #include <xgrad/storage/formats/format_error.hpp>

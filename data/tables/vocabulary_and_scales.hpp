@@ -1,4 +1,4 @@
-// Learned: statistics of the training rows of user files, stored with the model.
+// VocabularyAndScales: statistics of the training rows of user files, stored with the model.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace xgrad {
 inline constexpr const char* kChanged = ": has changed since this run began";
 
 /// Statistics of the training rows that encode all rows, as stored in a checkpoint.
-struct Learned {
+struct VocabularyAndScales {
   std::uint64_t fingerprint = 0;              ///< hash of the training file
   std::size_t max_length = 0;                 ///< most tokens in a row
   std::vector<std::string> tokens = {};       ///< tokens by id; the first is kUnknown
@@ -27,7 +27,7 @@ struct Learned {
   /// Fingerprints of the other files that the run read, by path.
   std::map<std::string, std::uint64_t> files = {};
   /// Compares all members.
-  friend bool operator==(const Learned&, const Learned&) = default;
+  friend bool operator==(const VocabularyAndScales&, const VocabularyAndScales&) = default;
 };
 
 /// Computes the mean and standard deviation of numbers, of each feature or of each position in a
@@ -65,8 +65,8 @@ void recognise(std::map<std::string, std::uint64_t>& files, const std::string& p
                std::uint64_t fingerprint);
 
 /// The statistics as JSON, for a checkpoint.
-std::string to_json(const Learned& learned);
+std::string to_json(const VocabularyAndScales& learned);
 /// Parses to_json(). Throws CheckpointError on anything else.
-Learned learned_from_json(const std::string& text);
+VocabularyAndScales vocabulary_and_scales_from_json(const std::string& text);
 
 }  // namespace xgrad

@@ -1,4 +1,4 @@
-#include <xgrad/data/tables/learned.hpp>
+#include <xgrad/data/tables/vocabulary_and_scales.hpp>
 
 #include <algorithm>
 #include <charconv>
@@ -80,39 +80,22 @@ void recognise(std::map<std::string, std::uint64_t>& files, const std::string& p
   check<DataError>(is_new || known->second == fingerprint, path, kChanged);
 }
 
-std::string to_json(const Learned& learned) {
-  Json json = {{"fingerprint", learned.fingerprint},
-               {"max_length", learned.max_length},
-               {"tokens", learned.tokens},
-               {"classes", learned.classes},
-               {"features", learned.features},
-               {"mean", learned.mean},
-               {"deviation", learned.deviation},
-               {"target_mean", learned.target_mean},
-               {"target_deviation", learned.target_deviation}};
-  if (!learned.files.empty()) json["files"] = learned.files;
-  return json.dump();
+// The members in a checkpoint.
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(VocabularyAndScales, fingerprint, max_length, tokens, classes,
+                                   features, mean, deviation, target_mean, target_deviation, files)
+
+std::string to_json(const VocabularyAndScales& learned) {
+  return Json(learned).dump();
 }
 
-Learned learned_from_json(const std::string& text) try {
+VocabularyAndScales vocabulary_and_scales_from_json(const std::string& text) try {
   const Json json = Json::parse(text);
-  Learned learned;
-  json.at("fingerprint").get_to(learned.fingerprint);
-  json.at("max_length").get_to(learned.max_length);
-  json.at("tokens").get_to(learned.tokens);
-  json.at("classes").get_to(learned.classes);
-  json.at("features").get_to(learned.features);
-  json.at("mean").get_to(learned.mean);
-  json.at("deviation").get_to(learned.deviation);
-  json.at("target_mean").get_to(learned.target_mean);
-  json.at("target_deviation").get_to(learned.target_deviation);
-  const bool has_files = json.contains("files");  // older checkpoints have no "files"
-  if (has_files) json.at("files").get_to(learned.files);
+  const auto learned = json.get<VocabularyAndScales>();
   check<CheckpointError>(learned.mean.size() == learned.deviation.size() &&
                              learned.target_mean.size() == learned.target_deviation.size() &&
                              (learned.features == 0) == learned.mean.empty(),
                          "vocabularies and scales learned from files: the scales differ in length");
-  check<CheckpointError>(json.size() == 9u + has_files,
+  check<CheckpointError>(json.size() == Json(learned).size(),
                          "vocabularies and scales learned from files: has ", json.size(),
                          " members");
   return learned;
