@@ -34,4 +34,15 @@ std::string text_table(const std::vector<std::vector<std::string>>& rows,
   return text;
 }
 
+std::string csv_line(const std::vector<std::string>& cells) {
+  std::string line;
+  for (const std::string& cell : cells) {
+    const std::string quote = cell.find_first_of(",\"\r\n") == std::string::npos ? "" : "\"";
+    line += (&cell == &cells[0] ? "" : ",") + quote;
+    for (const char c : cell) line += c == '"' ? "\"\"" : std::string(1, c);
+    line += quote;
+  }
+  return line;
+}
+
 }  // namespace xgrad

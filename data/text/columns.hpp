@@ -1,4 +1,4 @@
-// Formats tables for a terminal.
+// Formats tables, for a terminal or as CSV.
 #pragma once
 
 #include <string>
@@ -15,5 +15,8 @@ enum class Align { left, right };
 std::string text_table(const std::vector<std::vector<std::string>>& rows,
                        const std::vector<Align>& align = {Align::left, Align::right},
                        const std::string& indentation = "");
+
+/// A line of comma-separated values (RFC 4180), without its end.
+std::string csv_line(const std::vector<std::string>& cells);
 
 }  // namespace xgrad

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include <xgrad/autograd/kernels/element.hpp>
+#include <xgrad/data/text/columns.hpp>
 #include <xgrad/storage/disk/input_file.hpp>
 #include <xgrad/storage/disk/publish.hpp>
 #include <xgrad/train/checkpoint/failed_step.hpp>
@@ -164,24 +165,25 @@ double RunRecorder::elapsed() const {
 void RunRecorder::log(const std::string& file, const MetricsRow& row) {
   run_.append(file, to_json(row));
   board_.row(row);
-  if (file == kMetrics && config_.log_csv) run_.append(kCsv, csv_line(row));
+  if (file == kMetrics && config_.log_csv) run_.append(kCsv, csv_row(row));
 }
 
 // Numbers read back exactly; what a row lacks, and NaN and infinity, become empty cells.
-std::string RunRecorder::csv_line(const MetricsRow& row) const {
-  std::string text = fmt::format("{},{}", row.step, row.split);
+std::string RunRecorder::csv_row(const MetricsRow& row) const {
+  std::vector<std::string> cells = {std::to_string(row.step), row.split};
   for (const auto& [name, any] : columns_.numbers) {
     const auto value = row.number(name);
-    text += value && is_finite_bits(*value) ? fmt::format(",{}", *value) : ",";
+    cells.push_back(value && is_finite_bits(*value) ? fmt::format("{}", *value) : "");
   }
-  return text;
+  return csv_line(cells);
 }
 
 void RunRecorder::renew_csv() const {
   if (!config_.log_csv) return;
-  std::string text = "step,split";
-  for (const auto& [name, any] : columns_.numbers) text += "," + name;
-  for (const MetricsRow& row : read_metrics(run_.folder(), kMetrics)) text += "\n" + csv_line(row);
+  std::vector<std::string> header = {"step", "split"};
+  for (const auto& [name, any] : columns_.numbers) header.push_back(name);
+  std::string text = csv_line(header);
+  for (const MetricsRow& row : read_metrics(run_.folder(), kMetrics)) text += "\n" + csv_row(row);
   publish_over(run_.folder(), kCsv, text + "\n");
 }
 

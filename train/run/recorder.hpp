@@ -56,7 +56,7 @@ class RunRecorder final : public TrainerHooks {
   using Clock = std::chrono::steady_clock;
 
   void log(const std::string& file, const MetricsRow& row);
-  std::string csv_line(const MetricsRow& row) const;
+  std::string csv_row(const MetricsRow& row) const;
   // Writes metrics.csv from metrics.jsonl, if [log] csv is set.
   void renew_csv() const;
 

@@ -57,10 +57,7 @@ Json object_of(const SweptRun& run, const RunHistory& history) {
 std::string cell(const Json& value) {
   std::string text = value.is_string() ? value.get<std::string>() : value.dump();
   if (value.is_string() && text.find_first_of("=+-@\t\r") == 0) text.insert(0, "'");
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
-  return quoted + "\"";
+  return text;
 }
 
 std::string csv_of(const Json& objects) {
@@ -70,15 +67,15 @@ std::string csv_of(const Json& objects) {
       if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
     }
   }
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ",") + cell(name);
-  text += "\r\n";
+  std::vector<std::string> header;
+  for (const std::string& name : names) header.push_back(cell(name));
+  std::string text = csv_line(header) + "\r\n";
   for (const Json& object : objects) {
-    for (std::size_t i = 0; i < names.size(); ++i) {
-      text += i == 0 ? "" : ",";
-      if (object.contains(names[i])) text += cell(object[names[i]]);
+    std::vector<std::string> cells;
+    for (const std::string& name : names) {
+      cells.push_back(object.contains(name) ? cell(object[name]) : "");
     }
-    text += "\r\n";
+    text += csv_line(cells) + "\r\n";
   }
   return text;
 }

@@ -21,5 +21,12 @@ TEST(Columns, EachAsItsAlignmentSays) {
             " a  b    c   d\n12  12  12  12\n");
 }
 
+TEST(Columns, CommaSeparatedValuesAreQuotedWhereTheyMustBe) {
+  EXPECT_EQ(csv_line({}), "");
+  EXPECT_EQ(csv_line({"a", "", "-1.5", "b c"}), "a,,-1.5,b c");
+  EXPECT_EQ(csv_line({"1,5", "say \"x\"", "a\nb", "c\rd"}),
+            "\"1,5\",\"say \"\"x\"\"\",\"a\nb\",\"c\rd\"");
+}
+
 }  // namespace
 }  // namespace xgrad
