@@ -38,13 +38,14 @@ PrefetchLoader::PrefetchLoader(Loader loader, std::size_t alone, std::size_t ahe
       ahead_(std::max<std::size_t>(1, ahead)),
       state_(loader_.state()) {}
 
-PrefetchLoader::~PrefetchLoader() {
+void PrefetchLoader::end_thread() {
   {
     const std::lock_guard lock(mutex_);
     stop_ = true;
   }
   changed_.notify_all();
   if (thread_.joinable()) thread_.join();
+  stop_ = false;
 }
 
 Batch PrefetchLoader::next() {
@@ -55,15 +56,11 @@ Batch PrefetchLoader::next() {
 }
 
 void PrefetchLoader::restore(LoaderState state) {
-  std::unique_lock lock(mutex_);
-  hold_ = true;
-  changed_.wait(lock, [&] { return !busy_; });
-  hold_ = false;
-  loader_.restore(state);  // if this throws, the thread idles until the next take()
+  end_thread();  // the next next() starts another
   made_.clear();
+  loader_.restore(state_);
+  loader_.restore(state);  // if this throws, next() goes on from state_
   state_ = state;
-  lock.unlock();
-  changed_.notify_all();
 }
 
 bool PrefetchLoader::has_thread() {
@@ -86,7 +83,6 @@ bool PrefetchLoader::has_thread() {
 
 PrefetchLoader::Made PrefetchLoader::take() {
   std::unique_lock lock(mutex_);
-  if (made_.empty()) changed_.notify_all();
   changed_.wait(lock, [&] { return !made_.empty(); });
   Made made = std::move(made_.front());
   made_.erase(made_.begin());
@@ -103,11 +99,9 @@ void PrefetchLoader::work() {
   for (;;) {
     changed_.wait(lock, [&] { return stop_ || wanted(); });
     if (stop_) return;
-    busy_ = true;
     lock.unlock();
     Made made = make();
     lock.lock();
-    busy_ = false;
     made_.push_back(std::move(made));
     changed_.notify_all();
   }
@@ -126,7 +120,7 @@ PrefetchLoader::Made PrefetchLoader::make() {
 
 // Makes no batch after an error, because the caller must see the error first.
 bool PrefetchLoader::wanted() const {
-  return !hold_ && made_.size() < ahead_ && (made_.empty() || !made_.back().error);
+  return made_.size() < ahead_ && (made_.empty() || !made_.back().error);
 }
 
 }  // namespace xgrad

@@ -19,7 +19,7 @@ class PrefetchLoader {
   /// Makes the first `alone` batches without a thread, in case the caller needs no more. Requires:
   /// the data set of the loader outlives this object, and its get() is thread-safe.
   explicit PrefetchLoader(Loader loader, std::size_t alone = 1, std::size_t ahead = 8);
-  ~PrefetchLoader();
+  ~PrefetchLoader() { end_thread(); }
   PrefetchLoader(const PrefetchLoader&) = delete;
 
   /// Returns the next batch. Throws what Loader::next() throws, after the batches before the error.
@@ -38,18 +38,19 @@ class PrefetchLoader {
   };
 
   bool has_thread();
+  void end_thread();
   Made take();  // takes a prefetched batch
   void work();
   Made make();
   bool wanted() const;  // whether the thread should make another batch
 
-  Loader loader_;  // owned by the thread while busy_, else by the holder of mutex_
+  Loader loader_;  // of the thread, while there is one
   std::size_t alone_, ahead_;
   LoaderState state_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Made> made_;  // reserved up front, so that push_back() on the thread never allocates
-  bool busy_ = false, hold_ = false, stop_ = false;
+  bool stop_ = false;
   std::thread thread_;
 };
 
