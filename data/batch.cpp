@@ -15,85 +15,76 @@ std::size_t first(const Values& values, Predicate bad) {
   return std::size_t(std::find_if(values.begin(), values.end(), bad) - values.begin());
 }
 
-template <class FailIf>
-void check_vectors(const Example& example, const TaskShape& shape, const FailIf& fail_if) {
+void check_vectors(const Example& example, const TaskShape& shape) {
   const std::size_t count = example.features.size(), length = count / shape.features;
-  fail_if(count == 0, "has no vectors");
-  fail_if(count % shape.features != 0, "has ", count, " numbers, expected vectors of ",
-          shape.features);
-  fail_if(length > shape.max_length, "has ", length, " vectors, must have at most ",
-          shape.max_length);
+  check<DataError>(count > 0, "has no vectors");
+  check<DataError>(count % shape.features == 0, "has ", count, " numbers, expected vectors of ",
+                   shape.features);
+  check<DataError>(length <= shape.max_length, "has ", length, " vectors, must have at most ",
+                   shape.max_length);
   const std::size_t at = first(example.features, [](float x) { return !std::isfinite(x); });
-  fail_if(at != count, "number ", at % shape.features, " of vector ", at / shape.features,
-          " is not finite");
+  check<DataError>(at == count, "number ", at % shape.features, " of vector ", at / shape.features,
+                   " is not finite");
 }
 
-void check_input(const Example& example, const TaskShape& shape, std::size_t number) {
-  const auto fail_if = [&](bool wrong, const auto&... parts) {
-    check<DataError>(!wrong, "example ", number, ": ", parts...);
-  };
+void check_input(const Example& example, const TaskShape& shape) {
+  if (shape.input == InputKind::vectors) return check_vectors(example, shape);
   if (shape.input == InputKind::image) {
     const std::size_t pixels = shape.height * shape.width * shape.channels;
-    fail_if(example.features.size() != pixels, "has ", example.features.size(),
-            " pixel values, expected ", Shape{shape.height, shape.width, shape.channels});
+    check<DataError>(example.features.size() == pixels, "has ", example.features.size(),
+                     " pixel values, expected ", Shape{shape.height, shape.width, shape.channels});
     const std::size_t at = first(example.features, [](float x) { return !std::isfinite(x); });
-    fail_if(at != pixels, "pixel value ", at, " is not finite");
+    check<DataError>(at == pixels, "pixel value ", at, " is not finite");
     return;
   }
-  if (shape.input == InputKind::vectors) {
-    check_vectors(example, shape, fail_if);
-    return;
-  }
-  fail_if(example.ids.empty(), "has no tokens");
-  fail_if(example.ids.size() > shape.max_length, "has ", example.ids.size(),
-          " tokens, must have at most ", shape.max_length);
+  check<DataError>(!example.ids.empty(), "has no tokens");
+  check<DataError>(example.ids.size() <= shape.max_length, "has ", example.ids.size(),
+                   " tokens, must have at most ", shape.max_length);
   const std::size_t at = first(
       example.ids, [&](std::int32_t id) { return id < 0 || std::size_t(id) >= shape.vocabulary; });
-  if (at < example.ids.size()) {
-    fail_if(true, "token ", at, " is ", example.ids[at], ", must be below ", shape.vocabulary);
-  }
+  if (at == example.ids.size()) return;
+  detail::fail<DataError>("token ", at, " is ", example.ids[at], ", must be below ",
+                          shape.vocabulary);
 }
 
-void check_edges(const Example& example, const TaskShape& shape, std::size_t number) {
-  check<DataError>(shape.graph || example.edges.empty(), "example ", number,
-                   ": has edges, but the task has none");
+void check_edges(const Example& example, const TaskShape& shape) {
+  check<DataError>(shape.graph || example.edges.empty(), "has edges, but the task has none");
   const auto length = std::int32_t(length_of(example, shape));
   const auto outside = [=](std::int32_t n) { return n < 0 || n >= length; };
   const std::size_t at =
       first(example.edges, [&](const auto& e) { return outside(e.first) || outside(e.second); });
   if (at == example.edges.size()) return;
-  detail::fail<DataError>("example ", number, ": edge ", at, " is ", example.edges[at].first, " - ",
+  detail::fail<DataError>("edge ", at, " is ", example.edges[at].first, " - ",
                           example.edges[at].second, ", must join two of the ", length, " tokens");
 }
 
 // `places` is the number of positions with targets: the tokens, or 1 for the sequence.
-void check_values(const Example& example, const TaskShape& shape, std::size_t places,
-                  std::size_t number) {
+void check_values(const Example& example, const TaskShape& shape, std::size_t places) {
   const bool classes = shape.target == TargetKind::classes;
-  check<DataError>(classes ? example.values.empty() : example.targets.empty(), "example ", number,
-                   ": has ", classes ? "numbers" : "classes", " as targets, expected ",
+  check<DataError>(classes ? example.values.empty() : example.targets.empty(), "has ",
+                   classes ? "numbers" : "classes", " as targets, expected ",
                    classes ? "classes" : "numbers");
   const std::size_t count = example.values.size(), expected = places * shape.classes;
-  check<DataError>(count == 0 || count == expected, "example ", number, ": has ", count,
-                   " target numbers, expected ", expected);
+  check<DataError>(count == 0 || count == expected, "has ", count, " target numbers, expected ",
+                   expected);
   const bool binary = shape.target == TargetKind::binary;
   const std::size_t at = first(example.values, [binary](float x) {
     return std::isinf(x) || (binary && !std::isnan(x) && (x < 0 || x > 1));
   });
   if (at == count) return;
-  detail::fail<DataError>("example ", number, ": target number ", at, " is ", example.values[at],
+  detail::fail<DataError>("target number ", at, " is ", example.values[at],
                           binary ? ", must be between 0 and 1" : ", must be finite");
 }
 
 // Checks a generated target: the end class comes last and nowhere else.
-void check_generated(const Example& example, const TaskShape& shape, std::size_t number) {
+void check_generated(const Example& example, const TaskShape& shape) {
   const std::size_t count = example.targets.size();
-  check<DataError>(count <= shape.max_outputs, "example ", number, ": has ", count,
-                   " targets, must have at most ", shape.max_outputs);
+  check<DataError>(count <= shape.max_outputs, "has ", count, " targets, must have at most ",
+                   shape.max_outputs);
   const auto end = std::int32_t(shape.classes) - 1;
   const std::size_t at =
       first(example.targets, [end](std::int32_t target) { return target == end; });
-  check<DataError>(at + 1 == count, "example ", number, ": class ", end,
+  check<DataError>(at + 1 == count, "class ", end,
                    " ends an output: it must be the last target, and only that");
 }
 
@@ -141,13 +132,13 @@ std::shared_ptr<const Mask> adjacency(const std::vector<Example>& examples, cons
   return matrix;
 }
 
-Tensor<float> stack_vectors(const std::vector<Example>& examples, std::size_t size,
-                            std::size_t longest) {
-  Tensor<float> result = zeros<float>({examples.size(), longest, size});
+// Stacks images or vectors, each followed by zeros.
+Tensor<float> stack_features(const std::vector<Example>& examples, const Shape& shape) {
+  Tensor<float> result = zeros<float>(shape);
   float* row = result.data();
   for (const Example& example : examples) {
     std::copy(example.features.begin(), example.features.end(), row);
-    row += longest * size;
+    row += result.size() / examples.size();
   }
   return result;
 }
@@ -170,15 +161,6 @@ void stack_values(const std::vector<Example>& examples, const Shape& shape, std:
   if (counted < batch.values.size()) batch.valid = std::move(valid);
 }
 
-Tensor<float> stack_images(const std::vector<Example>& examples, const TaskShape& shape) {
-  Tensor<float> result = empty<float>({examples.size(), shape.height, shape.width, shape.channels});
-  float* image = result.data();
-  for (const Example& example : examples) {
-    image = std::copy(example.features.begin(), example.features.end(), image);
-  }
-  return result;
-}
-
 }  // namespace
 
 std::size_t length_of(const Example& example, const TaskShape& shape) {
@@ -186,25 +168,25 @@ std::size_t length_of(const Example& example, const TaskShape& shape) {
   return example.ids.size();
 }
 
-void check_example(const Example& example, const TaskShape& shape, std::size_t number) {
-  check_input(example, shape, number);
-  check_edges(example, shape, number);
+void check_example(const Example& example, const TaskShape& shape, std::size_t number) try {
+  check_input(example, shape);
+  check_edges(example, shape);
   const std::size_t count = example.targets.size();
   const bool generated = shape.output == OutputKind::generated;
   const std::size_t expected = generated                              ? count
                                : shape.output == OutputKind::sequence ? 1
                                                                       : length_of(example, shape);
-  if (generated && count > 0) check_generated(example, shape, number);
-  check_values(example, shape, expected, number);
-  check<DataError>(count == 0 || count == expected, "example ", number, ": has ", count,
-                   " targets, expected ", expected);
+  if (generated && count > 0) check_generated(example, shape);
+  check_values(example, shape, expected);
+  check<DataError>(count == 0 || count == expected, "has ", count, " targets, expected ", expected);
   const std::size_t at = first(example.targets, [&](std::int32_t target) {
     return (target != kIgnore || generated) && (target < 0 || std::size_t(target) >= shape.classes);
   });
-  if (at < count) {
-    detail::fail<DataError>("example ", number, ": target ", at, " is ", example.targets[at],
-                            ", must be below ", shape.classes);
-  }
+  if (at == count) return;
+  detail::fail<DataError>("target ", at, " is ", example.targets[at], ", must be below ",
+                          shape.classes);
+} catch (const DataError& error) {
+  detail::fail<DataError>("example ", number, ": ", error.what());
 }
 
 Batch collate(const std::vector<Example>& examples, const TaskShape& shape) {
@@ -215,10 +197,11 @@ Batch collate(const std::vector<Example>& examples, const TaskShape& shape) {
   for (const Example& example : examples) lengths.push_back(length_of(example, shape));
   const std::size_t length = *std::max_element(lengths.begin(), lengths.end());
   if (shape.input == InputKind::image) {
-    batch.features = stack_images(examples, shape);
+    batch.features =
+        stack_features(examples, {batch.size, shape.height, shape.width, shape.channels});
   } else {
     if (shape.input == InputKind::vectors) {
-      batch.features = stack_vectors(examples, shape.features, length);
+      batch.features = stack_features(examples, {batch.size, length, shape.features});
     } else {
       batch.ids = pad(examples, &Example::ids, length, 0);
     }
