@@ -13,7 +13,7 @@
 #include <xgrad/cli/command.hpp>
 #include <xgrad/cli/outcome.hpp>
 #include <xgrad/data/excerpt.hpp>
-#include <xgrad/train/config/rules.hpp>
+#include <xgrad/train/config/consistency.hpp>
 #include <xgrad/version.hpp>
 
 namespace xgrad::commands {

@@ -51,7 +51,7 @@ class Schema(CommandTest):
 
     def test_other_names_bring_their_own_keys(self):
         for text in ('optim.name = "sgd"\noptim.momentum = 0.8', 'schedule.name = "step"\nschedule.every = 5',
-                     'optim.groups = [{match = "*", lr = 0.1}]', "optim.lr = 1"):
+                     'optim.groups = [{match = "*", lr_scale = 0.1}]', "optim.lr = 1"):
             self.assertEqual(self.flaws(tomllib.loads('task.name = "reverse"\ntrain.steps = 1\n' + text)), [], text)
 
     def test_what_xgrad_refuses_is_not_valid(self):
@@ -68,7 +68,7 @@ class Schema(CommandTest):
                 self.xgrad("train", "small.toml", override, "--dry-run", exit_code=2)
 
     def test_groups_are_checked_too(self):
-        for group in ({}, {"match": 3}, {"match": "*", "lr": -1}, {"match": "*", "rate": 1}):
+        for group in ({}, {"match": 3}, {"match": "*", "lr_scale": -1}, {"match": "*", "rate": 1}):
             self.assertNotEqual(self.flaws({"task": {"name": "reverse"}, "optim": {"groups": [group]}}), [], group)
         self.assertNotEqual(self.flaws({"train": {"steps": 1}}), [])
 

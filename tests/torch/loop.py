@@ -76,7 +76,7 @@ def parameter_groups(model, s):
             parameter.requires_grad_(False)
             continue
         decay = own.get("weight_decay", s["optim.weight_decay"] if decays(name) else 0.0)
-        rate = s["optim.lr"] * own.get("lr", 1.0)
+        rate = s["optim.lr"] * own.get("lr_scale", 1.0)
         groups.append({"params": [parameter], "lr": rate, "peak": rate, "weight_decay": decay})
     return groups
 

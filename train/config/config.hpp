@@ -1,5 +1,6 @@
-// Config: all settings of a run, read from one TOML file. The table in keys.cpp defines every key
-// with its default, range and help.
+// Config: all settings of a run, read from one TOML file. Here are their types and defaults; the
+// tables in model_keys.cpp, train_keys.cpp and small_sections.cpp have their words, ranges and
+// help.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,7 @@ namespace xgrad {
 
 /// [model]
 struct ModelConfig {
-  std::string kind = "encoder";         ///< encoder, encoder_decoder, mlp, window_mlp
+  std::string kind = "encoder";         ///< what the model is
   std::size_t width = 64;               ///< D
   std::size_t heads = 4;                ///< H
   std::size_t head_dim = 0;             ///< 0: width / heads
@@ -24,16 +25,16 @@ struct ModelConfig {
   double dropout = 0.1;                 ///< dropout rate after each sublayer and inside the MLP
   double attention_dropout = 0.1;       ///< dropout rate of the attention weights
   double stochastic_depth = 0;          ///< rate at which the last layer is skipped, per sample
-  std::string norm = "pre";             ///< where a layer normalises: pre, post, sandwich, none
-  std::string normalization = "layer";  ///< kind of norm: layer, rms, batch
+  std::string norm = "pre";             ///< where a layer normalises, a NormOrder by name
+  std::string normalization = "layer";  ///< kind of norm, a Normalization by name
   bool final_norm = true;               ///< adds a norm after the last block
   double norm_eps = 1e-5;               ///< epsilon of every norm
-  std::string activation = "gelu";      ///< gelu, gelu_tanh, relu, silu
+  std::string activation = "gelu";      ///< of the MLP, an Activation by name
   std::string positions = "learned";    ///< position encoding, a PositionKind by name
   std::size_t max_distance = 32;        ///< for relative_bias: distances beyond this share one bias
   bool cross_positions = false;         ///< rotary positions between outputs and inputs, too
-  std::string pool = "cls";             ///< for sequence outputs: cls, mean, max, attention
-  std::string input = "embedding";      ///< how token ids become vectors: embedding, one_hot
+  std::string pool = "cls";             ///< for sequence outputs, a Pool by name
+  std::string input = "embedding";      ///< how token ids become vectors
   bool embedding_norm = false;          ///< adds a norm before the first block
   std::size_t window = 3;               ///< for window_mlp: tokens in a window; odd
   std::size_t patch = 4;                ///< side of an image patch, in pixels
@@ -41,9 +42,9 @@ struct ModelConfig {
   bool qkv_bias = false;                ///< adds a bias to queries, keys and values
   bool out_bias = true;                 ///< adds a bias to the output projection
   bool out_proj = true;       ///< output projection; false requires heads * head_dim == width
-  std::string mask = "none";  ///< none, causal, adjacency
+  std::string mask = "none";  ///< what a token attends to
   bool exclude_self = false;  ///< a token does not attend to itself
-  std::string score = "dot";  ///< dot, cosine, additive
+  std::string score = "dot";  ///< how keys are compared, a Score by name
   double scale = 0;           ///< factor of the scores; 0: the default of Score
   double temperature = 1;     ///< divides the scale
   bool log_scale = false;     ///< multiplies the scores by log(number of keys)
@@ -97,7 +98,7 @@ struct TrainConfig {
   std::size_t accumulate = 1;  ///< micro-batches per step; a step sees batch * accumulate examples
   double clip = 1.0;           ///< maximum global gradient norm; 0: no clipping
   double clip_value = 0.0;     ///< maximum size of each element of a gradient; 0: no limit
-  std::string loss = "auto";   ///< auto: by the type of target; or cross_entropy ... huber
+  std::string loss = "auto";   ///< auto: by the type of target
   double huber_delta = 1.0;    ///< error at which huber turns from quadratic to linear
   double label_smoothing = 0.0;  ///< fraction of the target probability spread over all classes
   std::vector<double> class_weights = {};  ///< a weight per class; empty: all 1
@@ -112,7 +113,7 @@ struct TrainConfig {
   std::uint64_t swa_start = 0;    ///< step after which an equal average of weights begins; 0: none
   std::uint64_t swa_every = 1;    ///< steps between the weights that it averages
   std::uint64_t patience = 0;     ///< stops after this many evaluations without a new best; 0: off
-  std::string on_spike = "stop";  ///< stop, skip, rollback
+  std::string on_spike = "stop";  ///< what to do about a spike
   double spike = 0.0;  ///< a gradient norm above this multiple of its mean is a spike; 0: off
   /// Steps between checks that a gradient reaches every parameter; 0: no checks.
   std::uint64_t dead_gradients_every = 100;
@@ -122,7 +123,7 @@ struct TrainConfig {
   std::uint64_t evaluate_every = 0;  ///< steps; 0: every epoch, or every tenth of the run
   std::uint64_t save_every = 0;     ///< steps; 0: with each evaluation; every new best is saved too
   std::size_t keep = 2;             ///< number of newest checkpoints to keep besides the best
-  std::string precision = "float";  ///< float, double, bf16
+  std::string precision = "float";  ///< arithmetic
 };
 
 /// [mpi]: for several processes
@@ -171,8 +172,7 @@ struct Config {
   ExpectConfig expect;           ///< claims about the result
 };
 
-/// Who wrote a config: a user, or xgrad, which stores one in each run. Configs stored by earlier
-/// versions may hold keys of other optimizers or schedules at their defaults.
+/// Who wrote a config: a user, or xgrad, which stores one in each run.
 enum class ConfigWriter { user, xgrad };
 
 /// Reads a config file strictly and applies overrides ("optim.lr=3e-4"). Throws ConfigError with

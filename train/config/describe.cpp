@@ -5,7 +5,6 @@
 #include <xgrad/data/task.hpp>
 #include <xgrad/data/text/columns.hpp>
 #include <xgrad/train/config/config.hpp>
-#include <xgrad/train/config/groups.hpp>
 #include <xgrad/train/config/keys.hpp>
 #include <xgrad/train/config/suggest.hpp>
 
@@ -50,8 +49,7 @@ Table groups_table() {
               "[[optim.groups]], settings for some parameters; the first group that matches counts",
               {}};
   for (const detail::GroupKey& key : detail::group_keys()) {
-    const bool has_default = key.spec.name == "lr" || key.spec.name == "freeze";
-    table.rows.push_back(row_of(key.spec, has_default));
+    table.rows.push_back(row_of(key.spec, key.get({}) && key.spec.name != "match"));
   }
   return table;
 }

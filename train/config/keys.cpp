@@ -5,109 +5,10 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/excerpt.hpp>
-#include <xgrad/optim/schedule.hpp>
-#include <xgrad/optim/table.hpp>
 #include <xgrad/train/config/parts.hpp>
-#include <xgrad/train/config/rows.hpp>
+#include <xgrad/train/config/section_keys.hpp>
 
 namespace xgrad::detail {
-
-namespace {
-
-// Sets for each row which values of the section's `name` use it.
-Keys with_users(Keys keys, const std::vector<std::string>& names,
-                const std::vector<std::string>& (*keys_of)(const std::string&)) {
-  for (ConfigKey& key : keys) {
-    for (const std::string& name : names) {
-      const std::vector<std::string>& read = keys_of(name);
-      if (std::find(read.begin(), read.end(), key.spec.name) != read.end()) {
-        key.users.push_back(name);
-      }
-    }
-  }
-  return keys;
-}
-
-Keys task_keys() {
-  return {
-      row("task", "name", [](Config& c) -> std::string& { return c.task; },
-          "Name of the task, required; `xgrad tasks` lists them.", {}, {}),
-  };
-}
-
-Keys optim_keys() {
-  using O = OptimConfig;
-  const SectionKeys<OptimConfig> key{"optim", &Config::optim};
-  Keys keys = {
-      key("name", &O::name, "The optimizer.", optimizer_names()),
-      key("lr", &O::lr, "Peak learning rate.", at_least(above(0))),
-      key("beta1", &O::beta1,
-          "For adam, adamw: decay of the mean of gradients. For lion: weight of that mean in the "
-          "update.",
-          kFraction),
-      key("beta2", &O::beta2,
-          "For adam, adamw: decay of the mean of squared gradients. For lion: decay of the mean of "
-          "gradients; its paper uses 0.99.",
-          kFraction),
-      key("eps", &O::eps, "For adam, adamw, adagrad, rmsprop: added to the denominator.",
-          at_least(above(0))),
-      key("weight_decay", &O::weight_decay,
-          "Weight decay of matrices; biases, norms, embeddings and positions have none.",
-          at_least(0)),
-      key("momentum", &O::momentum, "For sgd: momentum.", kFraction),
-      key("nesterov", &O::nesterov, "For sgd: Nesterov momentum."),
-      key("alpha", &O::alpha, "For rmsprop: decay of the mean of squared gradients.", kFraction),
-  };
-  return with_users(std::move(keys), optimizer_names(), optimizer_keys);
-}
-
-Keys schedule_rows() {
-  using S = ScheduleConfig;
-  const SectionKeys<ScheduleConfig> key{"schedule", &Config::schedule};
-  Keys keys = {
-      key("name", &S::name, "Shape of the learning rate after warm-up.", schedule_names()),
-      key("warmup", &S::warmup, "Steps of warm-up, in which the learning rate rises to optim.lr.",
-          between(0, kMany)),
-      key("final", &S::final,
-          "Final learning rate, for plateau the lowest, as a fraction of optim.lr.", between(0, 1)),
-      key("power", &S::power, "For polynomial: the exponent.", at_least(above(0))),
-      key("every", &S::every, "For step: number of steps between drops; required.",
-          between(0, kMany)),
-      key("gamma", &S::gamma, "For step, plateau: factor of each drop.",
-          between(above(0), below(1))),
-      key("decay", &S::decay,
-          "For wsd: fraction of the steps after warm-up in which the rate falls.",
-          between(above(0), 1)),
-      key("div", &S::div, "For one_cycle: the rate starts at optim.lr / div.", at_least(1)),
-      key("patience", &S::patience,
-          "For plateau: evaluations in a row that may bring no better validation loss before a "
-          "drop.",
-          between(0, kMany)),
-  };
-  return with_users(std::move(keys), schedule_names(), schedule_keys);
-}
-
-Keys other_keys() {
-  return {
-      execution(row("log", "every", [](Config& c) -> std::uint64_t& { return c.log_every; },
-                    "Steps between rows of metrics.jsonl.", between(1, kMany), {})),
-      execution(row("log", "tensorboard", [](Config& c) -> bool& { return c.log_tensorboard; },
-                    "Also writes TensorBoard event files.", {}, {})),
-      execution(row("log", "csv", [](Config& c) -> bool& { return c.log_csv; },
-                    "Also writes metrics.csv, the rows of metrics.jsonl as a table.", {}, {})),
-      execution(row("log", "hooks", [](Config& c) -> std::string& { return c.log_hooks; },
-                    "Hooks that the program added, separated by commas.", {}, {})),
-      execution(row("run", "dir", [](Config& c) -> std::string& { return c.run_dir; },
-                    "Run directory; empty: runs/NAME for NAME.toml. A leading ~ is refused.", {},
-                    {})),
-      execution(row("mpi", "timeout", [](Config& c) -> double& { return c.mpi.timeout; },
-                    "For several processes: seconds after which one that does not answer, because "
-                    "it or its machine is stopped, ends the run.",
-                    at_least(1), {})),
-  };
-}
-
-}  // namespace
 
 static bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -127,8 +28,15 @@ bool ConfigKey::read_by(const std::string& chosen) const {
 
 // Parts of the program add rows to it.
 static Keys& table() {
-  static Keys keys = joined({task_keys(), model_keys(), optim_keys(), schedule_rows(), train_keys(),
-                             other_keys(), expect_keys()});
+  const SectionKeys<Config> task{"task", [](Config& c) -> Config& { return c; }};
+  static Keys keys = all_of(
+      {{task("name", &Config::task, "Name of the task, required; `xgrad tasks` lists them.")},
+       model_keys(),
+       optim_keys(),
+       schedule_keys(),
+       train_keys(),
+       execution_keys(),
+       expect_keys()});
   return keys;
 }
 
@@ -158,10 +66,8 @@ std::vector<std::string> hooks_in(const std::string& list) {
 std::string problem_of_hooks(const std::string& list) {
   for (const std::string& name : hooks_in(list)) {
     if (contains(hooks(), name)) continue;
-    std::string known;
-    for (const std::string& hook : hooks()) known += (known.empty() ? "" : ", ") + hook;
     return "there is no hook " + excerpt(name) + "; there are " +
-           (known.empty() ? "none: a program can add some" : known);
+           (hooks().empty() ? "none: a program can add some" : joined(hooks()));
   }
   return "";
 }

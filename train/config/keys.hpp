@@ -5,19 +5,25 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <xgrad/train/config/config.hpp>
 
 namespace xgrad::detail {
 
-/// A row of the table: a key, with functions that read and write its value in a Config.
-struct ConfigKey {
-  std::string section;
+/// A key, with functions that read and write its value in an `Owner`.
+template <class Owner>
+struct Key {
   OptionSpec spec;
-  std::function<std::optional<OptionValue>(const Config&)>
-      get;  ///< Reads the value. Nothing: the key is not given and has no default.
-  std::function<void(Config&, const OptionValue&)> set;
+  /// Reads the value. Nothing: the key is not given and has no default.
+  std::function<std::optional<OptionValue>(const Owner&)> get;
+  std::function<void(Owner&, const OptionValue&)> set;
+};
+
+/// A row of the table.
+struct ConfigKey : Key<Config> {
+  std::string section;
   bool execution = false;  ///< changes how a run is executed, not its result
   /// Parts that use the key, as choosing_key() of the section names them; empty: all.
   std::vector<std::string> users = {};
@@ -45,5 +51,16 @@ bool is_known(std::string_view section, const std::string& chosen);
 
 /// Whether a part that the config chose uses the key.
 bool is_read(const ConfigKey& key, const Config& config);
+
+/// The keys of optim.groups, an array of tables in the config.
+using GroupKey = Key<ParameterGroup>;
+const std::vector<GroupKey>& group_keys();
+
+/// A value of model.preset: values that replace the defaults of keys of [model].
+struct Preset {
+  std::string name;
+  std::vector<std::pair<std::string, OptionValue>> values;
+};
+const std::vector<Preset>& model_presets();
 
 }  // namespace xgrad::detail

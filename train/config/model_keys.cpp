@@ -2,17 +2,64 @@
 #include <algorithm>
 #include <array>
 
-#include <xgrad/train/config/presets.hpp>
-#include <xgrad/train/config/rows.hpp>
+#include <xgrad/data/option_text.hpp>
+#include <xgrad/train/config/section_keys.hpp>
 
 namespace xgrad::detail {
 
+// The default arguments of a book's multi-head attention (S0.12) and of its encoder block (S1.10).
+const std::vector<Preset>& model_presets() {
+  static const std::vector<Preset> presets = {
+      {"vit_book_mhsa",
+       {{"width", 384}, {"heads", 3}, {"dropout", 0.0}, {"attention_dropout", 0.0}}},
+      {"vit_book_block",
+       {{"width", 384},
+        {"heads", 8},
+        {"feedforward", 1536},
+        {"dropout", 0.0},
+        {"attention_dropout", 0.0}}},
+  };
+  return presets;
+}
+
 namespace {
+
+using M = ModelConfig;
+
+constexpr SectionKeys<M> key{"model", [](Config& c) -> M& { return c.model; }};
+
+// The row of model.preset. A Config stores the values that a preset sets, not its name.
+ConfigKey preset_key() {
+  std::string help = "Sets other defaults for this section.";
+  std::vector<std::string> names = {"none"};
+  for (const Preset& preset : model_presets()) {
+    help += (names.size() == 1 ? " " : "; ") + preset.name;
+    names.push_back(preset.name);
+    for (const auto& [key, value] : preset.values) {
+      help += (&key == &preset.values[0].first ? ": " : ", ") + key + " " + to_literal(value);
+    }
+  }
+  ConfigKey own;
+  own.section = "model";
+  own.spec = {
+      .name = "preset",
+      .fallback = std::string("none"),
+      .help = help + ". Keys that you set win; the saved config holds the values, not the name.",
+      .choices = names};
+  own.get = [](const Config&) { return std::optional<OptionValue>(); };
+  own.set = [](Config& config, const OptionValue& value) {
+    for (const Preset& preset : model_presets()) {
+      if (preset.name != std::get<std::string>(value)) continue;
+      for (const auto& [name, setting] : preset.values) {
+        find_config_key("model", name)->set(config, setting);
+      }
+    }
+  };
+  return own;
+}
 
 // Keys for the kind of model, its sizes and its layers.
 Keys layer_keys() {
-  using M = ModelConfig;
-  const SectionKeys<ModelConfig> key{"model", &Config::model};
   const Limits size = between(1, 65536), size_or_zero = between(0, 65536);
   return {
       preset_key(),
@@ -55,8 +102,6 @@ Keys layer_keys() {
 
 // Keys for positions, input, output, projections and initial weights.
 Keys input_keys() {
-  using M = ModelConfig;
-  const SectionKeys<ModelConfig> key{"model", &Config::model};
   return {
       key("positions", &M::positions,
           "Position encoding. Added to the tokens: learned, learned_2d (row and column of an image "
@@ -117,8 +162,6 @@ Keys input_keys() {
 
 // Keys for attention masks, scores and weights.
 Keys attention_keys() {
-  using M = ModelConfig;
-  const SectionKeys<ModelConfig> key{"model", &Config::model};
   return {
       key("mask", &M::mask,
           "What a token attends to. none: all tokens; causal: itself and earlier tokens; "
@@ -150,7 +193,7 @@ constexpr std::array kForAll = {"preset", "kind", "init_from", "init_strict", "i
 }  // namespace
 
 Keys model_keys() {
-  Keys keys = joined({layer_keys(), input_keys(), attention_keys()});
+  Keys keys = all_of({layer_keys(), input_keys(), attention_keys()});
   const auto is_kind = [](const ConfigKey& key) { return key.spec.name == "kind"; };
   const std::vector<std::string> kinds =
       std::find_if(keys.begin(), keys.end(), is_kind)->spec.choices;

@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <utility>
 
+#include <xgrad/data/excerpt.hpp>
 #include <xgrad/data/option_text.hpp>
 #include <xgrad/data/task.hpp>
 #include <xgrad/train/config/config.hpp>
-#include <xgrad/train/config/groups.hpp>
 #include <xgrad/train/config/keys.hpp>
 
 namespace xgrad {
@@ -33,11 +33,18 @@ void add_task_options(const Config& config, std::vector<Line>& lines) {
   for (const auto& [name, value] : rest) lines.push_back({"task", name, to_literal(value)});
 }
 
-// One line per group.
+// One line per group, without keys at their defaults.
 std::string groups_literal(const std::vector<ParameterGroup>& groups) {
   if (groups.empty()) return "";
   std::string text = "[";
-  for (const std::string& literal : detail::group_literals(groups)) text += "\n  " + literal + ",";
+  for (const ParameterGroup& group : groups) {
+    std::vector<std::string> settings;
+    for (const detail::GroupKey& key : detail::group_keys()) {
+      const auto value = key.get(group);
+      if (value != key.get({})) settings.push_back(key.spec.name + " = " + to_literal(*value));
+    }
+    text += "\n  {" + joined(settings) + "},";
+  }
   return text + "\n]";
 }
 

@@ -4,7 +4,6 @@
 
 #include <xgrad/data/task.hpp>
 #include <xgrad/train/config/config.hpp>
-#include <xgrad/train/config/groups.hpp>
 #include <xgrad/train/config/keys.hpp>
 
 namespace xgrad {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <string_view>
 
 // toml++ also reports as errors what it asserts, and an assertion would end the process.
 #define TOML_ASSERT(expression) static_cast<void>(0)
@@ -12,11 +13,80 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/excerpt.hpp>
 #include <xgrad/data/option_text.hpp>
-#include <xgrad/train/config/scan.hpp>
 
 namespace xgrad::detail {
 
 namespace {
+
+constexpr unsigned kMaxDepth = 32;
+
+bool is_continuation(char c) {
+  return (static_cast<unsigned char>(c) & 0xc0) == 0x80;
+}
+
+// Finds the first problem in a text that the TOML parser must not see: deep nesting, which could
+// exhaust the stack because tables are freed by recursion, and characters beyond ASCII outside of
+// strings and comments, which TOML forbids but the parser accepts. Also refuses multi-line strings.
+// No key needs them, and without them every line can be scanned by itself.
+class Scanner {
+ public:
+  explicit Scanner(std::string_view text) : text_(text) {
+    if (text_.starts_with("\xef\xbb\xbf")) at_ = 3;  // a byte order mark
+  }
+
+  std::optional<Problem> run() {
+    for (; at_ < text_.size(); ++at_) {
+      const char c = text_[at_];
+      if (!is_continuation(c)) ++column_;
+      if (c == '\n') {
+        start_line();
+      } else if (!comment_) {
+        if (const char* wrong = quote_ != 0 ? inside_string(c) : outside(c))
+          return Problem{{line_, std::max(column_, 1u)}, "", wrong};
+      }
+    }
+    return std::nullopt;
+  }
+
+ private:
+  void start_line() {
+    ++line_;
+    column_ = depth_ = 0;
+    quote_ = 0;
+    comment_ = false;
+  }
+
+  const char* inside_string(char c) {
+    if (escaped_) {
+      escaped_ = false;
+    } else if (c == '\\' && quote_ == '"') {
+      escaped_ = true;
+    } else if (c == quote_) {
+      quote_ = 0;
+    }
+    return nullptr;
+  }
+
+  const char* outside(char c) {
+    if (static_cast<signed char>(c) < 0)
+      return "a character beyond ASCII outside of a string or comment";
+    comment_ = c == '#';
+    if (c == '"' || c == '\'') {
+      const std::string_view ahead = text_.substr(at_, 3);
+      if (ahead == "\"\"\"" || ahead == "'''") return "a multi-line string, which no key takes";
+      quote_ = c;
+      escaped_ = false;
+    }
+    if (c == '.' || c == '[' || c == '{') ++depth_;
+    return depth_ > kMaxDepth ? "more than 32 dots and brackets in one line" : nullptr;
+  }
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+  unsigned line_ = 1, column_ = 0, depth_ = 0;
+  char quote_ = 0;
+  bool escaped_ = false, comment_ = false;
+};
 
 Place place_of(const toml::source_region& region) {
   return {region.begin.line, region.begin.column};
@@ -94,7 +164,7 @@ Document walk(const toml::table& root) {
 
 // The value of an override, or nothing if it is not a TOML expression.
 std::optional<ParsedValue> parse_value(const std::string& text) {
-  if (scan(text)) return std::nullopt;
+  if (Scanner(text).run()) return std::nullopt;
   try {
     const toml::table table = toml::parse("value=" + text);
     if (table.size() != 1) return std::nullopt;
@@ -109,20 +179,18 @@ std::optional<ParsedValue> parse_value(const std::string& text) {
 Document parse_document(const std::string& text) {
   if (text.size() > kMostConfigBytes) {
     const std::string size = std::to_string(text.size());
-    return Document({Place(), "", "has " + size + " bytes; a config has at most 1 MiB"});
+    return {.problems = {{{}, "", "has " + size + " bytes; a config has at most 1 MiB"}}};
   }
-  if (const auto found = scan(text)) {
-    return Document({Place(found->line, found->column), "", found->text});
-  }
+  if (const auto found = Scanner(text).run()) return {.problems = {*found}};
   try {
     return walk(toml::parse(text));
   } catch (const toml::parse_error& error) {
-    return Document({place_of(error.source()), "", std::string(error.description())});
+    return {.problems = {{place_of(error.source()), "", std::string(error.description())}}};
   }
 }
 
 void parse_override(const std::string& text, unsigned number, Document& document) {
-  const Place place(text, number);
+  const Place place{.line = number, .override = text};
   const std::size_t equals = text.find('=');
   const std::string name = text.substr(0, equals);
   const std::size_t dot = name.find('.');

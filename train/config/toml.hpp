@@ -19,15 +19,10 @@ inline constexpr std::size_t kMostConfigBytes = 1 << 20;
 
 /// A position in the file or in an override.
 struct Place {
-  Place() = default;
-  Place(unsigned line_number, unsigned column_number) : line(line_number), column(column_number) {}
-  Place(std::string override_text, unsigned number)
-      : line(number), override(std::move(override_text)) {}
-
   unsigned line = 1;
   unsigned column = 1;
   /// Text of the override, if the place is in one. Then `line` is the index of the override.
-  std::optional<std::string> override;
+  std::optional<std::string> override = {};
 };
 
 /// A value of a type that no key has: "an array", "a date".
@@ -59,12 +54,9 @@ struct Problem {
 
 /// The contents of a file in the order in which they appear.
 struct Document {
-  Document() = default;
-  explicit Document(Problem problem) { problems.push_back(std::move(problem)); }
-
-  std::vector<Assignment> assignments;
-  std::map<std::string, Place> sections;
-  std::vector<Problem> problems;  ///< after a syntax error all other members are empty
+  std::vector<Assignment> assignments = {};
+  std::map<std::string, Place> sections = {};
+  std::vector<Problem> problems = {};  ///< after a syntax error all other members are empty
 };
 
 Document parse_document(const std::string& text);

@@ -1,26 +1,29 @@
 // The rows of [train].
-#include <xgrad/train/config/rows.hpp>
+#include <xgrad/train/config/section_keys.hpp>
 
 namespace xgrad::detail {
 
 namespace {
 
+using T = TrainConfig;
+
+constexpr SectionKeys<T> key{"train", [](Config& c) -> T& { return c.train; }};
 constexpr const char* kBalanced = "balanced";
 
 // A list, or a word.
 ConfigKey class_weights_key() {
-  ConfigKey key;
-  key.section = "train";
-  key.get = [](const Config& config) -> std::optional<OptionValue> {
+  ConfigKey own;
+  own.section = "train";
+  own.get = [](const Config& config) -> std::optional<OptionValue> {
     if (config.train.balanced_classes) return std::string(kBalanced);
     return config.train.class_weights;
   };
-  key.set = [](Config& config, const OptionValue& value) {
+  own.set = [](Config& config, const OptionValue& value) {
     const auto* weights = std::get_if<Numbers>(&value);
     config.train.balanced_classes = weights == nullptr;
     config.train.class_weights = weights ? *weights : Numbers();
   };
-  key.spec = {"class_weights",
+  own.spec = {"class_weights",
               Numbers(),
               "Weight of each class in the loss of a target, in the order of the classes; the mean "
               "divides by the sum of the weights of the targets. balanced: training targets / "
@@ -29,13 +32,11 @@ ConfigKey class_weights_key() {
               0,
               std::numeric_limits<double>::infinity(),
               {kBalanced}};
-  return key;
+  return own;
 }
 
 // Keys of [train] about steps: their number, batches and loss.
 Keys step_keys() {
-  using T = TrainConfig;
-  const SectionKeys<TrainConfig> key{"train", &Config::train};
   return {
       key("steps", &T::steps, "Length of the run in steps; set either this or epochs.",
           between(0, kMany)),
@@ -85,8 +86,6 @@ Keys step_keys() {
 
 // The other keys of [train]: evaluation, saving, limits and execution.
 Keys run_keys() {
-  using T = TrainConfig;
-  const SectionKeys<TrainConfig> key{"train", &Config::train};
   return {
       key("seed", &T::seed,
           "Seed of all randomness: data, initial weights, order of examples, dropout.",
@@ -144,7 +143,7 @@ Keys run_keys() {
 }  // namespace
 
 Keys train_keys() {
-  return joined({step_keys(), run_keys()});
+  return all_of({step_keys(), run_keys()});
 }
 
 }  // namespace xgrad::detail

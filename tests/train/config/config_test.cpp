@@ -123,22 +123,9 @@ TEST(Config, PrintsSectionsInAFixedOrderAndLeavesExecutionOut) {
   EXPECT_TRUE(differences(config, parse_config(stored, "stored", {})).empty());
 }
 
-// A run of a version that had no task.unknown replaced no token, and goes on so.
-TEST(Config, AStoredConfigWithoutAKeyMeansWhatItMeantThen) {
-  const std::string text = "[train]\nsteps = 1\n[task]\nname = 'files'\ntrain = '/rows.csv'\n";
-  const auto unknown = [](const std::string& config, ConfigWriter writer) {
-    return get_double(parse_config(config, "c.toml", {}, writer).task_options, "unknown");
-  };
-  EXPECT_EQ(unknown(text, ConfigWriter::user), 0.01);
-  EXPECT_EQ(unknown(text, ConfigWriter::xgrad), 0);
-  EXPECT_EQ(unknown(text + "unknown = 0.25\n", ConfigWriter::xgrad), 0.25);
-}
-
-// An earlier version compared it with the length of the run.
-TEST(Config, AStoredConfigMayClaimNothingElseWithinSteps) {
+TEST(Config, WithinStepsNeedsAnotherClaim) {
   const std::string text = kShort + "[expect]\nwithin_steps = 9\n";
   EXPECT_THROW(parse_config(text, "c.toml", {}), ConfigError);
-  EXPECT_EQ(parse_config(text, "c.toml", {}, ConfigWriter::xgrad).expect.within_steps, 9u);
   EXPECT_NO_THROW(parse_config(text + "r2 = 0.5\n", "c.toml", {}));
 }
 
@@ -264,10 +251,10 @@ TEST(Config, EveryValidConfigReadsBackAsItself) {
 
 TEST(Config, GroupsInTheirOrder) {
   const std::string inline_form =
-      "optim.groups = [{match = 'embedding.*', lr = 0.1, weight_decay = 0},\n"
+      "optim.groups = [{match = 'embedding.*', lr_scale = 0.1, weight_decay = 0},\n"
       "                {match = 'head.*', freeze = true}]\n";
   const std::string long_form =
-      "[[optim.groups]]\nmatch = 'embedding.*'\nlr = 0.1\nweight_decay = 0\n"
+      "[[optim.groups]]\nmatch = 'embedding.*'\nlr_scale = 0.1\nweight_decay = 0\n"
       "[[optim.groups]]\nmatch = 'head.*'\nfreeze = true\n";
   const std::string start = "task.name = 'reverse'\ntrain.steps = 10\n";
   for (const std::string& text : {inline_form, long_form}) {
@@ -281,10 +268,10 @@ TEST(Config, GroupsInTheirOrder) {
     EXPECT_FALSE(groups[1].weight_decay);
     EXPECT_TRUE(groups[1].freeze);
   }
-  const Config config = with({"optim.groups=[{match='*', lr=0.5}]"});
+  const Config config = with({"optim.groups=[{match='*', lr_scale=0.5}]"});
   EXPECT_EQ(config.optim.groups.at(0).lr_scale, 0.5);
   EXPECT_EQ(differences(with({}), config),
-            Differences({{"optim.groups", "nothing", "[  {match = \"*\", lr = 0.5},]"}}));
+            Differences({{"optim.groups", "nothing", "[  {match = \"*\", lr_scale = 0.5},]"}}));
   EXPECT_TRUE(parse_config(start + inline_form, "", {"optim.groups=[]"}).optim.groups.empty());
 }
 
@@ -296,15 +283,6 @@ TEST(Config, AnOverriddenChoiceLeavesOutTheKeysOfTheOther) {
   EXPECT_EQ(config.optim.beta2, OptimConfig().beta2);
   EXPECT_EQ(config.optim.momentum, 0.5);
   EXPECT_THROW(parse_config(text, "c.toml", {"optim.name=sgd", "optim.beta1=0.5"}), ConfigError);
-}
-
-// Earlier versions wrote every key into config.toml and into checkpoints.
-TEST(Config, AStoredConfigMayHoldDefaultsOfOthers) {
-  const std::string text = kShort + "[optim]\nmomentum = 0.9\n";
-  EXPECT_THROW(parse_config(text, "c.toml", {}), ConfigError);
-  EXPECT_EQ(to_toml(parse_config(text, "c.toml", {}, ConfigWriter::xgrad)), to_toml(with({})));
-  EXPECT_THROW(parse_config(kShort + "[optim]\nmomentum = 0.5\n", "", {}, ConfigWriter::xgrad),
-               ConfigError);
 }
 
 TEST(Config, NamesWhatDiffers) {

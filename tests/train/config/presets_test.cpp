@@ -1,5 +1,5 @@
 // [model] preset: settings by a name, which the config of a run states one by one.
-#include <xgrad/train/config/presets.hpp>
+#include <xgrad/train/config/keys.hpp>
 
 #include <gtest/gtest.h>
 

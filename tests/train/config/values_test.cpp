@@ -172,10 +172,11 @@ const std::vector<Bad> kBad = {
     {"train.seed = 1e3\n", "3:14: train.seed: is a number, 1000.0, must be an integer"},
     {"train.seed = 0b101\n",
      "3:14: train.seed: is an integer in another base than 10, must be an integer"},
-    {"optim.groups = [{match = '*', lr = 'x'}]\n",
-     "3:36: optim.groups[0].lr: is a string, \"x\", must be a number"},
+    {"optim.groups = [{match = '*', lr_scale = 'x'}]\n",
+     "3:42: optim.groups[0].lr_scale: is a string, \"x\", must be a number"},
     {"optim.groups = [{match = '*'}, 3]\n",
-     "3:7: optim.groups: must be an array of tables, as [{match = \"embedding.*\", lr = 0.1}]"},
+     "3:7: optim.groups: must be an array of tables, as [{match = \"embedding.*\", lr_scale = "
+     "0.1}]"},
 };
 
 TEST(ConfigValues, EachIsSaidWithItsPlace) {

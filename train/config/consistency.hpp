@@ -8,20 +8,17 @@
 
 namespace xgrad::detail {
 
-struct RuleBroken {
+struct Inconsistency {
   std::vector<std::string> keys;  ///< keys of the rule; the message is about the first
   std::string text;
 };
 
-std::vector<RuleBroken> broken_rules(const Config& config);
+std::vector<Inconsistency> inconsistencies(const Config& config);
 
 /// Says what is wrong with the path of a file or directory to be created; empty if nothing is.
 std::string flaw_of_new_path(const std::string& path);
 
 /// Throws ConfigError if something is wrong with `path`, a new directory named after `file`.
 void check_named_after(const std::string& file, const std::string& path);
-
-/// Rules that apply only to new runs. The config of a resumed run may break them.
-std::vector<RuleBroken> broken_rules_of_new_runs(const Config& config);
 
 }  // namespace xgrad::detail
