@@ -88,7 +88,7 @@ AttentionStudy study_attention(const SequenceModel<T>& model, const Parameters<T
                                std::size_t examples) {
   const Subset some(dataset, examples);
   const auto look = [&](AttentionObserver& observer) {
-    return *evaluate(model, {some, shape, batch, looking(observer)}, objective);
+    return evaluate(model, {some, shape, batch, looking(observer)}, objective);
   };
   AttentionStudy study;
   study.examples = some.size();
@@ -126,7 +126,7 @@ SilencedHeads silence_heads(const SequenceModel<T>& model, const Parameters<T>& 
   }
   Silencer silencer(std::move(silent));
   const auto measured = [&](const Context& context) {
-    return *evaluate(model, {some, shape, batch, context}, objective);
+    return evaluate(model, {some, shape, batch, context}, objective);
   };
   return {some.size(), shape.output == OutputKind::generated, measured({}),
           measured(looking(silencer))};

@@ -127,7 +127,7 @@ std::vector<LengthScore> score_lengths(
       LengthScore& score = scores.emplace_back(bin.score);
       if (!scored(bin)) continue;
       score.examples = bin.data->size();
-      score.metrics = *evaluate(*trained.model, {*bin.data, shape, config.train.batch}, objective);
+      score.metrics = evaluate(*trained.model, {*bin.data, shape, config.train.batch}, objective);
     }
     return scores;
   });

@@ -23,12 +23,9 @@ void RatioMean::add(double x, double n) {
 }
 
 void RatioMean::add(const RatioMean& other) {
-  samples_ += other.samples_;
-  x_ += other.x_;
-  n_ += other.n_;
-  xx_ += other.xx_;
-  xn_ += other.xn_;
-  nn_ += other.nn_;
+  const std::vector<double> numbers = to_numbers(other);
+  auto number = numbers.begin();
+  visit([&](double& own) { own += *number++; });
 }
 
 double RatioMean::mean() const {

@@ -26,20 +26,18 @@ bool for_each_output(const SequenceModel<T>& model, const Pass& pass,
 }
 
 template <class T>
-std::optional<Metrics> evaluate(const SequenceModel<T>& model, const Pass& pass,
-                                const Objective& objective) {
+Metrics evaluate(const SequenceModel<T>& model, const Pass& pass, const Objective& objective) {
   Metrics metrics;
-  const bool whole =
-      for_each_output<T>(model, pass, [&](const Tensor<T>& outputs, const Batch& batch) {
-        metrics.add(outputs, batch, objective);
-      });
-  return whole ? std::optional(metrics) : std::nullopt;
+  for_each_output<T>(model, pass, [&](const Tensor<T>& outputs, const Batch& batch) {
+    metrics.add(outputs, batch, objective);
+  });
+  return metrics;
 }
 
 #define XGRAD_INSTANTIATE(T)                                                                 \
   template bool for_each_output(const SequenceModel<T>&, const Pass&,                        \
                                 const std::function<void(const Tensor<T>&, const Batch&)>&); \
-  template std::optional<Metrics> evaluate(const SequenceModel<T>&, const Pass&, const Objective&);
+  template Metrics evaluate(const SequenceModel<T>&, const Pass&, const Objective&);
 XGRAD_FOR_EACH_TRAINING_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <functional>
-#include <optional>
 
 #include <xgrad/autograd/range.hpp>
 #include <xgrad/layers/model.hpp>
@@ -25,9 +24,8 @@ template <class T>
 bool for_each_output(const SequenceModel<T>& model, const Pass& pass,
                      const std::function<void(const Tensor<T>&, const Batch&)>& see);
 
-/// Returns loss and metrics over all batches; nothing if `break_off` ended the pass early.
+/// Returns loss and metrics over all batches.
 template <class T>
-std::optional<Metrics> evaluate(const SequenceModel<T>& model, const Pass& pass,
-                                const Objective& objective);
+Metrics evaluate(const SequenceModel<T>& model, const Pass& pass, const Objective& objective);
 
 }  // namespace xgrad

@@ -1,7 +1,7 @@
 #include <xgrad/train/model/objective.hpp>
 
 #include <algorithm>
-#include <map>
+#include <iterator>
 
 #include <xgrad/autograd/scalar.hpp>
 
@@ -10,21 +10,19 @@ namespace xgrad {
 namespace {
 
 struct LossRow {
+  const char* name;
   Loss loss;
   TargetKind target;
 };
 
 // "auto" stands for the first loss of the task's kind of target.
-const std::vector<std::pair<std::string, LossRow>>& losses() {
-  static const std::vector<std::pair<std::string, LossRow>> rows = {
-      {"cross_entropy", {Loss::cross_entropy, TargetKind::classes}},
-      {"binary_cross_entropy", {Loss::binary_cross_entropy, TargetKind::binary}},
-      {"mse", {Loss::mse, TargetKind::numbers}},
-      {"mae", {Loss::mae, TargetKind::numbers}},
-      {"huber", {Loss::huber, TargetKind::numbers}},
-  };
-  return rows;
-}
+constexpr LossRow kLosses[] = {
+    {"cross_entropy", Loss::cross_entropy, TargetKind::classes},
+    {"binary_cross_entropy", Loss::binary_cross_entropy, TargetKind::binary},
+    {"mse", Loss::mse, TargetKind::numbers},
+    {"mae", Loss::mae, TargetKind::numbers},
+    {"huber", Loss::huber, TargetKind::numbers},
+};
 
 // Calls f(class) for each target that counts.
 template <class F>
@@ -75,15 +73,15 @@ Objective training_objective(const TrainConfig& config, const TaskShape& shape,
 }
 
 Objective make_objective(const TrainConfig& config, const TaskShape& shape) {
-  const auto fits = [&](const auto& row) {
-    return config.loss == "auto" ? row.second.target == shape.target : row.first == config.loss;
-  };
-  const auto& [name, row] = *std::find_if(losses().begin(), losses().end(), fits);
-  check<ConfigError>(row.target == shape.target, "train.loss: ", name, " is for targets that are ",
-                     to_string(row.target), "; those of the task are ", to_string(shape.target));
-  check<ConfigError>(config.label_smoothing == 0 || row.loss == Loss::cross_entropy,
+  const auto& [name, loss, target] =
+      *std::find_if(std::begin(kLosses), std::end(kLosses), [&](const LossRow& row) {
+        return config.loss == "auto" ? row.target == shape.target : row.name == config.loss;
+      });
+  check<ConfigError>(target == shape.target, "train.loss: ", name, " is for targets that are ",
+                     to_string(target), "; those of the task are ", to_string(shape.target));
+  check<ConfigError>(config.label_smoothing == 0 || loss == Loss::cross_entropy,
                      "train.label_smoothing: needs the loss cross_entropy, not ", name);
-  return {row.loss, config.label_smoothing, config.huber_delta, config.head_diversity, shape.next};
+  return {loss, config.label_smoothing, config.huber_delta, config.head_diversity, shape.next};
 }
 
 template <class T>

@@ -9,13 +9,10 @@ namespace {
 
 const std::vector<double>& all_limits() {
   static const std::vector<double> limits = [] {
-    std::vector<double> positive;
-    for (double x = 1e-12; x < 1e20; x *= 1.1) positive.push_back(x);
-    positive.push_back(std::numeric_limits<double>::max());
-    std::vector<double> all;
-    for (std::size_t i = positive.size(); i-- > 0;) all.push_back(-positive[i]);
-    all.push_back(0);
-    all.insert(all.end(), positive.begin(), positive.end());
+    std::vector<double> all{0, std::numeric_limits<double>::max()};
+    for (double x = 1e-12; x < 1e20; x *= 1.1) all.push_back(x);
+    for (std::size_t i = 1, n = all.size(); i < n; ++i) all.push_back(-all[i]);
+    std::sort(all.begin(), all.end());
     return all;
   }();
   return limits;

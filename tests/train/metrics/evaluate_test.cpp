@@ -28,10 +28,9 @@ TEST(Evaluate, IsTheMeanOverExamplesOneByOne) {
     alone.add((*small.model)(BatchInput<double>(batch).input(), {}).value(), batch, {});
   }
   const auto metrics = evaluate(*small.model, small.pass, {});
-  ASSERT_TRUE(metrics);
-  EXPECT_EQ(metrics->loss.count(), alone.loss.count());
-  EXPECT_NEAR(metrics->loss.mean(), alone.loss.mean(), 1e-13);
-  EXPECT_EQ(metrics->accuracy.mean(), alone.accuracy.mean());
+  EXPECT_EQ(metrics.loss.count(), alone.loss.count());
+  EXPECT_NEAR(metrics.loss.mean(), alone.loss.mean(), 1e-13);
+  EXPECT_EQ(metrics.accuracy.mean(), alone.accuracy.mean());
 }
 
 TEST(Evaluate, BreaksOffBeforeAnyBatch) {
@@ -46,8 +45,6 @@ TEST(Evaluate, BreaksOffBeforeAnyBatch) {
     EXPECT_EQ(whole, most == 3);
     const std::vector<std::size_t> all = {5, 5, 3};
     EXPECT_EQ(seen, std::vector(all.begin(), all.begin() + long(most)));
-    asked = 0;
-    EXPECT_EQ(evaluate(*small.model, small.pass, {}).has_value(), most == 3);
   }
 }
 
