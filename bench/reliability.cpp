@@ -12,8 +12,8 @@
 #include <xgrad/storage/disk/publish.hpp>
 #include <xgrad/storage/disk/temporary_folder.hpp>
 #include <xgrad/train/checkpoint/manifest.hpp>
+#include <xgrad/train/logs/metrics_row.hpp>
 #include <xgrad/train/loop/trainer.hpp>
-#include <xgrad/train/metrics/rows.hpp>
 
 namespace {
 

@@ -11,7 +11,7 @@
 #include <xgrad/data/excerpt.hpp>
 #include <xgrad/data/rules/ngram.hpp>
 #include <xgrad/storage/formats/format_error.hpp>
-#include <xgrad/train/metrics/rows.hpp>
+#include <xgrad/train/logs/metrics_row.hpp>
 #include <xgrad/train/ranks/ranks.hpp>
 
 namespace xgrad::commands {

@@ -5,8 +5,8 @@
 
 #include <xgrad/cli/command.hpp>
 #include <xgrad/data/text/columns.hpp>
+#include <xgrad/train/logs/run_groups.hpp>
 #include <xgrad/train/metrics/estimates.hpp>
-#include <xgrad/train/metrics/groups.hpp>
 
 namespace xgrad::commands {
 

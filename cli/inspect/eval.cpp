@@ -17,9 +17,9 @@
 #include <xgrad/storage/disk/publish.hpp>
 #include <xgrad/train/config/precision.hpp>
 #include <xgrad/train/inspect/lengths.hpp>
-#include <xgrad/train/metrics/rows.hpp>
+#include <xgrad/train/logs/console.hpp>
+#include <xgrad/train/logs/metrics_row.hpp>
 #include <xgrad/train/report/chart.hpp>
-#include <xgrad/train/run/console.hpp>
 #include <xgrad/train/run/rank_jobs.hpp>
 
 namespace xgrad::commands {

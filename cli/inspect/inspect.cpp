@@ -9,7 +9,7 @@
 #include <xgrad/train/checkpoint/find_run.hpp>
 #include <xgrad/train/checkpoint/manifest.hpp>
 #include <xgrad/train/inspect/certificate.hpp>
-#include <xgrad/train/metrics/history.hpp>
+#include <xgrad/train/logs/history.hpp>
 
 namespace xgrad::commands {
 

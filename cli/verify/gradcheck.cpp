@@ -6,7 +6,7 @@
 #include <xgrad/storage/disk/publish.hpp>
 #include <xgrad/train/checkpoint/find_run.hpp>
 #include <xgrad/train/inspect/certificate.hpp>
-#include <xgrad/train/metrics/history.hpp>
+#include <xgrad/train/logs/history.hpp>
 #include <xgrad/train/run/directory.hpp>
 
 namespace xgrad::commands {

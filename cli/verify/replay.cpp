@@ -6,7 +6,7 @@
 #include <xgrad/autograd/kernels/element.hpp>
 #include <xgrad/cli/command.hpp>
 #include <xgrad/train/checkpoint/failed_step.hpp>
-#include <xgrad/train/inspect/replay.hpp>
+#include <xgrad/train/diagnose/replay.hpp>
 
 namespace xgrad::commands {
 

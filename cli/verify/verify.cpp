@@ -8,8 +8,8 @@
 #include <xgrad/train/checkpoint/find_run.hpp>
 #include <xgrad/train/checkpoint/manifest.hpp>
 #include <xgrad/train/inspect/certificate.hpp>
-#include <xgrad/train/metrics/history.hpp>
-#include <xgrad/train/metrics/rows.hpp>
+#include <xgrad/train/logs/history.hpp>
+#include <xgrad/train/logs/metrics_row.hpp>
 
 namespace xgrad::commands {
 

@@ -51,7 +51,7 @@ FORBIDDEN_IN_PRODUCT = [
      {"storage/disk/publish.cpp"}),  # the name of a temporary file
 ]
 # The library throws; only the command line prints and exits.
-COMMAND_LINE = ("cli/", "train/run/console.")
+COMMAND_LINE = ("cli/", "train/logs/console.")
 FORBIDDEN_IN_LIBRARY = [
     (r"\bstd::(?:cout|cerr|clog|abort|exit|terminate|quick_exit)\b|\b(?:printf|fprintf|puts|fputs|perror)\s*\(|fmt::print|"
      r"(?<![\w.:>])(?:exit|abort|_exit)\s*\(|\bassert\s*\(", "the library never prints, exits or aborts"),

@@ -10,8 +10,8 @@
 #include <xgrad/autograd/scalar.hpp>
 #include <xgrad/optim/clip.hpp>
 #include <xgrad/train/checkpoint/failed_step.hpp>
-#include <xgrad/train/loop/gradient_flow.hpp>
-#include <xgrad/train/loop/trace.hpp>
+#include <xgrad/train/diagnose/gradient_flow.hpp>
+#include <xgrad/train/diagnose/trace.hpp>
 #include <xgrad/train/loop/trainer.hpp>
 
 namespace xgrad {

@@ -13,7 +13,7 @@
 #include <xgrad/optim/optimizer.hpp>
 #include <xgrad/optim/schedule.hpp>
 #include <xgrad/train/checkpoint/checkpoint.hpp>
-#include <xgrad/train/loop/dead_gradients.hpp>
+#include <xgrad/train/diagnose/dead_gradients.hpp>
 #include <xgrad/train/loop/progress.hpp>
 #include <xgrad/train/metrics/metrics.hpp>
 #include <xgrad/train/model/build.hpp>

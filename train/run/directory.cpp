@@ -22,7 +22,7 @@
 #include <xgrad/train/checkpoint/find_run.hpp>
 #include <xgrad/train/checkpoint/manifest.hpp>
 #include <xgrad/train/config/toml.hpp>
-#include <xgrad/train/metrics/rows.hpp>
+#include <xgrad/train/logs/metrics_row.hpp>
 
 namespace xgrad {
 

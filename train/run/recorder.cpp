@@ -11,7 +11,7 @@
 #include <xgrad/storage/disk/publish.hpp>
 #include <xgrad/train/checkpoint/failed_step.hpp>
 #include <xgrad/train/checkpoint/manifest.hpp>
-#include <xgrad/train/metrics/history.hpp>
+#include <xgrad/train/logs/history.hpp>
 
 namespace xgrad {
 

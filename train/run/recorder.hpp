@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
+#include <xgrad/train/logs/console.hpp>
+#include <xgrad/train/logs/tensorboard.hpp>
 #include <xgrad/train/loop/trainer.hpp>
-#include <xgrad/train/run/console.hpp>
 #include <xgrad/train/run/directory.hpp>
 #include <xgrad/train/run/signals.hpp>
-#include <xgrad/train/run/tensorboard.hpp>
 
 namespace xgrad {
 

@@ -8,8 +8,8 @@
 #include <xgrad/train/checkpoint/checkpoint.hpp>
 #include <xgrad/train/config/config.hpp>
 #include <xgrad/train/loop/trainer.hpp>
-#include <xgrad/train/metrics/expect.hpp>
 #include <xgrad/train/run/directory.hpp>
+#include <xgrad/train/run/expect.hpp>
 
 namespace xgrad {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include <xgrad/train/config/config.hpp>
-#include <xgrad/train/metrics/history.hpp>
+#include <xgrad/train/logs/history.hpp>
 #include <xgrad/train/sweep/sweep.hpp>
 
 namespace xgrad {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include <xgrad/storage/disk/descriptor.hpp>
-#include <xgrad/train/metrics/history.hpp>
+#include <xgrad/train/logs/history.hpp>
 #include <xgrad/train/sweep/plan.hpp>
 
 namespace xgrad {

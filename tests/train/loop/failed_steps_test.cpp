@@ -3,7 +3,7 @@
 
 #include <xgrad/autograd/kernels/element.hpp>
 #include <xgrad/train/checkpoint/failed_step.hpp>
-#include <xgrad/train/inspect/replay.hpp>
+#include <xgrad/train/diagnose/replay.hpp>
 
 #include "support/checkpoints.hpp"
 #include "support/errors.hpp"

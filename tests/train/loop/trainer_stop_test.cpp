@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <limits>
 
+#include <xgrad/train/logs/metrics_row.hpp>
 #include <xgrad/train/loop/trainer.hpp>
-#include <xgrad/train/metrics/rows.hpp>
 
 namespace xgrad {
 namespace {

@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include <xgrad/storage/disk/publish.hpp>
-#include <xgrad/train/metrics/rows.hpp>
+#include <xgrad/train/logs/metrics_row.hpp>
 
 #include "support/gradients.hpp"
 #include "support/temporary_directory.hpp"

@@ -5,7 +5,7 @@
 #include <csignal>
 
 #include <xgrad/storage/disk/input_file.hpp>
-#include <xgrad/train/metrics/history.hpp>
+#include <xgrad/train/logs/history.hpp>
 
 #include "support/temporary_directory.hpp"
 

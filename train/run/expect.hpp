@@ -7,8 +7,8 @@
 
 #include <xgrad/data/task.hpp>
 #include <xgrad/train/config/config.hpp>
+#include <xgrad/train/logs/metrics_row.hpp>
 #include <xgrad/train/metrics/metrics.hpp>
-#include <xgrad/train/metrics/rows.hpp>
 
 namespace xgrad {
 

@@ -1,4 +1,4 @@
-#include <xgrad/train/metrics/rows.hpp>
+#include <xgrad/train/logs/metrics_row.hpp>
 
 #include <gtest/gtest.h>
 

@@ -7,8 +7,8 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/storage/disk/input_file.hpp>
-#include <xgrad/train/run/event_file.hpp>
-#include <xgrad/train/run/histogram.hpp>
+#include <xgrad/train/logs/event_file.hpp>
+#include <xgrad/train/logs/histogram.hpp>
 
 namespace xgrad {
 namespace {

@@ -1,4 +1,4 @@
-#include <xgrad/train/loop/gradient_flow.hpp>
+#include <xgrad/train/diagnose/gradient_flow.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include <xgrad/train/metrics/history.hpp>
+#include <xgrad/train/logs/history.hpp>
 
 namespace xgrad {
 

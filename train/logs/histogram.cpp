@@ -1,4 +1,4 @@
-#include <xgrad/train/run/histogram.hpp>
+#include <xgrad/train/logs/histogram.hpp>
 
 #include <algorithm>
 #include <limits>

@@ -1,4 +1,4 @@
-#include <xgrad/train/metrics/history.hpp>
+#include <xgrad/train/logs/history.hpp>
 
 #include <algorithm>
 #include <filesystem>

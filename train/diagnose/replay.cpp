@@ -1,4 +1,4 @@
-#include <xgrad/train/inspect/replay.hpp>
+#include <xgrad/train/diagnose/replay.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include <xgrad/train/metrics/groups.hpp>
+#include <xgrad/train/logs/run_groups.hpp>
 
 #include <fmt/format.h>
 

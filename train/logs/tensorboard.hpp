@@ -6,8 +6,8 @@
 #include <xgrad/data/task.hpp>
 #include <xgrad/layers/model.hpp>
 #include <xgrad/train/config/config.hpp>
-#include <xgrad/train/metrics/rows.hpp>
-#include <xgrad/train/run/event_file.hpp>
+#include <xgrad/train/logs/event_file.hpp>
+#include <xgrad/train/logs/metrics_row.hpp>
 
 namespace xgrad {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include <xgrad/train/checkpoint/checkpoint.hpp>
-#include <xgrad/train/loop/trace.hpp>
+#include <xgrad/train/diagnose/trace.hpp>
 
 namespace xgrad {
 

@@ -2,7 +2,7 @@
 
 #include <xgrad/storage/disk/folder.hpp>
 #include <xgrad/storage/disk/lines.hpp>
-#include <xgrad/train/metrics/rows.hpp>
+#include <xgrad/train/logs/metrics_row.hpp>
 
 namespace xgrad {
 

@@ -1,4 +1,4 @@
-#include <xgrad/train/metrics/expect.hpp>
+#include <xgrad/train/run/expect.hpp>
 
 #include <fmt/format.h>
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include <xgrad/autograd/parameters.hpp>
-#include <xgrad/train/loop/trace.hpp>
+#include <xgrad/train/diagnose/trace.hpp>
 
 namespace xgrad {
 

@@ -1,4 +1,4 @@
-#include <xgrad/train/run/event_file.hpp>
+#include <xgrad/train/logs/event_file.hpp>
 
 #include <fcntl.h>
 #include <unistd.h>

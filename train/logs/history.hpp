@@ -7,7 +7,7 @@
 
 #include <xgrad/storage/disk/folder.hpp>
 #include <xgrad/train/config/config.hpp>
-#include <xgrad/train/metrics/rows.hpp>
+#include <xgrad/train/logs/metrics_row.hpp>
 
 namespace xgrad {
 

@@ -1,4 +1,4 @@
-#include <xgrad/train/run/tensorboard.hpp>
+#include <xgrad/train/logs/tensorboard.hpp>
 
 #include <events.pb.h>
 
@@ -9,7 +9,7 @@
 #include <xgrad/data/option_text.hpp>
 #include <xgrad/train/config/keys.hpp>
 #include <xgrad/train/inspect/attention_picture.hpp>
-#include <xgrad/train/run/histogram.hpp>
+#include <xgrad/train/logs/histogram.hpp>
 
 namespace xgrad {
 

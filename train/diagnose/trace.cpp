@@ -1,4 +1,4 @@
-#include <xgrad/train/loop/trace.hpp>
+#include <xgrad/train/diagnose/trace.hpp>
 
 #include <algorithm>
 

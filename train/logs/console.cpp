@@ -1,4 +1,4 @@
-#include <xgrad/train/run/console.hpp>
+#include <xgrad/train/logs/console.hpp>
 
 #include <fmt/format.h>
 #include <unistd.h>
