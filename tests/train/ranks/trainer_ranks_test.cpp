@@ -113,6 +113,33 @@ TEST(TrainerRanks, TheSameBitsAfterAStopAndAResumeOnAnotherNumber) {
   }
 }
 
+// Rank 1 is asked for a save after step 2, and for a stop after step 3.
+TEST(TrainerRanks, AllSaveAndStopWhenOneIsTold) {
+  struct Told final : TrainerHooks {
+    explicit Told(bool here) : here(here) {}
+    void on_step(const StepReport& report) override { step = report.step; }
+    void on_checkpoint(const Checkpoint& checkpoint) override { saves.push_back(checkpoint.step); }
+    bool take_save() override { return here && step == 2; }
+    bool stop() override { return here && step == 3; }
+    void on_stop_of(std::size_t rank) override { told_by.push_back(rank); }
+    bool here;
+    std::uint64_t step = 0;
+    std::vector<std::uint64_t> saves;
+    std::vector<std::size_t> told_by;
+  };
+  const Config config =
+      small_config({"train.shards=3", "train.evaluate_every=9", "train.save_every=9"});
+  test::on_ranks(3, [&](Ranks& ranks) {
+    Trainer<float> trainer(config, nullptr, nullptr, ranks);
+    Told told(ranks.rank() == 1);
+    trainer.run(told);
+    EXPECT_EQ(trainer.step(), 3u) << "rank " << ranks.rank();
+    EXPECT_EQ(told.told_by, std::vector<std::size_t>(told.here ? 0 : 1, 1));
+    const std::vector<std::uint64_t> saves = {2, 3};
+    EXPECT_EQ(told.saves, ranks.rank() == 0 ? saves : std::vector<std::uint64_t>());
+  });
+}
+
 TEST(TrainerRanks, GathersTheGradientsOfAStep) {
   const Config config = small_config({"train.shards=3", "model.width=64"});
   std::mutex mutex;
