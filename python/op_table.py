@@ -14,11 +14,21 @@ DECLARATION = re.compile(r"(?m)((?:^/// .*\n)+)(template <[\w:]+ T>\n)?"
 STRUCT = re.compile(r"(?m)^struct (\w+) \{\n(.*?)^\};", re.DOTALL)
 FIELD = re.compile(r"(?m)^  (\w.*?) (\w+) = ([^;]*);")
 
-# What is passed as it is.
-PLAIN = ("bool", "double", "std::size_t", "std::int32_t", "std::uint32_t", "const Mask&", "const Ids&", "const Variable<T>&",
-         "const std::vector<Variable<T>>&", "const std::vector<std::size_t>&", "const std::vector<std::ptrdiff_t>&",
-         "const AttentionOptions&", "std::vector<double>", "std::optional<double>", "std::optional<Rng>",
-         "std::shared_ptr<const Mask>", "const std::shared_ptr<const Mask>&", "SharedMask", "const SharedMask&", "std::ptrdiff_t")
+# What Python passes for a type of C++, and the conversion that a function holds; {} is the name. Other types of PLAIN stay.
+TAKEN = {
+    "const Variable<T>&": ("const Operand&", "to_variable<T>({}.object)"),
+    "const std::vector<Variable<T>>&": ("const std::vector<Operand>&", "to_variables<T>({})"),
+    "const Tensor<T>&": ("const Operand&", "to_variable<T>({}.object)"),
+    "const Ids&": ("const IdsOperand&", "to_ids({}.object)"),
+    "const Mask&": ("const MaskOperand&", "to_mask({}.object)"),
+    **dict.fromkeys(("std::shared_ptr<const Mask>", "const std::shared_ptr<const Mask>&", "SharedMask", "const SharedMask&"),
+                    ("const OptionalMaskOperand&", "to_shared_mask({}.object)")),
+    "std::type_identity_t<T>": ("double", "T({})"),
+    "const Shape&": ("const std::vector<std::size_t>&", "Shape({0}.begin(), {0}.end())"),
+    "Gelu": ("const std::string&", "gelu_of({})"),
+}
+PLAIN = ("bool", "double", "std::size_t", "std::ptrdiff_t", "std::int32_t", "std::uint32_t", "const std::vector<std::size_t>&",
+         "const std::vector<std::ptrdiff_t>&", "const AttentionOptions&", "std::vector<double>", "std::optional<double>", "std::optional<Rng>")
 
 
 def split(parameters):
@@ -50,48 +60,43 @@ def argument(kind, name, default):
 
 
 def bind(kind, name, default, first, structs):
-    """(parameters of the lambda, arguments of Python, expression for the call) of a parameter of C++."""
-    taken, value = kind, name
+    """(parameters of the lambda, arguments of Python, what the function holds, expression for the call) of a parameter of C++."""
     struct = kind.removeprefix("const ").rstrip("&")
     if struct in structs and kind not in PLAIN:
         fields = structs[struct]
         if default is None:  # then the first member, too, has none
             fields = [(*fields[0][:2], None), *fields[1:]]
-        parts = [bind(*field, first, structs) for field in fields]
-        return sum((part[0] for part in parts), []), sum((part[1] for part in parts), []), f"{struct}{{{', '.join(part[2] for part in parts)}}}"
+        *lists, values = zip(*(bind(*field, first, structs) for field in fields))
+        return *(sum(each, []) for each in lists), f"{struct}{{{', '.join(values)}}}"
+    if kind not in TAKEN and kind not in PLAIN:
+        raise SystemExit(f"op_table.py: {kind} {name}: how is this passed from Python?")
+    taken, held = TAKEN.get(kind, (kind, "{}"))
+    value = name
     if kind == "const Variable<T>&" and default == "{}":
-        taken = "const Maybe<T>&"
+        taken = "const OptionalOperand&"
     elif kind == "const Tensor<T>&":
-        taken, value = "const Variable<T>&", f"{name}.value()"
-    elif kind == "std::type_identity_t<T>":
-        taken, value = "double", f"T({name})"
-    elif kind == "const Shape&":
-        taken, value = "const std::vector<std::size_t>&", f"Shape({name}.begin(), {name}.end())"
-    elif kind == "Gelu":
-        taken, value = "const std::string&", f"gelu_of({name})"
+        value = f"{name}.value()"
     elif kind == "std::size_t" and name == "axis":
         taken, value = "std::ptrdiff_t", f"axis_of({first}, axis)"
-    elif kind not in PLAIN:
-        raise SystemExit(f"op_table.py: {kind} {name}: how is this passed from Python?")
-    return [f"{taken} {name}"], [argument(kind, name, default)], value
+    return [f"{taken} {name}"], [argument(kind, name, default)], [f"{name} = {held.format(name)}"], value
 
 
 def definition(name, comments, template, overloads, structs):
     """The C++ that defines a function."""
     doc = "\n\n".join(re.sub(r"(?m)^/// ", "", comment).strip().replace("null", "None").partition(" `where` is an object,")[0] for comment in comments)
     longest = list(split(overloads[-1]))
-    parts = [bind(*parameter, longest[0][1], structs) for parameter in longest]
-    taken, given, values = sum((part[0] for part in parts), []), sum((part[1] for part in parts), []), [part[2] for part in parts]
+    *lists, values = zip(*(bind(*parameter, longest[0][1], structs) for parameter in longest))
+    taken, given, held = (sum(each, []) for each in lists)
     function = f"{name}<T>" if template and name != "where" else name
-    call = f"{function}({', '.join(values)})"
+    called = f"{function}({', '.join(values)})"
     if len(overloads) == 2:  # without and with an axis
         taken[-1], given[-1] = "std::optional<std::ptrdiff_t> axis", '"axis"_a = nb::none()'
-        call = f"axis ? {call.replace('axis)', '*axis)', 1)} : {function}({', '.join(values[:-1])})"
-    body = f"({', '.join(taken)}) {{ return {call}; }}"
-    if not template:
-        body = body.replace("return ", "return detail::returned(").replace("; }", "); }")
-    head = f'  define(m, "{name}", R"doc({doc})doc", []<class T>' if template else f'  m.def("{name}", []'
-    return head + body + ("" if template else f', R"doc({doc})doc"') + f",\n      {', '.join(given)});\n"
+        called = f"axis ? {called.replace('axis)', '*axis)', 1)} : {function}({', '.join(values[:-1])})"
+    body = f"returned({called})"
+    if template:
+        operands = [each.split()[-1] for each in taken if "Operand" in each and "Ids" not in each and "Mask" not in each]
+        body = f"call([&]<class T>() {{ return [{', '.join(held)}] {{ return {called}; }}; }}, {', '.join(operands)})"
+    return f'  m.def("{name}", []({", ".join(taken)}) {{ return {body}; }}, R"doc({doc})doc",\n      {", ".join(given)});\n'
 
 
 def table(header):
@@ -102,7 +107,7 @@ def table(header):
         one[0].append(comment)
         one[2].append(parameters)
     definitions = "".join(definition(name, *one, structs) for name, one in functions.items())
-    return ("// Made of ops.hpp by op_table.py.\n#include <xgrad/python/src/define.hpp>\n#include <xgrad/python/src/module.hpp>\n"
+    return ("// Made of ops.hpp by op_table.py.\n#include <xgrad/python/src/call.hpp>\n#include <xgrad/python/src/module.hpp>\n"
             "namespace xgrad::python {\nnamespace nb = nanobind;\nusing namespace nb::literals;\n"
             f"void add_functions(nb::module_& m) {{\n{definitions}}}\n}}  // namespace xgrad::python\n")
 

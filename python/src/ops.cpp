@@ -1,7 +1,7 @@
 // The operators of Variable, and the options of attention. The functions of ops.hpp are defined by
 // op_table.py.
 #include <xgrad/autograd/operators.hpp>
-#include <xgrad/python/src/define.hpp>
+#include <xgrad/python/src/call.hpp>
 #include <xgrad/python/src/module.hpp>
 
 namespace nb = nanobind;
@@ -22,18 +22,15 @@ void add_attention_options(nb::module_& m) {
       .def(
           "__init__",
           [](AttentionOptions* made, std::size_t heads, std::optional<double> scale,
-             const Object<Kind::optional_mask>& key_mask, const Object<Kind::optional_mask>& mask,
-             bool causal, bool exclude_self, double p, std::optional<Rng> rng,
-             std::uint32_t first) {
-            const auto shared = [](const auto& given) {
-              return detail::Parameter<SharedMask>::make(given);
-            };
-            new (made) AttentionOptions{.heads = heads,
-                                        .scale = scale,
-                                        .masks = {shared(key_mask), shared(mask)},
-                                        .causal = causal,
-                                        .exclude_self = exclude_self,
-                                        .dropout = {p, rng, first}};
+             const OptionalMaskOperand& key_mask, const OptionalMaskOperand& mask, bool causal,
+             bool exclude_self, double p, std::optional<Rng> rng, std::uint32_t first) {
+            new (made) AttentionOptions{
+                .heads = heads,
+                .scale = scale,
+                .masks = {to_shared_mask(key_mask.object), to_shared_mask(mask.object)},
+                .causal = causal,
+                .exclude_self = exclude_self,
+                .dropout = {p, rng, first}};
           },
           "heads"_a = 1, "scale"_a = nb::none(), "key_mask"_a = nb::none(), "mask"_a = nb::none(),
           "causal"_a = false, "exclude_self"_a = false, "p"_a = 0.0, "rng"_a = nb::none(),
@@ -44,24 +41,30 @@ void add_attention_options(nb::module_& m) {
 void add_operators(nb::class_<Var>& variable) {
   const auto binary = [&](const std::string& name, const char* function, auto f) {
     const std::string doc = function + std::string("(a, b)");
-    define(variable, ("__" + name + "__").c_str(), doc.c_str(), f, nb::is_operator());
-    define(
-        variable, ("__r" + name + "__").c_str(), doc.c_str(),
-        [f]<class T>(const Variable<T>& b, const Variable<T>& a) { return f(a, b); },
-        nb::is_operator());
+    const auto op = [f](const Operand& a, const Operand& b) {
+      const auto make = [&]<class T>() {
+        return [f, x = to_variable<T>(a.object), y = to_variable<T>(b.object)] { return f(x, y); };
+      };
+      return call(make, a, b);
+    };
+    variable.def(("__" + name + "__").c_str(), op, doc.c_str(), nb::is_operator());
+    variable.def(("__r" + name + "__").c_str(),
+                 [op](const Operand& b, const Operand& a) { return op(a, b); }, doc.c_str(),
+                 nb::is_operator());
   };
-  binary("add", "add", []<class T>(const Variable<T>& a, const Variable<T>& b) { return a + b; });
-  binary("sub", "sub", []<class T>(const Variable<T>& a, const Variable<T>& b) { return a - b; });
-  binary("mul", "mul", []<class T>(const Variable<T>& a, const Variable<T>& b) { return a * b; });
-  binary("truediv", "div",
-         []<class T>(const Variable<T>& a, const Variable<T>& b) { return a / b; });
-  binary("pow", "pow",
-         []<class T>(const Variable<T>& a, const Variable<T>& b) { return pow(a, b); });
-  binary("matmul", "matmul",
-         []<class T>(const Variable<T>& a, const Variable<T>& b) { return matmul(a, b); });
-  define(
-      variable, "__neg__", "scale(x, -1)", []<class T>(const Variable<T>& x) { return -x; },
-      nb::is_operator());
+  binary("add", "add", [](const auto& a, const auto& b) { return a + b; });
+  binary("sub", "sub", [](const auto& a, const auto& b) { return a - b; });
+  binary("mul", "mul", [](const auto& a, const auto& b) { return a * b; });
+  binary("truediv", "div", [](const auto& a, const auto& b) { return a / b; });
+  binary("pow", "pow", [](const auto& a, const auto& b) { return pow(a, b); });
+  binary("matmul", "matmul", [](const auto& a, const auto& b) { return matmul(a, b); });
+  variable.def(
+      "__neg__",
+      [](const Operand& a) {
+        const auto make = [&]<class T>() { return [x = to_variable<T>(a.object)] { return -x; }; };
+        return call(make, a);
+      },
+      "scale(x, -1)", nb::is_operator());
 }
 
 }  // namespace
