@@ -16,28 +16,23 @@ double accuracy(const Dataset& split, const Guess& guess) {
   return measure_rule("", split, guess).accuracy;
 }
 
-/// Calls f(answer, yes) for every binary target of the first `most` examples.
-template <class F>
-void for_each_answer(const Dataset& split, std::size_t answers, std::size_t most, const F& f) {
-  for (std::size_t i = 0; i < std::min(most, split.size()); ++i) {
-    const std::vector<float> values = split.get(0, i).values;
-    for (std::size_t k = 0; k < values.size(); ++k) {
-      if (!std::isnan(values[k])) f(k % answers, values[k] > 0.5f);
-    }
-  }
-}
-
 Baseline measure_answers(const Dataset& train, const Dataset& test, std::size_t answers,
                          std::size_t most) {
   std::vector<double> lead(answers);  // number of "yes" minus number of "no"
-  for_each_answer(train, answers, most,
-                  [&](std::size_t answer, bool yes) { lead[answer] += yes ? 1 : -1; });
-  double targets = 0, right = 0;
-  for_each_answer(test, answers, test.size(), [&](std::size_t answer, bool yes) {
-    targets += 1;
-    right += yes == (lead[answer] > 0);
-  });
-  return {.majority = right / targets};
+  for (std::size_t i = 0; i < std::min(most, train.size()); ++i) {
+    const std::vector<float> values = train.get(0, i).values;
+    for (std::size_t k = 0; k < values.size(); ++k) {
+      if (!std::isnan(values[k])) lead[k % answers] += values[k] > 0.5f ? 1 : -1;
+    }
+  }
+  const GuessAll guess = [&](const Example& example) {
+    std::vector<std::int32_t> guesses;
+    for (std::size_t k = 0; k < example.values.size(); ++k) {
+      guesses.push_back(lead[k % answers] > 0);
+    }
+    return guesses;
+  };
+  return {.majority = measure_rule("", test, guess).accuracy};
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <exception>
 #include <functional>
 #include <mutex>
+#include <optional>
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/random.hpp>
@@ -28,38 +29,27 @@ using Examples = std::shared_ptr<PackedExamples>;
 
 constexpr std::array kSplits = {Split::train, Split::validation, Split::test};
 
+/// The rows of a split. With a rate, hides random tokens: different ones in each epoch for training
+/// rows, fixed ones for others.
 class RowDataset final : public Dataset {
  public:
-  explicit RowDataset(Examples examples) : examples_(std::move(examples)) {}
-  std::size_t size() const override { return examples_->size(); }
-  Example get(std::uint64_t, std::size_t index) const override { return examples_->get(index); }
-  std::size_t length(std::size_t index, const TaskShape& shape) const override {
-    return examples_->length(index, shape);
-  }
-
- private:
-  Examples examples_;
-};
-
-/// Hides random tokens: different ones in each epoch for training rows, fixed ones for others.
-class MaskedDataset final : public Dataset {
- public:
-  MaskedDataset(Examples examples, Split split, double rate, std::uint64_t seed)
+  RowDataset(Examples examples, Split split, std::optional<double> hidden, std::uint64_t seed)
       : examples_(std::move(examples)),
         fresh_(split == Split::train),
-        rate_(rate),
+        hidden_(hidden),
         rng_(Rng(fresh_ ? seed : 0) / "masked" / to_string(split)) {}
 
   std::size_t size() const override { return examples_->size(); }
 
   Example get(std::uint64_t epoch, std::size_t index) const override {
     Example example = examples_->get(index);
+    if (!hidden_) return example;
     const Rng own = rng_ / (fresh_ ? epoch : 0) / index;
     example.targets.assign(example.ids.size(), kIgnore);
     // Always hidden, so that every row has a target.
     const std::size_t one = own.below(example.ids.size(), 0);
     for (std::size_t i = 0; i < example.ids.size(); ++i) {
-      if (i != one && own.uniform(i + 1) >= rate_) continue;
+      if (i != one && own.uniform(i + 1) >= *hidden_) continue;
       example.targets[i] = example.ids[i];
       example.ids[i] = kMaskId;
     }
@@ -73,7 +63,7 @@ class MaskedDataset final : public Dataset {
  private:
   Examples examples_;
   bool fresh_;
-  double rate_;
+  std::optional<double> hidden_;
   Rng rng_;
 };
 
@@ -92,14 +82,12 @@ class RowTask final : public Task {
     const std::lock_guard lock(mutex_);
     const Examples examples = examples_of(split);
     const RowOptions& options = coder_.options();
-    std::unique_ptr<Dataset> data = std::make_unique<RowDataset>(examples);
-    if (options.labels == Labels::masked) {
-      data = std::make_unique<MaskedDataset>(examples, split, options.masked, seed_);
-    }
+    const bool masked = options.labels == Labels::masked;
+    std::unique_ptr<Dataset> data = std::make_unique<RowDataset>(
+        examples, split, masked ? std::optional(options.masked) : std::nullopt, seed_);
     if (split != Split::train || options.unknown == 0 || coder_.vectors()) return data;
-    const bool special = options.labels == Labels::masked || options.labels == Labels::next;
     return unknown_dataset(std::move(data), count_tokens(*examples), options.unknown, seed_,
-                           special);
+                           masked || options.labels == Labels::next);
   }
 
   Example parse(const std::string& line) const override {

@@ -15,7 +15,6 @@
 #include <xgrad/train/config/consistency.hpp>
 #include <xgrad/train/config/keys.hpp>
 #include <xgrad/train/config/parts.hpp>
-#include <xgrad/train/config/suggest.hpp>
 #include <xgrad/train/config/toml.hpp>
 
 // A config is read in three steps: parse_document() gives the assignments of a text, resolve()

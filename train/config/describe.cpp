@@ -6,7 +6,6 @@
 #include <xgrad/data/text/columns.hpp>
 #include <xgrad/train/config/config.hpp>
 #include <xgrad/train/config/keys.hpp>
-#include <xgrad/train/config/suggest.hpp>
 
 namespace xgrad {
 

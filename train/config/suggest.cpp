@@ -1,5 +1,3 @@
-#include <xgrad/train/config/suggest.hpp>
-
 #include <algorithm>
 #include <map>
 
