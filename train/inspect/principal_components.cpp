@@ -1,6 +1,7 @@
 #include <xgrad/train/inspect/principal_components.hpp>
 
 #include <dlfcn.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <cmath>
@@ -15,11 +16,21 @@ namespace {
 using Dsyevd = void(const char*, const char*, const int*, double*, const int*, double*, double*,
                     const int*, int*, const int*, int*);
 
+// Whether the process may have as much memory as OpenBLAS takes when it is loaded. It would wait
+// forever for memory that a limit refuses.
+bool has_room() {
+  constexpr std::size_t kBytes = 256 << 20;
+  void* const room =
+      ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return room != MAP_FAILED && ::munmap(room, kBytes) == 0;
+}
+
 // LAPACK's function, of the library that Debian's alternatives choose; null if there is none. It is
 // loaded at the first call, since OpenBLAS starts threads when it is loaded, and ends a process
 // that may start none.
 Dsyevd* lapack_dsyevd() {
-  static void* const library = ::dlopen("liblapack.so.3", RTLD_NOW | RTLD_LOCAL);
+  static void* const library =
+      has_room() ? ::dlopen("liblapack.so.3", RTLD_NOW | RTLD_LOCAL) : nullptr;
   static void* const found = library == nullptr ? nullptr : ::dlsym(library, "dsyevd_");
   return reinterpret_cast<Dsyevd*>(found);
 }
