@@ -16,8 +16,8 @@ struct Projection {
 
 /// Projects V points x (V, D) onto the first two eigenvectors of their covariance. Each eigenvector
 /// has a positive component of largest size. All is 0 where points do not differ. Returns nothing
-/// if the system has no liblapack.so.3, or a limit leaves less than 256 MiB of memory for it. Throws ShapeError unless x is a matrix with D >= 2 and
-/// V >= 1.
+/// if the system has no liblapack.so.3, or a limit leaves less than 256 MiB of memory for it.
+/// Throws ShapeError unless x is a matrix with D >= 2 and V >= 1.
 std::optional<Projection> principal_components(const Tensor<double>& x);
 
 }  // namespace xgrad
