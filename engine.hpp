@@ -8,7 +8,7 @@
 #include <xgrad/layers/models/encoder_model.hpp>
 #include <xgrad/optim/clip.hpp>
 #include <xgrad/optim/schedule.hpp>
-#include <xgrad/optim/table.hpp>
+#include <xgrad/optim/optimizers.hpp>
 #include <xgrad/version.hpp>
 
 /// All that is public.

@@ -4,7 +4,6 @@
 #include <xgrad/data/loader.hpp>
 #include <xgrad/data/task.hpp>
 #include <xgrad/engine.hpp>
-#include <xgrad/storage/disk/publish.hpp>
 #include <xgrad/train/checkpoint/checkpoint.hpp>
 #include <xgrad/train/metrics/metrics.hpp>
 #include <xgrad/train/model/build.hpp>

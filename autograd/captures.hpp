@@ -20,9 +20,6 @@ template <class T>
 class Captures {
  public:
   Captures();
-  ~Captures();
-  Captures(const Captures&) = delete;
-  Captures& operator=(const Captures&) = delete;
 
   /// The newest Captures of this thread; null when there is none.
   static Captures* current();
@@ -42,7 +39,7 @@ class Captures {
   std::shared_ptr<Node<T>> inside_;
   std::vector<std::shared_ptr<Node<T>>> nodes_;
   std::vector<Unchanged<T>> values_;
-  Captures* before_;
+  Scoped<Captures*> scoped_;
 };
 
 /// y.backward(dy) for the result y of rerunning the function of `recompute`. All nodes of the rerun

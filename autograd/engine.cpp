@@ -152,10 +152,7 @@ OpCall describe_backward(const Node<T>& node) {
 
 }  // namespace
 
-NoGrad::NoGrad() : before_(std::exchange(recording, false)) {}
-NoGrad::~NoGrad() {
-  recording = before_;
-}
+NoGrad::NoGrad() : Scoped(recording, false) {}
 bool grad_enabled() {
   return recording;
 }
@@ -228,6 +225,18 @@ typename Grads<T>::Target Grads<T>::target(std::size_t i) {
   }
   input.has_grad = true;  // last, since the allocation may throw
   return {input.arrived().data(), fresh};
+}
+
+void detail::check_left_out(const char* op, std::string_view arguments, std::size_t i) {
+  std::size_t rest = i;  // index of the input among those that the next name stands for
+  for (std::size_t space = 0; rest > 0 && (space = arguments.find(' ')) != arguments.npos; --rest) {
+    arguments.remove_prefix(space + 1);
+  }
+  std::string name(arguments.substr(0, arguments.find(' ')));
+  if (name.ends_with('?')) return;
+  if (name.empty()) name = "input " + std::to_string(i);
+  if (name.ends_with("[]")) name.insert(name.size() - 1, std::to_string(rest));
+  check_shape(false, op, ": ", name, ": expected a value, got a Variable without one");
 }
 
 template <class T>

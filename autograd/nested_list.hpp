@@ -1,45 +1,35 @@
 // tensor<float>({{1, 2}, {3, 4}}): tensors from nested lists of elements.
 #pragma once
 
+#include <algorithm>
 #include <initializer_list>
-#include <vector>
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/tensor.hpp>
 
 namespace xgrad {
 
-/// A number or a list of NestedLists, which nested braces convert to.
+/// A tensor that nested braces convert to.
 template <class T>
-class NestedList {
- public:
+struct NestedList {
   /// A number, of shape ().
-  NestedList(T value) : value_(value) {}
+  NestedList(T value) : tensor(full(Shape{}, value)) {}
   /// A list, of shape (number of items, shape of an item). Throws ShapeError when the items' shapes
   /// differ.
-  NestedList(std::initializer_list<NestedList> items) : items_(items), shape_{items.size()} {
-    for (const NestedList& item : items_) {
-      check_shape(item.shape_ == items_[0].shape_, "tensor: expected items of one shape, got ",
-                  items_[0].shape_, " and ", item.shape_);
+  NestedList(std::initializer_list<NestedList> items) {
+    Shape shape = items.size() == 0 ? Shape{} : items.begin()->tensor.shape();
+    const Shape first = shape;
+    shape.insert(shape.begin(), items.size());
+    tensor = empty<T>(shape);
+    T* out = tensor.data();
+    for (const NestedList& item : items) {
+      check_shape(item.tensor.shape() == first, "tensor: expected items of one shape, got ", first,
+                  " and ", item.tensor.shape());
+      out = std::copy_n(item.tensor.data(), item.tensor.size(), out);
     }
-    if (items_.empty()) return;
-    shape_.insert(shape_.end(), items_[0].shape_.begin(), items_[0].shape_.end());
   }
 
-  /// The shape of the tensor that the elements make.
-  const Shape& shape() const { return shape_; }
-
-  /// Writes the elements in row-major order and returns the end of the output.
-  T* copy_to(T* out) const {
-    if (shape_.empty()) *out++ = value_;
-    for (const NestedList& item : items_) out = item.copy_to(out);
-    return out;
-  }
-
- private:
-  T value_ = T(0);
-  std::vector<NestedList> items_;
-  Shape shape_;
+  Tensor<T> tensor;  ///< the elements
 };
 
 /// A tensor of the given elements, where each level of braces is an axis: tensor<float>({{1, 2},
@@ -47,9 +37,7 @@ class NestedList {
 /// ShapeError when lists of one level differ in shape.
 template <class T>
 Tensor<T> tensor(const NestedList<T>& elements) {
-  Tensor<T> result = empty<T>(elements.shape());
-  elements.copy_to(result.data());
-  return result;
+  return elements.tensor;
 }
 
 }  // namespace xgrad

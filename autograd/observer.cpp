@@ -1,18 +1,10 @@
 #include <xgrad/autograd/observer.hpp>
 
-#include <utility>
-
 namespace xgrad {
 
-namespace {
-thread_local OpObserver* current = nullptr;
-}
+static thread_local OpObserver* current = nullptr;
 
-Observing::Observing(OpObserver& observer) : before_(std::exchange(current, &observer)) {}
-
-Observing::~Observing() {
-  current = before_;
-}
+ScopedObserver::ScopedObserver(OpObserver& observer) : Scoped(current, &observer) {}
 
 OpObserver* op_observer() {
   return current;

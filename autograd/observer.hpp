@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include <xgrad/autograd/scoped.hpp>
 #include <xgrad/autograd/tensor.hpp>
 
 namespace xgrad {
@@ -32,8 +33,8 @@ struct OpCall {
   std::shared_ptr<const void> owner = {};
 };
 
-/// Callbacks before and after each call on a thread. Calls do not overlap, except that a region may
-/// contain others.
+/// Callbacks before and after each call on a thread. A region may contain other calls, and so may
+/// the backward of a recompute(), which runs its function again; other calls do not overlap.
 class OpObserver {
  public:
   virtual ~OpObserver() = default;
@@ -45,18 +46,12 @@ class OpObserver {
   virtual void end(const OpCall& call) = 0;
 };
 
-/// While an Observing lives, its observer is called for every op on this thread. Without one, an op
-/// costs one extra null check.
-class Observing {
+/// While one lives, its observer is called for every op on this thread. Without one, an op costs
+/// one extra null check.
+class ScopedObserver : detail::Scoped<OpObserver*> {
  public:
   /// Replaces this thread's observer until destruction.
-  explicit Observing(OpObserver& observer);
-  ~Observing();
-  Observing(const Observing&) = delete;
-  Observing& operator=(const Observing&) = delete;
-
- private:
-  OpObserver* before_;
+  explicit ScopedObserver(OpObserver& observer);
 };
 
 /// The observer of this thread, or null.

@@ -7,24 +7,15 @@
 namespace xgrad {
 
 template <class T>
-static const OnGradient<T>*& of_thread() {
-  thread_local const OnGradient<T>* current = nullptr;
-  return current;
-}
+static thread_local const std::function<void(const Node<T>&)>* on_gradient = nullptr;
 
 template <class T>
-OnGradient<T>::OnGradient(Function function) : function_(std::move(function)) {
-  of_thread<T>() = this;
-}
+OnGradient<T>::OnGradient(Function function)
+    : function_(std::move(function)), scoped_(on_gradient<T>, &function_) {}
 
 template <class T>
-OnGradient<T>::~OnGradient() {
-  of_thread<T>() = nullptr;
-}
-
-template <class T>
-const OnGradient<T>* OnGradient<T>::current() {
-  return of_thread<T>();
+const typename OnGradient<T>::Function* OnGradient<T>::current() {
+  return on_gradient<T>;
 }
 
 #define XGRAD_INSTANTIATE(T) template class OnGradient<T>;

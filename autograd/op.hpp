@@ -4,6 +4,7 @@
 // forward() keeps in members whatever backward() will read. See docs/adding-an-op.md.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
@@ -95,19 +96,51 @@ class Grads {
   /// you no longer need it.
   void add(std::size_t i, Tensor<T> d);
 
-  /// The buffer of input i's gradient, in input i's shape, for ops that write or accumulate in
-  /// place.
-  struct Target {
-    T* data;     ///< row-major
-    bool fresh;  ///< true: write every element (it holds garbage); false: add to it
-    /// The beta to pass to gemm(): 0 overwrites the buffer, 1 adds to it.
-    T beta() const { return fresh ? T(0) : T(1); }
+  /// The memory of input i's gradient, in the shape of input i and row-major order, for ops that
+  /// write or add in place. It holds garbage if no gradient has arrived yet. Write or add to every
+  /// element once, by one of these functions.
+  class Target {
+   public:
+    /// No memory, for a gradient that is not wanted.
+    Target() = default;
+    /// For the engine. `fresh`: holds garbage.
+    Target(T* data, bool fresh) : data_(data), fresh_(fresh) {}
+    /// Whether there is memory.
+    explicit operator bool() const { return data_ != nullptr; }
+
+    /// The C of a gemm() that computes the gradient.
+    T* data() const { return data_; }
+    /// The beta of that gemm().
+    T beta() const { return fresh_ ? T(0) : T(1); }
+    /// Adds term(0) ... term(n - 1) to the n elements from `first` on.
+    template <class F>
+    void add(std::size_t first, std::size_t n, const F& term) const {
+      T* const to = data_ + first;
+      if (fresh_) {
+#pragma omp simd
+        for (std::size_t i = 0; i < n; ++i) to[i] = term(i);
+      } else {
+#pragma omp simd
+        for (std::size_t i = 0; i < n; ++i) to[i] += term(i);
+      }
+    }
+    /// The n elements from `first` on, for the op to add to; 0 where nothing has arrived.
+    T* sums(std::size_t first, std::size_t n) const {
+      if (fresh_) std::fill_n(data_ + first, n, T(0));
+      return data_ + first;
+    }
+
+   private:
+    T* data_ = nullptr;
+    bool fresh_ = false;
   };
   /// Requires: wants(i).
   Target target(std::size_t i);
 
   /// For the engine: the node whose inputs these are.
-  const Node<T>& node() const { return node_; }
+  const Node<T>& node() const {
+    return node_;
+  }
 
  private:
   Node<T>& node_;
@@ -118,7 +151,7 @@ template <class T>
 class Op {
  public:
   virtual ~Op() = default;
-  /// The op's name, a string literal: ONNX's name if ONNX has the op.
+  /// The op's name, a string literal: that of its function in ops.hpp.
   virtual const char* name() const = 0;
   /// The names of the inputs for messages, in the order of apply(), separated by spaces. "?" after
   /// a name marks an optional input, "[]" a name that stands for all remaining inputs.

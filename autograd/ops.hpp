@@ -1,4 +1,5 @@
-// All ops, each with its formula. Forward and backward are in autograd/ops/<op>.cpp.
+// All ops, each with its formula. Forward and backward are in autograd/ops/<op>.cpp; docs/spec.md
+// lists the tests that compare formulas with worked examples.
 //
 // Every op throws ShapeError, with a message that starts with the op's name, when shapes do not fit
 // or a required argument has no value. B batch, N tokens, D width, H heads, V vocabulary.
@@ -87,23 +88,23 @@ enum class Gelu { exact, tanh };
 template <class T>
 Variable<T> gelu(const Variable<T>& x, Gelu kind = Gelu::exact);
 
-// Shape.
+// Shape. Here and below, an axis that is negative counts from the end: -1 is the last one.
 
 /// The elements of x, in row-major order, in another shape of the same size.
 template <class T>
 Variable<T> reshape(const Variable<T>& x, const Shape& shape);
 /// Permutes axes: axis i of the result is axis axes[i] of x.
 template <class T>
-Variable<T> transpose(const Variable<T>& x, const std::vector<std::size_t>& axes);
+Variable<T> transpose(const Variable<T>& x, const std::vector<std::ptrdiff_t>& axes);
 /// Elements begin ... end-1 along an axis, begin < end.
 template <class T>
-Variable<T> slice(const Variable<T>& x, std::size_t axis, std::size_t begin, std::size_t end);
+Variable<T> slice(const Variable<T>& x, std::ptrdiff_t axis, std::size_t begin, std::size_t end);
 /// Element `index` along an axis, which is removed.
 template <class T>
-Variable<T> select(const Variable<T>& x, std::size_t axis, std::size_t index);
+Variable<T> select(const Variable<T>& x, std::ptrdiff_t axis, std::size_t index);
 /// Joins tensors along an axis; all other axes must be equal.
 template <class T>
-Variable<T> concat(const std::vector<Variable<T>>& parts, std::size_t axis);
+Variable<T> concat(const std::vector<Variable<T>>& parts, std::ptrdiff_t axis);
 
 // Reductions. The concept keeps xtensor's own calls of sum<void>(tensor) from considering them.
 
@@ -112,21 +113,21 @@ template <std::floating_point T>
 Variable<T> sum(const Variable<T>& x);
 /// Sum along an axis, which is removed.
 template <std::floating_point T>
-Variable<T> sum(const Variable<T>& x, std::size_t axis);
+Variable<T> sum(const Variable<T>& x, std::ptrdiff_t axis);
 /// Mean of all elements, shape ().
 template <std::floating_point T>
 Variable<T> mean(const Variable<T>& x);
 /// Mean along an axis, which is removed.
 template <std::floating_point T>
-Variable<T> mean(const Variable<T>& x, std::size_t axis);
-/// The mean over the tokens that the mask keeps; 0 if it keeps none. x (B, N, D), mask (B, N) ->
-/// (B, D).
+Variable<T> mean(const Variable<T>& x, std::ptrdiff_t axis);
+/// The mean over the tokens that the mask keeps; 0 if it keeps none. x (B, N, D), mask (B, N), null
+/// = all -> (B, D).
 template <class T>
-Variable<T> masked_mean(const Variable<T>& x, const Mask& mask);
+Variable<T> masked_mean(const Variable<T>& x, const SharedMask& mask);
 /// The maximum over the tokens that the mask keeps, the first of equal ones; 0 if it keeps none. x
 /// (B, N, D), mask (B, N) or null = all -> (B, D).
 template <class T>
-Variable<T> masked_max(const Variable<T>& x, const std::shared_ptr<const Mask>& mask = nullptr);
+Variable<T> masked_max(const Variable<T>& x, const SharedMask& mask = nullptr);
 
 // Products.
 
@@ -151,7 +152,7 @@ Variable<T> sparsemax(const Variable<T>& x);
 /// log softmax(x)
 template <class T>
 Variable<T> log_softmax(const Variable<T>& x);
-/// gamma (x - mean) / sqrt(var + eps) + beta, with the biased variance; weight and bias (D). S1.4,
+/// gamma (x - mean) / sqrt(var + eps) + beta, with the biased variance; weight and bias (D).
 /// Ba et al. 2016.
 template <class T>
 Variable<T> layer_norm(const Variable<T>& x, const Variable<T>& weight, const Variable<T>& bias,
@@ -159,12 +160,12 @@ Variable<T> layer_norm(const Variable<T>& x, const Variable<T>& weight, const Va
 /// gamma x / sqrt(mean(x^2) + eps); weight (D). A row of zeros gives zeros. Zhang & Sennrich 2019.
 template <class T>
 Variable<T> rms_norm(const Variable<T>& x, const Variable<T>& weight, double eps = 1e-5);
-/// The formula of layer_norm with mean and variance of each feature over all unmasked rows (S1.5).
+/// The formula of layer_norm with mean and variance of each feature over all unmasked rows.
 /// x (..., D); mask (...), 1 = count the row, null = all; masked rows are not read and give zeros.
 /// Ioffe & Szegedy 2015.
 template <class T>
 Variable<T> batch_norm(const Variable<T>& x, const Variable<T>& weight, const Variable<T>& bias,
-                       const std::shared_ptr<const Mask>& mask = nullptr, double eps = 1e-5);
+                       const SharedMask& mask = nullptr, double eps = 1e-5);
 
 // Dropout multiplies each element by 0 with probability p, else by 1/(1-p). The factor depends on
 // (rng, sample, token, feature) alone: the first axis of x is the sample, the last axis the
@@ -201,32 +202,33 @@ Variable<T> embedding(const Variable<T>& weight, const Ids& ids);
 /// The elements of x at `indices`, in [0, extent), along an axis. The axes of `indices` replace it,
 /// as in NumPy's take(). Gradients of equal indices add up.
 template <class T>
-Variable<T> gather(const Variable<T>& x, std::size_t axis, const Ids& indices);
+Variable<T> take(const Variable<T>& x, std::ptrdiff_t axis, const Ids& indices);
 /// The index of the largest element along an axis, which is removed: the first of equal ones. As in
 /// NumPy, NaN counts as larger than any number. Not an op: it has no derivative. Throws ShapeError
 /// when the axis has no elements.
 template <class T>
-Ids argmax(const Tensor<T>& x, std::size_t axis);
+Ids argmax(const Tensor<T>& x, std::ptrdiff_t axis);
 
 // Positions.
 
 /// Rotates feature pairs (2i, 2i+1) of each head at position n by n base^(-2i/head_dim), so that
 /// q.k depends on distances alone. Of x (B, N, W), the first `heads` heads of `head_dim` features
-/// (even) are rotated, the rest is copied. Su et al. 2021.
+/// (even) are rotated, the rest is copied. The first token has the position `first`. Su et al.
+/// 2021.
 template <class T>
 Variable<T> rotary_embedding(const Variable<T>& x, std::size_t head_dim, std::size_t heads,
-                             double base = 10000);
+                             double base = 10000, std::size_t first = 0);
 
 // Attention: softmax(scale Q K^T + bias) V per head over the keys that no mask hides, with dropout
-// on the probabilities (S0.9, S0.14, S2.10; Vaswani et al. 2017). Heads are consecutive slices of
-// the feature axis (S0.10). Works on blocks of query rows and recomputes them in backward, so
+// on the probabilities (Vaswani et al. 2017). Heads are consecutive slices of
+// the feature axis. Works on blocks of query rows and recomputes them in backward, so
 // memory is linear in N unless a bias wants a gradient. A row whose keys are all hidden gives 0,
 // with gradient 0.
 
-/// The keys of a batch that its queries may attend to (S2.10).
+/// The keys of a batch that its queries may attend to.
 struct AttentionMasks {
-  std::shared_ptr<const Mask> key_mask = nullptr;  ///< (B, M), 1 = may be attended to; null = all
-  std::shared_ptr<const Mask> mask = nullptr;      ///< (B, N, M), likewise for each query
+  SharedMask key_mask = nullptr;  ///< (B, M), 1 = may be attended to; null = all
+  SharedMask mask = nullptr;      ///< (B, N, M), likewise for each query
 };
 /// Options of attention().
 struct AttentionOptions {
@@ -234,7 +236,7 @@ struct AttentionOptions {
   std::optional<double> scale = std::nullopt;  ///< default 1/sqrt(d_head), 1 if d_head = 0
   AttentionMasks masks = {};                   ///< masks of the batch
   bool causal = false;                         ///< query i sees the keys 0 ... i only
-  bool exclude_self = false;                   ///< query i does not see key i (S4.14)
+  bool exclude_self = false;                   ///< query i does not see key i
   DropoutOptions dropout = {};                 ///< dropout on the probabilities
 };
 /// Attention of q (B, N, H d_k), k (B, M, H d_k), v (B, M, H d_v) -> (B, N, H d_v). The bias is
@@ -248,7 +250,7 @@ Variable<T> self_attention(const Variable<T>& qkv, const AttentionOptions& optio
                            const Variable<T>& bias = {});
 
 /// Additive scores: s_bhnm = sum_c w_hc tanh(q_bnhc + k_bmhc); q (B, N, H a), k (B, M, H a), weight
-/// (H, a) -> (B, H, N, M). Bahdanau et al. 2015, S4.13.
+/// (H, a) -> (B, H, N, M). Bahdanau et al. 2015.
 template <class T>
 Variable<T> additive_scores(const Variable<T>& q, const Variable<T>& k, const Variable<T>& weight);
 
@@ -287,23 +289,23 @@ Variable<T> cross_entropy(const Variable<T>& logits, const Ids& targets,
 
 /// Options of the elementwise losses.
 struct LossOptions {
-  std::shared_ptr<const Mask> mask = nullptr;  ///< of x's shape, 1 = counts; null = all
+  SharedMask mask = nullptr;  ///< of x's shape, 1 = counts; null = all
   /// Divisor of the sum of losses, at least 0. Default: the number of elements that count.
   std::optional<double> normalizer = std::nullopt;
 };
 /// mean (x - y)^2. In this and the next losses, x and y have one shape, and the loss is 0 when
-/// nothing counts. S4.8
+/// nothing counts.
 template <class T>
 Variable<T> mse_loss(const Variable<T>& x, const Variable<T>& y, const LossOptions& options = {});
-/// mean |x - y|; its derivative at 0 is 0. S4.8
+/// mean |x - y|; its derivative at 0 is 0.
 template <class T>
 Variable<T> l1_loss(const Variable<T>& x, const Variable<T>& y, const LossOptions& options = {});
-/// mean of d^2 / 2 where |d| <= delta, else delta (|d| - delta / 2), with d = x - y. S4.8, Huber
+/// mean of d^2 / 2 where |d| <= delta, else delta (|d| - delta / 2), with d = x - y. Huber
 /// 1964.
 template <class T>
 Variable<T> huber_loss(const Variable<T>& x, const Variable<T>& y, double delta = 1,
                        const LossOptions& options = {});
-/// mean of -y log s - (1 - y) log(1 - s), with s = 1 / (1 + exp(-x)) and targets y in [0, 1]. S4.8
+/// mean of -y log s - (1 - y) log(1 - s), with s = 1 / (1 + exp(-x)) and targets y in [0, 1].
 template <class T>
 Variable<T> binary_cross_entropy_with_logits(const Variable<T>& x, const Variable<T>& y,
                                              const LossOptions& options = {});

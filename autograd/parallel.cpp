@@ -128,10 +128,7 @@ std::string thread_shortage() {
   return p.shortage;
 }
 
-SerialScope::SerialScope() : before_(std::exchange(is_serial, true)) {}
-SerialScope::~SerialScope() {
-  is_serial = before_;
-}
+SerialScope::SerialScope() : Scoped(is_serial, true) {}
 
 namespace detail {
 

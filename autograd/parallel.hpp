@@ -6,6 +6,8 @@
 #include <string>
 #include <type_traits>
 
+#include <xgrad/autograd/scoped.hpp>
+
 namespace xgrad {
 
 /// The number of threads that parallel loops may use. Default: the number of cores that the process
@@ -21,14 +23,9 @@ std::string thread_shortage();
 
 /// While it lives, parallel loops of this thread run on this thread alone. Use it for work that
 /// runs beside the loops of another thread.
-class SerialScope {
+class SerialScope : detail::Scoped<bool> {
  public:
   SerialScope();
-  ~SerialScope();
-  SerialScope(const SerialScope&) = delete;
-
- private:
-  bool before_;
 };
 
 namespace detail {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <xgrad/autograd/kernels/operands.hpp>
 #include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {
@@ -68,8 +69,18 @@ Variable<T> Scope<T>::parameter(std::string_view name, const Shape& shape, const
   return parameters_->make(join(path_, name), shape, init, weight_decay);
 }
 
-#define XGRAD_INSTANTIATE(T)    \
-  template class Parameters<T>; \
+template <class T>
+void pack_weights(const Parameters<T>& parameters) {
+  if (std::is_same_v<T, long double>) return;  // its products are not packed
+  for (const Parameter<T>& p : parameters) {
+    auto& packed = p.variable.shared_value()->packed;
+    if (!packed) packed = std::make_shared<detail::PackedCopies<T>>();
+  }
+}
+
+#define XGRAD_INSTANTIATE(T)                        \
+  template void pack_weights(const Parameters<T>&); \
+  template class Parameters<T>;                     \
   template class Scope<T>;
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 

@@ -1,7 +1,5 @@
 #include <xgrad/autograd/random.hpp>
 
-#include <Random123/philox.h>
-
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -21,10 +19,10 @@ namespace {
 
 std::array<std::uint32_t, 4> philox(std::uint64_t key, std::uint32_t c0, std::uint32_t c1,
                                     std::uint32_t c2, std::uint32_t c3) {
-  const r123::Philox4x32::ctr_type counter = {{c0, c1, c2, c3}};
-  const r123::Philox4x32::key_type words = {{std::uint32_t(key), std::uint32_t(key >> 32)}};
-  const auto result = r123::Philox4x32()(counter, words);
-  return {result[0], result[1], result[2], result[3]};
+  std::uint64_t c[4][1] = {{c0}, {c1}, {c2}, {c3}};
+  detail::philox(key, c);
+  return {std::uint32_t(c[0][0]), std::uint32_t(c[1][0]), std::uint32_t(c[2][0]),
+          std::uint32_t(c[3][0])};
 }
 
 std::uint64_t join(std::uint32_t high, std::uint32_t low) {

@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <utility>
 
-#include <xgrad/autograd/bf16_products.hpp>
+#include <xgrad/autograd/autocast.hpp>
 #include <xgrad/autograd/captures.hpp>
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/scalar.hpp>
@@ -23,15 +23,9 @@ static thread_local Captures<T>* newest = nullptr;
 
 template <class T>
 Captures<T>::Captures()
-    : inside_(std::make_shared<Node<T>>("recompute", Shape{})),
-      before_(std::exchange(newest<T>, this)) {
+    : inside_(std::make_shared<Node<T>>("recompute", Shape{})), scoped_(newest<T>, this) {
   inside_->lost =
       "ends there: it is an inner result of a recompute(), used outside of its function";
-}
-
-template <class T>
-Captures<T>::~Captures() {
-  newest<T> = before_;
 }
 
 template <class T>
@@ -101,7 +95,7 @@ struct Recompute final : Op<T> {
         x(x.shared_value()),
         y(std::move(y)),
         has_graph(has_graph),
-        bf16(bf16_products()),
+        bf16(autocast_enabled()),
         bits(hash(*this->y)) {}
   const char* name() const override { return "recompute"; }
 
@@ -114,7 +108,7 @@ struct Recompute final : Op<T> {
     check<GradientError>(grad_enabled(),
                          "recompute: backward must record a graph; call it outside of NoGrad");
     const Variable<T> leaf(x, std::make_shared<Node<T>>("leaf", x->shape()));
-    const Bf16Products as_before(bf16);
+    const Autocast as_before(bf16);
     const Variable<T> again = f(leaf);
     check_defined(name(), "the result of its second run", again);
     check_same(again, dy.shape());

@@ -1,10 +1,18 @@
 #include <xgrad/autograd/tensor.hpp>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 
 #include <xgrad/autograd/check.hpp>
 
 namespace xgrad {
+
+void detail::Message::add(double number) {
+  std::array<char, 32> buffer;
+  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), number).ptr;
+  text_.append(buffer.data(), end);
+}
 
 std::size_t size_of(const Shape& shape) {
   if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return 0;

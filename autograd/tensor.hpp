@@ -3,12 +3,17 @@
 
 #if __has_include(<xtensor/xarray.hpp>)
 #include <xtensor/xarray.hpp>
+#include <xtensor/xstrided_view.hpp>
+#include <xtensor/xview.hpp>
 #else
 #include <xtensor/containers/xarray.hpp>
+#include <xtensor/views/xstrided_view.hpp>
+#include <xtensor/views/xview.hpp>
 #endif
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include <xgrad/autograd/memory/memory.hpp>
@@ -39,6 +44,8 @@ using Ids = Tensor<std::int32_t>;
 
 /// A mask: 1 = present, 0 = padding or hidden.
 using Mask = Tensor<std::uint8_t>;
+/// A mask as ops and layers take it, since backward may need it; null: nothing is masked.
+using SharedMask = std::shared_ptr<const Mask>;
 
 /// The number of elements of a tensor of this shape; 1 for a scalar. Throws ShapeError when
 /// std::size_t cannot hold it.

@@ -26,6 +26,13 @@ Tensor<T>& Variable<T>::mutable_value() const {
 }
 
 template <class T>
+T Variable<T>::item() const {
+  check<GradientError>(defined(), "item: this Variable has no value");
+  check_shape(value_->size() == 1, "item: expected a single element, got shape ", shape());
+  return value_->data()[0];
+}
+
+template <class T>
 bool Variable<T>::has_grad() const {
   return node_ && node_->has_grad;
 }

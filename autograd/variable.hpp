@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/autograd/scoped.hpp>
 #include <xgrad/autograd/tensor.hpp>
 
 namespace xgrad {
@@ -101,6 +102,8 @@ class Variable {
   void backward(Tensor<T> dy, bool retain_graph = false) const;
   /// backward() with dy = 1, for a Variable of one element.
   void backward(bool retain_graph = false) const;
+  /// The value of a Variable of one element, as a loss. Throws ShapeError for other sizes.
+  T item() const;
   /// No other number or pointer is taken for `retain_graph`. To scale a gradient, pass it as dy.
   template <class X>
   requires(std::is_scalar_v<X> &&
@@ -121,15 +124,9 @@ class Variable {
 };
 
 /// While a NoGrad lives, ops on this thread record no graph.
-class NoGrad {
+class NoGrad : detail::Scoped<bool> {
  public:
   NoGrad();
-  ~NoGrad();
-  NoGrad(const NoGrad&) = delete;
-  NoGrad& operator=(const NoGrad&) = delete;
-
- private:
-  bool before_;
 };
 
 /// Whether ops on this thread record a graph.

@@ -29,12 +29,12 @@
 #include <string>
 #include <vector>
 
-#include <xgrad/autograd/bf16_products.hpp>
+#include <xgrad/autograd/autocast.hpp>
 #include <xgrad/autograd/memory/counters.hpp>
-#include <xgrad/autograd/packed_weights.hpp>
 #include <xgrad/autograd/parallel.hpp>
+#include <xgrad/autograd/parameters.hpp>
 #include <xgrad/layers/models/encoder_model.hpp>
-#include <xgrad/optim/adam.hpp>
+#include <xgrad/optim/optimizers.hpp>
 #include <xgrad/storage/formats/sha256.hpp>
 
 #include "workload.hpp"
@@ -71,7 +71,7 @@ class Bench {
       : bf16_(bf16),
         parameters_(1),
         model_(parameters_.root(), model_options(w)),
-        optimizer_(parameters_, {}, Decay::l2),
+        optimizer_(make_optimizer<float>("adam", parameters_, {})),
         ids_(empty<std::int32_t>({w.batch, w.tokens})),
         targets_(empty<std::int32_t>({w.batch, w.tokens})) {
     for (std::size_t i = 0; i < ids_.size(); ++i) {
@@ -123,7 +123,7 @@ class Bench {
 
   double step() {
     const double loss = forward_backward(training());
-    optimizer_.step(1e-3);
+    optimizer_->step(1e-3);
     return loss;
   }
 
@@ -154,11 +154,11 @@ class Bench {
 
  private:
   Variable<float> output(const Context& context) const {
-    const Bf16Products products(bf16_);
+    const Autocast products(bf16_);
     return model_({&ids_, nullptr, nullptr}, context);
   }
 
-  Context training() const { return Context::train(/*seed=*/1, optimizer_.steps()); }
+  Context training() const { return Context::train(/*seed=*/1, optimizer_->steps()); }
 
   Variable<float> forward(const Context& context) const {
     return cross_entropy(output(context), targets_);
@@ -174,7 +174,7 @@ class Bench {
   bool bf16_;
   Parameters<float> parameters_;
   EncoderModel<float> model_;
-  Adam<float> optimizer_;
+  std::unique_ptr<Optimizer<float>> optimizer_;
   Ids ids_, targets_;
 };
 

@@ -18,18 +18,16 @@ class Signum final : public Optimizer<T> {
       : Optimizer<T>(parameters, options, {"exp_avg"}), beta_(T(get_double(own, "beta"))) {}
 
  private:
-  void prepare(double lr, std::uint64_t) override { lr_ = lr; }
-  void update(const ParameterRun<T>& run) const override {
-    T* mean = run.slots[0];
-    const T lr = T(lr_ * run.lr_scale);
-    for (std::size_t i = 0; i < run.size; ++i) {
-      mean[i] = beta_ * mean[i] + (1 - beta_) * run.grad[i];
-      run.value[i] -= std::copysign(lr, mean[i]);
+  void update(const ParameterSpan<T>& span) const override {
+    T* mean = span.slots[0];
+    const T lr = T(span.lr * span.lr_scale);
+    for (std::size_t i = 0; i < span.size; ++i) {
+      mean[i] = beta_ * mean[i] + (1 - beta_) * span.grad[i];
+      span.value[i] -= std::copysign(lr, mean[i]);
     }
   }
 
   T beta_;
-  double lr_ = 0;
 };
 
 }  // namespace

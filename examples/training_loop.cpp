@@ -31,7 +31,7 @@ int main(int argc, char** argv) try {
     loss.backward();
     optimizer->step(schedule(step), clip_factor(global_norm(parameters), config.train.clip));
     if ((step + 1) % 100 == 0)
-      std::printf("step %llu, loss %.4f\n", (unsigned long long)(step + 1), double(loss.value()()));
+      std::printf("step %llu, loss %.4f\n", (unsigned long long)(step + 1), double(loss.item()));
   }
 } catch (const std::exception& error) {
   std::fprintf(stderr, "training_loop: %s\n", error.what());

@@ -1,7 +1,5 @@
 #include <xgrad/layers/embedding.hpp>
 
-#include <algorithm>
-
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/scalar.hpp>
 #include <xgrad/layers/init.hpp>
@@ -96,36 +94,28 @@ Variable<T> InputEmbedding<T>::operator()(const ModelInput<T>& input, std::size_
     const Variable<T> row(zeros<T>({x.shape()[0], 1, options_.features}));
     x = concat<T>({add(row, class_token_), x}, 1);
   }
-  const std::shared_ptr<const Mask> present = mask(input.mask);
-  x = positions_(x, present.get(), first);
+  const SharedMask present = mask(input.mask);
+  x = positions_(x, present, first);
   return norm_ ? (*norm_)(x, present) : x;
 }
 
 template <class T>
-std::shared_ptr<const Mask> InputEmbedding<T>::mask(const std::shared_ptr<const Mask>& mask) const {
+SharedMask InputEmbedding<T>::mask(const SharedMask& mask) const {
   if (!mask || !class_token_.defined()) return mask;
   const std::size_t batch = mask->shape()[0], tokens = mask->shape()[1];
   auto longer = std::make_shared<Mask>(full<std::uint8_t>({batch, tokens + 1}, 1));
-  for (std::size_t b = 0; b < batch; ++b) {
-    std::copy_n(mask->data() + b * tokens, tokens, longer->data() + b * (tokens + 1) + 1);
-  }
+  xt::view(*longer, xt::all(), xt::range(1, tokens + 1)) = *mask;
   return longer;
 }
 
 template <class T>
-std::shared_ptr<const Mask> InputEmbedding<T>::adjacency(
-    const std::shared_ptr<const Mask>& adjacency) const {
+SharedMask InputEmbedding<T>::adjacency(const SharedMask& adjacency) const {
   check_shape(adjacency != nullptr, "model: expected a graph as input");
   if (!class_token_.defined()) return adjacency;
   const std::size_t batch = adjacency->shape()[0], tokens = adjacency->shape()[1];
   auto larger = std::make_shared<Mask>(full<std::uint8_t>({batch, tokens + 1, tokens + 1}, 0));
-  std::uint8_t* row = larger->data();
-  for (std::size_t b = 0; b < batch; ++b) {
-    row = std::fill_n(row, tokens + 1, std::uint8_t(1));
-    for (std::size_t n = 0; n < tokens; ++n, row += tokens + 1) {
-      std::copy_n(adjacency->data() + (b * tokens + n) * tokens, tokens, row + 1);
-    }
-  }
+  xt::view(*larger, xt::all(), 0) = 1;
+  xt::view(*larger, xt::all(), xt::range(1, tokens + 1), xt::range(1, tokens + 1)) = *adjacency;
   return larger;
 }
 

@@ -11,7 +11,7 @@
 
 namespace xgrad {
 
-/// A learned vector for each token id. Parameter weight (V, D), initially N(0, 0.02^2). S4.2.
+/// A learned vector for each token id. Parameter weight (V, D), initially N(0, 0.02^2).
 template <class T>
 class Embedding {
  public:
@@ -39,17 +39,16 @@ struct InputOptions {
   std::size_t max_length = 0;  ///< longest sequence of token ids or vectors
   std::size_t features = 0;    ///< D
   PositionKind positions = PositionKind::learned;  ///< ignored unless it is added to tokens
-  bool class_token = false;                        ///< prepends a class token (S0.2)
+  bool class_token = false;                        ///< prepends a class token
   std::optional<NormOptions> norm = std::nullopt;  ///< norm of the sum, as in BERT
 };
 
 /// ids (...) -> (..., V): 1 at the id, 0 elsewhere. Throws ShapeError when an id is not in [0, V).
-/// S4.2.
 template <class T>
 Tensor<T> one_hot(const Ids& ids, std::size_t vocabulary);
 
-/// [x_class; x_1 E; ...; x_N E] + E_pos (S0.1), followed by the norm if there is one. Patches,
-/// vectors (S2.15, S4.3) and one-hot ids go through a Linear named `patch`, `vector` or `one_hot`;
+/// [x_class; x_1 E; ...; x_N E] + E_pos, followed by the norm if there is one. Patches,
+/// vectors and one-hot ids go through a Linear named `patch`, `vector` or `one_hot`;
 /// other ids go through an Embedding named `token`.
 template <class T>
 class InputEmbedding {
@@ -61,11 +60,11 @@ class InputEmbedding {
   /// position `first`. Throws ShapeError when the input is of another kind or too long.
   Variable<T> operator()(const ModelInput<T>& input, std::size_t first = 0) const;
   /// The mask of operator()'s result: the input's mask, with a 1 in front for the class token.
-  std::shared_ptr<const Mask> mask(const std::shared_ptr<const Mask>& mask) const;
+  SharedMask mask(const SharedMask& mask) const;
   /// The attention mask of operator()'s result, from ModelInput::adjacency. The class token sees
   /// every token, and no other token sees it, so that information flows between neighbours
   /// only. Throws ShapeError when `adjacency` is null.
-  std::shared_ptr<const Mask> adjacency(const std::shared_ptr<const Mask>& adjacency) const;
+  SharedMask adjacency(const SharedMask& adjacency) const;
 
  private:
   Variable<T> embed(const ModelInput<T>& input) const;

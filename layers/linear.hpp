@@ -5,7 +5,8 @@
 
 namespace xgrad {
 
-/// y = x W^T + b. Parameters weight (out, in) and, unless disabled, bias (out), both initially
+/// y = x W^T + b, where tokens are rows; W is the matrix of y = W x, where tokens are columns.
+/// Parameters weight (out, in) and, unless disabled, bias (out), both initially
 /// U(-1/sqrt(in), 1/sqrt(in)).
 template <class T>
 class Linear {

@@ -24,8 +24,8 @@ Variable<T> activated(const Variable<T>& x, const Linear<T>& linear, Activation 
 template <class T>
 Mlp<T>::Mlp(const Scope<T>& scope, std::size_t width, std::size_t hidden, Activation activation,
             double dropout)
-    : site_(scope.site()),
-      dropout_site_((scope / "linear1").site()),
+    : id_(scope.id()),
+      dropout_id_((scope / "linear1").id()),
       linear1_(scope / "linear1", width, hidden),
       linear2_(scope / "linear2", hidden, width),
       activation_(activation),
@@ -33,9 +33,9 @@ Mlp<T>::Mlp(const Scope<T>& scope, std::size_t width, std::size_t hidden, Activa
 
 template <class T>
 Variable<T> Mlp<T>::operator()(const Variable<T>& x, const Context& context) const {
-  const DropoutOptions dropout = context.dropout(dropout_, dropout_site_);
+  const DropoutOptions dropout = context.dropout(dropout_, dropout_id_);
   const Variable<T> hidden = activated(x, linear1_, activation_, dropout);
-  return linear2_(observe_activation(context, site_, "mlp_hidden", hidden));
+  return linear2_(observe_activation(context, {id_, "mlp_hidden"}, hidden));
 }
 
 #define XGRAD_INSTANTIATE(T)                                                       \

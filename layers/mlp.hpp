@@ -13,7 +13,7 @@ template <class T>
 Variable<T> activated(const Variable<T>& x, const Linear<T>& linear, Activation activation,
                       const DropoutOptions& dropout);
 
-/// x (..., D) -> (..., D): linear2(dropout(activation(linear1(x)))), hidden width F. S1.7.
+/// x (..., D) -> (..., D): linear2(dropout(activation(linear1(x)))), hidden width F.
 ///
 /// The dropout after linear2 belongs to the residual that follows (dropout_add).
 template <class T>
@@ -27,8 +27,8 @@ class Mlp {
   Variable<T> operator()(const Variable<T>& x, const Context& context) const;
 
  private:
-  std::uint64_t site_;          // of the module itself
-  std::uint64_t dropout_site_;  // of its dropout
+  std::uint64_t id_;          // of the module itself
+  std::uint64_t dropout_id_;  // of its dropout
   Linear<T> linear1_;
   Linear<T> linear2_;
   Activation activation_;

@@ -10,14 +10,16 @@ template <class T>
 struct ModelInput {
   const Ids* ids = nullptr;             ///< (B, N) token ids
   const Tensor<T>* features = nullptr;  ///< (B, H, W, C) images, or (B, N, F) vectors
-  std::shared_ptr<const Mask> mask =
-      nullptr;  ///< (B, N), 1 = a token, 0 = padding; null = all tokens
-  std::shared_ptr<const Mask> adjacency =
+  SharedMask mask = nullptr;            ///< (B, N), 1 = a token, 0 = padding; null = all tokens
+  SharedMask adjacency =
       nullptr;  ///< (B, N, N), 1 = token n may see token m; null = every token sees all
   /// (B, M) classes of the outputs, negative where padded. Models that generate sequences predict
   /// each class from those before it; other models ignore them.
   const Ids* outputs = nullptr;
 };
+
+template <class T>
+class Decoding;  // layers/models/decoding.hpp
 
 /// Maps a batch to logits, or to numbers in regression: (B, N, classes) for token outputs, (B,
 /// classes) for sequence outputs, (B, M, classes) for generated outputs.
@@ -27,6 +29,13 @@ class SequenceModel {
   virtual ~SequenceModel() = default;
   /// The logits of a batch; `context` says whether to train, and gives the random numbers.
   virtual Variable<T> operator()(const ModelInput<T>& input, const Context& context) const = 0;
+  /// Starts a sequence for each sample of an input: an empty output for a model that reads an input
+  /// and writes an output; the input's tokens for a model that continues its input. Requires: the
+  /// model outlives the result; the input need not. Throws ShapeError when the model cannot decode.
+  ///
+  /// Models that keep keys and values override this, so that a class costs O(n) after n others,
+  /// with the bits of the default, without_cache().
+  virtual std::unique_ptr<Decoding<T>> decode(const ModelInput<T>& input) const;
 };
 
 }  // namespace xgrad

@@ -14,14 +14,12 @@
 namespace xgrad {
 
 class ActivationObserver;  // layers/activations.hpp
-class AttentionObserver;   // layers/attention/observer.hpp
 
 /// How a forward pass runs. The default is evaluation, without dropout.
 struct Context {
   bool training = false;                  ///< turns dropout on
   std::optional<Rng> rng = std::nullopt;  ///< the step's stream; each layer derives its own
   std::uint32_t first_sample = 0;  ///< index of the batch's first sample in the logical batch
-  AttentionObserver* attention = nullptr;     ///< observes self-attention layers; null: none
   ActivationObserver* activations = nullptr;  ///< observes intermediate values; null: none
   bool recompute =
       false;  ///< an Encoder stores only each block's input and reruns the block in backward
@@ -34,15 +32,15 @@ struct Context {
     return {.training = true, .rng = Rng(seed) / "dropout" / step};
   }
 
-  /// The dropout of rate p * dropout_scale for the layer `site` (Scope::site()); no dropout outside
+  /// The dropout of rate p * dropout_scale for the module `id` (Scope::id()); no dropout outside
   /// training. Throws Error when training with a rate above 0 and no rng.
-  DropoutOptions dropout(double p, std::uint64_t site) const {
+  DropoutOptions dropout(double p, std::uint64_t id) const {
     p *= dropout_scale;
     if (!training || p == 0) return {};
     check<Error>(rng.has_value(),
                  "Context: training with dropout needs rng, a stream of random numbers for each "
                  "step; use Context::train(seed, step)");
-    return {p, *rng / site, first_sample};
+    return {p, *rng / id, first_sample};
   }
 };
 

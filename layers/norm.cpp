@@ -14,8 +14,7 @@ Norm<T>::Norm(const Scope<T>& scope, std::size_t width, const NormOptions& optio
 }
 
 template <class T>
-Variable<T> Norm<T>::operator()(const Variable<T>& x,
-                                const std::shared_ptr<const Mask>& mask) const {
+Variable<T> Norm<T>::operator()(const Variable<T>& x, const SharedMask& mask) const {
   switch (options_.kind) {
     case Normalization::rms:
       return rms_norm(x, weight_, options_.eps);

@@ -7,12 +7,12 @@ namespace xgrad {
 
 /// The kind of norm.
 ///
-/// layer: gamma (x - mean) / sqrt(var + eps) + beta over the last axis (S1.4).
+/// layer: gamma (x - mean) / sqrt(var + eps) + beta over the last axis.
 ///
 /// rms: gamma x / sqrt(mean(x^2) + eps) over the last axis. Zhang & Sennrich 2019.
 ///
 /// batch: the formula of layer, but with mean and variance of each feature over all unmasked tokens
-/// of the batch (S1.5; Ioffe & Szegedy 2015). Evaluation uses the statistics of its batch too, as
+/// of the batch (Ioffe & Szegedy 2015). Evaluation uses the statistics of its batch too, as
 /// PyTorch's nn.BatchNorm1d(track_running_stats=False) does, so the result for a sample depends on
 /// the other samples of the batch.
 enum class Normalization { layer, rms, batch };
@@ -33,8 +33,7 @@ class Norm {
 
   /// x (..., D) -> (..., D). Only batch norm reads the mask (B, N), for x (B, N, D): 1 = a token, 0
   /// = padding, whose result is 0; null = all tokens.
-  Variable<T> operator()(const Variable<T>& x,
-                         const std::shared_ptr<const Mask>& mask = nullptr) const;
+  Variable<T> operator()(const Variable<T>& x, const SharedMask& mask = nullptr) const;
 
  private:
   NormOptions options_;

@@ -6,7 +6,7 @@
 namespace xgrad {
 
 /// Cuts images into patches of P x P pixels: x (B, H, W, C) -> (B, (H/P)(W/P), P P C). Patches are
-/// in row-major order, and so are the pixels of a patch (S0.3). With `overlap` = O, a patch has O
+/// in row-major order, and so are the pixels of a patch. With `overlap` = O, a patch has O
 /// pixels more on each side, zeros beyond the image: S = P + 2 O, (B, (H/P)(W/P), S S C). These are
 /// the inputs of a convolution with kernel S, stride P and padding O. Throws ShapeError when P does
 /// not divide H and W.

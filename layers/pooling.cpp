@@ -12,13 +12,12 @@ Pooling<T>::Pooling(const Scope<T>& scope, Pool kind, std::size_t width) : kind_
 }
 
 template <class T>
-Variable<T> Pooling<T>::operator()(const Variable<T>& x,
-                                   const std::shared_ptr<const Mask>& mask) const {
+Variable<T> Pooling<T>::operator()(const Variable<T>& x, const SharedMask& mask) const {
   switch (kind_) {
     case Pool::cls:
       return select(x, 1, 0);
     case Pool::mean:
-      return mask ? masked_mean(x, *mask) : mean(x, 1);
+      return masked_mean(x, mask);
     case Pool::max:
       return masked_max(x, mask);
     case Pool::attention: {

@@ -7,7 +7,7 @@ namespace xgrad {
 
 /// Input of the output head. none: every token. cls: the class token. The others reduce the
 /// unmasked tokens to one vector: their mean, the maximum of each feature, or attention with a
-/// learned query. S4.6.
+/// learned query.
 enum class Pool { none, cls, mean, max, attention };
 
 /// x (B, N, D) -> (B, D), or x itself for Pool::none. Attention pooling is
@@ -22,7 +22,7 @@ class Pooling {
   Pooling(const Scope<T>& scope, Pool kind, std::size_t width);
 
   /// `mask` (B, N): 1 = a token; null = all.
-  Variable<T> operator()(const Variable<T>& x, const std::shared_ptr<const Mask>& mask) const;
+  Variable<T> operator()(const Variable<T>& x, const SharedMask& mask) const;
 
  private:
   Pool kind_;

@@ -20,7 +20,7 @@ Tensor<T> sinusoidal_positions(std::size_t max_length, std::size_t width) {
 }
 
 template <class T>
-Tensor<T> relative_index(const Shape& batch, const Mask* mask) {
+Tensor<T> relative_index(const Shape& batch, const SharedMask& mask) {
   Tensor<T> features = zeros<T>({batch[0], batch[1], 2});
   for (std::size_t b = 0; b < batch[0]; ++b) {
     const auto kept = [&](std::size_t i) { return !mask || mask->data()[b * batch[1] + i] != 0; };
@@ -77,7 +77,7 @@ Variable<T> Positions<T>::grid() const {
 }
 
 template <class T>
-Variable<T> Positions<T>::operator()(const Variable<T>& x, const Mask* mask,
+Variable<T> Positions<T>::operator()(const Variable<T>& x, const SharedMask& mask,
                                      std::size_t first) const {
   if (!weight_.defined()) return x;
   const std::size_t end = first + x.shape()[1];
@@ -96,9 +96,9 @@ Variable<T> Positions<T>::operator()(const Variable<T>& x, const Mask* mask,
   return add(x, first == 0 && end == longest ? weight_ : slice(weight_, 0, first, end));
 }
 
-#define XGRAD_INSTANTIATE(T)                                         \
-  template Tensor<T> sinusoidal_positions(std::size_t, std::size_t); \
-  template Tensor<T> relative_index(const Shape&, const Mask*);      \
+#define XGRAD_INSTANTIATE(T)                                          \
+  template Tensor<T> sinusoidal_positions(std::size_t, std::size_t);  \
+  template Tensor<T> relative_index(const Shape&, const SharedMask&); \
   template class Positions<T>;
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 

@@ -37,7 +37,7 @@ Tensor<T> sinusoidal_positions(std::size_t max_length, std::size_t width);
 /// zeros for the others. `batch` is (B, N). Yao et al. 2021 use the first, Chiang & Cholak 2022
 /// both.
 template <class T>
-Tensor<T> relative_index(const Shape& batch, const Mask* mask);
+Tensor<T> relative_index(const Shape& batch, const SharedMask& mask);
 
 /// Adds a vector P_i to token i: x (B, N, D) + P. Kinds that act in attention add nothing.
 ///
@@ -57,7 +57,7 @@ class Positions {
   /// 0 = padding; null = all tokens. Throws ShapeError when first + N exceeds max_length
   /// (relative_index takes any N, but only first = 0) or, for learned_2d, differs from the number
   /// of patches.
-  Variable<T> operator()(const Variable<T>& x, const Mask* mask, std::size_t first = 0) const;
+  Variable<T> operator()(const Variable<T>& x, const SharedMask& mask, std::size_t first = 0) const;
 
  private:
   Variable<T> grid() const;

@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/scalar.hpp>
-#include <xgrad/optim/row.hpp>
+#include <xgrad/optim/flat_parameters.hpp>
 
 namespace xgrad {
 
@@ -13,12 +12,12 @@ template <class T>
 AveragedWeights<T>::AveragedWeights(const Parameters<T>& parameters, const std::string& kind,
                                     const ModelPart& part)
     : part_(part) {
-  detail::Row row;
+  detail::FlatParameters flat;
   for (const Parameter<T>& p : parameters) {
     if (!p.variable.requires_grad()) continue;
     const Tensor<T>& value = p.value();
-    row.append(value.size());
-    const Range own = row.run_of(part, row.count() - 1);
+    flat.append(value.size());
+    const Range own = flat.run_of(part, flat.count() - 1);
     Tensor<T> mean = empty<T>(own.size() == value.size() ? value.shape() : Shape{own.size()});
     std::copy_n(value.data() + own.begin, own.size(), mean.data());
     parameters_.push_back(p);
@@ -29,9 +28,9 @@ AveragedWeights<T>::AveragedWeights(const Parameters<T>& parameters, const std::
 template <class T>
 void AveragedWeights<T>::update(double share) {
   const T s = T(share);
-  detail::Row row;
-  for (const Parameter<T>& p : parameters_) row.append(p.value().size());
-  row.parallel_runs(part_, [&](std::size_t i, std::size_t first, std::size_t n, std::size_t) {
+  detail::FlatParameters flat;
+  for (const Parameter<T>& p : parameters_) flat.append(p.value().size());
+  flat.parallel_runs(part_, [&](std::size_t i, std::size_t first, std::size_t n, std::size_t) {
     T* mean = means_[i].tensor.data() + (first - means_[i].first);
     const T* x = parameters_[i].variable.value().data() + first;
     if (share == 1) {
@@ -50,16 +49,6 @@ void AveragedWeights<T>::swap() {
     std::swap_ranges(mean.data(), mean.data() + mean.size(),
                      parameters_[i].variable.mutable_value().data() + means_[i].first);
   }
-}
-
-template <class T>
-void AveragedWeights<T>::set_state(std::string_view name, const Tensor<T>& tensor) {
-  const auto found = std::find_if(means_.begin(), means_.end(),
-                                  [&](const OptimizerState<T>& s) { return s.name == name; });
-  check<Error>(found != means_.end(), "there is no average '", name, "'");
-  check_shape(tensor.shape() == found->shape, "the average '", name, "' has shape ", found->shape,
-              ", not ", tensor.shape());
-  std::copy_n(tensor.data() + found->first, found->tensor.size(), found->tensor.data());
 }
 
 #define XGRAD_INSTANTIATE(T) template class AveragedWeights<T>;

@@ -39,7 +39,9 @@ class AveragedWeights {
   const std::vector<OptimizerState<T>>& state() const { return means_; }
   /// Replaces an average, or the part that this object has, by that of a whole tensor. Throws Error
   /// when the name is unknown, ShapeError when the shape is not that of the parameter.
-  void set_state(std::string_view name, const Tensor<T>& tensor);
+  void set_state(std::string_view name, const Tensor<T>& tensor) {
+    detail::set_state(means_, "average", name, tensor);
+  }
 
  private:
   std::vector<Parameter<T>> parameters_;  // one per average

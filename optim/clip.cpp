@@ -6,7 +6,7 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/kernels/element.hpp>
 #include <xgrad/autograd/scalar.hpp>
-#include <xgrad/optim/row.hpp>
+#include <xgrad/optim/flat_parameters.hpp>
 
 namespace xgrad {
 
@@ -20,15 +20,15 @@ static double sum_of_squares(const T* x, std::size_t n) {
 
 template <class T>
 std::vector<double> sums_of_squares(const Parameters<T>& parameters, const ModelPart& part) {
-  detail::Row row;
+  detail::FlatParameters flat;
   std::vector<const T*> grads;
   for (const Parameter<T>& p : parameters) {
     if (!p.variable.has_grad()) continue;
     grads.push_back(p.variable.grad().data());
-    row.append(p.value().size());
+    flat.append(p.value().size());
   }
-  std::vector<double> sums(row.blocks(part).size(), 0.0);
-  row.parallel_runs(part, [&](std::size_t i, std::size_t first, std::size_t n, std::size_t block) {
+  std::vector<double> sums(flat.blocks(part).size(), 0.0);
+  flat.parallel_runs(part, [&](std::size_t i, std::size_t first, std::size_t n, std::size_t block) {
     sums[block] += sum_of_squares(grads[i] + first, n);
   });
   return sums;
@@ -47,15 +47,15 @@ double global_norm(const Parameters<T>& parameters) {
 
 template <class T>
 void clip_values(const Parameters<T>& parameters, double most, const ModelPart& part) {
-  detail::Row row;
+  detail::FlatParameters flat;
   std::vector<T*> grads;
   for (const Parameter<T>& p : parameters) {
     if (!p.variable.has_grad()) continue;
     grads.push_back(p.variable.make_grad().data());
-    row.append(p.value().size());
+    flat.append(p.value().size());
   }
   const T high = T(most), low = -high;
-  row.parallel_runs(part, [&](std::size_t i, std::size_t first, std::size_t n, std::size_t) {
+  flat.parallel_runs(part, [&](std::size_t i, std::size_t first, std::size_t n, std::size_t) {
     T* g = grads[i] + first;
     for (std::size_t e = 0; e < n; ++e) g[e] = std::clamp(g[e], low, high);
   });

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include <xgrad/autograd/parameters.hpp>
-#include <xgrad/optim/row.hpp>
+#include <xgrad/optim/flat_parameters.hpp>
 
 namespace xgrad {
 

@@ -53,12 +53,12 @@ Optimizer<T>::Optimizer(const Parameters<T>& parameters, const OptimizerOptions&
 // A parameter that lies outside the part has a state without elements.
 template <class T>
 void Optimizer<T>::add_state(const std::string& slot) {
-  detail::Row row;
+  detail::FlatParameters flat;
   auto member = members_.begin();
   for (const Parameter<T>& p : *parameters_) {
     if (!(member++)->trains) continue;
-    row.append(p.value().size());
-    const Range own = row.run_of(options_.part, row.count() - 1);
+    flat.append(p.value().size());
+    const Range own = flat.run_of(options_.part, flat.count() - 1);
     const bool whole = own.size() == p.value().size();
     state_.push_back({slot + "." + p.name, zeros<T>(whole ? p.variable.shape() : Shape{own.size()}),
                       p.variable.shape(), own.begin});
@@ -78,11 +78,12 @@ typename Optimizer<T>::Member Optimizer<T>::member(const Parameter<T>& p) const 
 }
 
 template <class T>
-void Optimizer<T>::set_state(std::string_view name, const Tensor<T>& tensor) {
-  const auto found = std::find_if(state_.begin(), state_.end(),
+void detail::set_state(std::vector<OptimizerState<T>>& state, const char* what,
+                       std::string_view name, const Tensor<T>& tensor) {
+  const auto found = std::find_if(state.begin(), state.end(),
                                   [&](const OptimizerState<T>& s) { return s.name == name; });
-  check<Error>(found != state_.end(), "optimizer: there is no state tensor '", name, "'");
-  check_shape(tensor.shape() == found->shape, "optimizer: state tensor '", name, "' has shape ",
+  check<Error>(found != state.end(), "there is no ", what, " '", name, "'");
+  check_shape(tensor.shape() == found->shape, "the ", what, " '", name, "' has shape ",
               found->shape, ", not ", tensor.shape());
   std::copy_n(tensor.data() + found->first, found->tensor.size(), found->tensor.data());
 }
@@ -98,9 +99,10 @@ void Optimizer<T>::require_gradients() const {
 }
 
 template <class T>
-ParameterRun<T> Optimizer<T>::whole(std::size_t i) {
+ParameterSpan<T> Optimizer<T>::whole(std::size_t i, double lr) {
   const Variable<T>& variable = (parameters_->begin() + i)->variable;
-  ParameterRun<T> run{};
+  ParameterSpan<T> run{};
+  run.lr = lr;
   run.size = variable.value().size();
   run.value = variable.mutable_value().data();
   run.grad.data = variable.grad().data();
@@ -121,28 +123,31 @@ void Optimizer<T>::step(double lr, double grad_scale) {
   if (!checked_) require_gradients();
   checked_ = true;
 
-  row_.clear();
+  flat_.clear();
   wholes_.clear();
   firsts_.clear();
   for (std::size_t i = 0; i < parameters_->size(); ++i) {
     if (!members_[i].trains || !(parameters_->begin() + i)->variable.has_grad()) continue;
-    wholes_.push_back(whole(i));
+    wholes_.push_back(whole(i, lr));
     firsts_.push_back(slot_count_ == 0 ? 0 : state_[members_[i].state].first);
-    row_.append(wholes_.back().size);
+    flat_.append(wholes_.back().size);
   }
   prepare(lr, ++steps_);
   const auto update_run = [&](std::size_t i, std::size_t first, std::size_t n, std::size_t) {
-    ParameterRun<T> run = wholes_[i];
+    ParameterSpan<T> run = wholes_[i];
     run.size = n;
     run.value += first;
     run.grad = {run.grad.data + first, T(grad_scale)};
     for (std::size_t slot = 0; slot < slot_count_; ++slot) run.slots[slot] += first - firsts_[i];
     update(run);
   };
-  row_.parallel_runs(options_.part, update_run);
+  flat_.parallel_runs(options_.part, update_run);
 }
 
-#define XGRAD_INSTANTIATE(T) template class Optimizer<T>;
+#define XGRAD_INSTANTIATE(T)                                                                      \
+  template class Optimizer<T>;                                                                    \
+  template void detail::set_state(std::vector<OptimizerState<T>>&, const char*, std::string_view, \
+                                  const Tensor<T>&);
 XGRAD_FOR_EACH_TRAINING_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

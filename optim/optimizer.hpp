@@ -9,8 +9,8 @@
 
 #include <xgrad/autograd/parameters.hpp>
 #include <xgrad/autograd/range.hpp>
+#include <xgrad/optim/flat_parameters.hpp>
 #include <xgrad/optim/groups.hpp>
-#include <xgrad/optim/row.hpp>
 
 namespace xgrad {
 
@@ -39,6 +39,14 @@ struct OptimizerState {
   std::size_t first = 0;  ///< index of the first value in the parameter
 };
 
+namespace detail {
+/// Replaces the tensor of this name in `state`, or the part of it that is there, by that of a whole
+/// one. Throws Error, which calls it `what`, if there is none, and ShapeError if the shape differs.
+template <class T>
+void set_state(std::vector<OptimizerState<T>>& state, const char* what, std::string_view name,
+               const Tensor<T>& tensor);
+}  // namespace detail
+
 /// A gradient multiplied by the `grad_scale` of step(), so that every update() applies clipping.
 template <class T>
 struct ScaledGradient {
@@ -51,13 +59,14 @@ struct ScaledGradient {
 
 /// Consecutive elements of one parameter, the input of update().
 template <class T>
-struct ParameterRun {
+struct ParameterSpan {
   std::size_t size;         ///< number of elements
   T* value;                 ///< values to update
   ScaledGradient<T> grad;   ///< gradients of the loss
   std::array<T*, 2> slots;  ///< state tensors, in the order of their names
   double weight_decay;      ///< weight decay; 0 for WeightDecay::off
   double lr_scale;          ///< factor of the learning rate
+  double lr;                ///< learning rate of the step, without the factor
 };
 
 /// Base class of all optimizers. Its whole state is steps() and state(), allocated at construction.
@@ -92,17 +101,19 @@ class Optimizer {
   const std::vector<OptimizerState<T>>& state() const { return state_; }
   /// Replaces a state tensor, or the part that this optimizer has, by that of a whole tensor.
   /// Throws Error when the name is unknown, ShapeError when the shape is not that of the parameter.
-  void set_state(std::string_view name, const Tensor<T>& tensor);
+  void set_state(std::string_view name, const Tensor<T>& tensor) {
+    detail::set_state(state_, "state tensor of the optimizer", name, tensor);
+  }
 
   /// The options it was made with.
   const OptimizerOptions& options() const { return options_; }
 
  protected:
   /// Prepares update() for a step. Called once per step, with its number from 1.
-  virtual void prepare(double lr, std::uint64_t step) = 0;
-  /// Updates value and slots, with the learning rate times run.lr_scale. Called on several threads
+  virtual void prepare(double /*lr*/, std::uint64_t /*step*/) {}
+  /// Updates value and slots, with the learning rate lr times lr_scale. Called on several threads
   /// at once, for different elements.
-  virtual void update(const ParameterRun<T>& run) const = 0;
+  virtual void update(const ParameterSpan<T>& span) const = 0;
 
  private:
   // Options and state of one parameter.
@@ -116,7 +127,7 @@ class Optimizer {
   Member member(const Parameter<T>& p) const;
   void require_gradients() const;
   void add_state(const std::string& slot);
-  ParameterRun<T> whole(std::size_t i);
+  ParameterSpan<T> whole(std::size_t i, double lr);
 
   const Parameters<T>* parameters_;
   OptimizerOptions options_;
@@ -126,8 +137,8 @@ class Optimizer {
   std::uint64_t steps_ = 0;
   bool checked_ = false;
   // Reused in every step to avoid allocation.
-  detail::Row row_;
-  std::vector<ParameterRun<T>> wholes_;
+  detail::FlatParameters flat_;
+  std::vector<ParameterSpan<T>> wholes_;
   std::vector<std::size_t> firsts_;  // of each whole, the first scalar that has state
 };
 

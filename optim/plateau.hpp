@@ -1,6 +1,7 @@
 // Plateau: lowers the learning rate when the validation loss stops improving.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 
@@ -23,7 +24,16 @@ class Plateau {
       : gamma_(gamma), final_(final), patience_(patience) {}
 
   /// Adds the validation loss of an evaluation.
-  void observe(double loss);
+  void observe(double loss) {
+    constexpr double kThreshold = 1e-4;
+    if (loss < state_.best * (1 - kThreshold)) {
+      state_.best = loss;
+      state_.bad = 0;
+    } else if (++state_.bad > patience_) {
+      state_.factor = std::max(state_.factor * gamma_, final_);
+      state_.bad = 0;
+    }
+  }
   /// The current factor of the learning rate.
   double factor() const { return state_.factor; }
 

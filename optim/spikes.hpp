@@ -19,9 +19,16 @@ class SpikeGuard {
   explicit SpikeGuard(double factor) : factor_(factor) {}
 
   /// Whether a norm is a spike.
-  bool is_spike(double norm) const;
+  bool is_spike(double norm) const {
+    constexpr std::uint64_t kFewest = 20;
+    return watches() && state_.count >= kFewest && norm > factor_ * state_.mean;
+  }
   /// Adds a norm that was not a spike to the mean.
-  void observe(double norm);
+  void observe(double norm) {
+    constexpr double kDecay = 0.98;
+    state_.mean = state_.count == 0 ? norm : kDecay * state_.mean + (1 - kDecay) * norm;
+    ++state_.count;
+  }
 
   /// Whether the guard is enabled.
   bool watches() const { return factor_ > 0; }

@@ -5,15 +5,28 @@
 #include <cstdint>
 #include <vector>
 
+#include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/kernels/attention_heads.hpp>
 #include <xgrad/autograd/kernels/gemm.hpp>
 #include <xgrad/autograd/ops.hpp>
 
 namespace xgrad::detail {
 
+/// Throws ShapeError, with a message that starts with `op`, unless the masks have the shapes that
+/// AttentionMasks documents.
+inline void check_masks(const char* op, const AttentionOptions& options, std::size_t batch,
+                        std::size_t queries, std::size_t keys) {
+  const auto check = [op](const char* name, const SharedMask& mask, const Shape& expected) {
+    check_shape(!mask || mask->shape() == expected, op, ": ", name, ": expected ", expected,
+                ", got ", mask ? mask->shape() : Shape{});
+  };
+  check("key_mask", options.masks.key_mask, {batch, keys});
+  check("mask", options.masks.mask, {batch, queries, keys});
+}
+
 /// Destination of a gradient; its data is null if the gradient is not wanted.
 template <class T>
-struct GradientTokens : Tokens<T> {
+struct GradientTokens : Tokens<T*> {
   T beta = 0;  // 0: write, 1: add
 };
 
@@ -25,9 +38,9 @@ struct AttentionBias {
   std::size_t sample = 0, head = 0, row = 0, key = 0;
 };
 
-template <class T, class In>
+template <class T>
 struct AttentionInputs {
-  Tokens<const In> q, k, v;
+  InputTokens<T> q, k, v;
   AttentionBias<T> bias = {};
 };
 
@@ -41,26 +54,26 @@ struct AttentionGradients {
 /// the scores of some queries and all keys (forward), or two blocks of some queries and some keys
 /// (backward). For backward it keeps two numbers per head and query, the softmax normalisers.
 ///
-/// In is T, or Bf16 for products in mixed precision: their inputs have that type, the scores and
-/// their gradients are rounded to it before they are multiplied, and all else is in T.
-template <class T, class In>
+/// For products in mixed precision, their inputs have elements of Bf16, the scores and their
+/// gradients are rounded to it before they are multiplied, and all else is in T.
+template <class T>
 class AttentionKernel {
  public:
   /// Requires: the masks have the shapes that AttentionMasks documents.
   AttentionKernel(const AttentionOptions& options, const AttentionSizes& sizes,
-                  std::size_t key_width);
+                  std::size_t key_width, bool bf16);
 
-  void forward(const AttentionInputs<T, In>& in, const Tokens<T>& y);
-  /// Whether backward() reads the result. With In = Bf16 it does so only if a row of scores is cut
-  /// into pieces; otherwise it finds the sums that it needs in the row itself.
+  void forward(const AttentionInputs<T>& in, const Tokens<T*>& y);
+  /// Whether backward() reads the result. In mixed precision it does so only if a row of scores is
+  /// cut into pieces; otherwise it finds the sums that it needs in the row itself.
   bool needs_result() const;
   /// `y` is the result of forward(), without data if it is not needed.
-  void backward(const AttentionInputs<T, In>& in, const Tokens<const In>& y,
-                const Tokens<const In>& dy, const AttentionGradients<T>& d) const;
+  void backward(const AttentionInputs<T>& in, const InputTokens<T>& y, const InputTokens<T>& dy,
+                const AttentionGradients<T>& d) const;
 
  private:
   // Query rows [begin, begin + rows) of head h of sample b. They see only keys [0, keys).
-  struct Block {
+  struct QueryBlock {
     std::size_t b, h, begin, rows, keys;
   };
   // Keys [first, first + keys) of a block, whose scores are contiguous.
@@ -69,39 +82,40 @@ class AttentionKernel {
   };
   // The work space of a thread: scores (pieces, block_rows_, stride_), in backward of one piece;
   // dropout factors of some rows; in backward also the gradients of the scores, and dY_i . Y_i for
-  // each row of a block; a piece of scores or gradients rounded to In.
+  // each row of a block; a piece of scores or gradients rounded.
   struct Scratch {
     T *scores, *factors, *dscores, *means;
-    In* operand;
+    Bf16* operand;
   };
 
   template <class Body>
-  void for_each_piece(const Block& at, const Body& body) const;
+  void for_each_piece(const QueryBlock& at, const Body& body) const;
   template <class Body>
   void for_each_block(std::size_t width, bool backward, const Body& body) const;
-  Block block(std::size_t head, std::size_t begin) const;
-  MatrixView<In> operand(const T* scores, const Block& at, const Piece& piece,
-                         const Scratch& scratch, Transpose transpose) const;
-  Tensor<In> transposed(const Tokens<const In>& x) const;
-  Tokens<const In> packed(const Tokens<const In>& x, Tensor<In>& memory) const;
-  void multiply_by_keys(const In* x, std::size_t row, const Tokens<const In>& keys,
-                        const Tensor<In>& transposed, T factor, const Block& at, const Piece& piece,
-                        T* scores) const;
-  void compute_scores(const AttentionInputs<T, In>& in, const Tensor<In>& transposed_k,
-                      const Block& at, const Piece& piece, T* s) const;
-  void hide_keys(const Block& at, std::size_t first, std::size_t keys, T* s) const;
-  const T* dropout_row(const Block& at, const Piece& piece, std::size_t row, T* buffer) const;
-  std::size_t first_normaliser(const Block& at) const;
-  void forward_block(const AttentionInputs<T, In>& in, const Tensor<In>& transposed_k,
-                     const Block& at, const Tokens<T>& y, const Scratch& scratch);
-  void backward_block(const AttentionInputs<T, In>& in, const Tensor<In>& transposed_k,
-                      const Tensor<In>& transposed_v, const Block& at, const Tokens<const In>& y,
-                      const Tokens<const In>& dy, const AttentionGradients<T>& d,
+  QueryBlock block(std::size_t head, std::size_t begin) const;
+  MatrixView<T> operand(const T* scores, const QueryBlock& at, const Piece& piece,
+                        const Scratch& scratch, Transpose transpose) const;
+  Operand<T> transposed(const InputTokens<T>& x) const;
+  InputTokens<T> packed(const InputTokens<T>& x, Operand<T>& memory) const;
+  void multiply_by_keys(const InputTokens<T>& x, const InputTokens<T>& keys,
+                        const Operand<T>& transposed, T factor, const QueryBlock& at,
+                        const Piece& piece, T* scores) const;
+  void compute_scores(const AttentionInputs<T>& in, const Operand<T>& transposed_k,
+                      const QueryBlock& at, const Piece& piece, T* s) const;
+  void hide_keys(const QueryBlock& at, std::size_t first, std::size_t keys, T* s) const;
+  const T* dropout_row(const QueryBlock& at, const Piece& piece, std::size_t row, T* buffer) const;
+  std::size_t first_normaliser(const QueryBlock& at) const;
+  void forward_block(const AttentionInputs<T>& in, const Operand<T>& transposed_k,
+                     const QueryBlock& at, const Tokens<T*>& y, const Scratch& scratch);
+  void backward_block(const AttentionInputs<T>& in, const Operand<T>& transposed_k,
+                      const Operand<T>& transposed_v, const QueryBlock& at, const InputTokens<T>& y,
+                      const InputTokens<T>& dy, const AttentionGradients<T>& d,
                       const Scratch& scratch) const;
-  void differentiate_softmax(const Block& at, const Piece& piece, T* dscores,
+  void differentiate_softmax(const QueryBlock& at, const Piece& piece, T* dscores,
                              const Scratch& scratch) const;
 
   AttentionOptions options_;
+  bool bf16_;
   AttentionSizes sizes_;
   T scale_;
   std::size_t stride_;              // distance between rows of scores in a piece

@@ -2,10 +2,9 @@
 #include <cmath>
 #include <limits>
 
-#include <xgrad/autograd/kernels/attention_masks.hpp>
+#include <xgrad/autograd/kernels/attention_kernel.hpp>
 #include <xgrad/autograd/kernels/gemm.hpp>
 #include <xgrad/autograd/kernels/operands.hpp>
-#include <xgrad/autograd/kernels/rows.hpp>
 #include <xgrad/autograd/ops.hpp>
 #include <xgrad/autograd/scalar.hpp>
 
@@ -25,15 +24,14 @@ Tensor<T> attention_scores(const Tensor<T>& q, const Tensor<T>& k,
   const T scale =
       T(options.scale ? *options.scale : 1 / std::sqrt(double(std::max<std::size_t>(1, d))));
   Tensor<T> scores = empty<T>({batch, heads, n, m});
-  detail::with_operands<T>([&]<class In>() {
-    const Tensor<In>&queries = detail::as_operand<In>(q), &keys = detail::as_operand<In>(k);
-    for (std::size_t i = 0; i < batch * heads; ++i) {
-      const std::size_t b = i / heads, h = i % heads;
-      gemm<T, In>(n, m, d, scale, {queries.data() + b * n * width + h * d, width},
-                  {keys.data() + b * m * width + h * d, width, Transpose::yes}, T(0),
-                  scores.data() + i * n * m, m);
-    }
-  });
+  const bool bf16 = detail::products_in_bf16<T>();
+  const detail::Operand<T> queries(q, bf16), keys(k, bf16);
+  for (std::size_t i = 0; i < batch * heads; ++i) {
+    const std::size_t b = i / heads, h = i % heads;
+    gemm<T>(n, m, d, scale, {queries.data() + (b * n * width + h * d), width},
+            {keys.data() + (b * m * width + h * d), width, Transpose::yes}, T(0),
+            scores.data() + i * n * m, m);
+  }
   return scores;
 }
 
@@ -41,16 +39,15 @@ Mask attention_mask(const AttentionOptions& options, std::size_t batch, std::siz
                     std::size_t keys) {
   detail::check_masks("attention_mask", options, batch, queries, keys);
   Mask result = full<std::uint8_t>({batch, queries, keys}, 1);
-  std::uint8_t* row = result.data();
-  for (std::size_t i = 0; i < batch * queries; ++i, row += keys) {
-    const std::size_t b = i / queries, n = i % queries;
-    for (std::size_t j = 0; j < keys; ++j) {
-      if (options.masks.key_mask) row[j] &= options.masks.key_mask->data()[b * keys + j] != 0;
-      if (options.masks.mask) row[j] &= options.masks.mask->data()[i * keys + j] != 0;
-      if (options.causal) row[j] &= j <= n;
-      if (options.exclude_self) row[j] &= j != n;
-    }
+  const auto& [key_mask, mask] = options.masks;
+  if (key_mask) {
+    result *= xt::not_equal(xt::view(*key_mask, xt::all(), xt::newaxis(), xt::all()), 0);
   }
+  if (mask) result *= xt::not_equal(*mask, 0);
+  const Ids key = xt::arange(std::int32_t(keys)), places = xt::arange(std::int32_t(queries));
+  const Ids query = xt::view(places, xt::all(), xt::newaxis());
+  if (options.causal) result *= xt::less_equal(key, query);
+  if (options.exclude_self) result *= xt::not_equal(key, query);
   return result;
 }
 
@@ -58,28 +55,18 @@ template <class T>
 Tensor<T> attention_probabilities(const Tensor<T>& q, const Tensor<T>& k,
                                   const AttentionOptions& options, const Variable<T>& bias) {
   const char* const name = "attention_probabilities";
-  Tensor<T> p = attention_scores(q, k, options);
-  const std::size_t heads = options.heads, batch = q.shape()[0], n = q.shape()[1], m = k.shape()[1];
-  const Shape shape = {batch, heads, n, m};
-  detail::check_masks(name, options, batch, n, m);
+  Variable<T> scores(attention_scores(q, k, options));
+  const Shape& shape = scores.shape();
+  detail::check_masks(name, options, shape[0], shape[2], shape[3]);
   if (bias.defined()) {
     check_shape(broadcast_shape(name, bias.shape(), shape) == shape, name,
                 ": bias: expected a shape that broadcasts to ", shape, ", got ", bias.shape());
-    p = add(Variable<T>(p), bias.detach()).value();
+    scores = add(scores, bias.detach());
   }
-  const Mask mask = attention_mask(options, batch, n, m);
-  for (std::size_t row = 0; row < p.size() / std::max<std::size_t>(1, m); ++row) {
-    T* x = p.data() + row * m;
-    const std::uint8_t* keep = mask.data() + (row / (heads * n) * n + row % n) * m;
-    for (std::size_t j = 0; j < m; ++j) {
-      if (!keep[j]) x[j] = -std::numeric_limits<T>::infinity();
-    }
-    const T largest = detail::row_max(x, m);
-    const bool any = largest > -std::numeric_limits<T>::infinity();
-    const T sum = any ? detail::exp_row(x, m, largest, x) : T(1);
-    for (std::size_t j = 0; j < m; ++j) x[j] = any ? x[j] / sum : T(0);
-  }
-  return p;
+  Mask mask = attention_mask(options, shape[0], shape[2], shape[3]);
+  mask.reshape({shape[0], 1, shape[2], shape[3]});
+  const Variable<T> hidden(full(Shape{}, -std::numeric_limits<T>::infinity()));
+  return softmax(where(mask, scores, hidden)).value();
 }
 
 #define XGRAD_INSTANTIATE(T)                                                     \

@@ -35,7 +35,7 @@ void hide(T* s, const std::uint8_t* keep, std::size_t keys) {
 
 /// Replaces scores s by e^(s - largest) times the dropout factor. Returns the sum without factors.
 template <class T, class Factor>
-T exponentials(T* s, std::size_t n, T largest, const Factor& factor) {
+T exponentiate(T* s, std::size_t n, T largest, const Factor& factor) {
   return sum_terms<T>(n, [=](std::size_t j) {
     const T e = detail::exp(s[j] - largest);
     s[j] = e * factor(j);
@@ -46,7 +46,7 @@ T exponentials(T* s, std::size_t n, T largest, const Factor& factor) {
 /// Replaces scores s by probabilities p, and the gradients ds of probabilities after dropout by
 /// factor ds - mean. Returns the sum of p times the new ds.
 template <class T, class Factor>
-T differences(T* s, T* ds, std::size_t n, const T* normaliser, T mean, const Factor& factor) {
+T subtract_mean(T* s, T* ds, std::size_t n, const T* normaliser, T mean, const Factor& factor) {
   const T largest = normaliser[0], inverse = normaliser[1];
   return sum_terms<T>(n, [=](std::size_t j) {
     s[j] = detail::exp(s[j] - largest) * inverse;
@@ -58,7 +58,7 @@ T differences(T* s, T* ds, std::size_t n, const T* normaliser, T mean, const Fac
 /// Replaces the differences ds by gradients of the scores, and the probabilities s by probabilities
 /// after dropout.
 template <class T, class Factor>
-void gradients(T* s, T* ds, std::size_t n, T error, const Factor& factor) {
+void differentiate(T* s, T* ds, std::size_t n, T error, const Factor& factor) {
 #pragma omp simd
   for (std::size_t j = 0; j < n; ++j) {
     ds[j] = s[j] * (ds[j] - error);

@@ -12,18 +12,26 @@ namespace xgrad::detail {
 
 /// A contiguous tensor as three axes: those before one axis, that axis, and those after it.
 struct AxisView {
+  std::size_t axis = 0;  // counted from 0
   std::size_t outer = 1;
   std::size_t extent = 1;
   std::size_t inner = 1;
 };
 
-/// The view of a tensor of `shape` around `axis`. Throws ShapeError when the axis does not exist.
-inline AxisView split_at(const char* op, const Shape& shape, std::size_t axis) {
-  check_shape(axis < shape.size(), op, ": there is no axis ", axis, " in shape ", shape);
-  AxisView view;
-  for (std::size_t i = 0; i < axis; ++i) view.outer *= shape[i];
-  view.extent = shape[axis];
-  for (std::size_t i = axis + 1; i < shape.size(); ++i) view.inner *= shape[i];
+/// The index of an axis that counts from the end if it is negative. Throws ShapeError when the axis
+/// does not exist.
+inline std::size_t axis_of(const char* op, const Shape& shape, std::ptrdiff_t axis) {
+  const std::size_t index = std::size_t(axis < 0 ? axis + std::ptrdiff_t(shape.size()) : axis);
+  check_shape(index < shape.size(), op, ": there is no axis ", axis, " in shape ", shape);
+  return index;
+}
+
+/// The view of a tensor of `shape` around `axis`. Throws as axis_of().
+inline AxisView split_at(const char* op, const Shape& shape, std::ptrdiff_t axis) {
+  AxisView view{axis_of(op, shape, axis)};
+  for (std::size_t i = 0; i < view.axis; ++i) view.outer *= shape[i];
+  view.extent = shape[view.axis];
+  for (std::size_t i = view.axis + 1; i < shape.size(); ++i) view.inner *= shape[i];
   return view;
 }
 

@@ -7,6 +7,7 @@
 #endif
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -17,6 +18,8 @@
 namespace xgrad {
 
 namespace {
+
+constexpr std::array kNames{"baseline", "avx2", "avx512", "avx512_bf16", "amx"};
 
 #if defined(__x86_64__)
 // GCC 12 has no name for AMX in __builtin_cpu_supports, and GCC and clang name the bits of CPUID
@@ -111,19 +114,7 @@ Cpu compiled_cpu() {
 }
 
 const char* cpu_name(Cpu cpu) {
-  switch (cpu) {
-    case Cpu::baseline:
-      return "baseline";
-    case Cpu::avx2:
-      return "avx2";
-    case Cpu::avx512:
-      return "avx512";
-    case Cpu::avx512_bf16:
-      return "avx512_bf16";
-    case Cpu::amx:
-      return "amx";
-  }
-  return "";
+  return kNames[std::size_t(cpu)];
 }
 
 }  // namespace xgrad

@@ -20,7 +20,7 @@ inline void check_dropout(const char* op, const DropoutOptions& dropout) {
 template <class T, class Body>
 void for_each_dropout_piece(const char* op, const Shape& shape, const DropoutOptions& options,
                             const Body& body) {
-  const Rows rows = rows_of(op, shape);
+  const RowLayout rows = rows_of(op, shape);
   if (rows.count == 0) return;
   const std::size_t tokens = shape.size() < 2 ? 1 : rows.count / shape[0];
   const std::size_t most =

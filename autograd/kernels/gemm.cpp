@@ -59,12 +59,12 @@ template <class T>
 void naive_gemm(std::size_t m, std::size_t n, std::size_t k, T alpha, MatrixView<T> a,
                 MatrixView<T> b, T beta, T* c, std::size_t ldc) {
   const auto row = [&](std::size_t i) {
-    return a.transpose == Transpose::yes ? Line<T>{a.data + i, a.stride}
-                                         : Line<T>{a.data + i * a.stride, 1};
+    return Line<T>{a.from(i, 0).data.template of<T>(),
+                   a.transpose == Transpose::yes ? a.stride : 1};
   };
   const auto column = [&](std::size_t j) {
-    return b.transpose == Transpose::yes ? Line<T>{b.data + j * b.stride, 1}
-                                         : Line<T>{b.data + j, b.stride};
+    return Line<T>{b.from(0, j).data.template of<T>(),
+                   b.transpose == Transpose::yes ? 1 : b.stride};
   };
   for (std::size_t i = 0; i < m; i += 2) {
     for (std::size_t j = 0; j < n; j += 2) {
@@ -83,13 +83,13 @@ constexpr std::size_t kWorthwhile = std::size_t(1) << 20;  // multiply-adds: abo
 
 using detail::divide_up;
 
-struct Tiles {
+struct TileSize {
   std::size_t rows, columns;
 };
 
 // Two tiles per thread, which evens out unequal tiles. Cuts columns before rows, since each tile
 // packs its columns of B. The bits of C do not depend on the tiles.
-Tiles tiles_for(std::size_t m, std::size_t n, std::size_t k) {
+TileSize tile_size(std::size_t m, std::size_t n, std::size_t k) {
   const auto count = std::size_t(threads());
   if (count == 1 || m * n * k < kWorthwhile) return {m, n};
   const auto part = [](std::size_t size, std::size_t parts, std::size_t least) {
@@ -101,116 +101,108 @@ Tiles tiles_for(std::size_t m, std::size_t n, std::size_t k) {
 
 // Columns that are packed together: enough for a tile of rows to be worth its start, few enough for
 // several threads to share those of a layer.
-constexpr std::size_t kPiece = 192;
+constexpr std::size_t kPackedColumns = 192;
 
-// The rows of a tile of a product with a packed B, which costs nothing to cut.
-std::size_t rows_of_tiles(std::size_t m, std::size_t n, std::size_t k) {
+// The size of a tile of a product with a packed B, which costs nothing to cut.
+TileSize packed_tile_size(std::size_t m, std::size_t n, std::size_t k) {
   const auto count = std::size_t(threads());
-  if (count == 1 || m * n * k < kWorthwhile) return m;
-  const std::size_t parts = divide_up(2 * count, divide_up(n, kPiece));
-  return std::max<std::size_t>(32, divide_up(divide_up(m, parts), 16) * 16);
+  if (count == 1 || m * n * k < kWorthwhile) return {m, kPackedColumns};
+  const std::size_t parts = divide_up(2 * count, divide_up(n, kPackedColumns));
+  return {std::max<std::size_t>(32, divide_up(divide_up(m, parts), 16) * 16), kPackedColumns};
 }
 
+// Calls body(i, j, rows, columns) in parallel for the tiles of C, each from row i and column j on.
+template <class Body>
+void for_each_tile(std::size_t m, std::size_t n, const TileSize& size, const Body& body) {
+  const std::size_t columns = divide_up(n, size.columns), rows = divide_up(m, size.rows);
+  parallel_for(rows * columns, 1, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t tile = begin; tile < end; ++tile) {
+      const std::size_t i = tile / columns * size.rows, j = tile % columns * size.columns;
+      body(i, j, std::min(size.rows, m - i), std::min(size.columns, n - j));
+    }
+  });
+}
+
+template <class In, class T>
+detail::Factor<In> factor(const MatrixView<T>& x) {
+  return {x.data.template of<In>(), x.stride, x.transpose};
+}
+
+// C = alpha A B + beta C. `blocks`, if given, are those of B: packed if m is 0, read otherwise.
 template <class T, class In>
-void run(const detail::Product<T, In>& product) {
+void run_as(std::size_t m, std::size_t n, std::size_t k, T alpha, const MatrixView<T>& a,
+            const MatrixView<T>& b, T beta, T* c, std::size_t ldc, T* blocks) {
   static const detail::PackedGemm<T, In> packed = detail::packed_gemm<T, In>();
-  packed(product, scratch());
+  packed({m, n, k, alpha, factor<In>(a), factor<In>(b), beta, c, ldc, blocks}, scratch());
+}
+
+template <class T>
+void run(std::size_t m, std::size_t n, std::size_t k, T alpha, const MatrixView<T>& a,
+         const MatrixView<T>& b, T beta, T* c, std::size_t ldc, T* blocks = nullptr) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (a.data.is_bf16()) return run_as<T, Bf16>(m, n, k, alpha, a, b, beta, c, ldc, blocks);
+  }
+  if constexpr (std::is_same_v<T, long double>) {
+    naive_gemm(m, n, k, alpha, a, b, beta, c, ldc);
+  } else {
+    run_as<T, T>(m, n, k, alpha, a, b, beta, c, ldc, blocks);
+  }
 }
 
 }  // namespace
 
-template <class T, class In>
-void gemm(std::size_t m, std::size_t n, std::size_t k, T alpha, MatrixView<In> a, MatrixView<In> b,
+template <class T>
+void gemm(std::size_t m, std::size_t n, std::size_t k, T alpha, MatrixView<T> a, MatrixView<T> b,
           T beta, T* c, std::size_t ldc) {
   if (m == 0 || n == 0) return;
   detail::count_product(m, n, k);
-  if constexpr (std::is_same_v<T, long double>) {
-    naive_gemm(m, n, k, alpha, a, b, beta, c, ldc);
-  } else {
-    run<T, In>({m, n, k, alpha, a, b, beta, c, ldc});
-  }
+  run(m, n, k, alpha, a, b, beta, c, ldc);
 }
 
-template <class T, class In>
-void parallel_gemm(std::size_t m, std::size_t n, std::size_t k, T alpha, MatrixView<In> a,
-                   MatrixView<In> b, T beta, T* c, std::size_t ldc) {
+template <class T>
+void parallel_gemm(std::size_t m, std::size_t n, std::size_t k, T alpha, MatrixView<T> a,
+                   MatrixView<T> b, T beta, T* c, std::size_t ldc) {
   if (m == 0 || n == 0) return;
-  const Tiles tiles = tiles_for(m, n, k);
-  const std::size_t columns = divide_up(n, tiles.columns), rows = divide_up(m, tiles.rows);
-  parallel_for(rows * columns, 1, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t tile = begin; tile < end; ++tile) {
-      const std::size_t i = tile / columns * tiles.rows, j = tile % columns * tiles.columns;
-      MatrixView<In> a_rows = a, b_columns = b;
-      a_rows.data += a.transpose == Transpose::yes ? i : i * a.stride;
-      b_columns.data += b.transpose == Transpose::yes ? j * b.stride : j;
-      gemm(std::min(tiles.rows, m - i), std::min(tiles.columns, n - j), k, alpha, a_rows, b_columns,
-           beta, c + i * ldc + j, ldc);
-    }
-  });
+  for_each_tile(m, n, tile_size(m, n, k),
+                [&](std::size_t i, std::size_t j, std::size_t rows, std::size_t columns) {
+                  gemm(rows, columns, k, alpha, a.from(i, 0), b.from(0, j), beta, c + i * ldc + j,
+                       ldc);
+                });
 }
 
-template <class T, class In>
-PackedMatrix<T, In>::PackedMatrix(std::size_t n, std::size_t k, MatrixView<In> b)
+template <class T>
+PackedMatrix<T>::PackedMatrix(std::size_t n, std::size_t k, MatrixView<T> b)
     : n_(n), k_(k), blocks_(empty<T>({detail::packed_size<T>(n, k)})) {
-  for (std::size_t j = 0; j < n; j += kPiece) {
-    MatrixView<In> columns = b;
-    columns.data += b.transpose == Transpose::yes ? j * b.stride : j;
-    run<T, In>({0,
-                std::min(kPiece, n - j),
-                k,
-                T(1),
-                {},
-                columns,
-                T(0),
-                nullptr,
-                0,
-                blocks_.data() + detail::packed_size<T>(j, k)});
+  for (std::size_t j = 0; j < n; j += kPackedColumns) {
+    const MatrixView<T> columns = b.from(0, j);
+    run<T>(0, std::min(kPackedColumns, n - j), k, 1, columns, columns, 0, nullptr, 0,
+           blocks_.data() + detail::packed_size<T>(j, k));
   }
 }
 
-template <class T, class In>
-void parallel_gemm(std::size_t m, T alpha, MatrixView<In> a, const PackedMatrix<T, In>& b, T beta,
-                   T* c, std::size_t ldc) {
+template <class T>
+void parallel_gemm(std::size_t m, T alpha, MatrixView<T> a, const PackedMatrix<T>& b, T beta, T* c,
+                   std::size_t ldc) {
   const std::size_t n = b.n_, k = b.k_;
   if (m == 0 || n == 0) return;
   detail::count_product(m, n, k);
-  const std::size_t pieces = divide_up(n, kPiece), tile_rows = rows_of_tiles(m, n, k);
-  parallel_for(divide_up(m, tile_rows) * pieces, 1, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t tile = begin; tile < end; ++tile) {
-      const std::size_t i = tile / pieces * tile_rows, j = tile % pieces * kPiece;
-      MatrixView<In> rows = a;
-      rows.data += a.transpose == Transpose::yes ? i : i * a.stride;
-      // The kernel only reads blocks of a product that has rows.
-      T* blocks = const_cast<T*>(b.blocks_.data()) + detail::packed_size<T>(j, k);
-      run<T, In>({std::min(tile_rows, m - i),
-                  std::min(kPiece, n - j),
-                  k,
-                  alpha,
-                  rows,
-                  {},
-                  beta,
-                  c + i * ldc + j,
-                  ldc,
-                  blocks});
-    }
-  });
+  for_each_tile(m, n, packed_tile_size(m, n, k),
+                [&](std::size_t i, std::size_t j, std::size_t rows, std::size_t columns) {
+                  // The kernel only reads blocks of a product that has rows.
+                  T* blocks = const_cast<T*>(b.blocks_.data()) + detail::packed_size<T>(j, k);
+                  const MatrixView<T> left = a.from(i, 0);
+                  run(rows, columns, k, alpha, left, left, beta, c + i * ldc + j, ldc, blocks);
+                });
 }
 
-#define XGRAD_INSTANTIATE_PRODUCT(T, In)                                                          \
-  template void gemm(std::size_t, std::size_t, std::size_t, T, MatrixView<In>, MatrixView<In>, T, \
-                     T*, std::size_t);                                                            \
-  template void parallel_gemm(std::size_t, std::size_t, std::size_t, T, MatrixView<In>,           \
-                              MatrixView<In>, T, T*, std::size_t);
-#define XGRAD_INSTANTIATE(T) XGRAD_INSTANTIATE_PRODUCT(T, T)
-XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
-XGRAD_INSTANTIATE_PRODUCT(float, Bf16)
-
-#define XGRAD_INSTANTIATE_PACKED(T, In)                                                          \
-  template class PackedMatrix<T, In>;                                                            \
-  template void parallel_gemm(std::size_t, T, MatrixView<In>, const PackedMatrix<T, In>&, T, T*, \
+#define XGRAD_INSTANTIATE(T)                                                                    \
+  template void gemm(std::size_t, std::size_t, std::size_t, T, MatrixView<T>, MatrixView<T>, T, \
+                     T*, std::size_t);                                                          \
+  template void parallel_gemm(std::size_t, std::size_t, std::size_t, T, MatrixView<T>,          \
+                              MatrixView<T>, T, T*, std::size_t);                               \
+  template class PackedMatrix<T>;                                                               \
+  template void parallel_gemm(std::size_t, T, MatrixView<T>, const PackedMatrix<T>&, T, T*,     \
                               std::size_t);
-XGRAD_INSTANTIATE_PACKED(float, float)
-XGRAD_INSTANTIATE_PACKED(double, double)
-XGRAD_INSTANTIATE_PACKED(float, Bf16)
+XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

@@ -13,9 +13,16 @@
 #include <type_traits>
 #include <utility>
 
-#include <xgrad/autograd/kernels/registers.hpp>
-
 namespace xgrad::detail {
+
+/// Bytes of a vector register. A wider vector would live in memory.
+#if defined(__AVX512F__)
+inline constexpr std::size_t kRegisterBytes = 64;
+#elif defined(__AVX2__)
+inline constexpr std::size_t kRegisterBytes = 32;
+#else
+inline constexpr std::size_t kRegisterBytes = 16;
+#endif
 
 /// Lanes of a fold, the same for every processor; rows padded to a multiple leave no remainder.
 template <class T>

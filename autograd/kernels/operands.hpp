@@ -1,99 +1,95 @@
-// The operands of an op's matrix products, as elements of type In: the op's own scalar, or Bf16.
-// Internal.
+// Operands: the factors of an op's matrix products, in the op's own scalar or in Bf16. Internal.
 #pragma once
 
 #include <atomic>
 #include <memory>
 #include <type_traits>
+#include <utility>
 
-#include <xgrad/autograd/bf16_products.hpp>
+#include <xgrad/autograd/autocast.hpp>
 #include <xgrad/autograd/kernels/gemm.hpp>
 #include <xgrad/autograd/op.hpp>
 
 namespace xgrad::detail {
 
-/// Calls f.operator()<In>() for the products of this thread's ops on T.
-template <class T, class F>
-auto with_operands(const F& f) {
-  if constexpr (std::is_same_v<T, float>) {
-    if (bf16_products()) return f.template operator()<Bf16>();
-  }
-  return f.template operator()<T>();
+/// Whether products of ops on T, made on this thread now, read operands of Bf16. An op keeps this
+/// for its backward.
+template <class T>
+bool products_in_bf16() {
+  return std::is_same_v<T, float> && autocast_enabled();
 }
 
-/// x as an operand: x itself, or its rounded copy.
-template <class In, class T>
-decltype(auto) as_operand(const Tensor<T>& x) {
-  if constexpr (std::is_same_v<In, T>) {
-    return (x);
-  } else {
-    return rounded(x);
+/// A tensor of T, or its copy rounded to Bf16.
+template <class T>
+class Operand {
+ public:
+  Operand() = default;
+  /// One that keeps x; null x: none.
+  Operand(Saved<T> x) : exact_(std::move(x)) {}
+  Operand(Saved<Bf16> x) requires std::is_same_v<T, float> : rounded_(std::move(x)) {}
+  /// x itself, which must outlive this, or its rounded copy.
+  Operand(const Tensor<T>& x, bool bf16) {
+    if constexpr (std::is_same_v<T, float>) {
+      if (bf16) rounded_ = std::make_shared<const Tensor<Bf16>>(rounded(x));
+    }
+    if (!rounded_) exact_ = Saved<T>(Saved<T>(), &x);
   }
-}
+
+  explicit operator bool() const { return exact_ || rounded_; }
+  const Shape& shape() const { return rounded_ ? rounded_->shape() : exact_->shape(); }
+  /// Calls f(pointer to the first element).
+  template <class F>
+  auto visit(const F& f) const {
+    if constexpr (std::is_same_v<T, float>) {
+      if (rounded_) return f(rounded_->data());
+    }
+    return f(exact_ ? exact_->data() : nullptr);
+  }
+  Elements<T> data() const {
+    return visit([](const auto* first) { return Elements<T>(first); });
+  }
+
+ private:
+  Saved<T> exact_;
+  Saved<Bf16> rounded_;
+};
 
 /// Input i, rounded. Ops of a thread that read the same result of a recorded op share the copy
 /// while one of them keeps it.
 Saved<Bf16> rounded_input(const Inputs<float>& x, std::size_t i);
 
-/// Input i of an op as an operand of forward(), which backward may keep.
-template <class T, class In>
-class InputOperand {
- public:
-  InputOperand(const Inputs<T>& x, std::size_t i) : x_(x), i_(i) {
-    if constexpr (!std::is_same_v<In, T>) rounded_ = rounded_input(x, i);
-  }
-  const In* data() const { return tensor().data(); }
-  const Tensor<In>& tensor() const {
-    if constexpr (std::is_same_v<In, T>) {
-      return x_[i_];
-    } else {
-      return *rounded_;
-    }
-  }
-  Saved<In> save() const {
-    if constexpr (std::is_same_v<In, T>) {
-      return x_.save(i_);
-    } else {
-      return rounded_;
-    }
-  }
-
- private:
-  const Inputs<T>& x_;
-  std::size_t i_;
-  Saved<In> rounded_;  // null if In is T
-};
-
-/// A packed copy that the first product to need it makes.
-template <class T, class In>
-struct PackedCopy {
-  ~PackedCopy() { delete matrix.load(); }
-  std::atomic<const PackedMatrix<T, In>*> matrix = nullptr;
-};
-
-/// The packed copies of a weight: one for each type of operands.
+/// Input i of an op as an operand of forward(). Backward may keep it too if `keep`.
 template <class T>
-struct PackedCopies : PackedCopy<T, T> {};
-template <>
-struct PackedCopies<float> : PackedCopy<float, float>, PackedCopy<float, Bf16> {};
-template <>
-struct PackedCopies<long double> {};  // its products are not packed
+Operand<T> operand(const Inputs<T>& x, std::size_t i, bool bf16, bool keep = true) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (bf16) return rounded_input(x, i);
+  }
+  return keep ? Operand<T>(x.save(i)) : Operand<T>(x[i], false);
+}
+
+/// The packed copies of a weight in T and in Bf16, each made by the first product that needs it.
+template <class T>
+struct PackedCopies {
+  ~PackedCopies() {
+    for (const auto& copy : of_type) delete copy.load();
+  }
+  std::atomic<const PackedMatrix<T>*> of_type[2] = {};
+};
 
 /// The packed copy of a weight (out, in), for x weight^T; null unless it is one of pack_weights()
 /// with the shape that it had there.
-template <class In, class T>
-const PackedMatrix<T, In>* packed_copy(const Tensor<T>& weight) {
+template <class T>
+const PackedMatrix<T>* packed_copy(const Tensor<T>& weight, bool bf16) {
   const auto& copies = static_cast<const Versioned<T>&>(weight).packed;
   if (!copies) return nullptr;
-  auto& matrix = static_cast<PackedCopy<T, In>&>(*copies).matrix;
+  auto& matrix = copies->of_type[bf16];
   const std::size_t out = weight.shape()[0], in = weight.shape()[1];
   if (const auto* known = matrix.load()) return known->has_size(out, in) ? known : nullptr;
   // Threads that come here together each make a copy, rather than wait for one another inside the
   // tasks of parallel_for(). The first copy stays.
-  const Tensor<In>& operand = as_operand<In>(weight);
-  auto made = std::make_unique<const PackedMatrix<T, In>>(
-      out, in, MatrixView<In>{operand.data(), in, Transpose::yes});
-  const PackedMatrix<T, In>* first = nullptr;
+  auto made = std::make_unique<const PackedMatrix<T>>(
+      out, in, MatrixView<T>{Operand<T>(weight, bf16).data(), in, Transpose::yes});
+  const PackedMatrix<T>* first = nullptr;
   return matrix.compare_exchange_strong(first, made.get()) ? made.release() : first;
 }
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <xgrad/autograd/kernels/registers.hpp>
+#include <xgrad/autograd/kernels/lanes.hpp>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -19,7 +19,11 @@ inline constexpr int kPhiloxLanes = kRegisterBytes / 8;
 /// Vectors of counters that the registers hold at a time.
 inline constexpr int kPhiloxVectors = kRegisterBytes == 64 ? 4 : 2;
 
-/// The full products of the lower halves. Uses intrinsics, since GCC would multiply 64 by 64 bits.
+/// The full product of the lower halves.
+inline std::uint64_t multiply_low(std::uint64_t a, std::uint32_t b) {
+  return (a & 0xFFFFFFFFu) * b;
+}
+/// The same in every lane. Uses intrinsics, since GCC would multiply 64 by 64 bits.
 inline PhiloxLanes multiply_low(PhiloxLanes a, std::uint32_t b) {
 #if defined(__AVX512F__)
   // The mask of ones avoids a warning of GCC 12 in its own header (bug 105593).
@@ -33,15 +37,16 @@ inline PhiloxLanes multiply_low(PhiloxLanes a, std::uint32_t b) {
 #endif
 }
 
-/// Replaces the N * kPhiloxLanes counters c, four words each, by their random words.
-template <int N>
-inline void philox(std::uint64_t key, PhiloxLanes (&c)[4][N]) {
+/// Replaces the counters c, four words each, by their random words. Lanes is PhiloxLanes, or one
+/// std::uint64_t.
+template <class Lanes, int N>
+inline void philox(std::uint64_t key, Lanes (&c)[4][N]) {
   std::uint32_t k0 = std::uint32_t(key), k1 = std::uint32_t(key >> 32);
   for (int round = 0; round < 10; ++round) {
 #pragma GCC unroll 8
     for (int i = 0; i < N; ++i) {
-      const PhiloxLanes p0 = multiply_low(c[0][i], 0xD2511F53u);
-      const PhiloxLanes p1 = multiply_low(c[2][i], 0xCD9E8D57u);
+      const Lanes p0 = multiply_low(c[0][i], 0xD2511F53u);
+      const Lanes p1 = multiply_low(c[2][i], 0xCD9E8D57u);
       c[0][i] = (p1 >> 32) ^ c[1][i] ^ std::uint64_t(k0);
       c[2][i] = (p0 >> 32) ^ c[3][i] ^ std::uint64_t(k1);
       c[1][i] = p1;

@@ -17,7 +17,7 @@ template <class T>
 using Sum = std::conditional_t<std::is_same_v<T, float>, double, T>;
 
 /// A tensor as `count` rows of `width` elements.
-struct Rows {
+struct RowLayout {
   std::size_t count, width;
 
   /// Rows per block of a parallel loop: depends on the width alone, and is enough to pay for a
@@ -26,19 +26,38 @@ struct Rows {
 };
 
 /// The rows of a tensor of `shape`. Throws ShapeError for the shape ().
-inline Rows rows_of(const char* op, const Shape& shape) {
+inline RowLayout rows_of(const char* op, const Shape& shape) {
   check_shape(!shape.empty(), op, ": expected at least one axis, got ", shape);
-  Rows rows{1, shape.back()};
+  RowLayout rows{1, shape.back()};
   for (std::size_t axis = 0; axis + 1 < shape.size(); ++axis) rows.count *= shape[axis];
   return rows;
 }
 
 /// Calls f(offset of the row's first element) for every row, in parallel.
 template <class F>
-void for_each_row(const Rows& rows, const F& f) {
+void for_each_row(const RowLayout& rows, const F& f) {
   parallel_for(rows.count, rows.grain(), [&](std::size_t begin, std::size_t end) {
     for (std::size_t row = begin; row < end; ++row) f(row * rows.width);
   });
+}
+
+/// Adds the sum over all rows to `sums` (width). add(row, part) adds a row to the sums of its block
+/// of `grain` rows, behind which it has `room` elements of work space. Blocks run in parallel and
+/// are added in order, so the bits do not depend on the number of threads.
+template <class T, class Add>
+void add_rows(std::size_t rows, std::size_t grain, std::size_t width, std::size_t room,
+              const Add& add, T* sums) {
+  const std::size_t blocks = (rows + grain - 1) / grain, size = width + room;
+  Tensor<T> parts = zeros<T>({blocks, size});
+  parallel_for(rows, grain, [&](std::size_t begin, std::size_t end) {
+    T* part = parts.data() + begin / grain * size;
+    for (std::size_t row = begin; row < end; ++row) add(row, part);
+  });
+  for (std::size_t block = 0; block < blocks; ++block) {
+    const T* part = parts.data() + block * size;
+#pragma omp simd
+    for (std::size_t j = 0; j < width; ++j) sums[j] += part[j];
+  }
 }
 
 template <class T>

@@ -18,7 +18,7 @@ constexpr std::size_t kRegion = 8 << 20;
 constexpr std::size_t kMost = std::size_t(1) << 47;  // larger sizes could overflow sums
 
 // `bytes` rounded up to a multiple of `unit`.
-constexpr std::size_t rounded(std::size_t bytes, std::size_t unit) {
+constexpr std::size_t round_up(std::size_t bytes, std::size_t unit) {
   return (bytes + unit - 1) / unit * unit;
 }
 
@@ -36,7 +36,7 @@ LargeBlocks::Block::Block(std::size_t size) : size(size) {
 }
 
 void* LargeBlocks::allocate(std::size_t bytes) {
-  const std::size_t size = rounded(bytes, kPage);
+  const std::size_t size = round_up(bytes, kPage);
   if (size < bytes || size > kMost) throw std::bad_alloc();
   const std::lock_guard lock(mutex_);
   auto fit = by_size_.lower_bound({size, nullptr});
@@ -91,7 +91,7 @@ void LargeBlocks::add_free(Blocks::iterator block) noexcept {
 // Adds a region, directly below the last one if possible. Blocks are cut from upper ends, so the
 // lower end of the last region is often free and then joins the new region.
 void LargeBlocks::grow(std::size_t size) {
-  const std::size_t bytes = std::max(rounded(size, kHugePage), kRegion);
+  const std::size_t bytes = std::max(round_up(size, kHugePage), kRegion);
   Blocks alone;
   alone.emplace(nullptr, bytes);  // first, since a region would leak if this threw
   char* place = lowest_ == nullptr ? nullptr : map(lowest_ - bytes, bytes);
@@ -99,7 +99,7 @@ void LargeBlocks::grow(std::size_t size) {
     if (place != nullptr) munmap(place, bytes);
     place = map(nullptr, bytes + kHugePage);
     const auto address = reinterpret_cast<std::uintptr_t>(place);
-    place += rounded(address, kHugePage) - address;
+    place += round_up(address, kHugePage) - address;
   }
 #ifdef MADV_HUGEPAGE
   madvise(place, bytes, MADV_HUGEPAGE);  // may fail without harm

@@ -4,11 +4,9 @@
 
 #include <cstdlib>
 #include <new>
-#include <utility>
 
 #include <xgrad/autograd/memory/counters.hpp>
 #include <xgrad/autograd/memory/large_blocks.hpp>
-#include <xgrad/autograd/memory/lent_block.hpp>
 #include <xgrad/autograd/memory/out_of_memory.hpp>
 
 namespace xgrad::detail {
@@ -57,21 +55,7 @@ static void release(void* pointer, std::size_t bytes) noexcept {
 
 #endif
 
-namespace {
-thread_local void* lent = nullptr;  // the block of the LentBlock that lives; null: none
-thread_local std::size_t lent_bytes = 0;
-}  // namespace
-
-LentBlock::LentBlock(void* block, std::size_t bytes) {
-  lent = block;
-  lent_bytes = bytes;
-}
-LentBlock::~LentBlock() {
-  lent = nullptr;
-}
-
 void* allocate(std::size_t bytes) {
-  if (lent != nullptr && bytes == lent_bytes) return std::exchange(lent, nullptr);
   void* pointer = try_allocate(bytes);
   if (pointer == nullptr) throw OutOfMemory(bytes, kPurpose);
   count_memory(std::int64_t(bytes));

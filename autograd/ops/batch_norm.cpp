@@ -12,12 +12,12 @@ namespace xgrad {
 
 namespace {
 
-using detail::Rows;
+using detail::RowLayout;
 
 // Runs in parallel over blocks of features; sums over rows run in the order of the rows.
 template <class T>
 struct BatchNorm final : Op<T> {
-  BatchNorm(std::shared_ptr<const Mask> mask, double eps) : mask(std::move(mask)), eps(eps) {}
+  BatchNorm(SharedMask mask, double eps) : mask(std::move(mask)), eps(eps) {}
   const char* name() const override { return "batch_norm"; }
   const char* arguments() const override { return "x weight bias"; }
 
@@ -128,9 +128,9 @@ struct BatchNorm final : Op<T> {
   T at(std::size_t row, std::size_t j) const { return x->data()[row * rows.width + j]; }
   T normalised(std::size_t row, std::size_t j) const { return rstd(j) * (at(row, j) - mean(j)); }
 
-  std::shared_ptr<const Mask> mask;
+  SharedMask mask;
   double eps;
-  Rows rows{};
+  RowLayout rows{};
   Saved<T> x, weight;
   Tensor<T> mean, rstd;  // (D); rstd is 1 / sqrt(var + eps), or 0 where that is infinite
 };
@@ -139,14 +139,14 @@ struct BatchNorm final : Op<T> {
 
 template <class T>
 Variable<T> batch_norm(const Variable<T>& x, const Variable<T>& weight, const Variable<T>& bias,
-                       const std::shared_ptr<const Mask>& mask, double eps) {
+                       const SharedMask& mask, double eps) {
   check_shape(eps >= 0, "batch_norm: expected eps >= 0, got ", eps);
   return apply<T>(std::make_unique<BatchNorm<T>>(mask, eps), {x, weight, bias});
 }
 
 #define XGRAD_INSTANTIATE(T)                                                                  \
   template Variable<T> batch_norm(const Variable<T>&, const Variable<T>&, const Variable<T>&, \
-                                  const std::shared_ptr<const Mask>&, double);
+                                  const SharedMask&, double);
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

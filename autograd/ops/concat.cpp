@@ -9,7 +9,7 @@ namespace {
 
 template <class T>
 struct Concat final : Op<T> {
-  explicit Concat(std::size_t axis) : axis(axis) {}
+  explicit Concat(std::ptrdiff_t axis) : axis(axis) {}
   const char* name() const override { return "concat"; }
   const char* arguments() const override { return "parts[]"; }
 
@@ -17,17 +17,16 @@ struct Concat final : Op<T> {
     check_shape(x.size() > 0, "concat: expected at least one input, got none");
     whole = detail::split_at(name(), x[0].shape(), axis);
     whole.extent = 0;
-    for (std::size_t p = 0; p < x.size(); ++p) {
-      Shape expected = x[0].shape();
-      const Shape& got = x[p].shape();
-      if (got.size() == expected.size()) expected[axis] = got[axis];
-      check_shape(got == expected, "concat: expected equal shapes except along axis ", axis,
-                  ", got ", x[0].shape(), " and ", got);
-      extents.push_back(got[axis]);
-      whole.extent += got[axis];
-    }
     Shape shape = x[0].shape();
-    shape[axis] = whole.extent;
+    for (std::size_t p = 0; p < x.size(); ++p) {
+      const Shape& got = x[p].shape();
+      if (got.size() == shape.size()) shape[whole.axis] = got[whole.axis];
+      check_shape(got == shape, "concat: expected equal shapes except along axis ", whole.axis,
+                  ", got ", x[0].shape(), " and ", got);
+      extents.push_back(got[whole.axis]);
+      whole.extent += extents.back();
+    }
+    shape[whole.axis] = whole.extent;
     auto y = make_value<T>(shape);
     std::size_t first = 0;  // where part p begins along the axis
     for (std::size_t p = 0; p < x.size(); first += extents[p++]) {
@@ -47,16 +46,14 @@ struct Concat final : Op<T> {
       if (!dx.wants(p)) continue;
       const auto target = dx.target(p);
       const std::size_t size = extents[p] * whole.inner;
-      if (target.fresh) std::fill_n(target.data, whole.outer * size, T(0));
       for (std::size_t o = 0; o < whole.outer; ++o) {
         const T* in = dy.data() + (o * whole.extent + first) * whole.inner;
-        T* out = target.data + o * size;
-        for (std::size_t i = 0; i < size; ++i) out[i] += in[i];
+        target.add(o * size, size, [=](std::size_t i) { return in[i]; });
       }
     }
   }
 
-  std::size_t axis;
+  std::ptrdiff_t axis;
   detail::AxisView whole;
   std::vector<std::size_t> extents;
 };
@@ -64,12 +61,12 @@ struct Concat final : Op<T> {
 }  // namespace
 
 template <class T>
-Variable<T> concat(const std::vector<Variable<T>>& parts, std::size_t axis) {
+Variable<T> concat(const std::vector<Variable<T>>& parts, std::ptrdiff_t axis) {
   return apply<T>(std::make_unique<Concat<T>>(axis), parts);
 }
 
 #define XGRAD_INSTANTIATE(T) \
-  template Variable<T> concat(const std::vector<Variable<T>>&, std::size_t);
+  template Variable<T> concat(const std::vector<Variable<T>>&, std::ptrdiff_t);
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

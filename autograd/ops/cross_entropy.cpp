@@ -70,32 +70,25 @@ struct CrossEntropyOp final : Op<T> {
     const T scale = T(Sum(*dloss.data()) * inverse);
     parallel_for(rows.count, rows.grain(), [&](std::size_t begin, std::size_t end) {
       for (std::size_t row = begin; row < end; ++row) {
-        T* d = target.data + row * rows.width;
         if (scale != T(0) && counts(row)) {
-          backward_row(row, scale, target.fresh, d);
-        } else if (target.fresh) {
-          std::fill_n(d, rows.width, T(0));
+          backward_row(row, scale, target);
+        } else {
+          target.sums(row * rows.width, rows.width);
         }
       }
     });
   }
 
-  void backward_row(std::size_t row, T scale, bool fresh, T* d) const {
+  void backward_row(std::size_t row, T scale, const typename Grads<T>::Target& target) const {
     const std::size_t n = rows.width;
     const auto y = std::size_t(targets.data()[row]);
     const T own = T(1 - options.label_smoothing) * class_weight(y);
     const T all = T(Sum(own) + smoothing_sum), m = largest.data()[row], log = log_sum.data()[row];
     const T *z = logits->data() + row * n, *rest = smoothing.data();
-    if (fresh) {
-#pragma omp simd
-      for (std::size_t c = 0; c < n; ++c)
-        d[c] = scale * (all * detail::exp((z[c] - m) - log) - rest[c]);
-    } else {
-#pragma omp simd
-      for (std::size_t c = 0; c < n; ++c)
-        d[c] += scale * (all * detail::exp((z[c] - m) - log) - rest[c]);
-    }
-    d[y] -= scale * own;
+    target.add(row * n, n, [=](std::size_t c) {
+      return scale * (all * detail::exp((z[c] - m) - log) - rest[c]);
+    });
+    target.data()[row * n + y] -= scale * own;
   }
 
   void spread_smoothing() {
@@ -122,9 +115,7 @@ struct CrossEntropyOp final : Op<T> {
     }
   }
 
-  bool counts(std::size_t row) const {
-    return targets.data()[row] != options.ignore_index;
-  }
+  bool counts(std::size_t row) const { return targets.data()[row] != options.ignore_index; }
   T class_weight(std::size_t c) const {
     return options.class_weights.empty() ? T(1) : T(options.class_weights[c]);
   }
@@ -138,7 +129,7 @@ struct CrossEntropyOp final : Op<T> {
 
   Ids targets;
   CrossEntropyOptions options;
-  detail::Rows rows{};
+  detail::RowLayout rows{};
   Saved<T> logits;
   Tensor<T> largest, log_sum;  // the two terms of each row's lse
   Tensor<T> smoothing;         // (V): the part of t that does not depend on the target

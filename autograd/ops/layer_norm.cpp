@@ -10,7 +10,7 @@ namespace xgrad {
 
 namespace {
 
-using detail::Rows;
+using detail::RowLayout;
 
 // Keeps x, which usually lives on anyway, and two numbers per row, instead of the normalised x.
 template <class T>
@@ -64,25 +64,14 @@ struct LayerNorm final : Op<T> {
   //   dx = r (g - mean(g) - xhat mean(g xhat)), dweight = sum over rows of dy xhat,
   //   dbias = sum over rows of dy.
   void backward(Tensor<T> dy, Grads<T>& dx) const override {
-    using Target = typename Grads<T>::Target;
-    const Target d = dx.wants(0) ? dx.target(0) : Target{nullptr, false};
-    const std::size_t grain = 4 * rows.grain(), blocks = (rows.count + grain - 1) / grain;
-    // Four rows per block: its sums for dweight and dbias, then work space for xhat and g.
-    Tensor<T> columns = zeros<T>({blocks, 4, rows.width});
-    parallel_for(rows.count, grain, [&](std::size_t begin, std::size_t end) {
-      T* sums = columns.data() + begin / grain * 4 * rows.width;
-      for (std::size_t row = begin; row < end; ++row) {
-        backward_row(row, dy.data() + row * rows.width, sums, d);
-      }
-    });
-    for (std::size_t i = 0; i < 2; ++i) {
-      if (!dx.wants(1 + i)) continue;
-      Tensor<T> sum = zeros<T>({rows.width});
-      for (std::size_t block = 0; block < blocks; ++block) {
-        const T* term = columns.data() + (4 * block + i) * rows.width;
-        for (std::size_t j = 0; j < rows.width; ++j) sum(j) += term[j];
-      }
-      dx.add(1 + i, std::move(sum));
+    const auto d = dx.wants(0) ? dx.target(0) : typename Grads<T>::Target();
+    Tensor<T> sums = zeros<T>({2, rows.width});  // dweight and dbias
+    const auto add = [&](std::size_t row, T* part) {
+      backward_row(row, dy.data() + row * rows.width, part, d);
+    };
+    detail::add_rows(rows.count, 4 * rows.grain(), sums.size(), 2 * rows.width, add, sums.data());
+    for (const std::size_t i : {0, 1}) {
+      if (dx.wants(1 + i)) dx.add(1 + i, Tensor<T>(xt::row(sums, std::ptrdiff_t(i))));
     }
   }
 
@@ -96,7 +85,7 @@ struct LayerNorm final : Op<T> {
       dweight[i] += dy[i] * xhat[i];
       dbias[i] += dy[i];
     };
-    if (!target.data) {
+    if (!target) {
 #pragma omp simd
       for (std::size_t i = 0; i < n; ++i) add_up(i);
       return;
@@ -109,18 +98,11 @@ struct LayerNorm final : Op<T> {
                                      }) /
                 T(n);
     const T b = detail::dot(g, xhat, n) / T(n);
-    T* dx = target.data + row * n;
-    if (target.fresh) {
-#pragma omp simd
-      for (std::size_t i = 0; i < n; ++i) dx[i] = r * (g[i] - a - xhat[i] * b);
-    } else {
-#pragma omp simd
-      for (std::size_t i = 0; i < n; ++i) dx[i] += r * (g[i] - a - xhat[i] * b);
-    }
+    target.add(row * n, n, [=](std::size_t i) { return r * (g[i] - a - xhat[i] * b); });
   }
 
   double eps;
-  Rows rows{};
+  RowLayout rows{};
   Saved<T> x, weight;
   Tensor<T> mean, rstd;  // per row; mean is relative to the row's first element
 };

@@ -10,7 +10,7 @@ namespace {
 
 template <class T>
 struct MaskedMax final : Op<T> {
-  explicit MaskedMax(std::shared_ptr<const Mask> mask) : mask(std::move(mask)) {}
+  explicit MaskedMax(SharedMask mask) : mask(std::move(mask)) {}
   const char* name() const override { return "masked_max"; }
   const char* arguments() const override { return "x"; }
 
@@ -49,7 +49,7 @@ struct MaskedMax final : Op<T> {
   }
 
   static constexpr std::size_t kNowhere = std::size_t(-1);
-  std::shared_ptr<const Mask> mask;
+  SharedMask mask;
   Shape shape;
   std::vector<std::size_t> places;  // (B, D): index among B N tokens of the largest element
 };
@@ -57,12 +57,11 @@ struct MaskedMax final : Op<T> {
 }  // namespace
 
 template <class T>
-Variable<T> masked_max(const Variable<T>& x, const std::shared_ptr<const Mask>& mask) {
+Variable<T> masked_max(const Variable<T>& x, const SharedMask& mask) {
   return apply<T>(std::make_unique<MaskedMax<T>>(mask), {x});
 }
 
-#define XGRAD_INSTANTIATE(T) \
-  template Variable<T> masked_max(const Variable<T>&, const std::shared_ptr<const Mask>&);
+#define XGRAD_INSTANTIATE(T) template Variable<T> masked_max(const Variable<T>&, const SharedMask&);
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

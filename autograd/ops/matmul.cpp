@@ -10,6 +10,8 @@ namespace xgrad {
 
 namespace {
 
+using detail::Operand;
+
 // A list of products (m, k) x (k, n), one per matrix of the result.
 struct Plan {
   std::size_t m, n, k;
@@ -70,9 +72,9 @@ struct Matrices {
 };
 
 // C_i = A_i B_i + beta C_i for contiguous C_i, each m x n.
-template <class T, class In>
-void batched_gemm(std::size_t m, std::size_t n, std::size_t k, const Matrices<In>& a,
-                  const Matrices<In>& b, T beta, T* c) {
+template <class T>
+void batched_gemm(std::size_t m, std::size_t n, std::size_t k, const Matrices<T>& a,
+                  const Matrices<T>& b, T beta, T* c) {
   const std::size_t count = a.offsets.size();
   if (count == 1) return parallel_gemm(m, n, k, T(1), a[0], b[0], beta, c, n);
   constexpr std::size_t kWork = 1 << 18;  // least multiplications worth a task
@@ -83,7 +85,7 @@ void batched_gemm(std::size_t m, std::size_t n, std::size_t k, const Matrices<In
   });
 }
 
-template <class T, class In>
+template <class T>
 struct Matmul final : Op<T> {
   Matmul(bool transpose_a, bool transpose_b) : transpose_a(transpose_a), transpose_b(transpose_b) {}
   const char* name() const override { return "matmul"; }
@@ -91,34 +93,35 @@ struct Matmul final : Op<T> {
 
   Value<T> forward(const Inputs<T>& x) override {
     p = plan(x[0].shape(), x[1].shape(), transpose_a, transpose_b);
-    const detail::InputOperand<T, In> first(x, 0), second(x, 1);
-    if (x.wants(1)) a = first.save();
-    if (x.wants(0)) b = second.save();
+    const Operand<T> first = detail::operand(x, 0, bf16, x.wants(1)),
+                     second = detail::operand(x, 1, bf16, x.wants(0));
+    if (x.wants(1)) a = first;
+    if (x.wants(0)) b = second;
     auto y = make_value<T>(p.shape);
-    batched_gemm(p.m, p.n, p.k, left(first.tensor()), right(second.tensor()), T(0), y->data());
+    batched_gemm(p.m, p.n, p.k, left(first), right(second), T(0), y->data());
     return y;
   }
 
   // With A and B as multiplied, Y = A B, so dA = dY B^T and dB = A^T dY. The gradient of an input
   // that was read transposed is dA^T = B dY^T or dB^T = dY^T A.
   void backward(Tensor<T> dy, Grads<T>& dx) const override {
-    const Tensor<In>& operand = detail::as_operand<In>(dy);
-    const Matrices<In> d{{operand.data(), p.n}, p.y};
+    const Operand<T> operand(dy, bf16);
+    const Matrices<T> d{{operand.data(), p.n}, p.y};
     into(dx, 0, [&](T beta, T* da) {
-      if (transpose_a) return batched_gemm(p.k, p.m, p.n, right(*b), d.flipped(), beta, da);
-      batched_gemm(p.m, p.k, p.n, d, right(*b).flipped(), beta, da);
+      if (transpose_a) return batched_gemm(p.k, p.m, p.n, right(b), d.flipped(), beta, da);
+      batched_gemm(p.m, p.k, p.n, d, right(b).flipped(), beta, da);
     });
     into(dx, 1, [&](T beta, T* db) {
-      if (transpose_b) return batched_gemm(p.n, p.k, p.m, d.flipped(), left(*a), beta, db);
-      batched_gemm(p.k, p.n, p.m, left(*a).flipped(), d, beta, db);
+      if (transpose_b) return batched_gemm(p.n, p.k, p.m, d.flipped(), left(a), beta, db);
+      batched_gemm(p.k, p.n, p.m, left(a).flipped(), d, beta, db);
     });
   }
 
-  Matrices<In> left(const Tensor<In>& x) const {
+  Matrices<T> left(const Operand<T>& x) const {
     if (transpose_a) return {{x.data(), p.m, Transpose::yes}, p.a};
     return {{x.data(), p.k}, p.a};
   }
-  Matrices<In> right(const Tensor<In>& x) const {
+  Matrices<T> right(const Operand<T>& x) const {
     if (transpose_b) return {{x.data(), p.k, Transpose::yes}, p.b};
     return {{x.data(), p.n}, p.b};
   }
@@ -133,7 +136,7 @@ struct Matmul final : Op<T> {
     shape.insert(shape.end(), input.end() - 2, input.end());
     if (p.y.size() == 1 || size_of(shape) == size_of(input)) {
       const auto target = dx.target(index);
-      return multiply(target.beta(), target.data);
+      return multiply(target.beta(), target.data());
     }
     Tensor<T> d = empty<T>(shape);
     multiply(T(0), d.data());
@@ -141,7 +144,8 @@ struct Matmul final : Op<T> {
   }
 
   bool transpose_a, transpose_b;
-  Saved<In> a, b;
+  const bool bf16 = detail::products_in_bf16<T>();
+  Operand<T> a, b;
   Plan p;
 };
 
@@ -149,10 +153,7 @@ struct Matmul final : Op<T> {
 
 template <class T>
 Variable<T> matmul(const Variable<T>& a, const Variable<T>& b, bool transpose_a, bool transpose_b) {
-  auto op = detail::with_operands<T>([&]<class In>() -> std::unique_ptr<Op<T>> {
-    return std::make_unique<Matmul<T, In>>(transpose_a, transpose_b);
-  });
-  return apply<T>(std::move(op), {a, b});
+  return apply<T>(std::make_unique<Matmul<T>>(transpose_a, transpose_b), {a, b});
 }
 
 #define XGRAD_INSTANTIATE(T) \

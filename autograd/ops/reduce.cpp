@@ -1,7 +1,10 @@
-// Sums and means of all elements, along an axis, or over the tokens that a mask keeps.
+// Sums and means of all elements, along an axis, or over the tokens that a mask keeps; and
+// argmax().
 //
 // Long sums run in blocks of fixed size, whose results are summed in the same way. So the bits
 // depend on the shape alone, and the rounding error grows with the number of levels, not elements.
+
+#include <limits>
 
 #include <xgrad/autograd/kernels/axes.hpp>
 #include <xgrad/autograd/kernels/elementwise.hpp>
@@ -50,30 +53,20 @@ void sum_middle(const T* x, const detail::AxisView& v, T factor, T* y) {
   });
 }
 
-struct Sum {
-  static constexpr const char* kName = "sum";
-  static constexpr bool kMean = false;
-};
-
-struct Mean {
-  static constexpr const char* kName = "mean";
-  static constexpr bool kMean = true;
-};
-
 // Sum or mean of x as (outer, extent, inner) over the middle axis.
-template <class T, class Kind>
+template <class T>
 struct Reduce final : Op<T> {
-  explicit Reduce(std::optional<std::size_t> axis) : axis(axis) {}
-  const char* name() const override { return Kind::kName; }
+  Reduce(bool is_mean, std::optional<std::ptrdiff_t> axis) : is_mean(is_mean), axis(axis) {}
+  const char* name() const override { return is_mean ? "mean" : "sum"; }
   const char* arguments() const override { return "x"; }
 
   Value<T> forward(const Inputs<T>& x) override {
     shape = x[0].shape();
-    view = axis ? detail::split_at(name(), shape, *axis) : detail::AxisView{1, x[0].size(), 1};
-    check_shape(!Kind::kMean || view.extent > 0, name(),
-                ": expected at least one element, got shape ", shape);
-    factor = Kind::kMean ? T(1) / T(view.extent) : T(1);
-    auto y = make_value<T>(axis ? detail::without_axis(shape, *axis) : Shape{});
+    view = axis ? detail::split_at(name(), shape, *axis) : detail::AxisView{0, 1, x[0].size(), 1};
+    check_shape(!is_mean || view.extent > 0, name(), ": expected at least one element, got shape ",
+                shape);
+    factor = is_mean ? T(1) / T(view.extent) : T(1);
+    auto y = make_value<T>(axis ? detail::without_axis(shape, view.axis) : Shape{});
     if (view.inner != 1) {
       sum_middle(x[0].data(), view, factor, y->data());
       return y;
@@ -98,7 +91,8 @@ struct Reduce final : Op<T> {
     dx.add(0, std::move(d));
   }
 
-  std::optional<std::size_t> axis;
+  bool is_mean;
+  std::optional<std::ptrdiff_t> axis;
   Shape shape;
   detail::AxisView view;
   T factor = 1;
@@ -106,16 +100,15 @@ struct Reduce final : Op<T> {
 
 template <class T>
 struct MaskedMean final : Op<T> {
-  explicit MaskedMean(const Mask& mask) : mask(mask) {}
+  explicit MaskedMean(const SharedMask& mask) : mask(mask) {}
   const char* name() const override { return "masked_mean"; }
   const char* arguments() const override { return "x"; }
 
   Value<T> forward(const Inputs<T>& x) override {
     shape = x[0].shape();
-    check_shape(shape.size() == 3 && mask.dimension() == 2 && mask.shape()[0] == shape[0] &&
-                    mask.shape()[1] == shape[1],
+    check_shape(shape.size() == 3 && mask->shape() == Shape{shape[0], shape[1]},
                 "masked_mean: expected x (B, N, D) and mask (B, N), got ", shape, " and ",
-                mask.shape());
+                mask->shape());
     const std::size_t tokens = shape[1], width = shape[2];
     weights.assign(shape[0], T(0));
     auto y = make_value<T>({shape[0], width});
@@ -124,7 +117,7 @@ struct MaskedMean final : Op<T> {
       std::fill_n(out, width, T(0));
       std::size_t kept = 0;
       for (std::size_t n = b * tokens; n < (b + 1) * tokens; ++n) {
-        if (mask.data()[n] == 0) continue;  // padding may hold anything, so it is not read
+        if (mask->data()[n] == 0) continue;  // padding may hold anything, so it is not read
         const T* in = x[0].data() + n * width;
         for (std::size_t j = 0; j < width; ++j) out[j] += in[j];
         ++kept;
@@ -139,16 +132,16 @@ struct MaskedMean final : Op<T> {
   void backward(Tensor<T> dy, Grads<T>& dx) const override {
     const std::size_t tokens = shape[1], width = shape[2];
     Tensor<T> d = empty<T>(shape);
-    for (std::size_t n = 0; n < mask.size(); ++n) {
+    for (std::size_t n = 0; n < mask->size(); ++n) {
       const T* in = dy.data() + n / tokens * width;
       T* out = d.data() + n * width;
-      const T weight = mask.data()[n] == 0 ? T(0) : weights[n / tokens];
+      const T weight = mask->data()[n] == 0 ? T(0) : weights[n / tokens];
       for (std::size_t j = 0; j < width; ++j) out[j] = weight * in[j];
     }
     dx.add(0, std::move(d));
   }
 
-  Mask mask;
+  SharedMask mask;
   Shape shape;
   std::vector<T> weights;  // 1 / number of tokens kept, per sample
 };
@@ -157,35 +150,57 @@ struct MaskedMean final : Op<T> {
 
 template <std::floating_point T>
 Variable<T> sum(const Variable<T>& x) {
-  return apply<T>(std::make_unique<Reduce<T, Sum>>(std::nullopt), {x});
+  return apply<T>(std::make_unique<Reduce<T>>(false, std::nullopt), {x});
 }
 
 template <std::floating_point T>
-Variable<T> sum(const Variable<T>& x, std::size_t axis) {
-  return apply<T>(std::make_unique<Reduce<T, Sum>>(axis), {x});
+Variable<T> sum(const Variable<T>& x, std::ptrdiff_t axis) {
+  return apply<T>(std::make_unique<Reduce<T>>(false, axis), {x});
 }
 
 template <std::floating_point T>
 Variable<T> mean(const Variable<T>& x) {
-  return apply<T>(std::make_unique<Reduce<T, Mean>>(std::nullopt), {x});
+  return apply<T>(std::make_unique<Reduce<T>>(true, std::nullopt), {x});
 }
 
 template <std::floating_point T>
-Variable<T> mean(const Variable<T>& x, std::size_t axis) {
-  return apply<T>(std::make_unique<Reduce<T, Mean>>(axis), {x});
+Variable<T> mean(const Variable<T>& x, std::ptrdiff_t axis) {
+  return apply<T>(std::make_unique<Reduce<T>>(true, axis), {x});
 }
 
 template <class T>
-Variable<T> masked_mean(const Variable<T>& x, const Mask& mask) {
+Variable<T> masked_mean(const Variable<T>& x, const SharedMask& mask) {
+  if (!mask) return mean(x, 1);
   return apply<T>(std::make_unique<MaskedMean<T>>(mask), {x});
 }
 
-#define XGRAD_INSTANTIATE(T)                                  \
-  template Variable<T> sum(const Variable<T>&);               \
-  template Variable<T> sum(const Variable<T>&, std::size_t);  \
-  template Variable<T> mean(const Variable<T>&);              \
-  template Variable<T> mean(const Variable<T>&, std::size_t); \
-  template Variable<T> masked_mean(const Variable<T>&, const Mask&);
+template <class T>
+Ids argmax(const Tensor<T>& x, std::ptrdiff_t axis) {
+  const detail::AxisView view = detail::split_at("argmax", x.shape(), axis);
+  check_shape(view.extent > 0, "argmax: axis ", view.axis, " of shape ", x.shape(),
+              " has no elements");
+  check_shape(view.extent <= std::size_t(std::numeric_limits<std::int32_t>::max()), "argmax: axis ",
+              view.axis, " of shape ", x.shape(), " is too long for int32 indices");
+  Ids best = empty<std::int32_t>(detail::without_axis(x.shape(), view.axis));
+  for (std::size_t i = 0; i < best.size(); ++i) {
+    const T* row = x.data() + i / view.inner * view.extent * view.inner + i % view.inner;
+    std::size_t at = 0;
+    for (std::size_t e = 1; e < view.extent; ++e) {
+      const T largest = row[at * view.inner], next = row[e * view.inner];
+      if (next > largest || (next != next && largest == largest)) at = e;  // NaN is the largest
+    }
+    best.data()[i] = std::int32_t(at);
+  }
+  return best;
+}
+
+#define XGRAD_INSTANTIATE(T)                                               \
+  template Variable<T> sum(const Variable<T>&);                            \
+  template Variable<T> sum(const Variable<T>&, std::ptrdiff_t);            \
+  template Variable<T> mean(const Variable<T>&);                           \
+  template Variable<T> mean(const Variable<T>&, std::ptrdiff_t);           \
+  template Variable<T> masked_mean(const Variable<T>&, const SharedMask&); \
+  template Ids argmax(const Tensor<T>&, std::ptrdiff_t);
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

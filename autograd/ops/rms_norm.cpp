@@ -10,7 +10,7 @@ namespace xgrad {
 
 namespace {
 
-using detail::Rows;
+using detail::RowLayout;
 
 // Keeps x, which usually lives on anyway, and one number per row, instead of the normalised x.
 template <class T>
@@ -51,22 +51,12 @@ struct RmsNorm final : Op<T> {
   // dxhat_j/dx_i = r (delta_ij - xhat_j xhat_i / D). For g = dxhat = weight dy:
   //   dx = r (g - xhat mean(g xhat)), dweight = sum over rows of dy xhat.
   void backward(Tensor<T> dy, Grads<T>& dx) const override {
-    using Target = typename Grads<T>::Target;
-    const Target d = dx.wants(0) ? dx.target(0) : Target{nullptr, false};
-    const std::size_t grain = 4 * rows.grain(), blocks = (rows.count + grain - 1) / grain;
-    Tensor<T> sums = zeros<T>({blocks, rows.width});  // dweight of each block
-    parallel_for(rows.count, grain, [&](std::size_t begin, std::size_t end) {
-      T* dweight = sums.data() + begin / grain * rows.width;
-      for (std::size_t row = begin; row < end; ++row) {
-        backward_row(row, dy.data() + row * rows.width, dweight, d);
-      }
-    });
-    if (!dx.wants(1)) return;
+    const auto d = dx.wants(0) ? dx.target(0) : typename Grads<T>::Target();
     Tensor<T> dweight = zeros<T>({rows.width});
-    for (std::size_t block = 0; block < blocks; ++block) {
-      const T* term = sums.data() + block * rows.width;
-      for (std::size_t i = 0; i < rows.width; ++i) dweight(i) += term[i];
-    }
+    const auto add = [&](std::size_t row, T* part) {
+      backward_row(row, dy.data() + row * rows.width, part, d);
+    };
+    detail::add_rows(rows.count, 4 * rows.grain(), rows.width, 0, add, dweight.data());
     dx.add(1, std::move(dweight));
   }
 
@@ -81,22 +71,14 @@ struct RmsNorm final : Op<T> {
       return term;
     };
     // The same loop whether or not dx is wanted: it decides the last bits of dweight.
-    const T* w = target.data ? weight->data() : in;
+    const T* w = target ? weight->data() : in;
     const T mean = detail::sum_terms<T>(n, [=](std::size_t i) { return add_up(i) * w[i]; }) / T(n);
-    if (!target.data) return;
-    const auto derivative = [=](std::size_t i) { return r * (dy[i] * w[i] - in[i] * r * mean); };
-    T* dx = target.data + row * n;
-    if (target.fresh) {
-#pragma omp simd
-      for (std::size_t i = 0; i < n; ++i) dx[i] = derivative(i);
-    } else {
-#pragma omp simd
-      for (std::size_t i = 0; i < n; ++i) dx[i] += derivative(i);
-    }
+    if (!target) return;
+    target.add(row * n, n, [=](std::size_t i) { return r * (dy[i] * w[i] - in[i] * r * mean); });
   }
 
   double eps;
-  Rows rows{};
+  RowLayout rows{};
   Saved<T> x, weight;
   Tensor<T> rrms;  // 1 / sqrt(mean(x^2) + eps), a row each; 0 where that is infinite
 };

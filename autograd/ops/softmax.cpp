@@ -10,7 +10,7 @@ namespace xgrad {
 
 namespace {
 
-using detail::Rows;
+using detail::RowLayout;
 
 template <class T>
 struct Softmax final : Op<T> {
@@ -18,7 +18,7 @@ struct Softmax final : Op<T> {
   const char* arguments() const override { return "x"; }
 
   Value<T> forward(const Inputs<T>& x) override {
-    const Rows rows = detail::rows_of("softmax", x[0].shape());
+    const RowLayout rows = detail::rows_of("softmax", x[0].shape());
     y = make_value<T>(x[0].shape());
     detail::for_each_row(rows, [&](std::size_t first) {
       const T* in = x[0].data() + first;
@@ -37,7 +37,7 @@ struct Softmax final : Op<T> {
   // y_i is nearly 1, dy_i - mean cancels and leaves the rounding error of the mean. That error is
   // the weighted mean of the differences, so it is subtracted too.
   void backward(Tensor<T> dy, Grads<T>& dx) const override {
-    const Rows rows = detail::rows_of("softmax", dy.shape());
+    const RowLayout rows = detail::rows_of("softmax", dy.shape());
     detail::for_each_row(rows, [&](std::size_t first) {
       const T* out = y->data() + first;
       T* d = dy.data() + first;
@@ -61,7 +61,7 @@ struct LogSoftmax final : Op<T> {
   const char* arguments() const override { return "x"; }
 
   Value<T> forward(const Inputs<T>& x) override {
-    const Rows rows = detail::rows_of("log_softmax", x[0].shape());
+    const RowLayout rows = detail::rows_of("log_softmax", x[0].shape());
     y = make_value<T>(x[0].shape());
     detail::for_each_row(rows, [&](std::size_t first) {
       const T* in = x[0].data() + first;
@@ -76,7 +76,7 @@ struct LogSoftmax final : Op<T> {
 
   // y = x - log sum exp x, and d(log sum exp x)/dx_i = exp(y_i), so dx = dy - exp(y) sum_j dy_j.
   void backward(Tensor<T> dy, Grads<T>& dx) const override {
-    const Rows rows = detail::rows_of("log_softmax", dy.shape());
+    const RowLayout rows = detail::rows_of("log_softmax", dy.shape());
     detail::for_each_row(rows, [&](std::size_t first) {
       const T* out = y->data() + first;
       T* d = dy.data() + first;

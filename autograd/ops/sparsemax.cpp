@@ -10,7 +10,7 @@ namespace xgrad {
 
 namespace {
 
-using detail::Rows;
+using detail::RowLayout;
 
 // The tau at which sum_i max(x_i - tau, 0) is 1. Starts with the elements within 1 of the largest,
 // since no others can lie above tau. Then repeatedly computes the tau of the remaining elements and
@@ -36,7 +36,7 @@ struct Sparsemax final : Op<T> {
   const char* arguments() const override { return "x"; }
 
   Value<T> forward(const Inputs<T>& x) override {
-    const Rows rows = detail::rows_of("sparsemax", x[0].shape());
+    const RowLayout rows = detail::rows_of("sparsemax", x[0].shape());
     y = make_value<T>(x[0].shape());
     detail::for_each_row(rows, [&](std::size_t first) {
       const T* in = x[0].data() + first;
@@ -52,7 +52,7 @@ struct Sparsemax final : Op<T> {
   // Let S be the n indices with y_i > 0. There y_i = x_i - tau with tau = (sum_S x_j - 1) / n, so
   // dy_i/dx_j = delta_ij - 1 / n within S and 0 elsewhere: dx = dy - mean_S(dy) in S, else 0.
   void backward(Tensor<T> dy, Grads<T>& dx) const override {
-    const Rows rows = detail::rows_of("sparsemax", dy.shape());
+    const RowLayout rows = detail::rows_of("sparsemax", dy.shape());
     detail::for_each_row(rows, [&](std::size_t first) {
       const T* out = y->data() + first;
       T* d = dy.data() + first;

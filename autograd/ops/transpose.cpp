@@ -10,10 +10,6 @@ namespace {
 
 using Axes = std::vector<std::size_t>;
 
-std::string text(const Axes& axes) {
-  return to_string(Shape(axes.begin(), axes.end()));
-}
-
 // Axis i of the result is axis axes[i] of x.
 template <class T>
 Tensor<T> permute(const Tensor<T>& x, const Axes& axes) {
@@ -46,19 +42,20 @@ Tensor<T> permute(const Tensor<T>& x, const Axes& axes) {
 
 template <class T>
 struct Transposed final : Op<T> {
-  explicit Transposed(const Axes& axes) : axes(axes), inverse(axes.size()) {}
+  explicit Transposed(const std::vector<std::ptrdiff_t>& given) : given(given) {}
   const char* name() const override { return "transpose"; }
   const char* arguments() const override { return "x"; }
 
   Value<T> forward(const Inputs<T>& x) override {
-    check_shape(axes.size() == x[0].dimension(), "transpose: expected ", x[0].dimension(),
-                " axes for shape ", x[0].shape(), ", got ", text(axes));
-    std::vector<bool> seen(axes.size(), false);
-    for (std::size_t i = 0; i < axes.size(); ++i) {
-      check_shape(axes[i] < axes.size() && !seen[axes[i]], "transpose: axes ", text(axes),
-                  " are not a permutation of the axes of shape ", x[0].shape());
-      seen[axes[i]] = true;
-      inverse[axes[i]] = i;
+    const std::size_t rank = x[0].dimension();
+    check_shape(given.size() == rank, "transpose: expected ", rank, " axes for shape ",
+                x[0].shape(), ", got ", given.size());
+    inverse.assign(rank, rank);
+    for (const std::ptrdiff_t axis : given) {
+      axes.push_back(detail::axis_of(name(), x[0].shape(), axis));
+      check_shape(inverse[axes.back()] == rank, "transpose: axis ", axis, " of shape ",
+                  x[0].shape(), " is named twice");
+      inverse[axes.back()] = axes.size() - 1;
     }
     return as_value<T>(permute(x[0], axes));
   }
@@ -66,18 +63,19 @@ struct Transposed final : Op<T> {
   // dx is dy with the axes permuted back.
   void backward(Tensor<T> dy, Grads<T>& dx) const override { dx.add(0, permute(dy, inverse)); }
 
+  std::vector<std::ptrdiff_t> given;
   Axes axes, inverse;
 };
 
 }  // namespace
 
 template <class T>
-Variable<T> transpose(const Variable<T>& x, const std::vector<std::size_t>& axes) {
+Variable<T> transpose(const Variable<T>& x, const std::vector<std::ptrdiff_t>& axes) {
   return apply<T>(std::make_unique<Transposed<T>>(axes), {x});
 }
 
 #define XGRAD_INSTANTIATE(T) \
-  template Variable<T> transpose(const Variable<T>&, const std::vector<std::size_t>&);
+  template Variable<T> transpose(const Variable<T>&, const std::vector<std::ptrdiff_t>&);
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

@@ -3,8 +3,8 @@
 #include <vector>
 
 #include <xgrad/autograd/ops.hpp>
-#include <xgrad/optim/adam.hpp>
 #include <xgrad/optim/clip.hpp>
+#include <xgrad/optim/optimizers.hpp>
 
 #include "in_turn.hpp"
 
@@ -29,7 +29,7 @@ struct Model {
 
 void adam(benchmark::State& state) {
   const Model model;
-  Adam<float> optimizer(model.parameters, {}, Decay::l2);
+  const auto optimizer = make_optimizer<float>("adam", model.parameters, {});
   std::vector<float> x(kCount), m(kCount), v(kCount);
   const std::vector<float> g(kCount, 0.25f);
   const auto plain = [&] {
@@ -41,7 +41,7 @@ void adam(benchmark::State& state) {
     benchmark::ClobberMemory();
   };
   // Reads value, gradient and two moments, writes all but the gradient.
-  in_turn(state, [&] { optimizer.step(1e-3); }, {copy(7, kCount), plain});
+  in_turn(state, [&] { optimizer->step(1e-3); }, {copy(7, kCount), plain});
 }
 
 void norm(benchmark::State& state) {

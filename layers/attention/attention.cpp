@@ -1,10 +1,10 @@
 #include <xgrad/layers/attention/attention.hpp>
 
+#include <algorithm>
 #include <cmath>
 
 #include <xgrad/autograd/scalar.hpp>
 #include <xgrad/layers/activations.hpp>
-#include <xgrad/layers/attention/observer.hpp>
 #include <xgrad/layers/init.hpp>
 
 namespace xgrad {
@@ -39,7 +39,7 @@ std::array<std::size_t, 4> bounds(const MultiHeadAttentionOptions& o) {
 template <class T>
 MultiHeadAttention<T>::MultiHeadAttention(const Scope<T>& scope,
                                           const MultiHeadAttentionOptions& options)
-    : options_(resolved(options)), site_(scope.site()) {
+    : options_(resolved(options)), id_(scope.id()) {
   const MultiHeadAttentionOptions& o = options_;
   const auto rows = bounds(o);
   if (is_packed(o)) {
@@ -65,88 +65,58 @@ MultiHeadAttention<T>::MultiHeadAttention(const Scope<T>& scope,
 template <class T>
 Variable<T> MultiHeadAttention<T>::operator()(const Variable<T>& x, const AttentionMasks& masks,
                                               const Context& context, const Variable<T>& bias,
-                                              const Mask* query_mask) const {
-  if (query_mask == nullptr) query_mask = masks.key_mask.get();
+                                              const SharedMask& query_mask) const {
   const AttentionWeightOptions& weights = options_.weights;
-  const AttentionOptions options = self_options(masks, context);
+  AttentionOptions options = self_options(masks, context);
   const Variable<T> total_bias = with_position_bias(bias, x.shape()[1]);
-  if (!in_weight_.defined() || !is_fused(weights) || weights.score != Score::dot ||
-      weights.log_scale || context.activations) {
-    const Variable<T> q = apply_rotary(take(context, "queries", project(x, 0)), options_.heads),
-                      k = apply_rotary(take(context, "keys", project(x, 1)), options_.heads),
-                      v = take(context, "values", project(x, 2));
-    const Variable<T> y =
-        attend_values(q, k, v, weights, options, total_bias, score_weight_, take_scores(context));
-    return finish(observed(y, q, k, options, total_bias, context, query_mask, false), context);
+  const std::array inside{"queries", "keys", "values", "scores", "weights"};
+  const bool observed = std::any_of(inside.begin(), inside.end(),
+                                    [&](const char* name) { return observes(context, name); });
+  if (observed || !in_weight_.defined() || !is_fused(weights) || weights.score != Score::dot ||
+      weights.log_scale) {
+    return attend({x, x, x}, options, total_bias, context, query_mask ? query_mask : masks.key_mask,
+                  /*cross=*/false);
   }
   // (B, N, 3 H d_h): self_attention() reads q, k and v from it without copies.
   const Variable<T> qkv = apply_rotary(linear(x, in_weight_, in_bias_), 2 * options_.heads);
-  AttentionOptions scaled = options;
-  scaled.scale = score_factor(weights, options_.scale, options_.head_dim);
-  const Variable<T> y = self_attention(qkv, scaled, total_bias);
-  if (!context.attention) return finish(y, context);
-  const auto rows = bounds(options_);
-  return finish(observed(y, slice(qkv, 2, 0, rows[1]), slice(qkv, 2, rows[1], rows[2]), options,
-                         total_bias, context, query_mask, false),
-                context);
+  options.scale = score_factor(weights, options_.scale, options_.head_dim);
+  return finish(self_attention(qkv, options, total_bias), context);
 }
 
 template <class T>
 Variable<T> MultiHeadAttention<T>::operator()(const Variable<T>& query, const Variable<T>& key,
                                               const Variable<T>& value, const AttentionMasks& masks,
                                               const Context& context, const Variable<T>& bias,
-                                              const Mask* query_mask) const {
-  const auto placed = [&](const Variable<T>& x) {
-    return options_.cross_positions ? apply_rotary(x, options_.heads) : x;
+                                              const SharedMask& query_mask) const {
+  return attend({query, key, value}, cross_options(masks, context), bias, context,
+                query_mask ? query_mask : masks.key_mask, /*cross=*/true);
+}
+
+// The attention of the inputs to queries, keys and values.
+template <class T>
+Variable<T> MultiHeadAttention<T>::attend(const std::array<Variable<T>, 3>& inputs,
+                                          const AttentionOptions& options, const Variable<T>& bias,
+                                          const Context& context, const SharedMask& query_mask,
+                                          bool cross) const {
+  const TakeActivation<T> take = [&](const char* name, const Variable<T>& x) {
+    return observe_activation(context, {id_, name, query_mask, cross}, x);
   };
-  const Variable<T> q = placed(take(context, "queries", project(query, 0))),
-                    k = placed(take(context, "keys", project(key, 1))),
-                    v = take(context, "values", project(value, 2));
-  const AttentionOptions options = cross_options(masks, context);
-  const Variable<T> y =
-      attend_values(q, k, v, options_.weights, options, bias, score_weight_, take_scores(context));
-  return finish(observed(y, q, k, options, bias, context, query_mask, true), context);
-}
-
-template <class T>
-Variable<T> MultiHeadAttention<T>::take(const Context& context, const char* name,
-                                        const Variable<T>& x) const {
-  return observe_activation(context, site_, name, x);
-}
-
-// Empty without an observer, so that attention stays fused.
-template <class T>
-TakeScores<T> MultiHeadAttention<T>::take_scores(const Context& context) const {
-  if (!context.activations) return nullptr;
-  return [this, &context](const Variable<T>& scores) { return take(context, "scores", scores); };
+  const auto placed = [&](const Variable<T>& x) {
+    return cross ? cross_rotary(x) : apply_rotary(x, options_.heads);
+  };
+  const Variable<T> q = placed(take("queries", project(inputs[0], 0))),
+                    k = placed(take("keys", project(inputs[1], 1))),
+                    v = take("values", project(inputs[2], 2));
+  const bool stores = observes(context, "scores") || observes(context, "weights");
+  return finish(attend_values(q, k, v, options_.weights, options, bias, score_weight_,
+                              stores ? take : nullptr),
+                context);
 }
 
 template <class T>
 Variable<T> MultiHeadAttention<T>::finish(const Variable<T>& y, const Context& context) const {
-  const Variable<T> heads = take(context, "head_outputs", y);
+  const Variable<T> heads = observe_activation(context, {id_, "head_outputs"}, y);
   return out_ ? (*out_)(heads) : heads;
-}
-
-template <class T>
-Variable<T> MultiHeadAttention<T>::observed(const Variable<T>& y, const Variable<T>& q,
-                                            const Variable<T>& k, const AttentionOptions& options,
-                                            const Variable<T>& bias, const Context& context,
-                                            const Mask* query_mask, bool cross) const {
-  if (!context.attention) return y;
-  const auto maps = [&] {
-    return attention_weights(q, k, options_.weights, options, bias, score_weight_);
-  };
-  return observe_attention<T>(*context.attention, {site_, options_.heads, query_mask, cross}, y,
-                              maps);
-}
-
-template <class T>
-Variable<T> MultiHeadAttention<T>::weights(const Variable<T>& x,
-                                           const AttentionMasks& masks) const {
-  return attention_weights(apply_rotary(project(x, 0), options_.heads),
-                           apply_rotary(project(x, 1), options_.heads), options_.weights,
-                           self_options(masks, {}), with_position_bias({}, x.shape()[1]),
-                           score_weight_);
 }
 
 template <class T>
@@ -155,7 +125,7 @@ AttentionOptions MultiHeadAttention<T>::cross_options(const AttentionMasks& mask
   return {.heads = options_.heads,
           .scale = options_.scale,
           .masks = masks,
-          .dropout = context.dropout(options_.dropout, site_)};
+          .dropout = context.dropout(options_.dropout, id_)};
 }
 
 template <class T>
@@ -191,11 +161,19 @@ Variable<T> MultiHeadAttention<T>::project(const Variable<T>& x, std::size_t par
       in_bias_.defined() ? slice(in_bias_, 0, rows[part], rows[part + 1]) : Variable<T>());
 }
 
-// x, with rotary positions applied to its first `heads` heads if the layer uses them.
+// x, with rotary positions applied to its first `heads` heads if the layer uses them. The first
+// token has the position `first`.
 template <class T>
-Variable<T> MultiHeadAttention<T>::apply_rotary(const Variable<T>& x, std::size_t heads) const {
-  return options_.positions == PositionKind::rotary ? rotary_embedding(x, options_.head_dim, heads)
-                                                    : x;
+Variable<T> MultiHeadAttention<T>::apply_rotary(const Variable<T>& x, std::size_t heads,
+                                                std::size_t first) const {
+  if (options_.positions != PositionKind::rotary) return x;
+  return rotary_embedding(x, options_.head_dim, heads, 10000, first);
+}
+
+// apply_rotary() to queries or keys of cross-attention.
+template <class T>
+Variable<T> MultiHeadAttention<T>::cross_rotary(const Variable<T>& x, std::size_t first) const {
+  return options_.cross_positions ? apply_rotary(x, options_.heads, first) : x;
 }
 
 #define XGRAD_INSTANTIATE(T) template class MultiHeadAttention<T>;

@@ -15,25 +15,25 @@ struct MultiHeadAttentionOptions {
   std::size_t width = 0;                        ///< D
   std::size_t heads = 1;                        ///< H
   std::size_t head_dim = 0;                     ///< d_h, of queries and keys; 0: D / H
-  std::size_t value_dim = 0;                    ///< d_v, of values; 0: d_h (S2.11)
-  std::size_t key_width = 0;                    ///< width of the input to keys; 0: D (S2.2)
+  std::size_t value_dim = 0;                    ///< d_v, of values; 0: d_h
+  std::size_t key_width = 0;                    ///< width of the input to keys; 0: D
   std::size_t value_width = 0;                  ///< width of the input to values; 0: D
   double dropout = 0;                           ///< dropout rate of the weights
-  bool qkv_bias = false;                        ///< bias of q, k and v (S0.13: none)
-  bool out_proj = true;                         ///< S4.19: without it the result is (B, N, H d_v)
-  bool out_bias = true;                         ///< bias of the output projection (S0.13)
+  bool qkv_bias = false;                        ///< bias of q, k and v
+  bool out_proj = true;                         ///< without it the result is (B, N, H d_v)
+  bool out_bias = true;                         ///< bias of the output projection
   std::optional<double> scale = std::nullopt;   ///< factor of the scores; default: see Score
   AttentionWeightOptions weights = {};          ///< score function and activation
   PositionKind positions = PositionKind::none;  ///< ignored unless it acts in attention
   std::size_t max_distance = 32;                ///< K of relative_bias
   bool cross_positions = false;                 ///< rotary acts in cross-attention, too
   bool causal = false;                          ///< token i sees the tokens 0 ... i only
-  bool exclude_self = false;                    ///< a token does not see itself (S4.14)
+  bool exclude_self = false;                    ///< a token does not see itself
 };
 
 /// Keys and values that an attention layer has computed, kept for the tokens that follow.
 template <class T>
-struct AttentionCache {
+struct KVCache {
   Variable<T> keys;    ///< (B, n, H d_h); undefined before the first token
   Variable<T> values;  ///< (B, n, H d_v); undefined before the first token
 
@@ -44,7 +44,7 @@ struct AttentionCache {
 };
 
 /// Concat(head_1 ... head_H) W_O with head_i = weights(Q_i, K_i) V_i, by default softmax(scale Q_i
-/// K_i^T) V_i (S0.4 to S0.15; Vaswani et al. 2017).
+/// K_i^T) V_i (Vaswani et al. 2017).
 ///
 /// Parameters, named as in PyTorch's nn.MultiheadAttention:
 ///
@@ -64,60 +64,56 @@ class MultiHeadAttention {
   MultiHeadAttention(const Scope<T>& scope, const MultiHeadAttentionOptions& options);
 
   /// Self-attention: x (B, N, D) -> (B, N, D). The bias is absent or broadcasts to (B, H, N, M); it
-  /// is added to the scores (S2.10), here and in cross-attention. Observers get `query_mask`
+  /// is added to the scores, here and in cross-attention. Observers get `query_mask`
   /// (B, N), 1 = not padding; null: masks.key_mask.
   Variable<T> operator()(const Variable<T>& x, const AttentionMasks& masks, const Context& context,
-                         const Variable<T>& bias = {}, const Mask* query_mask = nullptr) const;
-  /// Cross-attention (S2.2): query (B, N, D), key (B, M, key_width), value (B, M, value_width) ->
+                         const Variable<T>& bias = {},
+                         const SharedMask& query_mask = nullptr) const;
+  /// Cross-attention: query (B, N, D), key (B, M, key_width), value (B, M, value_width) ->
   /// (B, N, D). It ignores causal and exclude_self. Of the positions it applies only rotary ones,
   /// with cross_positions, to queries and keys in their own sequences. Without these options,
-  /// passing x as query, key and value gives the self-attention of x (S2.12).
+  /// passing x as query, key and value gives the self-attention of x.
   Variable<T> operator()(const Variable<T>& query, const Variable<T>& key, const Variable<T>& value,
                          const AttentionMasks& masks, const Context& context,
-                         const Variable<T>& bias = {}, const Mask* query_mask = nullptr) const;
+                         const Variable<T>& bias = {},
+                         const SharedMask& query_mask = nullptr) const;
 
   // For decoding: without gradients, dropout and observers, with the bits of the calls above.
 
   /// Causal self-attention of the tokens x (B, N, D) that follow those of `cache` -> (B, N, D).
   /// Appends their keys and values to `cache`, so that a token costs O(n). Throws ShapeError when
   /// the cache is not empty and N is not 1.
-  Variable<T> next(const Variable<T>& x, AttentionCache<T>& cache) const;
-  /// The keys and values of `memory` (B, M, D), for attend().
-  AttentionCache<T> read(const Variable<T>& memory) const;
-  /// Cross-attention of query (B, N, D), from place `first` of its sequence on, to what read()
-  /// returned -> (B, N, D).
-  Variable<T> attend(const Variable<T>& query, std::size_t first, const AttentionCache<T>& memory,
-                     const AttentionMasks& masks) const;
+  Variable<T> decode_step(const Variable<T>& x, KVCache<T>& cache) const;
+  /// The keys and values of `memory` (B, M, D), for cross_decode_step().
+  KVCache<T> project_memory(const Variable<T>& memory) const;
+  /// Cross-attention of query (B, N, D), from place `first` of its sequence on, to what
+  /// project_memory() returned -> (B, N, D).
+  Variable<T> cross_decode_step(const Variable<T>& query, std::size_t first,
+                                const KVCache<T>& memory, const AttentionMasks& masks) const;
 
-  /// The attention weights (B, H, N, N) of the self-attention of x, before dropout; differentiable.
-  Variable<T> weights(const Variable<T>& x, const AttentionMasks& masks) const;
-
-  /// The projection of queries, (H d_h, D). S0.4.
+  /// The projection of queries, (H d_h, D).
   Tensor<T> w_q() const { return projection(0).value(); }
-  /// The projection of keys, (H d_h, key_width). S0.4.
+  /// The projection of keys, (H d_h, key_width).
   Tensor<T> w_k() const { return projection(1).value(); }
-  /// The projection of values, (H d_v, value_width). S0.4.
+  /// The projection of values, (H d_v, value_width).
   Tensor<T> w_v() const { return projection(2).value(); }
 
  private:
   Variable<T> projection(std::size_t part) const;
   Variable<T> project(const Variable<T>& x, std::size_t part) const;
   std::array<Variable<T>, 3> project_all(const Variable<T>& x) const;
-  Variable<T> apply_rotary(const Variable<T>& x, std::size_t heads) const;
-  Variable<T> rotated_from(std::size_t first, const Variable<T>& x) const;
-  Variable<T> cross_rotated_from(std::size_t first, const Variable<T>& x) const;
+  Variable<T> apply_rotary(const Variable<T>& x, std::size_t heads, std::size_t first = 0) const;
+  Variable<T> cross_rotary(const Variable<T>& x, std::size_t first = 0) const;
   AttentionOptions self_options(const AttentionMasks& masks, const Context& context) const;
   AttentionOptions cross_options(const AttentionMasks& masks, const Context& context) const;
   Variable<T> with_position_bias(const Variable<T>& bias, std::size_t tokens) const;
-  Variable<T> observed(const Variable<T>& y, const Variable<T>& q, const Variable<T>& k,
-                       const AttentionOptions& options, const Variable<T>& bias,
-                       const Context& context, const Mask* query_mask, bool cross) const;
-  Variable<T> take(const Context& context, const char* name, const Variable<T>& x) const;
-  TakeScores<T> take_scores(const Context& context) const;
+  Variable<T> attend(const std::array<Variable<T>, 3>& inputs, const AttentionOptions& options,
+                     const Variable<T>& bias, const Context& context, const SharedMask& query_mask,
+                     bool cross) const;
   Variable<T> finish(const Variable<T>& y, const Context& context) const;
 
   MultiHeadAttentionOptions options_;
-  std::uint64_t site_;
+  std::uint64_t id_;
   Variable<T> in_weight_;                // in_proj_weight; undefined when separate_ is used
   std::array<Variable<T>, 3> separate_;  // q_proj_weight, k_proj_weight, v_proj_weight
   Variable<T> in_bias_;

@@ -1,5 +1,4 @@
 // MultiHeadAttention one token after another: keys and values of earlier tokens are kept.
-#include <xgrad/autograd/kernels/rotary.hpp>
 #include <xgrad/autograd/scalar.hpp>
 #include <xgrad/layers/attention/attention.hpp>
 
@@ -15,10 +14,10 @@ void append(Variable<T>& all, const Variable<T>& more) {
 }  // namespace
 
 template <class T>
-void AttentionCache<T>::select(const Ids& rows) {
+void KVCache<T>::select(const Ids& rows) {
   if (!keys.defined()) return;
-  keys = gather(keys, 0, rows);
-  values = gather(values, 0, rows);
+  keys = take(keys, 0, rows);
+  values = take(values, 0, rows);
 }
 
 // Queries, keys and values of x. One product computes all three where one weight holds them.
@@ -31,31 +30,14 @@ std::array<Variable<T>, 3> MultiHeadAttention<T>::project_all(const Variable<T>&
           slice(all, 2, 2 * width, 3 * width)};
 }
 
-// apply_rotary() of all heads, for tokens from position `first` on.
-template <class T>
-Variable<T> MultiHeadAttention<T>::rotated_from(std::size_t first, const Variable<T>& x) const {
-  if (options_.positions != PositionKind::rotary) return x;
-  const Shape& shape = x.shape();
-  Tensor<T> y = empty<T>(shape);
-  detail::RotaryTable<T>(first, shape[1], options_.head_dim, 10000)
-      .rotate(x.value().data(), y.data(), shape[0] * shape[1], shape[2], options_.heads, T(1));
-  return Variable<T>(std::move(y));
-}
-
-template <class T>
-Variable<T> MultiHeadAttention<T>::cross_rotated_from(std::size_t first,
-                                                      const Variable<T>& x) const {
-  return options_.cross_positions ? rotated_from(first, x) : x;
-}
-
 // A token that follows others sees all keys, so it needs no causal mask.
 template <class T>
-Variable<T> MultiHeadAttention<T>::next(const Variable<T>& x, AttentionCache<T>& cache) const {
+Variable<T> MultiHeadAttention<T>::decode_step(const Variable<T>& x, KVCache<T>& cache) const {
   const std::size_t first = cache.size(), batch = x.shape()[0], tokens = x.shape()[1];
   check_shape(first == 0 || tokens == 1, "attention: expected one token after ", first,
               " others, got ", tokens);
   const auto [q, k, v] = project_all(x);
-  append(cache.keys, rotated_from(first, k));
+  append(cache.keys, apply_rotary(k, options_.heads, first));
   append(cache.values, v);
   AttentionOptions options = first == 0 ? self_options({}, {}) : cross_options({}, {});
   options.causal = first == 0;
@@ -65,32 +47,31 @@ Variable<T> MultiHeadAttention<T>::next(const Variable<T>& x, AttentionCache<T>&
     options.masks.key_mask = std::move(others);
   }
   const Variable<T> bias = (*position_bias_)(tokens, first + tokens, first);
-  return finish(attend_values(rotated_from(first, q), cache.keys, cache.values, options_.weights,
-                              options, bias, score_weight_),
+  return finish(attend_values(apply_rotary(q, options_.heads, first), cache.keys, cache.values,
+                              options_.weights, options, bias, score_weight_),
                 {});
 }
 
 template <class T>
-AttentionCache<T> MultiHeadAttention<T>::read(const Variable<T>& memory) const {
-  return {cross_rotated_from(0, project(memory, 1)), project(memory, 2)};
+KVCache<T> MultiHeadAttention<T>::project_memory(const Variable<T>& memory) const {
+  return {cross_rotary(project(memory, 1), 0), project(memory, 2)};
 }
 
 template <class T>
-Variable<T> MultiHeadAttention<T>::attend(const Variable<T>& query, std::size_t first,
-                                          const AttentionCache<T>& memory,
-                                          const AttentionMasks& masks) const {
-  return finish(
-      attend_values(cross_rotated_from(first, project(query, 0)), memory.keys, memory.values,
-                    options_.weights, cross_options(masks, {}), {}, score_weight_),
-      {});
+Variable<T> MultiHeadAttention<T>::cross_decode_step(const Variable<T>& query, std::size_t first,
+                                                     const KVCache<T>& memory,
+                                                     const AttentionMasks& masks) const {
+  return finish(attend_values(cross_rotary(project(query, 0), first), memory.keys, memory.values,
+                              options_.weights, cross_options(masks, {}), {}, score_weight_),
+                {});
 }
 
 #define XGRAD_INSTANTIATE(T)                                                                      \
-  template struct AttentionCache<T>;                                                              \
-  template Variable<T> MultiHeadAttention<T>::next(const Variable<T>&, AttentionCache<T>&) const; \
-  template AttentionCache<T> MultiHeadAttention<T>::read(const Variable<T>&) const;               \
-  template Variable<T> MultiHeadAttention<T>::attend(                                             \
-      const Variable<T>&, std::size_t, const AttentionCache<T>&, const AttentionMasks&) const;
+  template struct KVCache<T>;                                                                     \
+  template Variable<T> MultiHeadAttention<T>::decode_step(const Variable<T>&, KVCache<T>&) const; \
+  template KVCache<T> MultiHeadAttention<T>::project_memory(const Variable<T>&) const;            \
+  template Variable<T> MultiHeadAttention<T>::cross_decode_step(                                  \
+      const Variable<T>&, std::size_t, const KVCache<T>&, const AttentionMasks&) const;
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

@@ -32,15 +32,14 @@ Variable<T> cosines_of(const Variable<T>& maps) {
 }  // namespace
 
 template <class T>
-Variable<T> head_diversity_penalty(const Variable<T>& maps, const Mask* mask) {
+Variable<T> head_diversity_penalty(const Variable<T>& maps, const SharedMask& mask) {
   const Shape& s = maps.shape();
   check_shape(s.size() == 4 && s[1] > 1 && s[2] * s[3] > 0,
               "head_diversity_penalty: expected maps (B, H, N, M) of two heads or more, got ", s);
   const std::size_t batch = s[0], heads = s[1];
-  const Variable<T> cosines = cosines_of(mask != nullptr ? counted(maps, *mask) : maps);
-  Tensor<T> others = full<T>({heads, heads}, 1);
-  for (std::size_t h = 0; h < heads; ++h) others(h, h) = 0;
-  const Variable<T> pairs = mul(mul(cosines, cosines), Variable<T>(std::move(others)));
+  const Variable<T> cosines = cosines_of(mask ? counted(maps, *mask) : maps);
+  const Variable<T> others(Tensor<T>(T(1) - xt::eye<T>(heads)));
+  const Variable<T> pairs = mul(mul(cosines, cosines), others);
   return scale(sum(pairs), 1 / T(batch * heads * (heads - 1)));
 }
 
@@ -52,8 +51,8 @@ Variable<T> HeadDiversity<T>::mean() const {
   return scale(total, 1 / T(penalties_.size()));
 }
 
-#define XGRAD_INSTANTIATE(T)                                                    \
-  template Variable<T> head_diversity_penalty(const Variable<T>&, const Mask*); \
+#define XGRAD_INSTANTIATE(T)                                                          \
+  template Variable<T> head_diversity_penalty(const Variable<T>&, const SharedMask&); \
   template class HeadDiversity<T>;
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 

@@ -12,15 +12,15 @@ namespace xgrad {
 ///
 ///     entropy     -sum_j a_ij ln a_ij, in nats
 ///     distance    sum_j a_ij |i - j|, in tokens; in cross-attention, of places in two sequences
-///     asymmetry   |A - A^T| / (sqrt(2) |A|), from 0 to 1 (S2.13); 0 in cross-attention
+///     asymmetry   |A - A^T| / (sqrt(2) |A|), from 0 to 1; 0 in cross-attention
 ///     redundancy  <A_g, A_h> / (|A_g| |A_h|) of two heads g and h: 1 when their maps are equal, 0
-///                 when they share no key (S2.14)
+///                 when they share no key
 class AttentionMetrics {
  public:
   /// Adds the maps of a batch. p (B, H, N, M): rows of probabilities; `mask` (B, N): 1 = count the
   /// query; null = count all; `cross`: the keys are those of another sequence. Throws ShapeError
   /// when shapes do not fit or H changes between calls.
-  void add(const Tensor<double>& p, const Mask* mask, bool cross = false);
+  void add(const Tensor<double>& p, const SharedMask& mask, bool cross = false);
 
   /// H; 0 before the first add().
   std::size_t heads() const { return sums_.size(); }
@@ -38,8 +38,7 @@ class AttentionMetrics {
     double entropy = 0, distance = 0, asymmetry = 0;
     std::vector<double> redundancy;
   };
-  void add_sample(const double* maps, std::size_t queries, std::size_t keys,
-                  const std::uint8_t* mask, bool cross);
+  void add_sample(const Tensor<double>& maps, const Tensor<double>& counts, bool cross);
 
   std::vector<Sums> sums_;
   double queries_ = 0, samples_ = 0;

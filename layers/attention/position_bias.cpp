@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <functional>
 
 #include <xgrad/autograd/scalar.hpp>
 #include <xgrad/layers/init.hpp>
@@ -11,15 +12,11 @@ namespace xgrad {
 
 namespace {
 
-template <class T>
-Tensor<T> alibi(std::size_t heads, std::size_t queries, std::size_t keys, std::size_t first) {
-  const std::vector<double> slopes = alibi_slopes(heads);
-  Tensor<T> bias = empty<T>({heads, queries, keys});
-  for (std::size_t i = 0; i < bias.size(); ++i) {
-    const double distance = double(i % keys) - double(first + i / keys % queries);
-    bias.data()[i] = T(-slopes[i / (keys * queries)] * std::fabs(distance));
-  }
-  return bias;
+// (queries, keys): the position of the key minus that of the query.
+Tensor<double> distances(std::size_t queries, std::size_t keys, std::size_t first) {
+  return xt::arange<double>(double(keys)) -
+         xt::view(xt::arange<double>(double(first), double(first + queries)), xt::all(),
+                  xt::newaxis());
 }
 
 }  // namespace
@@ -48,14 +45,15 @@ PositionBias<T>::PositionBias(const Scope<T>& scope, PositionKind kind, std::siz
 template <class T>
 Variable<T> PositionBias<T>::operator()(std::size_t queries, std::size_t keys,
                                         std::size_t first) const {
-  if (kind_ == PositionKind::alibi) return Variable<T>(alibi<T>(heads_, queries, keys, first));
-  if (kind_ != PositionKind::relative_bias) return {};
-  Ids rows = empty<std::int32_t>({queries, keys});
-  const auto most = std::ptrdiff_t(max_distance_);
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const auto distance = std::ptrdiff_t(i % keys) - std::ptrdiff_t(first + i / keys);
-    rows.data()[i] = std::int32_t(std::clamp(distance, -most, most) + most);
+  if (kind_ == PositionKind::alibi) {
+    const std::vector<double> slopes = alibi_slopes(heads_);
+    Tensor<double> factors = empty<double>({heads_, 1, 1});
+    std::transform(slopes.begin(), slopes.end(), factors.data(), std::negate<>());
+    return Variable<T>(Tensor<T>(factors * xt::abs(distances(queries, keys, first))));
   }
+  if (kind_ != PositionKind::relative_bias) return {};
+  const double most = double(max_distance_);
+  const Ids rows = xt::clip(distances(queries, keys, first), -most, most) + most;
   return transpose(embedding(table_, rows), {2, 0, 1});
 }
 

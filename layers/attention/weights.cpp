@@ -1,6 +1,5 @@
 #include <xgrad/layers/attention/weights.hpp>
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -35,31 +34,25 @@ Variable<T> normalized(const Variable<T>& x, std::size_t heads) {
   return reshape(rms_norm(reshape(x, {s[0], s[1], heads, d}), ones, kEps), s);
 }
 
-// f(number of keys that the query sees, at least 1) for each query; `shape` has B N elements.
-template <class T, class F>
-Variable<T> per_query(const Mask& seen, const Shape& shape, const F& f) {
-  Tensor<T> result = empty<T>(shape);
-  const std::size_t keys = seen.shape()[2];
-  for (std::size_t row = 0; row < result.size(); ++row) {
-    const std::uint8_t* keep = seen.data() + row * keys;
-    const auto count = std::count(keep, keep + keys, std::uint8_t(1));
-    result.data()[row] = f(T(std::max<std::ptrdiff_t>(1, count)));
-  }
-  return Variable<T>(std::move(result));
+// The number of keys that each query sees, at least 1; `shape` has B N elements.
+template <class T>
+Tensor<T> keys_seen(const Mask& seen, const Shape& shape) {
+  Tensor<T> count = xt::maximum(xt::sum<T>(seen, {2}), T(1));
+  count.reshape(shape);
+  return count;
 }
 
 template <class T>
 Variable<T> log_of_keys(const Mask& seen, const Shape& shape) {
-  return per_query<T>(seen, shape, [](T n) { return std::log(n); });
+  return Variable<T>(Tensor<T>(xt::log(keys_seen<T>(seen, shape))));
 }
 
 // (B, 1, N, M): -inf where the key is hidden, else 0.
 template <class T>
 Variable<T> hidden(const Mask& seen) {
   const Shape& s = seen.shape();
-  Tensor<T> result = empty<T>({s[0], 1, s[1], s[2]});
-  std::transform(seen.data(), seen.data() + seen.size(), result.data(),
-                 [](std::uint8_t see) { return see ? T(0) : -std::numeric_limits<T>::infinity(); });
+  Tensor<T> result = xt::where(xt::not_equal(seen, 0), T(0), -std::numeric_limits<T>::infinity());
+  result.reshape({s[0], 1, s[1], s[2]});
   return Variable<T>(std::move(result));
 }
 
@@ -111,7 +104,7 @@ template <class T>
 Variable<T> attention_weights(const Variable<T>& q, const Variable<T>& k,
                               const AttentionWeightOptions& weights,
                               const AttentionOptions& options, const Variable<T>& bias,
-                              const Variable<T>& additive, const TakeScores<T>& take) {
+                              const Variable<T>& additive, const TakeActivation<T>& take) {
   const std::size_t batch = q.shape()[0], queries = q.shape()[1], keys = k.shape()[1];
   const bool normalize = weights.score == Score::cosine;
   const auto split = [&](const Variable<T>& x) {
@@ -124,10 +117,11 @@ Variable<T> attention_weights(const Variable<T>& q, const Variable<T>& k,
   const Shape per_row{batch, 1, queries, 1};
   if (weights.log_scale) s = mul(s, log_of_keys<T>(seen, per_row));
   if (bias.defined()) s = add(s, bias);
-  if (take) s = take(s);
+  if (take) s = take("scores", s);
   if (hides(options)) s = add(s, hidden<T>(seen));
   s = activate(s, weights.activation);
-  if (weights.mean) s = mul(s, per_query<T>(seen, per_row, [](T n) { return 1 / n; }));
+  if (weights.mean) s = mul(s, Variable<T>(Tensor<T>(T(1) / keys_seen<T>(seen, per_row))));
+  if (take) s = take("weights", s);
   return s;
 }
 
@@ -135,7 +129,7 @@ template <class T>
 Variable<T> attend_values(const Variable<T>& q, const Variable<T>& k, const Variable<T>& v,
                           const AttentionWeightOptions& weights, AttentionOptions options,
                           const Variable<T>& bias, const Variable<T>& additive,
-                          const TakeScores<T>& take) {
+                          const TakeActivation<T>& take) {
   if (take || !is_fused(weights)) {
     const Variable<T> p = attention_weights(q, k, weights, options, bias, additive, take);
     return join_heads(matmul(dropout(p, options.dropout), split_heads(v, options.heads)));
@@ -151,13 +145,13 @@ Variable<T> attend_values(const Variable<T>& q, const Variable<T>& k, const Vari
   return attention(query, normalize ? normalized(k, options.heads) : k, v, options, bias);
 }
 
-#define XGRAD_INSTANTIATE(T)                                                                     \
-  template Variable<T> attention_weights(                                                        \
-      const Variable<T>&, const Variable<T>&, const AttentionWeightOptions&,                     \
-      const AttentionOptions&, const Variable<T>&, const Variable<T>&, const TakeScores<T>&);    \
-  template Variable<T> attend_values(                                                            \
-      const Variable<T>&, const Variable<T>&, const Variable<T>&, const AttentionWeightOptions&, \
-      AttentionOptions, const Variable<T>&, const Variable<T>&, const TakeScores<T>&);
+#define XGRAD_INSTANTIATE(T)                                                                      \
+  template Variable<T> attention_weights(                                                         \
+      const Variable<T>&, const Variable<T>&, const AttentionWeightOptions&,                      \
+      const AttentionOptions&, const Variable<T>&, const Variable<T>&, const TakeActivation<T>&); \
+  template Variable<T> attend_values(                                                             \
+      const Variable<T>&, const Variable<T>&, const Variable<T>&, const AttentionWeightOptions&,  \
+      AttentionOptions, const Variable<T>&, const Variable<T>&, const TakeActivation<T>&);
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

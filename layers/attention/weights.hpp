@@ -11,13 +11,13 @@ namespace xgrad {
 
 /// The score function of a query q and a key k, with the default of `scale`:
 ///
-///     dot       scale q.k, scale 1/sqrt(d_h) (S0.8, Vaswani et al. 2017)
-///     cosine    scale q.k / (|q| |k|), scale sqrt(d_h) (S2.9; QK-norm, Henry et al. 2020)
-///     additive  scale w.tanh(q + k), scale 1 (S4.13, Bahdanau et al. 2015); q = W_q x_i and
+///     dot       scale q.k, scale 1/sqrt(d_h) (Vaswani et al. 2017)
+///     cosine    scale q.k / (|q| |k|), scale sqrt(d_h) (QK-norm, Henry et al. 2020)
+///     additive  scale w.tanh(q + k), scale 1 (Bahdanau et al. 2015); q = W_q x_i and
 ///               k = W_k x_j, so this is w.tanh([W_q W_k] [x_i; x_j])
 enum class Score { dot, cosine, additive };
 
-/// The function that turns scores into weights (S4.15). relu and squared_relu: Wortsman et al.
+/// The function that turns scores into weights. relu and squared_relu: Wortsman et al.
 /// 2023; sigmoid: Ramapuram et al. 2024; sparsemax: Martins & Astudillo 2016.
 enum class AttentionActivation { softmax, relu, squared_relu, sigmoid, sparsemax };
 
@@ -40,19 +40,19 @@ double score_factor(const AttentionWeightOptions& weights, std::optional<double>
 /// for each head.
 bool is_fused(const AttentionWeightOptions& weights);
 
-/// Returns scores (B, H, N, M), or others of the same shape to use in their place.
+/// Returns x, the activation of this name, or another of the same shape to use in its place.
 template <class T>
-using TakeScores = std::function<Variable<T>(const Variable<T>&)>;
+using TakeActivation = std::function<Variable<T>(const char* name, const Variable<T>& x)>;
 
 /// activation(score(q, k) + bias), (B, H, N, M): 0 at keys that a mask hides; differentiable. q
 /// (B, N, H d), k (B, M, H d), additive (H, d) for Score::additive. Reads heads, scale and masks of
-/// `options`. `take`, if given, may replace the scores before masks hide keys.
+/// `options`. `take`, if given, may replace the "scores" before masks hide keys, and the "weights".
 template <class T>
 Variable<T> attention_weights(const Variable<T>& q, const Variable<T>& k,
                               const AttentionWeightOptions& weights,
                               const AttentionOptions& options, const Variable<T>& bias = {},
                               const Variable<T>& additive = {},
-                              const TakeScores<T>& take = nullptr);
+                              const TakeActivation<T>& take = nullptr);
 
 /// The weighted sum of the values v (B, M, H d_v) for each query, (B, N, H d_v): attention() where
 /// is_fused(weights) and `take` is not given, else dropout(attention_weights()) v.
@@ -60,6 +60,6 @@ template <class T>
 Variable<T> attend_values(const Variable<T>& q, const Variable<T>& k, const Variable<T>& v,
                           const AttentionWeightOptions& weights, AttentionOptions options,
                           const Variable<T>& bias = {}, const Variable<T>& additive = {},
-                          const TakeScores<T>& take = nullptr);
+                          const TakeActivation<T>& take = nullptr);
 
 }  // namespace xgrad

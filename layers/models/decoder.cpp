@@ -22,7 +22,7 @@ MultiHeadAttentionOptions cross(MultiHeadAttentionOptions options) {
 
 template <class T>
 DecoderBlock<T>::DecoderBlock(const Scope<T>& scope, const EncoderOptions& options)
-    : site_(scope.site()),
+    : id_(scope.id()),
       self_attention_(scope / "self_attn", causal(options.attention)),
       attention_(scope / "multihead_attn", cross(options.attention)),
       mlp_(scope, options.attention.width, feedforward_width(options), options.activation,
@@ -34,43 +34,45 @@ DecoderBlock<T>::DecoderBlock(const Scope<T>& scope, const EncoderOptions& optio
 template <class T>
 Variable<T> DecoderBlock<T>::operator()(const Variable<T>& x, const Variable<T>& memory,
                                         const AttentionMasks& memory_masks, const Context& context,
-                                        const Mask* mask) const {
-  Variable<T> y = observe_activation(context, site_, "residual_before", x);
+                                        const SharedMask& mask) const {
+  Variable<T> y = observe_activation(context, {id_, "residual_before"}, x);
   y = residual1_(y, nullptr, context,
                  [&](const Variable<T>& z) { return self_attention_(z, {}, context, {}, mask); });
-  y = observe_activation(context, site_, "residual_middle", y);
+  y = observe_activation(context, {id_, "residual_middle"}, y);
   y = residual2_(y, nullptr, context, [&](const Variable<T>& z) {
     return attention_(z, memory, memory, memory_masks, context, {}, mask);
   });
-  y = observe_activation(context, site_, "residual_cross", y);
+  y = observe_activation(context, {id_, "residual_cross"}, y);
   y = residual3_(y, nullptr, context, [&](const Variable<T>& z) { return mlp_(z, context); });
-  return observe_activation(context, site_, "residual_after", y);
+  return observe_activation(context, {id_, "residual_after"}, y);
 }
 
 template <class T>
-Variable<T> DecoderBlock<T>::next(const Variable<T>& x, DecoderCache<T>& cache,
-                                  const AttentionMasks& memory_masks) const {
+Variable<T> DecoderBlock<T>::decode_step(const Variable<T>& x, DecoderCache<T>& cache,
+                                         const AttentionMasks& memory_masks) const {
   const std::size_t first = cache.outputs.size();
-  Variable<T> y = residual1_(
-      x, nullptr, {}, [&](const Variable<T>& z) { return self_attention_.next(z, cache.outputs); });
+  Variable<T> y = residual1_(x, nullptr, {}, [&](const Variable<T>& z) {
+    return self_attention_.decode_step(z, cache.outputs);
+  });
   y = residual2_(y, nullptr, {}, [&](const Variable<T>& z) {
-    return attention_.attend(z, first, cache.memory, memory_masks);
+    return attention_.cross_decode_step(z, first, cache.memory, memory_masks);
   });
   return residual3_(y, nullptr, {}, [&](const Variable<T>& z) { return mlp_(z, {}); });
 }
 
 template <class T>
-std::vector<DecoderCache<T>> Decoder<T>::read(const Variable<T>& memory) const {
+std::vector<DecoderCache<T>> Decoder<T>::project_memory(const Variable<T>& memory) const {
   std::vector<DecoderCache<T>> caches;
-  for (const DecoderBlock<T>& block : layers_.blocks) caches.push_back(block.read(memory));
+  for (const DecoderBlock<T>& block : layers_.blocks)
+    caches.push_back(block.project_memory(memory));
   return caches;
 }
 
 template <class T>
-Variable<T> Decoder<T>::next(Variable<T> x, std::vector<DecoderCache<T>>& caches,
-                             const AttentionMasks& memory_masks) const {
+Variable<T> Decoder<T>::decode_step(Variable<T> x, std::vector<DecoderCache<T>>& caches,
+                                    const AttentionMasks& memory_masks) const {
   for (std::size_t i = 0; i < caches.size(); ++i) {
-    x = layers_.blocks[i].next(x, caches[i], memory_masks);
+    x = layers_.blocks[i].decode_step(x, caches[i], memory_masks);
   }
   return layers_.norm ? (*layers_.norm)(x, nullptr) : x;
 }
@@ -78,7 +80,7 @@ Variable<T> Decoder<T>::next(Variable<T> x, std::vector<DecoderCache<T>>& caches
 template <class T>
 Variable<T> Decoder<T>::operator()(Variable<T> x, const Variable<T>& memory,
                                    const AttentionMasks& memory_masks, const Context& context,
-                                   const Mask* mask) const {
+                                   const SharedMask& mask) const {
   for (const DecoderBlock<T>& block : layers_.blocks) {
     x = block(x, memory, memory_masks, context, mask);
   }

@@ -9,8 +9,8 @@ namespace xgrad {
 /// The state that a DecoderBlock keeps between two tokens of an output.
 template <class T>
 struct DecoderCache {
-  AttentionCache<T> outputs;  ///< keys and values of the outputs so far
-  AttentionCache<T> memory;   ///< those of the memory
+  KVCache<T> outputs;  ///< keys and values of the outputs so far
+  KVCache<T> memory;   ///< those of the memory
 };
 
 /// z' = residual1(z, self_attn), z'' = residual2(z', attention to memory), z''' = residual3(z'',
@@ -32,15 +32,17 @@ class DecoderBlock {
   /// tells observers of attention which tokens of x are not padding (1); null: all.
   Variable<T> operator()(const Variable<T>& x, const Variable<T>& memory,
                          const AttentionMasks& memory_masks, const Context& context,
-                         const Mask* mask = nullptr) const;
-  /// The keys and values of `memory`, for next().
-  DecoderCache<T> read(const Variable<T>& memory) const { return {{}, attention_.read(memory)}; }
-  /// The block with MultiHeadAttention::next(), for decoding.
-  Variable<T> next(const Variable<T>& x, DecoderCache<T>& cache,
-                   const AttentionMasks& memory_masks) const;
+                         const SharedMask& mask = nullptr) const;
+  /// The keys and values of `memory`, for decode_step().
+  DecoderCache<T> project_memory(const Variable<T>& memory) const {
+    return {{}, attention_.project_memory(memory)};
+  }
+  /// The block with MultiHeadAttention::decode_step(), for decoding.
+  Variable<T> decode_step(const Variable<T>& x, DecoderCache<T>& cache,
+                          const AttentionMasks& memory_masks) const;
 
  private:
-  std::uint64_t site_;
+  std::uint64_t id_;
   MultiHeadAttention<T> self_attention_;
   MultiHeadAttention<T> attention_;
   Mlp<T> mlp_;
@@ -58,13 +60,13 @@ class Decoder {
   /// x (B, M, D), memory (B, N, D) -> (B, M, D); masks as in DecoderBlock.
   Variable<T> operator()(Variable<T> x, const Variable<T>& memory,
                          const AttentionMasks& memory_masks, const Context& context,
-                         const Mask* mask = nullptr) const;
+                         const SharedMask& mask = nullptr) const;
   /// Starts an output: what each block keeps before its first token.
-  std::vector<DecoderCache<T>> read(const Variable<T>& memory) const;
+  std::vector<DecoderCache<T>> project_memory(const Variable<T>& memory) const;
   /// The tokens x (B, N, D) that follow those of `caches` -> (B, N, D); see
-  /// MultiHeadAttention::next().
-  Variable<T> next(Variable<T> x, std::vector<DecoderCache<T>>& caches,
-                   const AttentionMasks& memory_masks) const;
+  /// MultiHeadAttention::decode_step().
+  Variable<T> decode_step(Variable<T> x, std::vector<DecoderCache<T>>& caches,
+                          const AttentionMasks& memory_masks) const;
 
  private:
   BlockStack<T, DecoderBlock<T>> layers_;

@@ -11,25 +11,21 @@ namespace {
 // The rows of a tensor along its first axis.
 template <class Array>
 Array rows_of(const Array& x, const std::vector<std::size_t>& rows) {
-  Shape shape(x.shape().begin(), x.shape().end());
-  const std::size_t size = x.size() / shape[0];
-  shape[0] = rows.size();
-  Array result = empty<typename Array::value_type>(shape);
-  for (std::size_t b = 0; b < rows.size(); ++b) {
-    std::copy_n(x.data() + rows[b] * size, size, result.data() + b * size);
-  }
-  return result;
+  return xt::view(x, xt::keep(std::vector<std::ptrdiff_t>(rows.begin(), rows.end())));
 }
 
 // Runs the model on the input and all classes so far, for each class.
 template <class T>
 class WithoutCache final : public Decoding<T> {
  public:
-  WithoutCache(const SequenceModel<T>& model, const ModelInput<T>& input, std::size_t rows)
-      : model_(model), mask_(input.mask), adjacency_(input.adjacency), outputs_(rows) {
-    if (input.ids != nullptr) ids_ = *input.ids;
-    if (input.features != nullptr) features_ = *input.features;
-    has_ids_ = input.ids != nullptr;
+  WithoutCache(const SequenceModel<T>& model, const ModelInput<T>& input)
+      : model_(model),
+        has_ids_(input.ids != nullptr),
+        mask_(input.mask),
+        adjacency_(input.adjacency) {
+    if (has_ids_) ids_ = *input.ids;
+    if (!has_ids_) features_ = *input.features;
+    outputs_.resize(has_ids_ ? ids_.shape()[0] : features_.shape()[0]);
     run();
   }
 
@@ -71,10 +67,10 @@ class WithoutCache final : public Decoding<T> {
   }
 
   const SequenceModel<T>& model_;
-  bool has_ids_ = false;
+  bool has_ids_;
   Ids ids_;
   Tensor<T> features_;
-  std::shared_ptr<const Mask> mask_, adjacency_;
+  SharedMask mask_, adjacency_;
   std::vector<std::vector<std::int32_t>> outputs_;
 };
 
@@ -82,12 +78,7 @@ class WithoutCache final : public Decoding<T> {
 
 template <class T>
 void Decoding<T>::set_last(const Tensor<T>& logits) {
-  const Shape& shape = logits.shape();
-  logits_ = empty<T>({shape[0], shape[2]});
-  for (std::size_t b = 0; b < shape[0]; ++b) {
-    std::copy_n(logits.data() + ((b + 1) * shape[1] - 1) * shape[2], shape[2],
-                logits_.data() + b * shape[2]);
-  }
+  logits_ = xt::view(logits, xt::all(), logits.shape()[1] - 1);
 }
 
 template <class T>
@@ -97,15 +88,13 @@ void Decoding<T>::select_logits(const std::vector<std::size_t>& rows) {
 
 template <class T>
 std::unique_ptr<Decoding<T>> without_cache(const SequenceModel<T>& model,
-                                           const ModelInput<T>& input, std::size_t rows) {
-  return std::make_unique<WithoutCache<T>>(model, input, rows);
+                                           const ModelInput<T>& input) {
+  return std::make_unique<WithoutCache<T>>(model, input);
 }
 
 template <class T>
-std::unique_ptr<Decoding<T>> start_outputs(const SequenceModel<T>& model,
-                                           const ModelInput<T>& input, std::size_t rows) {
-  if (const auto* own = dynamic_cast<const Autoregressive<T>*>(&model)) return own->decode(input);
-  return without_cache(model, input, rows);
+std::unique_ptr<Decoding<T>> SequenceModel<T>::decode(const ModelInput<T>& input) const {
+  return without_cache(*this, input);
 }
 
 Ids row_ids(const std::vector<std::size_t>& rows) {
@@ -115,17 +104,15 @@ Ids row_ids(const std::vector<std::size_t>& rows) {
   return ids;
 }
 
-std::shared_ptr<const Mask> selected(const std::shared_ptr<const Mask>& mask,
-                                     const std::vector<std::size_t>& rows) {
+SharedMask selected(const SharedMask& mask, const std::vector<std::size_t>& rows) {
   return mask ? std::make_shared<const Mask>(rows_of(*mask, rows)) : nullptr;
 }
 
-#define XGRAD_INSTANTIATE(T)                                                              \
-  template class Decoding<T>;                                                             \
-  template std::unique_ptr<Decoding<T>> without_cache(const SequenceModel<T>&,            \
-                                                      const ModelInput<T>&, std::size_t); \
-  template std::unique_ptr<Decoding<T>> start_outputs(const SequenceModel<T>&,            \
-                                                      const ModelInput<T>&, std::size_t);
+#define XGRAD_INSTANTIATE(T)                                                   \
+  template class Decoding<T>;                                                  \
+  template std::unique_ptr<Decoding<T>> without_cache(const SequenceModel<T>&, \
+                                                      const ModelInput<T>&);   \
+  template std::unique_ptr<Decoding<T>> SequenceModel<T>::decode(const ModelInput<T>&) const;
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

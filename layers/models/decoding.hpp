@@ -35,35 +35,15 @@ class Decoding {
   Tensor<T> logits_;
 };
 
-/// A model that keeps keys and values while it decodes, so that a class costs O(n) after n others,
-/// and not the O(n^2) of a new pass over all of them. The logits have the same bits.
-template <class T>
-class Autoregressive {
- public:
-  virtual ~Autoregressive() = default;
-  /// Starts sequences for the `rows` samples of an input: empty outputs for a model that reads an
-  /// input and writes an output; the input's tokens for a model that continues its input. Requires:
-  /// the model outlives the result; the input need not. Throws ShapeError when the model cannot
-  /// decode.
-  virtual std::unique_ptr<Decoding<T>> decode(const ModelInput<T>& input) const = 0;
-};
-
-/// Starts outputs for each of the input's `rows` samples: Autoregressive::decode() for models that
-/// have it; else a Decoding that runs the model on the whole output for each class. Requires: the
+/// A Decoding that runs the model on the input and the whole output for each class. Requires: the
 /// model predicts ModelInput::outputs class by class, and outlives the result.
 template <class T>
-std::unique_ptr<Decoding<T>> start_outputs(const SequenceModel<T>& model,
-                                           const ModelInput<T>& input, std::size_t rows);
-
-/// The Decoding of start_outputs() for models that keep nothing; the reference for those that do.
-template <class T>
 std::unique_ptr<Decoding<T>> without_cache(const SequenceModel<T>& model,
-                                           const ModelInput<T>& input, std::size_t rows);
+                                           const ModelInput<T>& input);
 
-/// The rows of a selection as ids, for gather().
+/// The rows of a selection as ids, for take().
 Ids row_ids(const std::vector<std::size_t>& rows);
 /// These rows of a mask; null for null.
-std::shared_ptr<const Mask> selected(const std::shared_ptr<const Mask>& mask,
-                                     const std::vector<std::size_t>& rows);
+SharedMask selected(const SharedMask& mask, const std::vector<std::size_t>& rows);
 
 }  // namespace xgrad

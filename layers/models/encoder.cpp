@@ -21,7 +21,7 @@ std::size_t feedforward_width(const EncoderOptions& options) {
 
 template <class T>
 EncoderBlock<T>::EncoderBlock(const Scope<T>& scope, const EncoderOptions& options)
-    : site_(scope.site()),
+    : id_(scope.id()),
       attention_(scope / "self_attn", options.attention),
       mlp_(scope, options.attention.width, feedforward_width(options), options.activation,
            options.dropout),
@@ -32,25 +32,25 @@ template <class T>
 Variable<T> EncoderBlock<T>::operator()(const Variable<T>& x, const AttentionMasks& masks,
                                         const Context& context, const Variable<T>& bias) const {
   const auto& mask = masks.key_mask;
-  Variable<T> y = observe_activation(context, site_, "residual_before", x);
+  Variable<T> y = observe_activation(context, {id_, "residual_before"}, x);
   y = residual1_(y, mask, context,
                  [&](const Variable<T>& z) { return attention_(z, masks, context, bias); });
-  y = observe_activation(context, site_, "residual_middle", y);
+  y = observe_activation(context, {id_, "residual_middle"}, y);
   y = residual2_(y, mask, context, [&](const Variable<T>& z) { return mlp_(z, context); });
-  return observe_activation(context, site_, "residual_after", y);
+  return observe_activation(context, {id_, "residual_after"}, y);
 }
 
 template <class T>
-Variable<T> EncoderBlock<T>::next(const Variable<T>& x, AttentionCache<T>& cache) const {
-  const Variable<T> y =
-      residual1_(x, nullptr, {}, [&](const Variable<T>& z) { return attention_.next(z, cache); });
+Variable<T> EncoderBlock<T>::decode_step(const Variable<T>& x, KVCache<T>& cache) const {
+  const Variable<T> y = residual1_(
+      x, nullptr, {}, [&](const Variable<T>& z) { return attention_.decode_step(z, cache); });
   return residual2_(y, nullptr, {}, [&](const Variable<T>& z) { return mlp_(z, {}); });
 }
 
 template <class T>
-Variable<T> Encoder<T>::next(Variable<T> x, std::vector<AttentionCache<T>>& caches) const {
+Variable<T> Encoder<T>::decode_step(Variable<T> x, std::vector<KVCache<T>>& caches) const {
   caches.resize(layers_.blocks.size());
-  for (std::size_t i = 0; i < caches.size(); ++i) x = layers_.blocks[i].next(x, caches[i]);
+  for (std::size_t i = 0; i < caches.size(); ++i) x = layers_.blocks[i].decode_step(x, caches[i]);
   return layers_.norm ? (*layers_.norm)(x, nullptr) : x;
 }
 
@@ -58,8 +58,7 @@ template <class T>
 Variable<T> Encoder<T>::operator()(Variable<T> x, const AttentionMasks& masks,
                                    const Context& context, const Variable<T>& bias) const {
   // Recomputing would sum the gradient of the bias in another order, which changes its bits.
-  const bool observed = context.attention || context.activations;
-  const bool again = context.recompute && !observed && !bias.requires_grad();
+  const bool again = context.recompute && !context.activations && !bias.requires_grad();
   for (const EncoderBlock<T>& block : layers_.blocks) {
     x = again ? recompute<T>([block, masks, context, bias](
                                  const Variable<T>& in) { return block(in, masks, context, bias); },

@@ -32,7 +32,7 @@ ResidualOptions residual_options(const EncoderOptions& options);
 /// The hidden width F of the MLP, with the default resolved.
 std::size_t feedforward_width(const EncoderOptions& options);
 
-/// z' = residual1(z, attention), z'' = residual2(z', mlp); pre-norm (S1.3) is
+/// z' = residual1(z, attention), z'' = residual2(z', mlp); pre-norm is
 ///
 ///     z' = z + attention(norm1(z)),  z'' = z' + mlp(norm2(z'))
 ///
@@ -47,11 +47,12 @@ class EncoderBlock {
   /// x (B, N, D) -> (B, N, D); `bias` is that of MultiHeadAttention.
   Variable<T> operator()(const Variable<T>& x, const AttentionMasks& masks, const Context& context,
                          const Variable<T>& bias = {}) const;
-  /// The block with MultiHeadAttention::next(), for decoding. Batch norm would mix the samples.
-  Variable<T> next(const Variable<T>& x, AttentionCache<T>& cache) const;
+  /// The block with MultiHeadAttention::decode_step(), for decoding. Batch norm would mix the
+  /// samples.
+  Variable<T> decode_step(const Variable<T>& x, KVCache<T>& cache) const;
 
  private:
-  std::uint64_t site_;
+  std::uint64_t id_;
   MultiHeadAttention<T> attention_;
   Mlp<T> mlp_;
   Residual<T> residual1_;
@@ -76,7 +77,7 @@ struct BlockStack {
   std::optional<Norm<T>> norm;  ///< the final norm
 };
 
-/// Blocks one after the other (S1.1), then the final norm; the identity without blocks and norm.
+/// Blocks one after the other, then the final norm; the identity without blocks and norm.
 /// Parameters are named as in PyTorch's nn.TransformerEncoder.
 template <class T>
 class Encoder {
@@ -88,8 +89,8 @@ class Encoder {
   Variable<T> operator()(Variable<T> x, const AttentionMasks& masks, const Context& context,
                          const Variable<T>& bias = {}) const;
   /// Causal: the tokens x (B, N, D) that follow those of `caches`, one for each block, as
-  /// MultiHeadAttention::next() -> (B, N, D). An empty list starts a sequence.
-  Variable<T> next(Variable<T> x, std::vector<AttentionCache<T>>& caches) const;
+  /// MultiHeadAttention::decode_step() -> (B, N, D). An empty list starts a sequence.
+  Variable<T> decode_step(Variable<T> x, std::vector<KVCache<T>>& caches) const;
 
  private:
   BlockStack<T, EncoderBlock<T>> layers_;

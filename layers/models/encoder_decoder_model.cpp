@@ -32,10 +32,9 @@ InputOptions output_options(const EncoderDecoderOptions& options) {
 
 Ids shift_right(const Ids& outputs, std::int32_t begin) {
   const std::size_t length = outputs.shape()[1];
-  Ids result = empty<std::int32_t>(outputs.shape());
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    result.data()[i] = i % length == 0 ? begin : std::max(outputs.data()[i - 1], 0);
-  }
+  Ids result = full(outputs.shape(), begin);
+  xt::view(result, xt::all(), xt::range(1, length)) =
+      xt::maximum(xt::view(outputs, xt::all(), xt::range(0, length - 1)), 0);
   return result;
 }
 
@@ -59,8 +58,8 @@ Variable<T> EncoderDecoderModel<T>::operator()(const ModelInput<T>& input,
   const Ids before = shift_right(*input.outputs, std::int32_t(classes_));
   ModelInput<T> output;
   output.ids = &before;
-  const Mask mask = xt::cast<std::uint8_t>(xt::greater_equal(*input.outputs, 0));
-  return head_(decoder_(output_embedding_(output), memory, {input.mask}, context, &mask));
+  const auto mask = std::make_shared<const Mask>(xt::greater_equal(*input.outputs, 0));
+  return head_(decoder_(output_embedding_(output), memory, {input.mask}, context, mask));
 }
 
 // The outputs of a batch, with the keys and values of the input and of the classes so far.
@@ -71,7 +70,7 @@ class EncoderDecoderModel<T>::Outputs final : public Decoding<T> {
       : model_(model), masks_{input.mask} {
     const NoGrad no_grad;
     const Variable<T> memory = model.encoder_(model.embedding_(input), masks_, {});
-    caches_ = model.decoder_.read(memory);
+    caches_ = model.decoder_.project_memory(memory);
     feed(std::vector<std::int32_t>(memory.shape()[0], std::int32_t(model.classes_)));
   }
 
@@ -98,7 +97,7 @@ class EncoderDecoderModel<T>::Outputs final : public Decoding<T> {
     ModelInput<T> output;
     output.ids = &ids;
     const Variable<T> x = model_.output_embedding_(output, length_++);
-    this->set_last(model_.head_(model_.decoder_.next(x, caches_, masks_)).value());
+    this->set_last(model_.head_(model_.decoder_.decode_step(x, caches_, masks_)).value());
   }
 
   const EncoderDecoderModel& model_;

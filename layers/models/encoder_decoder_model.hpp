@@ -20,13 +20,13 @@ struct EncoderDecoderOptions {
 };
 
 /// Predicts each class of the output from the encoded input and the output before it (Vaswani et
-/// al. 2017; S4.7). Logits (B, M, classes) for outputs of length M.
+/// al. 2017). Logits (B, M, classes) for outputs of length M.
 ///
 /// The decoder reads ModelInput::outputs shifted by one place, after a begin token with the id
 /// `classes`. In training these are the targets (teacher forcing). Parameters under embedding,
 /// encoder, output_embedding, decoder and head.
 template <class T>
-class EncoderDecoderModel final : public SequenceModel<T>, public Autoregressive<T> {
+class EncoderDecoderModel final : public SequenceModel<T> {
  public:
   /// Makes its parameters below `root`.
   EncoderDecoderModel(const Scope<T>& root, const EncoderDecoderOptions& options);

@@ -34,7 +34,7 @@ EncoderModel<T>::EncoderModel(const Scope<T>& root, const EncoderModelOptions& o
 
 template <class T>
 Variable<T> EncoderModel<T>::operator()(const ModelInput<T>& input, const Context& context) const {
-  const std::shared_ptr<const Mask> mask = embedding_.mask(input.mask);
+  const SharedMask mask = embedding_.mask(input.mask);
   AttentionMasks masks{.key_mask = mask};
   if (adjacency_) masks.mask = embedding_.adjacency(input.adjacency);
   return head_(pool_(encoder_(embedding_(input), masks, context), mask));
@@ -54,7 +54,7 @@ class EncoderModel<T>::Continuation final : public Decoding<T> {
 
   void select(const std::vector<std::size_t>& rows) override {
     const NoGrad no_grad;
-    for (AttentionCache<T>& cache : caches_) cache.select(row_ids(rows));
+    for (KVCache<T>& cache : caches_) cache.select(row_ids(rows));
     this->select_logits(rows);
   }
 
@@ -65,11 +65,11 @@ class EncoderModel<T>::Continuation final : public Decoding<T> {
     input.ids = &ids;
     const Variable<T> x = model_.embedding_(input, length_);
     length_ += ids.shape()[1];
-    this->set_last(model_.head_(model_.encoder_.next(x, caches_)).value());
+    this->set_last(model_.head_(model_.encoder_.decode_step(x, caches_)).value());
   }
 
   const EncoderModel& model_;
-  std::vector<AttentionCache<T>> caches_;
+  std::vector<KVCache<T>> caches_;
   std::size_t length_ = 0;
 };
 

@@ -20,7 +20,7 @@ struct EncoderModelOptions {
 /// Computes logits (B, N, classes) for Pool::none, else (B, classes). Parameters under embedding,
 /// encoder, pool and head.
 template <class T>
-class EncoderModel final : public SequenceModel<T>, public Autoregressive<T> {
+class EncoderModel final : public SequenceModel<T> {
  public:
   /// Makes its parameters below `root`.
   EncoderModel(const Scope<T>& root, const EncoderModelOptions& options);

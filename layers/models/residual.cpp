@@ -20,8 +20,8 @@ template <class T>
 Residual<T>::Residual(const Scope<T>& scope, int number, const ResidualOptions& options)
     : dropout_(options.dropout),
       stochastic_depth_(options.stochastic_depth),
-      site_((scope / ("dropout" + std::to_string(number))).site()),
-      depth_site_((scope / ("stochastic_depth" + std::to_string(number))).site()) {
+      id_((scope / ("dropout" + std::to_string(number))).id()),
+      depth_id_((scope / ("stochastic_depth" + std::to_string(number))).id()) {
   const std::string name = "norm" + std::to_string(number);
   const auto norm = [&](const std::string& at) {
     return Norm<T>(scope / at, options.width, options.norm);
@@ -33,12 +33,11 @@ Residual<T>::Residual(const Scope<T>& scope, int number, const ResidualOptions& 
 }
 
 template <class T>
-Variable<T> Residual<T>::finish(Variable<T> y, const Variable<T>& x,
-                                const std::shared_ptr<const Mask>& mask,
+Variable<T> Residual<T>::finish(Variable<T> y, const Variable<T>& x, const SharedMask& mask,
                                 const Context& context) const {
   if (inside_) y = (*inside_)(y, mask);
-  y = some_examples(y, context.dropout(stochastic_depth_, depth_site_));
-  y = dropout_add(y, x, context.dropout(dropout_, site_));
+  y = some_examples(y, context.dropout(stochastic_depth_, depth_id_));
+  y = dropout_add(y, x, context.dropout(dropout_, id_));
   return after_ ? (*after_)(y, mask) : y;
 }
 

@@ -24,7 +24,7 @@ struct ResidualOptions {
 /// A residual connection around a sublayer f. Norms and dropout are named by the sublayer's number,
 /// here 1:
 ///
-///     pre (S1.3):  x + dropout1(f(norm1(x)))
+///     pre:         x + dropout1(f(norm1(x)))
 ///     post:        norm1(x + dropout1(f(x)))
 ///     sandwich:    x + dropout1(norm1_post(f(norm1(x)))), Ding et al. 2021
 ///     none:        x + dropout1(f(x))
@@ -40,17 +40,17 @@ class Residual {
   /// x (B, N, D) -> (B, N, D), with `sublayer` as f. The norms use the mask (B, N); null: no
   /// padding.
   template <class Sublayer>
-  Variable<T> operator()(const Variable<T>& x, const std::shared_ptr<const Mask>& mask,
-                         const Context& context, const Sublayer& sublayer) const {
+  Variable<T> operator()(const Variable<T>& x, const SharedMask& mask, const Context& context,
+                         const Sublayer& sublayer) const {
     return finish(sublayer(before_ ? (*before_)(x, mask) : x), x, mask, context);
   }
 
  private:
-  Variable<T> finish(Variable<T> y, const Variable<T>& x, const std::shared_ptr<const Mask>& mask,
+  Variable<T> finish(Variable<T> y, const Variable<T>& x, const SharedMask& mask,
                      const Context& context) const;
 
   double dropout_, stochastic_depth_;
-  std::uint64_t site_, depth_site_;
+  std::uint64_t id_, depth_id_;
   std::optional<Norm<T>> before_, inside_, after_;
 };
 

@@ -9,7 +9,7 @@ namespace {
 
 // (B, N, D) -> (B, N, window D): the vectors of each token's window, concatenated.
 template <class T>
-Variable<T> windows(Variable<T> x, std::size_t window, const std::shared_ptr<const Mask>& mask) {
+Variable<T> windows(Variable<T> x, std::size_t window, const SharedMask& mask) {
   if (window == 1) return x;
   const std::size_t batch = x.shape()[0], tokens = x.shape()[1], width = x.shape()[2];
   if (mask) {
@@ -43,7 +43,7 @@ WindowMlp<T>::WindowMlp(const Scope<T>& root, const WindowMlpOptions& options)
   for (std::size_t i = 0; i < options.layers; ++i) {
     const Scope<T> at = root / "layers" / i;
     layers_.emplace_back(at, in, options.hidden);
-    sites_.push_back(at.site());
+    ids_.push_back(at.id());
     in = options.hidden;
   }
 }
@@ -52,9 +52,9 @@ template <class T>
 Variable<T> WindowMlp<T>::operator()(const ModelInput<T>& input, const Context& context) const {
   Variable<T> x = windows(embedding_(input), options_.window, input.mask);
   for (std::size_t i = 0; i < layers_.size(); ++i) {
-    const DropoutOptions dropout = context.dropout(options_.dropout, sites_[i]);
+    const DropoutOptions dropout = context.dropout(options_.dropout, ids_[i]);
     x = activated(x, layers_[i], options_.activation, dropout);
-    x = observe_activation(context, sites_[i], "mlp_hidden", x);
+    x = observe_activation(context, {ids_[i], "mlp_hidden"}, x);
   }
   return head_(pool_(x, input.mask));
 }

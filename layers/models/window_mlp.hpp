@@ -11,10 +11,10 @@ namespace xgrad {
 
 /// Sizes and settings of a WindowMlp.
 struct WindowMlpOptions {
-  InputOptions input = {};  ///< input, whose `features` is D
-  std::size_t window = 1;   ///< tokens read together, odd; 1: each token alone (S4.9)
-  std::size_t layers = 1;   ///< hidden layers
-  std::size_t hidden = 0;   ///< F, width of a hidden layer
+  InputOptions input = {};                   ///< input, whose `features` is D
+  std::size_t window = 1;                    ///< tokens read together, odd; 1: each token alone
+  std::size_t layers = 1;                    ///< hidden layers
+  std::size_t hidden = 0;                    ///< F, width of a hidden layer
   Activation activation = Activation::gelu;  ///< after each hidden layer
   double dropout = 0;                        ///< dropout rate after each hidden layer
   Pool pool = Pool::none;   ///< reduces a sequence to one vector; none: logits per token
@@ -23,7 +23,7 @@ struct WindowMlpOptions {
 
 /// Computes h_n = f(... f([x_(n-w) ... x_n ... x_(n+w)] W_0^T + b_0) ...) with a window of 2 w + 1
 /// tokens, where x is 0 outside the sequence and at padding. The head turns h, or pooled h, into
-/// logits (S4.10).
+/// logits.
 ///
 /// Parameters under embedding, layers, pool and head.
 template <class T>
@@ -40,7 +40,7 @@ class WindowMlp final : public SequenceModel<T> {
   WindowMlpOptions options_;
   InputEmbedding<T> embedding_;
   std::vector<Linear<T>> layers_;
-  std::vector<std::uint64_t> sites_;  // Scope::site() of each layer, for its dropout
+  std::vector<std::uint64_t> ids_;  // Scope::id() of each layer, for its dropout
   Pooling<T> pool_;
   Linear<T> head_;
 };

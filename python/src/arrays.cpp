@@ -5,10 +5,7 @@
 
 #include <algorithm>
 #include <string>
-#include <utility>
 #include <vector>
-
-#include <xgrad/autograd/lend.hpp>
 
 namespace nb = nanobind;
 
@@ -43,16 +40,6 @@ Tensor<T> copied(nb::handle array, const char* dtype) {
   std::transform(view.data(), view.data() + result.size(), result.data(),
                  [](S x) { return static_cast<T>(x); });
   return result;
-}
-
-// Keeps an object alive. Any thread may release it, with or without the interpreter lock.
-std::shared_ptr<const void> kept(nb::object object) {
-  const auto release = [](void* pointer) {
-    if (!nb::is_alive()) return;
-    const nb::gil_scoped_acquire acquire;
-    Py_DECREF(static_cast<PyObject*>(pointer));
-  };
-  return {static_cast<void*>(object.release().ptr()), release};
 }
 
 // The character by which NumPy calls a kind of elements: b, i, u, f ...
@@ -96,9 +83,7 @@ std::shared_ptr<Versioned<T>> to_value(nb::handle value) {
         single ? "expected an array of float32, as the other arguments have, got float64"
                : "expected an array of float64, as the other arguments have, got float32");
   }
-  nb::object array = in_order(value, single ? "float32" : "float64");
-  const auto view = nb::cast<View<T>>(array);
-  return lend<T>(view.data(), shape_of(view), kept(std::move(array)));
+  return std::make_shared<Versioned<T>>(copied<T, T>(value, single ? "float32" : "float64"));
 }
 template std::shared_ptr<Versioned<float>> to_value(nb::handle);
 template std::shared_ptr<Versioned<double>> to_value(nb::handle);

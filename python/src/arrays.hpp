@@ -1,9 +1,8 @@
 // Arrays between Python and xgrad: what a caller passes becomes a tensor, and a tensor becomes a
 // NumPy array.
 //
-// Elements are not copied where the layout allows: a value shares the memory of the array that it
-// was made of, and a result shares the tensor's; each keeps the other alive. Ids and masks are
-// copied, since xgrad checks them once and then relies on them.
+// What a caller passes is copied, so that later changes of the array do not reach the graph. A
+// result shares the tensor's memory and keeps it alive.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -25,9 +24,7 @@ bool is_number(nanobind::handle value);
 /// A number of Python counts as float64.
 bool is_single(nanobind::handle value);
 
-/// The value of an array-like of floats or doubles. It shares the memory of a NumPy array in
-/// row-major order whose elements are aligned and in the byte order of the processor; of others it
-/// is a copy. Nothing writes to it. Throws TypeError for another dtype.
+/// The value of an array-like of floats or doubles, copied. Throws TypeError for another dtype.
 template <class T>
 std::shared_ptr<Versioned<T>> to_value(nanobind::handle value);
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include <xgrad/autograd/bf16_products.hpp>
+#include <xgrad/autograd/autocast.hpp>
 
 #include "support/tensors.hpp"
 
@@ -106,18 +106,18 @@ TEST(Bf16, RoundsTensorsAsItRoundsNumbers) {
   }
 }
 
-TEST(Bf16Products, HoldsForItsScopeAndThread) {
-  EXPECT_FALSE(bf16_products());
+TEST(Autocast, HoldsForItsScopeAndThread) {
+  EXPECT_FALSE(autocast_enabled());
   {
-    const Bf16Products on;
-    EXPECT_TRUE(bf16_products());
+    const Autocast on;
+    EXPECT_TRUE(autocast_enabled());
     {
-      const Bf16Products off(false);
-      EXPECT_FALSE(bf16_products());
+      const Autocast off(false);
+      EXPECT_FALSE(autocast_enabled());
     }
-    EXPECT_TRUE(bf16_products());
+    EXPECT_TRUE(autocast_enabled());
   }
-  EXPECT_FALSE(bf16_products());
+  EXPECT_FALSE(autocast_enabled());
 }
 
 }  // namespace

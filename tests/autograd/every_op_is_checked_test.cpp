@@ -19,13 +19,18 @@ std::string text_of(const std::filesystem::path& path) {
 }
 
 std::set<std::string> names_in(const std::string& source) {
-  // An op says `name() const override { return "softmax"; }`, a family's member `kName = "relu"`.
-  static const std::regex pattern(
-      R"re((?:name\(\) const override \{\s*return|kName =) "([^"]+)")re");
+  // An op says `name() const override { return "softmax"; }`, or chooses between two names there; a
+  // family's member says `kName = "relu"`.
+  static const std::regex pattern(R"re((?:name\(\) const override \{\s*return|kName =)([^;]+);)re");
+  static const std::regex quoted(R"re("([^"]+)")re");
   std::set<std::string> names;
   for (auto i = std::sregex_iterator(source.begin(), source.end(), pattern);
        i != std::sregex_iterator(); ++i) {
-    names.insert((*i)[1]);
+    const std::string returned = (*i)[1];
+    for (auto j = std::sregex_iterator(returned.begin(), returned.end(), quoted);
+         j != std::sregex_iterator(); ++j) {
+      names.insert((*j)[1]);
+    }
   }
   return names;
 }

@@ -32,7 +32,7 @@ TEST(Observer, SeesForwardAndBackwardInTheirOrder) {
   const Variable<double> x = leaf({2, 3}), w = leaf({4, 3});
   Notes notes;
   {
-    const Observing observing(notes);
+    const ScopedObserver observing(notes);
     const Region region("step");
     sum(relu(linear(x, w))).backward();
   }
@@ -51,9 +51,9 @@ TEST(Observer, SeesForwardAndBackwardInTheirOrder) {
 
 TEST(Observer, IsToldNothingOnceItIsGone) {
   Notes outer, inner;
-  const Observing observing(outer);
+  const ScopedObserver observing(outer);
   {
-    const Observing other(inner);
+    const ScopedObserver other(inner);
     relu(leaf({2}));
   }
   relu(leaf({2}));

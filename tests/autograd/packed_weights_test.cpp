@@ -1,11 +1,11 @@
 // linear() and linear_gelu() with packed weights, beside the same weights that are not packed.
-#include <xgrad/autograd/packed_weights.hpp>
+#include <xgrad/autograd/parameters.hpp>
 
 #include <gtest/gtest.h>
 
 #include <thread>
 
-#include <xgrad/autograd/bf16_products.hpp>
+#include <xgrad/autograd/autocast.hpp>
 #include <xgrad/autograd/ops.hpp>
 #include <xgrad/autograd/parallel.hpp>
 
@@ -63,7 +63,7 @@ TYPED_TEST(PackedWeights, GiveTheSameBits) {
       const Tensor<TypeParam> expected = plain(x);
       EXPECT_TRUE(same_bits(packed(x), expected)) << rows;
       EXPECT_TRUE(same_bits(packed(x), expected)) << rows << ", again";
-      const Bf16Products products;
+      const Autocast products;
       EXPECT_TRUE(same_bits(packed(x), plain(x))) << rows << ", bfloat16";
     }
   }

@@ -92,10 +92,10 @@ TEST(Scope, HasASiteOfItsOwn) {
   Parameters<float> parameters(1);
   Parameters<double> others(2);
   const Scope<float> root = parameters.root();
-  EXPECT_EQ((root / "a").site(), (others.root() / "a").site());
-  EXPECT_NE((root / "a").site(), (root / "b").site());
-  EXPECT_NE((root / "a" / "b").site(), (root / "b" / "a").site());
-  EXPECT_NE((root / 1 / 11).site(), (root / 11 / 1).site());
+  EXPECT_EQ((root / "a").id(), (others.root() / "a").id());
+  EXPECT_NE((root / "a").id(), (root / "b").id());
+  EXPECT_NE((root / "a" / "b").id(), (root / "b" / "a").id());
+  EXPECT_NE((root / 1 / 11).id(), (root / 11 / 1).id());
 }
 
 }  // namespace xgrad::test

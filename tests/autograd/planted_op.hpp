@@ -49,11 +49,11 @@ struct Planted final : Op<T> {
   void backward(Tensor<T> dy, Grads<T>& dx) const override {
     const std::size_t n = w->size();
     if (dx.wants(1) && defect != Defect::no_gradient) {
-      const auto dw = dx.target(1);
-      if (dw.fresh || defect == Defect::overwrites) std::fill_n(dw.data, n, T(0));
+      T* const dw = dx.target(1).sums(0, n);
+      if (defect == Defect::overwrites) std::fill_n(dw, n, T(0));
       const std::size_t first = defect == Defect::missing_sum ? x->size() - n : 0;
       for (std::size_t i = first; i < x->size(); ++i) {
-        dw.data[i % n] += x->data()[i] * x->data()[i] * dy.data()[i];
+        dw[i % n] += x->data()[i] * x->data()[i] * dy.data()[i];
       }
     }
     for (std::size_t i = 0; i < dy.size(); ++i) dy.data()[i] = of_x(i, dy.data()[i]);

@@ -62,12 +62,12 @@ class Patch(CommandTest):
         self.assertTrue(out.startswith(f"output {output}: {a} for --from, {b} for --to\nlogit of {b} - logit of {a}: "
                                        f"{before[output, b] - before[output, a]:.4f} for --from, "), out)
         rows = dict(re.findall(r"(?m)^encoder\.layers\.0\.(?:self_attn\.)?(\w+) +(.*)$", out))
-        self.assertEqual(set(rows), {*seen, "scores"})
+        self.assertEqual(set(rows), {*seen, "scores", "weights"})
         lost = (before[output, b] - before[output, a]) - (after[output, b] - after[output, a])
         for name, row in rows.items():
             cells = [float(cell) for cell in row.split()]
             self.assertEqual(len(cells), 4)
-            for position, cell in enumerate(cells if name != "scores" else []):
+            for position, cell in enumerate(cells if name in seen else []):
                 value = seen[name].copy()
                 value[position] = other[name][position]
                 _, logits = forward(w, FROM, {name: value})

@@ -13,7 +13,7 @@ import sys
 
 from auditwheel.wheeltools import InWheel
 
-HEADERS = ("libcli11-dev", "librandom123-dev", "libtomlplusplus-dev", "libxtensor-dev", "nlohmann-json3-dev", "xtl-dev")
+HEADERS = ("libcli11-dev", "libtomlplusplus-dev", "libxtensor-dev", "nlohmann-json3-dev", "xtl-dev")
 
 
 def package_of(library):

@@ -12,7 +12,7 @@
 #include <xgrad/layers/models/encoder_model.hpp>
 #include <xgrad/optim/averaged_weights.hpp>
 #include <xgrad/optim/clip.hpp>
-#include <xgrad/optim/table.hpp>
+#include <xgrad/optim/optimizers.hpp>
 
 namespace {
 

@@ -34,7 +34,6 @@ HEAVY = {
     "google/protobuf": 0,
     "events.pb.h": 1,
     "png.h": 1,
-    "Random123/": 1,
     "spdlog/": 1,
 }
 

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <map>
 
-#include <xgrad/layers/attention/observer.hpp>
 #include <xgrad/layers/models/encoder_decoder_model.hpp>
 #include <xgrad/layers/models/window_mlp.hpp>
 
@@ -24,10 +23,11 @@ constexpr std::size_t kBatch = 2, kTokens = 4, kWidth = 8, kHeads = 2, kHead = 4
 // Keeps all activations of the module at `site`, or of all modules, and changes them by `change`.
 template <class T>
 struct Taker final : ActivationTaker<T> {
-  Variable<T> take(std::uint64_t at, const char* name, const Variable<T>& x) override {
-    order.emplace_back(name);
-    seen[{at, name}] = x.value();
-    return change ? change(at, name, x) : x;
+  bool wants(std::string_view name) const override { return only.empty() || name == only; }
+  Variable<T> take(const ActivationPlace& place, const Variable<T>& x) override {
+    order.emplace_back(place.name);
+    seen[{place.module, place.name}] = x.value();
+    return change ? change(place.module, place.name, x) : x;
   }
   Context context() {
     Context result;
@@ -38,6 +38,7 @@ struct Taker final : ActivationTaker<T> {
     return seen.at({(Rng(0) / path).key(), name});
   }
   std::function<Variable<T>(std::uint64_t, const std::string&, const Variable<T>&)> change;
+  std::string only;  // an activation; empty: all
   std::vector<std::string> order;
   std::map<std::pair<std::uint64_t, std::string>, Tensor<T>> seen;
 };
@@ -103,9 +104,9 @@ TEST(Activations, AreTheNumbersOfTheFormulas) {
   const Tensor<double> result = small.run(taker.context()).value();
   const auto at = [&](const char* name) { return taker.at("e.layers.0", name); };
   const auto in = [&](const char* name) { return taker.at("e.layers.0.self_attn", name); };
-  EXPECT_EQ(taker.order, (std::vector<std::string>{"residual_before", "queries", "keys", "values",
-                                                   "scores", "head_outputs", "residual_middle",
-                                                   "mlp_hidden", "residual_after"}));
+  EXPECT_EQ(taker.order, (std::vector<std::string>{
+                             "residual_before", "queries", "keys", "values", "scores", "weights",
+                             "head_outputs", "residual_middle", "mlp_hidden", "residual_after"}));
   EXPECT_EQ(at("residual_before"), small.x.value());
   EXPECT_EQ(at("residual_after"), result);
   EXPECT_TENSOR_NEAR(result, small.run({}).value(), 1e-14);
@@ -119,7 +120,7 @@ TEST(Activations, AreTheNumbersOfTheFormulas) {
   EXPECT_TENSOR_NEAR(in("keys"), k, 1e-13);
   EXPECT_TENSOR_NEAR(in("values"), v, 1e-13);
 
-  Tensor<double> scores = zeros<double>({kBatch, kHeads, kTokens, kTokens});
+  Tensor<double> scores = zeros<double>({kBatch, kHeads, kTokens, kTokens}), weights = scores;
   Tensor<double> heads = zeros<double>({kBatch, kTokens, kWidth});
   for (std::size_t b = 0; b < kBatch; ++b)
     for (std::size_t h = 0; h < kHeads; ++h)
@@ -133,8 +134,11 @@ TEST(Activations, AreTheNumbersOfTheFormulas) {
         for (std::size_t m = 0; m < kTokens; ++m)
           for (std::size_t i = h * kHead; (*small.mask)(b, m) && i < (h + 1) * kHead; ++i)
             heads(b, n, i) += std::exp(scores(b, h, n, m)) / sum * v(b, m, i);
+        for (std::size_t m = 0; m < kTokens; ++m)
+          weights(b, h, n, m) = (*small.mask)(b, m) ? std::exp(scores(b, h, n, m)) / sum : 0;
       }
   EXPECT_TENSOR_NEAR(in("scores"), scores, 1e-13);
+  EXPECT_TENSOR_NEAR(in("weights"), weights, 1e-13);
   EXPECT_TENSOR_NEAR(in("head_outputs"), heads, 1e-13);
 
   const Tensor<double>& out = small.weight("self_attn.out_proj.weight");
@@ -163,23 +167,26 @@ TEST(Activations, QueriesAndKeysAreThoseBeforeRotaryPositions) {
             rotary.at("e.layers.0.self_attn", "scores"));
 }
 
+// The columns of the output projection that read a head act on nothing else. Attention stays fused
+// while only its outputs are wanted: the bits are those without an observer.
 TEST(Activations, AHeadWhoseOutputIsReplacedByZeroIsSilent) {
-  struct Silencer final : AttentionObserver {
-    std::vector<double> head_factors(std::uint64_t, std::size_t) override { return {1, 0}; }
-  } silencer;
   const Small<> small;
-  Context silent;
-  silent.attention = &silencer;
   Taker<double> taker;
-  taker.change = [](std::uint64_t, const std::string& name, const Variable<double>& x) {
-    if (name != "head_outputs") return x;
+  taker.only = "head_outputs";
+  EXPECT_EQ(small.run(taker.context()).value(), small.run({}).value());
+  EXPECT_EQ(taker.order, (std::vector<std::string>{"head_outputs"}));
+  taker.change = [](std::uint64_t, const std::string&, const Variable<double>& x) {
     Tensor<double> y = x.value();
     for (std::size_t i = 0; i < y.size(); ++i) y.data()[i] *= i % kWidth < kHead;
     return Variable<double>(y);
   };
-  const Tensor<double> without = small.run(taker.context()).value();
-  EXPECT_TENSOR_NEAR(without, small.run(silent).value(), 1e-13);
-  EXPECT_FALSE(test::tensors_near(without, small.run({}).value(), 1e-3));
+  const Tensor<double> silent = small.run(taker.context()).value();
+  Tensor<double>& weight =
+      small.parameters.at("e.layers.0.self_attn.out_proj.weight").mutable_value();
+  const Tensor<double> whole = small.run({}).value();
+  for (std::size_t i = 0; i < weight.size(); ++i) weight.data()[i] *= i % kWidth < kHead;
+  EXPECT_TENSOR_NEAR(silent, small.run({}).value(), 1e-13);
+  EXPECT_FALSE(test::tensors_near(silent, whole, 1e-3));
 }
 
 // The gradients of a value that stands in for an activation, and of what comes before one that is
@@ -222,7 +229,7 @@ TEST(Activations, AnObservedEncoderDoesNotRunItsBlocksAgain) {
   Context context = taker.context();
   context.recompute = true;
   sum(small.run(context)).backward();
-  EXPECT_EQ(taker.order.size(), 9u);
+  EXPECT_EQ(taker.order.size(), 10u);
 }
 
 TEST(Activations, ADecoderShowsBothAttentions) {
@@ -240,11 +247,11 @@ TEST(Activations, ADecoderShowsBothAttentions) {
   Taker<double> taker;
   const Tensor<double> seen = model(input, taker.context()).value();
   EXPECT_TENSOR_NEAR(seen, model(input, {}).value(), 1e-13);
-  EXPECT_EQ(std::vector<std::string>(taker.order.begin() + 9, taker.order.end()),
+  EXPECT_EQ(std::vector<std::string>(taker.order.begin() + 10, taker.order.end()),
             (std::vector<std::string>{"residual_before", "queries", "keys", "values", "scores",
-                                      "head_outputs", "residual_middle", "queries", "keys",
-                                      "values", "scores", "head_outputs", "residual_cross",
-                                      "mlp_hidden", "residual_after"}));
+                                      "weights", "head_outputs", "residual_middle", "queries",
+                                      "keys", "values", "scores", "weights", "head_outputs",
+                                      "residual_cross", "mlp_hidden", "residual_after"}));
   const std::string cross = "decoder.layers.0.multihead_attn";
   EXPECT_EQ(taker.at(cross, "queries").shape(), (Shape{2, 3, kWidth}));
   EXPECT_EQ(taker.at(cross, "values").shape(), (Shape{2, 5, kWidth}));

@@ -77,17 +77,17 @@ TEST(Positions, RelativeIndexAsTorch) {
   Parameters<double> parameters(1);
   const Positions<double> positions(parameters.root() / "position",
                                     {.kind = PositionKind::relative_index, .width = 4});
-  const Mask mask = golden().mask("relative_index.mask");
+  const auto mask = std::make_shared<const Mask>(golden().mask("relative_index.mask"));
   expect_golden("relative_index", parameters, {{"position.weight", "weight"}},
-                [&](const auto& x) { return positions(x, &mask); });
+                [&](const auto& x) { return positions(x, mask); });
 }
 
 // Of four tokens; of two between padding, which gets nothing.
 TEST(Positions, RelativeIndexCountsWhatTheMaskKeeps) {
   EXPECT_TENSOR_NEAR(relative_index<double>({1, 4}, nullptr),
                      test::tensor({1, 4, 2}, {0, 1, 0.25, -1, 0.5, 1, 0.75, -1}), 0);
-  const Mask mask = test::tensor<std::uint8_t>({1, 4}, {0, 1, 0, 1});
-  EXPECT_TENSOR_NEAR(relative_index<double>({1, 4}, &mask),
+  const auto mask = std::make_shared<const Mask>(Mask{{0, 1, 0, 1}});
+  EXPECT_TENSOR_NEAR(relative_index<double>({1, 4}, mask),
                      test::tensor({1, 4, 2}, {0, 0, 0, 1, 0, 0, 0.5, -1}), 0);
 }
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <xgrad/layers/models/encoder_model.hpp>
-#include <xgrad/optim/table.hpp>
+#include <xgrad/optim/optimizers.hpp>
 
 #include "support/golden.hpp"
 #include "support/tensors.hpp"

@@ -6,10 +6,10 @@
 
 #include <xgrad/autograd/observer.hpp>
 #include <xgrad/layers/attention/attention.hpp>
-#include <xgrad/layers/attention/observer.hpp>
 #include <xgrad/layers/embedding.hpp>
 #include <xgrad/layers/models/encoder.hpp>
 
+#include "layers/models.hpp"
 #include "support/gradients.hpp"
 #include "support/tensors.hpp"
 
@@ -45,14 +45,6 @@ struct Results final : OpObserver {
   List list;
 };
 
-struct Looking final : AttentionObserver {
-  bool wants_probabilities() const override { return true; }
-  void on_probabilities(std::uint64_t, const Tensor<double>& p, const Mask*, bool) override {
-    map = p.shape();
-  }
-  Shape map;
-};
-
 }  // namespace
 
 // All rows at once equal one row after the other, with the exponential of the score as its weight.
@@ -86,29 +78,33 @@ TEST(WorkedRows, S0_15_ShapesOnTheWayThroughAttention) {
                                          {.width = D, .heads = H, .head_dim = d});
   const Variable<double> x(random_tensor({B, N, D}, kRng));
   Results results;
-  Looking looking;
-  Context context;
-  const Observing observing(results);
-  layer(x, {}, context);
-  const Results::List projected = {{"linear", {B, N, 3 * H * d}},
-                                   {"self_attention", {B, N, H * d}}};
-  Results::List expected = projected;
-  expected.push_back({"linear", {B, N, D}});
-  EXPECT_EQ(results.list, expected);
+  test::HeadObserver<double> observer;
+  const ScopedObserver observing(results);
+  layer(x, {}, {});
+  EXPECT_EQ(results.list, (Results::List{{"linear", {B, N, 3 * H * d}},
+                                         {"self_attention", {B, N, H * d}},
+                                         {"linear", {B, N, D}}}));
 
   results.list.clear();
-  context.attention = &looking;
-  layer(x, {}, context);
-  expected = projected;
-  for (int part = 0; part < 2; ++part) expected.push_back({"slice", {B, N, H * d}});
+  layer(x, {}, observer.context());
+  Results::List expected;
+  for (int part = 0; part < 3; ++part) {
+    expected.push_back({"slice", {H * d, D}});
+    expected.push_back({"linear", {B, N, H * d}});
+  }
   for (int part = 0; part < 2; ++part) {
     expected.push_back({"reshape", {B, N, H, d}});
     expected.push_back({"transpose", {B, H, N, d}});
   }
   for (const char* op : {"matmul", "scale", "softmax"}) expected.push_back({op, {B, H, N, N}});
+  expected.push_back({"reshape", {B, N, H, d}});
+  expected.push_back({"transpose", {B, H, N, d}});
+  expected.push_back({"matmul", {B, H, N, d}});
+  expected.push_back({"transpose", {B, N, H, d}});
+  expected.push_back({"reshape", {B, N, H * d}});
   expected.push_back({"linear", {B, N, D}});
   EXPECT_EQ(results.list, expected);
-  EXPECT_EQ(looking.map, (Shape{B, H, N, N}));
+  EXPECT_EQ(observer.maps.front().shape(), (Shape{B, H, N, N}));
 }
 
 // Concat(head_1 ... head_H) W_O, each head with affine maps of its own rows.

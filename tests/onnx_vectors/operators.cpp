@@ -12,19 +12,19 @@ std::size_t axis_of(double axis, std::size_t rank) {
 
 template <class T>
 Variable<T> to_end(const Variable<T>& x, std::size_t axis) {
-  std::vector<std::size_t> axes;
+  std::vector<std::ptrdiff_t> axes;
   for (std::size_t i = 0; i < x.shape().size(); ++i) {
-    if (i != axis) axes.push_back(i);
+    if (i != axis) axes.push_back(std::ptrdiff_t(i));
   }
-  axes.push_back(axis);
+  axes.push_back(std::ptrdiff_t(axis));
   return transpose(x, axes);
 }
 
 template <class T>
 Variable<T> from_end(const Variable<T>& x, std::size_t axis) {
-  std::vector<std::size_t> axes(x.shape().size() - 1);
-  std::iota(axes.begin(), axes.end(), 0u);
-  axes.insert(axes.begin() + std::ptrdiff_t(axis), axes.size());
+  std::vector<std::ptrdiff_t> axes(x.shape().size() - 1);
+  std::iota(axes.begin(), axes.end(), 0);
+  axes.insert(axes.begin() + std::ptrdiff_t(axis), std::ptrdiff_t(axes.size()));
   return transpose(x, axes);
 }
 

@@ -16,7 +16,7 @@ Results<T> gather_of(const VectorCase& c) {
   const std::size_t axis = axis_of(c.number("axis", 0), x.shape().size());
   Ids indices = c.inputs.at(1).as<std::int32_t>();
   for (std::int32_t& i : indices) i = i < 0 ? i + std::int32_t(x.shape()[axis]) : i;
-  return {gather(x, axis, indices).value()};
+  return {take(x, std::ptrdiff_t(axis), indices).value()};
 }
 
 template <class T>
@@ -61,7 +61,7 @@ Results<T> expand_of(const VectorCase& c) {
 template <class T>
 Results<T> transpose_of(const VectorCase& c) {
   const Variable<T> x = in<T>(c, 0);
-  std::vector<std::size_t> axes(x.shape().size());
+  std::vector<std::ptrdiff_t> axes(x.shape().size());
   std::iota(axes.rbegin(), axes.rend(), 0u);
   if (c.lists.contains("perm")) axes.assign(c.lists.at("perm").begin(), c.lists.at("perm").end());
   return {transpose(x, axes).value()};

@@ -1,6 +1,6 @@
 // What only training needs.
 #include <xgrad/autograd/scalar.hpp>
-#include <xgrad/optim/table.hpp>
+#include <xgrad/optim/optimizers.hpp>
 
 #include "onnx_vectors/operators.hpp"
 

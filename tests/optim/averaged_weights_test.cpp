@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/optim/row.hpp>
+#include <xgrad/optim/flat_parameters.hpp>
 
 #include "golden.hpp"
 
@@ -23,7 +23,7 @@ TEST(AveragedWeights, RefusesForeignState) {
 
 TEST(AveragedWeights, ReachesEveryElementOfParametersOfManyBlocks) {
   Parameters<double> parameters(0);
-  const std::vector<std::size_t> sizes = {10, 3 * detail::Row::kBlock + 5, 7};
+  const std::vector<std::size_t> sizes = {10, 3 * detail::FlatParameters::kBlock + 5, 7};
   for (const std::size_t size : sizes) {
     test::make_parameter(parameters, "a.x" + std::to_string(size), {size}, test::constant(1));
   }
@@ -68,7 +68,7 @@ TEST(AveragedWeights, SharesOfOneNthMakeTheMean) {
 
 // Two objects, each with a part of the scalars, do together what one does.
 TEST(AveragedWeights, PartsHaveTheirScalarsOnly) {
-  constexpr std::size_t kBlock = detail::Row::kBlock;
+  constexpr std::size_t kBlock = detail::FlatParameters::kBlock;
   Parameters<double> parameters(0);
   test::make_parameter(parameters, "a.x", {kBlock / 2}, test::constant(1));
   test::make_parameter(parameters, "a.y", {2, kBlock}, test::constant(2));

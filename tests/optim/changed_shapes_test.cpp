@@ -5,7 +5,7 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/optim/averaged_weights.hpp>
 #include <xgrad/optim/clip.hpp>
-#include <xgrad/optim/table.hpp>
+#include <xgrad/optim/optimizers.hpp>
 
 #include "golden.hpp"
 

@@ -6,7 +6,7 @@
 #include <xgrad/autograd/kernels/element.hpp>
 #include <xgrad/autograd/parallel.hpp>
 #include <xgrad/optim/clip.hpp>
-#include <xgrad/optim/row.hpp>
+#include <xgrad/optim/flat_parameters.hpp>
 
 #include "golden.hpp"
 
@@ -46,15 +46,17 @@ TEST(Clip, RefusesANormThatIsNone) {
 // torch.nn.utils.clip_grad_value_ clamps each element.
 TEST(ClipValues, LimitsEveryElementOfAPart) {
   Parameters<double> parameters(0);
-  const std::size_t size = 2 * detail::Row::kBlock + 5;
+  const std::size_t size = 2 * detail::FlatParameters::kBlock + 5;
   const auto x = test::make_parameter(parameters, "a.x", {size}, test::constant(0));
   const auto idle = test::make_parameter(parameters, "a.y", {3}, test::constant(0));
   Tensor<double> gradient = empty<double>({size});
   for (std::size_t i = 0; i < size; ++i) gradient(i) = (double(i % 7) - 3) / 2;
   test::add_gradient(x, gradient);
-  clip_values(parameters, 0.75, {{detail::Row::kBlock, 2 * detail::Row::kBlock}});
+  clip_values(parameters, 0.75,
+              {{detail::FlatParameters::kBlock, 2 * detail::FlatParameters::kBlock}});
   for (std::size_t i = 0; i < size; ++i) {
-    const bool inside = i >= detail::Row::kBlock && i < 2 * detail::Row::kBlock;
+    const bool inside =
+        i >= detail::FlatParameters::kBlock && i < 2 * detail::FlatParameters::kBlock;
     ASSERT_EQ(x.grad()(i), inside ? std::clamp(gradient(i), -0.75, 0.75) : gradient(i)) << i;
   }
   clip_values(parameters, 0.75);

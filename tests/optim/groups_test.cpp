@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <xgrad/optim/averaged_weights.hpp>
-#include <xgrad/optim/table.hpp>
+#include <xgrad/optim/optimizers.hpp>
 
 #include "golden.hpp"
 #include "support/errors.hpp"

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include <xgrad/autograd/parallel.hpp>
-#include <xgrad/optim/table.hpp>
+#include <xgrad/optim/optimizers.hpp>
 
 #include "golden.hpp"
 
@@ -203,11 +203,9 @@ class Descent final : public Optimizer<float> {
       : Optimizer<float>(parameters, options, {}) {}
 
  private:
-  void prepare(double lr, std::uint64_t) override { lr_ = lr; }
-  void update(const ParameterRun<float>& run) const override {
-    for (std::size_t i = 0; i < run.size; ++i) run.value[i] -= float(lr_) * run.grad[i];
+  void update(const ParameterSpan<float>& span) const override {
+    for (std::size_t i = 0; i < span.size; ++i) span.value[i] -= float(span.lr) * span.grad[i];
   }
-  double lr_ = 0;
 };
 
 TEST(Optimizer, ClipsForEverySubclass) {
@@ -367,11 +365,11 @@ TEST(Optimizer, RefusesForeignState) {
   make_parameter(parameters, "a.x", {2}, test::constant(1));
   const auto adam = make_optimizer("adam", parameters, {});
   EXPECT_EQ(test::message_of<Error>([&] { adam->set_state("exp_avg.a.y", zeros<double>({2})); }),
-            "optimizer: there is no state tensor 'exp_avg.a.y'");
+            "there is no state tensor of the optimizer 'exp_avg.a.y'");
   EXPECT_EQ(test::message_of<ShapeError>([&] {
               adam->set_state("exp_avg.a.x", zeros<double>({2, 1}));
             }),
-            "optimizer: state tensor 'exp_avg.a.x' has shape (2), not (2, 1)");
+            "the state tensor of the optimizer 'exp_avg.a.x' has shape (2), not (2, 1)");
   EXPECT_EQ(test::message_of<ConfigError>([&] { make_optimizer("adamax", parameters, {}); }),
             "there is no optimizer 'adamax'; there are adagrad, adam, adamw, lion, rmsprop, sgd");
   make_parameter(parameters, "a.y", {2}, test::constant(1));
@@ -382,8 +380,7 @@ TEST(Optimizer, RefusesForeignState) {
 TEST(Optimizer, RefusesAThirdSlot) {
   struct Three : Optimizer<double> {
     explicit Three(const Parameters<double>& p) : Optimizer<double>(p, {}, {"a", "b", "c"}) {}
-    void prepare(double, std::uint64_t) override {}
-    void update(const ParameterRun<double>&) const override {}
+    void update(const ParameterSpan<double>&) const override {}
   };
   const Parameters<double> parameters(0);
   EXPECT_EQ(test::message_of<Error>([&] { Three three(parameters); }),

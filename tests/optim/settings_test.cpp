@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include <xgrad/optim/table.hpp>
+#include <xgrad/optim/optimizers.hpp>
 
 #include "golden.hpp"
 #include "support/gradients.hpp"

@@ -69,7 +69,8 @@ def test_activations_are_those_of_pytorch(model, peer):
         after = middle + layer.linear2(hidden)
     q, k = (part.unflatten(-1, (2, 16)).transpose(1, 2) for part in (queries, keys))
     expected = {"residual_before": x, "self_attn.queries": queries, "self_attn.keys": keys, "self_attn.values": values,
-                "self_attn.scores": q @ k.mT / 4, "self_attn.head_outputs": None, "residual_middle": middle,
+                "self_attn.scores": q @ k.mT / 4, "self_attn.weights": (q @ k.mT / 4).softmax(-1),
+                "self_attn.head_outputs": None, "residual_middle": middle,
                 "mlp_hidden": hidden, "residual_after": after}
     found = model.capture(IDS)
     assert list(found) == [f"encoder.layers.0.{name}" for name in expected]

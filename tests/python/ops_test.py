@@ -121,7 +121,7 @@ OPS = {
     "dropout": (lambda x: xgrad.dropout(x, 0.5, STREAM), lambda x: x * dropped(x), positive(4, 3, 5)),
     "dropout_add": (lambda x, r: xgrad.dropout_add(x, r, 0.5, rng=STREAM), lambda x, r: r + x * dropped(x), normal(4, 3, 5), normal(4, 3, 5)),
     "embedding": (lambda w: xgrad.embedding(w, IDS), lambda w: w[torch.tensor(IDS)], normal(4, 3)),
-    "gather": (lambda x: xgrad.gather(x, -2, IDS), lambda x: x[:, torch.tensor(IDS)], normal(2, 4, 3)),
+    "take": (lambda x: xgrad.take(x, -2, IDS), lambda x: x[:, torch.tensor(IDS)], normal(2, 4, 3)),
     "rotary_embedding": (lambda x: xgrad.rotary_embedding(x, 4, 2, base=100.0), rotary, normal(2, 3, 12)),
     "attention": (lambda q, k, v, bias: xgrad.attention(q, k, v, CAUSAL, bias=bias), attention,
                   normal(2, 4, 6), normal(2, 4, 6), normal(2, 4, 6), normal(2, 4, 4)),

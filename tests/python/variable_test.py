@@ -52,39 +52,20 @@ def test_layouts():
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_arrays_go_in_without_a_copy(dtype):
+def test_later_changes_of_an_array_do_not_reach_the_graph(dtype):
     a = np.arange(6, dtype=dtype).reshape(2, 3)
     x = xgrad.Variable(a, requires_grad=True)
-    assert np.shares_memory(x.value, a) and np.shares_memory(np.asarray(x), a)
-    a[0, 0] = 9
-    assert x.value[0, 0] == 9
-    x.value = b = 2 * a
-    assert np.shares_memory(x.value, b)
-    for c in (a[1:], np.broadcast_to(a[0, 0], ()), torch.tensor(a).numpy()):
-        assert np.shares_memory(xgrad.Variable(c).value, c)
-    frozen = a.copy()
-    frozen.flags.writeable = False
-    assert np.shares_memory(xgrad.Variable(frozen).value, frozen)
-    # What NumPy has to rearrange is a copy.
-    for c in (a.T, a[:, ::2], a.astype(a.dtype.newbyteorder())):
-        assert not np.shares_memory(xgrad.Variable(c).value, c)
-
-
-def test_operands_go_in_without_a_copy():
-    """An op that keeps its operand for backward keeps the array itself, and lets go of it with the graph."""
-    class Array(np.ndarray):
-        pass
-    w = np.ones((3, 2)).view(Array)
-    alive = weakref.ref(w)
-    x = xgrad.Variable(np.ones((4, 3)), requires_grad=True)
+    w = np.ones((3, 2), dtype)
     y = xgrad.sum(x @ w)
-    w[0] = 5
-    del w
-    assert alive() is not None
+    a[0, 0] = w[0] = 9
+    assert x.value[0, 0] == 0
     y.backward()
-    assert x.grad.tolist() == [[10, 2, 2]] * 4
-    del y
-    assert alive() is None
+    assert x.grad.tolist() == [[2, 2, 2]] * 2
+    x.value = b = 2 * a
+    b[:] = 0
+    assert x.value[0, 0] == 18
+    for c in (a.T, a[:, ::2], a[1:], a.astype(a.dtype.newbyteorder()), np.broadcast_to(a[0, 0], ())):
+        assert np.array_equal(xgrad.Variable(c).value, c)
 
 
 def test_nothing_writes_into_arrays_of_the_caller():

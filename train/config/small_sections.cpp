@@ -2,8 +2,8 @@
 // [mpi] and [expect].
 #include <algorithm>
 
+#include <xgrad/optim/optimizers.hpp>
 #include <xgrad/optim/schedule.hpp>
-#include <xgrad/optim/table.hpp>
 #include <xgrad/train/config/section_keys.hpp>
 
 namespace xgrad::detail {

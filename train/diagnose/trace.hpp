@@ -57,7 +57,7 @@ class Trace final : public OpObserver {
   std::unordered_map<const void*, Made> made_;         // by address of the value
   std::unordered_map<std::uint64_t, OpPlace> places_;  // by id of the node
   OpObserver* before_;
-  Observing observing_;
+  ScopedObserver observing_;
 };
 
 }  // namespace xgrad

@@ -19,9 +19,9 @@ class NamedTaker final : public ActivationTaker<T> {
  public:
   using Take = std::function<Variable<T>(const std::string& name, const Variable<T>& x)>;
   NamedTaker(const Parameters<T>& parameters, Take take)
-      : paths_(paths_by_site(parameters)), take_(std::move(take)) {}
-  Variable<T> take(std::uint64_t site, const char* name, const Variable<T>& x) override {
-    return take_(paths_.at(site) + "." + name, x);
+      : paths_(paths_by_id(parameters)), take_(std::move(take)) {}
+  Variable<T> take(const ActivationPlace& place, const Variable<T>& x) override {
+    return take_(paths_.at(place.module) + "." + place.name, x);
   }
 
  private:

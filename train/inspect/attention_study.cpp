@@ -1,10 +1,10 @@
 #include <xgrad/train/inspect/attention_study.hpp>
 
 #include <algorithm>
-#include <map>
+#include <functional>
 
 #include <xgrad/autograd/scalar.hpp>
-#include <xgrad/layers/attention/observer.hpp>
+#include <xgrad/layers/activations.hpp>
 #include <xgrad/train/inspect/module_paths.hpp>
 #include <xgrad/train/inspect/subset.hpp>
 #include <xgrad/train/metrics/evaluate.hpp>
@@ -14,54 +14,50 @@ namespace xgrad {
 
 namespace {
 
-// Stores the maps of a forward.
-class StoredMaps final : public AttentionObserver {
+// Calls a function with the maps of each attention.
+template <class T>
+class MapReader final : public ActivationTaker<T> {
  public:
-  struct Seen {
-    std::uint64_t site;
-    Tensor<double> p;
-  };
-  bool wants_probabilities() const override { return true; }
-  void on_probabilities(std::uint64_t site, const Tensor<double>& p, const Mask*, bool) override {
-    seen.push_back({site, p});
-  }
-  std::vector<Seen> seen;
-};
-
-// Adds up the metrics of maps for each module.
-class Surveyor final : public AttentionObserver {
- public:
-  bool wants_probabilities() const override { return true; }
-  void on_probabilities(std::uint64_t site, const Tensor<double>& p, const Mask* mask,
-                        bool cross) override {
-    const auto known = [site](const auto& entry) { return entry.first == site; };
-    auto at = std::find_if(sites.begin(), sites.end(), known);
-    if (at == sites.end()) at = sites.insert(sites.end(), {site, AttentionMetrics()});
-    at->second.add(p, mask, cross);
-  }
-  std::vector<std::pair<std::uint64_t, AttentionMetrics>> sites;
-};
-
-// Sets the outputs of heads, given as (site of the module, head), to 0.
-class Silencer final : public AttentionObserver {
- public:
-  using Heads = std::vector<std::pair<std::uint64_t, std::size_t>>;
-  explicit Silencer(Heads silent) : silent_(std::move(silent)) {}
-  std::vector<double> head_factors(std::uint64_t site, std::size_t heads) override {
-    std::vector<double> factors(heads, 1.0);
-    for (const auto& [at, head] : silent_) {
-      if (at == site) factors.at(head) = 0;
-    }
-    return factors;
+  using Read = std::function<void(const ActivationPlace&, Tensor<double> maps)>;
+  explicit MapReader(Read read) : read_(std::move(read)) {}
+  bool wants(std::string_view name) const override { return name == "weights"; }
+  Variable<T> take(const ActivationPlace& place, const Variable<T>& x) override {
+    read_(place, cast<double>(x.value()));
+    return x;
   }
 
  private:
-  Heads silent_;
+  Read read_;
 };
 
-Context looking(AttentionObserver& observer) {
+// A head by the id of its module, of `heads`.
+struct SilentHead {
+  std::uint64_t module;
+  std::size_t head, heads;
+};
+
+// Sets the outputs of heads to 0.
+template <class T>
+class Silencer final : public ActivationTaker<T> {
+ public:
+  explicit Silencer(std::vector<SilentHead> silent) : silent_(std::move(silent)) {}
+  bool wants(std::string_view name) const override { return name == "head_outputs"; }
+  Variable<T> take(const ActivationPlace& place, const Variable<T>& x) override {
+    Tensor<T> factors = ones<T>({x.shape().back()});
+    for (const auto& [module, head, heads] : silent_) {
+      const std::size_t width = factors.size() / heads;
+      if (module == place.module) std::fill_n(factors.data() + head * width, width, T(0));
+    }
+    return mul(x, Variable<T>(std::move(factors)));
+  }
+
+ private:
+  std::vector<SilentHead> silent_;
+};
+
+Context looking(ActivationObserver& observer) {
   Context context;
-  context.attention = &observer;
+  context.activations = &observer;
   return context;
 }
 
@@ -71,13 +67,12 @@ template <class T>
 std::vector<AttentionMap> attention_maps(const SequenceModel<T>& model,
                                          const Parameters<T>& parameters, const Batch& batch) {
   const NoGrad no_grad;
-  StoredMaps stored;
-  model(BatchInput<T>(batch).input(), looking(stored));
-  const auto paths = paths_by_site(parameters);
+  const auto paths = paths_by_id(parameters);
   std::vector<AttentionMap> maps;
-  for (StoredMaps::Seen& seen : stored.seen) {
-    maps.push_back({paths.at(seen.site), std::move(seen.p)});
-  }
+  MapReader<T> reader([&](const ActivationPlace& place, Tensor<double> p) {
+    maps.push_back({paths.at(place.module), std::move(p)});
+  });
+  model(BatchInput<T>(batch).input(), looking(reader));
   return maps;
 }
 
@@ -87,22 +82,27 @@ AttentionStudy study_attention(const SequenceModel<T>& model, const Parameters<T
                                const Objective& objective, std::size_t batch,
                                std::size_t examples) {
   const Subset some(dataset, examples);
-  const auto look = [&](AttentionObserver& observer) {
-    return evaluate(model, {some, shape, batch, looking(observer)}, objective);
+  const auto measured = [&](const Context& context) {
+    return evaluate(model, {some, shape, batch, context}, objective);
   };
   AttentionStudy study;
   study.examples = some.size();
   study.forced = shape.output == OutputKind::generated;
-  Surveyor surveyor;
-  study.metrics = look(surveyor);
-  const auto paths = paths_by_site(parameters);
-  for (const auto& [site, metrics] : surveyor.sites) {
-    LayerStudy layer{paths.at(site), metrics, {}};
-    for (std::size_t head = 0; head < metrics.heads(); ++head) {
-      Silencer silencer({{site, head}});
-      layer.without.push_back(look(silencer));
+  const auto paths = paths_by_id(parameters);
+  MapReader<T> surveyor([&](const ActivationPlace& place, const Tensor<double>& p) {
+    const std::string& path = paths.at(place.module);
+    const auto known = [&](const LayerStudy& layer) { return layer.path == path; };
+    auto at = std::find_if(study.layers.begin(), study.layers.end(), known);
+    if (at == study.layers.end()) at = study.layers.insert(at, {path, {}, {}});
+    at->metrics.add(p, place.query_mask, place.cross);
+  });
+  measured(looking(surveyor));
+  study.metrics = measured({});  // to the bits of an evaluation, where attention is fused
+  for (LayerStudy& layer : study.layers) {
+    for (std::size_t head = 0; head < layer.metrics.heads(); ++head) {
+      Silencer<T> silencer({{module_id(layer.path), head, layer.metrics.heads()}});
+      layer.without.push_back(measured(looking(silencer)));
     }
-    study.layers.push_back(std::move(layer));
   }
   return study;
 }
@@ -115,16 +115,16 @@ SilencedHeads silence_heads(const SequenceModel<T>& model, const Parameters<T>& 
   const Subset some(dataset, examples);
   const std::vector<AttentionMap> maps =
       attention_maps(model, parameters, collate({some.get(0, 0)}, shape));
-  Silencer::Heads silent;
+  std::vector<SilentHead> silent;
   for (const Head& head : heads) {
     check<ConfigError>(head.layer < maps.size(), "head ", head.layer, ".", head.head,
                        ": the model has ", maps.size(), " attention layers, counted from 0");
     const std::size_t count = maps[head.layer].probabilities.shape()[1];
     check<ConfigError>(head.head < count, "head ", head.layer, ".", head.head, ": layer ",
                        head.layer, " has ", count, " heads, counted from 0");
-    silent.emplace_back(site_of(maps[head.layer].path), head.head);
+    silent.push_back({module_id(maps[head.layer].path), head.head, count});
   }
-  Silencer silencer(std::move(silent));
+  Silencer<T> silencer(std::move(silent));
   const auto measured = [&](const Context& context) {
     return evaluate(model, {some, shape, batch, context}, objective);
   };

@@ -1,4 +1,4 @@
-// Finds the path of a module by the number that observers get.
+// Finds the path of a module by its id.
 #pragma once
 
 #include <cstdint>
@@ -9,20 +9,20 @@
 
 namespace xgrad {
 
-/// The number of the module with this path, as Scope::site().
-inline std::uint64_t site_of(const std::string& path) {
+/// The id of the module with this path, Scope::id().
+inline std::uint64_t module_id(const std::string& path) {
   return (Rng(0) / path).key();
 }
 
 /// The path of each module that has parameters, such as "encoder.layers.0.self_attn", by its
-/// Scope::site().
+/// id.
 template <class T>
-std::map<std::uint64_t, std::string> paths_by_site(const Parameters<T>& parameters) {
+std::map<std::uint64_t, std::string> paths_by_id(const Parameters<T>& parameters) {
   std::map<std::uint64_t, std::string> paths;
   for (const Parameter<T>& p : parameters) {
     for (std::size_t dot = p.name.find('.'); dot != p.name.npos; dot = p.name.find('.', dot + 1)) {
       const std::string path = p.name.substr(0, dot);
-      paths[site_of(path)] = path;
+      paths[module_id(path)] = path;
     }
   }
   return paths;

@@ -198,7 +198,7 @@ Profile measure(const Config& config, std::size_t steps) {
   Profile result{.steps = steps, .gemm_rate = gemm_rate<T>(), .copy_rate = copy_rate()};
   const Counters counters;
   Profiler profiler(counters);
-  const Observing observing(profiler);
+  const ScopedObserver observing(profiler);
   std::vector<double> explained;
   double before = 0;
   for (std::size_t i = 0; i < steps; ++i) {

@@ -225,7 +225,7 @@ ModelSummary trace(Config config, const std::shared_ptr<const Task>& task) {
   const Counters counters;
   Tracer tracer(counters, addresses(trainer.parameters()));
   {
-    const Observing observing(tracer);
+    const ScopedObserver observing(tracer);
     trainer.train_step();
   }
   summary.modules = modules_of(trainer.parameters(), tracer.calls());

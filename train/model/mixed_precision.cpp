@@ -4,7 +4,7 @@
 #include <type_traits>
 #include <utility>
 
-#include <xgrad/autograd/bf16_products.hpp>
+#include <xgrad/autograd/autocast.hpp>
 #include <xgrad/autograd/kernels/cpu.hpp>
 #include <xgrad/autograd/scalar.hpp>
 #include <xgrad/layers/models/decoding.hpp>
@@ -13,20 +13,6 @@ namespace xgrad {
 
 namespace {
 
-class MixedPrecision : public SequenceModel<float> {
- public:
-  explicit MixedPrecision(std::unique_ptr<SequenceModel<float>> model) : model_(std::move(model)) {}
-
-  Variable<float> operator()(const ModelInput<float>& input,
-                             const Context& context) const override {
-    const Bf16Products products;
-    return (*model_)(input, context);
-  }
-
- private:
-  std::unique_ptr<SequenceModel<float>> model_;
-};
-
 class MixedDecoding final : public Decoding<float> {
  public:
   explicit MixedDecoding(std::unique_ptr<Decoding<float>> decoding)
@@ -34,7 +20,7 @@ class MixedDecoding final : public Decoding<float> {
     take_logits();
   }
   void append(const std::vector<std::int32_t>& classes) override {
-    const Bf16Products products;
+    const Autocast products;
     decoding_->append(classes);
     take_logits();
   }
@@ -54,20 +40,23 @@ class MixedDecoding final : public Decoding<float> {
   std::unique_ptr<Decoding<float>> decoding_;
 };
 
-// A model that decodes token by token, which callers find by a dynamic_cast.
-class MixedAutoregressive final : public MixedPrecision, public Autoregressive<float> {
+class MixedPrecision final : public SequenceModel<float> {
  public:
-  MixedAutoregressive(std::unique_ptr<SequenceModel<float>> model,
-                      const Autoregressive<float>& same)
-      : MixedPrecision(std::move(model)), same_(same) {}
+  explicit MixedPrecision(std::unique_ptr<SequenceModel<float>> model) : model_(std::move(model)) {}
+
+  Variable<float> operator()(const ModelInput<float>& input,
+                             const Context& context) const override {
+    const Autocast products;
+    return (*model_)(input, context);
+  }
 
   std::unique_ptr<Decoding<float>> decode(const ModelInput<float>& input) const override {
-    const Bf16Products products;
-    return std::make_unique<MixedDecoding>(same_.decode(input));
+    const Autocast products;
+    return std::make_unique<MixedDecoding>(model_->decode(input));
   }
 
  private:
-  const Autoregressive<float>& same_;  // the model of MixedPrecision
+  std::unique_ptr<SequenceModel<float>> model_;
 };
 
 }  // namespace
@@ -77,9 +66,6 @@ std::unique_ptr<SequenceModel<T>> in_precision(const std::string& precision,
                                                std::unique_ptr<SequenceModel<T>> model) {
   if constexpr (std::is_same_v<T, float>) {
     if (precision != "bf16") return model;
-    if (const auto* same = dynamic_cast<const Autoregressive<float>*>(model.get())) {
-      return std::make_unique<MixedAutoregressive>(std::move(model), *same);
-    }
     return std::make_unique<MixedPrecision>(std::move(model));
   }
   return model;

@@ -10,7 +10,7 @@
 namespace xgrad {
 
 /// The model in the arithmetic of `precision`, a value of train.precision. With "bf16", a model of
-/// float runs below a Bf16Products: the operands of its matrix products are rounded to bfloat16 and
+/// float runs below a Autocast: the operands of its matrix products are rounded to bfloat16 and
 /// their sums are in float. Its weights, and losses of its logits, are float. Any other value, and
 /// any other scalar type than float, leaves the model as it is.
 template <class T>

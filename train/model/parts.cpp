@@ -7,7 +7,7 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/scalar.hpp>
-#include <xgrad/optim/table.hpp>
+#include <xgrad/optim/optimizers.hpp>
 
 namespace xgrad {
 

@@ -36,7 +36,7 @@ TrainingLoss<T> training_loss(const SequenceModel<T>& model, const Objective& ob
                               const Batch& batch, Context context, const StepSize& whole) {
   HeadDiversity<T> heads;
   const bool penalised = objective.head_diversity > 0;
-  if (penalised) context.attention = &heads;
+  if (penalised) context.activations = &heads;
   TrainingLoss<T> loss;
   {
     const Region region("model");

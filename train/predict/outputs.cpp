@@ -29,7 +29,7 @@ std::vector<Generated<T>> decode(const SequenceModel<T>& model,
                                  const std::vector<Example>& examples, const TaskShape& shape) {
   const Batch batch = collate(examples, shape);
   const BatchInput<T> input(batch);
-  const auto decoding = start_outputs(model, input.input(), batch.size);
+  const auto decoding = model.decode(input.input());
   return generate(*decoding, std::int32_t(shape.classes) - 1, shape.max_outputs);
 }
 

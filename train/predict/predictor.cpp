@@ -95,7 +95,7 @@ template <class T>
 Prediction search(const LoadedModel<T>& loaded, Example example, const BeamOptions& beam) {
   const TaskShape& shape = loaded.shape;
   const Batch batch = collate({example}, shape);
-  const auto decoding = start_outputs(*loaded.model, BatchInput<T>(batch).input(), 1);
+  const auto decoding = loaded.model->decode(BatchInput<T>(batch).input());
   const auto found =
       beam_search(*decoding, std::int32_t(shape.classes) - 1, shape.max_outputs, beam);
   example.targets = found[0].classes;

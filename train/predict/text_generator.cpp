@@ -25,12 +25,6 @@ std::int32_t sample(const T* logits, std::size_t classes, double temperature, do
 
 namespace {
 
-// The model as one that decodes token by token; null if it cannot.
-template <class T>
-const Autoregressive<T>* autoregressive(const LoadedModel<T>& loaded) {
-  return dynamic_cast<const Autoregressive<T>*>(loaded.model.get());
-}
-
 void check_generates(const FoundRun& source, const AnyModel& any) {
   const std::string& kind = source.config.model.kind;
   any.visit([&](const auto& loaded) {
@@ -40,8 +34,6 @@ void check_generates(const FoundRun& source, const AnyModel& any) {
                        "with task.labels = \"next\" (files) or task.predict = \"next\" (kjv)");
     check<ConfigError>(kind == "encoder", source.file, ": model.kind is ", kind,
                        "; generate needs an encoder");
-    check<ConfigError>(autoregressive(loaded) != nullptr, source.file,
-                       ": the model cannot decode token by token");
   });
 }
 
@@ -53,7 +45,7 @@ std::unique_ptr<Decoding<T>> read(const LoadedModel<T>& loaded,
   std::copy(text.begin() + std::ptrdiff_t(begin), text.end(), ids.data());
   ModelInput<T> input;
   input.ids = &ids;
-  return autoregressive(loaded)->decode(input);
+  return loaded.model->decode(input);
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace xgrad {
 
 namespace {
 
-constexpr std::size_t kBlock = detail::Row::kBlock;
+constexpr std::size_t kBlock = detail::FlatParameters::kBlock;
 // Smaller buckets, or more of them, cost more for their number than they gain by an early start.
 constexpr std::size_t kLeastBlocks = 8, kMostBuckets = 8;
 
@@ -24,7 +24,7 @@ void add(T* to, const T* from, std::size_t n) {
 }
 
 // Buckets end behind tensors, at the next block.
-std::vector<Range> buckets_of(const detail::Row& row, std::size_t ranks) {
+std::vector<Range> buckets_of(const detail::FlatParameters& row, std::size_t ranks) {
   const std::size_t blocks = (row.size() + kBlock - 1) / kBlock;
   const std::size_t least = std::max({ranks, kLeastBlocks, blocks / kMostBuckets}) * kBlock;
   std::vector<Range> buckets{{0, row.size()}};

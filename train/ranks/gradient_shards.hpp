@@ -109,7 +109,7 @@ class GradientShards {
   std::size_t count_;
   Ranks* ranks_;
   std::vector<Variable<T>> leaves_;  // parameters that require a gradient
-  detail::Row row_;
+  detail::FlatParameters row_;
   std::vector<Range> buckets_;                   // of the row, in order
   std::vector<ModelPart> slices_;                // by rank, with a range for each bucket
   std::vector<Range> places_;                    // by rank, of slices that lie one after the other

@@ -8,6 +8,7 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/scalar.hpp>
+#include <xgrad/storage/disk/publish.hpp>
 
 namespace xgrad {
 
@@ -212,7 +213,20 @@ void restore_weights(const std::vector<NamedTensor>& weights, const std::string&
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 #undef XGRAD_INSTANTIATE
 
+template <class T>
+void save_checkpoint(const std::string& path, const Parameters<T>& parameters) {
+  const auto [folder, name] = folder_and_name(path);
+  publish_over(folder, name, to_hdf5({.parameters = capture(parameters)}));
+}
+
+template <class T>
+void load_checkpoint(const std::string& path, const Parameters<T>& parameters) {
+  restore(load_checkpoint(path), parameters);
+}
+
 #define XGRAD_INSTANTIATE(T)                                                                 \
+  template void save_checkpoint(const std::string&, const Parameters<T>&);                   \
+  template void load_checkpoint(const std::string&, const Parameters<T>&);                   \
   template std::vector<NamedTensor> capture(const Parameters<T>&);                           \
   template std::vector<NamedTensor> capture(const Optimizer<T>&, const AveragedWeights<T>*); \
   template void restore(const Checkpoint&, const Parameters<T>&);                            \

@@ -36,6 +36,15 @@ template <class T>
 void restore(const Checkpoint& checkpoint, const Parameters<T>& parameters, Optimizer<T>& optimizer,
              AveragedWeights<T>* average = nullptr);
 
+/// Writes a checkpoint with only these parameters, over a file of that name if there is one: a
+/// crash leaves the old file or the new one. Throws IoError, and NumericError for NaN or infinity.
+template <class T>
+void save_checkpoint(const std::string& path, const Parameters<T>& parameters);
+/// Overwrites every parameter with that of the checkpoint at `path`. Throws IoError, or
+/// CheckpointError as restore().
+template <class T>
+void load_checkpoint(const std::string& path, const Parameters<T>& parameters);
+
 /// Returns a line for an error message if a number of the tensor exceeds the range of T; else an
 /// empty string.
 template <class T>

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include <xgrad/autograd/packed_weights.hpp>
+#include <xgrad/autograd/parameters.hpp>
 #include <xgrad/train/model/build.hpp>
 #include <xgrad/train/weights/state_dict.hpp>
 

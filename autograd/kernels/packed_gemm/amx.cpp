@@ -42,7 +42,7 @@ static_assert(sizeof(AmxConfig) == 64);
 
 /// Configures the registers for as many rows as a tile has, so that no row beyond A is read.
 template <>
-struct Tiles<Amx, float> {
+struct TileKernels<Amx, float> {
   template <int V>
   void multiply(std::size_t rows, const TileJob<float>& job) {
     configure(rows);

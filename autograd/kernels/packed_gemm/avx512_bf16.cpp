@@ -13,7 +13,7 @@ struct Avx512Bf16 {
 template <>
 struct Step<Avx512Bf16, float> {
   using Vec = typename VectorsOf<Avx512Bf16, float>::Vec;
-  static Vec spread(float pair) { return Vec(_mm512_set1_epi32(__builtin_bit_cast(int, pair))); }
+  static Vec broadcast(float pair) { return Vec(_mm512_set1_epi32(__builtin_bit_cast(int, pair))); }
   static Vec add_products(Vec a, Vec b, Vec c) {
     return _mm512_dpbf16_ps(c, __m512bh(a), __m512bh(b));
   }

@@ -49,7 +49,7 @@ inline constexpr TilesOfWidth<Isa, T, V> kTiles;
 
 /// Computes the tiles of a block.
 template <class Isa, class T>
-struct Tiles {
+struct TileKernels {
   /// multiply_tile for a tile of `rows` rows and V vectors.
   template <int V>
   void multiply(std::size_t rows, const TileJob<T>& job) {
@@ -67,7 +67,7 @@ void with_vectors(std::size_t vectors, const Visit& visit) {
 }
 
 /// A block of B: columns [j, j + n) of the product, steps [p, p + k) of the sums.
-struct Block {
+struct BlockOfB {
   std::size_t j, n, p, k;
 };
 
@@ -88,9 +88,9 @@ class BlockedProduct {
 
   void run() const {
     if (x_.m == 0) {
-      for_blocks([&](const Block& block) { pack_block(block); });
+      for_blocks([&](const BlockOfB& block) { pack_block(block); });
     } else {
-      for_blocks([&](const Block& block) { multiply_block(block); });
+      for_blocks([&](const BlockOfB& block) { multiply_block(block); });
     }
   }
 
@@ -118,13 +118,13 @@ class BlockedProduct {
     for (std::size_t j = 0; j < x_.n; j += columns) {
       std::size_t p = 0;
       do {  // runs once for k = 0, which leaves beta C
-        body(Block{j, least(columns, x_.n - j), p, least(depth, steps_ - p)});
+        body(BlockOfB{j, min(columns, x_.n - j), p, min(depth, steps_ - p)});
         p += depth;
       } while (p < steps_);
     }
   }
 
-  static constexpr std::size_t least(std::size_t a, std::size_t b) { return a < b ? a : b; }
+  static constexpr std::size_t min(std::size_t a, std::size_t b) { return a < b ? a : b; }
 
   /// The size of equal parts of n, each at most `most`, rounded up to a multiple of `unit`.
   static constexpr std::size_t part_of(std::size_t n, std::size_t most, std::size_t unit) {
@@ -135,29 +135,29 @@ class BlockedProduct {
   /// Cuts a block's columns into panels of equal width, at most that of a tile, and calls
   /// body(first vector, number of vectors) for each.
   template <class Body>
-  static void for_panels(const Block& block, const Body& body) {
+  static void for_panels(const BlockOfB& block, const Body& body) {
     const std::size_t vectors = divide_up(block.n, L);
     const std::size_t width = part_of(vectors, TileSizes<Isa>::kVectors, 1);
-    for (std::size_t v = 0; v < vectors; v += width) body(v, least(width, vectors - v));
+    for (std::size_t v = 0; v < vectors; v += width) body(v, min(width, vectors - v));
   }
 
-  const In* source_of_b(const Block& block, std::size_t vector) const {
+  const In* source_of_b(const BlockOfB& block, std::size_t vector) const {
     const std::size_t j = block.j + vector * L, p = block.p * K;
     return x_.b.transpose == Transpose::yes ? x_.b.data + j * x_.b.stride + p
                                             : x_.b.data + p * x_.b.stride + j;
   }
 
-  std::size_t terms(const Block& block) const { return least(block.k * K, x_.k - block.p * K); }
+  std::size_t terms(const BlockOfB& block) const { return min(block.k * K, x_.k - block.p * K); }
 
-  T* packed_b(const Block& block) const {
+  T* packed_b(const BlockOfB& block) const {
     if (x_.blocks_of_b == nullptr) return block_of_b_;
     return x_.blocks_of_b + block.j * steps_ + block.p * (divide_up(block.n, L) * L);
   }
 
-  void pack_block(const Block& block) const {
+  void pack_block(const BlockOfB& block) const {
     T* const to = packed_b(block);
     for_panels(block, [&](std::size_t v, std::size_t vectors) {
-      const std::size_t columns = least(block.n - v * L, vectors * L);
+      const std::size_t columns = min(block.n - v * L, vectors * L);
       const auto pack =
           x_.b.transpose == Transpose::yes ? pack_transposed<Isa, T, In> : pack_rows<Isa, T, In>;
       pack(source_of_b(block, v), x_.b.stride, terms(block), columns, vectors,
@@ -165,18 +165,18 @@ class BlockedProduct {
     });
   }
 
-  void multiply_block(const Block& block) const {
+  void multiply_block(const BlockOfB& block) const {
     if (!b_in_place_ && x_.blocks_of_b == nullptr) pack_block(block);
     const std::size_t widest = part_of(divide_up(block.n, L), TileSizes<Isa>::kVectors, 1);
     with_vectors<TileSizes<Isa>::kVectors>(widest, [&](auto width) {
       constexpr std::size_t kRows = TileSizes<Isa>::rows(width);
       const std::size_t group = pack_a_ ? kPackRows : x_.m;
-      Tiles<Isa, T> tiles;
+      TileKernels<Isa, T> tiles;
       for (std::size_t i = 0; i < x_.m; i += group) {
-        const std::size_t rows = least(group, x_.m - i);
+        const std::size_t rows = min(group, x_.m - i);
         if (pack_a_) pack_rows_of_a<kRows>(block, i, rows);
         for (std::size_t r = 0; r < rows; r += kRows) {
-          multiply_row_of_tiles<width>(tiles, block, i + r, least(kRows, rows - r),
+          multiply_row_of_tiles<width>(tiles, block, i + r, min(kRows, rows - r),
                                        packed_a_ + r * block.k);
         }
       }
@@ -185,7 +185,7 @@ class BlockedProduct {
 
   /// Packs rows [i, i + rows) of A, for tiles of R rows.
   template <std::size_t R>
-  void pack_rows_of_a(const Block& block, std::size_t i, std::size_t rows) const {
+  void pack_rows_of_a(const BlockOfB& block, std::size_t i, std::size_t rows) const {
     const std::size_t stride = x_.a.stride, p = block.p * K;
     if (!a_transposed_) {
       pack_lines<Isa>(x_.a.data + i * stride + p, stride, terms(block), rows, packed_a_);
@@ -198,7 +198,7 @@ class BlockedProduct {
 
   /// Computes rows [i, i + rows) of C in all panels of the block, one tile per panel.
   template <int Width>
-  void multiply_row_of_tiles(Tiles<Isa, T>& tiles, const Block& block, std::size_t i,
+  void multiply_row_of_tiles(TileKernels<Isa, T>& tiles, const BlockOfB& block, std::size_t i,
                              std::size_t rows, const T* packed) const {
     const bool side_by_side = kRowsOfSteps || !a_transposed_;  // the steps of a row
     TileJob<T> job;

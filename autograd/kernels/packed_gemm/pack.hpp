@@ -101,7 +101,7 @@ void pack_rows(const In* b, std::size_t stride, std::size_t terms, std::size_t c
   using From = Source<Isa, T, In>;
   const std::size_t full = columns / S::kLanes, rest = columns % S::kLanes;
   for (std::size_t p = 0; p < terms; p += From::kTerms, b += From::kTerms * stride) {
-    const Across<In> rows{b, stride, terms - p};
+    const RowCursor<In> rows{b, stride, terms - p};
     if constexpr (From::kTerms > 1) {  // as in pack_tiles(); rows of single terms do not gain
       for (std::size_t t = 0; t < From::kTerms; ++t) {
         for (std::size_t j = 0; j < columns; j += 64 / sizeof(In))
@@ -177,7 +177,7 @@ void pack_tiles(const In* a, std::size_t stride, std::size_t terms, std::size_t 
       scatter_to_tiles<Isa, R>(a, rows, k, p, out);
     } else {
       T step[kPackRows];
-      const Across<In> from{a, stride, terms - p * K};
+      const RowCursor<In> from{a, stride, terms - p * K};
       std::size_t r = 0;
       for (; r + S::kLanes <= rows; r += S::kLanes) S::store(step + r, From::load(from + r));
       for (; r < rows; ++r) step[r] = From::one(from + r);
@@ -202,7 +202,7 @@ void pack_columns(const In* a, std::size_t stride, std::size_t terms, std::size_
       for (std::size_t i = 0; i < L; ++i) {
         const std::size_t term = (p + i) * K;
         if (term >= terms) continue;
-        const Across<In> from{a + term * stride + r, stride, terms - term};
+        const RowCursor<In> from{a + term * stride + r, stride, terms - term};
         steps[i] = here == L ? From::load(from) : From::load_part(from, here);
       }
       transpose_square<Isa, T>(steps);

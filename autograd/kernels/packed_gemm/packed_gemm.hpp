@@ -22,12 +22,20 @@ namespace xgrad::detail {
   return (n + by - 1) / by;
 }
 
+/// A MatrixView of elements of a known type.
+template <class In>
+struct Factor {
+  const In* data;
+  std::size_t stride;
+  Transpose transpose = Transpose::no;
+};
+
 /// The arguments of gemm(): C = alpha A B + beta C.
 template <class T, class In = T>
 struct Product {
   std::size_t m, n, k;
   T alpha;
-  MatrixView<In> a, b;
+  Factor<In> a, b;
   T beta;
   T* c;
   std::size_t ldc;

@@ -149,7 +149,7 @@ requires(Isa::kBytes == 64) struct FirstElements<Isa, T> {
 template <class Isa, class T>
 struct Step {
   typedef T Vec __attribute__((vector_size(Isa::kBytes)));
-  static Vec spread(T x) { return x - Vec{}; }
+  static Vec broadcast(T x) { return x - Vec{}; }
   static Vec add_products(Vec a, Vec b, Vec c) { return MultiplyAdd<Isa, T>::of(a, b, c); }
 };
 
@@ -162,11 +162,11 @@ struct Simd {
   static Vec load(const T* from) { return *reinterpret_cast<const Unaligned*>(from); }
   static void store(T* to, Vec v) { *reinterpret_cast<Unaligned*>(to) = v; }
 
-  static Vec all(T x) { return x - Vec{}; }  // the number x in every lane
+  static Vec broadcast(T x) { return x - Vec{}; }  // the number x in every lane
   static Vec multiply_add(Vec a, Vec b, Vec c) { return MultiplyAdd<Isa, T>::of(a, b, c); }
 
   /// An element of a packed block in every lane, and c plus the products of such elements.
-  static Vec spread(T x) { return Step<Isa, T>::spread(x); }
+  static Vec broadcast_step(T x) { return Step<Isa, T>::broadcast(x); }
   static Vec add_products(Vec a, Vec b, Vec c) { return Step<Isa, T>::add_products(a, b, c); }
 
   static Vec load_part(const T* from, std::size_t count) {

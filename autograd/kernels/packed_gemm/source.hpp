@@ -14,29 +14,29 @@ namespace xgrad::detail {
 /// A place in a matrix whose rows are the terms of the sums: the elements of a step lie one below
 /// the other. `terms` rows are left from here on.
 template <class In>
-struct Across {
+struct RowCursor {
   const In* first;
   std::size_t stride, terms;
   // Inlined everywhere, as its name does not have the instruction set.
-  [[gnu::always_inline]] Across operator+(std::size_t columns) const {
+  [[gnu::always_inline]] RowCursor operator+(std::size_t columns) const {
     return {first + columns, stride, terms};
   }
 };
 
-/// Reads numbers of In as the T of a packed block: of kLanes columns at once from rows (Across), or
-/// of kLanes steps at once from within a row (a pointer). load_part() reads that many columns, or
-/// terms, and fills up with zeros.
+/// Reads numbers of In as the T of a packed block: of kLanes columns at once from rows (RowCursor),
+/// or of kLanes steps at once from within a row (a pointer). load_part() reads that many columns,
+/// or terms, and fills up with zeros.
 template <class Isa, class T, class In>
 struct Source {
   using S = Simd<Isa, T>;
   using Vec = typename S::Vec;
   static constexpr std::size_t kTerms = 1;  // of a sum in a step
 
-  static Vec load(const Across<In>& from) { return S::load(from.first); }
-  static Vec load_part(const Across<In>& from, std::size_t columns) {
+  static Vec load(const RowCursor<In>& from) { return S::load(from.first); }
+  static Vec load_part(const RowCursor<In>& from, std::size_t columns) {
     return S::load_part(from.first, columns);
   }
-  static T one(const Across<In>& from) { return *from.first; }
+  static T one(const RowCursor<In>& from) { return *from.first; }
   static Vec load(const In* from) { return S::load(from); }
   static Vec load_part(const In* from, std::size_t terms) { return S::load_part(from, terms); }
   static T one(const In* from, std::size_t) { return *from; }
@@ -71,11 +71,11 @@ struct Source<Isa, float, Bf16> {
   static float one(const Bf16* from, std::size_t) {
     return __builtin_bit_cast(float, std::uint32_t(from->bits) << 16);
   }
-  static Vec load(const Across<Bf16>& from) { return load(from.first); }
-  static Vec load_part(const Across<Bf16>& from, std::size_t columns) {
+  static Vec load(const RowCursor<Bf16>& from) { return load(from.first); }
+  static Vec load_part(const RowCursor<Bf16>& from, std::size_t columns) {
     return load_part(from.first, columns);
   }
-  static float one(const Across<Bf16>& from) { return one(from.first, 1); }
+  static float one(const RowCursor<Bf16>& from) { return one(from.first, 1); }
 };
 
 /// The Source of an instruction that multiplies pairs: two terms of a sum, the first in the lower
@@ -94,16 +94,16 @@ struct Pairs {
     return __builtin_bit_cast(float, first | second << 16);
   }
 
-  static Vec load(const Across<Bf16>& from) {
+  static Vec load(const RowCursor<Bf16>& from) {
     const Words first = row(from.first);
     return Vec(from.terms > 1 ? first | row(from.first + from.stride) << 16 : first);
   }
-  static Vec load_part(const Across<Bf16>& from, std::size_t columns) {
+  static Vec load_part(const RowCursor<Bf16>& from, std::size_t columns) {
     Vec part = {};
     for (std::size_t i = 0; i < columns; ++i) part[i] = one(from + i);
     return part;
   }
-  static float one(const Across<Bf16>& from) {
+  static float one(const RowCursor<Bf16>& from) {
     return pair(from.first->bits, from.terms > 1 ? from.first[from.stride].bits : 0);
   }
 

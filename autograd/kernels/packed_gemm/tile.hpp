@@ -40,7 +40,7 @@ template <class Isa, class T, int R, int V>
       Vec value = job.alpha * sum[r][v];
       if (job.beta != T(0)) {
         const Vec old = part ? S::load_part(c, job.tail) : S::load(c);
-        value = S::multiply_add(S::all(job.beta), old, value);
+        value = S::multiply_add(S::broadcast(job.beta), old, value);
       }
       if (part) {
         S::store_part(c, value, job.tail);
@@ -79,7 +79,7 @@ void multiply_tile(const TileJob<T>& job) {
     for (int v = 0; v < V; ++v) row[v] = S::load(b + v * S::kLanes);
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r) {
-      const Vec x = S::spread(a[r / 4][r % 4 * a_row]);
+      const Vec x = S::broadcast_step(a[r / 4][r % 4 * a_row]);
 #pragma GCC unroll 4
       for (int v = 0; v < V; ++v) sum[r][v] = S::add_products(x, row[v], sum[r][v]);
     }

@@ -343,7 +343,8 @@ TEST(Bf16Gemm, SameBitsForAnyNumberOfThreads) {
     for (const int count : {1, 2, 3, 8}) {
       set_threads(count);
       x.c.assign(x.c.size(), 0);
-      parallel_gemm(p.m, p.n, p.k, p.alpha, p.a, p.b, p.beta, p.c, p.ldc);
+      parallel_gemm(p.m, p.n, p.k, p.alpha, {p.a.data, p.a.stride, p.a.transpose},
+                    {p.b.data, p.b.stride, p.b.transpose}, p.beta, p.c, p.ldc);
       if (count == 1) first = x.c;
       EXPECT_EQ(x.c, first) << count << " threads";
     }

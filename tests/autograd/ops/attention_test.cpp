@@ -172,7 +172,7 @@ TEST(Attention, S2_1_ReadsItsArgumentsAndHasNoParameters) {
   Operands operands;
   Tensor<double> y;
   {
-    const Observing observing(operands);
+    const ScopedObserver observing(operands);
     y = attention(q, k, v, {}).value();
   }
   const auto at = [](const V& x) { return static_cast<const void*>(x.shared_value().get()); };

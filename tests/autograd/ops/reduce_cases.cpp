@@ -38,20 +38,23 @@ OpCase over_axis(const char* op, F f) {
 // Masks keep some tokens, all or none; one sample at least keeps one.
 Sample masked_mean_sample(const Rng& rng, std::size_t n) {
   const Shape shape{random_size(rng / "b", 1, 3), random_size(rng / "n", 1, 4), n};
-  Mask mask = random_mask({shape[0], shape[1]}, rng / "mask", rng.uniform(0));
-  mask.data()[rng.below(mask.size(), 1)] = 1;
+  auto mask =
+      std::make_shared<Mask>(random_mask({shape[0], shape[1]}, rng / "mask", rng.uniform(0)));
+  mask->data()[rng.below(mask->size(), 1)] = 1;
   return Sample([mask](const auto& x) { return masked_mean(x[0], mask); },
                 {random_tensor(shape, rng / "x", -2, 2)});
 }
 
 OpCase masked_mean_case() {
-  const auto rank = [] { masked_mean(ones({2, 3}), full<std::uint8_t>({2, 3}, 1)); };
-  const auto extents = [] { masked_mean(ones({2, 3, 4}), full<std::uint8_t>({3, 2}, 1)); };
-  const auto mask_rank = [] { masked_mean(ones({2, 3, 4}), full<std::uint8_t>({2, 3, 4}, 1)); };
-  const auto nothing = [](const Shape& shape) {
-    const Mask mask = full<std::uint8_t>({shape[0], shape[1]}, 1);
-    return Sample([mask](const auto& x) { return masked_mean(x[0], mask); },
-                  {zeros<double>(shape)});
+  const auto mask = [](const Shape& shape) {
+    return std::make_shared<const Mask>(full<std::uint8_t>(shape, 1));
+  };
+  const auto rank = [=] { masked_mean(ones({2, 3}), mask({2, 3})); };
+  const auto extents = [=] { masked_mean(ones({2, 3, 4}), mask({3, 2})); };
+  const auto mask_rank = [=] { masked_mean(ones({2, 3, 4}), mask({2, 3, 4})); };
+  const auto nothing = [=](const Shape& shape) {
+    const auto all = mask({shape[0], shape[1]});
+    return Sample([all](const auto& x) { return masked_mean(x[0], all); }, {zeros<double>(shape)});
   };
   return {.op = "masked_mean",
           .sample = masked_mean_sample,

@@ -1,4 +1,4 @@
-// reshape, transpose, slice, select, concat, gather.
+// reshape, transpose, slice, select, concat, take.
 #include "autograd/op_table.hpp"
 
 namespace xgrad::test {
@@ -29,7 +29,8 @@ Sample reshape_sample(const Rng& rng, std::size_t n) {
 
 Sample transpose_sample(const Rng& rng, std::size_t n) {
   const Shape shape = random_shape(rng, n);
-  const auto axes = (rng / "order").permutation(shape.size());
+  const auto order = (rng / "order").permutation(shape.size());
+  const std::vector<std::ptrdiff_t> axes(order.begin(), order.end());
   return Sample([axes](const auto& x) { return transpose(x[0], axes); },
                 {random_tensor(shape, rng / "x")});
 }
@@ -76,14 +77,14 @@ Sample concat_sample(const Rng& rng, std::size_t n) {
 }
 
 // Up to nine indices along any axis, of which some are equal.
-Sample gather_sample(const Rng& rng, std::size_t n) {
+Sample take_sample(const Rng& rng, std::size_t n) {
   const Shape shape = random_shape(rng, n);
   const std::size_t axis = random_axis(rng, shape);
   Shape of_indices(random_size(rng / "indices", 0, 2));
   for (std::size_t i = 0; i < of_indices.size(); ++i)
     of_indices[i] = random_size(rng / "i" / i, 1, 3);
   const Ids indices = random_ids(of_indices, rng / "index", std::int32_t(shape[axis]));
-  return Sample([=](const auto& x) { return gather(x[0], axis, indices); },
+  return Sample([=](const auto& x) { return take(x[0], axis, indices); },
                 {random_tensor(shape, rng / "x")});
 }
 
@@ -132,18 +133,18 @@ OpCase concat_case() {
       .op = "concat", .sample = concat_sample, .wrong_calls = {nothing, extents, ranks, no_axis}};
 }
 
-OpCase gather_case() {
+OpCase take_case() {
   const auto at = [](std::int32_t index) {
-    return [index] { gather(ones({2, 3}), 1, full<std::int32_t>({2}, index)); };
+    return [index] { take(ones({2, 3}), 1, full<std::int32_t>({2}, index)); };
   };
-  const auto no_axis = [] { gather(ones({2, 3}), 2, zeros<std::int32_t>({1})); };
+  const auto no_axis = [] { take(ones({2, 3}), 2, zeros<std::int32_t>({1})); };
   const Sample nothing(
       [](const auto& x) {
-        return gather(x[0], 1, zeros<std::int32_t>({0, 2}));
+        return take(x[0], 1, zeros<std::int32_t>({0, 2}));
       },
       {full({2, 3}, 1.0)});
-  return {.op = "gather",
-          .sample = gather_sample,
+  return {.op = "take",
+          .sample = take_sample,
           .wrong_calls = {at(3), at(-1), no_axis},
           .zero_extents = {nothing}};
 }
@@ -152,7 +153,7 @@ OpCase gather_case() {
 
 std::vector<OpCase> shape_cases() {
   return {reshape_case(), transpose_case(), slice_case(),
-          select_case(),  concat_case(),    gather_case()};
+          select_case(),  concat_case(),    take_case()};
 }
 
 }  // namespace xgrad::test

@@ -58,9 +58,24 @@ TEST(Transpose, SaysWhatIsWrongWithTheAxes) {
       [&] {
         transpose(x, {1, 1});
       },
-      "transpose: axes (1, 1) are not a permutation of the axes of shape (2, 3)"));
+      "transpose: axis 1 of shape (2, 3) is named twice"));
   EXPECT_TRUE(throws_with<ShapeError>([&] { transpose(x, {0}); },
-                                      "transpose: expected 2 axes for shape (2, 3), got (0)"));
+                                      "transpose: expected 2 axes for shape (2, 3), got 1"));
+}
+
+TEST(Axes, CountFromTheEndIfNegative) {
+  const auto x = counting({2, 3, 5});
+  const Ids ids = tensor<std::int32_t>({2}, {1, 0});
+  EXPECT_EQ(slice(x, -2, 1, 3).value(), slice(x, 1, 1, 3).value());
+  EXPECT_EQ(select(x, -3, 1).value(), select(x, 0, 1).value());
+  EXPECT_EQ(concat<double>({x, x}, -1).value(), concat<double>({x, x}, 2).value());
+  EXPECT_EQ(take(x, -1, ids).value(), take(x, 2, ids).value());
+  EXPECT_EQ(sum(x, -2).value(), sum(x, 1).value());
+  EXPECT_EQ(mean(x, -1).value(), mean(x, 2).value());
+  EXPECT_EQ(argmax(x.value(), -1), argmax(x.value(), 2));
+  EXPECT_EQ(transpose(x, {0, -1, 1}).value(), transpose(x, {0, 2, 1}).value());
+  EXPECT_TRUE(
+      throws_with<ShapeError>([&] { sum(x, -4); }, "sum: there is no axis -4 in shape (2, 3, 5)"));
 }
 
 TEST(Slice, TakesARangeAlongAnyAxis) {

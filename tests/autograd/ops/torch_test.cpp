@@ -105,8 +105,7 @@ TEST(TorchOps, Where) {
 
 TEST(TorchOps, Gather) {
   const Ids indices = golden().ids("gather.indices");
-  expect_as_torch("gather", {"input"},
-                  [&](const Arguments& x) { return gather(x[0], 1, indices); });
+  expect_as_torch("gather", {"input"}, [&](const Arguments& x) { return take(x[0], 1, indices); });
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "layers/models.hpp"
 #include "support/golden.hpp"
 #include "support/gradients.hpp"
 
@@ -119,7 +120,7 @@ TEST(MultiHeadAttention, S0_12_WidthAndHeadsOfTheBook) {
   const Variable<double> x(random_tensor({1, 4, 384}, kRng, -3, 3));
   const Tensor<double> q = linear(x, Variable<double>(layer.w_q())).value(),
                        k = linear(x, Variable<double>(layer.w_k())).value(),
-                       p = layer.weights(x, {}).value();
+                       p = test::weights_of(layer, x).value();
   ASSERT_EQ(p.shape(), (Shape{1, 3, 4, 4}));
   for (std::size_t h = 0; h < 3; ++h) {
     for (std::size_t i = 0; i < 4; ++i) {
@@ -167,7 +168,7 @@ TEST(MultiHeadAttention, S1_12_TheNumberOfHeadsIsAnOption) {
     Parameters<double> parameters(1);
     const MultiHeadAttention<double> layer(parameters.root() / "a", {.width = 24, .heads = heads});
     EXPECT_EQ(layer.w_q().shape(), (Shape{24, 24}));
-    EXPECT_EQ(layer.weights(x, {}).shape(), (Shape{1, heads, 4, 4}));
+    EXPECT_EQ(test::weights_of(layer, x).shape(), (Shape{1, heads, 4, 4}));
     EXPECT_TENSOR_NEAR(layer(x, {}, {}).value(),
                        head_by_head(x, parameters, heads, 24 / heads).value(), 1e-14);
   }

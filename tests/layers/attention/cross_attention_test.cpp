@@ -6,8 +6,8 @@
 #include <complex>
 
 #include <xgrad/layers/attention/attention.hpp>
-#include <xgrad/layers/convention.hpp>
 
+#include "layers/models.hpp"
 #include "support/golden.hpp"
 #include "support/gradients.hpp"
 
@@ -168,8 +168,10 @@ TEST(CrossAttention, RotaryPositionsOfBothSequences) {
   const MultiHeadAttention<double> decoder(parameters.root() / "b", packed);
   const V x(query), memory(random_tensor({2, 5, 8}, kRng / 4));
   const Tensor<double> all = decoder(x, memory, memory, {}, {}).value(),
-                       last =
-                           decoder.attend(slice(x, 1, 2, 3), 2, decoder.read(memory), {}).value();
+                       last = decoder
+                                  .cross_decode_step(slice(x, 1, 2, 3), 2,
+                                                     decoder.project_memory(memory), {})
+                                  .value();
   EXPECT_TRUE(test::same_bits(last, slice(V(all), 1, 2, 3).value()));
 }
 
@@ -244,7 +246,7 @@ TEST(MultiHeadAttention, S0_6_S2_13_MapsOfALayer) {
       parameters.root() / "a",
       {.width = 6, .heads = 2, .out_proj = false, .causal = true, .exclude_self = true});
   const V x(random_tensor({2, 4, 6}, kRng));
-  const V maps = layer.weights(x, {});
+  const V maps = test::weights_of(layer, x);
   ASSERT_EQ(maps.shape(), (Shape{2, 2, 4, 4}));
   const V v = transpose(reshape(linear(x, V(layer.w_v())), {2, 4, 2, 3}), {0, 2, 1, 3});
   const V expected = reshape(transpose(matmul(maps, v), {0, 2, 1, 3}), {2, 4, 6});
@@ -263,26 +265,13 @@ TEST(MultiHeadAttention, S4_18_WeightsInColumnConvention) {
   const V expected = transpose(matmul(v, columns), {1, 0});
 
   const V x = reshape(transpose(tokens, {1, 0}), {1, n, d});
-  const auto output = [&](Convention convention, const std::vector<Tensor<double>>& weights) {
-    Parameters<double> parameters(1);
-    const MultiHeadAttention<double> layer(
-        parameters.root() / "a",
-        {.width = d, .heads = 1, .head_dim = width, .out_proj = false, .scale = 1});
-    double* packed = parameters.at("a.in_proj_weight").mutable_value().data();
-    for (const Tensor<double>& w : weights) {
-      const Tensor<double> stored = linear_weight(w, convention);
-      packed = std::copy_n(stored.data(), stored.size(), packed);
-    }
-    return reshape(layer(x, {}, {}), {n, width}).value();
-  };
-  EXPECT_TENSOR_NEAR(output(Convention::column, {wq, wk, wv}), expected.value(), 1e-14);
-  const auto transposed = [](const Tensor<double>& w) {  // W_row = W_col^T
-    return transpose(V(w), {1, 0}).value();
-  };
-  EXPECT_TENSOR_NEAR(output(Convention::row, {transposed(wq), transposed(wk), transposed(wv)}),
-                     expected.value(), 1e-14);
-  EXPECT_TRUE(test::throws_with<ShapeError>(
-      [] { linear_weight(zeros<double>({3}), Convention::row); }, "expected a matrix, got (3)"));
+  Parameters<double> parameters(1);
+  const MultiHeadAttention<double> layer(
+      parameters.root() / "a",
+      {.width = d, .heads = 1, .head_dim = width, .out_proj = false, .scale = 1});
+  double* packed = parameters.at("a.in_proj_weight").mutable_value().data();
+  for (const Tensor<double>& w : {wq, wk, wv}) packed = std::copy_n(w.data(), w.size(), packed);
+  EXPECT_TENSOR_NEAR(reshape(layer(x, {}, {}), {n, width}).value(), expected.value(), 1e-14);
 }
 
 }  // namespace xgrad

@@ -8,6 +8,7 @@
 #include <xgrad/layers/attention/attention.hpp>
 #include <xgrad/layers/attention/metrics.hpp>
 
+#include "layers/models.hpp"
 #include "support/gradients.hpp"
 
 namespace xgrad {
@@ -49,9 +50,9 @@ TEST(HeadDiversity, S2_14_PenaltyHasTheRightGradient) {
 // The attention of padding's queries does not matter and has no gradient.
 TEST(HeadDiversity, S2_14_OnlyQueriesThatCountAreCompared) {
   const auto whole = random_tensor({2, 3, 4, 5}, kRng, 0.1, 1);
-  const Mask mask = test::tensor<std::uint8_t>({2, 4}, {1, 1, 0, 0, /**/ 1, 1, 1, 0});
+  const auto mask = test::lengths({2, 3}, 4);
   V maps(whole, true);
-  const V penalty = head_diversity_penalty(maps, &mask);
+  const V penalty = head_diversity_penalty(maps, mask);
   const V first(slice(slice(V(whole), 0, 0, 1), 2, 0, 2)),
       second(slice(slice(V(whole), 0, 1, 2), 2, 0, 3));
   EXPECT_NEAR(
@@ -62,7 +63,7 @@ TEST(HeadDiversity, S2_14_OnlyQueriesThatCountAreCompared) {
   EXPECT_EQ(maps.grad()(0, 2, 2, 1), 0);
   EXPECT_NE(maps.grad()(1, 2, 2, 1), 0);
   EXPECT_TRUE(test::gradients_agree(
-      [&mask](const auto& in) { return head_diversity_penalty(softmax(in[0]), &mask); },
+      [&mask](const auto& in) { return head_diversity_penalty(softmax(in[0]), mask); },
       {random_tensor({2, 3, 4, 5}, kRng)}));
 }
 
@@ -71,7 +72,7 @@ TEST(HeadDiversity, S2_14_PenaltyMakesHeadsDiffer) {
   Parameters<double> parameters(1);
   const MultiHeadAttention<double> layer(parameters.root() / "a", {.width = 8, .heads = 2});
   const V x(random_tensor({2, 5, 8}, kRng));
-  const auto penalty = [&] { return head_diversity_penalty(layer.weights(x, {})); };
+  const auto penalty = [&] { return head_diversity_penalty(test::weights_of(layer, x)); };
   const double before = penalty().value()();
   const V weight = parameters.at("a.in_proj_weight");
   for (int step = 0; step < 50; ++step) {
@@ -109,10 +110,10 @@ TEST(HeadDiversity, NamesShapesThatDoNotFit) {
         "head_diversity_penalty: expected maps (B, H, N, M) of two heads or more, got " +
             to_string(shape)));
   }
-  const Mask mask = full<std::uint8_t>({2, 4}, 1);
+  const auto mask = test::lengths({4, 4}, 4);
   EXPECT_TRUE(test::throws_with<ShapeError>(
       [&] {
-        head_diversity_penalty(V(full<double>({2, 2, 3, 3}, 1)), &mask);
+        head_diversity_penalty(V(full<double>({2, 2, 3, 3}, 1)), mask);
       },
       "head_diversity_penalty: mask: expected (2, 3), got (2, 4)"));
   EXPECT_TRUE(test::throws_with<ShapeError>([] { HeadDiversity<double>().mean(); },

@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include <xgrad/layers/attention/attention.hpp>
-#include <xgrad/layers/attention/observer.hpp>
 
+#include "layers/models.hpp"
 #include "support/tensors.hpp"
 
 namespace xgrad {
@@ -62,7 +62,7 @@ TEST(AttentionMetrics, PaddedQueriesCountNothing) {
   whole.add(maps(2, two), nullptr);
   Mask mask = zeros<std::uint8_t>({1, 4});
   mask.data()[0] = mask.data()[1] = 1;
-  padded.add(maps(4, junk), &mask);
+  padded.add(maps(4, junk), std::make_shared<const Mask>(mask));
   EXPECT_NEAR(padded.entropy(0), whole.entropy(0), 1e-15);
   EXPECT_NEAR(padded.distance(0), whole.distance(0), 1e-15);
   EXPECT_NEAR(padded.asymmetry(0), 0, 1e-15);
@@ -74,12 +74,12 @@ TEST(AttentionMetrics, EachSampleHasItsOwnMask) {
   for (std::size_t i = 0; i < p.size(); ++i) p.data()[i] = rng.uniform(i);
   const Mask mask = test::tensor<std::uint8_t>({2, 3}, {1, 1, 1, 1, 0, 0});
   AttentionMetrics together, apart;
-  together.add(p, &mask);
+  together.add(p, std::make_shared<const Mask>(mask));
   for (std::size_t b = 0; b < 2; ++b) {
     Tensor<double> own = empty<double>({1, 1, 3, 3});
     std::copy_n(p.data() + 9 * b, 9, own.data());
     Mask kept = test::tensor<std::uint8_t>({1, 3}, {1, std::uint8_t(b == 0), std::uint8_t(b == 0)});
-    apart.add(own, &kept);
+    apart.add(own, std::make_shared<const Mask>(kept));
   }
   EXPECT_DOUBLE_EQ(together.entropy(0), apart.entropy(0));
   EXPECT_DOUBLE_EQ(together.distance(0), apart.distance(0));
@@ -101,38 +101,20 @@ TEST(AttentionMetrics, RefusesAnotherNumberOfHeads) {
   EXPECT_THROW(metrics.add(maps(4, kSelf, kNext), nullptr), ShapeError);
 }
 
-struct Watcher final : AttentionObserver {
-  bool wants_probabilities() const override { return true; }
-  void on_probabilities(std::uint64_t at, const Tensor<double>& p, const Mask* mask,
-                        bool is_cross) override {
-    site = at;
-    probabilities = p;
-    query_mask = mask;
-    cross = is_cross;
-  }
-  std::vector<double> head_factors(std::uint64_t, std::size_t) override { return factors; }
-  std::uint64_t site = 0;
-  Tensor<double> probabilities;
-  const Mask* query_mask = nullptr;
-  bool cross = false;
-  std::vector<double> factors;
-};
-
 TEST(AttentionObserver, SeesTheMapsOfALayerAndChangesNothing) {
   Parameters<float> parameters(1);
   const auto scope = parameters.root() / "a";
   const MultiHeadAttention<float> layer(scope, {.width = 6, .heads = 3});
   const Variable<float> x(cast<float>(test::random_tensor({2, 5, 6}, Rng(1), -1, 1)));
-  Watcher watcher;
-  Context context;
-  const Tensor<float> before = layer(x, {}, context).value();
-  context.attention = &watcher;
-  EXPECT_TENSOR_NEAR(layer(x, {}, context).value(), before, 0);
-  EXPECT_EQ(watcher.site, scope.site());
-  ASSERT_EQ(watcher.probabilities.shape(), (Shape{2, 3, 5, 5}));
+  test::HeadObserver<float> watcher;
+  const Tensor<float> before = layer(x, {}, {}).value();
+  EXPECT_TENSOR_NEAR(layer(x, {}, watcher.context()).value(), before, 1e-6);
+  EXPECT_EQ(watcher.places.front().module, scope.id());
+  const Tensor<float>& p = watcher.maps.front().value();
+  ASSERT_EQ(p.shape(), (Shape{2, 3, 5, 5}));
   for (std::size_t row = 0; row < 30; ++row) {
     double sum = 0;
-    for (std::size_t j = 0; j < 5; ++j) sum += watcher.probabilities.data()[row * 5 + j];
+    for (std::size_t j = 0; j < 5; ++j) sum += p.data()[row * 5 + j];
     EXPECT_NEAR(sum, 1, 1e-6);
   }
 }
@@ -142,11 +124,9 @@ TEST(AttentionObserver, SilencesAHead) {
   Parameters<double> parameters(1);
   const MultiHeadAttention<double> layer(parameters.root() / "a", {.width = 6, .heads = 3});
   const Variable<double> x(test::random_tensor({2, 5, 6}, Rng(1), -1, 1));
-  Watcher watcher;
+  test::HeadObserver<double> watcher;
   watcher.factors = {1, 0, 1};
-  Context context;
-  context.attention = &watcher;
-  const Tensor<double> silenced = layer(x, {}, context).value();
+  const Tensor<double> silenced = layer(x, {}, watcher.context()).value();
   Tensor<double>& weight = parameters.at("a.out_proj.weight").mutable_value();
   for (std::size_t row = 0; row < 6; ++row) weight(row, 2) = weight(row, 3) = 0;
   EXPECT_TENSOR_NEAR(silenced, layer(x, {}, {}).value(), 1e-15);
@@ -160,14 +140,13 @@ TEST(AttentionObserver, SeesAndSilencesTheHeadsOfCrossAttention) {
       memory(test::random_tensor({2, 4, 6}, Rng(2), -1, 1));
   auto keys = std::make_shared<Mask>(full<std::uint8_t>({2, 4}, 1));
   (*keys)(1, 3) = 0;
-  const Mask queries = full<std::uint8_t>({2, 5}, 1);
-  Watcher watcher;
-  Context context;
-  context.attention = &watcher;
-  layer(x, memory, memory, {keys}, context, {}, &queries);
-  EXPECT_TRUE(watcher.cross);
-  EXPECT_EQ(watcher.query_mask, &queries);
-  ASSERT_EQ(watcher.probabilities.shape(), (Shape{2, 3, 5, 4}));
+  const auto queries = std::make_shared<const Mask>(full<std::uint8_t>({2, 5}, 1));
+  test::HeadObserver<double> watcher;
+  layer(x, memory, memory, {keys}, watcher.context(), {}, queries);
+  EXPECT_TRUE(watcher.places.front().cross);
+  EXPECT_EQ(watcher.places.front().query_mask, queries);
+  const Tensor<double>& p = watcher.maps.front().value();
+  ASSERT_EQ(p.shape(), (Shape{2, 3, 5, 4}));
   const Tensor<double> q = linear(x, Variable<double>(layer.w_q())).value(),
                        k = linear(memory, Variable<double>(layer.w_k())).value();
   for (std::size_t row = 0; row < 30; ++row) {
@@ -178,12 +157,12 @@ TEST(AttentionObserver, SeesAndSilencesTheHeadsOfCrossAttention) {
       sum += e[j] = (*keys)(b, j) == 0 ? 0 : std::exp(dot / std::sqrt(2));
     }
     for (std::size_t j = 0; j < 4; ++j) {
-      EXPECT_NEAR(watcher.probabilities(b, h, i, j), e[j] / sum, 1e-14);
+      EXPECT_NEAR(p(b, h, i, j), e[j] / sum, 1e-14);
     }
   }
 
   watcher.factors = {1, 0, 1};
-  const Tensor<double> silenced = layer(x, memory, memory, {keys}, context).value();
+  const Tensor<double> silenced = layer(x, memory, memory, {keys}, watcher.context()).value();
   Tensor<double>& weight = parameters.at("a.out_proj.weight").mutable_value();
   for (std::size_t row = 0; row < 6; ++row) weight(row, 2) = weight(row, 3) = 0;
   EXPECT_TENSOR_NEAR(silenced, layer(x, memory, memory, {keys}, {}).value(), 1e-15);

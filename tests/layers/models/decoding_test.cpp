@@ -88,7 +88,7 @@ void expect_outputs_with_the_same_bits(const MultiHeadAttentionOptions& attentio
   ModelInput<T> input;
   input.ids = &ids;
   input.mask = test::lengths({5, 2, 4}, 5);
-  const auto kept = model.decode(input), anew = without_cache<T>(model, input, 3);
+  const auto kept = model.decode(input), anew = without_cache<T>(model, input);
   for (std::size_t step = 0; step < kLongest; ++step) {
     ASSERT_TRUE(test::same_bits(kept->logits(), anew->logits())) << "step " << step;
     if (step + 1 == kLongest) break;
@@ -209,7 +209,7 @@ TEST(Decoding, TheWorkForATokenGrowsLinearly) {
       EXPECT_EQ(counts[n] - counts[n - 1], each) << n;
     }
   }
-  const auto anew = without_cache<float>(model, input, 1);
+  const auto anew = without_cache<float>(model, input);
   const std::vector<double> counts = work(*anew);
   for (std::size_t n = 1; n + 1 < counts.size(); ++n) EXPECT_GT(second_difference(counts, n), 0);
 }

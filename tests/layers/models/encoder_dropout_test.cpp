@@ -48,7 +48,7 @@ TEST(Encoder, S1_7_LinearGeluDropoutLinearDropout) {
                        w2 = at("b.linear2.weight"), b2 = at("b.linear2.bias");
   const auto factors = [&](const char* place, std::size_t b, std::size_t n, std::size_t size) {
     std::vector<double> f(size);
-    dropout_factors(kRng / (scope / place).site(), 0.5, std::uint32_t(b), 0, std::uint32_t(n), size,
+    dropout_factors(kRng / (scope / place).id(), 0.5, std::uint32_t(b), 0, std::uint32_t(n), size,
                     f.data());
     return f;
   };

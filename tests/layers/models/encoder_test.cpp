@@ -4,8 +4,7 @@
 
 #include <algorithm>
 
-#include <xgrad/layers/attention/observer.hpp>
-
+#include "layers/models.hpp"
 #include "support/golden.hpp"
 #include "support/gradients.hpp"
 
@@ -145,15 +144,6 @@ TEST(Encoder, S1_1_DepthZeroIsTheIdentityAndDepthComposes) {
   EXPECT_TRUE(test::same_bits(both(z, {}, {}).value(), block1(block0(z, {}, {}), {}, {}).value()));
 }
 
-// The maps of all attentions of a forward pass.
-struct Maps final : AttentionObserver {
-  bool wants_probabilities() const override { return true; }
-  void on_probabilities(std::uint64_t, const Tensor<double>& p, const Mask*, bool) override {
-    seen.push_back(p);
-  }
-  std::vector<Tensor<double>> seen;
-};
-
 // The second block is a function of what the first one gives, and so are its maps.
 TEST(Encoder, S4_11_AttentionReadsAHiddenLayer) {
   Parameters<double> parameters(1);
@@ -162,10 +152,9 @@ TEST(Encoder, S4_11_AttentionReadsAHiddenLayer) {
   const Variable<double> z(random_tensor({2, 4, 6}, kRng));
   const Block first{parameters}, second{parameters, Normalization::layer, 1};
   const Variable<double> hidden = pre_norm(first, z);
-  Maps maps;
-  Context context;
-  context.attention = &maps;
-  EXPECT_TENSOR_NEAR(encoder(z, {}, context).value(), pre_norm(second, hidden).value(), 1e-13);
+  test::HeadObserver<double> observer;
+  EXPECT_TENSOR_NEAR(encoder(z, {}, observer.context()).value(), pre_norm(second, hidden).value(),
+                     1e-13);
 
   const auto map_of = [](const Block& block, const Variable<double>& input) {
     const Variable<double> qkv =
@@ -173,10 +162,10 @@ TEST(Encoder, S4_11_AttentionReadsAHiddenLayer) {
     return attention_probabilities(slice(qkv, 2, 0, 6).value(), slice(qkv, 2, 6, 12).value(),
                                    {.heads = 2});
   };
-  ASSERT_EQ(maps.seen.size(), 2u);
-  EXPECT_TENSOR_NEAR(maps.seen[0], map_of(first, z), 1e-14);
-  EXPECT_TENSOR_NEAR(maps.seen[1], map_of(second, hidden), 1e-14);
-  EXPECT_FALSE(test::tensors_near(maps.seen[1], map_of(second, z), 1e-3));
+  ASSERT_EQ(observer.maps.size(), 2u);
+  EXPECT_TENSOR_NEAR(observer.maps[0].value(), map_of(first, z), 1e-14);
+  EXPECT_TENSOR_NEAR(observer.maps[1].value(), map_of(second, hidden), 1e-14);
+  EXPECT_FALSE(test::tensors_near(observer.maps[1].value(), map_of(second, z), 1e-3));
 
   const Variable<double> a(z.value(), true), b(z.value(), true);
   const Tensor<double> dy = random_tensor({2, 4, 6}, kRng / "dy");

@@ -207,7 +207,7 @@ TEST(Generate, AModelOfTheProgramNeedsNoCache) {
   };
   const Writer writer(1);
   const Counting model;
-  const auto outputs = generate(*start_outputs<double>(model, writer.input, 1), kEnd, 5);
+  const auto outputs = generate(*model.decode(writer.input), kEnd, 5);
   EXPECT_EQ(outputs[0].classes, (Classes{0, 0, 0, kEnd}));
 }
 

@@ -198,7 +198,7 @@ struct Cutter final : OpObserver {
 TEST(GradientFlow, AnyOpOfAModelButTheLoss) {
   std::size_t count = 1;
   Cutter cutter;
-  const Observing observing(cutter);
+  const ScopedObserver observing(cutter);
   for (cutter.at = 1; cutter.at <= count; ++cutter.at) {
     Trainer<float> trainer(test::planted_config());
     const std::string said = test::message_of<NumericError>([&] { trainer.train_step(); });

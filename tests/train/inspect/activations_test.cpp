@@ -100,11 +100,12 @@ TEST(ActivationsOfAModel, SummaryListsThoseOfEveryKind) {
   linear.model.layers = 0;
   EXPECT_EQ(names_of(linear), std::vector<std::string>{});
   const auto generating = names_of(config_of("kind = 'encoder_decoder', heads = 3", "distinct"));
-  ASSERT_EQ(generating.size(), 9u + 15);
+  ASSERT_EQ(generating.size(), 10u + 17);
   EXPECT_EQ(generating[0], "encoder.layers.0.residual_before");
   EXPECT_EQ(generating[4], "encoder.layers.0.self_attn.scores");
-  EXPECT_EQ(generating[19], "decoder.layers.0.multihead_attn.scores");
-  EXPECT_EQ(generating[23], "decoder.layers.0.residual_after");
+  EXPECT_EQ(generating[21], "decoder.layers.0.multihead_attn.scores");
+  EXPECT_EQ(generating[22], "decoder.layers.0.multihead_attn.weights");
+  EXPECT_EQ(generating[26], "decoder.layers.0.residual_after");
 
   const Config config = config_of("heads = 3");
   Case<double> at(config);

@@ -24,7 +24,7 @@ std::size_t calls_of_a_step(OpCall::Kind kind) {
   Planter planter;
   planter.kind = kind;
   planter.armed = true;
-  const Observing observing(planter);
+  const ScopedObserver observing(planter);
   trainer.train_step();
   return planter.count;
 }
@@ -41,7 +41,7 @@ std::string run_into(Planter& planter, std::uint64_t step) {
   Watch watch(planter, step);
   std::string said;
   {
-    const Observing observing(planter);
+    const ScopedObserver observing(planter);
     said = test::message_of<NumericError>([&] { trainer.run(watch); });
   }
   if (planter.op.empty()) return "";
@@ -120,7 +120,7 @@ TEST(FailedSteps, NamesModuleAndIndex) {
   planter.armed = true;
   std::vector<std::string> names;
   for (planter.at = 1; planter.at <= calls_of_a_step(OpCall::Kind::forward); ++planter.at) {
-    const Observing observing(planter);
+    const ScopedObserver observing(planter);
     names.push_back(test::message_of<NumericError>([&] { trainer.train_step(); }));
   }
   const auto has = [&](const std::string& text) {
@@ -143,7 +143,7 @@ TEST(FailedSteps, OneThatIsNotFoundAgain) {
     bool done = false;
   } once;
   Trainer<float> trainer(planted_config());
-  const Observing observing(once);
+  const ScopedObserver observing(once);
   const std::string said = test::message_of<NumericError>([&] { trainer.train_step(); });
   EXPECT_NE(said.find("a second run of the step is finite"), std::string::npos) << said;
 }

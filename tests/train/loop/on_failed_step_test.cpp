@@ -35,7 +35,7 @@ TEST(OnFailedStep, Skip) {
   planter.at = 3;
   Trainer<float> trainer(planted_config({"train.on_spike=skip"}));
   Watch watch(planter, 6);
-  const Observing observing(planter);
+  const ScopedObserver observing(planter);
   trainer.run(watch);
   EXPECT_EQ(watch.spikes, (std::vector<std::pair<std::uint64_t, std::uint64_t>>{{6, 6}}));
   EXPECT_EQ(watch.steps, (std::vector<std::uint64_t>{1, 2, 3, 4, 5, 7, 8, 9, 10, 11, 12}));
@@ -49,7 +49,7 @@ TEST(OnFailedStep, Rollback) {
   planter.at = 3;
   Trainer<float> trainer(planted_config({"train.on_spike=rollback"}));
   Watch watch(planter, 6);
-  const Observing observing(planter);
+  const ScopedObserver observing(planter);
   trainer.run(watch);
   EXPECT_EQ(watch.spikes, (std::vector<std::pair<std::uint64_t, std::uint64_t>>{{6, 4}}));
   EXPECT_EQ(watch.steps, (std::vector<std::uint64_t>{1, 2, 3, 4, 5, 5, 6, 7, 8, 9, 10, 11, 12}));
@@ -66,7 +66,7 @@ TEST(OnFailedStep, EndTheRunWhenTheyComeAgainAndAgain) {
         planted_config({std::string("train.on_spike=") + what, "train.steps=100"}));
     Watch watch(planter, 2);
     watch.again_and_again = true;
-    const Observing observing(planter);
+    const ScopedObserver observing(planter);
     struct Stubborn final : TrainerHooks {
       explicit Stubborn(Watch& watch) : watch(watch) {}
       void on_step(const StepReport& r) override { watch.planter.armed = r.step >= 1; }
@@ -88,7 +88,7 @@ TEST(OnFailedStep, ALargeGradientIsOne) {
   Trainer<float> trainer(
       planted_config({"train.on_spike=skip", "train.spike=50", "train.steps=40"}));
   Watch watch(planter, 30);
-  const Observing observing(planter);
+  const ScopedObserver observing(planter);
   trainer.run(watch);
   EXPECT_EQ(watch.spikes.size(), 1u);
   EXPECT_EQ(watch.spikes.at(0).first, 30u);

@@ -3,7 +3,7 @@
 
 #include <xgrad/data/loader.hpp>
 #include <xgrad/optim/clip.hpp>
-#include <xgrad/optim/table.hpp>
+#include <xgrad/optim/optimizers.hpp>
 #include <xgrad/train/loop/trainer.hpp>
 #include <xgrad/train/model/build.hpp>
 

@@ -210,7 +210,7 @@ TEST(MixedPrecision, DecodingHasTheLogitsOfTheModel) {
     const Batch batch = collate({task->dataset(Split::train)->get(0, 0)}, task->shape());
     const BatchInput<float> input(batch);
     const auto decoding =
-        cached ? start_outputs(*model, input.input(), 1) : without_cache(*model, input.input(), 1);
+        cached ? model->decode(input.input()) : without_cache(*model, input.input());
     std::vector<Tensor<float>> logits{decoding->logits()};
     for (const std::int32_t output : outputs) {
       decoding->append({output});

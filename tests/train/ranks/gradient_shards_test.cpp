@@ -150,7 +150,7 @@ TEST(GradientShards, SendsGradientsWhileBackwardComputesOthers) {
     const auto y = sum(mul(w3, mul(w2, scale(w1, x))));
     Watch watch(counting);
     {
-      const Observing observing(watch);
+      const ScopedObserver observing(watch);
       y.backward();
     }
     // After sum, product with w3, product with w2, and scale: what the ops before them completed.

@@ -2,10 +2,11 @@
 #include <gtest/gtest.h>
 #include <support/checkpoints.hpp>
 #include <support/errors.hpp>
+#include <support/temporary_directory.hpp>
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/ops.hpp>
-#include <xgrad/optim/table.hpp>
+#include <xgrad/optim/optimizers.hpp>
 #include <xgrad/train/weights/state_dict.hpp>
 
 namespace xgrad {
@@ -48,6 +49,22 @@ template <class T>
 class StateDict : public testing::Test {};
 using Scalars = testing::Types<float, double>;
 TYPED_TEST_SUITE(StateDict, Scalars);
+
+TYPED_TEST(StateDict, SavesAndLoadsTheParametersInAFile) {
+  const test::TemporaryDirectory directory;
+  const std::string path = directory / "model.h5";
+  const Model<TypeParam> first(1), saved(3);
+  save_checkpoint(path, first.parameters);
+  save_checkpoint(path, saved.parameters);  // over the first
+  const Model<TypeParam> model(2);
+  load_checkpoint(path, model.parameters);
+  for (const auto& p : model.parameters) {
+    EXPECT_EQ(p.value(), saved.parameters.at(p.name).value()) << p.name;
+  }
+  Parameters<TypeParam> other(1);
+  EXPECT_THROW(load_checkpoint(path, other), CheckpointError);
+  EXPECT_THROW(save_checkpoint("/absent/model.h5", other), IoError);
+}
 
 TYPED_TEST(StateDict, RestoresEveryBit) {
   const Model<TypeParam> saved(1);

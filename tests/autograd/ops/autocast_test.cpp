@@ -1,9 +1,9 @@
-// Ops below a Bf16Products, against plain loops in double over operands rounded beforehand.
+// Ops below a Autocast, against plain loops in double over operands rounded beforehand.
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include <xgrad/autograd/bf16_products.hpp>
+#include <xgrad/autograd/autocast.hpp>
 #include <xgrad/autograd/memory/counters.hpp>
 #include <xgrad/autograd/ops.hpp>
 #include <xgrad/autograd/parallel.hpp>
@@ -25,7 +25,7 @@ Tensor<double> rounded_twice(const Tensor<float>& x) {
 }
 
 // f(leaves) and, for the gradient dy of its result, the gradients of the leaves. Only forward runs
-// below a Bf16Products.
+// below a Autocast.
 template <class T, class Function>
 std::vector<Tensor<T>> results(const Function& f, const std::vector<Tensor<T>>& values,
                                const Tensor<T>& dy, bool bf16) {
@@ -33,7 +33,7 @@ std::vector<Tensor<T>> results(const Function& f, const std::vector<Tensor<T>>& 
   for (const Tensor<T>& value : values) leaves.emplace_back(value, true);
   Variable<T> y;
   {
-    const Bf16Products products(bf16);
+    const Autocast products(bf16);
     y = f(leaves);
   }
   y.backward(dy);
@@ -73,13 +73,13 @@ void expect_rounded_operands(const Function& f, const Tensor<float>& a, const Te
   }
 }
 
-TEST(Bf16Products, LinearRoundsItsOperands) {
+TEST(Autocast, LinearRoundsItsOperands) {
   expect_rounded_operands(
       []<class T>(const std::vector<Variable<T>>& x) { return linear(x[0], x[1]); },
       random_tensor<float>({5, 7, 33}, Rng(1)), random_tensor<float>({21, 33}, Rng(2)), {5, 7, 21});
 }
 
-TEST(Bf16Products, BiasesAndTheirGradientsAreNotRounded) {
+TEST(Autocast, BiasesAndTheirGradientsAreNotRounded) {
   const auto x = random_tensor<float>({9, 5}, Rng(1)), w = zeros<float>({3, 5});
   const auto b = random_tensor<float>({3}, Rng(2)), dy = random_tensor<float>({9, 3}, Rng(3));
   const auto f = [](const std::vector<F>& in) { return linear(in[0], in[1], in[2]); };
@@ -92,7 +92,7 @@ TEST(Bf16Products, BiasesAndTheirGradientsAreNotRounded) {
   }
 }
 
-TEST(Bf16Products, MatmulRoundsItsOperands) {
+TEST(Autocast, MatmulRoundsItsOperands) {
   for (const int transposes : {0, 1, 2, 3}) {
     const bool at = transposes & 1, bt = transposes & 2;
     const auto a = random_tensor<float>(at ? Shape{3, 11, 6} : Shape{3, 6, 11}, Rng(1));
@@ -107,7 +107,7 @@ TEST(Bf16Products, MatmulRoundsItsOperands) {
 }
 
 // gelu and its slope of the rounded product; backward multiplies by the slope in bfloat16.
-TEST(Bf16Products, LinearGeluRoundsItsOperandsAndItsSlope) {
+TEST(Autocast, LinearGeluRoundsItsOperandsAndItsSlope) {
   const auto x = random_tensor<float>({40, 33}, Rng(1)), w = random_tensor<float>({21, 33}, Rng(2));
   const auto b = random_tensor<float>({21}, Rng(3)), dy = random_tensor<float>({40, 21}, Rng(4));
   const auto f = [](const std::vector<F>& in) { return linear_gelu(in[0], in[1], in[2]); };
@@ -201,7 +201,7 @@ HeadGradients plain_attention(const Tensor<float>& q, const Tensor<float>& k,
   return g;
 }
 
-TEST(Bf16Products, AttentionRoundsItsOperands) {
+TEST(Autocast, AttentionRoundsItsOperands) {
   const Rng rng(1);
   const auto q = normal_tensor<float>({2, 70, 12}, rng / "q");
   const auto k = normal_tensor<float>({2, 50, 12}, rng / "k");
@@ -228,7 +228,7 @@ TEST(Bf16Products, AttentionRoundsItsOperands) {
 }
 
 // More keys than a piece of scores holds: gradients then need the result of forward, in bfloat16.
-TEST(Bf16Products, LongAttentionStaysNearFloat) {
+TEST(Autocast, LongAttentionStaysNearFloat) {
   const Rng rng(2);
   const Tensors in{normal_tensor<float>({1, 600, 8}, rng / "q"),
                    normal_tensor<float>({1, 600, 8}, rng / "k"),
@@ -266,7 +266,7 @@ void expect_same(const Tensors& actual, const Tensors& expected) {
   for (std::size_t i = 0; i < actual.size(); ++i) EXPECT_TRUE(same_bits(actual[i], expected[i]));
 }
 
-TEST(Bf16Products, SameBitsForAnyNumberOfThreads) {
+TEST(Autocast, SameBitsForAnyNumberOfThreads) {
   const int before = threads();
   const auto dy = random_tensor<float>({4, 130, 24}, Rng(4));
   set_threads(1);
@@ -278,8 +278,8 @@ TEST(Bf16Products, SameBitsForAnyNumberOfThreads) {
   set_threads(before);
 }
 
-// backward() runs outside of the Bf16Products, and so does the second run of the function.
-TEST(Bf16Products, RecomputeGivesTheSameBits) {
+// backward() runs outside of the Autocast, and so does the second run of the function.
+TEST(Autocast, RecomputeGivesTheSameBits) {
   const auto again = [](const std::vector<F>& x) {
     return recompute<float>([x](const F& input) { return block({input, x[1], x[2]}); }, x[0]);
   };
@@ -288,7 +288,7 @@ TEST(Bf16Products, RecomputeGivesTheSameBits) {
               results<float>(block, block_inputs(), dy, true));
 }
 
-TEST(Bf16Products, DoubleIsNotRounded) {
+TEST(Autocast, DoubleIsNotRounded) {
   const std::vector<Tensor<double>> in{random_tensor({3, 5}, Rng(1)),
                                        random_tensor({4, 5}, Rng(2))};
   const auto f = [](const std::vector<Variable<double>>& x) { return linear(x[0], x[1]); };
@@ -297,10 +297,10 @@ TEST(Bf16Products, DoubleIsNotRounded) {
   for (std::size_t i = 0; i < on.size(); ++i) EXPECT_TRUE(same_bits(on[i], off[i]));
 }
 
-TEST(Bf16Products, ScoresOfMapsAreThoseOfAttention) {
+TEST(Autocast, ScoresOfMapsAreThoseOfAttention) {
   const auto q = random_tensor<float>({2, 9, 8}, Rng(1)),
              k = random_tensor<float>({2, 7, 8}, Rng(2));
-  const Bf16Products products;
+  const Autocast products;
   const auto s = attention_scores(q, k, {.heads = 1, .scale = 1});
   const auto rq = rounded_twice(q), rk = rounded_twice(k);
   for (std::size_t i = 0; i < 9; ++i) {
@@ -320,10 +320,10 @@ std::int64_t kept(const Function& f) {
   return counters.live_bytes() - std::int64_t(y.value().size() * sizeof(float));
 }
 
-TEST(Bf16Products, KeepsHalfOfTheMemoryOnce) {
+TEST(Autocast, KeepsHalfOfTheMemoryOnce) {
   const F x(random_tensor<float>({64, 1024}, Rng(1)), true);
   const F w(random_tensor<float>({1024, 1024}, Rng(2)), true);
-  const Bf16Products products;
+  const Autocast products;
   const F h = relu(x);
   const F* reads = &h;
   const std::int64_t half = 64 * 1024 * 2;
@@ -341,9 +341,9 @@ TEST(Bf16Products, KeepsHalfOfTheMemoryOnce) {
 }
 
 // A leaf can change between two forwards, so its rounded copy is made anew.
-TEST(Bf16Products, SeesChangedLeaves) {
+TEST(Autocast, SeesChangedLeaves) {
   const F x(full<float>({1, 1}, 1.0f), true), w(full<float>({1, 1}, 3.0f), true);
-  const Bf16Products products;
+  const Autocast products;
   EXPECT_EQ(linear(x, w).value()(0, 0), 3);
   x.mutable_value()(0, 0) = 2;
   EXPECT_EQ(linear(x, w).value()(0, 0), 6);
@@ -352,7 +352,7 @@ TEST(Bf16Products, SeesChangedLeaves) {
 }
 
 // In a frozen layer, backward reads only the weight, for the gradient of the input.
-TEST(Bf16Products, MayComeBeforeAChangeOfTheirOperands) {
+TEST(Autocast, MayComeBeforeAChangeOfTheirOperands) {
   const auto input = random_tensor<float>({4, 3}, Rng(1)),
              frozen = random_tensor<float>({2, 3}, Rng(2));
   const auto dy = random_tensor<float>({4, 2}, Rng(3));
@@ -361,7 +361,7 @@ TEST(Bf16Products, MayComeBeforeAChangeOfTheirOperands) {
       const F x(input, wanted), w(frozen), b(zeros<float>({2}), true);
       F y;
       {
-        const Bf16Products products;
+        const Autocast products;
         y = linear(x, w, b);
       }
       if (changes) {

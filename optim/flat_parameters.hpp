@@ -1,5 +1,5 @@
-// Row: treats several tensors as one range, so that one parallel loop covers all of them, small
-// ones included. Not installed.
+// FlatParameters: several tensors as one range, so that one parallel loop covers all of them, small
+// ones included.
 #pragma once
 
 #include <algorithm>
@@ -20,16 +20,16 @@ using ModelPart = std::vector<Range>;
 
 namespace xgrad::detail {
 
-class Row {
+class FlatParameters {
  public:
-  /// Elements per block, the grain of parallel loops over a row: enough work to be worth a task.
+  /// Elements per block, the grain of parallel loops over them: enough work to be worth a task.
   static constexpr std::size_t kBlock = 8192;
 
   void clear() { ends_.clear(); }
   void append(std::size_t tensor_size) { ends_.push_back(size() + tensor_size); }
   std::size_t count() const { return ends_.size(); }
   std::size_t size() const { return ends_.empty() ? 0 : ends_.back(); }
-  /// The ranges of a part of the row.
+  /// The ranges of a part.
   ModelPart ranges(const ModelPart& part) const {
     return part.empty() ? ModelPart{{0, size()}} : part;
   }

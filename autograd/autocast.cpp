@@ -1,14 +1,10 @@
-#include <xgrad/autograd/bf16_products.hpp>
-
-#include <utility>
+#include <xgrad/autograd/autocast.hpp>
 
 #include <xgrad/autograd/kernels/elementwise.hpp>
 
 namespace xgrad {
 
-namespace {
-thread_local bool products_in_bf16 = false;
-}  // namespace
+static thread_local bool products_in_bf16 = false;
 
 Tensor<Bf16> rounded(const Tensor<float>& x) {
   Tensor<Bf16> result = empty<Bf16>(x.shape());
@@ -20,13 +16,9 @@ Tensor<Bf16> rounded(const Tensor<float>& x) {
   return result;
 }
 
-Bf16Products::Bf16Products(bool on) : before_(std::exchange(products_in_bf16, on)) {}
+Autocast::Autocast(bool on) : Scoped(products_in_bf16, on) {}
 
-Bf16Products::~Bf16Products() {
-  products_in_bf16 = before_;
-}
-
-bool bf16_products() {
+bool autocast_enabled() {
   return products_in_bf16;
 }
 

@@ -1,7 +1,8 @@
-// Bf16Products: matrix products in mixed precision, that is with operands of bfloat16.
+// Autocast: matrix products in mixed precision, that is with operands of bfloat16.
 #pragma once
 
 #include <xgrad/autograd/bfloat16.hpp>
+#include <xgrad/autograd/scoped.hpp>
 #include <xgrad/autograd/tensor.hpp>
 
 namespace xgrad {
@@ -13,19 +14,13 @@ Tensor<Bf16> rounded(const Tensor<float>& x);
 /// bfloat16 and add in float. An op keeps this for its backward, which may run anywhere. All else
 /// stays float; ops on double do not change. The ops are linear, linear_gelu, matmul, attention and
 /// self_attention; attention_scores() and attention_probabilities() follow them.
-class Bf16Products {
+class Autocast : detail::Scoped<bool> {
  public:
-  /// With `on` false, products below an outer Bf16Products are in float.
-  explicit Bf16Products(bool on = true);
-  ~Bf16Products();
-  Bf16Products(const Bf16Products&) = delete;
-  Bf16Products& operator=(const Bf16Products&) = delete;
-
- private:
-  bool before_;
+  /// With `on` false, products below an outer Autocast are in float.
+  explicit Autocast(bool on = true);
 };
 
 /// Whether products of float of this thread are in bfloat16.
-bool bf16_products();
+bool autocast_enabled();
 
 }  // namespace xgrad
