@@ -7,8 +7,8 @@
 #include <xgrad/autograd/parameters.hpp>
 #include <xgrad/layers/models/encoder_model.hpp>
 #include <xgrad/optim/clip.hpp>
-#include <xgrad/optim/schedule.hpp>
 #include <xgrad/optim/optimizers.hpp>
+#include <xgrad/optim/schedule.hpp>
 #include <xgrad/version.hpp>
 
 /// All that is public.

@@ -5,6 +5,6 @@
 #include <xgrad/data/task.hpp>
 #include <xgrad/engine.hpp>
 #include <xgrad/train/checkpoint/checkpoint.hpp>
+#include <xgrad/train/checkpoint/state_dict.hpp>
 #include <xgrad/train/metrics/metrics.hpp>
 #include <xgrad/train/model/build.hpp>
-#include <xgrad/train/weights/state_dict.hpp>

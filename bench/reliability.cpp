@@ -44,9 +44,10 @@ void save(const Folder& folder, Checkpoint checkpoint, std::uint64_t step, std::
   checkpoint.step = step;
   folder.append("metrics.jsonl", to_json(metrics_row(step, "train", {})));
   folder.sync("metrics.jsonl");
-  const std::string name = checkpoint_name(step), bytes = to_hdf5(checkpoint);
-  add_to_manifest(folder, name, bytes);
-  publish(folder, name, bytes);
+  const std::string name = checkpoint_name(step);
+  const DigestedFile file = to_hdf5_file(checkpoint);
+  add_to_manifest(folder, name, file.sha256);
+  publish(folder, name, file.bytes);
   prune(folder, keep, 0);
 }
 

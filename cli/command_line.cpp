@@ -22,7 +22,7 @@
 #include <xgrad/cli/outcome.hpp>
 #include <xgrad/cli/start_ranks.hpp>
 #include <xgrad/storage/disk/isolated.hpp>
-#include <xgrad/storage/formats/foreign_hdf5.hpp>
+#include <xgrad/storage/hdf5/foreign_hdf5.hpp>
 #include <xgrad/train/run/rank_jobs.hpp>
 #include <xgrad/train/weights/foreign.hpp>
 

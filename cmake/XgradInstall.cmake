@@ -20,12 +20,13 @@ function(xgrad_install name)
     PATTERN "kernels" EXCLUDE
     PATTERN "tasks" EXCLUDE
     PATTERN "formats" EXCLUDE
+    PATTERN "hdf5" EXCLUDE
+    PATTERN "archives" EXCLUDE
     PATTERN "report" EXCLUDE
     PATTERN "onnx/graph.hpp" EXCLUDE
     PATTERN "onnx/layers.hpp" EXCLUDE
     PATTERN "history.hpp" EXCLUDE
     PATTERN "metrics/groups.hpp" EXCLUDE
-    PATTERN "layout.hpp" EXCLUDE
     PATTERN "seal.hpp" EXCLUDE
     PATTERN "event_file.hpp" EXCLUDE
     PATTERN "histogram.hpp" EXCLUDE
@@ -72,7 +73,7 @@ endif()
 
 xgrad_install(xgrad TARGETS xgrad xgrad_cli RUNTIME runtime DEVELOPMENT development HEADERS storage data train)
 # ... but for what other headers include.
-install(FILES storage/formats/tensors.hpp storage/formats/format_error.hpp storage/formats/whole_file.hpp
+install(FILES storage/formats/tensors.hpp storage/formats/format_error.hpp
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/xgrad/storage/formats COMPONENT development)
 install(FILES xgrad.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/xgrad COMPONENT development)
 install(FILES cli/command_line.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/xgrad/cli COMPONENT development)

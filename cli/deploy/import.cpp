@@ -4,10 +4,10 @@
 #include <xgrad/data/text/amounts.hpp>
 #include <xgrad/storage/disk/input_file.hpp>
 #include <xgrad/storage/disk/publish.hpp>
+#include <xgrad/train/checkpoint/state_dict.hpp>
 #include <xgrad/train/config/precision.hpp>
 #include <xgrad/train/model/build.hpp>
 #include <xgrad/train/weights/foreign.hpp>
-#include <xgrad/train/weights/state_dict.hpp>
 
 namespace xgrad::commands {
 
@@ -22,8 +22,7 @@ Checkpoint import_into(const Config& config, const Arguments& arguments) {
   const std::unique_ptr<Task> task = make_task(config);
   Parameters<T> parameters(config.train.seed);
   const auto model = make_model<T>(config, task->shape(), parameters);
-  const auto weights = read_foreign(read_foreign_file(InputFile(arguments.file), arguments.from),
-                                    arguments.file, arguments.from, parameters.count());
+  const auto weights = read_foreign(InputFile(arguments.file), arguments.from, parameters.count());
   restore_weights(weights, arguments.file, parameters);
   Checkpoint checkpoint;
   checkpoint.parameters = capture(parameters);

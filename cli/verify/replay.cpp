@@ -36,7 +36,7 @@ std::vector<ReplayRow> run(const Checkpoint& failed, const std::string& file) tr
 }
 
 int replay(const std::string& file) {
-  const std::vector<ReplayRow> rows = run(load_failed_step(file), file);
+  const std::vector<ReplayRow> rows = run(load_checkpoint(file, CheckpointKind::failed_step), file);
   const auto first = std::find_if(rows.begin(), rows.end(),
                                   [](const ReplayRow& row) { return row.leaves_band(); });
   fmt::print("  {:>4}  {:<20} {:<28} {:<44} {:>16} {:>10}  {}\n", "op", "name", "module", "tensor",

@@ -22,7 +22,7 @@ int verify_checkpoint(const std::string& file) {
   std::string why;
   int bad = kDamaged;
   try {
-    why = damage(file);
+    why = find_damage(file);
   } catch (const CheckpointError& error) {  // not damaged, but in a newer format
     why = error.what();
   } catch (const IoError& error) {

@@ -100,7 +100,7 @@ int take_part(const std::string& part, const Config& config, const Arguments& ar
   const Config own = load_config(run.folder().path_of("config.toml"), {}, ConfigWriter::xgrad);
   std::optional<Checkpoint> newest;
   if (!list_checkpoints(run.checkpoints()).empty()) {
-    newest = load_listed(latest_checkpoint(run.checkpoints()));
+    newest = latest_checkpoint(run.checkpoints());
   }
   return exit_code(continue_run(own, run, newest ? &*newest : nullptr, options));
 }
@@ -116,7 +116,7 @@ int train_and_compare(const Arguments& arguments, const TemporaryFolder& scratch
   const std::string whole = scratch / "whole", killed = scratch / "killed";
   const auto last = [](const std::string& run) { return latest_checkpoint(run + "/checkpoints"); };
   if (const int code = run("train", whole, 1, 0, arguments, signals)) return code;
-  const std::uint64_t steps = load_checkpoint(last(whole)).step;
+  const std::uint64_t steps = last(whole).step;
   const std::uint64_t at = arguments.at > 0 ? arguments.at : steps / 2;
   xgrad::check<ConfigError>(at > 0 && at < steps, "verify-resume: --at is ", at,
                             ", must be above 0 and below the run's ", steps, " steps");
@@ -124,7 +124,7 @@ int train_and_compare(const Arguments& arguments, const TemporaryFolder& scratch
   const int end = run("train", killed, arguments.ranks, at, arguments, signals);
   if (end != 128 + SIGKILL) return end;  // mpirun tells the signal of a rank by its exit code, too
   const bool saved = !list_checkpoints(killed + "/checkpoints").empty();
-  const std::uint64_t from = saved ? load_listed(last(killed)).step : 0;
+  const std::uint64_t from = saved ? last(killed).step : 0;
   if (const int code = run("resume", killed, arguments.ranks, 0, arguments, signals)) return code;
 
   const std::string where =
@@ -132,8 +132,9 @@ int train_and_compare(const Arguments& arguments, const TemporaryFolder& scratch
   fmt::print("{} steps, and {} steps{}, killed and resumed from step {}\n", steps, at, where, from);
   const std::string metrics = "/metrics.jsonl";
   bool equal = same("metrics.jsonl", read_file(whole + metrics), read_file(killed + metrics));
-  equal = same("last checkpoint", read_file(last(whole)), read_file(last(killed))) && equal;
-  const auto lines = differences(load_checkpoint(last(whole)), load_checkpoint(last(killed)));
+  const SavedCheckpoint a = last(whole), b = last(killed);
+  equal = same("last checkpoint", read_file(a.file), read_file(b.file)) && equal;
+  const auto lines = differences(a, b);
   for (const std::string& line : lines) fmt::print("  {}\n", line);
   fmt::print("{}\n", equal ? "resumed to the bit" : "the resumed run differs");
   return equal ? 0 : 1;

@@ -8,8 +8,8 @@
 #include <xgrad/data/tables/formats.hpp>
 #include <xgrad/data/text/text.hpp>
 #include <xgrad/data/watch_progress.hpp>
-#include <xgrad/storage/formats/foreign_hdf5.hpp>
-#include <xgrad/storage/formats/npy.hpp>
+#include <xgrad/storage/archives/npy.hpp>
+#include <xgrad/storage/hdf5/foreign_hdf5.hpp>
 
 namespace xgrad {
 

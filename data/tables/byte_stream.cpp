@@ -7,7 +7,6 @@
 
 #include <xgrad/data/excerpt.hpp>
 #include <xgrad/data/watch_progress.hpp>
-#include <xgrad/storage/formats/whole_file.hpp>
 
 namespace xgrad {
 
@@ -15,6 +14,7 @@ namespace {
 
 constexpr std::size_t kBlock = std::size_t(1) << 20;
 constexpr std::size_t kMostOfPath = 1000;  // bytes in a message
+constexpr std::uint64_t kMostWholeFile = std::uint64_t(4) << 30;
 
 }  // namespace
 

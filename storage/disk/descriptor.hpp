@@ -2,6 +2,8 @@
 #pragma once
 
 #include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -26,6 +28,13 @@ auto uninterrupted(Call call) {
   return result;
 }
 
+/// Throws IoError with `path` unless the mode is that of a regular file.
+inline void check_regular(mode_t mode, const std::string& path) {
+  check<IoError>(!S_ISDIR(mode), path, ": is a directory, not a file");
+  check<IoError>(!S_ISLNK(mode), path, ": is a symbolic link, not a regular file");
+  check<IoError>(S_ISREG(mode), path, ": is not a regular file");
+}
+
 class Descriptor {
  public:
   /// Opens a file relative to `directory`. Throws IoError with `path` and `what` on failure.
@@ -44,6 +53,14 @@ class Descriptor {
   Descriptor& operator=(Descriptor&&) = delete;
 
   operator int() const { return fd_; }
+
+  /// Locks the file for as long as it is open. Returns false if another process has locked it.
+  /// Throws IoError with `path`.
+  bool lock(const std::string& path) const {
+    if (uninterrupted([&] { return ::flock(fd_, LOCK_EX | LOCK_NB); }) == 0) return true;
+    if (errno != EWOULDBLOCK) fail_io(path, "cannot lock");
+    return false;
+  }
 
   /// Closes the file. An interrupted close() is no error: Linux has closed the descriptor then.
   void close(const std::string& path) {

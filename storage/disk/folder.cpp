@@ -1,7 +1,6 @@
 #include <xgrad/storage/disk/folder.hpp>
 
 #include <dirent.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -18,15 +17,10 @@ namespace xgrad {
 
 namespace {
 
+using detail::check_regular;
 using detail::Descriptor;
 using detail::fail_io;
 using detail::uninterrupted;
-
-void check_regular(mode_t mode, const std::string& path) {
-  check<IoError>(!S_ISDIR(mode), path, ": is a directory, not a file");
-  check<IoError>(!S_ISLNK(mode), path, ": is a symbolic link, not a regular file");
-  check<IoError>(S_ISREG(mode), path, ": is not a regular file");
-}
 
 struct stat status_of(const Descriptor& file, const std::string& path) {
   struct stat status;

@@ -1,7 +1,5 @@
 #include <xgrad/storage/disk/input_file.hpp>
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <new>
 #include <stdexcept>
@@ -22,8 +20,7 @@ InputFile::InputFile(detail::Descriptor file, const std::string& path)
     : path_(path), file_(std::move(file)) {
   struct stat status;
   if (::fstat(file_, &status) == -1) fail_io(path, "cannot stat");
-  check<IoError>(!S_ISDIR(status.st_mode), path, ": is a directory, not a file");
-  check<IoError>(S_ISREG(status.st_mode), path, ": is not a regular file");
+  detail::check_regular(status.st_mode, path);
   size_ = static_cast<std::uint64_t>(status.st_size);
   written_ = status.st_mtim;
 }
@@ -66,11 +63,6 @@ std::string read_whole(const InputFile& file, std::uint64_t most) {
 
 std::string read_file(const std::string& path, std::uint64_t most) {
   return read_whole(InputFile(path), most);
-}
-
-FileEnds read_ends(const InputFile& file, std::size_t most) {
-  const std::size_t size = std::min<std::uint64_t>(file.size(), most);
-  return {file.read(0, size), file.read(file.size() - size, size), file.size()};
 }
 
 }  // namespace xgrad

@@ -49,14 +49,4 @@ std::string read_whole(const InputFile& file, std::uint64_t most);
 std::string read_file(const std::string& path,
                       std::uint64_t most = std::numeric_limits<std::uint64_t>::max());
 
-/// The beginning and end of a file.
-struct FileEnds {
-  std::string start;       ///< first bytes
-  std::string end;         ///< last bytes; these may overlap with `start`
-  std::uint64_t size = 0;  ///< size of the whole file
-};
-
-/// Reads up to `most` bytes at each end of a file. Throws IoError.
-FileEnds read_ends(const InputFile& file, std::size_t most);
-
 }  // namespace xgrad

@@ -17,10 +17,10 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <fstream>
 #include <new>
 #include <stdexcept>
 #include <utility>
@@ -28,6 +28,7 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/parallel.hpp>
+#include <xgrad/storage/disk/folder.hpp>
 #include <xgrad/storage/disk/mapping.hpp>
 
 namespace xgrad {
@@ -94,35 +95,27 @@ rlim_t at_most(int what, rlim_t wanted) {
   return ::getrlimit(what, &present) == 0 ? std::min(wanted, present.rlim_cur) : wanted;
 }
 
-bool limit(int what, rlim_t most) {
-  most = at_most(what, most);
-  const rlimit both{most, most};
-  return ::setrlimit(what, &both) == 0;
-}
-
-/// Kills by SIGXCPU at the limit, so that a SIGKILL must come from elsewhere. The hard limit, which
-/// sends SIGKILL, is a second later.
-bool limit_time(rlim_t seconds) {
+/// Sets a limit, and a hard one that is `more` above it.
+bool limit(int what, rlim_t wanted, rlim_t more = 0) {
   rlimit limits{};
-  if (::getrlimit(RLIMIT_CPU, &limits) != 0) return false;
-  limits.rlim_cur = std::min(seconds, limits.rlim_cur);
-  limits.rlim_max = std::min(limits.rlim_cur + 1, limits.rlim_max);
-  return ::setrlimit(RLIMIT_CPU, &limits) == 0;
+  if (::getrlimit(what, &limits) != 0) return false;
+  limits.rlim_cur = std::min(wanted, limits.rlim_cur);
+  limits.rlim_max = std::min(limits.rlim_cur + more, limits.rlim_max);
+  return ::setrlimit(what, &limits) == 0;
 }
 
 /// The size of the address space in bytes; 0 if unknown.
 std::size_t address_space() {
-  std::FILE* file = std::fopen("/proc/self/statm", "re");
-  if (file == nullptr) return 0;
   std::size_t pages = 0;
-  const bool read = std::fscanf(file, "%zu", &pages) == 1;
-  std::fclose(file);
-  return read ? pages * std::size_t(::sysconf(_SC_PAGESIZE)) : 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  return pages * std::size_t(::sysconf(_SC_PAGESIZE));
 }
 
+// At the limit of time SIGXCPU kills, so that a SIGKILL must come from elsewhere: the hard limit,
+// which sends one, is a second later.
 bool limit_all(const IsolatedLimits& limits, std::size_t present) {
-  return present > 0 && limit(RLIMIT_AS, present + limits.memory) && limit_time(limits.seconds) &&
-         limit(RLIMIT_CORE, 0);
+  return present > 0 && limit(RLIMIT_AS, present + limits.memory) &&
+         limit(RLIMIT_CPU, limits.seconds, 1) && limit(RLIMIT_CORE, 0);
 }
 
 bool close_all_but(int fd) {
@@ -133,15 +126,10 @@ bool close_all_but(int fd) {
   return (kept == 0 || close_range(0, kept - 1)) && close_range(kept + 1, ~0U);
 }
 
-void answer(int pipe, char kind, std::string_view text) {
-  std::string_view rest(&kind, 1);
-  for (int part = 0; part < 2; ++part, rest = text) {
-    while (!rest.empty()) {
-      const ssize_t n = ::write(pipe, rest.data(), rest.size());
-      if (n < 0) return;  // the parent has closed the pipe
-      rest.remove_prefix(std::size_t(n));
-    }
-  }
+void answer(int pipe, char kind, std::string_view text) try {
+  detail::write_all(pipe, {&kind, 1}, "");
+  detail::write_all(pipe, text, "");
+} catch (const IoError&) {  // the parent has closed the pipe
 }
 
 [[noreturn]] void be_child(int pipe, const std::function<std::string()>& work,
@@ -236,22 +224,6 @@ std::string why(const End& end, const IsolatedLimits& limits) {
 
 std::string isolating_program;
 
-/// A file in memory with these bytes, to be read from its start.
-int memory_file(std::string_view bytes) {
-  const int file = ::memfd_create("xgrad", MFD_CLOEXEC);
-  if (file < 0) fail_io("make a file in memory");
-  while (!bytes.empty()) {
-    const ssize_t n = ::write(file, bytes.data(), bytes.size());
-    if (n < 0) {
-      ::close(file);
-      fail_io("write a file in memory");
-    }
-    bytes.remove_prefix(std::size_t(n));
-  }
-  ::lseek(file, 0, SEEK_SET);
-  return file;
-}
-
 /// Starts the program with the bytes as its standard input and the pipe as its output. Signals that
 /// are for this process alone stay blocked in it.
 pid_t start_program(const NamedWork& named, const IsolatedLimits& limits, int pipe) {
@@ -267,10 +239,9 @@ pid_t start_program(const NamedWork& named, const IsolatedLimits& limits, int pi
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
 
-  const int bytes = named.file >= 0 ? named.file : memory_file(named.bytes);
   posix_spawn_file_actions_t files;
   ::posix_spawn_file_actions_init(&files);
-  ::posix_spawn_file_actions_adddup2(&files, bytes, STDIN_FILENO);
+  ::posix_spawn_file_actions_adddup2(&files, named.file, STDIN_FILENO);
   ::posix_spawn_file_actions_adddup2(&files, pipe, STDOUT_FILENO);
   posix_spawnattr_t attributes;
   ::posix_spawnattr_init(&attributes);
@@ -280,12 +251,10 @@ pid_t start_program(const NamedWork& named, const IsolatedLimits& limits, int pi
   ::posix_spawnattr_setsigmask(&attributes, &blocked);
   ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
   pid_t child = -1;
-  errno = ::posix_spawn(&child, isolating_program.c_str(), &files, &attributes, pointers.data(),
-                        environ);
+  const int error = ::posix_spawn(&child, isolating_program.c_str(), &files, &attributes,
+                                  pointers.data(), environ);
   ::posix_spawnattr_destroy(&attributes);
   ::posix_spawn_file_actions_destroy(&files);
-  const int error = errno;
-  if (bytes != named.file) ::close(bytes);
   errno = error;
   return error == 0 ? child : -1;
 }
@@ -351,8 +320,9 @@ void do_isolated_work(const std::vector<std::string>& arguments, DoNamedWork& wo
   const IsolatedLimits limits{.memory = std::stoull(arguments[1]),
                               .result = std::stoull(arguments[2]),
                               .seconds = unsigned(std::stoul(arguments[3]))};
-  const Mapping mapping(STDIN_FILENO, std::stoull(arguments[4]), "a file in memory");
-  const NamedWork named{arguments[0], mapping.bytes(), {arguments.begin() + 5, arguments.end()}};
+  const Mapping mapping(STDIN_FILENO, std::stoull(arguments[4]), "the file");
+  const NamedWork named{
+      arguments[0], mapping.bytes(), STDIN_FILENO, {arguments.begin() + 5, arguments.end()}};
   try {
     const Isolated result = run_isolated([&] { return work(named); }, limits);
     answer(STDOUT_FILENO, result.done ? kDone : kRefused, result.text);

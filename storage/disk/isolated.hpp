@@ -44,9 +44,9 @@ Isolated run_isolated(const std::function<std::string()>& work, const IsolatedLi
 /// Work that has a name, so that another program can do it.
 struct NamedWork {
   std::string name;                     ///< its name, which the program knows
-  std::string_view bytes;               ///< what it reads
+  std::string_view bytes;               ///< what it reads: a mapping of the start of `file`
+  int file;                             ///< an open file
   std::vector<std::string> words = {};  ///< its other arguments
-  int file = -1;  ///< open file that begins with `bytes`; -1: they are in none
 };
 /// A function that does work of one or more names.
 using DoNamedWork = std::string(const NamedWork& named);

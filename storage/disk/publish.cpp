@@ -1,6 +1,5 @@
 #include <xgrad/storage/disk/publish.hpp>
 
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
@@ -11,6 +10,7 @@
 #include <filesystem>
 #include <memory>
 #include <random>
+#include <regex>
 #include <utility>
 
 namespace xgrad {
@@ -31,28 +31,11 @@ std::string temporary_name(const std::string& name) {
   return "." + name + suffix;
 }
 
-/// Removes the part after the last dot from a name, and returns it.
-std::string_view cut_last(std::string_view& name) {
-  const std::size_t dot = std::min(name.rfind('.'), name.size());
-  const std::string_view last = name.substr(std::min(dot + 1, name.size()));
-  name = name.substr(0, dot);
-  return last;
-}
-
 /// Returns the name of the file for which publish() made this temporary; empty for any other name.
-std::string_view target_of(std::string_view name) {
-  const std::string_view ending = cut_last(name), random = cut_last(name), pid = cut_last(name);
-  const auto only = [](std::string_view text, std::string_view characters) {
-    return !text.empty() && text.find_first_not_of(characters) == std::string_view::npos;
-  };
-  const bool ours = ending == "tmp" && random.size() == 16 && only(random, "0123456789abcdef") &&
-                    only(pid, "0123456789") && name.size() > 1 && name.front() == '.';
-  return ours ? name.substr(1) : "";
-}
-
-/// Locks a file for as long as it is open; fails if another process has locked it.
-bool lock(int file) {
-  return uninterrupted([&] { return ::flock(file, LOCK_EX | LOCK_NB); }) == 0;
+std::string target_of(const std::string& name) {
+  static const std::regex form("\\.([^]+)\\.[0-9]+\\.[0-9a-f]{16}\\.tmp");
+  std::smatch match;
+  return std::regex_match(name, match, form) ? match.str(1) : "";
 }
 
 /// Removes temporary files that a killed publish() of this file left; a living process has locked
@@ -61,27 +44,16 @@ void sweep_temporaries(const Folder& folder, const std::string& target) try {
   for (const std::string& name : folder.names()) {
     if (target_of(name) != target) continue;
     const Descriptor file = folder.open(name, O_WRONLY);  // NFS locks no others
-    if (lock(file)) folder.remove(name);
+    if (file.lock(name)) folder.remove(name);
   }
 } catch (const IoError&) {
 }
 
-/// Deletes a file when destroyed, unless renamed() was called.
-class Temporary {
- public:
-  Temporary(int directory, std::string name) : directory_(directory), name_(std::move(name)) {}
-  ~Temporary() {
-    if (!name_.empty()) ::unlinkat(directory_, name_.c_str(), 0);
-  }
-  Temporary(const Temporary&) = delete;
-  Temporary& operator=(const Temporary&) = delete;
-
-  void renamed() { name_.clear(); }
-
- private:
-  int directory_;
-  std::string name_;
-};
+/// Locks a temporary file against those who sweep, if its file system has locks. Returns false if
+/// one of them was faster.
+bool lock(const Descriptor& file) try { return file.lock(""); } catch (const IoError&) {
+  return true;
+}
 
 void reserve(int fd, std::size_t size, const std::string& path) {
   if (size == 0) return;
@@ -93,7 +65,7 @@ void reserve(int fd, std::size_t size, const std::string& path) {
   if (error != 0 && !unsupported) fail_io(path, "cannot reserve space", error);
 }
 
-void compare(int fd, std::string_view bytes, const std::string& path) {
+void compare(const Descriptor& fd, std::string_view bytes, const std::string& path) {
   constexpr std::size_t kBlock = 1 << 20;
   const auto buffer = std::make_unique<char[]>(kBlock);
   std::size_t offset = 0;
@@ -147,27 +119,26 @@ void publish(const Folder& folder, const std::string& name, std::string_view byt
   const std::string temporary = temporary_name(name);
 
   Descriptor file(directory, temporary, O_WRONLY | O_CREAT | O_EXCL, path, "cannot create");
-  Temporary guard(directory, temporary);
-  // Before it was locked, another process that publishes this file may have swept it.
-  const bool swept = (!lock(file) && errno == EWOULDBLOCK) || !folder.holds(temporary);
-  if (swept) return publish(folder, name, bytes, rename);
-  const Descriptor locked(::fcntl(file, F_DUPFD_CLOEXEC, 0));  // until it is renamed
-  reserve(file, bytes.size(), path);
-  detail::write_all(file, bytes, path);
-  // After a failed fsync, the descriptor may later report success for lost data: give up, never
-  // retry.
-  if (uninterrupted([&] { return ::fsync(file); }) == -1) fail_io(path, "cannot sync");
-  file.close(path);
-  {
-    const Descriptor again(directory, temporary, O_RDONLY | O_NOFOLLOW, path, "cannot read back");
-    compare(again, bytes, path);
+  std::string own = temporary;  // to be removed on failure
+  try {
+    // Before it was locked, another process that publishes this file may have swept it.
+    const bool swept = !lock(file) || !folder.holds(temporary);
+    if (swept) return publish(folder, name, bytes, rename);
+    const Descriptor locked(::fcntl(file, F_DUPFD_CLOEXEC, 0));  // until it is renamed
+    reserve(file, bytes.size(), path);
+    detail::write_all(file, bytes, path);
+    // After a failed fsync, the descriptor may later report success for lost data: give up, never
+    // retry.
+    if (uninterrupted([&] { return ::fsync(file); }) == -1) fail_io(path, "cannot sync");
+    file.close(path);
+    compare({directory, temporary, O_RDONLY | O_NOFOLLOW, path, "cannot read back"}, bytes, path);
+    if (rename(directory, temporary.c_str(), name.c_str()) == -1) fail_io(path, "cannot create");
+    own = rename == rename_new ? name : "";
+    folder.sync();
+  } catch (...) {
+    if (!own.empty()) ::unlinkat(directory, own.c_str(), 0);
+    throw;
   }
-
-  if (rename(directory, temporary.c_str(), name.c_str()) == -1) fail_io(path, "cannot create");
-  guard.renamed();
-  Temporary unsynced(directory, rename == rename_new ? name : "");
-  folder.sync();
-  unsynced.renamed();
 }
 
 }  // namespace

@@ -23,51 +23,6 @@ void put(std::string& bytes, Number number) {
   bytes.append(reinterpret_cast<const char*>(&number), sizeof number);
 }
 
-class Unpacker {
- public:
-  explicit Unpacker(std::string_view bytes) : rest_(bytes) {}
-
-  Array array() {
-    Array array;
-    for (bool* flag : {&array.text, &array.whole, &array.single}) *flag = number<std::uint8_t>();
-    const auto rank = number<std::uint64_t>();
-    require(rank <= kMostRank);
-    std::size_t count = 1;
-    for (std::uint64_t axis = 0; axis < rank; ++axis) {
-      array.extents.push_back(number<std::uint64_t>());
-      require(!__builtin_mul_overflow(count, array.extents.back(), &count));
-    }
-    require(count <= rest_.size() / sizeof(double));
-    for (std::size_t i = 0; i < count; ++i) {
-      if (array.text) {
-        array.texts.emplace_back(take(number<std::uint64_t>()));
-      } else {
-        array.values.push_back(number<double>());
-      }
-    }
-    require(rest_.empty());
-    return array;
-  }
-
- private:
-  static void require(bool ok) { check<FormatError>(ok, "cannot be read"); }
-
-  std::string_view take(std::size_t size) {
-    require(size <= rest_.size());
-    const std::string_view taken = rest_.substr(0, size);
-    rest_.remove_prefix(size);
-    return taken;
-  }
-  template <class Number>
-  Number number() {
-    Number value;
-    std::memcpy(&value, take(sizeof value).data(), sizeof value);
-    return value;
-  }
-
-  std::string_view rest_;
-};
-
 }  // namespace
 
 NamedTensor to_tensor(const std::string& name, const Array& array) {
@@ -93,7 +48,36 @@ std::string pack(const Array& array) {
 }
 
 Array unpack(std::string_view bytes) {
-  return Unpacker(bytes).array();
+  const auto require = [](bool ok) { check<FormatError>(ok, "cannot be read"); };
+  const auto take = [&](std::size_t size) {
+    require(size <= bytes.size());
+    const std::string_view taken = bytes.substr(0, size);
+    bytes.remove_prefix(size);
+    return taken;
+  };
+  const auto number = [&]<class Number>(Number value) {
+    std::memcpy(&value, take(sizeof value).data(), sizeof value);
+    return value;
+  };
+  Array array;
+  for (bool* flag : {&array.text, &array.whole, &array.single}) *flag = number(std::uint8_t());
+  const auto rank = number(std::uint64_t());
+  require(rank <= kMostRank);
+  std::size_t count = 1;
+  for (std::uint64_t axis = 0; axis < rank; ++axis) {
+    array.extents.push_back(number(std::uint64_t()));
+    require(!__builtin_mul_overflow(count, array.extents.back(), &count));
+  }
+  require(count <= bytes.size() / sizeof(double));
+  for (std::size_t i = 0; i < count; ++i) {
+    if (array.text) {
+      array.texts.emplace_back(take(number(std::uint64_t())));
+    } else {
+      array.values.push_back(number(double()));
+    }
+  }
+  require(bytes.empty());
+  return array;
 }
 
 }  // namespace xgrad

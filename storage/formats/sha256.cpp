@@ -3,8 +3,6 @@
 #include <openssl/evp.h>
 
 #include <algorithm>
-#include <memory>
-#include <vector>
 
 #include <xgrad/autograd/check.hpp>
 
@@ -18,32 +16,48 @@ void check_step(int ok) {
 
 }  // namespace
 
-Sha256 sha256(std::string_view bytes) {
-  Sha256 digest;
-  check_step(EVP_Digest(bytes.data(), bytes.size(), digest.data(), nullptr, EVP_sha256(), nullptr));
+Sha256Stream::Sha256Stream() : state_(EVP_MD_CTX_new(), EVP_MD_CTX_free) {
+  check_step(state_ != nullptr && EVP_DigestInit_ex(state_.get(), EVP_sha256(), nullptr));
+}
+
+void Sha256Stream::add(std::string_view bytes) {
+  check_step(EVP_DigestUpdate(state_.get(), bytes.data(), bytes.size()));
+}
+
+void Sha256Stream::add(const InputFile& file, std::uint64_t size) {
+  std::string part;
+  for (std::uint64_t at = 0; at < size; at += part.size()) {
+    part.resize(std::min<std::uint64_t>(1 << 20, size - at));
+    file.read(at, part.size(), part.data());
+    add(part);
+  }
+}
+
+Sha256 Sha256Stream::value() const {
+  const Sha256Stream copy;  // ending a computation ends it for good
+  Sha256 digest(32, '\0');
+  check_step(EVP_MD_CTX_copy_ex(copy.state_.get(), state_.get()));
+  check_step(EVP_DigestFinal_ex(copy.state_.get(), reinterpret_cast<unsigned char*>(digest.data()),
+                                nullptr));
   return digest;
 }
 
+Sha256 sha256(std::string_view bytes) {
+  Sha256Stream stream;
+  stream.add(bytes);
+  return stream.value();
+}
+
 Sha256 sha256(const InputFile& file, std::uint64_t size) {
-  constexpr std::uint64_t kPart = 1 << 20;
-  const std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> state(EVP_MD_CTX_new(),
-                                                                      EVP_MD_CTX_free);
-  check_step(state != nullptr && EVP_DigestInit_ex(state.get(), EVP_sha256(), nullptr));
-  std::vector<char> part(std::min(kPart, size));
-  for (std::uint64_t at = 0; at < size; at += part.size()) {
-    part.resize(std::min(kPart, size - at));
-    file.read(at, part.size(), part.data());
-    check_step(EVP_DigestUpdate(state.get(), part.data(), part.size()));
-  }
-  Sha256 digest;
-  check_step(EVP_DigestFinal_ex(state.get(), digest.data(), nullptr));
-  return digest;
+  Sha256Stream stream;
+  stream.add(file, size);
+  return stream.value();
 }
 
 std::string to_hex(const Sha256& digest) {
   constexpr char kDigits[] = "0123456789abcdef";
   std::string text;
-  for (const std::uint8_t byte : digest) {
+  for (const unsigned char byte : digest) {
     text += kDigits[byte >> 4];
     text += kDigits[byte & 15];
   }

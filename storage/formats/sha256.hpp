@@ -1,22 +1,39 @@
 // Computes SHA-256 (FIPS 180-4), by OpenSSL.
 #pragma once
 
-#include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
 #include <xgrad/storage/disk/input_file.hpp>
 
+struct evp_md_ctx_st;  // OpenSSL's
+
 namespace xgrad {
 
-using Sha256 = std::array<std::uint8_t, 32>;
+/// The 32 bytes of a digest.
+using Sha256 = std::string;
 
-/// The SHA-256 of `bytes`. Throws Error when the system's OpenSSL offers no SHA-256.
+/// Digests bytes that come in parts. Its methods throw Error when the system's OpenSSL offers no
+/// SHA-256.
+class Sha256Stream {
+ public:
+  Sha256Stream();
+  /// Adds bytes.
+  void add(std::string_view bytes);
+  /// Adds the first `size` bytes of a file, read a mebibyte at a time. Throws IoError.
+  void add(const InputFile& file, std::uint64_t size);
+  /// The digest of what was added so far.
+  Sha256 value() const;
+
+ private:
+  std::shared_ptr<evp_md_ctx_st> state_;
+};
+
+/// The SHA-256 of `bytes`.
 Sha256 sha256(std::string_view bytes);
-
-/// The SHA-256 of the first `size` bytes of a file, read a mebibyte at a time. Throws IoError, and
-/// Error as above.
+/// The SHA-256 of the first `size` bytes of a file.
 Sha256 sha256(const InputFile& file, std::uint64_t size);
 
 /// The digest as 64 lower-case hexadecimal digits.

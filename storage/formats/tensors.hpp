@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -15,6 +16,15 @@ using AnyTensor = std::variant<Tensor<float>, Tensor<double>>;
 /// The shape of a tensor in either precision.
 inline const Shape& shape_of(const AnyTensor& tensor) {
   return std::visit([](const auto& t) -> const Shape& { return t.shape(); }, tensor);
+}
+/// The bytes of its elements.
+inline std::string_view bytes_of(const AnyTensor& tensor) {
+  return std::visit(
+      [](const auto& t) {
+        return std::string_view(reinterpret_cast<const char*>(t.data()),
+                                t.size() * sizeof(t.data()[0]));
+      },
+      tensor);
 }
 /// A value in the state of a run that is not a tensor.
 using StateValue = std::variant<std::int64_t, double, std::string>;

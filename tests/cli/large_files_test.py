@@ -111,30 +111,31 @@ class LargeFiles(CommandTest):
         self.refuses("damaged: the payload's SHA-256 is not the one in the seal", "eval", newest, exit_code=4)
 
     def test_weights(self):
+        """The largest files that are read at all."""
         header = b'{"a":{"dtype":"F32","shape":[4],"data_offsets":[0,16]}}'
-        self.large("zero.safetensors")
-        self.large("more.safetensors", struct.pack("<Q", len(header)) + header)
-        self.large("long.safetensors", struct.pack("<Q", LARGE - 8) + b"{")
-        self.large("zero.npz")
-        self.large("start.npz", b"PK\3\4")
-        self.large("zero.h5")
-        self.large("start.h5", SIGNATURE)
-        self.large("beyond.h5", superblock(LARGE + 1))
-        self.large("end.npz", b"PK\3\4", zip_end(0, 0, 0))
-        self.large("gap.npz", b"PK\3\4", zip_end(0, 0, LARGE - ZIP_END))
-        self.large("cut.npz", b"PK\3\4", zip_end(1, 46, LARGE - 46 - ZIP_END))
+        self.large("zero.safetensors", size=MOST)
+        self.large("more.safetensors", struct.pack("<Q", len(header)) + header, size=MOST)
+        self.large("long.safetensors", struct.pack("<Q", MOST - 8) + b"{", size=MOST)
+        self.large("zero.npz", size=MOST)
+        self.large("start.npz", b"PK\3\4", size=MOST)
+        self.large("zero.h5", size=MOST)
+        self.large("start.h5", SIGNATURE, size=MOST)
+        self.large("beyond.h5", superblock(MOST + 1), size=MOST)
+        self.large("end.npz", b"PK\3\4", zip_end(0, 0, 0), size=MOST)
+        self.large("gap.npz", b"PK\3\4", zip_end(0, 0, MOST - ZIP_END), size=MOST)
+        self.large("cut.npz", b"PK\3\4", zip_end(1, 46, MOST - 46 - ZIP_END), size=MOST)
         for file, form, message in (
             ("zero.safetensors", "safetensors", "is not a safetensors file: there is no header at byte 8"),
-            ("more.safetensors", "safetensors", f"{LARGE - 8 - len(header) - 16} unused bytes after the last tensor"),
+            ("more.safetensors", "safetensors", f"{MOST - 8 - len(header) - 16} unused bytes after the last tensor"),
             ("long.safetensors", "safetensors", "bytes; the limit is 100000000"),
             ("zero.npz", "npz", "is not a zip archive: it does not begin with PK"),
-            ("start.npz", "npz", "is not a zip archive: it has no end of central directory record"),
-            ("end.npz", "npz", "is not a zip archive: it has no zip64 end record at 0"),
-            ("gap.npz", "npz", f"is not a zip archive: its members take 0 of the {LARGE - ZIP_END} bytes before its directory"),
-            ("cut.npz", "npz", "is not a zip archive: its directory is damaged"),
+            ("start.npz", "npz", "start.npz: is not a zip archive"),
+            ("end.npz", "npz", "end.npz: is not a zip archive"),
+            ("gap.npz", "npz", "gap.npz does not fit the model:\n  missing parameter"),
+            ("cut.npz", "npz", "cut.npz: is not a zip archive"),
             ("zero.h5", "hdf5", "is not an HDF5 file, or damaged"),
             ("start.h5", "hdf5", "is not an HDF5 file, or damaged"),
-            ("beyond.h5", "hdf5", f"ends early: its superblock says that it has {LARGE + 1} bytes, it has {LARGE}"),
+            ("beyond.h5", "hdf5", f"ends early: its superblock says that it has {MOST + 1} bytes, it has {MOST}"),
         ):
             self.refuses(message, "import", file, "--from", form, "--config",
                          "small.toml", "--out", "out.h5", exit_code=4)

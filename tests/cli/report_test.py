@@ -279,14 +279,6 @@ class Report(CommandTest):
         self.xgrad("report", "double_histogram", "histogram", "double_histogram", "--out", "all.html")
         self.assertIn("<h1>double_histogram, histogram</h1>", (self.folder / "all.html").read_text())
 
-    def test_a_run_of_an_earlier_version(self):
-        self.xgrad("train", "small.toml", "run.dir=run", "-q")
-        config = self.folder / "run/config.toml"
-        config.write_text(config.read_text().replace("[optim]\n", "[optim]\nmomentum = 0.9\n"))
-        self.report("run")
-        self.assertIn("finished", self.xgrad("compare", "run", "run").stdout)
-        self.assertIn("validation", self.xgrad("inspect", "run").stdout)
-
     def test_text_is_escaped(self):
         bad = "<script>alert('&\"')</script>"
         run = self.folder / bad.replace("/", "")

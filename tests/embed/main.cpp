@@ -38,7 +38,7 @@ int main() {
     const Variable<float> loss = cross_entropy(model(input, context), targets);
     loss.backward();
     adam->step(0.01);
-    last = loss.value()();
+    last = loss.item();
     if (step == 0) first = last;
   }
   std::printf("%.3f -> %.3f\n", first, last);

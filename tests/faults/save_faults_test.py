@@ -96,8 +96,10 @@ class SaveFaults(unittest.TestCase):
         print(f"counted {trials} faults and kills at the calls of saves")
 
     def test_order_of_a_save_outlives_a_power_failure(self):
-        """The data are on disk before the name is, and the name before the save succeeds. Then the lock is closed, and the directory."""
-        save = "openat openat fallocate write fsync close openat pread64 pread64 close renameat2 fsync close close mkdir"
+        """The line of the manifest is on disk before the data are, the data before the name is, and the name before the save
+        succeeds. Then the lock is closed."""
+        save = ("openat openat write close openat fsync close "
+                "openat fallocate write fsync close openat pread64 pread64 close renameat2 fsync close mkdir")
         with Trial() as trial:
             log = trial.saves.parent / "log"
             trial.go_on("-o", log, "-e", "trace=" + ",".join(set(save.split())))

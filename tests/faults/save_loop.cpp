@@ -10,22 +10,25 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/storage/disk/publish.hpp>
+#include <xgrad/train/checkpoint/manifest.hpp>
 
 using namespace xgrad;
 
 int main(int argc, char** argv) try {
   const std::string directory = argv[1];
   if (argc == 2) {
-    const Checkpoint latest = load_checkpoint(latest_checkpoint(directory));
-    std::printf("%d\n", int(latest.step));
+    std::printf("%d\n", int(latest_checkpoint(directory).step));
     return 0;
   }
   for (int step = std::stoi(argv[3]); step <= std::stoi(argv[4]); ++step) {
     Checkpoint checkpoint = test::small_checkpoint();
     checkpoint.step = std::uint64_t(step);
-    publish(directory, checkpoint_name(checkpoint.step), to_hdf5(checkpoint));
+    const DigestedFile file = to_hdf5_file(checkpoint);
+    const Folder folder(directory);
+    add_to_manifest(folder, checkpoint_name(checkpoint.step), file.sha256);
+    publish(folder, checkpoint_name(checkpoint.step), file.bytes);
     ::mkdir((argv[2] + ("/" + std::to_string(step))).c_str(), 0700);
-    prune(directory, 2, 0);
+    prune(folder, 2, 0);
   }
 } catch (const IoError& error) {
   std::fprintf(stderr, "%s\n", error.what());

@@ -5,7 +5,7 @@ import unittest
 import fuzz
 
 LIBHDF5 = "    #{} 0x7f (/lib/x86_64-linux-gnu/libhdf5_serial.so.103+0xb22b7) (BuildId: e9)\n"
-OURS = "    #{} 0x55 in parse_hdf5_dataset(std::string_view) /xgrad/storage/formats/foreign_hdf5.cpp:288:32\n"
+OURS = "    #{} 0x55 in parse_hdf5_dataset(std::string_view) /xgrad/storage/hdf5/foreign_hdf5.cpp:288:32\n"
 TARGET = "    #{} 0x55 in memcpy (/xgrad/build/fuzz/tests/fuzz/fuzz_hdf5+0x129c73) (BuildId: b9)\n"
 
 

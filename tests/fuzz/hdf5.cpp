@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <new>
 
-#include <xgrad/storage/formats/foreign_hdf5.hpp>
 #include <xgrad/storage/formats/format_error.hpp>
+#include <xgrad/storage/hdf5/foreign_hdf5.hpp>
 
 namespace {
 

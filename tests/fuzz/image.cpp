@@ -8,7 +8,8 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string image(reinterpret_cast<const char*>(data), size);
-  const std::string bytes = image + xgrad::make_seal({.payload = image, .step = 1200});
+  const std::string bytes =
+      image + xgrad::make_seal({.payload = image, .step = 1200}, xgrad::sha256(image));
   xgrad::Checkpoint checkpoint;
   try {
     checkpoint = xgrad::from_hdf5(bytes, "a.h5");

@@ -1,9 +1,9 @@
 // npz archives of weights, and the .npy in them.
 #include <cstdint>
 
+#include <xgrad/storage/archives/npy.hpp>
+#include <xgrad/storage/archives/npz.hpp>
 #include <xgrad/storage/formats/format_error.hpp>
-#include <xgrad/storage/formats/npy.hpp>
-#include <xgrad/storage/formats/npz.hpp>
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);

@@ -5,7 +5,7 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/tables/fields.hpp>
 #include <xgrad/data/tables/formats.hpp>
-#include <xgrad/storage/formats/npy.hpp>
+#include <xgrad/storage/archives/npy.hpp>
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;

@@ -39,7 +39,7 @@ def components():
     for top in PRODUCT:
         text = re.sub(r"#[^\n]*", "", read(f"{top}/CMakeLists.txt"))
         for folder, rest in re.findall(r"xgrad_component\((\S+)([^)]*)\)", text):
-            words = {key: re.search(rf"\b{key}\b((?:\s+[a-z_/]+)*)", rest) for key in ("USES", "ALSO")}
+            words = {key: re.search(rf"\b{key}\b((?:\s+[a-z0-9_/]+)*)", rest) for key in ("USES", "ALSO")}
             uses, also = (words[key].group(1).split() if words[key] else [] for key in ("USES", "ALSO"))
             found[folder] = ({f"{folder}/{name}" for name in also}, set(uses))
     return found

@@ -64,7 +64,9 @@ std::string difference(const Checkpoint& a, const Checkpoint& b) {
   if (a.config != b.config) return "config";
   if (a.state != b.state) return "state";
   const std::string parameters = difference(a.parameters, b.parameters);
-  return parameters.empty() ? difference(a.optimizer, b.optimizer) : parameters;
+  if (!parameters.empty()) return parameters;
+  const std::string optimizer = difference(a.optimizer, b.optimizer);
+  return optimizer.empty() ? difference(a.batches, b.batches) : optimizer;
 }
 
 int random_edits(int quick) {

@@ -22,6 +22,7 @@ struct Checkpoint {
   /// "encoder.layers.0.norm1.weight", in the model's order
   std::vector<NamedTensor> parameters = {};
   std::vector<NamedTensor> optimizer = {};  ///< "exp_avg.encoder.layers.0.norm1.weight", ...
+  std::vector<NamedTensor> batches = {};    ///< of a failed step: "0.ids", ... (failed_step.hpp)
   /// Loader position, best metric and others. Values may be infinite but not NaN.
   std::map<std::string, StateValue> state = {};
   std::string config = {};  ///< resolved TOML, without execution keys
@@ -45,34 +46,59 @@ enum class CheckpointKind { checkpoint, failed_step, any };
 /// The kind of a checkpoint in memory: checkpoint or failed_step.
 CheckpointKind kind_of(const Checkpoint& checkpoint);
 
+/// A file in memory.
+struct DigestedFile {
+  std::string bytes;
+  std::string sha256;  ///< of the bytes, 64 hexadecimal digits
+};
 /// Returns the sealed HDF5 image. Identical checkpoints give identical bytes.
 /// docs/checkpoint-format.md describes the format.
 ///
 /// Refuses to write what could not be loaded: throws CheckpointError if the format cannot hold a
 /// name, and NumericError if a tensor contains NaN or infinity (failed steps may) or the state
 /// contains NaN.
+DigestedFile to_hdf5_file(const Checkpoint& checkpoint);
+/// The bytes of to_hdf5_file().
 std::string to_hdf5(const Checkpoint& checkpoint);
 /// An upper bound of the size of that image in bytes, for `tensors` tensors with `bytes` bytes in
 /// total and `text` bytes of text in state and config.
 std::size_t most_hdf5_bytes(std::size_t bytes, std::size_t tensors, std::size_t text);
 /// Reads an image. Throws CheckpointError, with `origin` in the message, unless seal, structure and
-/// values are as to_hdf5() writes them and the file is of this kind.
+/// values are as to_hdf5() writes them and the file is of this kind; NewerFormatError (seal.hpp) if
+/// it needs a newer xgrad.
 Checkpoint from_hdf5(std::string_view bytes, const std::string& origin,
                      CheckpointKind kind = CheckpointKind::checkpoint);
 
-/// Reads a whole file into memory after checking its seal and, in blocks, its digest. If the seal
-/// is not valid, reads only both ends. Throws IoError, or CheckpointError with the file's path.
-std::string read_checkpoint_file(const InputFile& file);
-/// Reads a file and checks it as from_hdf5() does. Throws IoError or CheckpointError.
-Checkpoint load_checkpoint(const std::string& path,
-                           CheckpointKind kind = CheckpointKind::checkpoint);
+/// A checkpoint in a file.
+struct SavedCheckpoint : Checkpoint {
+  std::string file = {};    ///< its path
+  std::string sha256 = {};  ///< of all its bytes, 64 hexadecimal digits
+};
 
-/// Checks a checkpoint's file against the manifest beside it. Throws CheckpointError, which says
-/// what to do, if the manifest lists another SHA-256 for it. Accepts names that the manifest does
-/// not list, and any file if there is no manifest. Throws IoError if the manifest cannot be read.
-void check_listed(const std::string& path, std::string_view bytes, const Checkpoint& checkpoint);
-/// Reads a checkpoint of a run: load_checkpoint(), then check_listed().
-Checkpoint load_listed(const std::string& path);
+/// Reads a file as from_hdf5() does. Takes it into memory only after checking its seal and, in
+/// blocks, its digest; if the seal is not valid, reads only both ends. Throws as from_hdf5(), and
+/// IoError.
+SavedCheckpoint read_checkpoint(const InputFile& file,
+                                CheckpointKind kind = CheckpointKind::checkpoint);
+
+/// The run whose manifest lists a file did not save it in this form.
+struct UnsavedError : CheckpointError {
+  using CheckpointError::CheckpointError;
+};
+/// How its message goes on after the path.
+inline constexpr const char* kUnsaved = ": is not the file that the run saved";
+
+/// The same, and checks that a file with the name of a checkpoint holds the step in its name.
+/// Throws UnsavedError, which says what to do, if the manifest beside the file lists another
+/// SHA-256 for it. Accepts names that the manifest does not list, and any file if there is no
+/// manifest.
+SavedCheckpoint load_checkpoint(const std::string& path,
+                                CheckpointKind kind = CheckpointKind::checkpoint);
+
+/// Says what is wrong with a file, starting with its path: why load_checkpoint() refuses it, or a
+/// checkpoint under the name of a failed step. Empty if nothing is. Throws IoError if the file
+/// cannot be read and NewerFormatError if it needs a newer xgrad: neither proves damage.
+std::string find_damage(const std::string& path);
 
 /// "step-0000001200.h5"
 std::string checkpoint_name(std::uint64_t step);
@@ -89,27 +115,17 @@ struct CheckpointFile {
 /// opening them. Throws IoError.
 std::vector<CheckpointFile> list_checkpoints(const Folder& directory);
 
-/// Says what is wrong with a file, starting with its path; empty if nothing is. A good file is a
-/// checkpoint whose name does not claim another step, or a failed step under any other name. If the
-/// manifest beside it lists the file, the digests must be equal. Throws IoError if the file cannot
-/// be read and NewerFormatError if it needs a newer xgrad: neither proves damage.
-std::string damage(const std::string& path);
-
-/// Whether the file can be read and loaded.
-bool verify(const std::string& path);
-
-/// Files that latest_checkpoint() passes over: those that do not load, or also those that the
-/// manifest lists with another digest.
+/// Files that latest_checkpoint() passes over: those that are damaged, or also those for which
+/// load_checkpoint() throws UnsavedError.
 enum class PassOver { damaged, unsaved };
 
-/// Returns the path of the checkpoint with the highest step that is not passed over. Throws
-/// CheckpointError, which says what is wrong with a few, if there is none; IoError.
-std::string latest_checkpoint(const Folder& directory, PassOver which = PassOver::damaged);
+/// Loads the checkpoint with the highest step that is not passed over. Throws CheckpointError,
+/// which says what is wrong with a few, if there is none; IoError.
+SavedCheckpoint latest_checkpoint(const Folder& directory, PassOver which = PassOver::damaged);
 
 /// Removes old checkpoints from a run's own directory and returns their paths. Keeps the newest
 /// `keep` (at least 2) and that of `best_step`. Counts and removes only files that the manifest
-/// lists or, without a manifest, files that verify. Call it under the lock after publishing a new
-/// checkpoint. Throws IoError.
+/// lists. Call it under the lock after publishing a new checkpoint. Throws IoError.
 std::vector<std::string> prune(const Folder& directory, std::size_t keep, std::uint64_t best_step);
 
 }  // namespace xgrad

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <map>
 #include <type_traits>
 
 #include <xgrad/train/config/config.hpp>
@@ -57,46 +58,35 @@ std::string how_tensors_differ(const AnyTensor& a, const AnyTensor& b) {
       a);
 }
 
-const NamedTensor* find(const std::vector<NamedTensor>& tensors, const std::string& name) {
-  const auto found = std::find_if(tensors.begin(), tensors.end(),
-                                  [&](const NamedTensor& t) { return t.name == name; });
-  return found == tensors.end() ? nullptr : &*found;
-}
-
 void add_tensors(const char* kind, const std::vector<NamedTensor>& a,
                  const std::vector<NamedTensor>& b, Lines& lines) {
+  std::map<std::string, const AnyTensor*> others;
+  for (const NamedTensor& t : b) others[t.name] = &t.tensor;
   for (const NamedTensor& t : a) {
-    const NamedTensor* other = find(b, t.name);
+    const auto other = others.extract(t.name);
     const std::string what =
-        other == nullptr ? "only in the first" : how_tensors_differ(t.tensor, other->tensor);
+        other.empty() ? "only in the first" : how_tensors_differ(t.tensor, *other.mapped());
     if (!what.empty()) lines.push_back(fmt::format("{} {}: {}", kind, t.name, what));
   }
-  for (const NamedTensor& t : b) {
-    if (find(a, t.name) == nullptr) {
-      lines.push_back(fmt::format("{} {}: only in the second", kind, t.name));
-    }
+  for (const auto& [name, tensor] : others) {
+    lines.push_back(fmt::format("{} {}: only in the second", kind, name));
   }
 }
 
-std::string text_of(const StateValue* value) {
-  if (value == nullptr) return "nothing";
-  return std::visit([](const auto& v) { return fmt::format("{}", v); }, *value);
+std::string text_of(const StateValue& value) {
+  return std::visit([](const auto& v) { return fmt::format("{}", v); }, value);
 }
 
 void add_state(const Checkpoint& a, const Checkpoint& b, Lines& lines) {
-  const auto at = [](const Checkpoint& c, const std::string& name) {
-    const auto found = c.state.find(name);
-    return found == c.state.end() ? nullptr : &found->second;
-  };
+  std::map<std::string, StateValue> others = b.state;
   for (const auto& [name, value] : a.state) {
-    const StateValue* other = at(b, name);
-    if (other && *other == value) continue;
-    lines.push_back(fmt::format("state {}: {} -> {}", name, text_of(&value), text_of(other)));
+    const auto other = others.extract(name);
+    if (!other.empty() && other.mapped() == value) continue;
+    lines.push_back(fmt::format("state {}: {} -> {}", name, text_of(value),
+                                other.empty() ? "nothing" : text_of(other.mapped())));
   }
-  for (const auto& [name, value] : b.state) {
-    if (at(a, name) == nullptr) {
-      lines.push_back(fmt::format("state {}: nothing -> {}", name, text_of(&value)));
-    }
+  for (const auto& [name, value] : others) {
+    lines.push_back(fmt::format("state {}: nothing -> {}", name, text_of(value)));
   }
 }
 
@@ -119,6 +109,7 @@ Lines differences(const Checkpoint& a, const Checkpoint& b) {
   add_state(a, b, lines);
   add_tensors("parameter", a.parameters, b.parameters, lines);
   add_tensors("optimizer", a.optimizer, b.optimizer, lines);
+  add_tensors("batch", a.batches, b.batches, lines);
   return lines;
 }
 

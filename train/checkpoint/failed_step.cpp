@@ -10,113 +10,76 @@ namespace xgrad {
 
 namespace {
 
-// These call `call` with the name and place of each tensor of a batch. Ids are stored as double,
-// which is exact.
-template <class Function>
-void for_each_ids(Batch& batch, const Function& call) {
+// Calls `call` with the name and place of each tensor of a batch.
+template <class Call>
+void for_each_tensor(Batch& batch, const Call& call) {
   call("ids", batch.ids);
   call("targets", batch.targets);
-}
-
-template <class Function>
-void for_each_values(Batch& batch, const Function& call) {
   call("features", batch.features);
   call("values", batch.values);
+  const auto with_mask = [&](const char* field, std::shared_ptr<const Mask>& mask) {
+    Mask values = mask ? *mask : Mask();
+    call(field, values);
+    mask = values.dimension() > 0 ? std::make_shared<Mask>(std::move(values)) : nullptr;
+  };
+  with_mask("mask", batch.mask);
+  with_mask("valid", batch.valid);
+  with_mask("adjacency", batch.adjacency);
 }
 
-template <class Function>
-void for_each_mask(Batch& batch, const Function& call) {
-  call("mask", batch.mask);
-  call("valid", batch.valid);
-  call("adjacency", batch.adjacency);
-}
-
-bool is_given(const Shape& shape) {
-  return !shape.empty();
-}
-
-std::string name_of(std::size_t number, const char* field) {
-  return "batch." + std::to_string(number) + "." + field;
-}
-
-void put(const Batch& source, std::size_t number, std::vector<NamedTensor>& tensors) {
-  Batch batch = source;
-  for_each_ids(batch, [&](const char* field, const Ids& ids) {
-    if (is_given(ids.shape())) tensors.push_back({name_of(number, field), cast<double>(ids)});
-  });
-  for_each_values(batch, [&](const char* field, const Tensor<float>& values) {
-    if (is_given(values.shape())) tensors.push_back({name_of(number, field), values});
-  });
-  for_each_mask(batch, [&](const char* field, const std::shared_ptr<const Mask>& mask) {
-    if (mask) tensors.push_back({name_of(number, field), cast<float>(*mask)});
-  });
-}
-
+// Casts the stored numbers, after checking that whole ones are in the range of their type, and
+// those of a mask 0 or 1.
 template <class T>
-const Tensor<T>* find(const Checkpoint& failed, const std::string& name) {
-  for (const NamedTensor& t : failed.optimizer) {
-    if (t.name != name) continue;
-    const auto* tensor = std::get_if<Tensor<T>>(&t.tensor);
-    check<CheckpointError>(tensor != nullptr, name, " has the wrong type");
-    return tensor;
-  }
-  return nullptr;
-}
-
-// Casts whole numbers to a type, after checking that they are between `least` and `most`.
-template <class To, class From>
-Tensor<To> whole(const std::string& name, const Tensor<From>& from, double least, double most) {
-  for (std::size_t i = 0; i < from.size(); ++i) {
-    const double x = double(from.data()[i]);
-    const bool good = x >= least && x <= most && x == std::floor(x);  // false for NaN
-    check<CheckpointError>(good, name, ": is ", x, ", must be a whole number from ", least, " to ",
-                           most);
-  }
-  return cast<To>(from);
-}
-
-Batch get(const Checkpoint& failed, std::size_t number) {
-  Batch batch;
-  for_each_ids(batch, [&](const char* field, Ids& ids) {
-    const std::string name = name_of(number, field);
-    using Limits = std::numeric_limits<std::int32_t>;
-    if (const auto* found = find<double>(failed, name)) {
-      ids = whole<std::int32_t>(name, *found, Limits::min(), Limits::max());
+Tensor<T> restored(const std::string& name, const AnyTensor& stored) {
+  const auto* from = std::get_if<Tensor<double>>(&stored);
+  check<CheckpointError>(from != nullptr, name, " has the wrong type");
+  if constexpr (std::is_integral_v<T>) {
+    constexpr bool mask = std::is_same_v<T, Mask::value_type>;
+    const double least = mask ? 0 : double(std::numeric_limits<T>::min());
+    const double most = mask ? 1 : double(std::numeric_limits<T>::max());
+    for (const double x : *from) {
+      const bool good = x >= least && x <= most && x == std::floor(x);  // false for NaN
+      check<CheckpointError>(good, name, ": is ", x, ", must be a whole number from ", least,
+                             " to ", most);
     }
-  });
-  for_each_values(batch, [&](const char* field, Tensor<float>& values) {
-    if (const auto* found = find<float>(failed, name_of(number, field))) values = *found;
-  });
-  for_each_mask(batch, [&](const char* field, std::shared_ptr<const Mask>& mask) {
-    const std::string name = name_of(number, field);
-    if (const auto* found = find<float>(failed, name)) {
-      mask = std::make_shared<Mask>(whole<std::uint8_t>(name, *found, 0, 1));
-    }
-  });
-  const Shape& read = is_given(batch.ids.shape()) ? batch.ids.shape() : batch.features.shape();
-  check<CheckpointError>(!read.empty(), name_of(number, "ids"), " and features are missing");
-  batch.size = read[0];
-  return batch;
+  }
+  return cast<T>(*from);
 }
 
 }  // namespace
 
+// Numbers are stored as double, which is exact.
 Checkpoint failed_step(Checkpoint before, const std::vector<Batch>& batches,
                        const std::string& fault) {
   before.optimizer.clear();
-  for (std::size_t i = 0; i < batches.size(); ++i) put(batches[i], i, before.optimizer);
+  for (std::size_t i = 0; i < batches.size(); ++i) {
+    Batch batch = batches[i];
+    for_each_tensor(batch, [&](const std::string& field, const auto& tensor) {
+      if (tensor.dimension() == 0) return;
+      before.batches.push_back({std::to_string(i) + "." + field, cast<double>(tensor)});
+    });
+  }
   before.state["fault"] = fault;
   return before;
 }
 
 std::vector<Batch> batches_of(const Checkpoint& failed) {
   std::vector<Batch> batches;
-  const auto has = [&](const std::string& prefix) {
-    return std::any_of(failed.optimizer.begin(), failed.optimizer.end(),
-                       [&](const NamedTensor& t) { return t.name.starts_with(prefix); });
-  };
-  while (has("batch." + std::to_string(batches.size()) + ".")) {
-    batches.push_back(get(failed, batches.size()));
+  while (true) {
+    Batch batch;
+    const std::string number = std::to_string(batches.size()) + ".";
+    bool any = false;
+    for_each_tensor(batch, [&]<class T>(const char* field, Tensor<T>& tensor) {
+      for (const NamedTensor& t : failed.batches) {
+        any = any || t.name.starts_with(number);
+        if (t.name == number + field) tensor = restored<T>("batch." + t.name, t.tensor);
+      }
+    });
+    if (!any) break;
+    const Shape& read = batch.ids.dimension() > 0 ? batch.ids.shape() : batch.features.shape();
+    check<CheckpointError>(!read.empty(), "batch.", number, "ids and features are missing");
+    batch.size = read[0];
+    batches.push_back(std::move(batch));
   }
   check<CheckpointError>(!batches.empty(), "the failed step has no batch");
   return batches;
@@ -124,10 +87,6 @@ std::vector<Batch> batches_of(const Checkpoint& failed) {
 
 std::string failed_step_name(std::uint64_t step) {
   return "fault-" + checkpoint_name(step).substr(5);
-}
-
-Checkpoint load_failed_step(const std::string& path) {
-  return load_checkpoint(path, CheckpointKind::failed_step);
 }
 
 }  // namespace xgrad

@@ -10,7 +10,7 @@
 
 namespace xgrad {
 
-/// Returns `before` with the step's micro-batches in place of the optimizer's tensors, and the
+/// Returns `before` with the step's micro-batches, without the optimizer's tensors, and with the
 /// reason for the failure as the state entry "fault".
 Checkpoint failed_step(Checkpoint before, const std::vector<Batch>& batches,
                        const std::string& fault);
@@ -21,8 +21,5 @@ std::vector<Batch> batches_of(const Checkpoint& failed);
 
 /// The file name of a failed step: "fault-0000001200.h5" for step 1200.
 std::string failed_step_name(std::uint64_t step);
-
-/// Reads the file of a failed step. Throws IoError, CheckpointError.
-Checkpoint load_failed_step(const std::string& path);
 
 }  // namespace xgrad

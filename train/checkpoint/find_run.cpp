@@ -31,23 +31,26 @@ void check_is_run(const Folder& folder) {
 FoundRun find_run(const std::string& path, const std::vector<std::string>& overrides,
                   PassOver which) {
   FoundRun source;
+  const auto take = [&](SavedCheckpoint saved) {
+    source.file = saved.file;
+    source.checkpoint = std::move(saved);
+  };
   const fs::file_status status = status_of(path);
   if (fs::is_directory(status)) {
     const Folder folder(path);
     check_is_run(folder);
     source.directory = path;
-    source.file = latest_checkpoint({folder, "checkpoints"}, which);
+    take(latest_checkpoint({folder, "checkpoints"}, which));
   } else {
     check<IoError>(fs::exists(status), clipped(path, kMostOfPath),
                    ": no such run directory or checkpoint");
-    source.file = path;
+    take(load_checkpoint(path));
     const fs::path folder = fs::absolute(path).lexically_normal().parent_path();
     if (folder.filename() == "checkpoints" &&
         fs::exists(status_of(folder.parent_path() / "config.toml"))) {
       source.directory = fs::proximate(folder.parent_path()).string();
     }
   }
-  source.checkpoint = load_listed(source.file);
   source.config = parse_config(source.checkpoint.config, source.file + ":config", overrides,
                                ConfigWriter::xgrad);
   return source;

@@ -16,8 +16,8 @@ std::string manifest_line(const std::string& name, std::string_view bytes) {
   return to_hex(sha256(bytes)) + std::string(kBetween) + name;
 }
 
-void add_to_manifest(const Folder& directory, const std::string& name, std::string_view bytes) {
-  directory.append(kManifest, manifest_line(name, bytes));
+void add_to_manifest(const Folder& directory, const std::string& name, const std::string& sha256) {
+  directory.append(kManifest, sha256 + std::string(kBetween) + name);
   directory.sync(kManifest);
 }
 
@@ -31,9 +31,9 @@ std::optional<std::pair<std::string, std::string>> parse_manifest_line(std::stri
                    std::string(line.substr(0, kDigest)));
 }
 
-std::optional<std::map<std::string, std::string>> read_manifest(const Folder& directory) {
-  if (!directory.holds(kManifest)) return std::nullopt;
+std::map<std::string, std::string> read_manifest(const Folder& directory) {
   std::map<std::string, std::string> digests;
+  if (!directory.holds(kManifest)) return digests;
   Lines lines(directory.input(kManifest));
   for (std::string line; lines.next(line);) {
     if (const auto entry = parse_manifest_line(line)) digests[entry->first] = entry->second;

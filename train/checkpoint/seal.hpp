@@ -19,6 +19,7 @@
 #include <string_view>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/storage/disk/input_file.hpp>
 #include <xgrad/storage/formats/sha256.hpp>
 
 namespace xgrad {
@@ -39,21 +40,18 @@ struct Sealed {
   std::uint64_t step = 0;
 };
 
-/// Returns the 512 bytes to append to the payload.
-std::string make_seal(const Sealed& content);
+/// Returns the 512 bytes to append to a payload with this digest.
+std::string make_seal(const Sealed& content, const Sha256& digest);
 
-/// Checks the seal without reading the payload. `start` and `end` are the first and last kSealSize
-/// bytes of a file of `size` bytes, or the whole file if it is shorter. Throws NewerFormatError if
-/// the seal's own digest is right and the major version is a later one; CheckpointError, which says
-/// what kind of file it is, unless the seal's own digest, the major version and the payload length
-/// are right.
-void check_seal(std::string_view start, std::string_view end, std::uint64_t size);
-
-/// Throws CheckpointError unless the seal holds this digest of the payload.
-void check_payload(std::string_view seal, const Sha256& digest);
-
-/// Returns the payload of a whole file as a view into it. Throws as check_seal() does, and
-/// CheckpointError if the payload's digest is wrong.
+/// Returns the payload of a whole file as a view into it. Throws NewerFormatError if the seal's own
+/// digest is right and the major version is a later one; CheckpointError, which says what kind of
+/// file it is, unless the seal's own digest, the major version, the payload's length and digest are
+/// right.
 Sealed open_seal(std::string_view file);
+
+/// Checks a file as open_seal() does, with its path in errors, and returns the SHA-256 of all its
+/// bytes as text. Holds little of it in memory. If the seal is not valid, reads only both ends.
+/// Throws IoError.
+std::string check_sealed(const InputFile& file);
 
 }  // namespace xgrad

@@ -21,32 +21,35 @@ bool is_known(const detail::ConfigKey& key, const OptionValue& value, const Know
 }  // namespace
 
 KnownModel plain_encoder() {
-  return {{"kind", {"encoder"}},
-          {"width", {}},
-          {"heads", {}},
-          {"head_dim", {}},
-          {"layers", {}},
-          {"feedforward", {}},
-          {"dropout", {}},
-          {"attention_dropout", {}},
-          {"stochastic_depth", {}},
-          {"norm", {"pre", "post", "sandwich", "none"}},
-          {"normalization", {"layer", "rms"}},
-          {"final_norm", {}},
-          {"norm_eps", {}},
-          {"activation", {"gelu", "gelu_tanh", "relu", "silu"}},
-          {"positions", {"none", "learned", "sinusoidal"}},
-          {"pool", {"cls", "mean"}},
-          {"patch", {}},
-          {"patch_overlap", {}},
-          {"qkv_bias", {}},
-          {"out_bias", {}},
-          {"init", {}},
-          {"init_std", {}},
-          {"init_scaled_residuals", {}},
-          {"init_from", {}},
-          {"init_strict", {}},
-          {"init_noise", {}}};
+  KnownModel known = {{"kind", {"encoder"}},
+                      {"norm", {"pre", "post", "sandwich", "none"}},
+                      {"normalization", {"layer", "rms"}},
+                      {"activation", {"gelu", "gelu_tanh", "relu", "silu"}},
+                      {"positions", {"none", "learned", "sinusoidal"}},
+                      {"pool", {"cls", "mean"}}};
+  for (const char* any : {"width",
+                          "heads",
+                          "head_dim",
+                          "layers",
+                          "feedforward",
+                          "dropout",
+                          "attention_dropout",
+                          "stochastic_depth",
+                          "final_norm",
+                          "norm_eps",
+                          "patch",
+                          "patch_overlap",
+                          "qkv_bias",
+                          "out_bias",
+                          "init",
+                          "init_std",
+                          "init_scaled_residuals",
+                          "init_from",
+                          "init_strict",
+                          "init_noise"}) {
+    known[any] = {};
+  }
+  return known;
 }
 
 std::vector<std::string> unknown_settings(const Config& config, const KnownModel& known) {

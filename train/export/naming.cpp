@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <xtensor/xbuilder.hpp>
+#include <xtensor/xmanipulation.hpp>
+#include <xtensor/xview.hpp>
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/excerpt.hpp>
@@ -22,23 +25,16 @@ AnyTensor changed(const AnyTensor& tensor, const F& f) {
 }
 
 template <class T>
-Tensor<T> reshaped(const Tensor<T>& x, const Shape& shape) {
-  Tensor<T> y = x;
-  y.reshape(shape);
-  return y;
+Tensor<T> reshaped(Tensor<T> x, const Shape& shape) {
+  x.reshape(shape);
+  return x;
 }
 
 // (D, P P C) -> (D, C, P, P)
 template <class T>
 Tensor<T> as_kernels(const Tensor<T>& weight, std::size_t side) {
-  const std::size_t width = weight.shape()[0], pixels = side * side;
-  const std::size_t channels = weight.shape()[1] / pixels;
-  Tensor<T> kernels = empty<T>({width, channels, side, side});
-  for (std::size_t i = 0; i < weight.size(); ++i) {
-    const std::size_t row = i / (pixels * channels), pixel = i / channels % pixels;
-    kernels.data()[(row * channels + i % channels) * pixels + pixel] = weight.data()[i];
-  }
-  return kernels;
+  const std::size_t width = weight.shape(0), channels = weight.shape(1) / (side * side);
+  return xt::transpose(reshaped(weight, {width, side, side, channels}), {0, 3, 1, 2});
 }
 
 // Adds a bias of zeros after each packed weight without bias.
@@ -62,25 +58,8 @@ Tensors with_qkv_bias(const Tensors& tensors) {
 // Returns one third of the rows of a packed projection.
 template <class T>
 Tensor<T> third(const Tensor<T>& x, std::size_t part) {
-  Shape shape = x.shape();
-  shape[0] /= 3;
-  Tensor<T> y = empty<T>(shape);
-  std::copy_n(x.data() + part * y.size(), y.size(), y.data());
-  return y;
-}
-
-template <class T>
-Tensor<T> with_row(const Tensor<T>& table, const Tensor<T>& row) {
-  Tensor<T> longer = empty<T>({table.shape()[0] + 1, table.shape()[1]});
-  std::copy_n(row.data(), row.size(), std::copy_n(table.data(), table.size(), longer.data()));
-  return longer;
-}
-
-template <class T>
-Tensor<T> identity(std::size_t width) {
-  Tensor<T> result = zeros<T>({width, width});
-  for (std::size_t i = 0; i < width; ++i) result.data()[i * (width + 1)] = T(1);
-  return result;
+  const std::size_t rows = x.shape(0) / 3;
+  return xt::view(x, xt::range(part * rows, (part + 1) * rows));
 }
 
 // Appends the class token to the words. BERT's pooler, which lies between it and the head, gets
@@ -95,14 +74,15 @@ Tensors with_class_word(const Tensors& tensors) {
     result.push_back(t);
     if (t.name != "embedding.token.weight") continue;
     result.back().tensor = changed(t.tensor, [&]<class T>(const Tensor<T>& x) {
-      return with_row(x, std::get<Tensor<T>>(token->tensor));
+      const auto& row = std::get<Tensor<T>>(token->tensor);
+      return Tensor<T>(xt::concatenate(xt::xtuple(x, reshaped(row, {1, row.size()}))));
     });
   }
   const auto add = [&](const char* name, const auto& make) {
     result.push_back({name, changed(token->tensor, make)});
   };
   add("bert.pooler.dense.weight",
-      []<class T>(const Tensor<T>& x) { return identity<T>(x.size()); });
+      []<class T>(const Tensor<T>& x) { return Tensor<T>(xt::eye<T>(x.size())); });
   add("bert.pooler.dense.bias", []<class T>(const Tensor<T>& x) { return zeros<T>({x.size()}); });
   return result;
 }

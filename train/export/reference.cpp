@@ -4,8 +4,8 @@
 
 #include <xgrad/autograd/scalar.hpp>
 #include <xgrad/layers/models/encoder_decoder_model.hpp>
-#include <xgrad/storage/formats/npy.hpp>
-#include <xgrad/storage/formats/zip.hpp>
+#include <xgrad/storage/archives/npy.hpp>
+#include <xgrad/storage/archives/zip.hpp>
 #include <xgrad/train/model/build.hpp>
 
 namespace xgrad {

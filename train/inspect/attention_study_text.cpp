@@ -6,7 +6,7 @@
 
 #include <xgrad/data/text/amounts.hpp>
 #include <xgrad/data/text/columns.hpp>
-#include <xgrad/storage/formats/own_hdf5_writer.hpp>
+#include <xgrad/storage/hdf5/own_hdf5.hpp>
 #include <xgrad/train/inspect/attention_study.hpp>
 
 namespace xgrad {

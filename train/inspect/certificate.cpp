@@ -93,7 +93,7 @@ const GradientRow& worst_row(const GradientReport& report) {
 void check_listed(const Folder& run, const std::string& text) {
   std::map<std::string, std::string> listed;
   if (run.holds_folder("checkpoints")) {
-    listed = read_manifest({run, "checkpoints"}).value_or(listed);
+    listed = read_manifest({run, "checkpoints"});
   }
   const auto found = listed.find(kListedCertificate);
   const std::string path = run.path_of(kCertificate);

@@ -2,9 +2,9 @@
 #include <span>
 
 #include <xgrad/autograd/scalar.hpp>
+#include <xgrad/train/checkpoint/state_dict.hpp>
 #include <xgrad/train/loop/trainer.hpp>
 #include <xgrad/train/model/mixed_precision.hpp>
-#include <xgrad/train/weights/state_dict.hpp>
 
 namespace xgrad {
 

@@ -1,7 +1,6 @@
 #include <xgrad/train/run/directory.hpp>
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -254,8 +253,7 @@ void RunDirectory::lock() {
     if (!folder_.holds(kLock)) throw;  // otherwise another process was faster
   }
   lock_.emplace(folder_.open(kLock, O_RDWR));
-  if (::flock(*lock_, LOCK_EX | LOCK_NB) != 0) {
-    if (errno != EWOULDBLOCK) fail_io(file, "cannot lock");
+  if (!lock_->lock(file)) {
     detail::fail<LockError>(path(), " is in use by ", owner_of(*lock_));
   }
   const std::string before = start_of(*lock_);
@@ -303,7 +301,7 @@ void RunDirectory::replace_certificate(const std::string& text) const {
 }
 
 void RunDirectory::forget_checkpoints() const {
-  const auto listed = read_manifest(*checkpoints_).value();
+  const auto listed = read_manifest(*checkpoints_);
   const auto certificate = listed.find(kListedCertificate);
   const bool has = certificate != listed.end();
   if (listed.size() == has) return;

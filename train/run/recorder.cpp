@@ -90,12 +90,11 @@ void RunRecorder::on_evaluation(std::uint64_t step, const Metrics& metrics) {
 void RunRecorder::on_checkpoint(const Checkpoint& checkpoint) {
   run_.folder().sync(kMetrics);
   const Folder& folder = run_.checkpoints();
-  const std::string name = checkpoint_name(checkpoint.step), bytes = to_hdf5(checkpoint);
-  if (!owes_validation(checkpoint)) add_to_manifest(folder, name, bytes);
-  const bool owed =
-      folder.holds(name) &&
-      owes_validation(from_hdf5(read_checkpoint_file(folder.input(name)), folder.path_of(name)));
-  (owed ? publish_over : publish)(folder, name, bytes);
+  const std::string name = checkpoint_name(checkpoint.step);
+  const DigestedFile file = to_hdf5_file(checkpoint);
+  if (!owes_validation(checkpoint)) add_to_manifest(folder, name, file.sha256);
+  const bool owed = folder.holds(name) && owes_validation(read_checkpoint(folder.input(name)));
+  (owed ? publish_over : publish)(folder, name, file.bytes);
   prune(folder, config_.train.keep,
         std::uint64_t(state_value<std::int64_t>(checkpoint, "best_step")));
   for (const auto& hook : hooks_) hook->on_checkpoint(checkpoint);

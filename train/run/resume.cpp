@@ -29,17 +29,16 @@ void check_changes(const Config& before, const std::string& file, const Config& 
 void check_not_lost(const RunDirectory& run) {
   const auto listed = read_manifest(run.checkpoints());
   // One entry is no proof of a loss: the first checkpoint is listed before it is written.
-  const auto lost =
-      !listed ? 0 : std::count_if(listed->begin(), listed->end(), [](const auto& entry) {
-        return entry.first != kListedCertificate;
-      });
+  const auto lost = std::count_if(listed.begin(), listed.end(), [](const auto& entry) {
+    return entry.first != kListedCertificate;
+  });
   check<CheckpointError>(lost < 2, run.checkpoints().path(), ": there is no checkpoint, but ",
                          kManifest, " lists ", lost, "; put one back, or start a new run");
 }
 
 bool is_newest(const FoundRun& source) try {
-  return fs::equivalent(latest_checkpoint(source.directory + "/checkpoints", PassOver::unsaved),
-                        source.file);
+  return fs::equivalent(
+      latest_checkpoint(source.directory + "/checkpoints", PassOver::unsaved).file, source.file);
 } catch (const NewerFormatError&) {
   return false;  // this xgrad cannot read the newest one
 }

@@ -42,7 +42,8 @@ void set_aside(const RunDirectory& run, std::uint64_t step, Console& console) {
   std::vector<std::string> said;
   for (const CheckpointFile& file : list_checkpoints(folder)) {
     if (file.step <= step) continue;
-    const char* why = verify(file.path) ? "is not the file that the run saved" : "is damaged";
+    const bool whole = find_damage(file.path).starts_with(file.path + kUnsaved);
+    const char* why = whole ? "is not the file that the run saved" : "is damaged";
     const std::string name = checkpoint_name(file.step);
     std::string kept = name + ".damaged";
     for (int n = 2; folder.holds(kept); ++n) kept = fmt::format("{}.damaged-{}", name, n);

@@ -1,7 +1,6 @@
 #include <xgrad/train/sweep/claims.hpp>
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -23,12 +22,6 @@ namespace {
 
 using detail::Descriptor;
 
-bool lock(const Descriptor& file, const std::string& path) {
-  if (::flock(file, LOCK_EX | LOCK_NB) == 0) return true;
-  if (errno != EWOULDBLOCK) detail::fail_io(path, "cannot lock");
-  return false;
-}
-
 std::string device_of(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) detail::fail_io(path, "cannot read");
@@ -42,7 +35,7 @@ std::optional<Descriptor> claim(const std::string& log) {
   const Folder folder(parent);
   Descriptor file = folder.open(name, O_WRONLY | O_CREAT);
   folder.check_single(name);
-  if (!lock(file, log)) return std::nullopt;
+  if (!file.lock(log)) return std::nullopt;
   return file;
 }
 
@@ -66,7 +59,7 @@ void check_claims_work(const std::string& folder) {
   } const removed{path};
   const Descriptor first = place.open(name, O_WRONLY | O_CREAT),
                    second = place.open(name, O_WRONLY | O_CREAT);
-  check<IoError>(lock(first, path) && !lock(second, path), folder,
+  check<IoError>(first.lock(path) && !second.lock(path), folder,
                  ": locks of files have no effect here", advice);
 }
 

@@ -6,9 +6,9 @@
 #include <xgrad/autograd/random.hpp>
 #include <xgrad/data/excerpt.hpp>
 #include <xgrad/data/option_text.hpp>
+#include <xgrad/train/checkpoint/state_dict.hpp>
 #include <xgrad/train/config/keys.hpp>
 #include <xgrad/train/model/build.hpp>
-#include <xgrad/train/weights/state_dict.hpp>
 #include <xgrad/train/weights/written_weights.hpp>
 
 namespace xgrad {
@@ -108,17 +108,11 @@ WrittenWeights::WrittenWeights(const ModelConfig& model, const Parameters<double
 
 double& WrittenWeights::at(const std::string& name, std::size_t row, std::size_t column) {
   Tensor<double>& value = parameters_.at(name).mutable_value();
-  check<ConfigError>(row < value.shape(0) && column < value.shape(1),
+  const std::size_t columns = value.dimension() > 1 ? value.shape(1) : 1;
+  check<ConfigError>(row < value.size() / columns && column < columns,
                      "model.init_from: ", kConstructed, " the weights do not fit this task: ", name,
                      " has no element (", row, ", ", column, ")");
-  return value(row, column);
-}
-
-double& WrittenWeights::at(const std::string& name, std::size_t index) {
-  Tensor<double>& value = parameters_.at(name).mutable_value();
-  check<ConfigError>(index < value.size(), "model.init_from: ", kConstructed,
-                     " the weights do not fit this task: ", name, " has no element ", index);
-  return value(index);
+  return value.data()[row * columns + column];
 }
 
 }  // namespace xgrad

@@ -2,33 +2,20 @@
 
 #include <algorithm>
 
+#include <xgrad/storage/archives/npz.hpp>
+#include <xgrad/storage/archives/safetensors.hpp>
 #include <xgrad/storage/disk/input_file.hpp>
 #include <xgrad/storage/disk/isolated.hpp>
-#include <xgrad/storage/formats/foreign_hdf5.hpp>
+#include <xgrad/storage/disk/mapping.hpp>
 #include <xgrad/storage/formats/format_error.hpp>
-#include <xgrad/storage/formats/npz.hpp>
-#include <xgrad/storage/formats/safetensors.hpp>
-#include <xgrad/storage/formats/whole_file.hpp>
-#include <xgrad/storage/formats/zip_directory.hpp>
+#include <xgrad/storage/hdf5/foreign_hdf5.hpp>
 
 namespace xgrad {
 
 namespace {
 
-constexpr std::size_t kMemory = std::size_t(96) << 20;  // memory of the readers themselves
-constexpr std::size_t kMostPerByte = 64;                // memory per byte of a header
-constexpr std::size_t kMostMessage = std::size_t(1) << 16;
-
-// Names of work: checking the start of a safetensors file, and reading a whole file.
-constexpr const char *kStartWork = "safetensors-start", *kWeightsWork = "weights";
-
-/// Adds the path of the file to errors of the readers.
-template <class Work>
-auto as_checkpoint_error(const std::string& path, const Work& work) try {
-  return work();
-} catch (const FormatError& error) {
-  throw CheckpointError(path + ": " + error.what());
-}
+constexpr std::uint64_t kMostBytes = std::uint64_t(4) << 30;  // of a file
+constexpr std::size_t kMemory = std::size_t(96) << 20;        // memory of the readers themselves
 
 WeightFile from_foreign_hdf5(std::string_view bytes) {
   WeightFile weights;
@@ -41,41 +28,20 @@ WeightFile from_foreign_hdf5(std::string_view bytes) {
   return weights;
 }
 
-std::uint64_t safetensors_size(const InputFile& file) {
-  const auto first = std::size_t(std::min<std::uint64_t>(file.size(), 9));
-  const std::string start = file.read(0, safetensors_start(file.read(0, first), file.size()));
-  const Isolated answer =
-      run_isolated({kStartWork, start, {std::to_string(file.size())}}, do_foreign_work,
-                   {.memory = kMemory + kMostPerByte * start.size(), .result = kMostMessage});
-  check<FormatError>(answer.done, answer.text);
-  return file.size();
-}
-
 struct Format {
   const char* name;
-  Measure* measure;
   WeightFile (*read)(std::string_view bytes);
 };
-const Format kFormats[] = {{"safetensors", safetensors_size, from_safetensors},
-                           {"npz", zip_size, from_npz},
-                           {"hdf5", hdf5_size, from_foreign_hdf5}};
-
-const Format& find_format(const std::string& name) {
-  for (const Format& format : kFormats) {
-    if (format.name == name) return format;
-  }
-  detail::fail<ConfigError>("there is no import format ", name);
-}
+const Format kFormats[] = {
+    {"safetensors", from_safetensors}, {"npz", from_npz}, {"hdf5", from_foreign_hdf5}};
 
 }  // namespace
 
 std::string do_foreign_work(const NamedWork& named) {
-  if (named.name == kWeightsWork) {
-    return to_safetensors({find_format(named.words.at(0)).read(named.bytes).tensors});
-  }
-  check<Error>(named.name == kStartWork, "there is no work ", named.name);
-  check_safetensors(named.bytes, std::stoull(named.words.at(0)));
-  return "";
+  const auto format = std::find_if(std::begin(kFormats), std::end(kFormats),
+                                   [&](const Format& f) { return f.name == named.name; });
+  check<ConfigError>(format != std::end(kFormats), "there is no import format ", named.name);
+  return to_safetensors({format->read(named.bytes).tensors});
 }
 
 std::vector<std::string> foreign_formats() {
@@ -84,23 +50,23 @@ std::vector<std::string> foreign_formats() {
   return names;
 }
 
-std::string read_foreign_file(const InputFile& file, const std::string& format) {
-  return as_checkpoint_error(file.path(),
-                             [&] { return read_whole(file, find_format(format).measure); });
-}
-
-std::vector<NamedTensor> read_foreign(const std::string& bytes, const std::string& path,
-                                      const std::string& format, std::size_t expected) {
-  find_format(format);  // throws if there is none
-  const std::size_t most = kMemory + 4 * (expected * sizeof(double) + bytes.size());
-  return as_checkpoint_error(path, [&] {
-    const Isolated answer =
-        run_isolated({kWeightsWork, bytes, {format}}, do_foreign_work,
-                     {.memory = most, .result = most, .seconds = seconds_for(bytes.size())});
-    check<FormatError>(answer.done, answer.text);
-    // The answer comes from a process that may be compromised; from_safetensors() trusts no input.
-    return from_safetensors(answer.text).tensors;
-  });
+// The file is mapped: the child reads its header or directory first, and no more of a file that is
+// of another format.
+std::vector<NamedTensor> read_foreign(const InputFile& file, const std::string& format,
+                                      std::size_t expected) try {
+  const std::uint64_t size = format == "hdf5" ? hdf5_size(file) : file.size();
+  check<FormatError>(size <= kMostBytes, "has ", size, " bytes, must have at most ", kMostBytes);
+  const Mapping mapping(file.descriptor(), size, file.path());
+  const std::size_t most = kMemory + 4 * (expected * sizeof(double) + size);
+  const Isolated answer =
+      run_isolated({format, mapping.bytes(), file.descriptor()}, do_foreign_work,
+                   {.memory = most, .result = most, .seconds = seconds_for(size)});
+  check<FormatError>(answer.done, answer.text);
+  check<IoError>(!file.has_changed(), file.path(), ": changed while it was read");
+  // The answer comes from a process that may be compromised; from_safetensors() trusts no input.
+  return from_safetensors(answer.text).tensors;
+} catch (const FormatError& error) {
+  detail::fail<CheckpointError>(file.path(), ": ", error.what());
 }
 
 }  // namespace xgrad

@@ -4,46 +4,39 @@
 
 #include <xgrad/autograd/scalar.hpp>
 #include <xgrad/storage/disk/input_file.hpp>
-#include <xgrad/storage/formats/foreign_hdf5.hpp>
 #include <xgrad/storage/formats/sha256.hpp>
+#include <xgrad/storage/hdf5/foreign_hdf5.hpp>
 #include <xgrad/train/checkpoint/checkpoint.hpp>
+#include <xgrad/train/checkpoint/state_dict.hpp>
 #include <xgrad/train/model/build.hpp>
 #include <xgrad/train/weights/constructed.hpp>
 #include <xgrad/train/weights/foreign.hpp>
-#include <xgrad/train/weights/state_dict.hpp>
 
 namespace xgrad {
 
 namespace {
 
-// Contents and digest of a file.
-struct Weights {
-  Checkpoint checkpoint;
-  Sha256 sha256;
-};
-
 // A constructed encoder as the file that `xgrad construct` would write of it, without its config.
-Weights constructed(const std::string& name, const ModelConfig& config, const TaskShape& shape) {
-  Weights weights;
-  weights.checkpoint.parameters =
-      constructed_weights(find_constructed_encoder(name), config, shape);
-  weights.sha256 = sha256(to_hdf5(weights.checkpoint));
+SavedCheckpoint constructed(const std::string& name, const ModelConfig& config,
+                            const TaskShape& shape) {
+  SavedCheckpoint weights;
+  weights.parameters = constructed_weights(find_constructed_encoder(name), config, shape);
+  weights.sha256 = to_hdf5_file(weights).sha256;
   return weights;
 }
 
-Weights read_weights(const std::string& path, std::size_t expected) {
+SavedCheckpoint read_weights(const std::string& path, std::size_t expected) {
   const InputFile file(path);
-  const std::string start = read_ends(file, kHdf5Signature.size()).start;
+  const std::string start = file.read(0, std::min<std::uint64_t>(file.size(), 8));
+  SavedCheckpoint weights;
   if (start == kHdf5Signature) {
-    const std::string bytes = read_checkpoint_file(file);
-    const Checkpoint checkpoint = from_hdf5(bytes, path);
-    check_listed(path, bytes, checkpoint);
-    return {weights_of(checkpoint), sha256(bytes)};
+    weights = load_checkpoint(path);
+    static_cast<Checkpoint&>(weights) = weights_of(weights);
+  } else {
+    weights.parameters =
+        read_foreign(file, start.starts_with("PK") ? "npz" : "safetensors", expected);
+    weights.sha256 = to_hex(sha256(file, file.size()));
   }
-  const std::string format = start.starts_with("PK") ? "npz" : "safetensors";
-  const std::string bytes = read_foreign_file(file, format);
-  Weights weights{.checkpoint = {}, .sha256 = sha256(bytes)};
-  weights.checkpoint.parameters = read_foreign(bytes, path, format, expected);
   return weights;
 }
 
@@ -66,13 +59,13 @@ Initialization initialize(const Config& config, const TaskShape& shape,
                           const Parameters<T>& parameters) {
   const ModelConfig& model = config.model;
   const std::string path = model.init_from;
-  auto [file, digest] =
+  SavedCheckpoint file =
       path.starts_with(kConstructed)
           ? constructed(path.substr(std::string(kConstructed).size()), model, shape)
           : read_weights(path, parameters.count());
   if (model.init_noise > 0) add_noise(file.parameters, model.init_noise, config.train.seed);
   const std::vector<NamedTensor>& weights = file.parameters;
-  Initialization found{path, to_hex(digest), weights.size(), parameters.count()};
+  Initialization found{path, file.sha256, weights.size(), parameters.count()};
   if (model.init_strict) {
     restore_weights(weights, path, parameters);
   } else {

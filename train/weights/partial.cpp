@@ -5,7 +5,7 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/scalar.hpp>
-#include <xgrad/train/weights/state_dict.hpp>
+#include <xgrad/train/checkpoint/state_dict.hpp>
 
 namespace xgrad {
 

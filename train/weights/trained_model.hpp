@@ -6,8 +6,8 @@
 #include <utility>
 
 #include <xgrad/autograd/parameters.hpp>
+#include <xgrad/train/checkpoint/state_dict.hpp>
 #include <xgrad/train/model/build.hpp>
-#include <xgrad/train/weights/state_dict.hpp>
 
 namespace xgrad {
 

@@ -64,9 +64,8 @@ class WrittenWeights {
   static std::string place(std::size_t layer) {
     return "encoder.layers." + std::to_string(layer) + ".";
   }
-  // The elements of a tensor. Throws ConfigError when it is too small, as for another task.
-  double& at(const std::string& name, std::size_t row, std::size_t column);
-  double& at(const std::string& name, std::size_t index);
+  // An element of a tensor. Throws ConfigError when it is too small, as for another task.
+  double& at(const std::string& name, std::size_t row, std::size_t column = 0);
   // in_proj_weight has the queries of all heads, then the keys, then the values.
   double& projection(std::size_t layer, std::size_t part, std::size_t head, std::size_t from,
                      std::size_t to) {

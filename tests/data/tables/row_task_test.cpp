@@ -266,7 +266,7 @@ TEST(Files, FilesOfTheOtherSplitsThatChangedAreNotScored) {
     const std::string other = folder.write("other.csv", "label,text\nno,b\n");
     EXPECT_EQ(error_of(*later(learned, {{name, other}}), split), "none")
         << "a file of another name is meant to be another";
-    EXPECT_EQ(error_of(*later(before), split), "none") << "an older checkpoint knows none";
+    EXPECT_EQ(error_of(*later(before), split), "none") << "a run that has read neither knows none";
   }
   EXPECT_EQ(later(learned)->learned(), learned);
   EXPECT_THROW(later(before.substr(0, before.size() - 1) + R"(,"files":[1]})"), CheckpointError);

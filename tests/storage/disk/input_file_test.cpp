@@ -54,14 +54,5 @@ TEST(InputFile, SaysHowMuchDoesNotFitIntoMemory) {
             directory / "a" + ": does not fit into memory: 9223372036854775808 bytes");
 }
 
-TEST(InputFile, ReadsBothEnds) {
-  const TemporaryDirectory directory;
-  const FileEnds ends = read_ends(InputFile(directory.write("a", "abcdef")), 4);
-  EXPECT_EQ(ends.start, "abcd");
-  EXPECT_EQ(ends.end, "cdef");
-  EXPECT_EQ(ends.size, 6);
-  EXPECT_EQ(read_ends(InputFile(directory.write("b", "xy")), 4).end, "xy");
-}
-
 }  // namespace
 }  // namespace xgrad

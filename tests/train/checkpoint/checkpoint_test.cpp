@@ -10,6 +10,7 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/storage/disk/input_file.hpp>
 #include <xgrad/storage/disk/publish.hpp>
+#include <xgrad/storage/formats/sha256.hpp>
 #include <xgrad/train/checkpoint/checkpoint.hpp>
 
 #include "support/source_tree.hpp"
@@ -65,9 +66,13 @@ TEST(Checkpoint, PublishedFileLoads) {
   const TemporaryDirectory directory;
   const Checkpoint saved = small_checkpoint();
   publish(directory.path(), checkpoint_name(saved.step), to_hdf5(saved));
-  const std::string latest = latest_checkpoint(directory.path());
-  EXPECT_EQ(latest, directory / "step-0000001200.h5");
-  EXPECT_EQ(difference(saved, load_checkpoint(latest)), "");
+  const SavedCheckpoint latest = latest_checkpoint(directory.path());
+  EXPECT_EQ(latest.file, directory / "step-0000001200.h5");
+  EXPECT_EQ(difference(saved, latest), "");
+  const DigestedFile file = to_hdf5_file(saved);
+  EXPECT_EQ(file.bytes, read_file(latest.file));
+  EXPECT_EQ(file.sha256, to_hex(sha256(file.bytes)));
+  EXPECT_EQ(latest.sha256, file.sha256);
 }
 
 TEST(Checkpoint, WhatWouldNotLoadIsNotSaved) {
@@ -105,7 +110,7 @@ TEST(Checkpoint, StateValueNamesWhatIsWrong) {
   EXPECT_EQ(message_of<CheckpointError>([&] { state_value<double>(c, "lr"); }),
             "checkpoint of step 1200: the state has no entry lr");
   EXPECT_EQ(message_of<CheckpointError>([&] { state_value<double>(c, "epoch"); }),
-            "checkpoint of step 1200: the state's epoch is not a double");
+            "checkpoint of step 1200: the state's epoch is of another type");
 }
 
 TEST(Checkpoint, NamesAreParsedStrictly) {

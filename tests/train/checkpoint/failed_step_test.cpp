@@ -8,6 +8,7 @@
 #include <xgrad/train/diagnose/replay.hpp>
 #include <xgrad/train/loop/trainer.hpp>
 
+#include "support/checkpoints.hpp"
 #include "support/errors.hpp"
 #include "support/gradients.hpp"
 #include "train/small_run.hpp"
@@ -49,6 +50,8 @@ TEST(FailedStep, AStepThatFailsBeforeItBeginsIsKeptWithItsOwnBatch) {
   }
   const std::vector<Batch> kept = batches_of(*spoil.failed), expected = same.hold_batch();
   ASSERT_EQ(kept.size(), expected.size());
+  const Checkpoint read = from_hdf5(to_hdf5(*spoil.failed), "memory", CheckpointKind::failed_step);
+  EXPECT_EQ(test::difference(read, *spoil.failed), "");
   for (std::size_t i = 0; i < kept.size(); ++i) {
     EXPECT_EQ(kept[i].ids, expected[i].ids);
     EXPECT_EQ(kept[i].targets, expected[i].targets);

@@ -24,7 +24,7 @@ using test::small_checkpoint;
 using Edit = std::function<void(hid_t file)>;
 
 std::string seal(const std::string& payload, std::uint32_t minor = kFormatMinor) {
-  return payload + make_seal({.payload = payload, .minor = minor, .step = 1200});
+  return payload + make_seal({.payload = payload, .minor = minor, .step = 1200}, sha256(payload));
 }
 
 std::string payload_of(const Checkpoint& checkpoint) {

@@ -1,6 +1,6 @@
 // The layout of a checkpoint as other programs see it, read by libhdf5.
 #include <gtest/gtest.h>
-#define H5_USE_110_API  // as in storage/formats/foreign_hdf5.cpp
+#define H5_USE_110_API  // as in storage/hdf5/foreign_hdf5.cpp
 #include <hdf5.h>
 #include <support/checkpoints.hpp>
 
@@ -96,6 +96,21 @@ TEST(CheckpointLayout, EveryDatasetIsContiguousAndUnfiltered) {
   };
   EXPECT_EQ(H5Ovisit2(file, H5_INDEX_NAME, H5_ITER_INC, check, &datasets, H5O_INFO_ALL), 0);
   EXPECT_EQ(datasets, 5 + 5 + 5 + 4);
+}
+
+// Its links take a tree of three levels.
+TEST(CheckpointLayout, EveryTensorOfALargeGroupIsFound) {
+  Checkpoint checkpoint;
+  for (int i = 0; i < 9000; ++i) {
+    checkpoint.optimizer.push_back({"slot." + std::to_string(i), full<float>({1}, float(i))});
+  }
+  const Opened file(checkpoint);
+  for (int i = 0; i < 9000; ++i) {
+    const std::string path = "/optimizer/slot/" + std::to_string(i);
+    ASSERT_EQ(file.values<float>(path.c_str(), H5T_NATIVE_FLOAT, 1)[0], float(i)) << path;
+  }
+  EXPECT_LE(H5Lexists(file, "/optimizer/slot/9000", H5P_DEFAULT), 0);
+  EXPECT_EQ(test::difference(from_hdf5(to_hdf5(checkpoint), "memory"), checkpoint), "");
 }
 
 TEST(CheckpointLayout, LongListsOfNamesAreSplitAsKerasSplitsThem) {

@@ -5,7 +5,7 @@
 #include <atomic>
 #include <thread>
 
-#include <xgrad/train/weights/state_dict.hpp>
+#include <xgrad/train/checkpoint/state_dict.hpp>
 
 #include "support/gradients.hpp"
 #include "train/small_run.hpp"
@@ -146,7 +146,7 @@ TEST_P(TrainerMeans, EvaluatesTheMeanOfTheWeights) {
   const auto with_weights = [&](const Checkpoint& weights) {
     Config config = small_config();
     Trainer<float> other(config);
-    restore(weights, other.parameters());
+    restore_weights(weights.parameters, "a.h5", other.parameters());
     return other.evaluate(Split::validation).loss.mean();
   };
   EXPECT_EQ(trainer.evaluate(Split::validation).loss.mean(), with_weights(mean));

@@ -8,9 +8,9 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/text/example_text.hpp>
 #include <xgrad/storage/disk/publish.hpp>
+#include <xgrad/train/checkpoint/state_dict.hpp>
 #include <xgrad/train/model/build.hpp>
 #include <xgrad/train/predict/predictor.hpp>
-#include <xgrad/train/weights/state_dict.hpp>
 
 namespace xgrad {
 namespace {

@@ -10,8 +10,8 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/parallel.hpp>
 #include <xgrad/storage/disk/publish.hpp>
+#include <xgrad/train/checkpoint/state_dict.hpp>
 #include <xgrad/train/model/build.hpp>
-#include <xgrad/train/weights/state_dict.hpp>
 
 #include "support/statistics.hpp"
 #include "support/tensors.hpp"

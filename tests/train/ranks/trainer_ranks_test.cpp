@@ -5,8 +5,8 @@
 #include <map>
 #include <mutex>
 
+#include <xgrad/train/checkpoint/state_dict.hpp>
 #include <xgrad/train/loop/trainer.hpp>
-#include <xgrad/train/weights/state_dict.hpp>
 
 #include "support/thread_ranks.hpp"
 #include "train/small_run.hpp"

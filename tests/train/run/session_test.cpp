@@ -68,7 +68,7 @@ TEST(Session, AHookStopsTheRunInOrder) {
   const Outcome outcome = run(config, std::make_shared<Notes>(5));
   EXPECT_EQ(outcome.signal, SIGTERM);
   const RunDirectory directory = RunDirectory::open(outcome.directory);
-  const Checkpoint checkpoint = load_checkpoint(latest_checkpoint(directory.checkpoints()));
+  const Checkpoint checkpoint = latest_checkpoint(directory.checkpoints());
   EXPECT_EQ(checkpoint.step, 5u);
   EXPECT_EQ(continue_run(config, directory, &checkpoint, {.quiet = true}).signal, 0);
   EXPECT_EQ(read_file(outcome.directory + last), read_file(folder.path() + "/whole" + last));

@@ -7,10 +7,10 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/synthetic/synthetic.hpp>
+#include <xgrad/train/checkpoint/state_dict.hpp>
 #include <xgrad/train/loop/trainer.hpp>
 #include <xgrad/train/model/build.hpp>
 #include <xgrad/train/weights/constructed.hpp>
-#include <xgrad/train/weights/state_dict.hpp>
 
 #include "support/errors.hpp"
 #include "support/statistics.hpp"
@@ -29,7 +29,7 @@ struct Loaded {
         shape(task->shape()),
         parameters(1),
         model(make_model<double>(config, shape, parameters)) {
-    restore(checkpoint, parameters);
+    restore_weights(checkpoint.parameters, "a.h5", parameters);
   }
 
   // Logits of one input: (1, N, classes) or (1, classes).

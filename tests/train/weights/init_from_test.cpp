@@ -8,7 +8,7 @@
 #include <limits>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/storage/formats/safetensors.hpp>
+#include <xgrad/storage/archives/safetensors.hpp>
 #include <xgrad/storage/formats/sha256.hpp>
 #include <xgrad/train/inspect/gradcheck.hpp>
 #include <xgrad/train/loop/trainer.hpp>

@@ -7,8 +7,8 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/layers/init.hpp>
-#include <xgrad/storage/formats/npz.hpp>
-#include <xgrad/storage/formats/safetensors.hpp>
+#include <xgrad/storage/archives/npz.hpp>
+#include <xgrad/storage/archives/safetensors.hpp>
 #include <xgrad/train/inspect/gradcheck.hpp>
 #include <xgrad/train/loop/trainer.hpp>
 

@@ -6,13 +6,10 @@ namespace xgrad::onnx_export {
 
 namespace {
 
-using Integers = std::vector<std::int64_t>;
-
 // Rotates each pair of features (2i, 2i+1) of x (B, N, H, d) by its position in N, as
 // rotary_embedding() does.
-Value rotary(Builder& b, const Value& x, std::int64_t heads, std::int64_t size) {
-  OnnxGraph& g = b.graph;
-  const std::size_t places = longest(b), pairs = std::size_t(size) / 2;
+Value rotary(Builder& g, const Value& x, std::int64_t heads, std::int64_t size) {
+  const std::size_t places = longest(g), pairs = std::size_t(size) / 2;
   Tensor<float> cosines = empty<float>({places, 1, pairs, 1}), sines = cosines;
   for (std::size_t n = 0; n < places; ++n) {
     for (std::size_t i = 0; i < pairs; ++i) {
@@ -22,57 +19,55 @@ Value rotary(Builder& b, const Value& x, std::int64_t heads, std::int64_t size) 
     }
   }
   const auto rows = [&](const Tensor<float>& table) {
-    return g("Slice", {g.tensor(table), g.integers({0}), extent(b, x, 1), g.integers({0})});
+    return g("Slice", {table, Integers{0}, extent(g, x, 1), Integers{0}});
   };
   const Value c = rows(cosines), s = rows(sines);
-  const Value paired = g("Reshape", {x, g.integers({0, 0, heads, size / 2, 2})});
+  const Value paired = g("Reshape", {x, Integers{0, 0, heads, size / 2, 2}});
   const std::vector<Value> p = g.split(paired, 4, {1, 1});
   const Value first = g("Sub", {g("Mul", {p[0], c}), g("Mul", {p[1], s})});
   const Value second = g("Add", {g("Mul", {p[0], s}), g("Mul", {p[1], c})});
-  const Value turned = g("Concat", {first, second}, {{"axis", std::int64_t{4}}});
-  return g("Reshape", {turned, g.integers({0, 0, heads, size})});
+  const Value turned = g("Concat", {first, second}, {{"axis", 4}});
+  return g("Reshape", {turned, Integers{0, 0, heads, size}});
 }
 
 // Projects queries from one sequence, keys and values from another, with the rows of one packed
 // projection.
-std::vector<Value> project(Builder& b, const Value& query, const Value& memory,
+std::vector<Value> project(Builder& g, const Value& query, const Value& memory,
                            const std::string& path, std::int64_t inner) {
-  OnnxGraph& g = b.graph;
   const std::string in = path + ".in_proj_";
   const Integers rows{inner, 2 * inner};
   const std::vector<Value> weights = g.split(g.weight(in + "weight"), 0, rows);
   std::vector<Value> biases(2);
   if (g.has_weight(in + "bias")) biases = g.split(g.weight(in + "bias"), 0, rows);
-  const Value q = linear(b, query, weights[0], biases[0]);
+  const Value q = linear(g, query, weights[0], biases[0]);
   const std::vector<Value> kv =
-      g.split(linear(b, memory, weights[1], biases[1]), 2, {inner, inner});
+      g.split(linear(g, memory, weights[1], biases[1]), 2, {inner, inner});
   return {q, kv[0], kv[1]};
 }
 
 }  // namespace
 
-Value attention(Builder& b, const Value& query, const Value& memory, const std::string& path,
+Value attention(Builder& g, const Value& query, const Value& memory, const std::string& path,
                 const AttentionOptions& options) {
-  OnnxGraph& g = b.graph;
-  const ModelConfig& model = b.config.model;
-  const auto heads = std::int64_t(model.heads);
-  const auto size = std::int64_t(model.head_dim != 0 ? model.head_dim : model.width / model.heads);
+  const auto heads = std::int64_t(g.model.heads);
+  const auto size =
+      std::int64_t(g.model.head_dim != 0 ? g.model.head_dim : g.model.width / g.model.heads);
   const std::int64_t inner = heads * size;
 
   std::vector<Value> parts =
-      options.self ? g.split(linear(b, query, path + ".in_proj_"), 2, {inner, inner, inner})
-                   : project(b, query, memory, path, inner);
+      options.self ? g.split(linear(g, query, path + ".in_proj_"), 2, {inner, inner, inner})
+                   : project(g, query, memory, path, inner);
   for (Value& part : parts) {
-    part = g("Reshape", {part, g.integers({0, 0, heads, size})});
+    part = g("Reshape", {part, Integers{0, 0, heads, size}});
   }
-  if ((options.self || model.cross_positions) && model.positions == "rotary") {
-    for (const std::size_t i : {0, 1}) parts[i] = rotary(b, parts[i], heads, size);
+  if ((options.self || g.model.cross_positions) && g.model.positions == "rotary") {
+    for (const std::size_t i : {0, 1}) parts[i] = rotary(g, parts[i], heads, size);
   }
-  const Value weights = attention_weights(b, parts[0], parts[1], path, options);
-  const Value v = g("Transpose", {parts[2]}, {{"perm", Integers{0, 2, 1, 3}}});
-  const Value y = g("Transpose", {g("MatMul", {weights, v})}, {{"perm", Integers{0, 2, 1, 3}}});
-  const Value joined = g("Reshape", {y, g.integers({0, 0, inner})});
-  return model.out_proj ? linear(b, joined, path + ".out_proj.") : joined;
+  const Value weights = attention_weights(g, parts[0], parts[1], path, options);
+  const Value v = g.transpose(parts[2], {0, 2, 1, 3});
+  const Value y = g.transpose(g("MatMul", {weights, v}), {0, 2, 1, 3});
+  const Value joined = g("Reshape", {y, Integers{0, 0, inner}});
+  return g.model.out_proj ? linear(g, joined, path + ".out_proj.") : joined;
 }
 
 }  // namespace xgrad::onnx_export

@@ -74,9 +74,8 @@ void add_metadata(OnnxGraph& graph, const TaskShape& shape, const Checkpoint& we
 std::string to_onnx(const Config& config, const TaskShape& shape, const Checkpoint& weights) {
   const std::vector<std::string> unknown = unknown_settings(config, known_model());
   check<ConfigError>(unknown.empty(), "cannot be exported to ONNX: ", joined(unknown));
-  OnnxGraph graph(weights.parameters);
-  Builder builder{config, shape, graph};
-  graph.output(kModels.at(config.model.kind)(builder), "logits", output_axes(config, shape));
+  Builder graph(config.model, shape, weights.parameters);
+  graph.output(kModels.at(config.model.kind)(graph), "logits", output_axes(config, shape));
 
   const std::vector<std::string> unused = graph.unused_weights();
   check<CheckpointError>(unused.empty(), "cannot be exported to ONNX: the graph does not use ",

@@ -21,41 +21,25 @@ constexpr int kIrVersion = 8;  // IR version of ONNX 1.12, the oldest with reade
 constexpr int kOpset = 17;
 
 template <class T>
-constexpr auto kElement = onnx::TensorProto_DataType_FLOAT;
+constexpr auto kElement = OnnxGraph::Type::f32;
 template <>
-constexpr auto kElement<std::int64_t> = onnx::TensorProto_DataType_INT64;
+constexpr auto kElement<std::int64_t> = OnnxGraph::Type::i64;
 template <>
-constexpr auto kElement<std::uint8_t> = onnx::TensorProto_DataType_BOOL;
+constexpr auto kElement<std::uint8_t> = OnnxGraph::Type::boolean;
 
-int element(OnnxGraph::Type type) {
-  switch (type) {
-    case OnnxGraph::Type::f32:
-      return kElement<float>;
-    case OnnxGraph::Type::i64:
-      return kElement<std::int64_t>;
-    case OnnxGraph::Type::boolean:
-      break;
-  }
-  return kElement<std::uint8_t>;
-}
-
-template <class T, class Extents>
-void fill(onnx::TensorProto& proto, const std::string& name, const T* data, const Extents& shape) {
+template <class T>
+void fill(onnx::TensorProto& proto, const std::string& name, const T* data, const Shape& shape) {
   proto.set_name(name);
-  proto.set_data_type(kElement<T>);
-  std::size_t size = 1;
-  for (const auto extent : shape) {
-    proto.add_dims(std::int64_t(extent));
-    size *= std::size_t(extent);
-  }
-  proto.set_raw_data(data, size * sizeof(T));
+  proto.set_data_type(int(kElement<T>));
+  for (const std::size_t extent : shape) proto.add_dims(std::int64_t(extent));
+  proto.set_raw_data(data, size_of(shape) * sizeof(T));
 }
 
-void describe(onnx::ValueInfoProto& proto, const std::string& name, int type,
+void describe(onnx::ValueInfoProto& proto, const std::string& name, OnnxGraph::Type type,
               const OnnxGraph::Axes& axes) {
   proto.set_name(name);
   onnx::TypeProto_Tensor& tensor = *proto.mutable_type()->mutable_tensor_type();
-  tensor.set_elem_type(type);
+  tensor.set_elem_type(int(type));
   tensor.mutable_shape();
   for (const std::string& axis : axes) {
     onnx::TensorShapeProto_Dimension& dimension = *tensor.mutable_shape()->add_dim();
@@ -68,21 +52,18 @@ void describe(onnx::ValueInfoProto& proto, const std::string& name, int type,
   }
 }
 
-struct Fill {
-  onnx::AttributeProto& proto;
-  void operator()(std::int64_t x) const {
-    proto.set_type(onnx::AttributeProto_AttributeType_INT);
-    proto.set_i(x);
-  }
-  void operator()(float x) const {
-    proto.set_type(onnx::AttributeProto_AttributeType_FLOAT);
-    proto.set_f(x);
-  }
-  void operator()(const std::vector<std::int64_t>& list) const {
-    proto.set_type(onnx::AttributeProto_AttributeType_INTS);
-    for (const std::int64_t x : list) proto.add_ints(x);
-  }
-};
+void fill(onnx::AttributeProto& proto, std::int64_t x) {
+  proto.set_type(onnx::AttributeProto_AttributeType_INT);
+  proto.set_i(x);
+}
+void fill(onnx::AttributeProto& proto, float x) {
+  proto.set_type(onnx::AttributeProto_AttributeType_FLOAT);
+  proto.set_f(x);
+}
+void fill(onnx::AttributeProto& proto, const OnnxGraph::Integers& list) {
+  proto.set_type(onnx::AttributeProto_AttributeType_INTS);
+  for (const std::int64_t x : list) proto.add_ints(x);
+}
 
 Tensor<float> single(const NamedTensor& weight) {
   const Tensor<float> x = std::visit([](const auto& t) { return cast<float>(t); }, weight.tensor);
@@ -106,22 +87,34 @@ struct OnnxGraph::Impl {
 
   Value fresh(const std::string& op) { return op + "_" + std::to_string(++numbers[op]); }
 
-  template <class T, class Extents>
-  Value constant(const T* data, const Extents& shape) {
+  template <class T>
+  Value constant(const T* data, const Shape& shape) {
     const Value name = fresh("constant");
     fill(*graph().add_initializer(), name, data, shape);
     return name;
   }
+  Value name_of(const Value& value) { return value; }
+  template <class Number>
+  Value name_of(const Number& x) {
+    return constant(&x, {});
+  }
+  Value name_of(const Integers& list) { return constant(list.data(), {list.size()}); }
+  template <class T>
+  Value name_of(const Tensor<T>& x) {
+    return constant(x.data(), x.shape());
+  }
 
-  onnx::NodeProto& node(const char* op, const std::vector<Value>& inputs,
+  onnx::NodeProto& node(const char* op, const std::vector<Input>& inputs,
                         const std::vector<Attribute>& attributes = {}) {
     onnx::NodeProto& proto = *graph().add_node();
     proto.set_op_type(op);
-    for (const Value& input : inputs) proto.add_input(input);
+    for (const Input& input : inputs) {
+      proto.add_input(std::visit([this](const auto& x) { return name_of(x); }, input));
+    }
     for (const Attribute& attribute : attributes) {
       onnx::AttributeProto& entry = *proto.add_attribute();
       entry.set_name(attribute.name);
-      std::visit(Fill{entry}, attribute.value);
+      std::visit([&entry](const auto& x) { fill(entry, x); }, attribute.value);
     }
     return proto;
   }
@@ -138,13 +131,13 @@ OnnxGraph::OnnxGraph(const std::vector<NamedTensor>& weights) : impl_(std::make_
 OnnxGraph::~OnnxGraph() = default;
 
 OnnxGraph::Value OnnxGraph::input(const std::string& name, Type type, const Axes& axes) {
-  describe(*impl_->graph().add_input(), name, element(type), axes);
+  describe(*impl_->graph().add_input(), name, type, axes);
   return name;
 }
 
 void OnnxGraph::output(const Value& value, const std::string& name, const Axes& axes) {
   impl_->node("Identity", {value}).add_output(name);
-  describe(*impl_->graph().add_output(), name, kElement<float>, axes);
+  describe(*impl_->graph().add_output(), name, Type::f32, axes);
 }
 
 bool OnnxGraph::has_weight(const std::string& name) const {
@@ -173,33 +166,13 @@ std::vector<std::string> OnnxGraph::unused_weights() const {
   return names;
 }
 
-OnnxGraph::Value OnnxGraph::scalar(float x) {
-  return impl_->constant(&x, Shape{});
-}
-
-OnnxGraph::Value OnnxGraph::integer(std::int64_t x) {
-  return impl_->constant(&x, Shape{});
-}
-
-OnnxGraph::Value OnnxGraph::integers(const std::vector<std::int64_t>& list) {
-  return impl_->constant(list.data(), Shape{list.size()});
-}
-
-OnnxGraph::Value OnnxGraph::tensor(const Tensor<float>& x) {
-  return impl_->constant(x.data(), x.shape());
-}
-
-OnnxGraph::Value OnnxGraph::mask(const Mask& x) {
-  return impl_->constant(x.data(), x.shape());
-}
-
-OnnxGraph::Value OnnxGraph::operator()(const char* op, const std::vector<Value>& inputs,
+OnnxGraph::Value OnnxGraph::operator()(const char* op, const std::vector<Input>& inputs,
                                        const std::vector<Attribute>& attributes) {
   return several(1, op, inputs, attributes).front();
 }
 
 std::vector<OnnxGraph::Value> OnnxGraph::several(std::size_t count, const char* op,
-                                                 const std::vector<Value>& inputs,
+                                                 const std::vector<Input>& inputs,
                                                  const std::vector<Attribute>& attributes) {
   onnx::NodeProto& node = impl_->node(op, inputs, attributes);
   std::vector<Value> results;
@@ -212,8 +185,16 @@ std::vector<OnnxGraph::Value> OnnxGraph::several(std::size_t count, const char* 
 }
 
 std::vector<OnnxGraph::Value> OnnxGraph::split(const Value& x, std::int64_t axis,
-                                               const std::vector<std::int64_t>& extents) {
-  return several(extents.size(), "Split", {x, integers(extents)}, {{"axis", axis}});
+                                               const Integers& extents) {
+  return several(extents.size(), "Split", {x, extents}, {{"axis", axis}});
+}
+
+OnnxGraph::Value OnnxGraph::transpose(const Value& x, const Integers& axes) {
+  return (*this)("Transpose", {x}, {{"perm", axes}});
+}
+
+OnnxGraph::Value OnnxGraph::as_float(const Value& x) {
+  return (*this)("Cast", {x}, {{"to", std::int64_t(Type::f32)}});
 }
 
 void OnnxGraph::metadata(const std::string& key, const std::string& text) {

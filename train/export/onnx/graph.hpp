@@ -16,12 +16,18 @@ namespace xgrad {
 class OnnxGraph {
  public:
   using Value = std::string;
+  using Integers = std::vector<std::int64_t>;
   /// One entry per axis: a number, or a name ("batch") for any extent.
   using Axes = std::vector<std::string>;
-  enum class Type { f32, i64, boolean };
+  /// Types of elements, as ONNX numbers them.
+  enum class Type { f32 = 1, i64 = 7, boolean = 9 };
   struct Attribute {
     const char* name;
-    std::variant<std::int64_t, float, std::vector<std::int64_t>> value;
+    std::variant<std::int64_t, float, Integers> value;
+  };
+  /// An input of an operator: a value, or a constant: a scalar, a list, a tensor.
+  struct Input : std::variant<Value, float, std::int64_t, Integers, Tensor<float>, Mask> {
+    using variant::variant;
   };
 
   /// Stores the weights as float; weight() adds them to the graph. Throws NumericError if a weight
@@ -40,22 +46,18 @@ class OnnxGraph {
   /// The weights that weight() has not been called for.
   std::vector<std::string> unused_weights() const;
 
-  /// Add constants: scalars, a list of integers, tensors.
-  Value scalar(float x);
-  Value integer(std::int64_t x);
-  Value integers(const std::vector<std::int64_t>& list);
-  Value tensor(const Tensor<float>& x);
-  Value mask(const Mask& x);
-
   /// Adds an operator with one result and returns that.
-  Value operator()(const char* op, const std::vector<Value>& inputs,
+  Value operator()(const char* op, const std::vector<Input>& inputs,
                    const std::vector<Attribute>& attributes = {});
   /// Adds an operator with several results and returns them all.
-  std::vector<Value> several(std::size_t count, const char* op, const std::vector<Value>& inputs,
+  std::vector<Value> several(std::size_t count, const char* op, const std::vector<Input>& inputs,
                              const std::vector<Attribute>& attributes);
   /// Splits x along an axis into parts with these extents.
-  std::vector<Value> split(const Value& x, std::int64_t axis,
-                           const std::vector<std::int64_t>& extents);
+  std::vector<Value> split(const Value& x, std::int64_t axis, const Integers& extents);
+  /// Permutes the axes of x.
+  Value transpose(const Value& x, const Integers& axes);
+  /// Converts integers or booleans to float.
+  Value as_float(const Value& x);
 
   /// Adds a metadata entry to the model.
   void metadata(const std::string& key, const std::string& text);

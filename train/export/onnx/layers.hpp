@@ -4,6 +4,7 @@
 // Until then models with it are refused by name.
 #pragma once
 
+#include <limits>
 #include <string>
 
 #include <xgrad/data/task.hpp>
@@ -13,13 +14,17 @@
 namespace xgrad::onnx_export {
 
 using Value = OnnxGraph::Value;
+using Integers = OnnxGraph::Integers;
 
-/// State that the functions share. The batch size B and the length N are unknown: functions must
-/// not depend on them.
-struct Builder {
-  const Config& config;
+/// A graph, and state that the functions share. The batch size B and the length N are unknown:
+/// functions must not depend on them.
+struct Builder : OnnxGraph {
+  Builder(const ModelConfig& of_model, const TaskShape& of_task,
+          const std::vector<NamedTensor>& weights)
+      : OnnxGraph(weights), model(of_model), shape(of_task) {}
+
+  const ModelConfig& model;
   const TaskShape& shape;
-  OnnxGraph& graph;
   Value mask = {};       ///< (B, N), true for a token; empty if nothing is padded
   Value adjacency = {};  ///< (B, N, N), true where a token may attend to another; empty: everywhere
 };
@@ -34,42 +39,43 @@ struct AttentionOptions {
 
 /// x (..., in) -> x W^T + b (..., out), with the weights `path` + "weight" and, if it exists,
 /// "bias".
-Value linear(Builder& b, const Value& x, const std::string& path);
+Value linear(Builder& g, const Value& x, const std::string& path);
 /// The same with these weights; an empty `bias` means none.
-Value linear(Builder& b, const Value& x, const Value& weight, const Value& bias);
+Value linear(Builder& g, const Value& x, const Value& weight, const Value& bias);
 /// x / sqrt(mean x^2 + eps) over the last axis.
-Value to_root_mean_square_1(Builder& b, const Value& x, double eps);
+Value to_root_mean_square_1(Builder& g, const Value& x, double eps);
+/// x where the mask is true, and `other` elsewhere; x if the mask is empty.
+Value where(Builder& g, const Value& mask, const Value& x, float other);
+/// Instead of minus infinity: keeps fully masked rows free of NaN.
+inline constexpr float kLowest = std::numeric_limits<float>::lowest();
 /// Layer norm or RMS norm.
-Value norm(Builder& b, const Value& x, const std::string& path);
+Value norm(Builder& g, const Value& x, const std::string& path);
 /// relu, gelu, ...: [model] activation.
-Value activation(Builder& b, const Value& x);
-Value mlp(Builder& b, const Value& x, const std::string& path);
+Value activation(Builder& g, const Value& x);
+Value mlp(Builder& g, const Value& x, const std::string& path);
 /// query (B, N, D), memory (B, M, D) -> (B, N, D). In self-attention the memory is the query.
-Value attention(Builder& b, const Value& query, const Value& memory, const std::string& path,
+Value attention(Builder& g, const Value& query, const Value& memory, const std::string& path,
                 const AttentionOptions& options);
 /// Attention weights (B, H, N, M) for q (B, N, H, d) and k (B, M, H, d).
-Value attention_weights(Builder& b, const Value& q, const Value& k, const std::string& path,
+Value attention_weights(Builder& g, const Value& q, const Value& k, const std::string& path,
                         const AttentionOptions& options);
-Value encoder(Builder& b, Value x, const std::string& path);
+Value encoder(Builder& g, Value x, const std::string& path);
 /// Outputs so far x (B, M, D), memory (B, N, D) -> (B, M, D).
-Value decoder(Builder& b, Value x, const Value& memory, const std::string& path);
+Value decoder(Builder& g, Value x, const Value& memory, const std::string& path);
 
 /// The maximum number of tokens in inputs or outputs, class token included.
-std::size_t longest(const Builder& b);
+std::size_t longest(const Builder& g);
 /// The extent of x along an axis, as a list with one element.
-Value extent(Builder& b, const Value& x, std::int64_t axis);
+Value extent(Builder& g, const Value& x, std::int64_t axis);
 
 /// Declares the model's inputs and returns their embedding (B, N, D). Extends the masks if there is
 /// a class token.
-Value embedding(Builder& b, const std::string& path);
+Value embedding(Builder& g, const std::string& path);
 /// Declares the outputs so far as another input and returns their embedding (B, M, D).
-Value output_embedding(Builder& b, const std::string& path);
-/// (B, N, D) -> (B, D) for sequence outputs; x unchanged for token outputs.
-Value pooling(Builder& b, const Value& x);
-
+Value output_embedding(Builder& g, const std::string& path);
 /// The models of [model] kind, from inputs to logits. `mlp` is a window_mlp with window 1.
-Value encoder_model(Builder& b);
-Value window_mlp(Builder& b);
-Value encoder_decoder_model(Builder& b);
+Value encoder_model(Builder& g);
+Value window_mlp(Builder& g);
+Value encoder_decoder_model(Builder& g);
 
 }  // namespace xgrad::onnx_export

@@ -6,11 +6,11 @@
 #include <cmath>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/train/checkpoint/state_dict.hpp>
 #include <xgrad/train/config/keys.hpp>
 #include <xgrad/train/export/known_model.hpp>
 #include <xgrad/train/export/onnx/export.hpp>
 #include <xgrad/train/model/build.hpp>
-#include <xgrad/train/weights/state_dict.hpp>
 
 namespace xgrad {
 namespace {

@@ -5,17 +5,15 @@
 //   {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }
 #pragma once
 
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <xgrad/autograd/range.hpp>
+#include <xgrad/storage/disk/input_file.hpp>
 #include <xgrad/storage/formats/array.hpp>
 
 namespace xgrad {
-
-class InputFile;
 
 /// Serializes a tensor as '<f4', '<f8', '<i4', or '|b1' for a mask; row-major.
 template <class T>
@@ -31,22 +29,31 @@ class NpyFile {
  public:
   /// Opens a file and reads its header. Throws FormatError as read_npy() does, and IoError.
   explicit NpyFile(const std::string& path);
-  ~NpyFile();
-  NpyFile(NpyFile&&) noexcept;
 
   /// The sizes of the axes.
-  const std::vector<std::size_t>& extents() const;
+  const std::vector<std::size_t>& extents() const { return layout_.extents; }
   /// Whether it holds texts.
-  bool is_text() const;
+  bool is_text() const { return layout_.type == nullptr; }
   /// The file.
-  const InputFile& file() const;
+  const InputFile& file() const { return file_; }
   /// Reads rows: the elements of the first axis with these numbers. Throws IoError. Requires: the
   /// rows exist, and no extent is 0.
   Array rows(const Range& rows) const;
 
+  struct Type;
+  /// Where the values are, from the header.
+  struct Layout {
+    std::vector<std::size_t> extents;
+    bool fortran = false;        ///< column-major order
+    const Type* type = nullptr;  ///< null for texts
+    std::size_t each = 0;        ///< bytes per value
+    std::size_t begin = 0;       ///< offset of the values
+    std::size_t count = 1;
+  };
+
  private:
-  struct Opened;
-  std::unique_ptr<const Opened> opened_;
+  InputFile file_;
+  Layout layout_;
 };
 
 }  // namespace xgrad

@@ -1,4 +1,5 @@
-// Copies tensors between a checkpoint and a model in memory: strictly, and all or nothing.
+// Copies tensors between a checkpoint and a model or an optimizer in memory: strictly, and all or
+// nothing.
 #pragma once
 
 #include <string>
@@ -25,13 +26,16 @@ std::vector<NamedTensor> capture(const Optimizer<T>& optimizer,
 /// `raw`.
 Checkpoint weights_of(const Checkpoint& checkpoint, bool raw = false);
 
-/// Overwrites every parameter with the checkpoint's. Throws CheckpointError, with nothing changed,
-/// and lists every parameter that is missing, unexpected, or of another shape or scalar type.
+/// Overwrites every parameter with weights that need not come from a run. Converts float and double
+/// to T. Throws CheckpointError, which starts with `origin`, with nothing changed, and lists every
+/// parameter that is missing, unexpected, of another shape or too large for T.
 template <class T>
-void restore(const Checkpoint& checkpoint, const Parameters<T>& parameters);
+void restore_weights(const std::vector<NamedTensor>& weights, const std::string& origin,
+                     const Parameters<T>& parameters);
 
-/// Overwrites the parameters, the optimizer's state tensors and, if given, the averaged weights in
-/// the same way. Does not change the optimizer's steps().
+/// Overwrites the parameters, the optimizer's state tensors and, if given, the averaged weights by
+/// those of a run's checkpoint. As strict, and refuses another scalar type. Does not change the
+/// optimizer's steps().
 template <class T>
 void restore(const Checkpoint& checkpoint, const Parameters<T>& parameters, Optimizer<T>& optimizer,
              AveragedWeights<T>* average = nullptr);
@@ -41,7 +45,7 @@ void restore(const Checkpoint& checkpoint, const Parameters<T>& parameters, Opti
 template <class T>
 void save_checkpoint(const std::string& path, const Parameters<T>& parameters);
 /// Overwrites every parameter with that of the checkpoint at `path`. Throws IoError, or
-/// CheckpointError as restore().
+/// CheckpointError as restore_weights().
 template <class T>
 void load_checkpoint(const std::string& path, const Parameters<T>& parameters);
 
@@ -49,11 +53,5 @@ void load_checkpoint(const std::string& path, const Parameters<T>& parameters);
 /// empty string.
 template <class T>
 std::string too_large(const NamedTensor& tensor);
-
-/// Overwrites every parameter with weights that need not come from a run. As strict as restore(),
-/// except that float and double are converted to T. `origin` starts the error message.
-template <class T>
-void restore_weights(const std::vector<NamedTensor>& weights, const std::string& origin,
-                     const Parameters<T>& parameters);
 
 }  // namespace xgrad

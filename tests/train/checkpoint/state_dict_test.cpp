@@ -7,7 +7,7 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/ops.hpp>
 #include <xgrad/optim/optimizers.hpp>
-#include <xgrad/train/weights/state_dict.hpp>
+#include <xgrad/train/checkpoint/state_dict.hpp>
 
 namespace xgrad {
 namespace {
@@ -86,7 +86,7 @@ TYPED_TEST(StateDict, DoesNotCaptureAValueOfAnotherShape) {
     weight.mutable_value() = ones<TypeParam>({1});
     EXPECT_EQ(message_of<ShapeError>([&] { capture(parameters); }).substr(0, 37),
               "layer.weight: expected shape (2, 3), ");
-    EXPECT_THROW(restore({.parameters = whole}, parameters), ShapeError);
+    EXPECT_THROW(restore_weights(whole, "a.h5", parameters), ShapeError);
   }
 }
 
@@ -95,7 +95,7 @@ TYPED_TEST(StateDict, RestoresWeightsAlone) {
   Model<TypeParam> model(2);
   Checkpoint expected = model.checkpoint();
   expected.parameters = saved.checkpoint().parameters;
-  restore(saved.checkpoint(), model.parameters);
+  restore_weights(saved.checkpoint().parameters, "a.h5", model.parameters);
   EXPECT_EQ(difference(expected, model.checkpoint()), "");
 }
 

@@ -7,8 +7,8 @@
 #include <cstring>
 #include <limits>
 
+#include <xgrad/storage/archives/safetensors.hpp>
 #include <xgrad/storage/formats/format_error.hpp>
-#include <xgrad/storage/formats/safetensors.hpp>
 #include <xgrad/storage/formats/sha256.hpp>
 #include <xgrad/version.hpp>
 

@@ -1,4 +1,4 @@
-#include <xgrad/storage/formats/npy.hpp>
+#include <xgrad/storage/archives/npy.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -47,90 +47,68 @@ struct Header {
 /// Parses the dictionary literal of a header, and no other Python.
 class HeaderParser {
  public:
-  explicit HeaderParser(std::string_view text) : text_(text) {}
+  explicit HeaderParser(std::string_view text) : rest_(text) {}
 
   Header parse() {
     Header header;
     std::set<std::string> keys;
-    expect('{');
-    while (!take('}')) {
+    list("{", "}", [&] {
       const std::string key = string();
-      if (!keys.insert(key).second) fail();
-      expect(':');
+      expect(keys.insert(key).second && take(":"));
       if (key == "descr") {
         header.descr = string();
       } else if (key == "fortran_order") {
-        header.fortran = boolean();
-      } else if (key == "shape") {
-        header.shape = shape();
+        header.fortran = take("True");
+        expect(header.fortran || take("False"));
       } else {
-        fail();
+        expect(key == "shape");
+        list("(", ")", [&] { header.shape.push_back(integer()); });
       }
-      if (!take(',')) {
-        expect('}');
-        break;
-      }
-    }
-    skip();
-    if (at_ != text_.size() || keys.size() != 3) fail();
+    });
+    take("");
+    expect(rest_.empty() && keys.size() == 3);
     return header;
   }
 
  private:
-  [[noreturn]] void fail() const {
-    detail::fail<FormatError>("its npy header is not one that NumPy writes");
+  static void expect(bool ok) {
+    check<FormatError>(ok, "its npy header is not one that NumPy writes");
   }
-  void skip() {
-    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n')) ++at_;
-  }
-  bool take(char c) {
-    skip();
-    if (at_ == text_.size() || text_[at_] != c) return false;
-    ++at_;
+  // Takes a word after any spaces, if it is next.
+  bool take(std::string_view word) {
+    rest_.remove_prefix(std::min(rest_.find_first_not_of(" \n"), rest_.size()));
+    if (!rest_.starts_with(word)) return false;
+    rest_.remove_prefix(word.size());
     return true;
   }
-  void expect(char c) {
-    if (!take(c)) fail();
+  // Items with commas between them, and perhaps one behind the last.
+  template <class Item>
+  void list(const char* open, const char* close, const Item& item) {
+    expect(take(open));
+    while (!take(close)) {
+      item();
+      if (take(",")) continue;
+      return expect(take(close));
+    }
   }
   std::string string() {
-    expect('\'');
-    const std::size_t end = text_.find('\'', at_);
-    if (end == std::string_view::npos) fail();
-    const std::string_view value = text_.substr(at_, end - at_);
-    at_ = end + 1;
-    return std::string(value);
+    expect(take("'"));
+    const std::size_t end = rest_.find('\'');
+    expect(end != std::string_view::npos);
+    std::string value(rest_.substr(0, end));
+    rest_.remove_prefix(end + 1);
+    return value;
   }
-  bool boolean() {
-    skip();
-    for (const auto& [word, value] :
-         {std::pair(std::string_view("True"), true), {"False", false}}) {
-      if (!text_.substr(at_).starts_with(word)) continue;
-      at_ += word.size();
-      return value;
-    }
-    fail();
-  }
-  std::vector<std::size_t> shape() {
-    std::vector<std::size_t> extents;
-    expect('(');
-    while (!take(')')) {
-      std::size_t extent = 0;
-      const char* end = text_.data() + text_.size();
-      skip();
-      const auto [stop, error] = std::from_chars(text_.data() + at_, end, extent);
-      if (error != std::errc()) fail();
-      at_ = std::size_t(stop - text_.data());
-      extents.push_back(extent);
-      if (!take(',')) {
-        expect(')');
-        break;
-      }
-    }
-    return extents;
+  std::size_t integer() {
+    std::size_t value = 0;
+    take("");
+    const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), value);
+    expect(error == std::errc());
+    rest_.remove_prefix(std::size_t(end - rest_.data()));
+    return value;
   }
 
-  std::string_view text_;
-  std::size_t at_ = 0;
+  std::string_view rest_;
 };
 
 /// Returns (begin, length) of the header's text.
@@ -153,14 +131,20 @@ double stored(const char* at) {
   return double(value);
 }
 
-struct Type {
+}  // namespace
+
+struct NpyFile::Type {
   const char* descr;
   std::size_t size;
   bool whole;
   double (*read)(const char*);
 };
 
-const Type kTypes[] = {
+namespace {
+
+using Layout = NpyFile::Layout;
+
+const NpyFile::Type kTypes[] = {
     {"<f4", 4, false, stored<float>},       {"<f8", 8, false, stored<double>},
     {"|b1", 1, true, stored<std::uint8_t>}, {"|u1", 1, true, stored<std::uint8_t>},
     {"|i1", 1, true, stored<std::int8_t>},  {"<u2", 2, true, stored<std::uint16_t>},
@@ -193,16 +177,6 @@ std::string from_utf32(const char* at, std::size_t length) {
   return text;
 }
 
-/// Layout of the values, from the header.
-struct Layout {
-  std::vector<std::size_t> extents;
-  bool fortran = false;        ///< column-major order
-  const Type* type = nullptr;  ///< null for texts
-  std::size_t each = 0;        ///< bytes per value
-  std::size_t begin = 0;       ///< offset of the values
-  std::size_t count = 1;
-};
-
 /// Parses the layout of a file of `size` bytes that starts with `bytes`.
 Layout parse(std::string_view bytes, std::uint64_t size) {
   const auto [begin, length] = find_header(bytes);
@@ -210,7 +184,7 @@ Layout parse(std::string_view bytes, std::uint64_t size) {
   check<FormatError>(header.shape.size() <= kMostRank, "has ", header.shape.size(),
                      " axes, must have at most ", kMostRank);
   Layout layout{.extents = header.shape, .fortran = header.fortran, .begin = begin + length};
-  for (const Type& type : kTypes) {
+  for (const NpyFile::Type& type : kTypes) {
     if (header.descr == type.descr) layout.type = &type;
   }
   const std::string& descr = header.descr;
@@ -255,7 +229,7 @@ void for_each_place(const Layout& layout, Visit visit) {
 
 /// The array of these values.
 Array decode(const Layout& layout, const char* values) {
-  const Type* type = layout.type;
+  const NpyFile::Type* type = layout.type;
   Array array{.extents = layout.extents, .text = type == nullptr};
   array.whole = !array.text && type->whole;
   array.single = !array.text && !type->whole && type->size == sizeof(float);
@@ -300,35 +274,11 @@ Array read_npy(std::string_view bytes) {
   return decode(layout, bytes.data() + layout.begin);
 }
 
-struct NpyFile::Opened {
-  InputFile file;
-  Layout layout;
-};
-
-NpyFile::NpyFile(const std::string& path) {
-  InputFile file(path);
-  Layout layout = parse(file);
-  opened_.reset(new Opened{std::move(file), std::move(layout)});
-}
-
-NpyFile::~NpyFile() = default;
-NpyFile::NpyFile(NpyFile&&) noexcept = default;
-
-const std::vector<std::size_t>& NpyFile::extents() const {
-  return opened_->layout.extents;
-}
-
-bool NpyFile::is_text() const {
-  return opened_->layout.type == nullptr;
-}
-
-const InputFile& NpyFile::file() const {
-  return opened_->file;
-}
+NpyFile::NpyFile(const std::string& path) : file_(path), layout_(parse(file_)) {}
 
 // In column-major order, the values of the rows lie apart, in a run for each place within a row.
 Array NpyFile::rows(const Range& rows) const {
-  const Layout& all = opened_->layout;
+  const Layout& all = layout_;
   Layout part = all;
   part.extents[0] = rows.size();
   const std::size_t in_a_row = all.count / all.extents[0];
@@ -337,7 +287,7 @@ Array NpyFile::rows(const Range& rows) const {
   const std::size_t runs = all.fortran ? in_a_row : 1, run = bytes.size() / runs;
   for (std::size_t i = 0; i < runs; ++i) {
     const std::size_t first = all.fortran ? i * all.extents[0] + rows.begin : rows.begin * in_a_row;
-    opened_->file.read(all.begin + first * all.each, run, bytes.data() + i * run);
+    file_.read(all.begin + first * all.each, run, bytes.data() + i * run);
   }
   return decode(part, bytes.data());
 }

@@ -23,14 +23,6 @@ namespace xgrad {
 /// not finite.
 std::string to_safetensors(const WeightFile& weights);
 
-/// Returns the number of bytes before the data of a file of `size` bytes, from its `first` nine
-/// bytes. Throws FormatError when they are not the start of a safetensors file or the header would
-/// be too long.
-std::size_t safetensors_start(std::string_view first, std::uint64_t size);
-/// Throws FormatError unless the tensors in the header fill the rest of a file of `size` bytes.
-/// `start` is everything before the data. Refuses bad files before their data are read.
-void check_safetensors(std::string_view start, std::uint64_t size);
-
 /// Parses a file. Returns the tensors in the order of the data, and the text if xgrad wrote the
 /// metadata; other metadata are ignored.
 ///

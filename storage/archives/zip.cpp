@@ -1,8 +1,9 @@
-#include <xgrad/storage/formats/zip.hpp>
+#include <xgrad/storage/archives/zip.hpp>
 
 #include <zip.h>
 
 #include <memory>
+#include <new>
 #include <set>
 
 #include <xgrad/storage/formats/format_error.hpp>
@@ -24,32 +25,20 @@ using Archive = std::unique_ptr<zip_t, Close>;
 using Source = std::unique_ptr<zip_source_t, Close>;
 using File = std::unique_ptr<zip_file_t, Close>;
 
-/// Error message of libzip.
-class Reason {
- public:
-  Reason() { zip_error_init(&error_); }
-  ~Reason() { zip_error_fini(&error_); }
-  Reason(const Reason&) = delete;
-  Reason& operator=(const Reason&) = delete;
-  zip_error_t* get() { return &error_; }
-  std::string text() { return zip_error_strerror(&error_); }
-
- private:
-  zip_error_t error_;
-};
-
 Source memory(std::string_view bytes) {
-  Reason reason;
-  Source source(zip_source_buffer_create(bytes.data(), bytes.size(), 0, reason.get()));
-  check<FormatError>(source != nullptr, reason.text());
+  Source source(zip_source_buffer_create(bytes.data(), bytes.size(), 0, nullptr));
+  if (source == nullptr) throw std::bad_alloc();
   return source;
 }
 
 /// Keeps `source` alive after closing, so that its owner can read what was written.
 Archive open(const Source& source, int flags) {
-  Reason reason;
-  Archive archive(zip_open_from_source(source.get(), flags, reason.get()));
-  check<FormatError>(archive != nullptr, "is not a zip archive: ", reason.text());
+  zip_error_t error;
+  zip_error_init(&error);
+  Archive archive(zip_open_from_source(source.get(), flags, &error));
+  const std::string reason = zip_error_strerror(&error);
+  zip_error_fini(&error);
+  check<FormatError>(archive != nullptr, "is not a zip archive: ", reason);
   zip_source_keep(source.get());
   return archive;
 }

@@ -62,7 +62,7 @@ class Hdf5File {
 
 struct NamedWork;
 /// The name of that process's work.
-inline constexpr const char* kHdf5Work = "hdf5";
+inline constexpr const char* kHdf5Work = "dataset";
 /// Does it: pack() of the rows or the description of a dataset.
 std::string do_hdf5_work(const NamedWork& named);
 

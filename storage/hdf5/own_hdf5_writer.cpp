@@ -1,4 +1,4 @@
-#include <xgrad/storage/formats/own_hdf5_writer.hpp>
+#include <xgrad/storage/hdf5/own_hdf5.hpp>
 
 #include <hdf5.h>
 
@@ -7,8 +7,10 @@
 #include <cstring>
 #include <mutex>
 #include <new>
+#include <set>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/storage/hdf5/hdf5_handle.hpp>
 
 namespace xgrad {
 
@@ -27,13 +29,13 @@ std::mutex& library() {
   return mutex;
 }
 
-Hdf5Handle own(hid_t id, Hdf5Handle::Close close, const char* what, const std::string& path) {
-  check<Error>(id >= 0, "hdf5: cannot ", what, " ", path);
-  return Hdf5Handle(id, close);
-}
-
 void require(herr_t status, const char* what, const std::string& path) {
   check<Error>(status >= 0, "hdf5: cannot ", what, " ", path);
+}
+
+Hdf5Handle own(hid_t id, Hdf5Handle::Close close, const char* what, const std::string& path) {
+  require(id >= 0 ? 0 : -1, what, path);
+  return Hdf5Handle(id, close);
 }
 
 Hdf5Handle property_list(hid_t kind) {
@@ -109,14 +111,6 @@ Hdf5Handle space_of(const Shape& shape) {
              "make", "a shape");
 }
 
-template <class T>
-hid_t type_of() {
-  if constexpr (std::is_same_v<T, float>) return H5T_IEEE_F32LE;
-  if constexpr (std::is_same_v<T, double>) return H5T_IEEE_F64LE;
-  if constexpr (std::is_same_v<T, std::int64_t>) return H5T_STD_I64LE;
-  if constexpr (std::is_same_v<T, std::uint64_t>) return H5T_STD_U64LE;
-}
-
 void write_names(hid_t object, const std::string& attribute, std::size_t length,
                  const std::string* names, std::size_t count) {
   std::string padded(count * length, '\0');
@@ -131,41 +125,68 @@ void write_names(hid_t object, const std::string& attribute, std::size_t length,
   require(H5Awrite(made, type, padded.data()), "write the attribute", attribute);
 }
 
+/// While an instance is alive, this thread has exclusive use of libhdf5, and libhdf5 prints no
+/// errors. Afterwards it prints as the host program had set it to.
+class Session {
+ public:
+  Session() : lock_(library()) {
+    need_memory(kLibraryBytes);
+    H5Eget_auto2(H5E_DEFAULT, &print_, &data_);
+    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+  }
+  ~Session() { H5Eset_auto2(H5E_DEFAULT, print_, data_); }
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+ private:
+  std::lock_guard<std::mutex> lock_;
+  H5E_auto2_t print_ = nullptr;
+  void* data_ = nullptr;
+};
+
 }  // namespace
 
-detail::Hdf5Session::Hdf5Session() {
-  need_memory(kLibraryBytes);
-  library().lock();
-  H5E_auto2_t print = nullptr;
-  H5Eget_auto2(H5E_DEFAULT, &print, &print_data_);
-  print_ = reinterpret_cast<void (*)()>(print);
-  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
-}
+struct Hdf5Writer::Impl {
+  explicit Impl(std::size_t bytes) : file(create_file(bytes, image)) {}
 
-detail::Hdf5Session::~Hdf5Session() {
-  H5Eset_auto2(H5E_DEFAULT, reinterpret_cast<H5E_auto2_t>(print_), print_data_);
-  library().unlock();
-}
+  void add_group(const std::string& path) {
+    if (!groups.insert(path).second) return;
+    add_group(path.substr(0, path.rfind('/')));
+    const Hdf5Handle creation = timeless(H5P_GROUP_CREATE);
+    own(H5Gcreate2(file, path.c_str(), H5P_DEFAULT, creation, H5P_DEFAULT), H5Gclose, "create",
+        path);
+  }
 
-Hdf5Writer::Hdf5Writer(std::size_t bytes) : file_(create_file(bytes, image_)) {}
+  void dataset(const std::string& path, hid_t type, const Shape& shape, const void* data) {
+    add_group(path.substr(0, path.rfind('/')));
+    const Hdf5Handle creation = timeless(H5P_DATASET_CREATE), space = space_of(shape);
+    const Hdf5Handle made =
+        own(H5Dcreate2(file, path.c_str(), type, space, H5P_DEFAULT, creation, H5P_DEFAULT),
+            H5Dclose, "create", path);
+    require(H5Dwrite(made, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data), "write", path);
+  }
+
+  Session session;
+  std::string image;  // libhdf5 writes into it
+  Hdf5Handle file;
+  std::set<std::string> groups = {"", "/"};
+};
+
+Hdf5Writer::Hdf5Writer(std::size_t bytes) : impl_(std::make_unique<Impl>(bytes)) {}
+Hdf5Writer::~Hdf5Writer() = default;
 
 void Hdf5Writer::group(const std::string& path) {
-  const Hdf5Handle creation = timeless(H5P_GROUP_CREATE);
-  own(H5Gcreate2(file_, path.c_str(), H5P_DEFAULT, creation, H5P_DEFAULT), H5Gclose, "create",
-      path);
+  impl_->add_group(path);
 }
 
 void Hdf5Writer::names(const std::string& group, const std::string& attribute,
                        const std::vector<std::string>& names) {
+  impl_->add_group(group);
   const Hdf5Handle object =
-      own(H5Gopen2(file_, group.c_str(), H5P_DEFAULT), H5Gclose, "open", group);
-  std::size_t length = 1;
+      own(H5Gopen2(impl_->file, group.c_str(), H5P_DEFAULT), H5Gclose, "open", group);
+  std::size_t length = 1, parts = 1, first = 0;
   for (const std::string& name : names) length = std::max(length, name.size());
-  check<Error>(length <= kAttributeLimit, "hdf5: a name of ", length, " bytes is too long");
-
-  std::size_t parts = 1;
   while ((names.size() + parts - 1) / parts * length > kAttributeLimit) ++parts;
-  std::size_t first = 0;
   for (std::size_t part = 0; part < parts; ++part) {
     const std::size_t count = names.size() / parts + (part < names.size() % parts ? 1 : 0);
     const std::string suffix = parts == 1 ? "" : std::to_string(part);
@@ -174,45 +195,34 @@ void Hdf5Writer::names(const std::string& group, const std::string& attribute,
   }
 }
 
-void Hdf5Writer::dataset(const std::string& path, std::int64_t type, std::int64_t space,
-                         const void* data) {
-  const Hdf5Handle creation = timeless(H5P_DATASET_CREATE);
-  const Hdf5Handle made =
-      own(H5Dcreate2(file_, path.c_str(), type, space, H5P_DEFAULT, creation, H5P_DEFAULT),
-          H5Dclose, "create", path);
-  require(H5Dwrite(made, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data), "write", path);
-}
-
 void Hdf5Writer::tensor(const std::string& path, const AnyTensor& tensor) {
-  std::visit(
-      [&]<class T>(const Tensor<T>& t) {
-        dataset(path, type_of<T>(), space_of(t.shape()), t.data());
-      },
-      tensor);
+  const bool single = std::holds_alternative<Tensor<float>>(tensor);
+  impl_->dataset(path, single ? H5T_IEEE_F32LE : H5T_IEEE_F64LE, shape_of(tensor),
+                 bytes_of(tensor).data());
 }
 
 void Hdf5Writer::number(const std::string& path, std::uint64_t value) {
-  dataset(path, type_of<std::uint64_t>(), space_of({}), &value);
+  impl_->dataset(path, H5T_STD_U64LE, {}, &value);
 }
 
 void Hdf5Writer::value(const std::string& path, const StateValue& value) {
   if (const auto* text = std::get_if<std::string>(&value)) {
     const Hdf5Handle type = text_type(text->size() + 1, H5T_STR_NULLTERM, H5T_CSET_UTF8);
-    dataset(path, type, space_of({}), text->c_str());
+    impl_->dataset(path, type, {}, text->c_str());
   } else if (const auto* real = std::get_if<double>(&value)) {
-    dataset(path, type_of<double>(), space_of({}), real);
+    impl_->dataset(path, H5T_IEEE_F64LE, {}, real);
   } else {
-    dataset(path, type_of<std::int64_t>(), space_of({}), &std::get<std::int64_t>(value));
+    impl_->dataset(path, H5T_STD_I64LE, {}, &std::get<std::int64_t>(value));
   }
 }
 
 std::string Hdf5Writer::take_image() {
-  require(H5Fflush(file_, H5F_SCOPE_GLOBAL), "flush", "the image");
-  const ssize_t size = H5Fget_file_image(file_, nullptr, 0);
+  require(H5Fflush(impl_->file, H5F_SCOPE_GLOBAL), "flush", "the image");
+  const ssize_t size = H5Fget_file_image(impl_->file, nullptr, 0);
   check<Error>(size > 0, "hdf5: cannot get the size of the file image");
-  file_.close();  // libhdf5 writes no more
-  image_.resize(static_cast<std::size_t>(size));
-  return std::move(image_);
+  impl_->file.close();  // libhdf5 writes no more
+  impl_->image.resize(static_cast<std::size_t>(size));
+  return std::move(impl_->image);
 }
 
 }  // namespace xgrad

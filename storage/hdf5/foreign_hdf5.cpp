@@ -1,4 +1,4 @@
-#include <xgrad/storage/formats/foreign_hdf5.hpp>
+#include <xgrad/storage/hdf5/foreign_hdf5.hpp>
 
 #define H5_USE_110_API  // Use the types of HDF5 1.10, which 1.12 and later still offer.
 #include <hdf5.h>
@@ -13,10 +13,13 @@
 #include <xgrad/storage/disk/isolated.hpp>
 #include <xgrad/storage/formats/format_error.hpp>
 #include <xgrad/storage/formats/little_endian.hpp>
+#include <xgrad/storage/hdf5/hdf5_handle.hpp>
 
 namespace xgrad {
 
 namespace {
+
+using Handle = detail::Hdf5Handle;
 
 constexpr std::size_t kMostObjects = 10'000;
 constexpr std::ptrdiff_t kDeepest = 16;
@@ -30,42 +33,6 @@ constexpr std::size_t kMostDescription = 4096;  // bytes of an answer without it
 std::size_t product(const std::vector<std::size_t>& extents) {
   return std::accumulate(extents.begin(), extents.end(), std::size_t(1), std::multiplies<>());
 }
-
-/// An identifier of libhdf5 that closes itself.
-class Handle {
- public:
-  Handle(hid_t id, herr_t (*close)(hid_t)) : id_(id), close_(close) {}
-  ~Handle() {
-    if (id_ >= 0) close_(id_);
-  }
-  Handle(Handle&& other) : id_(std::exchange(other.id_, -1)), close_(other.close_) {}
-  operator hid_t() const { return id_; }
-
- private:
-  hid_t id_;
-  herr_t (*close_)(hid_t);
-};
-
-/// While an instance is alive, libhdf5 prints no errors and loads no plug-ins.
-class Quiet {
- public:
-  Quiet() {
-    H5Eget_auto2(H5E_DEFAULT, &print_, &data_);
-    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
-    H5PLget_loading_state(&plugins_);
-    H5PLset_loading_state(0);
-  }
-  ~Quiet() {
-    H5PLset_loading_state(plugins_);
-    H5Eset_auto2(H5E_DEFAULT, print_, data_);
-  }
-  Quiet(const Quiet&) = delete;
-
- private:
-  H5E_auto2_t print_ = nullptr;
-  void* data_ = nullptr;
-  unsigned plugins_ = 0;
-};
 
 /// Avoids two copies: by default libhdf5 copies an image for its property list, and again to open
 /// it.
@@ -85,8 +52,10 @@ herr_t unshare(void*) {
   return 0;
 }
 
-/// Opens a file in memory. libhdf5 never opens one on disk.
+/// Opens a file in memory. libhdf5 never opens one on disk, prints no errors and loads no plug-ins.
 Handle open_image(std::string_view image) {
+  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+  H5PLset_loading_state(0);
   check<FormatError>(image.starts_with(kHdf5Signature), kNoHdf5);
   const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
   // Safe: the file is read-only, so libhdf5 does not write to the image.
@@ -103,88 +72,66 @@ Handle open_image(std::string_view image) {
 class Reader {
  public:
   Reader(hid_t file, const std::string& dataset)
-      : place_("dataset \"" + dataset + "\""), file_(file) {
-    check_links(dataset);
-    dataset_ = H5Dopen2(file_, dataset.c_str(), H5P_DEFAULT);
+      : place_("dataset \"" + dataset + "\""),
+        file_(file),
+        dataset_(open(dataset), H5Dclose),
+        type_(H5Dget_type(dataset_), H5Tclose),
+        space_(H5Dget_space(dataset_), H5Sclose),
+        class_(H5Tget_class(type_)) {
     require(dataset_ >= 0, "is not a dataset");
-  }
-  ~Reader() {
-    if (dataset_ >= 0) H5Dclose(dataset_);
-  }
-  Reader(const Reader&) = delete;
-
-  Hdf5Dataset describe() const {
     check_storage();
-    Hdf5Dataset found;
-    const Handle space(H5Dget_space(dataset_), H5Sclose), type(H5Dget_type(dataset_), H5Tclose);
-    const H5S_class_t extent = H5Sget_simple_extent_type(space);
+    const H5S_class_t extent = H5Sget_simple_extent_type(space_);
     require(extent == H5S_SIMPLE || extent == H5S_SCALAR, "has no values");
     hsize_t extents[H5S_MAX_RANK] = {}, chunk[H5S_MAX_RANK] = {};
-    const int rank = H5Sget_simple_extent_dims(space, extents, nullptr);
+    const int rank = H5Sget_simple_extent_dims(space_, extents, nullptr);
     require(rank >= 0, "is damaged");
-    found.extents.assign(extents, extents + rank);
-    std::size_t count = 1;
-    for (std::size_t each : found.extents) {
-      require(!__builtin_mul_overflow(count, each, &count), "is too large");
-    }
-    check_size(count, H5Tget_size(type));
-    const H5T_class_t kind = H5Tget_class(type);
-    require(kind == H5T_INTEGER || kind == H5T_FLOAT || kind == H5T_STRING || kind == H5T_ENUM,
-            "holds neither numbers nor strings");
-    found.text = kind == H5T_STRING;
+    found_.extents.assign(extents, extents + rank);
+    check_size();
+    require(
+        class_ == H5T_INTEGER || class_ == H5T_FLOAT || class_ == H5T_STRING || class_ == H5T_ENUM,
+        "holds neither numbers nor strings");
+    found_.text = class_ == H5T_STRING;
     const Handle list(H5Dget_create_plist(dataset_), H5Pclose);
     const bool chunked = H5Pget_layout(list) == H5D_CHUNKED;
     if (chunked && H5Pget_chunk(list, rank, chunk) == rank && rank > 0) {
-      found.chunk = std::size_t(chunk[0]);
+      found_.chunk = std::size_t(chunk[0]);
     }
-    return found;
   }
 
-  Array read(const std::optional<Range>& rows) {
-    const Hdf5Dataset found = describe();
-    const Handle type(H5Dget_type(dataset_), H5Tclose);
-    const H5T_class_t kind = H5Tget_class(type);
-    Array array{.extents = found.extents, .text = found.text};
-    array.whole = kind == H5T_INTEGER || kind == H5T_ENUM;
-    array.single = kind == H5T_FLOAT && H5Tget_size(type) <= sizeof(float);
+  const Hdf5Dataset& describe() const { return found_; }
+
+  Array read(const std::optional<Range>& rows) const {
+    Array array{.extents = found_.extents, .text = found_.text};
+    array.whole = class_ == H5T_INTEGER || class_ == H5T_ENUM;
+    array.single = class_ == H5T_FLOAT && H5Tget_size(type_) <= sizeof(float);
     if (rows) {
       require(!array.extents.empty() && rows->end <= array.extents[0], "has fewer rows");
       array.extents[0] = rows->size();
-    }
-    const std::vector<hsize_t> extents(array.extents.begin(), array.extents.end());
-    const Handle space(H5Dget_space(dataset_), H5Sclose);
-    const Handle memory(rows ? H5Screate_simple(int(extents.size()), extents.data(), nullptr)
-                             : H5Dget_space(dataset_),
-                        H5Sclose);
-    if (rows) {
-      std::vector<hsize_t> first(extents.size(), 0);
+      std::vector<hsize_t> first(array.extents.size(), 0),
+          extents(array.extents.begin(), array.extents.end());
       first[0] = rows->begin;
-      require(H5Sselect_hyperslab(space, H5S_SELECT_SET, first.data(), nullptr, extents.data(),
+      require(H5Sselect_hyperslab(space_, H5S_SELECT_SET, first.data(), nullptr, extents.data(),
                                   nullptr) >= 0,
               "cannot be read");
     }
+    // The places in memory: one after the other.
     const std::size_t count = product(array.extents);
-    const Selection selection{memory, space};
-    if (array.text) {
-      read_texts(array, count, type, selection);
-    } else {
-      // Enumerations, such as h5py's booleans, convert through their integers.
-      const Handle base(kind == H5T_ENUM ? H5Tget_super(type) : H5Tcopy(type), H5Tclose);
-      read_numbers(array, count, kind == H5T_ENUM, base, selection);
-    }
+    const hsize_t values = count;
+    const Handle memory(H5Screate_simple(1, &values, nullptr), H5Sclose);
+    array.text ? read_texts(array, count, memory) : read_numbers(array, count, memory);
     return array;
   }
 
  private:
-  // The rows to read: their places in memory and in the file.
-  struct Selection {
-    hid_t memory, file;
-  };
-
   void require(bool ok, const char* what) const { check<FormatError>(ok, place_, ": ", what); }
 
+  hid_t open(const std::string& dataset) const {
+    check_links(dataset);
+    return H5Dopen2(file_, dataset.c_str(), H5P_DEFAULT);
+  }
+
   // Allows only hard links, so that no other file is opened and no cycle is followed.
-  void check_links(const std::string& dataset) {
+  void check_links(const std::string& dataset) const {
     require(!dataset.empty() && dataset.find('\0') == std::string::npos, "has no name");
     for (std::size_t end = dataset.find('/', 1);; end = dataset.find('/', end + 1)) {
       const std::string part = dataset.substr(0, end);
@@ -214,44 +161,46 @@ class Reader {
   }
 
   // Stops a false header from making us allocate more memory than the file can fill.
-  void check_size(std::size_t count, std::size_t each) const {
+  void check_size() const {
+    std::size_t count = 1, size = 0;
+    for (const std::size_t each : found_.extents) {
+      require(!__builtin_mul_overflow(count, each, &count), "is too large");
+    }
     hsize_t file_size = 0;
-    std::size_t size = 0;
     require(H5Fget_filesize(file_, &file_size) >= 0 &&
-                !__builtin_mul_overflow(count, each, &size) && size / kMostPerByte <= file_size,
+                !__builtin_mul_overflow(count, H5Tget_size(type_), &size) &&
+                size / kMostPerByte <= file_size,
             "declares more values than the file can hold");
   }
 
-  void read_values(hid_t type, const Selection& selection, void* values) {
-    require(H5Dread(dataset_, type, selection.memory, selection.file, H5P_DEFAULT, values) >= 0,
+  void read_values(hid_t type, hid_t memory, void* values) const {
+    require(H5Dread(dataset_, type, memory, space_, H5P_DEFAULT, values) >= 0, "cannot be read");
+  }
+
+  // Enumerations, such as h5py's booleans, convert through their integers.
+  void read_numbers(Array& array, std::size_t count, hid_t memory) const {
+    array.values.resize(count);
+    double* const values = array.values.data();
+    if (class_ != H5T_ENUM) return read_values(H5T_NATIVE_DOUBLE, memory, values);
+    const Handle base(H5Tget_super(type_), H5Tclose);
+    require(H5Tget_size(base) <= sizeof(double), "holds neither numbers nor strings");
+    read_values(type_, memory, values);
+    require(H5Tconvert(base, H5T_NATIVE_DOUBLE, count, values, nullptr, H5P_DEFAULT) >= 0,
             "cannot be read");
   }
 
-  void read_numbers(Array& array, std::size_t count, bool enumeration, hid_t base,
-                    const Selection& selection) {
-    array.values.resize(count);
-    if (!enumeration) return read_values(H5T_NATIVE_DOUBLE, selection, array.values.data());
-    const std::size_t each = H5Tget_size(base);
-    require(each <= sizeof(double), "holds neither numbers nor strings");
-    const Handle type(H5Dget_type(dataset_), H5Tclose);
-    read_values(type, selection, array.values.data());
-    require(
-        H5Tconvert(base, H5T_NATIVE_DOUBLE, count, array.values.data(), nullptr, H5P_DEFAULT) >= 0,
-        "cannot be read");
-  }
-
-  void read_texts(Array& array, std::size_t count, hid_t type, const Selection& selection) {
-    if (H5Tis_variable_str(type) > 0) {
+  void read_texts(Array& array, std::size_t count, hid_t memory) const {
+    if (H5Tis_variable_str(type_) > 0) {
       std::vector<char*> texts(count, nullptr);
-      read_values(type, selection, texts.data());
+      read_values(type_, memory, texts.data());
       for (const char* text : texts) array.texts.emplace_back(text == nullptr ? "" : text);
-      H5Dvlen_reclaim(type, selection.memory, H5P_DEFAULT, texts.data());
+      H5Dvlen_reclaim(type_, memory, H5P_DEFAULT, texts.data());
       return;
     }
-    const std::size_t each = H5Tget_size(type);
-    const bool spaces = H5Tget_strpad(type) == H5T_STR_SPACEPAD;
+    const std::size_t each = H5Tget_size(type_);
+    const bool spaces = H5Tget_strpad(type_) == H5T_STR_SPACEPAD;
     std::string bytes(count * each, '\0');
-    read_values(type, selection, bytes.data());
+    read_values(type_, memory, bytes.data());
     for (std::size_t i = 0; i < count; ++i) {
       std::string text = bytes.substr(i * each, each);
       text.resize(std::min(text.size(), text.find('\0')));
@@ -262,7 +211,9 @@ class Reader {
 
   std::string place_;
   hid_t file_;
-  hid_t dataset_ = -1;
+  Handle dataset_, type_, space_;
+  H5T_class_t class_;
+  Hdf5Dataset found_;
 };
 
 /// Collects the names of all datasets below a group, following only hard links.
@@ -326,7 +277,6 @@ std::uint64_t hdf5_size(const InputFile& file) {
 
 Array parse_hdf5_dataset(std::string_view image, const std::string& dataset,
                          const std::optional<Range>& rows) {
-  const Quiet quiet;
   const Handle file = open_image(image);
   return Reader(file, dataset).read(rows);
 }
@@ -338,7 +288,6 @@ std::string do_hdf5_work(const NamedWork& named) {
     return pack(parse_hdf5_dataset(
         named.bytes, dataset, Range{std::stoull(named.words[1]), std::stoull(named.words[2])}));
   }
-  const Quiet quiet;
   const Handle file = open_image(named.bytes);
   const Hdf5Dataset found = Reader(file, dataset).describe();
   Array numbers{.extents = {found.extents.size() + 2}};
@@ -352,7 +301,7 @@ Hdf5File::Hdf5File(const std::string& path)
 
 Array Hdf5File::ask(std::vector<std::string> words, std::size_t most) const {
   const Isolated answer = run_isolated(
-      {kHdf5Work, mapping_.bytes(), std::move(words), file_.descriptor()}, do_hdf5_work,
+      {kHdf5Work, mapping_.bytes(), file_.descriptor(), std::move(words)}, do_hdf5_work,
       {.memory = kMemory + kMemoryPerByte * size(),
        .result = most,
        .seconds = seconds_for(size())});
@@ -382,7 +331,6 @@ Array Hdf5File::rows(const std::string& dataset, const Hdf5Dataset& described,
 }
 
 std::vector<std::string> list_hdf5_datasets(std::string_view image) {
-  const Quiet quiet;
   const Handle file = open_image(image), root(H5Gopen2(file, "/", H5P_DEFAULT), H5Gclose);
   check<FormatError>(root >= 0, kNoHdf5);
   Lister lister;

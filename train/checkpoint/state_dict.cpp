@@ -1,4 +1,4 @@
-#include <xgrad/train/weights/state_dict.hpp>
+#include <xgrad/train/checkpoint/state_dict.hpp>
 
 #include <algorithm>
 #include <array>
@@ -34,89 +34,51 @@ const char* scalar_of(const AnyTensor& tensor) {
   return std::visit([]<class T>(const Tensor<T>&) { return kScalarName<T>; }, tensor);
 }
 
+using Shapes = std::vector<std::pair<std::string, Shape>>;
+
 template <class T>
-bool is_of(const AnyTensor& tensor) {
-  return std::visit([]<class U>(const Tensor<U>&) { return std::is_same_v<T, U>; }, tensor);
+Shapes shapes_of(const Parameters<T>& parameters) {
+  Shapes shapes;
+  for (const Parameter<T>& p : parameters) shapes.emplace_back(p.name, p.value().shape());
+  return shapes;
 }
 
-/// Compares names, shapes and scalar types in a file with those in memory and lists the
-/// differences.
-class Differences {
- public:
-  /// `kind` is "parameter" or "optimizer state"; `source` is where the tensors were found.
-  Differences(const char* kind, const std::vector<NamedTensor>& found,
-              const char* source = "the checkpoint")
-      : kind_(kind), source_(source) {
-    for (const NamedTensor& t : found) {
-      if (!unclaimed_.emplace(t.name, &t.tensor).second) add("repeated", t.name, "");
-    }
-  }
-
-  /// Expects a tensor of this shape and of type T; `converted` allows any type.
-  template <class T>
-  void want(const std::string& name, const Shape& shape, bool converted = false) {
-    const auto found = unclaimed_.find(name);
-    if (found == unclaimed_.end()) return add("missing", name, "");
-    const AnyTensor& tensor = *found->second;
-    unclaimed_.erase(found);
-    if (shape_of(tensor) != shape) {
-      add("shape differs:", name, has(to_string(shape_of(tensor)), to_string(shape)));
-    } else if (!converted && !is_of<T>(tensor)) {
-      add("scalar type differs:", name, has(scalar_of(tensor), kScalarName<T>));
-    }
-  }
-
-  /// Returns one line per difference; empty if everything fits.
-  std::string text() {
-    for (const auto& [name, tensor] : unclaimed_) add("unexpected", name, "");
-    unclaimed_.clear();
-    return text_;
-  }
-
- private:
-  std::string has(const std::string& found, const std::string& wanted) const {
-    return std::string(": ") + source_ + " has " + found + ", the model " + wanted;
-  }
-
-  void add(const char* what, const std::string& name, const std::string& detail) {
-    text_ += std::string("\n  ") + what + " " + kind_ + " " + name + detail;
-  }
-
-  const char* kind_;
-  const char* source_;
-  std::map<std::string, const AnyTensor*> unclaimed_;
-  std::string text_;
-};
-
-template <class T>
-std::string parameter_differences(const Checkpoint& checkpoint, const Parameters<T>& parameters) {
-  Differences differences("parameter", checkpoint.parameters);
-  for (const Parameter<T>& p : parameters) differences.want<T>(p.name, p.value().shape());
-  return differences.text();
-}
-
-template <class T>
-std::string optimizer_differences(const Checkpoint& checkpoint, const Optimizer<T>& optimizer,
-                                  const AveragedWeights<T>* average) {
-  Differences differences("optimizer state", checkpoint.optimizer);
-  const auto want = [&](const std::vector<OptimizerState<T>>& state) {
-    for (const OptimizerState<T>& s : state) differences.want<T>(s.name, s.shape);
+/// Compares names and shapes of tensors with those in memory, and their scalar types with `scalar`
+/// unless it is null. Returns a line for each difference. `kind` is "parameter" or "optimizer
+/// state"; `source` is where the tensors were found.
+std::string misfits(const char* kind, const std::vector<NamedTensor>& found, const char* source,
+                    const Shapes& wanted, const char* scalar) {
+  std::string text;
+  const auto add = [&](const char* what, const std::string& name, const std::string& detail = "") {
+    text += std::string("\n  ") + what + " " + kind + " " + name + detail;
   };
-  want(optimizer.state());
-  if (average != nullptr) want(average->state());
-  return differences.text();
-}
-
-void check_same(const Checkpoint& checkpoint, const std::string& differences) {
-  check<CheckpointError>(differences.empty(), "checkpoint of step ", checkpoint.step,
-                         " does not fit the model:", differences);
+  const auto has = [&](const std::string& theirs, const std::string& ours) {
+    return std::string(": ") + source + " has " + theirs + ", the model " + ours;
+  };
+  std::map<std::string, const AnyTensor*> unclaimed;
+  for (const NamedTensor& t : found) {
+    if (!unclaimed.emplace(t.name, &t.tensor).second) add("repeated", t.name);
+  }
+  for (const auto& [name, shape] : wanted) {
+    const auto entry = unclaimed.extract(name);
+    if (entry.empty()) {
+      add("missing", name);
+    } else if (const AnyTensor& tensor = *entry.mapped(); shape_of(tensor) != shape) {
+      add("shape differs:", name, has(to_string(shape_of(tensor)), to_string(shape)));
+    } else if (const char* theirs = scalar_of(tensor);
+               scalar && std::string_view(theirs) != scalar) {
+      add("scalar type differs:", name, has(theirs, scalar));
+    }
+  }
+  for (const auto& [name, tensor] : unclaimed) add("unexpected", name);
+  return text;
 }
 
 template <class T>
-void copy_parameters(const Checkpoint& checkpoint, const Parameters<T>& parameters) {
-  for (const NamedTensor& t : checkpoint.parameters) {
-    const auto& from = std::get<Tensor<T>>(t.tensor);
-    std::copy_n(from.data(), from.size(), parameters.at(t.name).mutable_value().data());
+void copy(const std::vector<NamedTensor>& weights, const Parameters<T>& parameters) {
+  for (const NamedTensor& t : weights) {
+    T* to = parameters.at(t.name).mutable_value().data();
+    std::visit([to](const auto& from) { std::copy_n(from.data(), from.size(), to); }, t.tensor);
   }
 }
 
@@ -139,17 +101,20 @@ std::vector<NamedTensor> capture(const Optimizer<T>& optimizer, const AveragedWe
 }
 
 template <class T>
-void restore(const Checkpoint& checkpoint, const Parameters<T>& parameters) {
-  check_same(checkpoint, parameter_differences(checkpoint, parameters));
-  copy_parameters(checkpoint, parameters);
-}
-
-template <class T>
 void restore(const Checkpoint& checkpoint, const Parameters<T>& parameters, Optimizer<T>& optimizer,
              AveragedWeights<T>* average) {
-  check_same(checkpoint, parameter_differences(checkpoint, parameters) +
-                             optimizer_differences(checkpoint, optimizer, average));
-  copy_parameters(checkpoint, parameters);
+  Shapes states;
+  for (const OptimizerState<T>& s : optimizer.state()) states.emplace_back(s.name, s.shape);
+  if (average != nullptr) {
+    for (const OptimizerState<T>& s : average->state()) states.emplace_back(s.name, s.shape);
+  }
+  const char* const source = "the checkpoint";
+  const std::string text =
+      misfits("parameter", checkpoint.parameters, source, shapes_of(parameters), kScalarName<T>) +
+      misfits("optimizer state", checkpoint.optimizer, source, states, kScalarName<T>);
+  check<CheckpointError>(text.empty(), "checkpoint of step ", checkpoint.step,
+                         " does not fit the model:", text);
+  copy(checkpoint.parameters, parameters);
   for (const NamedTensor& t : checkpoint.optimizer) {
     const auto& tensor = std::get<Tensor<T>>(t.tensor);
     if (!averaged(t.name).empty()) {
@@ -193,17 +158,10 @@ std::string too_large(const NamedTensor& tensor) {
 template <class T>
 void restore_weights(const std::vector<NamedTensor>& weights, const std::string& origin,
                      const Parameters<T>& parameters) {
-  Differences differences("parameter", weights, "the file");
-  for (const Parameter<T>& p : parameters) {
-    differences.want<T>(p.name, p.value().shape(), /*converted=*/true);
-  }
-  std::string text = differences.text();
+  std::string text = misfits("parameter", weights, "the file", shapes_of(parameters), nullptr);
   for (const NamedTensor& t : weights) text += too_large<T>(t);
   check<CheckpointError>(text.empty(), origin, " does not fit the model:", text);
-  for (const NamedTensor& t : weights) {
-    T* to = parameters.at(t.name).mutable_value().data();
-    std::visit([to](const auto& from) { std::copy_n(from.data(), from.size(), to); }, t.tensor);
-  }
+  copy(weights, parameters);
 }
 
 #define XGRAD_INSTANTIATE(T)                                                         \
@@ -221,7 +179,7 @@ void save_checkpoint(const std::string& path, const Parameters<T>& parameters) {
 
 template <class T>
 void load_checkpoint(const std::string& path, const Parameters<T>& parameters) {
-  restore(load_checkpoint(path), parameters);
+  restore_weights(load_checkpoint(path).parameters, path, parameters);
 }
 
 #define XGRAD_INSTANTIATE(T)                                                                 \
@@ -229,7 +187,6 @@ void load_checkpoint(const std::string& path, const Parameters<T>& parameters) {
   template void load_checkpoint(const std::string&, const Parameters<T>&);                   \
   template std::vector<NamedTensor> capture(const Parameters<T>&);                           \
   template std::vector<NamedTensor> capture(const Optimizer<T>&, const AveragedWeights<T>*); \
-  template void restore(const Checkpoint&, const Parameters<T>&);                            \
   template void restore(const Checkpoint&, const Parameters<T>&, Optimizer<T>&,              \
                         AveragedWeights<T>*);
 XGRAD_FOR_EACH_TRAINING_SCALAR(XGRAD_INSTANTIATE)

@@ -1,8 +1,8 @@
-#include <xgrad/storage/formats/npz.hpp>
+#include <xgrad/storage/archives/npz.hpp>
 
+#include <xgrad/storage/archives/npy.hpp>
+#include <xgrad/storage/archives/zip.hpp>
 #include <xgrad/storage/formats/format_error.hpp>
-#include <xgrad/storage/formats/npy.hpp>
-#include <xgrad/storage/formats/zip.hpp>
 
 namespace xgrad {
 

@@ -6,9 +6,9 @@
 #include <filesystem>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/storage/archives/npy.hpp>
 #include <xgrad/storage/disk/input_file.hpp>
 #include <xgrad/storage/formats/format_error.hpp>
-#include <xgrad/storage/formats/npy.hpp>
 
 namespace xgrad {
 namespace {

@@ -1,4 +1,4 @@
-#include <xgrad/storage/formats/own_hdf5_reader.hpp>
+#include <xgrad/storage/hdf5/own_hdf5.hpp>
 
 #include <algorithm>
 #include <array>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/storage/formats/little_endian.hpp>
 
 namespace xgrad {
 
@@ -22,6 +23,7 @@ constexpr int kDepth = 3;
 constexpr std::size_t kRank = 32;
 constexpr std::size_t kNameLimit = 1024;
 
+/// Types of header messages.
 enum Message : std::uint64_t {
   kNil = 0x00,
   kDataspace = 0x01,
@@ -67,10 +69,7 @@ class Span {
   }
 
   std::uint64_t number(std::uint64_t at, std::size_t size) const {
-    const std::string_view bytes = take(at, size);
-    std::uint64_t value = 0;
-    for (std::size_t i = size; i-- > 0;) value = value << 8 | static_cast<unsigned char>(bytes[i]);
-    return value;
+    return little_endian(take(at, size), 0, size);
   }
 
   void expect(std::uint64_t at, std::string_view wanted, const char* what) const {

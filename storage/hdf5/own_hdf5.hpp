@@ -1,0 +1,78 @@
+// The part of HDF5 that checkpoints use, in memory: written by libhdf5, read without it.
+//
+// libhdf5 is not used to read because anyone can make such a file: its digest protects against
+// damage, not against malice. libhdf5 1.10 crashes on some malicious files (six of those published
+// with its CVEs, even behind every check that its interface allows), follows links into other files
+// and allocates what a header claims. This is a small, old and fixed part of the format, which all
+// known readers open: superblock version 0, groups as symbol tables, object headers version 1,
+// contiguous data without filters, no times, no creation order. Terms in the comments are those of
+// the HDF5 File Format Specification, version 3.0.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <xgrad/storage/formats/tensors.hpp>
+
+namespace xgrad {
+
+/// A dataset, with a view of its data in the file.
+struct OwnHdf5Dataset {
+  enum class Type { float32, float64, int64, uint64, text };
+
+  std::string path;
+  Type type = Type::text;
+  Shape shape;
+  /// The data, as many bytes as type and shape need; a text includes its closing zero byte.
+  std::string_view bytes;
+
+  /// Each conversion throws CheckpointError that names the dataset when its type or shape does not
+  /// fit.
+  AnyTensor tensor() const;
+  std::uint64_t number() const;
+  StateValue value() const;
+  std::string text() const;
+};
+
+/// All objects by absolute path; a group has no dataset.
+using Hdf5Objects = std::map<std::string, std::optional<OwnHdf5Dataset>>;
+
+/// Parses an HDF5 file; the datasets are views into `image`. Throws CheckpointError that names the
+/// object on links that are not hard; objects that are linked twice or nested deeper than three;
+/// data that are external, chunked, filtered or larger than the file; types that Hdf5Writer does
+/// not write; and anything malformed.
+Hdf5Objects read_hdf5(std::string_view image);
+
+/// Builds an HDF5 file. The same content has the same bytes. Every method throws Error when libhdf5
+/// fails.
+class Hdf5Writer {
+ public:
+  /// `bytes` estimates the size of the file, to allocate memory once.
+  explicit Hdf5Writer(std::size_t bytes);
+  ~Hdf5Writer();
+
+  /// Each adds an object, and the groups of its path. Requires: the path of a dataset is new.
+  void group(const std::string& path);
+  void tensor(const std::string& path, const AnyTensor& tensor);
+  void number(const std::string& path, std::uint64_t value);
+  /// Adds an integer, a double, or a text with a closing zero byte.
+  void value(const std::string& path, const StateValue& value);
+  /// Adds an attribute to a group, which it makes: strings of one length, split as Keras does when
+  /// they exceed an object header.
+  void names(const std::string& group, const std::string& attribute,
+             const std::vector<std::string>& names);
+
+  /// The bytes of the file, to which nothing can be added afterwards.
+  std::string take_image();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace xgrad
