@@ -17,9 +17,9 @@ struct NestedList {
   /// A list, of shape (number of items, shape of an item). Throws ShapeError when the items' shapes
   /// differ.
   NestedList(std::initializer_list<NestedList> items) {
-    Shape shape = items.size() == 0 ? Shape{} : items.begin()->tensor.shape();
-    const Shape first = shape;
-    shape.insert(shape.begin(), items.size());
+    const Shape first = items.size() == 0 ? Shape{} : items.begin()->tensor.shape();
+    Shape shape(1 + first.size(), items.size());
+    std::copy(first.begin(), first.end(), shape.begin() + 1);
     tensor = empty<T>(shape);
     T* out = tensor.data();
     for (const NestedList& item : items) {

@@ -115,12 +115,10 @@ class Grads {
     /// Adds term(0) ... term(n - 1) to the n elements from `first` on.
     template <class F>
     void add(std::size_t first, std::size_t n, const F& term) const {
-      T* const to = data_ + first;
+      T* const __restrict to = data_ + first;
       if (fresh_) {
-#pragma omp simd
         for (std::size_t i = 0; i < n; ++i) to[i] = term(i);
       } else {
-#pragma omp simd
         for (std::size_t i = 0; i < n; ++i) to[i] += term(i);
       }
     }

@@ -57,7 +57,8 @@ Variable<T> largest(const Variable<T>& x, std::size_t axis) {
 
 template <class T>
 Variable<T> mean_of_all(const Variable<T>& x) {
-  return masked_mean(x, full<std::uint8_t>({x.shape()[0], x.shape()[1]}, 1));
+  return masked_mean(
+      x, std::make_shared<const Mask>(full<std::uint8_t>({x.shape()[0], x.shape()[1]}, 1)));
 }
 
 // ln sum exp x = x_0 - ln softmax(x)_0
