@@ -23,10 +23,13 @@ function(xgrad_install name)
     PATTERN "hdf5" EXCLUDE
     PATTERN "archives" EXCLUDE
     PATTERN "report" EXCLUDE
+    PATTERN "sweep/plan.hpp" EXCLUDE
+    PATTERN "sweep/queue.hpp" EXCLUDE
+    PATTERN "sweep/claims.hpp" EXCLUDE
     PATTERN "onnx/graph.hpp" EXCLUDE
     PATTERN "onnx/layers.hpp" EXCLUDE
     PATTERN "history.hpp" EXCLUDE
-    PATTERN "metrics/groups.hpp" EXCLUDE
+    PATTERN "run_groups.hpp" EXCLUDE
     PATTERN "seal.hpp" EXCLUDE
     PATTERN "event_file.hpp" EXCLUDE
     PATTERN "histogram.hpp" EXCLUDE
