@@ -117,13 +117,13 @@ class Stop(RunTest):
         self.assertGreater(last, 0, "the last signal counts")
         count(len(pairs) if FULL else 8, "pairs of signals inside one save")
 
-    def test_while_the_page_is_written(self):
-        """All is kept by then, so that a signal ends the process as it ends any other."""
+    def test_after_the_row_of_the_test(self):
+        """All is kept by then: a signal ends the process as it ends any other, or comes too late to change the exit code."""
         _, _, after = self.calls()
-        self.assertTrue({"openat", "write", "rt_sigaction", "renameat"} <= {name for name, _ in after}, after)
+        self.assertTrue({"openat", "write", "rt_sigaction"} <= {name for name, _ in after}, after)
         chosen = after if FULL else self.random.sample(after, 3)
         codes = {self.stopped_at((name, number, how)) for (name, number), how in zip(chosen, itertools.cycle(SIGNALS))}
-        self.assertTrue(codes <= {-2, -15, 130, 143}, codes)
+        self.assertTrue(codes <= {0, -2, -15, 130, 143}, codes)
         count(len(chosen), "signals at calls after the row of the test")
 
     def rows(self, run):
