@@ -136,9 +136,7 @@ class Grads {
   Target target(std::size_t i);
 
   /// For the engine: the node whose inputs these are.
-  const Node<T>& node() const {
-    return node_;
-  }
+  const Node<T>& node() const { return node_; }
 
  private:
   Node<T>& node_;
