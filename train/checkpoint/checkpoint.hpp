@@ -48,7 +48,7 @@ CheckpointKind kind_of(const Checkpoint& checkpoint);
 
 /// A file in memory.
 struct DigestedFile {
-  std::string bytes;
+  std::string bytes;   ///< its contents
   std::string sha256;  ///< of the bytes, 64 hexadecimal digits
 };
 /// Returns the sealed HDF5 image. Identical checkpoints give identical bytes.

@@ -61,9 +61,10 @@ class GradientShards {
   /// The whole tensors of a slot of an optimizer that has this rank's slice, for each parameter
   /// that requires a gradient. Ranks other than 0 get none unless `everywhere`.
   std::vector<Tensor<T>> whole(std::span<const OptimizerState<T>> slot, bool everywhere) const;
-  /// Completes the values of the parameters, or the gradients that add_up() left: sends this rank's
-  /// slice to the other ranks, and receives theirs.
+  /// Completes the values of the parameters: sends this rank's slice to the other ranks, and
+  /// receives theirs.
   void gather_values() const;
+  /// Completes the gradients that add_up() left, in the same way.
   void gather_gradients() const;
 
  private:

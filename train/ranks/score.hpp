@@ -11,8 +11,8 @@ namespace xgrad {
 
 /// Loss, metrics and counts of each class.
 struct Scores {
-  Metrics metrics;
-  ClassReport classes;
+  Metrics metrics;      ///< loss and metrics of the split
+  ClassReport classes;  ///< counts of each class; without classes if none were asked for
 };
 
 /// Evaluates a model. The batches of `pass` are cut into `shards` parts, each rank does some of
