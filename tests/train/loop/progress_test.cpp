@@ -139,7 +139,7 @@ TEST(Progress, RefusesEntriesOfAnotherTypeOrSign) {
     Checkpoint checkpoint{.state = every_entry()};
     checkpoint.state[name] = std::string("1");
     EXPECT_TRUE(test::throws_with<CheckpointError>([&] { Progress(everything(), &checkpoint); },
-                                                   "the state's " + name + " is not"));
+                                                   "the state's " + name + " is of another type"));
     if (!std::holds_alternative<std::int64_t>(value)) continue;
     checkpoint.state[name] = std::int64_t(-1);
     EXPECT_TRUE(test::throws_with<CheckpointError>([&] { Progress(everything(), &checkpoint); },
