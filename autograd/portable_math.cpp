@@ -92,12 +92,10 @@ double exp(Double2 x) {
 Double2 log_of(double x, double lo = 0) {
   static constexpr auto kTerms = series<12>([](double k) { return 1 / (2 * k + 5); });
   constexpr Double2 kThird = {1.0 / 3, 0x1.5555555555555p-56};
-  const auto bits = std::bit_cast<std::uint64_t>(x);
-  const std::int64_t k =
-      std::int64_t((bits - std::bit_cast<std::uint64_t>(std::numbers::sqrt2 / 2)) >> 52);
-  const std::int64_t exponent =
-      (bits < std::bit_cast<std::uint64_t>(std::numbers::sqrt2 / 2)) ? k - 4096 : k;
-  const double m = std::bit_cast<double>(bits - (std::uint64_t(exponent) << 52));
+  constexpr auto kLowest = std::bit_cast<std::int64_t>(std::numbers::sqrt2 / 2);  // of m
+  const auto bits = std::bit_cast<std::int64_t>(x);
+  const std::int64_t exponent = (bits - kLowest) >> 52;
+  const double m = std::bit_cast<double>(bits - (exponent << 52));
   const double low = lo == 0 ? 0 : lo * power_of_2(-exponent);
   const double f = m - 1;
   const Double2 divisor = sum(2, f);

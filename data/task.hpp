@@ -116,9 +116,10 @@ struct TaskEntry {
   /// throws ConfigError when an option is wrong.
   std::function<std::unique_ptr<Task>(const Options& options, std::uint64_t seed)> make = {};
   std::string needs = {};  ///< one sentence on what a model needs to solve it
-  /// What is known of encoders on it: "solvable" by one layer without positions, "needs positions",
-  /// "needs depth" (several layers), "needs positions and depth", "not learnable" (training does
-  /// not find a solution for all lengths) or "open" (nothing is proven); a colon; and why.
+  /// What theory says about encoders on this task: a label, a colon and the reason. The labels are
+  /// "solvable" (by one layer without positions), "needs positions", "needs depth" (several
+  /// layers), "needs positions and depth", "not learnable" (training does not find a solution for
+  /// all lengths) and "open" (no theorem is known).
   std::string theory = {};
   std::string source = {};  ///< the paper or data set that it comes from
   std::string best = {};    ///< the best possible score, or why it is unknown

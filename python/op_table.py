@@ -14,7 +14,7 @@ DECLARATION = re.compile(r"(?m)((?:^/// .*\n)+)(template <[\w:]+ T>\n)?"
 STRUCT = re.compile(r"(?m)^struct (\w+) \{\n(.*?)^\};", re.DOTALL)
 FIELD = re.compile(r"(?m)^  (\w.*?) (\w+) = ([^;]*);")
 
-# What Python passes for a type of C++, and the conversion that a function holds; {} is the name. Other types of PLAIN stay.
+# For a C++ type of a parameter: the type that the binding takes, and the conversion, where {} is the name. Types in PLAIN stay.
 TAKEN = {
     "const Variable<T>&": ("const Operand&", "to_variable<T>({}.object)"),
     "const std::vector<Variable<T>>&": ("const std::vector<Operand>&", "to_variables<T>({})"),

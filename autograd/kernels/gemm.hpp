@@ -9,7 +9,7 @@
 
 namespace xgrad {
 
-/// Where elements lie: numbers of T or, for T = float, of Bf16.
+/// A pointer to elements of type T or, for T = float, of type Bf16.
 template <class T>
 class Elements {
  public:

@@ -24,7 +24,7 @@ template <class T>
 class Operand {
  public:
   Operand() = default;
-  /// One that keeps x; null x: none.
+  /// Keeps x. If x is null, the operand is empty.
   Operand(Saved<T> x) : exact_(std::move(x)) {}
   Operand(Saved<Bf16> x) requires std::is_same_v<T, float> : rounded_(std::move(x)) {}
   /// x itself, which must outlive this, or its rounded copy.

@@ -44,7 +44,7 @@ Tokens<P> tokens(P data, const Shape& shape, std::size_t heads, std::size_t part
   return {data + part * width, shape[1] * shape[2], width / heads, shape[2], width / heads};
 }
 
-// What attention() and self_attention() share.
+// The base of attention() and self_attention().
 template <class T>
 struct AttentionOp : Op<T> {
   explicit AttentionOp(const AttentionOptions& options) : options(options) {}

@@ -1,8 +1,8 @@
 // Arrays between Python and xgrad: what a caller passes becomes a tensor, and a tensor becomes a
 // NumPy array.
 //
-// What a caller passes is copied, so that later changes of the array do not reach the graph. A
-// result shares the tensor's memory and keeps it alive.
+// A caller's array is copied, so that later changes of the array do not reach the graph. A result
+// shares the tensor's memory and keeps it alive.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -22,7 +22,7 @@
 
 namespace xgrad::python {
 
-/// What an Object is.
+/// The kind of argument that an Object holds.
 enum class Kind { operand, optional_operand, ids, mask, optional_mask, array };
 
 /// An object of Python, whose conversion waits until the scalar type is known.

@@ -39,7 +39,7 @@ nb::object shared(const std::shared_ptr<Owner>& owner, const AnyTensor& any) {
 
 using Answer = std::shared_ptr<Prediction>;
 
-// What f returns, computed while the interpreter is free.
+// Returns f(), called without the GIL.
 template <class F>
 auto computed(const F& f) {
   const Unlocked unlocked;
@@ -55,8 +55,7 @@ class Model {
     return examples;
   }
 
-  // What f returns for the model and the batch of some inputs, with the outputs that its decoder
-  // reads.
+  // Returns f(model, batch) for a batch of these inputs and, for a decoder, these outputs.
   template <class F>
   auto of_batch(const Lines& lines, const Lines& outputs, const F& f) const {
     return computed([&] {

@@ -41,7 +41,7 @@ class NpyFile {
   Array rows(const Range& rows) const;
 
   struct Type;
-  /// Where the values are, from the header.
+  /// The layout of the values, as the header describes it.
   struct Layout {
     std::vector<std::size_t> extents;
     bool fortran = false;        ///< column-major order

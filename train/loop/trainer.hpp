@@ -34,8 +34,8 @@ struct StepReport {
   double head_diversity = 0;   ///< penalty train.head_diversity; 0 if its weight is 0
   Metrics metrics;             ///< metrics of the step's batch; filled on every log.every-th step
   std::string failure;         ///< why nothing was updated; empty after an update
-  /// Where gradients end, if the step failed because they do not reach every parameter; such a
-  /// failure ends the run. Empty for others.
+  /// The op at which gradients end, if the step failed because they do not reach every parameter.
+  /// Such a failure ends the run. Empty for other failures.
   std::string where;
 };
 

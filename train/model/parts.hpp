@@ -51,7 +51,7 @@ std::unique_ptr<SequenceModel<T>> make_own_model(const ModelConfig& config, cons
 template <class Kind>
 constexpr auto make = [](const auto&... arguments) { return std::make_unique<Kind>(arguments...); };
 
-/// What the program added of one kind, by name: its own keys and what makes it.
+/// The parts of one kind that the program added, by name: their own keys and their makers.
 template <class Maker>
 std::map<std::string, std::pair<std::vector<OptionSpec>, Maker>>& added() {
   static std::map<std::string, std::pair<std::vector<OptionSpec>, Maker>> all;
