@@ -56,7 +56,7 @@ Tensor<T> attention_probabilities(const Tensor<T>& q, const Tensor<T>& k,
                                   const AttentionOptions& options, const Variable<T>& bias) {
   const char* const name = "attention_probabilities";
   Variable<T> scores(attention_scores(q, k, options));
-  const Shape& shape = scores.shape();
+  const Shape shape = scores.shape();  // A copy: `scores` becomes another tensor below.
   detail::check_masks(name, options, shape[0], shape[2], shape[3]);
   if (bias.defined()) {
     check_shape(broadcast_shape(name, bias.shape(), shape) == shape, name,
