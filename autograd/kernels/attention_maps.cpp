@@ -1,5 +1,3 @@
-#include <algorithm>
-#include <cmath>
 #include <limits>
 
 #include <xgrad/autograd/kernels/attention_kernel.hpp>
@@ -21,8 +19,7 @@ Tensor<T> attention_scores(const Tensor<T>& q, const Tensor<T>& k,
   check_shape(heads > 0 && width % heads == 0, "attention_scores: ", heads,
               " heads do not divide the width of ", sq);
   const std::size_t d = width / heads;
-  const T scale =
-      T(options.scale ? *options.scale : 1 / std::sqrt(double(std::max<std::size_t>(1, d))));
+  const T scale = detail::attention_scale<T>(options, d);
   Tensor<T> scores = empty<T>({batch, heads, n, m});
   const bool bf16 = detail::products_in_bf16<T>();
   const detail::Operand<T> queries(q, bf16), keys(k, bf16);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 #include <utility>
 
 #include <xgrad/autograd/kernels/axes.hpp>
@@ -21,8 +20,7 @@ namespace {
 using detail::AttentionBias;
 using detail::AttentionGradients;
 using detail::AttentionInputs;
-using detail::AttentionKernel;
-using detail::AttentionSizes;
+using detail::AttentionProblem;
 using detail::GradientTokens;
 using detail::InputTokens;
 using detail::Operand;
@@ -58,11 +56,12 @@ struct AttentionOp : Op<T> {
     scores = {batch, options.heads, queries, keys};
     if (bias) inputs.bias = bias_view(this->name(), *bias, scores);
     auto result = make_value<T>({batch, queries, options.heads * in.v.width});
-    kernel.emplace(options, AttentionSizes{batch, options.heads, queries, keys}, in.q.width, bf16);
-    kernel->forward(inputs, tokens(result->data(), result->shape(), options.heads));
+    problem = {options, batch, queries, keys, in.q.width, bf16};
+    normalisers = detail::attention_forward(problem, inputs,
+                                            tokens(result->data(), result->shape(), options.heads));
     if (!bf16) {
       y = Saved<T>(result);
-    } else if (kernel->needs_result()) {
+    } else if (problem.needs_result()) {
       y = Operand<T>(*result, true);
     }
     return result;
@@ -76,8 +75,9 @@ struct AttentionOp : Op<T> {
     Tensor<T> dbias = zeros<T>(wanted ? scores : Shape{0});
     if (wanted) d.scores = dbias.data();
     const Operand<T> operand(dy, bf16);
-    kernel->backward(inputs, tokens(y.data(), dy.shape(), options.heads),
-                     tokens(operand.data(), dy.shape(), options.heads), d);
+    detail::attention_backward(problem, normalisers, inputs,
+                               tokens(y.data(), dy.shape(), options.heads),
+                               tokens(operand.data(), dy.shape(), options.heads), d);
     if (wanted) dx.add(bias_index, std::move(dbias));
   }
 
@@ -93,7 +93,8 @@ struct AttentionOp : Op<T> {
   Operand<T> y;               // none if the kernel's backward does not need the result
   Saved<T> bias;
   Shape scores;
-  std::optional<AttentionKernel<T>> kernel;
+  AttentionProblem problem;
+  Tensor<T> normalisers;
 };
 
 template <class T>
