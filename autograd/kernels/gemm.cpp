@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include <xgrad/autograd/bfloat16.hpp>
+#include <xgrad/autograd/kernels/cpu.hpp>
 #include <xgrad/autograd/kernels/packed_gemm/packed_gemm.hpp>
 #include <xgrad/autograd/memory/counters.hpp>
 #include <xgrad/autograd/memory/memory.hpp>
@@ -123,6 +124,23 @@ void for_each_tile(std::size_t m, std::size_t n, const TileSize& size, const Bod
   });
 }
 
+// The packed kernel for cpu().
+template <class T, class In>
+auto packed_gemm() {
+#if defined(__x86_64__)
+  if constexpr (std::is_same_v<In, Bf16>) {
+    if (cpu() == Cpu::amx) return detail::packed_gemm<detail::Amx, T, In>;
+    if (cpu() == Cpu::avx512_bf16) return detail::packed_gemm<detail::Avx512Bf16, T, In>;
+  }
+  if (cpu() >= Cpu::avx512) return detail::packed_gemm<detail::Avx512, T, In>;
+  if (cpu() == Cpu::avx2) return detail::packed_gemm<detail::Avx2, T, In>;
+  if constexpr (std::is_same_v<In, T>) {
+    if (__builtin_cpu_supports("avx")) return detail::packed_gemm<detail::Avx, T, In>;
+  }
+#endif
+  return detail::packed_gemm<detail::Baseline, T, In>;
+}
+
 template <class In, class T>
 detail::Factor<In> factor(const MatrixView<T>& x) {
   return {x.data.template of<In>(), x.stride, x.transpose};
@@ -132,7 +150,7 @@ detail::Factor<In> factor(const MatrixView<T>& x) {
 template <class T, class In>
 void run_as(std::size_t m, std::size_t n, std::size_t k, T alpha, const MatrixView<T>& a,
             const MatrixView<T>& b, T beta, T* c, std::size_t ldc, T* blocks) {
-  static const detail::PackedGemm<T, In> packed = detail::packed_gemm<T, In>();
+  static const auto packed = packed_gemm<T, In>();
   packed({m, n, k, alpha, factor<In>(a), factor<In>(b), beta, c, ldc, blocks}, scratch());
 }
 

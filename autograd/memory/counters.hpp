@@ -27,8 +27,6 @@ class Counters {
 
 namespace detail {
 void count_product(std::size_t m, std::size_t n, std::size_t k);
-/// Counts an allocation, or a deallocation if `bytes` is negative.
-void count_memory(std::int64_t bytes) noexcept;
 }  // namespace detail
 
 }  // namespace xgrad

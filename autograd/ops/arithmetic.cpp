@@ -1,5 +1,5 @@
-// a + b, a - b, a b, a / b, a^b and where(), with broadcasting. Every backward passes on gradients in
-// the result's shape; the engine sums them over broadcast axes.
+// a + b, a - b, a b, a / b, a^b and where(), with broadcasting. Every backward passes on gradients
+// in the result's shape; the engine sums them over broadcast axes.
 
 #include <algorithm>
 #include <cmath>

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include <xgrad/autograd/kernels/packed_gemm/pack.hpp>
-#include <xgrad/autograd/kernels/packed_gemm/packed_gemm.hpp>
 #include <xgrad/autograd/kernels/packed_gemm/tile.hpp>
 
 namespace xgrad::detail {
@@ -238,9 +237,9 @@ class BlockedProduct {
 };
 
 template <class Isa, class T, class In>
-void multiply(const Product<T, In>& product, T* scratch) {
+void packed_gemm(const Product<T, In>& product, void* scratch) {
   static_assert((kBlockColumns<T> + kPackRows) * kBlockDepth * sizeof(T) <= kPackedGemmScratch);
-  BlockedProduct<Isa, T, In>(product, scratch).run();
+  BlockedProduct<Isa, T, In>(product, static_cast<T*>(scratch)).run();
 }
 
 }  // namespace xgrad::detail

@@ -42,29 +42,26 @@ struct Source {
   static T one(const In* from, std::size_t) { return *from; }
 };
 
-/// Vectors of E. GCC 12 ignores the size of a vector if only the size depends on a template.
-template <class Isa, class E>
-struct VectorsOf {
-  typedef E Vec __attribute__((vector_size(Isa::kBytes)));
-  typedef E HalfUnaligned
-      __attribute__((vector_size(Isa::kBytes / 2), aligned(alignof(E)), may_alias));
-};
+/// The bits of numbers of Bf16, each in the lower half of a word.
+template <class Isa>
+using Words = typename Simd<Isa, std::uint32_t>::Vec;
+template <class Isa>
+Words<Isa> words_of(const Bf16* from) {
+  typedef std::uint16_t Halves
+      __attribute__((vector_size(Isa::kBytes / 2), aligned(alignof(Bf16)), may_alias));
+  return __builtin_convertvector(*reinterpret_cast<const Halves*>(from), Words<Isa>);
+}
 
 /// A Bf16 is the upper half of a float. Reads its bits here, because Bf16's own functions, which
 /// are no templates on the instruction set, would be merged with those of other sets.
 template <class Isa>
 struct Source<Isa, float, Bf16> {
   static constexpr std::size_t kTerms = 1;
-  using Vec = typename VectorsOf<Isa, float>::Vec;
-  using Words = typename VectorsOf<Isa, std::uint32_t>::Vec;
-  using Halves = typename VectorsOf<Isa, std::uint16_t>::HalfUnaligned;
+  using Vec = typename Simd<Isa, float>::Vec;
 
-  static Words words(const Bf16* from) {
-    return __builtin_convertvector(*reinterpret_cast<const Halves*>(from), Words);
-  }
-  static Vec load(const Bf16* from) { return Vec(words(from) << 16); }
+  static Vec load(const Bf16* from) { return Vec(words_of<Isa>(from) << 16); }
   static Vec load_part(const Bf16* from, std::size_t count) {
-    Words part = {};
+    Words<Isa> part = {};
     for (std::size_t i = 0; i < count; ++i) part[i] = std::uint32_t(from[i].bits) << 16;
     return Vec(part);
   }
@@ -83,20 +80,15 @@ struct Source<Isa, float, Bf16> {
 template <class Isa>
 struct Pairs {
   static constexpr std::size_t kTerms = 2;
-  using Vec = typename VectorsOf<Isa, float>::Vec;
-  using Words = typename VectorsOf<Isa, std::uint32_t>::Vec;
+  using Vec = typename Simd<Isa, float>::Vec;
 
-  static Words row(const Bf16* from) {
-    using Halves = typename VectorsOf<Isa, std::uint16_t>::HalfUnaligned;
-    return __builtin_convertvector(*reinterpret_cast<const Halves*>(from), Words);
-  }
   static float pair(std::uint32_t first, std::uint32_t second) {
     return __builtin_bit_cast(float, first | second << 16);
   }
 
   static Vec load(const RowCursor<Bf16>& from) {
-    const Words first = row(from.first);
-    return Vec(from.terms > 1 ? first | row(from.first + from.stride) << 16 : first);
+    const Words<Isa> first = words_of<Isa>(from.first);
+    return Vec(from.terms > 1 ? first | words_of<Isa>(from.first + from.stride) << 16 : first);
   }
   static Vec load_part(const RowCursor<Bf16>& from, std::size_t columns) {
     Vec part = {};

@@ -60,8 +60,7 @@ template <class Isa, class T, int R, int V>
 void multiply_tile(const TileJob<T>& job) {
   using S = Simd<Isa, T>;
   using Vec = typename S::Vec;
-  constexpr int kGroups =
-      (R + 3) / 4;  // one pointer per four rows, since one per row would not fit the registers
+  constexpr int kGroups = (R + 3) / 4;  // of rows with a pointer, as one per row fits no registers
   constexpr std::size_t kLine = 64 / sizeof(T);
 
   Vec sum[R][V] = {};
@@ -79,9 +78,9 @@ void multiply_tile(const TileJob<T>& job) {
     for (int v = 0; v < V; ++v) row[v] = S::load(b + v * S::kLanes);
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r) {
-      const Vec x = S::broadcast_step(a[r / 4][r % 4 * a_row]);
+      const Vec x = Step<Isa, T>::broadcast(a[r / 4][r % 4 * a_row]);
 #pragma GCC unroll 4
-      for (int v = 0; v < V; ++v) sum[r][v] = S::add_products(x, row[v], sum[r][v]);
+      for (int v = 0; v < V; ++v) sum[r][v] = Step<Isa, T>::add_products(x, row[v], sum[r][v]);
     }
 #pragma GCC unroll 4
     for (int g = 0; g < kGroups; ++g) a[g] += a_step;
