@@ -10,8 +10,8 @@ template <>
 inline constexpr std::size_t kTileSteps<Amx> = 16;
 
 /// A register holds 16 rows of 64 bytes. An instruction multiplies 16 rows of 16 pairs of A by 16
-/// rows of 16 pairs of B and adds to 16 x 16 floats. Four of the eight registers hold the sums of 32 x 32 floats. Two hold rows of A, and two hold
-/// columns of B.
+/// rows of 16 pairs of B and adds to 16 x 16 floats. Four of the eight registers hold the sums of
+/// 32 x 32 floats. Two hold rows of A, and two hold columns of B.
 template <>
 struct TileSizes<Amx> {
   static constexpr int kVectors = 2;

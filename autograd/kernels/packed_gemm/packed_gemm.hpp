@@ -75,10 +75,10 @@ struct Avx512 {
 struct Avx512Bf16 {
   static constexpr std::size_t kBytes = 64;
 };
-/// AVX-512 with AMX_TILE and AMX_BF16, for products of Bf16. Its instruction sums 32 terms, even and
-/// odd ones apart, before it adds them, and takes subnormal numbers for 0, so its bits differ from
-/// those of the other kernels. Requires: the system lets the process use AMX, as it does when cpu()
-/// has returned Cpu::amx.
+/// AVX-512 with AMX_TILE and AMX_BF16, for products of Bf16. Its instruction sums 32 terms, even
+/// and odd ones apart, before it adds them, and takes subnormal numbers for 0, so its bits differ
+/// from those of the other kernels. Requires: the system lets the process use AMX, as it does when
+/// cpu() has returned Cpu::amx.
 struct Amx {
   static constexpr std::size_t kBytes = 64;
 };
