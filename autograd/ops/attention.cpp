@@ -1,18 +1,23 @@
-#include <xgrad/autograd/kernels/attention_kernel.hpp>
+// attention() and self_attention(), for q, k and v in three tensors or in one. Their formulas,
+// forward and backward, are in autograd/kernels/attention_kernel.cpp. Also scores and masks by
+// themselves, without blocks.
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <utility>
 
+#include <xgrad/autograd/kernels/attention_kernel.hpp>
 #include <xgrad/autograd/kernels/axes.hpp>
 #include <xgrad/autograd/kernels/dropout_pieces.hpp>
+#include <xgrad/autograd/kernels/elementwise.hpp>
+#include <xgrad/autograd/kernels/gemm.hpp>
 #include <xgrad/autograd/kernels/operands.hpp>
+#include <xgrad/autograd/kernels/rows.hpp>
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/ops.hpp>
 #include <xgrad/autograd/scalar.hpp>
 
-// attention() and self_attention(), for q, k and v in three tensors or in one. Their formulas,
-// forward and backward, are in autograd/kernels/attention_kernel.cpp.
 namespace xgrad {
 
 namespace {
@@ -181,6 +186,87 @@ struct SelfAttention final : AttentionOp<T> {
   Operand<T> qkv;
 };
 
+template <class T>
+struct AdditiveScores final : Op<T> {
+  const char* name() const override { return "additive_scores"; }
+  const char* arguments() const override { return "q k weight"; }
+
+  Value<T> forward(const Inputs<T>& in) override {
+    check_inputs(in[0].shape(), in[1].shape(), in[2].shape());
+    q = in.save(0), k = in.save(1), weight = in.save(2);
+    batch = q->shape()[0], queries = q->shape()[1], keys = k->shape()[1];
+    heads = weight->shape()[0], width = weight->shape()[1];
+    auto y = make_value<T>({batch, heads, queries, keys});
+    const std::size_t grain = detail::row_grain(keys * width);
+    parallel_for(batch * heads * queries, grain, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t row = begin; row < end; ++row) {
+        const std::size_t head = row / queries;
+        const T *a = first(*q, head) + row % queries * heads * width, *b = first(*k, head);
+        const T* w = weight->data() + head % heads * width;
+        T* s = y->data() + row * keys;
+        for (std::size_t j = 0; j < keys; ++j, b += heads * width) {
+          s[j] = detail::sum_terms<T>(
+              width, [=](std::size_t c) { return w[c] * detail::tanh(a[c] + b[c]); });
+        }
+      }
+    });
+    return y;
+  }
+
+  // s_ij = sum_c w_c t_ijc with t = tanh(q_ic + k_jc), and tanh' = 1 - tanh^2. For
+  // g_ijc = ds_ij w_c (1 - t_ijc^2):
+  //   dq_ic = sum_j g_ijc,  dk_jc = sum_i g_ijc,  dw_c = sum_ij ds_ij t_ijc.
+  // t is recomputed. A head of a sample is one task, since its queries add to the same dk.
+  void backward(Tensor<T> dy, Grads<T>& dx) const override {
+    Tensor<T> dq = zeros<T>(q->shape()), dk = zeros<T>(k->shape());
+    Tensor<T> sums = zeros<T>({batch, heads, width});
+    const std::size_t grain = detail::row_grain(queries * keys * width);
+    parallel_for(batch * heads, grain, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t head = begin; head < end; ++head) {
+        for (std::size_t i = 0; i < queries * keys; ++i) {
+          const std::size_t n = i / keys * heads * width, m = i % keys * heads * width;
+          backward_pair(dy.data()[head * queries * keys + i], first(*q, head) + n,
+                        first(*k, head) + m, weight->data() + head % heads * width,
+                        first(dq, head) + n, first(dk, head) + m, sums.data() + head * width);
+        }
+      }
+    });
+    dx.add(0, std::move(dq));
+    dx.add(1, std::move(dk));
+    if (dx.wants(2)) dx.add(2, std::move(sums));
+  }
+
+  void backward_pair(T ds, const T* a, const T* b, const T* w, T* da, T* db, T* dw) const {
+#pragma omp simd
+    for (std::size_t c = 0; c < width; ++c) {
+      const T t = detail::tanh(a[c] + b[c]);
+      const T g = ds * w[c] * ((T(1) - t) * (T(1) + t));
+      da[c] += g;
+      db[c] += g;
+      dw[c] += ds * t;
+    }
+  }
+
+  // Token 0 of a head of x (B, N, H a); `head` counts heads across samples.
+  template <class X>
+  auto first(X& x, std::size_t head) const {
+    return x.data() + head / heads * x.shape()[1] * heads * width + head % heads * width;
+  }
+
+  void check_inputs(const Shape& sq, const Shape& sk, const Shape& sw) const {
+    check_shape(sq.size() == 3 && sk.size() == 3 && sw.size() == 2,
+                "additive_scores: expected q (B, N, H a), k (B, M, H a), weight (H, a), got ", sq,
+                ", ", sk, ", ", sw);
+    check_shape(sq[0] == sk[0], "additive_scores: batch sizes (axis 0) differ: q ", sq, ", k ", sk);
+    check_shape(sq[2] == sk[2] && sq[2] == sw[0] * sw[1],
+                "additive_scores: widths (axis 2) of q and k, and the size of weight, differ: q ",
+                sq, ", k ", sk, ", weight ", sw);
+  }
+
+  Saved<T> q, k, weight;
+  std::size_t batch = 0, heads = 0, queries = 0, keys = 0, width = 0;
+};
+
 }  // namespace
 
 template <class T>
@@ -195,11 +281,79 @@ Variable<T> self_attention(const Variable<T>& qkv, const AttentionOptions& optio
   return apply<T>(std::make_unique<SelfAttention<T>>(options), {qkv, bias});
 }
 
+template <class T>
+Variable<T> additive_scores(const Variable<T>& q, const Variable<T>& k, const Variable<T>& weight) {
+  return apply<T>(std::make_unique<AdditiveScores<T>>(), {q, k, weight});
+}
+
+template <class T>
+Tensor<T> attention_scores(const Tensor<T>& q, const Tensor<T>& k,
+                           const AttentionOptions& options) {
+  const Shape &sq = q.shape(), &sk = k.shape();
+  check_shape(sq.size() == 3 && sk.size() == 3 && sq[0] == sk[0] && sq[2] == sk[2],
+              "attention_scores: expected q (B, N, H d), k (B, M, H d), got ", sq, ", ", sk);
+  const std::size_t heads = options.heads, batch = sq[0], n = sq[1], m = sk[1], width = sq[2];
+  check_shape(heads > 0 && width % heads == 0, "attention_scores: ", heads,
+              " heads do not divide the width of ", sq);
+  const std::size_t d = width / heads;
+  const T scale = detail::attention_scale<T>(options, d);
+  Tensor<T> scores = empty<T>({batch, heads, n, m});
+  const bool bf16 = detail::products_in_bf16<T>();
+  const detail::Operand<T> queries(q, bf16), keys(k, bf16);
+  for (std::size_t i = 0; i < batch * heads; ++i) {
+    const std::size_t b = i / heads, h = i % heads;
+    gemm<T>(n, m, d, scale, {queries.data() + (b * n * width + h * d), width},
+            {keys.data() + (b * m * width + h * d), width, Transpose::yes}, T(0),
+            scores.data() + i * n * m, m);
+  }
+  return scores;
+}
+
+Mask attention_mask(const AttentionOptions& options, std::size_t batch, std::size_t queries,
+                    std::size_t keys) {
+  detail::check_masks("attention_mask", options, batch, queries, keys);
+  Mask result = full<std::uint8_t>({batch, queries, keys}, 1);
+  const auto& [key_mask, mask] = options.masks;
+  if (key_mask) {
+    result *= xt::not_equal(xt::view(*key_mask, xt::all(), xt::newaxis(), xt::all()), 0);
+  }
+  if (mask) result *= xt::not_equal(*mask, 0);
+  const Ids key = xt::arange(std::int32_t(keys)), places = xt::arange(std::int32_t(queries));
+  const Ids query = xt::view(places, xt::all(), xt::newaxis());
+  if (options.causal) result *= xt::less_equal(key, query);
+  if (options.exclude_self) result *= xt::not_equal(key, query);
+  return result;
+}
+
+template <class T>
+Tensor<T> attention_probabilities(const Tensor<T>& q, const Tensor<T>& k,
+                                  const AttentionOptions& options, const Variable<T>& bias) {
+  const char* const name = "attention_probabilities";
+  Variable<T> scores(attention_scores(q, k, options));
+  const Shape shape = scores.shape();  // A copy: `scores` becomes another tensor below.
+  detail::check_masks(name, options, shape[0], shape[2], shape[3]);
+  if (bias.defined()) {
+    check_shape(broadcast_shape(name, bias.shape(), shape) == shape, name,
+                ": bias: expected a shape that broadcasts to ", shape, ", got ", bias.shape());
+    scores = add(scores, bias.detach());
+  }
+  Mask mask = attention_mask(options, shape[0], shape[2], shape[3]);
+  mask.reshape({shape[0], 1, shape[2], shape[3]});
+  const Variable<T> hidden(full(Shape{}, -std::numeric_limits<T>::infinity()));
+  return softmax(where(mask, scores, hidden)).value();
+}
+
 #define XGRAD_INSTANTIATE(T)                                                                 \
   template Variable<T> attention(const Variable<T>&, const Variable<T>&, const Variable<T>&, \
                                  const AttentionOptions&, const Variable<T>&);               \
   template Variable<T> self_attention(const Variable<T>&, const AttentionOptions&,           \
-                                      const Variable<T>&);
+                                      const Variable<T>&);                                   \
+  template Variable<T> additive_scores(const Variable<T>&, const Variable<T>&,               \
+                                       const Variable<T>&);                                  \
+  template Tensor<T> attention_scores(const Tensor<T>&, const Tensor<T>&,                    \
+                                      const AttentionOptions&);                              \
+  template Tensor<T> attention_probabilities(const Tensor<T>&, const Tensor<T>&,             \
+                                             const AttentionOptions&, const Variable<T>&);
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

@@ -1,0 +1,319 @@
+// Losses. The elementwise ones are means of a term over pairs of a prediction x and a target y;
+// each is a struct with the term and its derivatives.
+
+#include <cmath>
+#include <vector>
+
+#include <xgrad/autograd/kernels/element.hpp>
+#include <xgrad/autograd/kernels/elementwise.hpp>
+#include <xgrad/autograd/kernels/rows.hpp>
+#include <xgrad/autograd/op.hpp>
+#include <xgrad/autograd/ops.hpp>
+#include <xgrad/autograd/parallel.hpp>
+#include <xgrad/autograd/scalar.hpp>
+
+namespace xgrad {
+
+namespace {
+
+void check_normalizer(const char* op, const std::optional<double>& normalizer) {
+  check_shape(!normalizer || *normalizer >= 0, op, ": expected normalizer >= 0, got ",
+              normalizer.value_or(0));
+}
+
+// The loss of a row z with target y is sum_c t_c (lse(z) - z_c), with t_c = w_c (smoothing / V +
+// [c = y] (1 - smoothing)) and class weights w. The mean divides by the sum of w_y over the targets
+// that count. lse(z) = m + log sum_c exp(z_c - m), with m the largest logit, is kept as two terms:
+// in one number, large logits would round the second term away.
+template <class T>
+struct CrossEntropyOp final : Op<T> {
+  using Sum = detail::Sum<T>;
+
+  CrossEntropyOp(const Ids& targets, const CrossEntropyOptions& options)
+      : targets(targets), options(options) {}
+  const char* name() const override { return "cross_entropy"; }
+  const char* arguments() const override { return "logits"; }
+
+  Value<T> forward(const Inputs<T>& in) override {
+    rows = detail::rows_of("cross_entropy", in[0].shape());
+    check_inputs(in[0].shape());
+    logits = in.save(0);
+    largest = empty<T>({rows.count});
+    log_sum = empty<T>({rows.count});
+    spread_smoothing();
+    const std::size_t grain = rows.grain();
+    std::vector<Sum> blocks((rows.count + grain - 1) / grain);
+    parallel_for(rows.count, grain, [&](std::size_t begin, std::size_t end) {
+      Sum sum = 0;
+      for (std::size_t row = begin; row < end; ++row) {
+        if (counts(row)) sum += Sum(forward_row(row));
+      }
+      blocks[begin / grain] = sum;
+    });
+    Sum total = 0;
+    for (const Sum sum : blocks) total += sum;
+    const Sum divisor = options.normalizer ? Sum(*options.normalizer) : weight_of_targets();
+    inverse = divisor > 0 ? Sum(1) / divisor : Sum(0);
+    auto loss = make_value<T>({});
+    *loss->data() = divisor > 0 ? T(total / divisor) : T(0);
+    return loss;
+  }
+
+  T forward_row(std::size_t row) {
+    const T* z = logits->data() + row * rows.width;
+    const T m = largest(row) = detail::row_max(z, rows.width);
+    const T log = log_sum(row) = std::log(detail::exp_sum(z, rows.width, m));
+    const auto y = std::size_t(targets.data()[row]);
+    T loss = T(1 - options.label_smoothing) * class_weight(y) * (log - (z[y] - m));
+    if (options.label_smoothing > 0) {
+      const T* rest = smoothing.data();
+      loss += detail::sum_terms<T>(rows.width,
+                                   [=](std::size_t c) { return rest[c] * (log - (z[c] - m)); });
+    }
+    return loss;
+  }
+
+  // d lse/dz_c = p_c = exp(z_c - lse), so dz_c = (p_c sum_k t_k - t_c) dloss / divisor.
+  void backward(Tensor<T> dloss, Grads<T>& dx) const override {
+    const auto target = dx.target(0);
+    const T scale = T(Sum(*dloss.data()) * inverse);
+    parallel_for(rows.count, rows.grain(), [&](std::size_t begin, std::size_t end) {
+      for (std::size_t row = begin; row < end; ++row) {
+        if (scale != T(0) && counts(row)) {
+          backward_row(row, scale, target);
+        } else {
+          target.sums(row * rows.width, rows.width);
+        }
+      }
+    });
+  }
+
+  void backward_row(std::size_t row, T scale, const typename Grads<T>::Target& target) const {
+    const std::size_t n = rows.width;
+    const auto y = std::size_t(targets.data()[row]);
+    const T own = T(1 - options.label_smoothing) * class_weight(y);
+    const T all = T(Sum(own) + smoothing_sum), m = largest.data()[row], log = log_sum.data()[row];
+    const T *z = logits->data() + row * n, *rest = smoothing.data();
+    target.add(row * n, n, [=](std::size_t c) {
+      return scale * (all * detail::exp((z[c] - m) - log) - rest[c]);
+    });
+    target.data()[row * n + y] -= scale * own;
+  }
+
+  void spread_smoothing() {
+    smoothing = empty<T>({rows.width});
+    for (std::size_t c = 0; c < rows.width; ++c) {
+      smoothing(c) = T(options.label_smoothing) / T(rows.width) * class_weight(c);
+      smoothing_sum += Sum(smoothing(c));
+    }
+  }
+
+  void check_inputs(const Shape& shape) const {
+    const Shape expected(shape.begin(), shape.end() - 1);
+    check_shape(targets.shape() == expected, "cross_entropy: logits ", shape, ": expected targets ",
+                expected, ", got ", targets.shape());
+    check_shape(options.class_weights.empty() || options.class_weights.size() == rows.width,
+                "cross_entropy: logits ", shape, ": expected ", rows.width, " class weights, got ",
+                options.class_weights.size());
+    for (std::size_t row = 0; row < rows.count; ++row) {
+      const std::int32_t y = targets.data()[row];
+      if (!counts(row) || (y >= 0 && std::size_t(y) < rows.width)) continue;
+      detail::fail<ShapeError>("cross_entropy: target ", y, " at ",
+                               index_text(targets.shape(), row), ": expected a class in [0, ",
+                               rows.width, ") or ", options.ignore_index);
+    }
+  }
+
+  bool counts(std::size_t row) const { return targets.data()[row] != options.ignore_index; }
+  T class_weight(std::size_t c) const {
+    return options.class_weights.empty() ? T(1) : T(options.class_weights[c]);
+  }
+  Sum weight_of_targets() const {
+    Sum sum = 0;
+    for (std::size_t row = 0; row < rows.count; ++row) {
+      if (counts(row)) sum += Sum(class_weight(std::size_t(targets.data()[row])));
+    }
+    return sum;
+  }
+
+  Ids targets;
+  CrossEntropyOptions options;
+  detail::RowLayout rows{};
+  Saved<T> logits;
+  Tensor<T> largest, log_sum;  // the two terms of each row's lse
+  Tensor<T> smoothing;         // (V): the part of t that does not depend on the target
+  Sum smoothing_sum = 0;       // of `smoothing` as rounded: a row's gradient adds up to 0
+  Sum inverse = 0;             // 1 / divisor; 0 when no target counts
+};
+
+template <class T>
+struct MseLoss {
+  static constexpr const char* kName = "mse_loss";
+  T f(T x, T y) const { return (x - y) * (x - y); }
+  T dx(T x, T y) const { return T(2) * (x - y); }
+  T dy(T x, T y) const { return -dx(x, y); }
+};
+
+template <class T>
+struct L1Loss {
+  static constexpr const char* kName = "l1_loss";
+  T f(T x, T y) const { return x < y ? y - x : x - y; }
+  T dx(T x, T y) const { return T(x > y) - T(x < y); }  // 0 at the kink
+  T dy(T x, T y) const { return -dx(x, y); }
+};
+
+// The derivative by x is x - y, clamped to [-delta, delta].
+template <class T>
+struct HuberLoss {
+  static constexpr const char* kName = "huber_loss";
+  T f(T x, T y) const {
+    const T a = x < y ? y - x : x - y;
+    return a <= delta ? a * a / 2 : delta * (a - delta / 2);
+  }
+  T dx(T x, T y) const {
+    const T d = x - y;
+    return d > delta ? delta : d < -delta ? -delta : d;
+  }
+  T dy(T x, T y) const { return -dx(x, y); }
+  T delta;
+};
+
+// With s = 1 / (1 + e^-x): -y log s - (1 - y) log(1 - s) = max(x, 0) - x y + log(1 + e^-|x|), where
+// e^ cannot overflow. As ds/dx = s (1 - s), the derivatives are s - y by x and -x by y.
+template <class T>
+struct BinaryCrossEntropy {
+  static constexpr const char* kName = "binary_cross_entropy_with_logits";
+  T f(T x, T y) const {
+    return (x > 0 ? x : T(0)) - x * y + std::log1p(detail::exp(x > 0 ? -x : x));
+  }
+  T dx(T x, T y) const {
+    const T e = detail::exp(x > 0 ? -x : x);
+    return (x > 0 ? T(1) : e) / (T(1) + e) - y;
+  }
+  T dy(T x, T) const { return -x; }
+};
+
+template <class T, class F>
+struct MeanLoss final : Op<T> {
+  using Sum = detail::Sum<T>;
+
+  MeanLoss(F term, const LossOptions& options) : term(term), options(options) {}
+  const char* name() const override { return F::kName; }
+  const char* arguments() const override { return "x y"; }
+
+  Value<T> forward(const Inputs<T>& in) override {
+    check_shapes(in[0].shape(), in[1].shape());
+    x = in.save(0);
+    y = in.save(1);
+    const std::size_t n = x->size(), grain = detail::kElementGrain;
+    std::vector<Sum> blocks((n + grain - 1) / grain);
+    parallel_for(n, grain, [&](std::size_t begin, std::size_t end) {
+      const T *a = x->data() + begin, *b = y->data() + begin;
+      // One loop with and without a mask, so that a mask of ones gives the same bits as no mask.
+      const std::uint8_t* keep = options.mask ? options.mask->data() + begin : nullptr;
+      blocks[begin / grain] = detail::sum_terms<Sum>(end - begin, [=, this](std::size_t i) {
+        return keep == nullptr || keep[i] != 0 ? Sum(term.f(a[i], b[i])) : Sum(0);
+      });
+    });
+    Sum total = 0;
+    for (const Sum sum : blocks) total += sum;
+    const Sum divisor = options.normalizer ? Sum(*options.normalizer) : Sum(count());
+    inverse = divisor > 0 ? Sum(1) / divisor : Sum(0);
+    auto loss = make_value<T>({});
+    *loss->data() = divisor > 0 ? T(total / divisor) : T(0);
+    return loss;
+  }
+
+  // loss = sum f(x_i, y_i) / divisor over unmasked i, so dx_i = dloss / divisor df/dx(x_i, y_i) for
+  // these, and 0 elsewhere; dy likewise.
+  void backward(Tensor<T> dloss, Grads<T>& grads) const override {
+    const T scale = T(Sum(*dloss.data()) * inverse);
+    if (grads.wants(0)) grads.add(0, gradient(scale, [this](T a, T b) { return term.dx(a, b); }));
+    if (grads.wants(1)) grads.add(1, gradient(scale, [this](T a, T b) { return term.dy(a, b); }));
+  }
+
+  template <class Derivative>
+  Tensor<T> gradient(T scale, const Derivative& derivative) const {
+    Tensor<T> d = empty<T>(x->shape());
+    const T *a = x->data(), *b = y->data();
+    const std::uint8_t* keep = options.mask ? options.mask->data() : nullptr;
+    T* out = d.data();
+    detail::for_elements(d.size(), [=](std::size_t i) {
+      out[i] = keep == nullptr || keep[i] != 0 ? scale * derivative(a[i], b[i]) : T(0);
+    });
+    return d;
+  }
+
+  void check_shapes(const Shape& x, const Shape& y) const {
+    check_shape(x == y, F::kName, ": x has shape ", x, ", y ", y);
+    check_shape(!options.mask || options.mask->shape() == x, F::kName, ": x has shape ", x,
+                ", the mask ", options.mask ? options.mask->shape() : Shape());
+  }
+
+  std::size_t count() const {
+    if (!options.mask) return x->size();
+    const std::uint8_t* keep = options.mask->data();
+    return x->size() - std::size_t(std::count(keep, keep + x->size(), 0));
+  }
+
+  F term;
+  LossOptions options;
+  Saved<T> x, y;
+  Sum inverse = 0;  // 1 / divisor; 0 when nothing counts
+};
+
+template <class T, class F>
+Variable<T> mean_loss(F term, const Variable<T>& x, const Variable<T>& y,
+                      const LossOptions& options) {
+  check_normalizer(F::kName, options.normalizer);
+  return apply<T>(std::make_unique<MeanLoss<T, F>>(term, options), {x, y});
+}
+
+}  // namespace
+
+template <class T>
+Variable<T> cross_entropy(const Variable<T>& logits, const Ids& targets,
+                          const CrossEntropyOptions& options) {
+  check_shape(options.label_smoothing >= 0 && options.label_smoothing < 1,
+              "cross_entropy: expected 0 <= label_smoothing < 1, got ", options.label_smoothing);
+  for (const double weight : options.class_weights) {
+    check_shape(weight >= 0, "cross_entropy: expected class weights >= 0, got ", weight);
+  }
+  check_normalizer("cross_entropy", options.normalizer);
+  return apply<T>(std::make_unique<CrossEntropyOp<T>>(targets, options), {logits});
+}
+
+template <class T>
+Variable<T> mse_loss(const Variable<T>& x, const Variable<T>& y, const LossOptions& options) {
+  return mean_loss(MseLoss<T>(), x, y, options);
+}
+
+template <class T>
+Variable<T> l1_loss(const Variable<T>& x, const Variable<T>& y, const LossOptions& options) {
+  return mean_loss(L1Loss<T>(), x, y, options);
+}
+
+template <class T>
+Variable<T> huber_loss(const Variable<T>& x, const Variable<T>& y, double delta,
+                       const LossOptions& options) {
+  check_shape(delta > 0, "huber_loss: expected delta > 0, got ", delta);
+  return mean_loss(HuberLoss<T>{T(delta)}, x, y, options);
+}
+
+template <class T>
+Variable<T> binary_cross_entropy_with_logits(const Variable<T>& x, const Variable<T>& y,
+                                             const LossOptions& options) {
+  return mean_loss(BinaryCrossEntropy<T>(), x, y, options);
+}
+
+#define XGRAD_INSTANTIATE(T)                                                                      \
+  template Variable<T> cross_entropy(const Variable<T>&, const Ids&, const CrossEntropyOptions&); \
+  template Variable<T> mse_loss(const Variable<T>&, const Variable<T>&, const LossOptions&);      \
+  template Variable<T> l1_loss(const Variable<T>&, const Variable<T>&, const LossOptions&);       \
+  template Variable<T> huber_loss(const Variable<T>&, const Variable<T>&, double,                 \
+                                  const LossOptions&);                                            \
+  template Variable<T> binary_cross_entropy_with_logits(const Variable<T>&, const Variable<T>&,   \
+                                                        const LossOptions&);
+XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
+
+}  // namespace xgrad
