@@ -17,7 +17,6 @@ namespace xgrad {
 namespace {
 
 std::atomic<std::uint64_t> next_id{1};
-thread_local bool recording = true;
 
 // Sums d over the axes along which `shape` was broadcast to d's shape.
 template <class T>
@@ -152,11 +151,6 @@ OpCall describe_backward(const Node<T>& node) {
 
 }  // namespace
 
-NoGrad::NoGrad() : Scoped(recording, false) {}
-bool grad_enabled() {
-  return recording;
-}
-
 template <class T>
 Node<T>::Node(const char* name, const Shape& shape) : id(next_id++), name(name), shape(shape) {}
 
@@ -264,7 +258,7 @@ static Variable<T> apply(std::unique_ptr<Op<T>> op, const Variable<T>* inputs, s
   if (observer) observer->begin(name);
   const bool wanted =
       std::any_of(inputs, inputs + count, [](const Variable<T>& x) { return x.requires_grad(); });
-  const bool records = wanted && recording;
+  const bool records = wanted && grad_enabled();
   std::vector<Unchanged<T>> saved;
   Value<T> value = op->forward(Inputs<T>(inputs, count, records ? &saved : nullptr));
   std::shared_ptr<Node<T>> node;
