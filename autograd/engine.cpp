@@ -4,12 +4,12 @@
 #include <atomic>
 #include <utility>
 
-#include <xgrad/autograd/captures.hpp>
 #include <xgrad/autograd/kernels/axes.hpp>
-#include <xgrad/autograd/kernels/elementwise.hpp>
+#include <xgrad/autograd/kernels/rows.hpp>
 #include <xgrad/autograd/observer.hpp>
 #include <xgrad/autograd/on_gradient.hpp>
 #include <xgrad/autograd/op.hpp>
+#include <xgrad/autograd/recompute.hpp>
 #include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {

@@ -18,11 +18,6 @@ std::string join(const std::string& path, std::string_view name) {
 }  // namespace
 
 template <class T>
-Scope<T> Parameters<T>::root() {
-  return Scope<T>(*this, "");
-}
-
-template <class T>
 const Variable<T>& Parameters<T>::at(std::string_view name) const {
   const auto found = std::find_if(list_.begin(), list_.end(),
                                   [&](const Parameter<T>& p) { return p.name == name; });

@@ -55,7 +55,7 @@ class Parameters {
   Parameters& operator=(const Parameters&) = delete;
 
   /// The scope at the root of the tree of names.
-  Scope<T> root();
+  Scope<T> root() { return Scope<T>(*this, ""); }
 
   /// Freezes parameters made after this call whose names satisfy `frozen`: they require no
   /// gradient.

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include <xgrad/autograd/autocast.hpp>
-#include <xgrad/autograd/captures.hpp>
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/scalar.hpp>
 

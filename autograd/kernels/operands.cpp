@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include <xgrad/autograd/kernels/elementwise.hpp>
+#include <xgrad/autograd/kernels/rows.hpp>
 
 namespace xgrad {
 

@@ -1,16 +1,35 @@
-// Tensors as rows along their last axis, for kernels. Internal.
+// Loops over elements, and over rows along the last axis, for kernels. Internal.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <type_traits>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/autograd/kernels/elementwise.hpp>
 #include <xgrad/autograd/kernels/lanes.hpp>
 #include <xgrad/autograd/kernels/math.hpp>
 #include <xgrad/autograd/parallel.hpp>
+#include <xgrad/autograd/tensor.hpp>
 
 namespace xgrad::detail {
+
+/// Elements in a block of a parallel loop: enough to pay for a task, few enough to fit the cache.
+constexpr std::size_t kElementGrain = 16384;
+
+/// The number of rows of this width in such a block.
+inline std::size_t row_grain(std::size_t width) {
+  return std::max<std::size_t>(1, kElementGrain / std::max<std::size_t>(1, width));
+}
+
+/// Calls f(i) for every i in [0, n), vectorised, and in parallel when n is large. f(i) may access
+/// only element i.
+template <class F>
+void for_elements(std::size_t n, const F& f) {
+  parallel_for(n, kElementGrain, [&](std::size_t begin, std::size_t end) {
+#pragma omp simd
+    for (std::size_t i = begin; i < end; ++i) f(i);
+  });
+}
 
 /// The scalar of long sums: double for float. Such sums are few, so the precision costs no time.
 template <class T>

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include <xgrad/autograd/kernels/axes.hpp>
-#include <xgrad/autograd/kernels/elementwise.hpp>
+#include <xgrad/autograd/kernels/rows.hpp>
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/ops.hpp>
 #include <xgrad/autograd/scalar.hpp>

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include <xgrad/autograd/kernels/element.hpp>
-#include <xgrad/autograd/kernels/elementwise.hpp>
 #include <xgrad/autograd/kernels/rows.hpp>
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/ops.hpp>

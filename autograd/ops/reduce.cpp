@@ -7,8 +7,8 @@
 #include <vector>
 
 #include <xgrad/autograd/kernels/axes.hpp>
-#include <xgrad/autograd/kernels/elementwise.hpp>
 #include <xgrad/autograd/kernels/lanes.hpp>
+#include <xgrad/autograd/kernels/rows.hpp>
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/ops.hpp>
 #include <xgrad/autograd/parallel.hpp>

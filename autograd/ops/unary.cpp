@@ -3,8 +3,8 @@
 #include <cmath>
 #include <limits>
 
-#include <xgrad/autograd/kernels/elementwise.hpp>
 #include <xgrad/autograd/kernels/gelu.hpp>
+#include <xgrad/autograd/kernels/rows.hpp>
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/ops.hpp>
 #include <xgrad/autograd/scalar.hpp>

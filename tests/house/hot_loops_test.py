@@ -88,7 +88,7 @@ def built(source):
 
 class HotLoops(unittest.TestCase):
     def test_keep_their_sums_in_registers(self):
-        for source in (*SOURCES, "ops/linear.cpp", *(f"kernels/packed_gemm/{name}" for name in PACKED)):
+        for source in (*SOURCES, "ops/products.cpp", *(f"kernels/packed_gemm/{name}" for name in PACKED)):
             with self.subTest(source=source):
                 self.assertEqual(fixed_stores(built(source)), [])
 
