@@ -4,8 +4,7 @@
 #include <atomic>
 #include <utility>
 
-#include <xgrad/autograd/kernels/axes.hpp>
-#include <xgrad/autograd/kernels/rows.hpp>
+#include <xgrad/autograd/kernels/loops.hpp>
 #include <xgrad/autograd/observer.hpp>
 #include <xgrad/autograd/on_gradient.hpp>
 #include <xgrad/autograd/op.hpp>

@@ -7,7 +7,7 @@
 #include <limits>
 
 #include <xgrad/autograd/kernels/attention_kernel.hpp>
-#include <xgrad/autograd/kernels/rows.hpp>
+#include <xgrad/autograd/kernels/loops.hpp>
 
 namespace xgrad::detail {
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include <xgrad/autograd/kernels/rows.hpp>
+#include <xgrad/autograd/kernels/loops.hpp>
 #include <xgrad/autograd/ops.hpp>
 
 namespace xgrad::detail {

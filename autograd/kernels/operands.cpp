@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include <xgrad/autograd/kernels/rows.hpp>
+#include <xgrad/autograd/kernels/loops.hpp>
 
 namespace xgrad {
 

@@ -4,8 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include <xgrad/autograd/kernels/axes.hpp>
-#include <xgrad/autograd/kernels/rows.hpp>
+#include <xgrad/autograd/kernels/loops.hpp>
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/ops.hpp>
 #include <xgrad/autograd/scalar.hpp>

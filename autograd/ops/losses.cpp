@@ -5,7 +5,7 @@
 #include <vector>
 
 #include <xgrad/autograd/kernels/element.hpp>
-#include <xgrad/autograd/kernels/rows.hpp>
+#include <xgrad/autograd/kernels/loops.hpp>
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/ops.hpp>
 #include <xgrad/autograd/parallel.hpp>

@@ -3,12 +3,11 @@
 
 #include <utility>
 
-#include <xgrad/autograd/kernels/axes.hpp>
 #include <xgrad/autograd/kernels/dropout_pieces.hpp>
 #include <xgrad/autograd/kernels/gelu.hpp>
 #include <xgrad/autograd/kernels/gemm.hpp>
+#include <xgrad/autograd/kernels/loops.hpp>
 #include <xgrad/autograd/kernels/operands.hpp>
-#include <xgrad/autograd/kernels/rows.hpp>
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/ops.hpp>
 #include <xgrad/autograd/parallel.hpp>

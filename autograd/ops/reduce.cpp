@@ -6,9 +6,8 @@
 #include <limits>
 #include <vector>
 
-#include <xgrad/autograd/kernels/axes.hpp>
 #include <xgrad/autograd/kernels/lanes.hpp>
-#include <xgrad/autograd/kernels/rows.hpp>
+#include <xgrad/autograd/kernels/loops.hpp>
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/ops.hpp>
 #include <xgrad/autograd/parallel.hpp>

@@ -1,6 +1,10 @@
-// Vectors of an instruction set, by GCC's vector extensions. Not installed.
+// Vectors of an instruction set, by GCC's vector extensions, and how they are read from the elements
+// of A and B. Not installed.
 //
-// Every function here and in pack.hpp, tile.hpp and blocks.hpp is a template on the instruction
+// An element of a packed block holds the factors of one step of the sums: one number, or, where the
+// instruction multiplies pairs, two of bfloat16 side by side.
+//
+// Every function here and in pack.hpp and blocks.hpp is a template on the instruction
 // set. Compiled with the flags of different sets, it therefore gets different names, and the linker
 // cannot merge the versions.
 #pragma once
@@ -10,8 +14,10 @@
 #endif
 
 #include <cstddef>
+#include <cstdint>
 #include <type_traits>
 
+#include <xgrad/autograd/bfloat16.hpp>
 #include <xgrad/autograd/kernels/packed_gemm/packed_gemm.hpp>
 
 namespace xgrad::detail {
@@ -107,6 +113,114 @@ struct Step {
   static Vec broadcast(T x) { return Simd<Isa, T>::broadcast(x); }
   /// c plus the products of such elements.
   static Vec add_products(Vec a, Vec b, Vec c) { return Simd<Isa, T>::multiply_add(a, b, c); }
+};
+
+/// The steps that a tile takes at a time. If there are several, each row of a packed A has its
+/// steps side by side, and packing adds steps of zeros up to a multiple of them.
+template <class Isa>
+inline constexpr std::size_t kTileSteps = 1;
+
+/// A place in a matrix whose rows are the terms of the sums: the elements of a step lie one below
+/// the other. `terms` rows are left from here on.
+template <class In>
+struct RowCursor {
+  const In* first;
+  std::size_t stride, terms;
+  // Inlined everywhere, as its name does not have the instruction set.
+  [[gnu::always_inline]] RowCursor operator+(std::size_t columns) const {
+    return {first + columns, stride, terms};
+  }
+};
+
+/// Reads numbers of In as the T of a packed block: of kLanes columns at once from rows (RowCursor),
+/// or of kLanes steps at once from within a row (a pointer). load_part() reads that many columns,
+/// or terms, and fills up with zeros.
+template <class Isa, class T, class In>
+struct Source {
+  using S = Simd<Isa, T>;
+  using Vec = typename S::Vec;
+  static constexpr std::size_t kTerms = 1;  // of a sum in a step
+
+  static Vec load(const RowCursor<In>& from) { return S::load(from.first); }
+  static Vec load_part(const RowCursor<In>& from, std::size_t columns) {
+    return S::load_part(from.first, columns);
+  }
+  static T one(const RowCursor<In>& from) { return *from.first; }
+  static Vec load(const In* from) { return S::load(from); }
+  static Vec load_part(const In* from, std::size_t terms) { return S::load_part(from, terms); }
+  static T one(const In* from, std::size_t) { return *from; }
+};
+
+/// The bits of numbers of Bf16, each in the lower half of a word.
+template <class Isa>
+using Words = typename Simd<Isa, std::uint32_t>::Vec;
+template <class Isa>
+Words<Isa> words_of(const Bf16* from) {
+  typedef std::uint16_t Halves
+      __attribute__((vector_size(Isa::kBytes / 2), aligned(alignof(Bf16)), may_alias));
+  return __builtin_convertvector(*reinterpret_cast<const Halves*>(from), Words<Isa>);
+}
+
+/// A Bf16 is the upper half of a float. Reads its bits here, because Bf16's own functions, which
+/// are no templates on the instruction set, would be merged with those of other sets.
+template <class Isa>
+struct Source<Isa, float, Bf16> {
+  static constexpr std::size_t kTerms = 1;
+  using Vec = typename Simd<Isa, float>::Vec;
+
+  static Vec load(const Bf16* from) { return Vec(words_of<Isa>(from) << 16); }
+  static Vec load_part(const Bf16* from, std::size_t count) {
+    Words<Isa> part = {};
+    for (std::size_t i = 0; i < count; ++i) part[i] = std::uint32_t(from[i].bits) << 16;
+    return Vec(part);
+  }
+  static float one(const Bf16* from, std::size_t) {
+    return __builtin_bit_cast(float, std::uint32_t(from->bits) << 16);
+  }
+  static Vec load(const RowCursor<Bf16>& from) { return load(from.first); }
+  static Vec load_part(const RowCursor<Bf16>& from, std::size_t columns) {
+    return load_part(from.first, columns);
+  }
+  static float one(const RowCursor<Bf16>& from) { return one(from.first, 1); }
+};
+
+/// The Source of an instruction that multiplies pairs: two terms of a sum, the first in the lower
+/// half of a float's bits, which are no number. The term after the last is 0.
+template <class Isa>
+struct Pairs {
+  static constexpr std::size_t kTerms = 2;
+  using Vec = typename Simd<Isa, float>::Vec;
+
+  static float pair(std::uint32_t first, std::uint32_t second) {
+    return __builtin_bit_cast(float, first | second << 16);
+  }
+
+  static Vec load(const RowCursor<Bf16>& from) {
+    const Words<Isa> first = words_of<Isa>(from.first);
+    return Vec(from.terms > 1 ? first | words_of<Isa>(from.first + from.stride) << 16 : first);
+  }
+  static Vec load_part(const RowCursor<Bf16>& from, std::size_t columns) {
+    Vec part = {};
+    for (std::size_t i = 0; i < columns; ++i) part[i] = one(from + i);
+    return part;
+  }
+  static float one(const RowCursor<Bf16>& from) {
+    return pair(from.first->bits, from.terms > 1 ? from.first[from.stride].bits : 0);
+  }
+
+  static Vec load(const Bf16* from) {
+    Vec pairs;
+    __builtin_memcpy(&pairs, from, sizeof pairs);
+    return pairs;
+  }
+  static Vec load_part(const Bf16* from, std::size_t terms) {
+    Vec part = {};
+    for (std::size_t i = 0; i < terms; i += 2) part[i / 2] = one(from + i, terms - i);
+    return part;
+  }
+  static float one(const Bf16* from, std::size_t terms) {
+    return pair(from[0].bits, terms > 1 ? from[1].bits : 0);
+  }
 };
 
 }  // namespace xgrad::detail
