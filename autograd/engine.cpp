@@ -57,33 +57,37 @@ void accumulate(Node<T>& node, Tensor<T> d) {
 
 // Whether `shape` broadcasts to `to`.
 bool broadcasts_to(const Shape& shape, const Shape& to) {
-  if (shape.size() > to.size()) return false;
-  const std::size_t lead = to.size() - shape.size();
-  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
-    if (shape[axis] != to[lead + axis] && shape[axis] != 1) return false;
+  const auto fits = [](std::size_t extent, std::size_t wide) {
+    return extent == wide || extent == 1;
+  };
+  return shape.size() <= to.size() && std::equal(shape.rbegin(), shape.rend(), to.rbegin(), fits);
+}
+
+template <class T>
+using Nodes = std::vector<std::shared_ptr<Node<T>>>;
+
+// Calls f for the inputs of a node that do not have this mark yet, and marks them.
+template <class T, class F>
+void for_each_input(const Node<T>& node, std::uint64_t mark, const F& f) {
+  for (const auto* inputs : {&node.inputs, &node.captured}) {
+    for (const std::shared_ptr<Node<T>>& input : *inputs) {
+      if (!input || input->mark == mark) continue;
+      input->mark = mark;
+      f(input);
+    }
   }
-  return true;
 }
 
 // The nodes that `root` depends on, oldest first. Does not look behind nodes older than `first`.
 template <class T>
-std::vector<std::shared_ptr<Node<T>>> reachable(const std::shared_ptr<Node<T>>& root,
-                                                std::uint64_t first) {
+Nodes<T> reachable(const std::shared_ptr<Node<T>>& root, std::uint64_t first) {
   const std::uint64_t mark = next_id++;
-  std::vector<std::shared_ptr<Node<T>>> nodes{root};
+  Nodes<T> nodes{root};
   root->mark = mark;
-  const auto visit = [&](const std::vector<std::shared_ptr<Node<T>>>& inputs) {
-    for (const std::shared_ptr<Node<T>>& input : inputs) {
-      if (!input || input->mark == mark) continue;
-      input->mark = mark;
-      nodes.push_back(input);
-    }
-  };
   for (std::size_t at = 0; at < nodes.size(); ++at) {
     const Node<T>& node = *nodes[at];  // stays valid when `nodes` reallocates
     if (node.id < first) continue;
-    visit(node.inputs);
-    visit(node.captured);
+    for_each_input(node, mark, [&](const auto& input) { nodes.push_back(input); });
   }
   std::sort(nodes.begin(), nodes.end(), detail::Older());
   return nodes;
@@ -98,17 +102,13 @@ struct LastUse {
 
 // The last uses of all leaves. `nodes` are ordered from the oldest on, and so is the result.
 template <class T>
-std::vector<LastUse<T>> last_uses(const std::vector<std::shared_ptr<Node<T>>>& nodes) {
+std::vector<LastUse<T>> last_uses(const Nodes<T>& nodes) {
   const std::uint64_t mark = next_id++;
   std::vector<LastUse<T>> uses;
-  for (const std::shared_ptr<Node<T>>& node : nodes) {
-    for (const auto* inputs : {&node->inputs, &node->captured}) {
-      for (const std::shared_ptr<Node<T>>& input : *inputs) {
-        if (!input || input->op || input->mark == mark) continue;
-        input->mark = mark;
-        uses.push_back({node->id, input});
-      }
-    }
+  for (const auto& node : nodes) {
+    for_each_input(*node, mark, [&](const auto& input) {
+      if (!input->op) uses.push_back({node->id, input});
+    });
   }
   return uses;
 }
@@ -311,8 +311,8 @@ static void step_back(Node<T>& node, bool retain_graph) {
 // Passes gradients from the newest of `nodes` to the oldest. Leaves, and nodes older than `first`,
 // keep theirs. Reports those of `uses` to OnGradient.
 template <class T>
-static void walk(std::vector<std::shared_ptr<Node<T>>> nodes, Node<T>& root, Tensor<T> dy,
-                 std::uint64_t first, bool retain_graph, std::vector<LastUse<T>> uses = {}) {
+static void walk(Nodes<T> nodes, Node<T>& root, Tensor<T> dy, std::uint64_t first,
+                 bool retain_graph, std::vector<LastUse<T>> uses = {}) {
   const auto ends = [first](const auto& node) { return !node->op || node->id < first; };
   // Ends of the walk without a gradient come first and stay in `nodes`, for the catch block.
   const auto waits = [&](const auto& node) { return ends(node) && !node->has_grad; };
@@ -341,7 +341,7 @@ void Variable<T>::backward(Tensor<T> dy, bool retain_graph) const {
                        "backward: this Variable does not depend on one that requires a gradient");
   node_->check_value(value());
   check_shape(dy.shape() == shape(), "backward: dy: expected ", shape(), ", got ", dy.shape());
-  std::vector<std::shared_ptr<Node<T>>> nodes = reachable(node_, 0);
+  Nodes<T> nodes = reachable(node_, 0);
   for (const auto& node : nodes) check_whole(*node);
   std::vector<LastUse<T>> uses;
   if (OnGradient<T>::current() != nullptr) uses = last_uses(nodes);
@@ -351,7 +351,7 @@ void Variable<T>::backward(Tensor<T> dy, bool retain_graph) const {
 template <class T>
 void detail::backward_within(const Variable<T>& y, Tensor<T> dy, const Node<T>& recompute,
                              std::uint64_t first) {
-  std::vector<std::shared_ptr<Node<T>>> nodes = reachable(y.node(), first);
+  Nodes<T> nodes = reachable(y.node(), first);
   const auto& captured = recompute.captured;
   for (const auto& node : nodes) {
     if (node->id >= first) {

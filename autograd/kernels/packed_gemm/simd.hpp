@@ -1,5 +1,5 @@
-// Vectors of an instruction set, by GCC's vector extensions, and how they are read from the elements
-// of A and B. Not installed.
+// Vectors of an instruction set, by GCC's vector extensions, and how they are read from A and B. Not
+// installed.
 //
 // An element of a packed block holds the factors of one step of the sums: one number, or, where the
 // instruction multiplies pairs, two of bfloat16 side by side.
