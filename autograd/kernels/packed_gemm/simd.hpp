@@ -1,12 +1,12 @@
-// Vectors of an instruction set, by GCC's vector extensions, and how they are read from A and B. Not
-// installed.
+// Vectors of an instruction set, by GCC's vector extensions, and how they are read from A and B.
+// Not installed.
 //
 // An element of a packed block holds the factors of one step of the sums: one number, or, where the
 // instruction multiplies pairs, two of bfloat16 side by side.
 //
-// Every function here and in pack.hpp and blocks.hpp is a template on the instruction
-// set. Compiled with the flags of different sets, it therefore gets different names, and the linker
-// cannot merge the versions.
+// Every function here and in pack.hpp and blocks.hpp is a template on the instruction set. Compiled
+// with the flags of different sets, it therefore gets different names, and the linker cannot merge
+// the versions.
 #pragma once
 
 #if defined(__x86_64__)
