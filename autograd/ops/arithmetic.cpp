@@ -75,35 +75,21 @@ struct Binary : Op<T> {
   }
 };
 
-template <class T>
+// a + b, or a - b.
+template <class T, bool kMinus>
 struct Add final : Binary<T> {
-  const char* name() const override { return "add"; }
+  const char* name() const override { return kMinus ? "sub" : "add"; }
 
   Value<T> forward(const Inputs<T>& x) override {
-    return this->result(x, [](T a, T b) { return a + b; });
+    return this->result(x, [](T a, T b) { return kMinus ? a - b : a + b; });
   }
 
-  // y = a + b, so da = db = dy.
-  void backward(Tensor<T> dy, Grads<T>& dx) const override {
-    if (dx.wants(0) && dx.wants(1)) dx.add(0, dy);
-    dx.add(dx.wants(1) ? 1 : 0, std::move(dy));
-  }
-};
-
-template <class T>
-struct Sub final : Binary<T> {
-  const char* name() const override { return "sub"; }
-
-  Value<T> forward(const Inputs<T>& x) override {
-    return this->result(x, [](T a, T b) { return a - b; });
-  }
-
-  // y = a - b, so da = dy and db = -dy.
+  // da = dy, and db = dy or -dy.
   void backward(Tensor<T> dy, Grads<T>& dx) const override {
     if (!dx.wants(1)) return dx.add(0, std::move(dy));
     if (dx.wants(0)) dx.add(0, dy);
     T* d = dy.data();
-    detail::for_elements(dy.size(), [d](std::size_t i) { d[i] = -d[i]; });
+    if (kMinus) detail::for_elements(dy.size(), [d](std::size_t i) { d[i] = -d[i]; });
     dx.add(1, std::move(dy));
   }
 };
@@ -230,12 +216,12 @@ struct Where final : Op<T> {
 
 template <class T>
 Variable<T> add(const Variable<T>& a, const Variable<T>& b) {
-  return apply<T>(std::make_unique<Add<T>>(), {a, b});
+  return apply<T>(std::make_unique<Add<T, false>>(), {a, b});
 }
 
 template <class T>
 Variable<T> sub(const Variable<T>& a, const Variable<T>& b) {
-  return apply<T>(std::make_unique<Sub<T>>(), {a, b});
+  return apply<T>(std::make_unique<Add<T, true>>(), {a, b});
 }
 
 template <class T>
