@@ -17,12 +17,11 @@ int threads();
 /// Sets the number of threads. Results have the same bits for any number.
 void set_threads(int count);
 
-/// Why threads() is less than the number requested, as "1 thread in place of 2 (Resource
-/// temporarily unavailable)"; empty if it is not less, or if nothing has needed threads yet.
+/// Why threads() is less than requested, as "1 thread in place of 2 (Resource temporarily
+/// unavailable)"; empty if it is not less, or if nothing has needed threads yet.
 std::string thread_shortage();
 
-/// While it lives, parallel loops of this thread run on this thread alone. Use it for work that
-/// runs beside the loops of another thread.
+/// While it lives, parallel loops of this thread run on this thread alone, beside those of others.
 class SerialScope : detail::Scoped<bool> {
  public:
   SerialScope();

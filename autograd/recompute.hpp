@@ -13,10 +13,10 @@ namespace xgrad {
 /// f(x) in less memory: forward keeps only x, and backward runs f again, which takes time. Chen et
 /// al. 2016.
 ///
-/// f may use Variables that it captures, leaves and results of ops alike; they get the same
-/// gradients as without recompute(). f must give the same bits each time, so it must take random
-/// numbers from an Rng. Then results and gradients have the same bits as without recompute(). f is
-/// copied and kept as long as the graph. If x requires no gradient or a NoGrad lives, this is f(x).
+/// f may use Variables that it captures, leaves and results of ops alike. It must give the same
+/// bits each time, so it must take random numbers from an Rng. Then results and gradients have the
+/// same bits as without recompute(). f is copied and kept as long as the graph. If x requires no
+/// gradient or a NoGrad lives, this is f(x).
 ///
 /// backward() throws GradientError if
 /// - f gives another shape or other values (by a 64-bit hash) when it runs again, or its result
