@@ -254,21 +254,16 @@ Tensor<T> attention_scores(const Tensor<T>& q, const Tensor<T>& k,
   const Shape &sq = q.shape(), &sk = k.shape();
   check_shape(sq.size() == 3 && sk.size() == 3 && sq[0] == sk[0] && sq[2] == sk[2],
               "attention_scores: expected q (B, N, H d), k (B, M, H d), got ", sq, ", ", sk);
-  const std::size_t heads = options.heads, batch = sq[0], n = sq[1], m = sk[1], width = sq[2];
+  const std::size_t heads = options.heads, batch = sq[0], width = sq[2];
   check_shape(heads > 0 && width % heads == 0, "attention_scores: ", heads,
               " heads do not divide the width of ", sq);
-  const std::size_t d = width / heads;
-  const T scale = detail::attention_scale<T>(options, d);
-  Tensor<T> scores = empty<T>({batch, heads, n, m});
-  const bool bf16 = detail::products_in_bf16<T>();
-  const detail::Operand<T> queries(q, bf16), keys(k, bf16);
-  for (std::size_t i = 0; i < batch * heads; ++i) {
-    const std::size_t b = i / heads, h = i % heads;
-    gemm<T>(n, m, d, scale, {queries.data() + (b * n * width + h * d), width},
-            {keys.data() + (b * m * width + h * d), width, Transpose::yes}, T(0),
-            scores.data() + i * n * m, m);
-  }
-  return scores;
+  const NoGrad no_grad;
+  const auto split = [&](const Tensor<T>& x) {
+    return transpose(reshape(Variable<T>(x), {batch, x.shape()[1], heads, width / heads}),
+                     {0, 2, 1, 3});
+  };
+  const T factor = detail::attention_scale<T>(options, width / heads);
+  return scale(matmul(split(q), split(k), false, true), factor).value();
 }
 
 Mask attention_mask(const AttentionOptions& options, std::size_t batch, std::size_t queries,
