@@ -26,18 +26,6 @@ const Variable<T>& Parameters<T>::at(std::string_view name) const {
 }
 
 template <class T>
-std::size_t Parameters<T>::count() const {
-  std::size_t total = 0;
-  for (const Parameter<T>& p : list_) total += p.value().size();
-  return total;
-}
-
-template <class T>
-void Parameters<T>::zero_grad() const {
-  for (const Parameter<T>& p : list_) p.variable.zero_grad();
-}
-
-template <class T>
 Variable<T> Parameters<T>::make(const std::string& name, const Shape& shape,
                                 const Initializer& init, WeightDecay weight_decay) {
   check<Error>(std::none_of(list_.begin(), list_.end(),

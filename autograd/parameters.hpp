@@ -70,9 +70,15 @@ class Parameters {
   /// The parameter of this name. Throws Error when there is none.
   const Variable<T>& at(std::string_view name) const;
   /// The number of scalars in all parameters.
-  std::size_t count() const;
+  std::size_t count() const {
+    std::size_t total = 0;
+    for (const Parameter<T>& p : list_) total += p.value().size();
+    return total;
+  }
   /// Clears all gradients.
-  void zero_grad() const;
+  void zero_grad() const {
+    for (const Parameter<T>& p : list_) p.variable.zero_grad();
+  }
 
  private:
   friend class Scope<T>;
