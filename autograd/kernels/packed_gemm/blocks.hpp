@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cstdint>
-#include <utility>
+#include <type_traits>
 
 #include <xgrad/autograd/kernels/packed_gemm/pack.hpp>
 
@@ -56,7 +56,7 @@ template <class Isa, class T, int R, int V>
 /// not depend on the tile. B is prefetched eight rows ahead. C, which is needed only at the end, is
 /// prefetched line by line in the first steps, because a burst of prefetches would stall the loop.
 template <class Isa, class T, int R, int V>
-void multiply_tile(const TileJob<T>& job) {
+[[gnu::noinline]] void multiply_tile(const TileJob<T>& job) {
   using S = Simd<Isa, T>;
   using Vec = typename S::Vec;
   constexpr int kGroups = (R + 3) / 4;  // of rows with a pointer, as one per row fits no registers
@@ -121,22 +121,14 @@ requires(Isa::kBytes == 64) struct TileSizes<Isa> {
   }
 };
 
-/// multiply_tile for tiles of 1 ... rows(V) rows and V vectors.
-template <class Isa, class T, int V>
-struct TilesOfWidth {
-  using Tile = void (*)(const TileJob<T>&);
-  Tile of_rows[TileSizes<Isa>::rows(V)];
-
-  constexpr TilesOfWidth() : TilesOfWidth(std::make_index_sequence<TileSizes<Isa>::rows(V)>()) {}
-
- private:
-  template <std::size_t... R>
-  constexpr explicit TilesOfWidth(std::index_sequence<R...>)
-      : of_rows{multiply_tile<Isa, T, int(R) + 1, V>...} {}
-};
-
-template <class Isa, class T, int V>
-inline constexpr TilesOfWidth<Isa, T, V> kTiles;
+/// Calls visit(std::integral_constant<int, N>()) with N = n. Requires: 1 <= n <= Most.
+template <int Most, class Visit>
+void with_constant(std::size_t n, const Visit& visit) {
+  if constexpr (Most > 1) {
+    if (n < Most) return with_constant<Most - 1>(n, visit);
+  }
+  visit(std::integral_constant<int, Most>());
+}
 
 /// Computes the tiles of a block.
 template <class Isa, class T>
@@ -144,18 +136,10 @@ struct TileKernels {
   /// multiply_tile for a tile of `rows` rows and V vectors.
   template <int V>
   void multiply(std::size_t rows, const TileJob<T>& job) {
-    kTiles<Isa, T, V>.of_rows[rows - 1](job);
+    with_constant<TileSizes<Isa>::rows(V)>(
+        rows, [&](auto count) { multiply_tile<Isa, T, count, V>(job); });
   }
 };
-
-/// Calls visit(std::integral_constant<int, V>()) with V = vectors. Requires: 1 <= vectors <= Most.
-template <int Most, class Visit>
-void with_vectors(std::size_t vectors, const Visit& visit) {
-  if constexpr (Most > 1) {
-    if (vectors < Most) return with_vectors<Most - 1>(vectors, visit);
-  }
-  visit(std::integral_constant<int, Most>());
-}
 
 /// A block of B: columns [j, j + n) of the product, steps [p, p + k) of the sums.
 struct BlockOfB {
@@ -259,7 +243,7 @@ class BlockedProduct {
   void multiply_block(const BlockOfB& block) const {
     if (!b_in_place_ && x_.blocks_of_b == nullptr) pack_block(block);
     const std::size_t widest = part_of(divide_up(block.n, L), TileSizes<Isa>::kVectors, 1);
-    with_vectors<TileSizes<Isa>::kVectors>(widest, [&](auto width) {
+    with_constant<TileSizes<Isa>::kVectors>(widest, [&](auto width) {
       constexpr std::size_t kRows = TileSizes<Isa>::rows(width);
       const std::size_t group = pack_a_ ? kPackRows : x_.m;
       TileKernels<Isa, T> tiles;
@@ -317,7 +301,7 @@ class BlockedProduct {
       }
       job.c = x_.c + i * x_.ldc + block.j + v * L;
       job.tail = (v + vectors) * L > block.n ? block.n % L : 0;
-      with_vectors<Width>(vectors, [&](auto width) { tiles.template multiply<width>(rows, job); });
+      with_constant<Width>(vectors, [&](auto width) { tiles.template multiply<width>(rows, job); });
     });
   }
 
