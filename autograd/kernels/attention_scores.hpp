@@ -7,6 +7,7 @@
 #include <limits>
 
 #include <xgrad/autograd/kernels/attention_kernel.hpp>
+#include <xgrad/autograd/kernels/dropout_pieces.hpp>
 #include <xgrad/autograd/kernels/loops.hpp>
 
 namespace xgrad::detail {
@@ -67,13 +68,6 @@ void differentiate(T* s, T* ds, std::size_t n, T error, const Factor& factor) {
     ds[j] = s[j] * (ds[j] - error);
     s[j] *= factor(j);
   }
-}
-
-/// Calls f(factor), where factor(j) is factors[j], or 1 if factors is null.
-template <class T, class F>
-auto with_factors(const T* factors, const F& f) {
-  return factors != nullptr ? f([factors](std::size_t j) { return factors[j]; })
-                            : f([](std::size_t) { return T(1); });
 }
 
 /// x . y

@@ -163,22 +163,19 @@ struct LinearGelu final : Op<T> {
     const auto rounded =
         wanted && bf16 ? std::make_shared<Tensor<Bf16>>(empty<Bf16>(z->shape())) : nullptr;
     const Tensor<T> bias = x.has(2) ? x[2] : zeros<T>({sizes.out});
-    const auto row_at = [&](auto drops, std::size_t at, const T* factors) {
-      activate<drops()>(bias.data(), factors, z->data() + at, y->data() + at, wanted);
+    const auto activate = [&](std::size_t at, const auto& factor) {
+      activate_row(bias.data(), factor, z->data() + at, y->data() + at, wanted);
       if constexpr (std::is_same_v<T, float>) {
         if (rounded) detail::round_to_bf16(z->data() + at, sizes.out, rounded->data() + at);
       }
     };
-    if (dropout.p == 0) {
-      detail::for_each_row({sizes.rows, sizes.out},
-                           [&](std::size_t at) { row_at(std::false_type(), at, nullptr); });
-    } else {
-      detail::for_each_dropout_piece<T>(
-          name(), z->shape(), dropout, [&](std::size_t at, const T* factors, std::size_t n) {
-            for (const T* end = factors + n; factors != end; factors += sizes.out, at += sizes.out)
-              row_at(std::true_type(), at, factors);
-          });
-    }
+    detail::for_each_dropout_piece<T>(
+        name(), z->shape(), dropout, [&](std::size_t first, const T* factors, std::size_t n) {
+          for (std::size_t at = 0; at < n; at += sizes.out) {
+            detail::with_factors(factors ? factors + at : nullptr,
+                                 [&](const auto& factor) { activate(first + at, factor); });
+          }
+        });
     if (!wanted) return y;
     if (x.wants(1)) input = operand;
     if (x.wants(0)) weight = x.save(1);
@@ -191,9 +188,8 @@ struct LinearGelu final : Op<T> {
 
   // That pass for one row. The slopes replace z. They are not rounded here, because the compiler
   // would not vectorize one loop that does both.
-  template <bool kDrops>
-  void activate(const T* bias, const T* factors, T* z, T* y, bool wanted) const {
-    const auto factor = [&](std::size_t j) { return kDrops ? factors[j] : T(1); };
+  template <class Factor>
+  void activate_row(const T* bias, const Factor& factor, T* z, T* y, bool wanted) const {
     if (wanted) {
 #pragma omp simd
       for (std::size_t j = 0; j < sizes.out; ++j) {
