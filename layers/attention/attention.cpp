@@ -22,10 +22,6 @@ MultiHeadAttentionOptions resolved(MultiHeadAttentionOptions o) {
   return o;
 }
 
-bool is_packed(const MultiHeadAttentionOptions& o) {
-  return o.key_width == o.width && o.value_width == o.width && o.value_dim == o.head_dim;
-}
-
 // The first row of queries, of keys and of values in the packed projection, then the number of
 // rows.
 std::array<std::size_t, 4> bounds(const MultiHeadAttentionOptions& o) {
@@ -46,7 +42,7 @@ MultiHeadAttention<T>::MultiHeadAttention(const Scope<T>& scope,
     : options_(resolved(options)), id_(scope.id()) {
   const MultiHeadAttentionOptions& o = options_;
   const auto rows = bounds(o);
-  if (is_packed(o)) {
+  if (o.key_width == o.width && o.value_width == o.width && o.value_dim == o.head_dim) {
     in_weight_ = scope.parameter("in_proj_weight", {rows[3], o.width}, init::xavier_uniform());
   } else {
     const std::array names{"q_proj_weight", "k_proj_weight", "v_proj_weight"};

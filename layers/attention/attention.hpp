@@ -4,9 +4,9 @@
 #include <array>
 #include <optional>
 
-#include <xgrad/layers/attention/position_bias.hpp>
 #include <xgrad/layers/attention/weights.hpp>
 #include <xgrad/layers/layers.hpp>
+#include <xgrad/layers/positions.hpp>
 
 namespace xgrad {
 

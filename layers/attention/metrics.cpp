@@ -9,10 +9,6 @@ namespace xgrad {
 
 namespace {
 
-double ratio(double x, double n) {
-  return n == 0 ? 0 : x / n;
-}
-
 double norm(const Tensor<double>& x) {
   return std::sqrt(xt::sum(x * x)());
 }
@@ -80,22 +76,6 @@ void AttentionMetrics::add_sample(const Tensor<double>& maps, const Tensor<doubl
   }
   samples_ += 1;
   queries_ += xt::sum(counts)();
-}
-
-double AttentionMetrics::entropy(std::size_t head) const {
-  return ratio(sums_.at(head).entropy, queries_);
-}
-
-double AttentionMetrics::distance(std::size_t head) const {
-  return ratio(sums_.at(head).distance, queries_);
-}
-
-double AttentionMetrics::asymmetry(std::size_t head) const {
-  return ratio(sums_.at(head).asymmetry, samples_);
-}
-
-double AttentionMetrics::redundancy(std::size_t g, std::size_t h) const {
-  return ratio(sums_.at(g).redundancy.at(h), samples_);
 }
 
 template <class T>

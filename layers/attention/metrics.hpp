@@ -26,19 +26,22 @@ class AttentionMetrics {
   /// H; 0 before the first add().
   std::size_t heads() const { return sums_.size(); }
   /// Mean entropy of a head, in nats.
-  double entropy(std::size_t head) const;
+  double entropy(std::size_t head) const { return ratio(sums_.at(head).entropy, queries_); }
   /// Mean distance of a head, in tokens.
-  double distance(std::size_t head) const;
+  double distance(std::size_t head) const { return ratio(sums_.at(head).distance, queries_); }
   /// Mean asymmetry of a head.
-  double asymmetry(std::size_t head) const;
+  double asymmetry(std::size_t head) const { return ratio(sums_.at(head).asymmetry, samples_); }
   /// Mean redundancy of two heads.
-  double redundancy(std::size_t g, std::size_t h) const;
+  double redundancy(std::size_t g, std::size_t h) const {
+    return ratio(sums_.at(g).redundancy.at(h), samples_);
+  }
 
  private:
   struct Sums {
     double entropy = 0, distance = 0, asymmetry = 0;
     std::vector<double> redundancy;
   };
+  static double ratio(double x, double n) { return n == 0 ? 0 : x / n; }
   void add_sample(const Tensor<double>& maps, const Tensor<double>& counts, bool cross);
 
   std::vector<Sums> sums_;
