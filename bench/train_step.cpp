@@ -33,7 +33,7 @@
 #include <xgrad/autograd/memory/counters.hpp>
 #include <xgrad/autograd/parallel.hpp>
 #include <xgrad/autograd/parameters.hpp>
-#include <xgrad/layers/models/encoder_model.hpp>
+#include <xgrad/layers/models/models.hpp>
 #include <xgrad/optim/optimizers.hpp>
 #include <xgrad/storage/formats/sha256.hpp>
 

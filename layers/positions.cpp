@@ -38,30 +38,19 @@ Tensor<T> relative_index(const Shape& batch, const SharedMask& mask) {
 
 template <class T>
 Positions<T>::Positions(const Scope<T>& scope, const PositionOptions& options) : options_(options) {
-  const std::size_t width = options.width;
-  switch (options.kind) {
-    case PositionKind::learned:
-      weight_ = scope.parameter("weight", {options.max_length, width}, init::normal(0.02),
-                                WeightDecay::off);
-      break;
-    case PositionKind::sinusoidal:
-      weight_ = Variable<T>(sinusoidal_positions<T>(options.max_length, width));
-      break;
-    case PositionKind::learned_2d:
-      weight_ = scope.parameter("row_weight", {options.rows, width}, init::normal(0.02),
-                                WeightDecay::off);
-      columns_ = scope.parameter("column_weight", {options.columns, width}, init::normal(0.02),
-                                 WeightDecay::off);
-      break;
-    case PositionKind::relative_index:
-      weight_ = scope.parameter("weight", {width, 2}, init::uniform(1 / std::sqrt(2.0)),
-                                WeightDecay::off);
-      break;
-    case PositionKind::none:
-    case PositionKind::rotary:
-    case PositionKind::alibi:
-    case PositionKind::relative_bias:
-      break;
+  const auto learned = [&](const char* name, std::size_t rows) {
+    return scope.parameter(name, {rows, options.width}, init::normal(0.02), WeightDecay::off);
+  };
+  if (options.kind == PositionKind::learned) weight_ = learned("weight", options.max_length);
+  if (options.kind == PositionKind::sinusoidal)
+    weight_ = Variable<T>(sinusoidal_positions<T>(options.max_length, options.width));
+  if (options.kind == PositionKind::learned_2d) {
+    weight_ = learned("row_weight", options.rows);
+    columns_ = learned("column_weight", options.columns);
+  }
+  if (options.kind == PositionKind::relative_index) {
+    weight_ = scope.parameter("weight", {options.width, 2}, init::uniform(1 / std::sqrt(2.0)),
+                              WeightDecay::off);
   }
 }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include <xgrad/autograd/scalar.hpp>
-#include <xgrad/layers/models/encoder_decoder_model.hpp>
+#include <xgrad/layers/models/models.hpp>
 #include <xgrad/storage/archives/npy.hpp>
 #include <xgrad/storage/archives/zip.hpp>
 #include <xgrad/train/model/build.hpp>

@@ -5,7 +5,7 @@
 
 #include <xgrad/autograd/scalar.hpp>
 #include <xgrad/data/excerpt.hpp>
-#include <xgrad/layers/activations.hpp>
+#include <xgrad/layers/module.hpp>
 #include <xgrad/train/inspect/module_paths.hpp>
 #include <xgrad/train/model/build.hpp>
 

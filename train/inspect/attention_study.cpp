@@ -4,7 +4,7 @@
 #include <functional>
 
 #include <xgrad/autograd/scalar.hpp>
-#include <xgrad/layers/activations.hpp>
+#include <xgrad/layers/module.hpp>
 #include <xgrad/train/inspect/module_paths.hpp>
 #include <xgrad/train/inspect/subset.hpp>
 #include <xgrad/train/metrics/evaluate.hpp>

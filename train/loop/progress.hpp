@@ -6,8 +6,8 @@
 #include <string>
 
 #include <xgrad/data/loader.hpp>
-#include <xgrad/optim/plateau.hpp>
-#include <xgrad/optim/spikes.hpp>
+#include <xgrad/optim/clip.hpp>
+#include <xgrad/optim/schedule.hpp>
 #include <xgrad/train/checkpoint/checkpoint.hpp>
 #include <xgrad/train/config/config.hpp>
 

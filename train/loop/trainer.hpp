@@ -10,7 +10,7 @@
 
 #include <xgrad/data/prefetch_loader.hpp>
 #include <xgrad/optim/averaged_weights.hpp>
-#include <xgrad/optim/optimizer.hpp>
+#include <xgrad/optim/optimizers.hpp>
 #include <xgrad/optim/schedule.hpp>
 #include <xgrad/train/checkpoint/checkpoint.hpp>
 #include <xgrad/train/diagnose/dead_gradients.hpp>

@@ -10,9 +10,7 @@
 #include <xgrad/autograd/scalar.hpp>
 #include <xgrad/data/generated_task.hpp>
 #include <xgrad/layers/init.hpp>
-#include <xgrad/layers/models/encoder_decoder_model.hpp>
-#include <xgrad/layers/models/encoder_model.hpp>
-#include <xgrad/layers/models/window_mlp.hpp>
+#include <xgrad/layers/models/models.hpp>
 #include <xgrad/train/model/mixed_precision.hpp>
 #include <xgrad/train/model/parts.hpp>
 

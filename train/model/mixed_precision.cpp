@@ -7,7 +7,7 @@
 #include <xgrad/autograd/autocast.hpp>
 #include <xgrad/autograd/kernels/cpu.hpp>
 #include <xgrad/autograd/scalar.hpp>
-#include <xgrad/layers/models/decoding.hpp>
+#include <xgrad/layers/models/generate.hpp>
 
 namespace xgrad {
 

@@ -14,7 +14,7 @@
 
 #include <xgrad/data/task.hpp>
 #include <xgrad/layers/model.hpp>
-#include <xgrad/optim/optimizer.hpp>
+#include <xgrad/optim/optimizers.hpp>
 #include <xgrad/optim/schedule.hpp>
 #include <xgrad/train/config/config.hpp>
 #include <xgrad/train/config/parts.hpp>

@@ -4,7 +4,7 @@
 
 #include <xgrad/autograd/observer.hpp>
 #include <xgrad/autograd/scalar.hpp>
-#include <xgrad/layers/attention/head_diversity.hpp>
+#include <xgrad/layers/attention/metrics.hpp>
 #include <xgrad/train/model/build.hpp>
 
 namespace xgrad {

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include <xgrad/autograd/scalar.hpp>
-#include <xgrad/layers/models/decoding.hpp>
+#include <xgrad/layers/models/generate.hpp>
 #include <xgrad/train/predict/loaded_model.hpp>
 
 namespace xgrad {

@@ -12,7 +12,7 @@
 
 #include <xgrad/autograd/on_gradient.hpp>
 #include <xgrad/autograd/parameters.hpp>
-#include <xgrad/optim/optimizer.hpp>
+#include <xgrad/optim/optimizers.hpp>
 #include <xgrad/train/ranks/ranks.hpp>
 
 namespace xgrad {

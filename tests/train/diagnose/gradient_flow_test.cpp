@@ -11,7 +11,7 @@
 #include <xgrad/autograd/op.hpp>
 #include <xgrad/autograd/ops.hpp>
 #include <xgrad/autograd/recompute.hpp>
-#include <xgrad/layers/linear.hpp>
+#include <xgrad/layers/layers.hpp>
 
 #include "support/errors.hpp"
 #include "support/tensors.hpp"

@@ -8,9 +8,8 @@
 #include <filesystem>
 #include <map>
 
-#include <xgrad/layers/models/decoding.hpp>
+#include <xgrad/layers/models/generate.hpp>
 #include <xgrad/train/loop/trainer.hpp>
-#include <xgrad/train/model/build.hpp>
 #include <xgrad/train/model/training_loss.hpp>
 
 #include "support/source_tree.hpp"

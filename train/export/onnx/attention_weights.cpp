@@ -3,7 +3,7 @@
 #include <functional>
 #include <map>
 
-#include <xgrad/layers/attention/position_bias.hpp>
+#include <xgrad/layers/positions.hpp>
 #include <xgrad/train/export/onnx/layers.hpp>
 
 namespace xgrad::onnx_export {

@@ -35,7 +35,7 @@ const std::map<std::string, Function> kActivations = {
        return g("Mul", {x, g("Sigmoid", {x})});
      }}};
 
-// A residual connection; see Residual in layers/models/residual.hpp for the four orders of norms.
+// A residual connection; see Residual in layers/models/encoder.hpp for the four orders of norms.
 Value residual(Builder& g, const Value& x, const std::string& path, int number,
                const std::function<Value(const Value&)>& sublayer) {
   const std::string& order = g.model.norm;

@@ -1,4 +1,4 @@
-#include <xgrad/layers/attention/position_bias.hpp>
+#include <xgrad/layers/positions.hpp>
 
 #include <algorithm>
 #include <bit>
