@@ -5,15 +5,11 @@
 
 namespace xgrad {
 
-namespace {
-
 void normalise(double* row, std::size_t size) {
   double sum = 0;
   for (std::size_t i = 0; i < size; ++i) sum += row[i];
   for (std::size_t i = 0; i < size; ++i) row[i] /= sum;
 }
-
-}  // namespace
 
 std::vector<double> random_rows(const Rng& rng, std::size_t count, std::size_t size,
                                 double spread) {

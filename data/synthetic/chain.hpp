@@ -11,6 +11,9 @@ struct Chain {
   std::vector<double> transition;  ///< (K, K): row i is the distribution of the state after i
 };
 
+/// Divides the numbers of a row by their sum.
+void normalise(double* row, std::size_t size);
+
 /// Draws `count` distributions over `size` values, (count, size). Probabilities are exp(spread z)
 /// with standard normal z, normalised.
 std::vector<double> random_rows(const Rng& rng, std::size_t count, std::size_t size, double spread);

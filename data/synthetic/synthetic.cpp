@@ -17,9 +17,9 @@ constexpr std::uint32_t kMostDraws = 1000;
 
 struct Description {
   std::string name;
+  std::uint64_t seed;
   Synthetic task;
   std::function<Example(const Rng& rng)> draw_test;
-  std::uint64_t seed;
   std::size_t sizes[3];  // examples per split; listed inputs use only the training size, 0: all
 };
 
@@ -87,14 +87,8 @@ class ListedDataset final : public Dataset {
   std::size_t size() const override { return chosen_.size(); }
 
   Example get(std::uint64_t, std::size_t index) const override {
-    Example example;
-    example.ids = of_->task.inputs[chosen_[index]];
-    example.targets = of_->task.solve(example.ids);
-    return example;
-  }
-
-  std::size_t length(std::size_t index, const TaskShape&) const override {
-    return of_->task.inputs[chosen_[index]].size();
+    const Tokens& ids = of_->task.inputs[chosen_[index]];
+    return {.ids = ids, .targets = of_->task.solve(ids)};
   }
 
  private:
@@ -146,12 +140,11 @@ class SyntheticTask final : public Task {
   }
 
   std::vector<Rule> rules() const override {
-    const TaskShape shape = this->shape();
+    const TaskShape& shape = of_->task.shape;
     const bool one_class = shape.input == InputKind::tokens &&
                            shape.output == OutputKind::sequence &&
                            shape.target == TargetKind::classes;
-    if (!one_class) return {};
-    return {naive_bayes(*this, 1)};
+    return one_class ? std::vector{naive_bayes(*this, 1)} : std::vector<Rule>();
   }
 
   std::optional<Ceiling> ceiling(Split split) const override {
@@ -184,40 +177,33 @@ Synthetic describe_named(const std::string& name, const Describe& describe,
   try {
     Synthetic task = describe(options);
     TaskShape& shape = task.shape;
-    if (shape.vocabulary == 0) shape.vocabulary = shape.token_names.size();
-    if (shape.classes == 0) shape.classes = shape.class_names.size();
+    if (!shape.token_names.empty()) shape.vocabulary = shape.token_names.size();
+    if (!shape.class_names.empty()) shape.classes = shape.class_names.size();
     return task;
   } catch (const ConfigError& error) {
     throw ConfigError(name + ": " + error.what());
   }
 }
 
-// Gives the task the shape of the longer test sequences, but keeps shorter training draws.
-void lengthen_test(const Describe& describe, Options options, Description& description) {
-  const std::int64_t length = get_int(options, "length"), longest = get_int(options, "test_length");
-  check<ConfigError>(longest > length, description.name, ": test_length is ", longest,
-                     ", must be above length, ", length);
-  options["min_length"] = length + 1;
-  options["length"] = longest;
-  Synthetic longer = describe_named(description.name, describe, options);
-  description.draw_test = longer.draw;
-  longer.draw = description.task.draw;
-  description.task = std::move(longer);
-}
-
-Description make_description(const std::string& name, const Describe& describe,
-                             const Options& options, std::uint64_t seed) {
+Description make_description(const std::string& name, const Describe& describe, Options options,
+                             std::uint64_t seed) {
   const auto size = [&](const char* key) {
-    return options.contains(key) ? std::size_t(get_int(options, key)) : 0;
+    return options.contains(key) ? get_size(options, key) : 0;
   };
-  Description description{name,
-                          describe_named(name, describe, options),
-                          {},
-                          seed,
-                          {size("examples"), size("validation"), size("test")}};
-  description.draw_test = description.task.draw;
-  if (size("test_length") > 0) lengthen_test(describe, options, description);
-  return description;
+  Synthetic task = describe_named(name, describe, options);
+  const auto draw = task.draw;
+  if (const std::size_t longest = size("test_length"); longest > 0) {
+    // Takes the shape of the longer test sequences, but keeps the shorter training draws.
+    const std::int64_t length = get_int(options, "length");
+    check<ConfigError>(std::int64_t(longest) > length, name, ": test_length is ", longest,
+                       ", must be above length, ", length);
+    options["min_length"] = length + 1;
+    options["length"] = std::int64_t(longest);
+    task = describe_named(name, describe, options);
+  }
+  const auto draw_test = std::exchange(task.draw, draw);
+  return {
+      name, seed, std::move(task), draw_test, {size("examples"), size("validation"), size("test")}};
 }
 
 TaskEntry completed(TaskEntry about, std::vector<OptionSpec> more, Describe describe) {

@@ -28,7 +28,7 @@ struct Synthetic {
     double targets = 0;  ///< number of targets
   };
 
-  /// Sizes of inputs and outputs. `vocabulary` and `classes` may be left 0 where all have names.
+  /// Sizes of inputs and outputs. Where all tokens or classes have names, these give the number.
   TaskShape shape = {};
   /// Draws an input from a random stream, with its targets if `solve` is empty.
   std::function<Example(const Rng& rng)> draw = {};

@@ -26,8 +26,8 @@ std::uint64_t count_inputs(std::size_t min_length, std::size_t max_length, std::
 }  // namespace
 
 Lengths::Lengths(const Options& options, std::size_t least)
-    : shortest(0), longest(std::size_t(get_int(options, "length"))) {
-  if (options.contains("min_length")) shortest = std::size_t(get_int(options, "min_length"));
+    : shortest(0), longest(get_size(options, "length")) {
+  if (options.contains("min_length")) shortest = get_size(options, "min_length");
   if (shortest == 0) shortest = longest;
   check<ConfigError>(shortest <= longest, "min_length is ", shortest, ", must be at most length, ",
                      longest);
@@ -56,10 +56,6 @@ std::vector<OptionSpec> length_options(std::int64_t length, const std::vector<Op
   return table;
 }
 
-std::vector<OptionSpec> uniform_options() {
-  return length_options(16, {symbols_option()});
-}
-
 void draw_lengths(Synthetic& task, const Lengths& lengths,
                   std::function<Example(const Rng&, std::size_t)> draw) {
   task.shape.max_length = lengths.longest;
@@ -68,7 +64,7 @@ void draw_lengths(Synthetic& task, const Lengths& lengths,
   };
 }
 
-Tokens random_tokens(const Rng& rng, std::size_t length, std::uint32_t symbols) {
+Tokens random_tokens(const Rng& rng, std::size_t length, std::size_t symbols) {
   Tokens ids(length);
   for (std::size_t token = 0; token < length; token += 4) {
     const auto words = rng.words(std::uint32_t(token / 4));
@@ -98,8 +94,9 @@ Edges random_edges(const Rng& rng, std::size_t nodes, double degree) {
   return edges;
 }
 
-Synthetic uniform_tokens(const Options& options, Solve solve, std::uint32_t symbols) {
+Synthetic uniform_tokens(const Options& options, Solve solve, std::size_t symbols) {
   const Lengths lengths(options);
+  if (symbols == 0) symbols = get_size(options, "symbols");
   const std::uint64_t inputs =
       count_inputs(lengths.shortest, lengths.longest, symbols, kFewestInputs);
   check<ConfigError>(inputs >= kFewestInputs, "there are only ", inputs,
@@ -114,18 +111,9 @@ Synthetic uniform_tokens(const Options& options, Solve solve, std::uint32_t symb
   return task;
 }
 
-Synthetic uniform_tokens(const Options& options, Solve solve) {
-  return uniform_tokens(options, std::move(solve), std::uint32_t(get_int(options, "symbols")));
-}
-
 Synthetic uniform_bits(const Options& options, Solve solve) {
   Synthetic task = one_target(uniform_tokens(options, std::move(solve), 2));
   task.shape.class_names = {"no", "yes"};
-  return task;
-}
-
-Synthetic one_target(Synthetic task) {
-  task.shape.output = OutputKind::sequence;
   return task;
 }
 

@@ -52,16 +52,13 @@ Tokens solve(const Tokens& ids) {
   return {waiting[0].values[0]};
 }
 
-struct Sizes {
-  std::size_t depth, arguments;
-};
-
-void draw(const Rng& rng, const Sizes& sizes, std::size_t level, Tokens& ids) {
+// Draws a list of up to `most` members, with at most `depth` levels of lists.
+void draw(const Rng& rng, std::size_t depth, std::size_t most, Tokens& ids) {
   ids.push_back(std::int32_t(minimum + rng.below(4, 0)));
-  const std::size_t count = 2 + rng.below(sizes.arguments - 1, 1);
+  const std::size_t count = 2 + rng.below(most - 1, 1);
   for (std::size_t i = 0; i < count; ++i) {
-    if (level < sizes.depth && rng.below(2, 2 + 2 * i) == 1) {
-      draw(rng / i, sizes, level + 1, ids);
+    if (depth > 1 && rng.below(2, 2 + 2 * i) == 1) {
+      draw(rng / i, depth - 1, most, ids);
     } else {
       ids.push_back(std::int32_t(rng.below(10, 3 + 2 * i)));
     }
@@ -69,30 +66,29 @@ void draw(const Rng& rng, const Sizes& sizes, std::size_t level, Tokens& ids) {
   ids.push_back(end);
 }
 
-Synthetic describe(const Options& options) {
-  const Sizes sizes{get_size(options, "depth"), get_size(options, "arguments")};
-  Synthetic task;
-  task.shape.output = OutputKind::sequence;
-  task.shape.classes = 10;
-  task.shape.max_length = 1;
-  for (std::size_t level = 0; level < sizes.depth; ++level) {
-    task.shape.max_length = 2 + sizes.arguments * task.shape.max_length;
-  }
-  task.shape.token_names = {"0", "1", "2",    "3",    "4",    "5",   "6", "7",
-                            "8", "9", "[MIN", "[MAX", "[MED", "[SM", "]"};
-  task.draw = [sizes](const Rng& rng) {
-    Example example;
-    draw(rng, sizes, 1, example.ids);
-    return example;
-  };
-  task.solve = solve;
-  return task;
-}
-
 }  // namespace
 
 // ListOps (Nangia and Bowman 2018), with much shorter lists than in the Long Range Arena.
 TaskEntry listops_task() {
+  const auto describe = [](const Options& options) {
+    const std::size_t depth = get_size(options, "depth"), most = get_size(options, "arguments");
+    Synthetic task;
+    task.shape.output = OutputKind::sequence;
+    task.shape.classes = 10;
+    task.shape.max_length = 1;
+    for (std::size_t level = 0; level < depth; ++level) {
+      task.shape.max_length = 2 + most * task.shape.max_length;
+    }
+    task.shape.token_names = {"0", "1", "2",    "3",    "4",    "5",   "6", "7",
+                              "8", "9", "[MIN", "[MAX", "[MED", "[SM", "]"};
+    task.draw = [=](const Rng& rng) {
+      Example example;
+      draw(rng, depth, most, example.ids);
+      return example;
+    };
+    task.solve = solve;
+    return task;
+  };
   return synthetic_task(
       {.name = "listops",
        .summary = "Evaluate nested lists of digits: MIN, MAX, MED(ian), SM (sum mod 10).",

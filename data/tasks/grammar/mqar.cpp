@@ -53,25 +53,24 @@ Example draw(const Rng& rng, const Sizes& sizes) {
   return example;
 }
 
-Synthetic describe(const Options& options) {
-  const Sizes sizes{get_size(options, "pairs"), get_size(options, "queries"),
-                    get_size(options, "keys"), get_size(options, "values")};
-  check<ConfigError>(sizes.pairs <= sizes.keys, "pairs is ", sizes.pairs,
-                     ", must be at most keys, ", sizes.keys);
-  Synthetic task;
-  task.shape.max_length = 2 * sizes.pairs + sizes.queries;
-  auto& names = task.shape.token_names = numbered(sizes.keys, "k");
-  task.shape.class_names = numbered(sizes.values, "v");
-  names.insert(names.end(), task.shape.class_names.begin(), task.shape.class_names.end());
-  task.draw = [sizes](const Rng& rng) { return draw(rng, sizes); };
-  task.solve = [keys = std::int32_t(sizes.keys)](const Tokens& ids) { return solve(ids, keys); };
-  return task;
-}
-
 }  // namespace
 
 // Multi-query associative recall (Arora et al. 2023, "Zoology"), with all queries at the end.
 TaskEntry mqar_task() {
+  const auto describe = [](const Options& options) {
+    const Sizes sizes{get_size(options, "pairs"), get_size(options, "queries"),
+                      get_size(options, "keys"), get_size(options, "values")};
+    check<ConfigError>(sizes.pairs <= sizes.keys, "pairs is ", sizes.pairs,
+                       ", must be at most keys, ", sizes.keys);
+    Synthetic task;
+    task.shape.max_length = 2 * sizes.pairs + sizes.queries;
+    auto& names = task.shape.token_names = numbered(sizes.keys, "k");
+    task.shape.class_names = numbered(sizes.values, "v");
+    names.insert(names.end(), task.shape.class_names.begin(), task.shape.class_names.end());
+    task.draw = [sizes](const Rng& rng) { return draw(rng, sizes); };
+    task.solve = [keys = std::int32_t(sizes.keys)](const Tokens& ids) { return solve(ids, keys); };
+    return task;
+  };
   return synthetic_task(
       {.name = "mqar",
        .summary = "Given pairs of a key and a value, output the value of each key asked for.",

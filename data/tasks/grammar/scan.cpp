@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <functional>
 #include <memory>
 
 #include <xgrad/autograd/check.hpp>
@@ -8,22 +9,8 @@ namespace xgrad {
 
 namespace {
 
-enum Word : std::int32_t {
-  walk,
-  look,
-  run,
-  jump,
-  turn,
-  left,
-  right,
-  opposite,
-  around,
-  twice,
-  thrice,
-  both,
-  after,
-  slot
-};
+enum Word : std::int32_t { walk, look, run, jump, turn, left, right, opposite, around };
+enum Link : std::int32_t { twice = 9, thrice, both, after, slot };  // behind phrases
 // The first four actions are those of the first four words.
 enum Action : std::int32_t { left_turn = 4, right_turn, none };
 
@@ -108,26 +95,17 @@ std::vector<Tokens> all_commands(bool with_around) {
   return commands;
 }
 
-// The split of an input if commands with a part are held out for the test: training and validation
-// see none of them.
-Split split_without(bool is_held_out, const Tokens& ids) {
-  if (is_held_out) return Split::test;
-  return split_of(ids) == Split::validation ? Split::validation : Split::train;
-}
-
-void hold_out(const std::string& what, std::size_t outputs, Synthetic& task) {
-  if (what == "jump") {
-    task.split = [](const Example& input) {
-      const bool jumps = std::count(input.ids.begin(), input.ids.end(), jump) > 0;
-      if (jumps && input.ids[1] == slot) return Split::train;
-      return split_without(jumps, input.ids);
-    };
-  } else if (what == "length") {
-    const std::size_t most = outputs == 48 ? 22 : 8;
-    task.split = [most](const Example& input) {
-      return split_without(actions_of(input.ids).size() > most, input.ids);
-    };
-  }
+// The rule by which splits hold out commands; training and validation see none of those.
+std::function<Split(const Example&)> split_rule(const std::string& held_out, std::size_t outputs) {
+  if (held_out == "none") return {};
+  return [by_length = held_out == "length", most = outputs == 48 ? 22u : 8u](const Example& input) {
+    const bool jumps = std::ranges::count(input.ids, jump) > 0;
+    if (by_length ? actions_of(input.ids).size() > most : jumps && input.ids[1] != slot) {
+      return Split::test;
+    }
+    if (!by_length && jumps) return Split::train;
+    return split_of(input) == Split::validation ? Split::validation : Split::train;
+  };
 }
 
 Synthetic describe(const Options& options) {
@@ -155,7 +133,7 @@ Synthetic describe(const Options& options) {
     actions.resize(outputs, none);
     return actions;
   };
-  hold_out(held_out, outputs, task);
+  task.split = split_rule(held_out, outputs);
   return task;
 }
 

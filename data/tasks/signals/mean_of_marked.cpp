@@ -21,22 +21,24 @@ static Example draw(const Rng& rng, std::size_t length, double marks, double noi
   return example;
 }
 
-static Synthetic describe(const Options& options) {
-  const double marks = get_double(options, "marks"), noise = get_double(options, "noise");
-  Synthetic task;
-  task.is_continuous = true;
-  task.shape = {.input = InputKind::vectors,
-                .output = OutputKind::sequence,
-                .classes = 1,
-                .features = 2,
-                .target = TargetKind::numbers};
-  draw_lengths(task, Lengths(options),
-               [=](const Rng& rng, std::size_t length) { return draw(rng, length, marks, noise); });
-  task.best = [=](const Example&) { return Synthetic::Best{.loss = noise * noise, .targets = 1}; };
-  return task;
-}
-
 TaskEntry mean_of_marked_task() {
+  const auto describe = [](const Options& options) {
+    const double marks = get_double(options, "marks"), noise = get_double(options, "noise");
+    Synthetic task;
+    task.is_continuous = true;
+    task.shape = {.input = InputKind::vectors,
+                  .output = OutputKind::sequence,
+                  .classes = 1,
+                  .features = 2,
+                  .target = TargetKind::numbers};
+    draw_lengths(task, Lengths(options), [=](const Rng& rng, std::size_t length) {
+      return draw(rng, length, marks, noise);
+    });
+    task.best = [=](const Example&) {
+      return Synthetic::Best{.loss = noise * noise, .targets = 1};
+    };
+    return task;
+  };
   return synthetic_task(
       {.name = "mean_of_marked",
        .summary =
