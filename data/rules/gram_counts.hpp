@@ -2,11 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <numeric>
 #include <span>
 #include <string>
 #include <vector>
 
-#include <xgrad/data/dataset.hpp>
 #include <xgrad/data/index.hpp>
 
 namespace xgrad {
@@ -51,9 +51,25 @@ class GramCounts {
   /// Whether they also allow another n-gram.
   bool is_room_for_another() const { return is_room() && grams_.size() < limits_.different; }
   /// Counts an n-gram with a class or token.
-  void count(std::uint32_t gram, std::uint32_t with);
-  /// Ends the counting; of() requires it.
-  void finish();
+  void count(std::uint32_t gram, std::uint32_t with) {
+    const std::uint32_t pair = pairs_.add(key(gram, with));
+    if (pair == numbers_.size()) numbers_.push_back(0);
+    ++numbers_[pair];
+    ++counted_;
+  }
+  /// Ends the counting, by grouping the counts by n-gram with a counting sort; of() requires it.
+  void finish() {
+    begins_.assign(grams_.size() + 1, 0);
+    for (std::size_t i = 0; i < pairs_.size(); ++i) ++begins_[pairs_.key(i) >> 32];
+    std::partial_sum(begins_.begin(), begins_.end(), begins_.begin());
+    counts_.resize(pairs_.size());
+    for (std::size_t i = pairs_.size(); i-- > 0;) {  // turns the end of each group into its begin
+      const std::uint64_t pair = pairs_.key(i);
+      counts_[--begins_[pair >> 32]] = {std::uint32_t(pair), numbers_[i]};
+    }
+    pairs_ = {};
+    numbers_ = {};
+  }
   /// The counts of an n-gram.
   std::span<const Count> of(std::uint32_t gram) const {
     return {counts_.data() + begins_[gram], counts_.data() + begins_[gram + 1]};
@@ -75,6 +91,9 @@ class GramCounts {
 };
 
 /// The name of a rule; if it counted only `counted` of all rows, it says so.
-std::string name_with_rows(const std::string& name, std::size_t counted, std::size_t rows);
+inline std::string name_with_rows(const std::string& name, std::size_t counted, std::size_t rows) {
+  if (counted == rows) return name;
+  return name + ", counted in " + std::to_string(counted) + " of " + std::to_string(rows) + " rows";
+}
 
 }  // namespace xgrad

@@ -5,7 +5,7 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/batch.hpp>
-#include <xgrad/data/rules/rules.hpp>
+#include <xgrad/data/rules/naive_bayes.hpp>
 #include <xgrad/data/text/example_text.hpp>
 
 namespace xgrad {
