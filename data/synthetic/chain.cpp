@@ -31,15 +31,10 @@ std::int32_t choose(const double* distribution, std::size_t size, double uniform
 
 Tokens walk(const Chain& chain, const Rng& rng, std::size_t length) {
   const auto uniforms = rng.uniforms(length);
-  Tokens states;
-  states.reserve(length);
-  for (std::size_t t = 0; t < length; ++t) {
-    if (t == 0) {
-      states.push_back(std::int32_t(rng.below(chain.states, 0)));
-    } else {
-      const double* row = chain.transition.data() + std::size_t(states.back()) * chain.states;
-      states.push_back(choose(row, chain.states, uniforms[t]));
-    }
+  Tokens states = {std::int32_t(rng.below(chain.states, 0))};
+  while (states.size() < length) {
+    const double* row = chain.transition.data() + std::size_t(states.back()) * chain.states;
+    states.push_back(choose(row, chain.states, uniforms[states.size()]));
   }
   return states;
 }

@@ -24,7 +24,7 @@ Chain random_chain(const Rng& rng, std::size_t states, double spread);
 /// Samples from a distribution: maps a uniform number in [0, 1) to a value in [0, size).
 std::int32_t choose(const double* distribution, std::size_t size, double uniform);
 
-/// Draws a path of `length` states.
+/// Draws a path of `length` states, at least one.
 Tokens walk(const Chain& chain, const Rng& rng, std::size_t length);
 
 /// Returns p(state t | all evidence), (N, K), from likelihoods (N, K) of the evidence at t given

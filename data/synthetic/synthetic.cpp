@@ -1,5 +1,6 @@
 #include <xgrad/data/synthetic/synthetic.hpp>
 
+#include <algorithm>
 #include <bit>
 #include <memory>
 
@@ -206,15 +207,6 @@ Description make_description(const std::string& name, const Describe& describe, 
       name, seed, std::move(task), draw_test, {size("examples"), size("validation"), size("test")}};
 }
 
-TaskEntry completed(TaskEntry about, std::vector<OptionSpec> more, Describe describe) {
-  about.options.insert(about.options.end(), more.begin(), more.end());
-  about.make = [name = about.name, describe](const Options& options, std::uint64_t seed) {
-    return std::make_unique<SyntheticTask>(make_description(name, describe, options, seed));
-  };
-  if (about.best.empty()) about.best = kCertain;
-  return about;
-}
-
 }  // namespace
 
 Split split_of(const Tokens& ids) {
@@ -244,18 +236,18 @@ std::vector<std::string> numbered(std::size_t count, const std::string& prefix, 
 }
 
 TaskEntry synthetic_task(TaskEntry about, Describe describe) {
-  return completed(std::move(about),
-                   {{"examples", 50000, "Number of training examples.", 1, 1e9},
-                    {"validation", 1000, "Number of validation examples.", 1, 1e9},
-                    {"test", 1000, "Number of test examples.", 1, 1e9}},
-                   std::move(describe));
-}
-
-TaskEntry listed_task(TaskEntry about, Describe describe) {
-  return completed(
-      std::move(about),
-      {{"examples", 0, "Number of training examples; 0: the whole training split.", 0, 1e9}},
-      std::move(describe));
+  const auto is_examples = [](const OptionSpec& spec) { return spec.name == "examples"; };
+  if (std::ranges::none_of(about.options, is_examples)) {
+    about.options.insert(about.options.end(),
+                         {{"examples", 50000, "Number of training examples.", 1, 1e9},
+                          {"validation", 1000, "Number of validation examples.", 1, 1e9},
+                          {"test", 1000, "Number of test examples.", 1, 1e9}});
+  }
+  about.make = [name = about.name, describe](const Options& options, std::uint64_t seed) {
+    return std::make_unique<SyntheticTask>(make_description(name, describe, options, seed));
+  };
+  if (about.best.empty()) about.best = kCertain;
+  return about;
 }
 
 }  // namespace xgrad

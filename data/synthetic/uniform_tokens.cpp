@@ -1,29 +1,10 @@
 #include <xgrad/data/synthetic/uniform_tokens.hpp>
 
-#include <algorithm>
+#include <cmath>
 
 #include <xgrad/autograd/check.hpp>
 
 namespace xgrad {
-
-namespace {
-
-// With this many inputs, a split is empty with probability 0.9^1000 = 1e-46.
-constexpr std::uint64_t kFewestInputs = 1000;
-
-/// Returns the number of inputs, or `enough` if there are more.
-std::uint64_t count_inputs(std::size_t min_length, std::size_t max_length, std::uint64_t symbols,
-                           std::uint64_t enough) {
-  std::uint64_t sum = 0, power = 1;
-  for (std::size_t length = 1; length <= max_length; ++length) {
-    power = std::min(enough, power * symbols);
-    if (length >= min_length) sum += power;
-    if (sum >= enough) return enough;
-  }
-  return sum;
-}
-
-}  // namespace
 
 Lengths::Lengths(const Options& options, std::size_t least)
     : shortest(0), longest(get_size(options, "length")) {
@@ -77,18 +58,13 @@ Tokens random_tokens(const Rng& rng, std::size_t length, std::size_t symbols) {
 }
 
 Edges random_edges(const Rng& rng, std::size_t nodes, double degree) {
-  constexpr std::size_t kAtOnce = 1024;
-  const std::size_t pairs = nodes * (nodes - 1) / 2;
-  std::vector<double> uniforms;
   Edges edges;
   edges.reserve(nodes * std::size_t(degree));
   std::size_t pair = 0;
   for (std::size_t a = 0; a < nodes; ++a) {
-    for (std::size_t b = a + 1; b < nodes; ++b) {
-      const std::size_t at = pair % kAtOnce;
-      if (at == 0) uniforms = rng.uniforms(std::min(kAtOnce, pairs - pair), pair);
-      if (uniforms[at] * double(nodes - 1) < degree) edges.emplace_back(a, b);
-      ++pair;
+    const std::vector<double> uniforms = rng.uniforms(nodes - a - 1, pair);
+    for (std::size_t b = a + 1; b < nodes; ++b, ++pair) {
+      if (uniforms[b - a - 1] * double(nodes - 1) < degree) edges.emplace_back(a, b);
     }
   }
   return edges;
@@ -97,8 +73,12 @@ Edges random_edges(const Rng& rng, std::size_t nodes, double degree) {
 Synthetic uniform_tokens(const Options& options, Solve solve, std::size_t symbols) {
   const Lengths lengths(options);
   if (symbols == 0) symbols = get_size(options, "symbols");
-  const std::uint64_t inputs =
-      count_inputs(lengths.shortest, lengths.longest, symbols, kFewestInputs);
+  // With this many inputs, a split is empty with probability 0.9^1000 = 1e-46.
+  constexpr double kFewestInputs = 1000;
+  double inputs = 0;
+  for (std::size_t n = lengths.shortest; n <= lengths.longest && inputs < kFewestInputs; ++n) {
+    inputs += std::pow(double(symbols), double(n));
+  }
   check<ConfigError>(inputs >= kFewestInputs, "there are only ", inputs,
                      " different inputs; three disjoint splits need ", kFewestInputs,
                      options.contains("symbols") ? ": raise length or symbols" : ": raise length");

@@ -128,11 +128,12 @@ TaskEntry modular_addition_task() {
     };
     return task;
   };
-  return listed_task(
+  return synthetic_task(
       {.name = "modular_addition",
        .summary = "Add two numbers modulo a third.",
-       .options = {{"modulus", 97, "The modulus, prime or not; all numbers are below it.", 32,
-                    512}},
+       .options = {{"modulus", 97, "The modulus, prime or not; all numbers are below it.", 32, 512},
+                   {"examples", 0, "Number of training examples; 0: the whole training split.", 0,
+                    1e9}},
        .needs = "Positions, one layer and weight decay; fewer examples need more steps.",
        .theory = "solvable: one layer learns it by trigonometric identities, long after it knows "
                  "the training pairs by heart (Nanda et al. 2023, arXiv:2301.05217)",

@@ -1,8 +1,8 @@
 #include <algorithm>
-#include <optional>
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/synthetic/synthetic.hpp>
+#include <xgrad/data/text/text.hpp>
 
 namespace xgrad {
 
@@ -13,160 +13,138 @@ enum class Kind { article, adjective, noun, verb, negation };
 // An English word and its French: for articles and adjectives one word for each gender.
 struct Word {
   Kind kind;
-  const char* english;
-  const char* masculine;
-  const char* feminine;  // for nouns: empty, or "f" if the noun is feminine
+  std::string english, masculine;
+  std::string feminine;  // for nouns: empty, or "f" if the noun is feminine
 };
 
-constexpr Word kWords[] = {
-    {Kind::article, "the", "le", "la"},
-    {Kind::article, "a", "un", "une"},
-    {Kind::article, "this", "ce", "cette"},
-    {Kind::adjective, "red", "rouge", "rouge"},
-    {Kind::adjective, "green", "vert", "verte"},
-    {Kind::adjective, "black", "noir", "noire"},
-    {Kind::adjective, "white", "blanc", "blanche"},
-    {Kind::adjective, "round", "rond", "ronde"},
-    {Kind::adjective, "heavy", "lourd", "lourde"},
-    {Kind::adjective, "empty", "vide", "vide"},
-    {Kind::adjective, "soft", "doux", "douce"},
-    {Kind::noun, "cat", "chat", ""},
-    {Kind::noun, "dog", "chien", ""},
-    {Kind::noun, "horse", "cheval", ""},
-    {Kind::noun, "garden", "jardin", ""},
-    {Kind::noun, "book", "livre", ""},
-    {Kind::noun, "hat", "chapeau", ""},
-    {Kind::noun, "house", "maison", "f"},
-    {Kind::noun, "door", "porte", "f"},
-    {Kind::noun, "table", "table", "f"},
-    {Kind::noun, "car", "voiture", "f"},
-    {Kind::noun, "flower", "fleur", "f"},
-    {Kind::noun, "chair", "chaise", "f"},
-    {Kind::verb, "sees", "voit", ""},
-    {Kind::verb, "wants", "veut", ""},
-    {Kind::verb, "finds", "trouve", ""},
-    {Kind::verb, "likes", "aime", ""},
-    {Kind::verb, "loses", "perd", ""},
-    {Kind::verb, "draws", "dessine", ""},
-    {Kind::negation, "never", "jamais", ""},
-    {Kind::negation, "hardly", "gu\u00e8re", ""},
-};
-constexpr auto kSize = std::int32_t(std::size(kWords));
+// All words; their places are the ids of the English ones.
+const std::vector<Word>& lexicon() {
+  static const std::vector<Word> all = [] {
+    std::vector<Word> list;
+    const auto add = [&](Kind kind, const std::vector<std::string>& entries) {
+      for (const std::string& entry : entries) {
+        auto parts = words(entry);
+        parts.resize(3);
+        list.push_back({kind, std::string(parts[0]), std::string(parts[1]), std::string(parts[2])});
+      }
+    };
+    add(Kind::article, {"the le la", "a un une", "this ce cette"});
+    add(Kind::adjective,
+        {"red rouge rouge", "green vert verte", "black noir noire", "white blanc blanche",
+         "round rond ronde", "heavy lourd lourde", "empty vide vide", "soft doux douce"});
+    add(Kind::noun, {"cat chat", "dog chien", "horse cheval", "garden jardin", "book livre",
+                     "hat chapeau", "house maison f", "door porte f", "table table f",
+                     "car voiture f", "flower fleur f", "chair chaise f"});
+    add(Kind::verb,
+        {"sees voit", "wants veut", "finds trouve", "likes aime", "loses perd", "draws dessine"});
+    add(Kind::negation, {"never jamais", "hardly gu\u00e8re"});
+    return list;
+  }();
+  return all;
+}
 
 std::vector<std::int32_t> words_of(Kind kind) {
-  std::vector<std::int32_t> words;
-  for (std::int32_t id = 0; id < kSize; ++id) {
-    if (kWords[id].kind == kind) words.push_back(id);
+  std::vector<std::int32_t> ids;
+  for (std::size_t id = 0; id < lexicon().size(); ++id) {
+    if (lexicon()[id].kind == kind) ids.push_back(std::int32_t(id));
   }
-  return words;
+  return ids;
 }
 
 // The French words, each once, then the end.
 const std::vector<std::string>& french() {
-  static const std::vector<std::string> words = [] {
-    std::vector<std::string> all = {"ne"};
+  static const std::vector<std::string> all = [] {
+    std::vector<std::string> list = {"ne"};
     const auto add = [&](const std::string& word) {
-      if (std::find(all.begin(), all.end(), word) == all.end()) all.push_back(word);
+      if (std::ranges::find(list, word) == list.end()) list.push_back(word);
     };
-    for (const Word& word : kWords) {
+    for (const Word& word : lexicon()) {
       add(word.masculine);
       if (word.kind == Kind::article || word.kind == Kind::adjective) add(word.feminine);
     }
     add("end");
-    return all;
+    return list;
   }();
-  return words;
+  return all;
 }
 
-std::int32_t french_id(const std::string& word) {
-  const auto& words = french();
-  return std::int32_t(std::find(words.begin(), words.end(), word) - words.begin());
-}
-
-// Reads a sentence from the left and translates it.
-class Translator {
- public:
-  Translator(const Tokens& ids, std::size_t adjectives) : ids_(ids), adjectives_(adjectives) {}
-
-  // article adjectives noun [negation] verb article adjectives noun
-  Tokens sentence() {
-    noun_phrase();
-    const std::int32_t negation = is(Kind::negation) ? take(Kind::negation) : -1;
-    if (negation >= 0) write("ne");
-    write(kWords[take(Kind::verb)].masculine);
-    if (negation >= 0) write(kWords[negation].masculine);
-    noun_phrase();
-    check<DataError>(at_ == ids_.size(), kExpected);
-    write("end");
-    return result_;
-  }
-
- private:
-  static constexpr const char* kExpected =
-      "expected a sentence such as: the red cat never sees a dog";
-
-  bool is(Kind kind) const { return at_ < ids_.size() && kWords[ids_[at_]].kind == kind; }
-  std::int32_t take(Kind kind) {
-    check<DataError>(is(kind), kExpected);
-    return ids_[at_++];
-  }
-  void write(const char* word) { result_.push_back(french_id(word)); }
-
+// Reads a sentence from the left and translates it: article adjectives noun [negation] verb article
+// adjectives noun.
+Tokens translate(const Tokens& ids, std::size_t most_adjectives) {
+  std::size_t at = 0;
+  Tokens result;
+  const auto check_that = [](bool good) {
+    check<DataError>(good, "expected a sentence such as: the red cat never sees a dog");
+  };
+  const auto is = [&](Kind kind) {
+    return at < ids.size() && lexicon()[std::size_t(ids[at])].kind == kind;
+  };
+  const auto take = [&](Kind kind) -> const Word& {
+    check_that(is(kind));
+    return lexicon()[std::size_t(ids[at++])];
+  };
+  const auto write = [&](const std::string& word) {
+    result.push_back(std::int32_t(std::ranges::find(french(), word) - french().begin()));
+  };
   // Articles and adjectives agree with the noun. Adjectives follow it, the last one first.
-  void noun_phrase() {
-    const Word& article = kWords[take(Kind::article)];
+  const auto noun_phrase = [&] {
+    const Word& article = take(Kind::article);
     std::vector<const Word*> adjectives;
-    while (is(Kind::adjective)) adjectives.push_back(&kWords[take(Kind::adjective)]);
-    check<DataError>(adjectives.size() <= adjectives_, "expected at most ", adjectives_,
+    while (is(Kind::adjective)) adjectives.push_back(&take(Kind::adjective));
+    check<DataError>(adjectives.size() <= most_adjectives, "expected at most ", most_adjectives,
                      " adjectives before a noun, got ", adjectives.size());
-    const Word& noun = kWords[take(Kind::noun)];
-    const bool feminine = *noun.feminine != '\0';
-    write(feminine ? article.feminine : article.masculine);
+    const Word& noun = take(Kind::noun);
+    const auto agreeing = noun.feminine.empty() ? &Word::masculine : &Word::feminine;
+    write(article.*agreeing);
     write(noun.masculine);
     for (auto word = adjectives.rbegin(); word != adjectives.rend(); ++word) {
-      write(feminine ? (*word)->feminine : (*word)->masculine);
+      write((*word)->*agreeing);
     }
-  }
-
-  const Tokens& ids_;
-  std::size_t adjectives_, at_ = 0;
-  Tokens result_;
-};
-
-Synthetic describe(const Options& options) {
-  const auto adjectives = get_size(options, "adjectives");
-  Synthetic task;
-  task.shape.output = OutputKind::generated;
-  for (const Word& word : kWords) task.shape.token_names.emplace_back(word.english);
-  task.shape.max_length = 2 * (adjectives + 2) + 2;
-  task.shape.class_names = french();
-  task.shape.max_outputs = task.shape.max_length + 2;  // ne, and the end
-  task.draw = [adjectives](const Rng& rng) {
-    Example example;
-    std::uint32_t drawn = 0;
-    const auto number = [&](std::size_t below) { return rng.below(below, drawn++); };
-    const auto add = [&](Kind kind) {
-      const std::vector<std::int32_t> words = words_of(kind);
-      example.ids.push_back(words[number(words.size())]);
-    };
-    const auto add_noun_phrase = [&] {
-      add(Kind::article);
-      for (std::size_t count = number(adjectives + 1); count > 0; --count) add(Kind::adjective);
-      add(Kind::noun);
-    };
-    add_noun_phrase();
-    if (number(2) == 0) add(Kind::negation);
-    add(Kind::verb);
-    add_noun_phrase();
-    return example;
   };
-  task.solve = [adjectives](const Tokens& ids) { return Translator(ids, adjectives).sentence(); };
-  return task;
+  noun_phrase();
+  const Word* const negation = is(Kind::negation) ? &take(Kind::negation) : nullptr;
+  if (negation) write("ne");
+  write(take(Kind::verb).masculine);
+  if (negation) write(negation->masculine);
+  noun_phrase();
+  check_that(at == ids.size());
+  write("end");
+  return result;
 }
 
 }  // namespace
 
 TaskEntry translation_task() {
+  const auto describe = [](const Options& options) {
+    const auto adjectives = get_size(options, "adjectives");
+    Synthetic task;
+    task.shape.output = OutputKind::generated;
+    for (const Word& word : lexicon()) task.shape.token_names.push_back(word.english);
+    task.shape.max_length = 2 * (adjectives + 2) + 2;
+    task.shape.class_names = french();
+    task.shape.max_outputs = task.shape.max_length + 2;  // ne, and the end
+    task.draw = [adjectives](const Rng& rng) {
+      Example example;
+      std::uint32_t drawn = 0;
+      const auto number = [&](std::size_t below) { return rng.below(below, drawn++); };
+      const auto add = [&](Kind kind) {
+        const std::vector<std::int32_t> words = words_of(kind);
+        example.ids.push_back(words[number(words.size())]);
+      };
+      const auto add_noun_phrase = [&] {
+        add(Kind::article);
+        for (std::size_t count = number(adjectives + 1); count > 0; --count) add(Kind::adjective);
+        add(Kind::noun);
+      };
+      add_noun_phrase();
+      if (number(2) == 0) add(Kind::negation);
+      add(Kind::verb);
+      add_noun_phrase();
+      return example;
+    };
+    task.solve = [adjectives](const Tokens& ids) { return translate(ids, adjectives); };
+    return task;
+  };
   return synthetic_task(
       {.name = "translation",
        .summary =
