@@ -88,10 +88,8 @@ Baseline measure_answers(const Dataset& train, const Dataset& test, std::size_t 
   for_each_value(train, most, answers,
                  [&](std::size_t k, float value) { lead[k] += value > 0.5f ? 1 : -1; });
   const GuessAll guess = [&](const Example& example) {
-    std::vector<std::int32_t> guesses;
-    for (std::size_t k = 0; k < example.values.size(); ++k) {
-      guesses.push_back(lead[k % answers] > 0);
-    }
+    std::vector<std::int32_t> guesses(example.values.size());
+    for (std::size_t k = 0; k < guesses.size(); ++k) guesses[k] = lead[k % answers] > 0;
     return guesses;
   };
   return {.majority = measure_rule("", test, guess).accuracy};

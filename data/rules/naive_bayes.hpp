@@ -5,7 +5,7 @@
 #include <functional>
 #include <vector>
 
-#include <xgrad/data/rules/gram_counts.hpp>
+#include <xgrad/data/rules/ngram.hpp>
 #include <xgrad/data/task.hpp>
 
 namespace xgrad {

@@ -19,10 +19,6 @@ std::vector<double> random_rows(const Rng& rng, std::size_t count, std::size_t s
   return rows;
 }
 
-Chain random_chain(const Rng& rng, std::size_t states, double spread) {
-  return {states, random_rows(rng / "transition", states, states, spread)};
-}
-
 std::int32_t choose(const double* distribution, std::size_t size, double uniform) {
   std::size_t value = 0;
   while (value + 1 < size && uniform >= distribution[value]) uniform -= distribution[value++];

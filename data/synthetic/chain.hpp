@@ -19,7 +19,9 @@ void normalise(double* row, std::size_t size);
 std::vector<double> random_rows(const Rng& rng, std::size_t count, std::size_t size, double spread);
 
 /// A chain whose transitions are random_rows(), with every transition possible.
-Chain random_chain(const Rng& rng, std::size_t states, double spread);
+inline Chain random_chain(const Rng& rng, std::size_t states, double spread) {
+  return {states, random_rows(rng / "transition", states, states, spread)};
+}
 
 /// Samples from a distribution: maps a uniform number in [0, 1) to a value in [0, size).
 std::int32_t choose(const double* distribution, std::size_t size, double uniform);

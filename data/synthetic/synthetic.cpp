@@ -30,7 +30,6 @@ class DrawnDataset final : public Dataset {
  public:
   DrawnDataset(Shared of, Split split)
       : of_(std::move(of)),
-        draw_(split == Split::test ? of_->draw_test : of_->task.draw),
         split_(split),
         rng_(Rng(of_->seed) / (of_->task.is_continuous ? "vectors" : "tokens") / to_string(split)) {
     get(0, 0);  // fail now rather than during a run if the split has no inputs
@@ -54,9 +53,10 @@ class DrawnDataset final : public Dataset {
   // The input only, without the targets that `solve` computes.
   Example input(std::size_t index) const {
     const Rng own = rng_ / index;
-    if (of_->task.is_continuous) return draw_(own);
-    for (std::uint32_t draw = 0; draw < kMostDraws; ++draw) {
-      Example example = draw_(own / draw);
+    const auto& draw = split_ == Split::test ? of_->draw_test : of_->task.draw;
+    if (of_->task.is_continuous) return draw(own);
+    for (std::uint32_t i = 0; i < kMostDraws; ++i) {
+      Example example = draw(own / i);
       const Split own_split = of_->task.split ? of_->task.split(example) : split_of(example);
       if (own_split == split_) return example;
     }
@@ -65,7 +65,6 @@ class DrawnDataset final : public Dataset {
   }
 
   Shared of_;
-  std::function<Example(const Rng& rng)> draw_;
   Split split_;
   Rng rng_;
 };
@@ -130,12 +129,10 @@ class SyntheticTask final : public Task {
   Example parse(const std::string& line) const override {
     Example example = parse_input(of_->name, line, of_->task.shape);
     if (of_->task.with_slots) example.ids = of_->task.with_slots(std::move(example.ids));
-    if (of_->task.solve) {
-      try {
-        example.targets = of_->task.solve(example.ids);
-      } catch (const DataError& error) {
-        throw DataError(of_->name + ": " + error.what());
-      }
+    try {
+      if (of_->task.solve) example.targets = of_->task.solve(example.ids);
+    } catch (const DataError& error) {
+      throw DataError(of_->name + ": " + error.what());
     }
     return example;
   }

@@ -84,13 +84,11 @@ Table read(const std::string& folder, std::size_t most) {
 }
 
 std::unique_ptr<Task> make(const Options& options, std::uint64_t seed) {
-  RowSource source;
-  source.task = "languages";
-  source.files = {get_string(options, "path")};
-  source.read = [options](Split) {
-    return rows_of(read(get_string(options, "path"), get_size(options, "words")));
+  const std::string path = get_string(options, "path");
+  const auto rows = [path, words = get_size(options, "words")](Split) {
+    return rows_of(read(path, words));
   };
-  return row_task(std::move(source),
+  return row_task({.task = "languages", .read = rows, .files = {path}},
                   {.inputs = {"word"},
                    .target = "language",
                    .tokens = TokenKind::characters,

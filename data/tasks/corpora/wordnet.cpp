@@ -52,13 +52,11 @@ static Table read(const std::string& folder, bool all) {
 }
 
 static std::unique_ptr<Task> make(const Options& options, std::uint64_t seed) {
-  RowSource source;
-  source.task = "wordnet";
-  source.files = {get_string(options, "path")};
-  source.read = [options](Split) {
-    return rows_of(read(get_string(options, "path"), get_string(options, "senses") == "all"));
+  const std::string path = get_string(options, "path");
+  const auto rows = [path, all = get_string(options, "senses") == "all"](Split) {
+    return rows_of(read(path, all));
   };
-  return row_task(std::move(source),
+  return row_task({.task = "wordnet", .read = rows, .files = {path}},
                   {.inputs = {"definition"},
                    .target = "class",
                    .tokens = TokenKind::plain_words,

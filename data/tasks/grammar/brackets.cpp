@@ -37,13 +37,19 @@ TaskEntry bracket_status(TaskEntry about, DrawBrackets* draw, Solve solve) {
   });
 }
 
-// Draws correct brackets, which open with probability 2/5 where one could close.
-Tokens draw_nested(const Rng& rng, std::size_t length, std::size_t kinds) {
-  const Tokens opens = random_tokens(rng / "opens", length, 5);
-  const Tokens kind = random_tokens(rng / "kind", length, kinds);
+// Whether each bracket opens where one could close: with probability 2/5.
+Tokens may_open(const Rng& rng, std::size_t length) {
+  Tokens opens = random_tokens(rng / "opens", length, 5);
+  for (std::int32_t& each : opens) each = each < 2;
+  return opens;
+}
+
+// Draws correct brackets, at most `depth` of which are open at once.
+Tokens draw_nested(const Rng& rng, const Tokens& opens, std::size_t kinds, std::size_t depth) {
+  const Tokens kind = random_tokens(rng / "kind", opens.size(), kinds);
   Tokens ids, waiting;
-  for (std::size_t i = 0; i < length; ++i) {
-    if (waiting.empty() || opens[i] < 2) {
+  for (std::size_t i = 0; i < opens.size(); ++i) {
+    if (waiting.empty() || (waiting.size() < depth && opens[i])) {
       ids.push_back(2 * kind[i]);
       waiting.push_back(2 * kind[i] + 1);
     } else {
@@ -70,10 +76,9 @@ Tokens status_nested(const Tokens& ids) {
   return targets;
 }
 
-// Draws correct brackets. They open with probability 2/5 where one could close; a bracket that
-// closes is of any kind that is open, all equally likely.
+// Draws correct brackets. A bracket that closes is of any kind that is open, all equally likely.
 Tokens draw_shuffled(const Rng& rng, std::size_t length, std::size_t kinds) {
-  const Tokens opens = random_tokens(rng / "opens", length, 5);
+  const Tokens opens = may_open(rng, length);
   const Tokens kind = random_tokens(rng / "kind", length, kinds);
   Tokens ids, waiting(kinds);
   for (std::size_t i = 0; i < length; ++i) {
@@ -81,7 +86,7 @@ Tokens draw_shuffled(const Rng& rng, std::size_t length, std::size_t kinds) {
     for (std::size_t k = 0; k < kinds; ++k) {
       if (waiting[k] > 0) unclosed.push_back(std::int32_t(k));
     }
-    const bool opens_one = unclosed.empty() || opens[i] < 2;
+    const bool opens_one = unclosed.empty() || opens[i];
     const std::int32_t own =
         opens_one ? kind[i] : unclosed[(rng / "close" / i).below(unclosed.size(), 0)];
     waiting[std::size_t(own)] += opens_one ? 1 : -1;
@@ -122,23 +127,6 @@ Tokens nearest_open(const Tokens& ids, std::size_t kinds, std::size_t depth) {
   return targets;
 }
 
-// Draws brackets that open and close with equal probability where both are possible.
-Tokens draw_bounded(const Rng& rng, std::size_t length, std::size_t kinds, std::size_t depth) {
-  const Tokens opens = random_tokens(rng / "opens", length, 2);
-  const Tokens kind = random_tokens(rng / "kind", length, kinds);
-  Tokens ids, waiting;
-  for (std::size_t i = 0; i < length; ++i) {
-    if (waiting.empty() || (waiting.size() < depth && opens[i] == 1)) {
-      ids.push_back(2 * kind[i]);
-      waiting.push_back(kind[i]);
-    } else {
-      ids.push_back(2 * waiting.back() + 1);
-      waiting.pop_back();
-    }
-  }
-  return ids;
-}
-
 }  // namespace
 
 // Prefixes of Dyck-k, as in RASP (Weiss et al. 2021).
@@ -152,7 +140,10 @@ TaskEntry dyck_task() {
                  "2021, arXiv:2105.11115); no fixed encoder with hard attention is right at all "
                  "lengths (Hahn 2020, arXiv:1906.06755)",
        .source = "Weiss, Goldberg and Yahav 2021, arXiv:2106.06981"},
-      draw_nested, status_nested);
+      [](const Rng& rng, std::size_t length, std::size_t kinds) {
+        return draw_nested(rng, may_open(rng, length), kinds, length);
+      },
+      status_nested);
 }
 
 TaskEntry shuffle_dyck_task() {
@@ -178,7 +169,9 @@ TaskEntry dyck_nearest_task() {
     }
     task.shape.class_names.push_back("none");
     draw_lengths(task, Lengths(options), [=](const Rng& rng, std::size_t length) {
-      return Example{.ids = draw_bounded(rng, length, kinds, depth)};
+      // They open and close with equal probability where both are possible.
+      const Tokens opens = random_tokens(rng / "opens", length, 2);
+      return Example{.ids = draw_nested(rng, opens, kinds, depth)};
     });
     task.solve = [=](const Tokens& ids) { return nearest_open(ids, kinds, depth); };
     return task;

@@ -43,8 +43,7 @@ Example draw_masked(const Chain& chain, double rate, const Rng& rng, std::size_t
   for (std::size_t t = 0; t < length; ++t) {
     if (uniforms[t] < rate) hide(t);
   }
-  if (std::ranges::find(example.ids, mask) == example.ids.end())
-    hide((own / "one").below(length, 0));
+  if (std::ranges::count(example.ids, mask) == 0) hide((own / "one").below(length, 0));
   return example;
 }
 
@@ -68,32 +67,25 @@ Example draw_hidden(const HiddenMarkov& model, const Rng& rng, std::size_t lengt
   return example;
 }
 
-// How often each state emits a token at an unknown position, up to a factor. Position t exists in
-// every sequence of more than t tokens, so its share of all tokens is proportional to P(length >
-// t). Its state is distributed as p_t = p_(t-1) A, with uniform p_0. Assumes that a split is
-// representative of all sequences, as it is unless it is small.
-std::vector<double> state_shares(const Chain& chain, const Lengths& lengths) {
-  const std::size_t k = chain.states;
-  std::vector<double> shares(k), p(k, 1.0 / double(k));
+// p(state | symbol) of a single token, (symbols, states): by Bayes, proportional to p(symbol |
+// state) times how often the state emits a token at an unknown position. Position t exists in every
+// sequence of more than t tokens, so its share of all tokens is proportional to P(length > t). Its
+// state is distributed as p_t = p_(t-1) A, with uniform p_0. Assumes that a split is representative
+// of all sequences, as it is unless it is small.
+std::vector<double> posterior_alone(const HiddenMarkov& model, const Lengths& lengths) {
+  const std::size_t k = model.chain.states;
+  std::vector<double> shares(k), p(k, 1.0 / double(k)), posterior(model.symbols * k);
   for (std::size_t t = 0; t < lengths.longest; ++t) {
     // Number of lengths above t.
     const auto longer = double(lengths.longest - std::max(t, lengths.shortest - 1));
     std::vector<double> next(k);
     for (std::size_t from = 0; from < k; ++from) {
+      const double* const step = model.chain.transition.data() + from * k;
       shares[from] += longer * p[from];
-      for (std::size_t to = 0; to < k; ++to) next[to] += p[from] * chain.transition[from * k + to];
+      for (std::size_t to = 0; to < k; ++to) next[to] += p[from] * step[to];
     }
     p = std::move(next);
   }
-  return shares;
-}
-
-// p(state | symbol) of a single token, (symbols, states): by Bayes, proportional to the state's
-// share times p(symbol | state). The best guess from the token alone is the most likely state.
-std::vector<double> posterior_alone(const HiddenMarkov& model, const Lengths& lengths) {
-  const std::vector<double> shares = state_shares(model.chain, lengths);
-  const std::size_t k = model.chain.states;
-  std::vector<double> posterior(model.symbols * k);
   for (std::size_t symbol = 0; symbol < model.symbols; ++symbol) {
     double* const row = posterior.data() + symbol * k;
     for (std::size_t i = 0; i < k; ++i) row[i] = shares[i] * model.emitted(i, symbol);

@@ -1,5 +1,3 @@
-#include <xgrad/data/tasks/images/idx.hpp>
-
 #include <zlib.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <memory>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/data/tasks/images/fashion_mnist.hpp>
 
 namespace xgrad {
 
