@@ -1,5 +1,5 @@
 // Parts of the task fashion_mnist: IDX files, the format of MNIST and its relatives (a magic
-// number, the extents, then the values), and random changes to a training image that keep its class.
+// number, the extents, then the values), and random moves of a training image that keep its class.
 #pragma once
 
 #include <cstdint>
