@@ -4,8 +4,6 @@
 #include <cmath>
 #include <numbers>
 
-#include <xgrad/data/synthetic/uniform_tokens.hpp>
-
 namespace xgrad {
 
 std::vector<Ar2> resonators(std::size_t count, double radius) {
@@ -48,37 +46,6 @@ std::vector<double> posterior(const std::vector<Ar2>& processes, const std::vect
   for (double& value : p) sum += value = std::exp(value - largest);
   for (double& value : p) value /= sum;
   return p;
-}
-
-std::vector<OptionSpec> signal_options() {
-  return {
-      {"length", 8, "Frames in the longest signal.", 1, 65536},
-      {"min_length", 0, "Frames in the shortest signal; 0: as length.", 0, 65536},
-      {"frame", 8, "Samples in a frame; each frame is one vector.", 1, 4096},
-      {"processes", 4, "Number of processes; one of them generates each signal.", 2, 64},
-      {"radius", 0.8, "Radius of the poles of the processes; nearer to 1, tones are purer.", 0.1,
-       0.99},
-  };
-}
-
-SignalTask::SignalTask(const Options& options)
-    : processes(resonators(get_size(options, "processes"), get_double(options, "radius"))),
-      frame(get_size(options, "frame")) {
-  const Lengths lengths(options);
-  shortest = lengths.shortest;
-  longest = lengths.longest;
-}
-
-Synthetic SignalTask::synthetic() const {
-  return {.shape = {.input = InputKind::vectors,
-                    .output = OutputKind::sequence,
-                    .max_length = longest,
-                    .features = frame},
-          .is_continuous = true};
-}
-
-std::size_t SignalTask::draw_length(const Rng& rng) const {
-  return frame * (shortest + (rng / "length").below(longest - shortest + 1, 0));
 }
 
 }  // namespace xgrad

@@ -5,15 +5,11 @@
 
 namespace xgrad {
 
-namespace {
-
 void normalise(double* row, std::size_t size) {
   double sum = 0;
   for (std::size_t i = 0; i < size; ++i) sum += row[i];
   for (std::size_t i = 0; i < size; ++i) row[i] /= sum;
 }
-
-}  // namespace
 
 std::vector<double> random_rows(const Rng& rng, std::size_t count, std::size_t size,
                                 double spread) {
@@ -21,10 +17,6 @@ std::vector<double> random_rows(const Rng& rng, std::size_t count, std::size_t s
   for (double& x : rows) x = std::exp(spread * x);
   for (std::size_t i = 0; i < count; ++i) normalise(rows.data() + i * size, size);
   return rows;
-}
-
-Chain random_chain(const Rng& rng, std::size_t states, double spread) {
-  return {states, random_rows(rng / "transition", states, states, spread)};
 }
 
 std::int32_t choose(const double* distribution, std::size_t size, double uniform) {
@@ -35,15 +27,10 @@ std::int32_t choose(const double* distribution, std::size_t size, double uniform
 
 Tokens walk(const Chain& chain, const Rng& rng, std::size_t length) {
   const auto uniforms = rng.uniforms(length);
-  Tokens states;
-  states.reserve(length);
-  for (std::size_t t = 0; t < length; ++t) {
-    if (t == 0) {
-      states.push_back(std::int32_t(rng.below(chain.states, 0)));
-    } else {
-      const double* row = chain.transition.data() + std::size_t(states.back()) * chain.states;
-      states.push_back(choose(row, chain.states, uniforms[t]));
-    }
+  Tokens states = {std::int32_t(rng.below(chain.states, 0))};
+  while (states.size() < length) {
+    const double* row = chain.transition.data() + std::size_t(states.back()) * chain.states;
+    states.push_back(choose(row, chain.states, uniforms[states.size()]));
   }
   return states;
 }

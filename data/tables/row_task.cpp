@@ -9,8 +9,8 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/random.hpp>
 #include <xgrad/data/batch.hpp>
+#include <xgrad/data/rules/naive_bayes.hpp>
 #include <xgrad/data/rules/ngram.hpp>
-#include <xgrad/data/rules/rules.hpp>
 #include <xgrad/data/tables/fields.hpp>
 #include <xgrad/data/tables/packed_examples.hpp>
 #include <xgrad/data/text/text.hpp>

@@ -7,7 +7,7 @@
 
 namespace xgrad {
 
-// Each in a file of its own.
+// Each in the file of its family.
 TaskEntry addition_task(), anomaly_task(), ar2_task(), bucket_sort_task(), cmu_task(), copy_task(),
     cycle_navigation_task(), distinct_task(), double_histogram_task(), dyck_task(),
     dyck_nearest_task(), even_pairs_task(), fashion_mnist_task(), files_task(), first_task(),

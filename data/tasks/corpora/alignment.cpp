@@ -1,7 +1,7 @@
-#include <xgrad/data/tasks/corpora/alignment.hpp>
-
 #include <cmath>
 #include <limits>
+
+#include <xgrad/data/tasks/corpora/cmu.hpp>
 
 namespace xgrad {
 
@@ -71,13 +71,10 @@ void Alignment::add_expected(const Pronunciation& word, std::vector<double>& cou
   const double total = before.at(n, m);
   if (!(total > 0)) return;
   after.at(n, m) = 1;
-  for (std::size_t i = n; i-- > 0;) {
-    for (std::size_t j = 0; j <= m; ++j) {
-      for (std::size_t k = 0; k <= kMostPhones && j + k <= m; ++k) {
-        after.at(i, j) += probability(word, i, j, k) * after.at(i + 1, j + k);
-      }
-    }
-  }
+  for_each_step(word, [&](std::size_t from_last, std::size_t j, std::size_t k) {
+    const std::size_t i = n - 1 - from_last;
+    after.at(i, j) += probability(word, i, j, k) * after.at(i + 1, j + k);
+  });
   for_each_step(word, [&](std::size_t i, std::size_t j, std::size_t k) {
     counts[std::size_t(word.letters[i]) * labels_ + label(word, j, k)] +=
         before.at(i, j) * probability(word, i, j, k) * after.at(i + 1, j + k) / total;

@@ -1,11 +1,20 @@
-// Alignment: finds the phones that each letter of a word stands for.
+// Stems of English words, and an alignment that finds the phones each letter of a word stands for.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace xgrad {
+
+/// Returns the word without endings of inflection and common derivation, with a doubled consonant
+/// made single and a final e or y removed: "abandon" for abandon, abandons, abandoned, abandoning,
+/// abandonment.
+///
+/// Used to keep the forms of a word in one split. When in doubt, it joins two words rather than
+/// separate forms of one. Requires: lower-case letters.
+std::string stem(std::string word);
 
 /// A word and its pronunciation. Letters and phones are numbers from 0.
 struct Pronunciation {
