@@ -5,7 +5,7 @@ import statistics
 
 import sources
 
-MAX_LINES, MAX_MEDIAN, MAX_FUNCTION, MAX_COLUMNS = 400, 100, 60, 100
+MAX_LINES, MAX_MEDIAN, MAX_FUNCTION, MAX_COLUMNS = 400, 200, 60, 100
 
 TOP_LEVEL = set("""
     autograd layers optim storage data train cli python configs examples tests bench docs cmake .ci
