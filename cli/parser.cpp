@@ -11,7 +11,6 @@
 #include <xgrad/autograd/nearest.hpp>
 #include <xgrad/autograd/parallel.hpp>
 #include <xgrad/cli/command.hpp>
-#include <xgrad/cli/outcome.hpp>
 #include <xgrad/data/excerpt.hpp>
 #include <xgrad/train/config/consistency.hpp>
 #include <xgrad/version.hpp>
