@@ -1,6 +1,5 @@
 // Config: all settings of a run, read from one TOML file. Here are their types and defaults; the
-// tables in model_keys.cpp, train_keys.cpp and small_sections.cpp have their words, ranges and
-// help.
+// tables in model_keys.cpp and section_keys.cpp have their words, ranges and help.
 #pragma once
 
 #include <cstdint>

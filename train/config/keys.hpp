@@ -2,6 +2,7 @@
 // not installed.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <optional>
 #include <string>
@@ -12,6 +13,10 @@
 #include <xgrad/train/config/config.hpp>
 
 namespace xgrad::detail {
+
+inline bool contains(const std::vector<std::string>& names, std::string_view name) {
+  return std::ranges::find(names, name) != names.end();
+}
 
 /// A key, with functions that read and write its value in an `Owner`.
 template <class Owner>

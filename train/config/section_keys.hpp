@@ -29,12 +29,6 @@ inline Keys all_of(const std::vector<Keys>& parts) {
   return all;
 }
 
-// Marks a key that changes how a run is executed, not its result.
-inline ConfigKey execution(ConfigKey key) {
-  key.execution = true;
-  return key;
-}
-
 struct Limits {
   double min = -std::numeric_limits<double>::infinity();
   double max = std::numeric_limits<double>::infinity();
@@ -93,16 +87,21 @@ struct SectionKeys {
   Part& (*part)(Config&);
 
   template <class Field>
-  ConfigKey operator()(const char* name, Field Part::*field, const char* help,
-                       Limits limits = {}) const {
+  ConfigKey operator()(const char* name, Field Part::*field, Limits limits,
+                       const char* help) const {
     const auto place = [part = part, field](Config& config) -> Field& {
       return part(config).*field;
     };
     return {key_at<Config>(place, name, help, limits), section};
   }
 
-  ConfigKey operator()(const char* name, std::string Part::*field, const char* help,
-                       std::vector<std::string> choices) const {
+  template <class Field>
+  ConfigKey operator()(const char* name, Field Part::*field, const char* help) const {
+    return (*this)(name, field, Limits(), help);
+  }
+
+  ConfigKey operator()(const char* name, std::string Part::*field, std::vector<std::string> choices,
+                       const char* help) const {
     ConfigKey key = (*this)(name, field, help);
     key.spec.choices = std::move(choices);
     return key;
