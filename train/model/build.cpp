@@ -6,45 +6,37 @@
 #include <cmath>
 #include <map>
 
+#include <xgrad/autograd/autocast.hpp>
+#include <xgrad/autograd/kernels/cpu.hpp>
 #include <xgrad/autograd/memory/out_of_memory.hpp>
 #include <xgrad/autograd/scalar.hpp>
 #include <xgrad/data/generated_task.hpp>
 #include <xgrad/layers/init.hpp>
+#include <xgrad/layers/models/decoding.hpp>
 #include <xgrad/layers/models/encoder_decoder_model.hpp>
 #include <xgrad/layers/models/encoder_model.hpp>
 #include <xgrad/layers/models/window_mlp.hpp>
-#include <xgrad/train/model/mixed_precision.hpp>
+#include <xgrad/train/config/keys.hpp>
 #include <xgrad/train/model/parts.hpp>
 
 namespace xgrad {
 
 namespace {
 
-// The enumerator at the place of a word among those of all, which stand in the enumerators' order.
-// The config parser has checked that it is one of them.
+// The enumerator at the place of a word among those that a key of [model] takes, which stand in the
+// enumerators' order.
 template <class Enum>
-Enum choose(const std::vector<std::string>& words, const std::string& word) {
-  return Enum(std::find(words.begin(), words.end(), word) - words.begin());
+Enum choose(const char* key, const std::string& word, int first = 0) {
+  const auto& words = detail::find_config_key("model", key)->spec.choices;
+  return Enum(first + (std::ranges::find(words, word) - words.begin()));
 }
 
 PositionKind positions(const ModelConfig& config) {
-  return choose<PositionKind>({"none", "learned", "learned_2d", "sinusoidal", "relative_index",
-                               "rotary", "alibi", "relative_bias"},
-                              config.positions);
+  return choose<PositionKind>("positions", config.positions);
 }
 
 Activation activation(const ModelConfig& config) {
-  return choose<Activation>({"gelu", "gelu_tanh", "relu", "silu"}, config.activation);
-}
-
-AttentionWeightOptions weight_options(const ModelConfig& config) {
-  return {
-      .score = choose<Score>({"dot", "cosine", "additive"}, config.score),
-      .activation = choose<AttentionActivation>(
-          {"softmax", "relu", "squared_relu", "sigmoid", "sparsemax"}, config.attention_activation),
-      .temperature = config.temperature,
-      .log_scale = config.log_scale,
-      .mean = config.attention_mean};
+  return choose<Activation>("activation", config.activation);
 }
 
 MultiHeadAttentionOptions attention_options(const ModelConfig& config) {
@@ -56,7 +48,12 @@ MultiHeadAttentionOptions attention_options(const ModelConfig& config) {
           .out_proj = config.out_proj,
           .out_bias = config.out_bias,
           .scale = config.scale > 0 ? std::optional(config.scale) : std::nullopt,
-          .weights = weight_options(config),
+          .weights = {.score = choose<Score>("score", config.score),
+                      .activation = choose<AttentionActivation>("attention_activation",
+                                                                config.attention_activation),
+                      .temperature = config.temperature,
+                      .log_scale = config.log_scale,
+                      .mean = config.attention_mean},
           .positions = positions(config),
           .max_distance = config.max_distance,
           .cross_positions = config.cross_positions,
@@ -65,7 +62,7 @@ MultiHeadAttentionOptions attention_options(const ModelConfig& config) {
 }
 
 NormOptions norm_options(const ModelConfig& config) {
-  return {choose<Normalization>({"layer", "rms", "batch"}, config.normalization), config.norm_eps};
+  return {choose<Normalization>("normalization", config.normalization), config.norm_eps};
 }
 
 EncoderOptions encoder_options(const ModelConfig& config) {
@@ -74,9 +71,9 @@ EncoderOptions encoder_options(const ModelConfig& config) {
   options.attention = attention_options(config);
   options.feedforward = config.feedforward;
   options.activation = activation(config);
-  options.norm = choose<NormOrder>({"pre", "post", "sandwich", "none"}, config.norm);
+  options.norm = choose<NormOrder>("norm", config.norm);
   options.normalization = norm_options(config).kind;
-  options.norm_eps = norm_options(config).eps;
+  options.norm_eps = config.norm_eps;
   options.final_norm = config.final_norm;
   options.dropout = config.dropout;
   options.stochastic_depth = config.stochastic_depth;
@@ -101,7 +98,7 @@ InputOptions input_options(const ModelConfig& config, const TaskShape& shape) {
 
 Pool pool(const ModelConfig& config, const TaskShape& shape) {
   if (shape.output == OutputKind::tokens) return Pool::none;
-  return choose<Pool>({"none", "cls", "mean", "max", "attention"}, config.pool);
+  return choose<Pool>("pool", config.pool, int(Pool::none) + 1);
 }
 
 WindowMlpOptions window_mlp_options(const ModelConfig& config, const TaskShape& shape) {
@@ -242,6 +239,53 @@ InitRule init_rule(const ModelConfig& config) {
   };
 }
 
+// Models of float in mixed precision.
+class MixedDecoding final : public Decoding<float> {
+ public:
+  explicit MixedDecoding(std::unique_ptr<Decoding<float>> decoding)
+      : decoding_(std::move(decoding)) {
+    take_logits();
+  }
+  void append(const std::vector<std::int32_t>& classes) override {
+    const Autocast products;
+    decoding_->append(classes);
+    take_logits();
+  }
+  void select(const std::vector<std::size_t>& rows) override {
+    decoding_->select(rows);
+    select_logits(rows);
+  }
+
+ private:
+  void take_logits() {
+    const Tensor<float>& from = decoding_->logits();
+    Tensor<float> logits = empty<float>({from.shape()[0], 1, from.shape()[1]});
+    std::copy_n(from.data(), from.size(), logits.data());
+    set_last(logits);
+  }
+
+  std::unique_ptr<Decoding<float>> decoding_;
+};
+
+class MixedPrecision final : public SequenceModel<float> {
+ public:
+  explicit MixedPrecision(std::unique_ptr<SequenceModel<float>> model) : model_(std::move(model)) {}
+
+  Variable<float> operator()(const ModelInput<float>& input,
+                             const Context& context) const override {
+    const Autocast products;
+    return (*model_)(input, context);
+  }
+
+  std::unique_ptr<Decoding<float>> decode(const ModelInput<float>& input) const override {
+    const Autocast products;
+    return std::make_unique<MixedDecoding>(model_->decode(input));
+  }
+
+ private:
+  std::unique_ptr<SequenceModel<float>> model_;
+};
+
 }  // namespace
 
 std::unique_ptr<Task> make_task(const Config& config, const Checkpoint* checkpoint) {
@@ -288,7 +332,24 @@ std::unique_ptr<SequenceModel<T>> make_model(const Config& config, const TaskSha
     });
   }
   parameters.initialize_by(init_rule(config.model));
-  return in_precision(config.train.precision, build(config.model, shape, parameters));
+  auto model = build(config.model, shape, parameters);
+  if constexpr (std::is_same_v<T, float>) {
+    if (config.train.precision == "bf16") {
+      return std::make_unique<MixedPrecision>(std::move(model));
+    }
+  }
+  return model;
+}
+
+const char* processor_class(const std::string& precision) {
+  return cpu_name(precision == "bf16" ? cpu() : std::min(cpu(), Cpu::avx512));
+}
+
+std::string processor_class(const Checkpoint& checkpoint) {
+  const auto cpu = checkpoint.state.find("cpu");
+  const auto* name =
+      cpu == checkpoint.state.end() ? nullptr : std::get_if<std::string>(&cpu->second);
+  return name == nullptr ? "" : *name;
 }
 
 template <class T>

@@ -8,7 +8,7 @@
 #include <xgrad/storage/disk/input_file.hpp>
 #include <xgrad/storage/formats/sha256.hpp>
 #include <xgrad/train/config/precision.hpp>
-#include <xgrad/train/model/mixed_precision.hpp>
+#include <xgrad/train/model/build.hpp>
 #include <xgrad/train/run/signals.hpp>
 
 namespace xgrad {

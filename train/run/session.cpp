@@ -24,7 +24,7 @@
 #include <xgrad/train/logs/history.hpp>
 #include <xgrad/train/logs/metrics_row.hpp>
 #include <xgrad/train/loop/trainer.hpp>
-#include <xgrad/train/model/mixed_precision.hpp>
+#include <xgrad/train/model/build.hpp>
 #include <xgrad/train/run/hooks.hpp>
 #include <xgrad/train/run/rank_jobs.hpp>
 #include <xgrad/train/run/recorder.hpp>
