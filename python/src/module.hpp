@@ -7,9 +7,6 @@ namespace xgrad::python {
 
 struct Var;
 
-/// Translates every exception of xgrad into the class of xgrad.errors with its name, with the same
-/// message.
-void add_errors();
 /// Adds Variable, no_grad, grad_enabled and Rng to the module.
 nanobind::class_<Var> add_variable(nanobind::module_& m);
 /// Adds the functions of ops.hpp; op_table.py writes it.
