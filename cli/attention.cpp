@@ -183,17 +183,18 @@ Command attention_command() {
       {{"run", kRun, &a->run, kRequired},
        {"--examples", "maximum number of test examples", &a->examples, kPositive},
        {"--out", "new HDF5 file for attention maps and metrics", &a->out, kNewPath},
-       {"--maps", "number of examples with maps in --out", &a->maps, needs("--out", kPositive)},
+       {"--maps", "number of examples with maps in --out", &a->maps,
+        Rules{.positive = true, .needs = {"--out"}}},
        {"--text", "draw the maps of this input instead", &a->text,
-        excludes({"--examples", "--out"})},
+        Rules{.excludes = {"--examples", "--out"}}},
        {"--outputs",
         "with --text, the outputs that a decoder reads, for teacher forcing; default: "
         "those that it decodes greedily",
-        &a->outputs, needs("--text")},
+        &a->outputs, Rules{.needs = {"--text"}}},
        {"--silence",
         "measure the model without these heads together, as 0.1,1.3: head 1 of layer 0 "
         "and head 3 of layer 1, both counted from 0",
-        &a->silence, excludes({"--out", "--maps", "--text"}, "LAYER.HEAD,...")}},
+        &a->silence, Rules{.excludes = {"--out", "--maps", "--text"}, .value = "LAYER.HEAD,..."}}},
       [a] { return attention(*a); });
 }
 
@@ -206,7 +207,7 @@ Command patch_command() {
        {"--to", "the input whose activations are put in; as long as --from", &a->to, kRequired},
        {"--site",
         "names of the activations, as `xgrad summary` lists them; * and ? match any characters",
-        &a->site, called("PATTERN")},
+        &a->site, Rules{.value = "PATTERN"}},
        {"--out", "new SVG file for a picture of the table", &a->out, kNewPath}},
       [a] {
         if (!a->out.empty()) check_new(a->out);

@@ -28,24 +28,19 @@ namespace {
 
 constexpr std::size_t kExamples = 3;
 
-void show_ceiling(const char* of, const std::optional<Ceiling>& best) {
-  if (!best) return;
-  fmt::print("  {:<32} {:.3f}, loss {:.3f}\n", of, best->accuracy, best->loss);
-}
-
 void show_accuracies(const Task& task) {
   const Baseline baseline = measure_baseline(task);
   if (!baseline.majority) return;
+  const auto show = [](const std::string& of, const std::optional<double>& accuracy) {
+    if (accuracy) fmt::print("  {:<32} {:.3f}\n", of, *accuracy);
+  };
+  const auto show_ceiling = [](const char* of, const std::optional<Ceiling>& best) {
+    if (best) fmt::print("  {:<32} {:.3f}, loss {:.3f}\n", of, best->accuracy, best->loss);
+  };
   fmt::print("\naccuracy on the test split\n");
-  fmt::print("  {:<32} {:.3f}\n", "always the most frequent answer", *baseline.majority);
-  if (baseline.own_token) {
-    fmt::print("  {:<32} {:.3f}\n", "from each token alone", *baseline.own_token);
-  }
-  if (baseline.window) {
-    fmt::print("  {:<32} {:.3f}\n",
-               fmt::format("from windows of up to {} tokens", 2 * kBaselineRadius + 1),
-               *baseline.window);
-  }
+  show("always the most frequent answer", baseline.majority);
+  show("from each token alone", baseline.own_token);
+  show(fmt::format("from windows of up to {} tokens", 2 * kBaselineRadius + 1), baseline.window);
   show_ceiling("best possible, each token alone", task.token_ceiling());
   show_ceiling("best possible", task.ceiling(Split::test));
 }
@@ -53,9 +48,8 @@ void show_accuracies(const Task& task) {
 void show_errors(const Task& task) {
   fmt::print("\nmean squared error on the test split\n");
   fmt::print("  {:<32} {:.4g}\n", "always the mean", measure_variance(task));
-  if (const auto best = task.ceiling(Split::test)) {
-    fmt::print("  {:<32} {:.4g}\n", "best possible", best->loss);
-  }
+  const auto best = task.ceiling(Split::test);
+  if (best) fmt::print("  {:<32} {:.4g}\n", "best possible", best->loss);
 }
 
 void show_rules(const std::vector<Rule>& rules) {
@@ -84,16 +78,14 @@ void show_data(const Task& task) {
   }
 }
 
-// The machine, to be quoted with timings, as "2 cores, Intel(R) Xeon(R) Processor".
-std::string machine() {
-  std::string model = "processor without a name";  // as on ARM
+// The processor, as "Intel(R) Xeon(R) Processor".
+std::string processor() {
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);) {
-    if (!line.starts_with("model name") || line.find(": ") == std::string::npos) continue;
-    model = line.substr(line.find(": ") + 2);
-    break;
+    const std::size_t colon = line.find(": ");
+    if (line.starts_with("model name") && colon != line.npos) return line.substr(colon + 2);
   }
-  return fmt::format("{} cores, {}", std::thread::hardware_concurrency(), model);
+  return "processor without a name";  // as on ARM
 }
 
 int tasks(const std::string& name) {
@@ -229,14 +221,14 @@ Command config_command() {
     bool schema = false;
   };
   const auto a = std::make_shared<Arguments>();
-  return Command(
-      "config", "Explain the keys of a config",
-      {{"key", "a key or section, such as optim.lr or train; default: all", &a->key},
-       {"--schema", "print a JSON Schema of all keys, for editors", &a->schema, excludes({"key"})}},
-      [a] {
-        fmt::print("{}", a->schema ? config_schema() : describe_config(a->key));
-        return 0;
-      });
+  return Command("config", "Explain the keys of a config",
+                 {{"key", "a key or section, such as optim.lr or train; default: all", &a->key},
+                  {"--schema", "print a JSON Schema of all keys, for editors", &a->schema,
+                   Rules{.excludes = {"key"}}}},
+                 [a] {
+                   fmt::print("{}", a->schema ? config_schema() : describe_config(a->key));
+                   return 0;
+                 });
 }
 
 Command tasks_command() {
@@ -248,20 +240,22 @@ Command tasks_command() {
 
 Command info_command() {
   return Command("info", "Show version and machine", {}, [] {
-    fmt::print("xgrad      {}\nmachine    {}\nprocessor  {}\ncompiled   {}\nthreads    {}\n",
-               kVersion, machine(), cpu_name(cpu()), cpu_name(compiled_cpu()), threads());
+    fmt::print(
+        "xgrad      {}\nmachine    {} cores, {}\nprocessor  {}\ncompiled   {}\nthreads    {}\n",
+        kVersion, std::thread::hardware_concurrency(), processor(), cpu_name(cpu()),
+        cpu_name(compiled_cpu()), threads());
     return 0;
   });
 }
 
 Command completion_command() {
   const auto shell = std::make_shared<std::string>();
-  return Command("completion", "Print the completion script of a shell",
-                 {{"shell", "the shell", shell.get(), {.required = true, .choices = {"bash"}}}},
-                 [shell] {
-                   std::fputs(bash_completion(all_commands()).c_str(), stdout);
-                   return 0;
-                 });
+  return Command(
+      "completion", "Print the completion script of a shell",
+      {{"shell", "the shell", shell.get(), Rules{.required = true, .choices = {"bash"}}}}, [shell] {
+        std::fputs(bash_completion(all_commands()).c_str(), stdout);
+        return 0;
+      });
 }
 
 Command man_command() {

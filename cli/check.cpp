@@ -113,7 +113,7 @@ Command check_command() {
       {{"configs", "TOML files", &a->configs, kRequired},
        {"overrides", "KEY=VALUE overrides each config, as in train.precision=bf16", &a->overrides},
        {"--seeds", "train each with this many seeds; show the means", &a->seeds,
-        between(1, kMostSeeds)},
+        Rules{.range = {{1, kMostSeeds}}}},
        {"--table", "write results to this file, as a Markdown table", &a->table, kNewPath},
        {"-q,--quiet", kQuiet, &a->quiet}},
       [a] { return check(*a); }, /*on_all_ranks=*/true);

@@ -22,7 +22,7 @@ struct Outcome;
 namespace commands {
 
 /// The rules that the value of an option must follow.
-struct OptionRules {
+struct Rules {
   bool required = false;
   bool positive = false;  ///< the number must be finite and above 0
   bool new_path = false;  ///< the path of a new file or directory, checked like run.dir
@@ -32,25 +32,8 @@ struct OptionRules {
   std::vector<std::string> needs = {}, excludes = {};
   std::string value = {};  ///< what --help calls the value; empty: its type
 };
-inline const OptionRules kRequired{.required = true}, kPositive{.positive = true},
+inline const Rules kRequired{.required = true}, kPositive{.positive = true},
     kNewPath{.new_path = true};
-inline OptionRules between(std::size_t least, std::size_t most) {
-  return {.range = {{least, most}}};
-}
-inline OptionRules one_of(std::vector<std::string> choices) {
-  return {.choices = std::move(choices)};
-}
-inline OptionRules excludes(std::vector<std::string> others, std::string value = {}) {
-  return {.excludes = std::move(others), .value = std::move(value)};
-}
-inline OptionRules needs(std::string other, OptionRules rules = {}) {
-  rules.needs = {std::move(other)};
-  return rules;
-}
-inline OptionRules called(std::string value, OptionRules rules = {}) {
-  rules.value = std::move(value);
-  return rules;
-}
 
 struct Option {
   std::string names;  ///< "-q,--quiet", or "run" for a positional argument
@@ -60,7 +43,7 @@ struct Option {
   std::variant<bool*, std::string*, std::optional<std::string>*, std::vector<std::string>*,
                std::size_t*, double*>
       target;
-  OptionRules rules = {};
+  Rules rules = {};
 
   bool positional() const { return names[0] != '-'; }
 };

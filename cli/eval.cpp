@@ -241,14 +241,16 @@ Command eval_command() {
       {{"run", kRun, &a->run, kRequired},
        {"overrides", "KEY=VALUE overrides the config, as in task.test=other.csv for other data",
         &a->overrides},
-       {"--split", "the split to evaluate", &a->split, one_of({"train", "validation", "test"})},
+       {"--split", "the split to evaluate", &a->split,
+        Rules{.choices = {"train", "validation", "test"}}},
        {"--lengths",
         "evaluate on examples of these lengths instead: 4:512 for 4, 8, 16, ... 512, or 4:64:10 "
         "for steps of 10",
-        &a->lengths, called("FIRST:LAST[:STEP]")},
-       {"--beside", "another run to evaluate on the same lengths", &a->beside, needs("--lengths")},
+        &a->lengths, Rules{.value = "FIRST:LAST[:STEP]"}},
+       {"--beside", "another run to evaluate on the same lengths", &a->beside,
+        Rules{.needs = {"--lengths"}}},
        {"--out", "new SVG file for the curve over the lengths", &a->out,
-        needs("--lengths", kNewPath)},
+        Rules{.new_path = true, .needs = {"--lengths"}}},
        {"--json", kJson, &a->json}},
       [a] { return eval(*a); }, /*on_all_ranks=*/true);
 }

@@ -166,17 +166,13 @@ int export_weights(const ExportArguments& a) {
   return 0;
 }
 
-struct ImportArguments : ConfigArguments {
-  std::string file, from, out;
-};
-
 template <class T>
-Checkpoint import_into(const Config& config, const ImportArguments& a) {
+Checkpoint import_into(const Config& config, const std::string& file, const std::string& format) {
   const std::unique_ptr<Task> task = make_task(config);
   Parameters<T> parameters(config.train.seed);
   const auto model = make_model<T>(config, task->shape(), parameters);
-  const auto weights = read_foreign(InputFile(a.file), a.from, parameters.count());
-  restore_weights(weights, a.file, parameters);
+  const auto weights = read_foreign(InputFile(file), format, parameters.count());
+  restore_weights(weights, file, parameters);
   Checkpoint checkpoint;
   checkpoint.parameters = capture(parameters);
   checkpoint.config = to_toml(config, /*with_execution_keys=*/false);
@@ -184,36 +180,6 @@ Checkpoint import_into(const Config& config, const ImportArguments& a) {
     checkpoint.state[kLearned] = learned;
   }
   return checkpoint;
-}
-
-int import_weights(const ImportArguments& a) {
-  const Config config = load_config(a.config, a.overrides);
-  const Checkpoint checkpoint =
-      with_precision(config, [&]<class T>() { return import_into<T>(config, a); });
-  publish_file(a.out, to_hdf5(checkpoint));
-  print_weights(a.out, checkpoint, ", of " + a.file);
-  return 0;
-}
-
-struct ConstructArguments {
-  std::string name, out;
-  std::vector<std::string> overrides;
-  double noise = 0;
-};
-
-int construct_encoder(const ConstructArguments& a) {
-  if (a.name.empty()) {
-    for (const ConstructedEncoder& encoder : constructed_encoders()) {
-      fmt::print("{:<10} {}\n", encoder.name, encoder.help);
-    }
-    return 0;
-  }
-  const ConstructedEncoder& encoder = find_constructed_encoder(a.name);
-  const std::string out = a.out.empty() ? encoder.name + ".h5" : a.out;
-  const Checkpoint checkpoint = construct(encoder, a.overrides, a.noise);
-  publish_file(out, to_hdf5(checkpoint));
-  print_weights(out, checkpoint, "");
-  return 0;
 }
 
 }  // namespace
@@ -225,13 +191,11 @@ Command export_command() {
   return Command(
       "export", "Export the weights to a new file for other programs",
       {{"run", kRun, &a->run, kRequired},
-       {"--to",
-        "the file format",
-        &a->to,
-        {.required = true, .choices = {"safetensors", "hdf5", "npz", "onnx"}}},
-       {"--out", "the new file", &a->out, {.required = true, .new_path = true}},
+       {"--to", "the file format", &a->to,
+        Rules{.required = true, .choices = {"safetensors", "hdf5", "npz", "onnx"}}},
+       {"--out", "the new file", &a->out, Rules{.required = true, .new_path = true}},
        {"--naming", "library whose tensor names to use; all but torch need --to safetensors",
-        &a->naming, one_of(std::move(namings))},
+        &a->naming, Rules{.choices = std::move(namings)}},
        {"--raw",
         "with train.ema or train.swa_start: the weights of the last step, not their average",
         &a->raw}},
@@ -239,19 +203,35 @@ Command export_command() {
 }
 
 Command import_command() {
-  const auto a = std::make_shared<ImportArguments>();
+  struct Arguments : ConfigArguments {
+    std::string file, from, out;
+  };
+  const auto a = std::make_shared<Arguments>();
   return Command(
       "import", "Make a checkpoint from a weight file of another program",
       {{"file", "the weight file", &a->file, kRequired},
        {"overrides", kOverrides, &a->overrides},
-       {"--from", "the file format", &a->from, {.required = true, .choices = foreign_formats()}},
+       {"--from", "the file format", &a->from,
+        Rules{.required = true, .choices = foreign_formats()}},
        {"--config", "a TOML file whose model has these weights", &a->config, kRequired},
-       {"--out", "the new checkpoint", &a->out, {.required = true, .new_path = true}}},
-      [a] { return import_weights(*a); });
+       {"--out", "the new checkpoint", &a->out, Rules{.required = true, .new_path = true}}},
+      [a] {
+        const Config config = load_config(a->config, a->overrides);
+        const Checkpoint checkpoint = with_precision(
+            config, [&]<class T>() { return import_into<T>(config, a->file, a->from); });
+        publish_file(a->out, to_hdf5(checkpoint));
+        print_weights(a->out, checkpoint, ", of " + a->file);
+        return 0;
+      });
 }
 
 Command construct_command() {
-  const auto a = std::make_shared<ConstructArguments>();
+  struct Arguments {
+    std::string name, out;
+    std::vector<std::string> overrides;
+    double noise = 0;
+  };
+  const auto a = std::make_shared<Arguments>();
   return Command(
       "construct", "Write a checkpoint of an encoder whose weights are known, or list them",
       {{"name", "name of an encoder; default: list all", &a->name},
@@ -259,7 +239,20 @@ Command construct_command() {
        {"--noise", "add normal noise of this standard deviation to every weight", &a->noise,
         kPositive},
        {"--out", "the new checkpoint; default: NAME.h5", &a->out, kNewPath}},
-      [a] { return construct_encoder(*a); });
+      [a] {
+        if (a->name.empty()) {
+          for (const ConstructedEncoder& encoder : constructed_encoders()) {
+            fmt::print("{:<10} {}\n", encoder.name, encoder.help);
+          }
+          return 0;
+        }
+        const ConstructedEncoder& encoder = find_constructed_encoder(a->name);
+        const std::string out = a->out.empty() ? encoder.name + ".h5" : a->out;
+        const Checkpoint checkpoint = construct(encoder, a->overrides, a->noise);
+        publish_file(out, to_hdf5(checkpoint));
+        print_weights(out, checkpoint, "");
+        return 0;
+      });
 }
 
 }  // namespace xgrad::commands

@@ -135,32 +135,6 @@ std::string last_step(const RunGroup& group) {
              : fmt::format("{} to {}", least->last_step, most->last_step);
 }
 
-int compare(const std::vector<std::string>& paths) {
-  const std::vector<RunGroup> groups = columns(read_runs(paths));
-  std::vector<Row> rows{{""}, {"state"}, {"last step"}};
-  for (const RunGroup& group : groups) {
-    rows[0].push_back(group.name);
-    rows[1].push_back(group.state());
-    rows[2].push_back(last_step(group));
-  }
-  for (const Row& row : settings_of(groups)) rows.push_back(row);
-  for (const Row& row : metrics(groups)) rows.push_back(row);
-  fmt::print("{}", text_table(rows));
-  return 0;
-}
-
-int write_report(const std::vector<std::string>& runs, const std::string& out, bool heads) {
-  xgrad::check<ConfigError>(!out.empty() || runs.size() == 1,
-                            "report: several runs need --out, the file to write");
-  const std::string path =
-      out.empty() ? (std::filesystem::path(runs[0]) / "report.html").string() : out;
-  const auto [folder, name] = folder_and_name(path);
-  if (!out.empty()) check_new(path);
-  publish_over(folder, name, report_html(runs, heads));
-  fmt::print("{}\n", path);
-  return 0;
-}
-
 }  // namespace
 
 Command inspect_command() {
@@ -178,8 +152,19 @@ Command inspect_command() {
 Command compare_command() {
   const auto runs = std::make_shared<std::vector<std::string>>();
   return Command("compare", "Show how configs and results of runs differ",
-                 {{"runs", "run directories", runs.get(), kRequired}},
-                 [runs] { return compare(*runs); });
+                 {{"runs", "run directories", runs.get(), kRequired}}, [runs] {
+                   const std::vector<RunGroup> groups = columns(read_runs(*runs));
+                   std::vector<Row> rows{{""}, {"state"}, {"last step"}};
+                   for (const RunGroup& group : groups) {
+                     rows[0].push_back(group.name);
+                     rows[1].push_back(group.state());
+                     rows[2].push_back(last_step(group));
+                   }
+                   for (const Row& row : settings_of(groups)) rows.push_back(row);
+                   for (const Row& row : metrics(groups)) rows.push_back(row);
+                   fmt::print("{}", text_table(rows));
+                   return 0;
+                 });
 }
 
 Command report_command() {
@@ -194,7 +179,17 @@ Command report_command() {
       {{"runs", "run directories", &a->runs, kRequired},
        {"--out", "the HTML file; default for one run: its report.html", &a->out, kNewPath},
        {"--heads", "also show what each head attends to and how much it matters", &a->heads}},
-      [a] { return write_report(a->runs, a->out, a->heads); });
+      [a] {
+        xgrad::check<ConfigError>(!a->out.empty() || a->runs.size() == 1,
+                                  "report: several runs need --out, the file to write");
+        const std::string out = a->out.empty() ? std::filesystem::path(a->runs[0]) / "report.html"
+                                               : std::filesystem::path(a->out);
+        const auto [folder, name] = folder_and_name(out);
+        if (!a->out.empty()) check_new(out);
+        publish_over(folder, name, report_html(a->runs, a->heads));
+        fmt::print("{}\n", out);
+        return 0;
+      });
 }
 
 Command summary_command() {
@@ -213,18 +208,19 @@ Command profile_command() {
     std::string trace;
   };
   const auto a = std::make_shared<Arguments>();
-  return Command("profile", "Show where the time of a training step goes",
-                 {{"config", kConfig, &a->config, kRequired},
-                  {"overrides", kOverrides, &a->overrides},
-                  {"--steps", "number of steps to measure", &a->steps, between(1, 1000000)},
-                  {"--trace", "new file for a Chrome trace of one step", &a->trace, kNewPath}},
-                 [a] {
-                   if (!a->trace.empty()) check_new(a->trace);
-                   const Profile result = profile(a->load(), a->steps);
-                   fmt::print("{}", to_text(result));
-                   if (!a->trace.empty()) publish_file(a->trace, result.trace);
-                   return 0;
-                 });
+  return Command(
+      "profile", "Show where the time of a training step goes",
+      {{"config", kConfig, &a->config, kRequired},
+       {"overrides", kOverrides, &a->overrides},
+       {"--steps", "number of steps to measure", &a->steps, Rules{.range = {{1, 1000000}}}},
+       {"--trace", "new file for a Chrome trace of one step", &a->trace, kNewPath}},
+      [a] {
+        if (!a->trace.empty()) check_new(a->trace);
+        const Profile result = profile(a->load(), a->steps);
+        fmt::print("{}", to_text(result));
+        if (!a->trace.empty()) publish_file(a->trace, result.trace);
+        return 0;
+      });
 }
 
 }  // namespace xgrad::commands

@@ -219,31 +219,6 @@ int predict(const PredictArguments& a) {
   return 0;
 }
 
-struct GenerateArguments {
-  std::string run, text;
-  double temperature = 1;
-  std::size_t seed = 1, length = 1000;
-};
-
-// Prints each token as soon as it is chosen.
-int generate(const GenerateArguments& a) {
-  xgrad::check<ConfigError>(std::isfinite(a.temperature) && a.temperature >= 0,
-                            "--temperature: is ", a.temperature, ", must be finite and at least 0");
-  const TextGenerator generator(a.run);
-  const auto say = [](const std::string& text) {
-    fmt::print("{}", text);
-    if (std::fflush(stdout) != 0) throw IoError("cannot write to standard output");
-  };
-  bool begun = false;
-  generator.generate(a.text, a.length, {a.temperature, a.seed}, [&](const std::string& text) {
-    if (!begun) say(a.text);
-    begun = true;
-    say(text);
-  });
-  say(begun ? "\n" : a.text + "\n");
-  return 0;
-}
-
 }  // namespace
 
 Command predict_command() {
@@ -251,24 +226,29 @@ Command predict_command() {
   return Command(
       "predict", "Predict from each line of standard input",
       {{"run", kRun, &a->run, kRequired},
-       {"--format", "the output format", &a->format, one_of({"text", "tsv", "jsonl"})},
+       {"--format", "the output format", &a->format, Rules{.choices = {"text", "tsv", "jsonl"}}},
        {"--beam",
         "for outputs that the model generates: search with a beam of K hypotheses; default: greedy",
-        &a->beam, called("K", between(1, 1024))},
+        &a->beam, Rules{.range = {{1, 1024}}, .value = "K"}},
        {"--length-penalty",
         "compare hypotheses by log-probability / length^A; default: by probability",
-        &a->length_penalty, called("A", needs("--beam", kPositive))},
+        &a->length_penalty, Rules{.positive = true, .needs = {"--beam"}, .value = "A"}},
        {"--keep-going",
         "answer a line that is no input with an error, and go on; the exit code is 3 at the end",
         &a->keep_going},
-       {"--logits", "print logits instead of labels", &a->logits, excludes({"--format"})},
+       {"--logits", "print logits instead of labels", &a->logits, Rules{.excludes = {"--format"}}},
        {"--precision", "the arithmetic, as in train.precision; default: that of the run",
-        &a->precision, one_of({"float", "bf16", "double"})}},
+        &a->precision, Rules{.choices = {"float", "bf16", "double"}}}},
       [a] { return predict(*a); });
 }
 
 Command generate_command() {
-  const auto a = std::make_shared<GenerateArguments>();
+  struct Arguments {
+    std::string run, text;
+    double temperature = 1;
+    std::size_t seed = 1, length = 1000;
+  };
+  const auto a = std::make_shared<Arguments>();
   return Command(
       "generate", "Continue a text with a trained language model",
       {{"run", kRun, &a->run, kRequired},
@@ -279,8 +259,26 @@ Command generate_command() {
        {"--temperature", "divides the logits; 0: always the likeliest token", &a->temperature},
        {"--seed", "seed of the random choices", &a->seed},
        {"--length", "most tokens to add; a text may end before", &a->length,
-        between(1, 1000000000)}},
-      [a] { return generate(*a); });
+        Rules{.range = {{1, 1000000000}}}}},
+      [a] {
+        xgrad::check<ConfigError>(std::isfinite(a->temperature) && a->temperature >= 0,
+                                  "--temperature: is ", a->temperature,
+                                  ", must be finite and at least 0");
+        const TextGenerator generator(a->run);
+        const auto say = [](const std::string& text) {  // each token as soon as it is chosen
+          fmt::print("{}", text);
+          if (std::fflush(stdout) != 0) throw IoError("cannot write to standard output");
+        };
+        bool begun = false;
+        generator.generate(a->text, a->length, {a->temperature, a->seed},
+                           [&](const std::string& text) {
+                             if (!begun) say(a->text);
+                             begun = true;
+                             say(text);
+                           });
+        say(begun ? "\n" : a->text + "\n");
+        return 0;
+      });
 }
 
 }  // namespace xgrad::commands

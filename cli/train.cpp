@@ -70,7 +70,7 @@ Command train_command() {
        {"--overfit-batch", "only memorise one batch as a check; leaves no files",
         &a->overfit_batch},
        {"--dry-run", "only two steps, an evaluation, a save; leaves no files", &a->dry_run,
-        excludes({"--overfit-batch"})}},
+        Rules{.excludes = {"--overfit-batch"}}}},
       [a] {
         return (a->overfit_batch ? overfit : a->dry_run ? dry_run : train)(*a);
       },
@@ -89,7 +89,7 @@ Command resume_command() {
       {{"run", kRun, &a->run, kRequired},
        {"overrides", kOverrides, &a->overrides},
        {"--allow-change", "a key that may change; may be repeated", &a->allow_change,
-        called("KEY")},
+        Rules{.value = "KEY"}},
        {"-q,--quiet", kQuiet, &a->quiet},
        {"--json", kJson, &a->json}},
       [a] {
@@ -104,21 +104,21 @@ Command lr_find_command() {
     std::size_t steps = 150;
   };
   const auto a = std::make_shared<Arguments>();
-  return Command(
-      "lr-find", "Suggest a learning rate from a short test run",
-      {{"config", kConfig, &a->config, kRequired},
-       {"overrides", kOverrides, &a->overrides},
-       {"--from", "the lowest learning rate", &a->from, kPositive},
-       {"--to", "the highest learning rate", &a->to, kPositive},
-       {"--steps", "number of steps from --from to --to", &a->steps, between(20, 1000000)}},
-      [a] {
-        xgrad::check<ConfigError>(a->from < a->to, "lr-find: --from ", a->from,
-                                  " is not below --to ", a->to);
-        const auto tried = try_rates(a->load(), a->from, a->to, a->steps);
-        fmt::print("{}\nthe loss falls fastest at optim.lr={:.1e}\n", to_text(tried),
-                   steepest(tried));
-        return 0;
-      });
+  return Command("lr-find", "Suggest a learning rate from a short test run",
+                 {{"config", kConfig, &a->config, kRequired},
+                  {"overrides", kOverrides, &a->overrides},
+                  {"--from", "the lowest learning rate", &a->from, kPositive},
+                  {"--to", "the highest learning rate", &a->to, kPositive},
+                  {"--steps", "number of steps from --from to --to", &a->steps,
+                   Rules{.range = {{20, 1000000}}}}},
+                 [a] {
+                   xgrad::check<ConfigError>(a->from < a->to, "lr-find: --from ", a->from,
+                                             " is not below --to ", a->to);
+                   const auto tried = try_rates(a->load(), a->from, a->to, a->steps);
+                   fmt::print("{}\nthe loss falls fastest at optim.lr={:.1e}\n", to_text(tried),
+                              steepest(tried));
+                   return 0;
+                 });
 }
 
 Command sweep_command() {

@@ -17,7 +17,7 @@
 
 #include <xgrad/autograd/ops.hpp>
 #include <xgrad/python/src/arrays.hpp>
-#include <xgrad/python/src/unlocked.hpp>
+#include <xgrad/python/src/module.hpp>
 
 namespace xgrad::python {
 

@@ -10,7 +10,6 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/memory/out_of_memory.hpp>
 #include <xgrad/python/src/arrays.hpp>
-#include <xgrad/python/src/unlocked.hpp>
 #include <xgrad/storage/formats/format_error.hpp>
 #include <xgrad/version.hpp>
 

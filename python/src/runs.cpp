@@ -10,7 +10,6 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/python/src/module.hpp>
-#include <xgrad/python/src/unlocked.hpp>
 #include <xgrad/storage/disk/isolated.hpp>
 #include <xgrad/train/config/config.hpp>
 #include <xgrad/train/inspect/certificate.hpp>

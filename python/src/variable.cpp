@@ -13,7 +13,6 @@
 #include <xgrad/autograd/random.hpp>
 #include <xgrad/python/src/arrays.hpp>
 #include <xgrad/python/src/module.hpp>
-#include <xgrad/python/src/unlocked.hpp>
 
 namespace nb = nanobind;
 using namespace nb::literals;

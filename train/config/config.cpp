@@ -11,9 +11,7 @@
 #include <xgrad/data/option_text.hpp>
 #include <xgrad/data/task.hpp>
 #include <xgrad/storage/disk/input_file.hpp>
-#include <xgrad/train/config/consistency.hpp>
 #include <xgrad/train/config/keys.hpp>
-#include <xgrad/train/config/parts.hpp>
 #include <xgrad/train/config/toml.hpp>
 
 // A config is read in three steps: parse_document() gives the assignments of a text, Resolved holds

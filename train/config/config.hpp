@@ -171,6 +171,16 @@ struct Config {
   ExpectConfig expect;           ///< claims about the result
 };
 
+/// A model kind, an optimizer, a schedule or a hook of the program, as configs name it.
+struct PartEntry {
+  std::string name;                      ///< its name: lower-case letters, digits and _
+  std::string help;                      ///< one sentence
+  std::vector<OptionSpec> options = {};  ///< its own keys, in the section that names it
+  /// Keys of its section that it reads as well, among those of built-in parts. A config that sets
+  /// others is refused.
+  std::vector<std::string> keys = {};
+};
+
 /// Who wrote a config: a user, or xgrad, which stores one in each run.
 enum class ConfigWriter { user, xgrad };
 

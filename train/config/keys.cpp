@@ -7,7 +7,6 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/nearest.hpp>
 #include <xgrad/data/excerpt.hpp>
-#include <xgrad/train/config/parts.hpp>
 #include <xgrad/train/config/section_keys.hpp>
 
 namespace xgrad::detail {

@@ -33,7 +33,6 @@ struct Limits {
   double min = -std::numeric_limits<double>::infinity();
   double max = std::numeric_limits<double>::infinity();
 };
-
 inline Limits at_least(double min) {
   return {.min = min};
 }

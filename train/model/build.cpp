@@ -141,10 +141,6 @@ void check_fit(const ModelConfig& config, const TaskShape& shape) {
                          : " generates a sequence, which the task does not ask for");
 }
 
-EncoderDecoderOptions encoder_decoder_options(const ModelConfig& config, const TaskShape& shape) {
-  return {input_options(config, shape), encoder_options(config), shape.classes, shape.max_outputs};
-}
-
 // A model that saw the token to predict would learn nothing else.
 void check_next(const ModelConfig& config, const TaskShape& shape) {
   if (shape.next == NextToken::none || config.kind == "mlp") return;
@@ -193,15 +189,14 @@ void check_room(const ModelConfig& config) {
 
 // Empty for "default".
 Initializer scheme(const ModelConfig& config) {
-  const std::map<std::string, Initializer> schemes = {
-      {"default", {}},
-      {"xavier_uniform", init::xavier_uniform()},
-      {"xavier_normal", init::xavier_normal()},
-      {"kaiming_uniform", init::kaiming_uniform()},
-      {"kaiming_normal", init::kaiming_normal()},
-      {"trunc_normal", init::trunc_normal(config.init_std)},
-      {"orthogonal", init::orthogonal()}};
-  return schemes.at(config.init);
+  return std::map<std::string, Initializer>{{"default", {}},
+                                            {"xavier_uniform", init::xavier_uniform()},
+                                            {"xavier_normal", init::xavier_normal()},
+                                            {"kaiming_uniform", init::kaiming_uniform()},
+                                            {"kaiming_normal", init::kaiming_normal()},
+                                            {"trunc_normal", init::trunc_normal(config.init_std)},
+                                            {"orthogonal", init::orthogonal()}}
+      .at(config.init);
 }
 
 // Whether a linear layer or a projection of attention has this weight. The table of positions and
@@ -209,14 +204,6 @@ Initializer scheme(const ModelConfig& config) {
 bool is_projection(const std::string& name, WeightDecay weight_decay) {
   return weight_decay == WeightDecay::on &&
          (name.ends_with(".weight") || name.ends_with("proj_weight"));
-}
-
-bool is_bias(const std::string& name) {
-  return name.ends_with(".bias") || name.ends_with("in_proj_bias");
-}
-
-bool ends_sublayer(const std::string& name) {
-  return name.ends_with("out_proj.weight") || name.ends_with("linear2.weight");
 }
 
 // Empty if init, init_std and init_scaled_residuals are at their defaults. init sets the weights of
@@ -232,8 +219,11 @@ InitRule init_rule(const ModelConfig& config) {
              const std::string& name, WeightDecay weight_decay, const Initializer& own) {
     Initializer result = own;
     if (chosen && is_projection(name, weight_decay)) result = chosen;
-    if (chosen && is_bias(name)) result = init::zeros();
-    if (!scales || !ends_sublayer(name)) return result;
+    const bool bias = name.ends_with(".bias") || name.ends_with("in_proj_bias");
+    if (chosen && bias) result = init::zeros();
+    const bool ends_sublayer =
+        name.ends_with("out_proj.weight") || name.ends_with("linear2.weight");
+    if (!scales || !ends_sublayer) return result;
     const double sublayers = (name.starts_with("decoder.") ? 3 : 2) * layers;
     return init::scaled(std::move(result), 1 / std::sqrt(sublayers));
   };
@@ -307,19 +297,20 @@ static std::unique_ptr<SequenceModel<T>> build(const ModelConfig& config, const 
   check_next(config, shape);
   if (config.kind.starts_with("encoder")) check_room<T>(config);
   if (config.kind == "encoder_decoder") {
-    return std::make_unique<EncoderDecoderModel<T>>(parameters.root(),
-                                                    encoder_decoder_options(config, shape));
+    return std::make_unique<EncoderDecoderModel<T>>(
+        parameters.root(),
+        EncoderDecoderOptions{input_options(config, shape), encoder_options(config), shape.classes,
+                              shape.max_outputs});
   }
   if (config.kind != "encoder") {
     return std::make_unique<WindowMlp<T>>(parameters.root(), window_mlp_options(config, shape));
   }
-  EncoderModelOptions options;
-  options.adjacency = config.mask == "adjacency";
-  options.input = input_options(config, shape);
-  options.encoder = encoder_options(config);
-  options.pool = pool(config, shape);
-  options.classes = shape.classes;
-  return std::make_unique<EncoderModel<T>>(parameters.root(), options);
+  return std::make_unique<EncoderModel<T>>(
+      parameters.root(), EncoderModelOptions{.input = input_options(config, shape),
+                                             .encoder = encoder_options(config),
+                                             .adjacency = config.mask == "adjacency",
+                                             .pool = pool(config, shape),
+                                             .classes = shape.classes});
 }
 
 template <class T>

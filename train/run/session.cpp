@@ -18,7 +18,7 @@
 #include <xgrad/data/watch_progress.hpp>
 #include <xgrad/storage/disk/publish.hpp>
 #include <xgrad/storage/disk/room.hpp>
-#include <xgrad/train/config/consistency.hpp>
+#include <xgrad/train/config/keys.hpp>
 #include <xgrad/train/config/precision.hpp>
 #include <xgrad/train/logs/console.hpp>
 #include <xgrad/train/logs/history.hpp>
