@@ -42,29 +42,6 @@ void print_tensor(const std::string& name, const Tensor<T>& x) {
              to_hex(sha256(bytes)).substr(0, kHashDigits));
 }
 
-void print_all(const std::vector<NamedTensor>& tensors) {
-  for (const NamedTensor& entry : tensors) {
-    std::visit([&](const auto& tensor) { print_tensor(entry.name, tensor); }, entry.tensor);
-  }
-}
-
-// Prints the validations of the checkpoint's run, up to its step.
-void print_history(const FoundRun& source) {
-  if (source.directory.empty()) return;
-  fmt::print("\n{:<48} {:>14}\n", "validation", "loss");
-  for (const MetricsRow& row : read_run(source.directory).rows) {
-    if (row.split != "validation" || row.step > source.checkpoint.step) continue;
-    fmt::print("step {:<43} {:>14.6g}\n", row.step, row.number("loss").value_or(NAN));
-  }
-}
-
-// Prints what the certificate of the run's gradients says.
-void print_gradients(const FoundRun& source) {
-  if (source.directory.empty()) return;
-  const auto certificate = read_certificate(source.directory);
-  if (certificate) fmt::print("{}: {}\n", kCertificate, summary(*certificate));
-}
-
 int inspect(const std::string& run, bool only_config) {
   const FoundRun source = find_run(run);
   const Checkpoint& checkpoint = source.checkpoint;
@@ -81,12 +58,22 @@ int inspect(const std::string& run, bool only_config) {
     }
     std::visit([&, &key = name](const auto& v) { fmt::print("{} = {}\n", key, v); }, value);
   }
-  print_gradients(source);
-  print_history(source);
+  if (!source.directory.empty()) {
+    const auto certificate = read_certificate(source.directory);
+    if (certificate) fmt::print("{}: {}\n", kCertificate, summary(*certificate));
+    fmt::print("\n{:<48} {:>14}\n", "validation", "loss");
+    for (const MetricsRow& row : read_run(source.directory).rows) {
+      if (row.split != "validation" || row.step > checkpoint.step) continue;
+      fmt::print("step {:<43} {:>14.6g}\n", row.step, row.number("loss").value_or(NAN));
+    }
+  }
   fmt::print("\n{:<48} {:>14} {:>7} {:>11} {:>11} {:>11}  {}\n", "tensor", "shape", "type", "min",
              "max", "rms", "SHA-256");
-  print_all(checkpoint.parameters);
-  print_all(checkpoint.optimizer);
+  for (const auto* tensors : {&checkpoint.parameters, &checkpoint.optimizer}) {
+    for (const NamedTensor& entry : *tensors) {
+      std::visit([&](const auto& tensor) { print_tensor(entry.name, tensor); }, entry.tensor);
+    }
+  }
   return 0;
 }
 
@@ -126,13 +113,10 @@ std::vector<RunGroup> columns(const std::vector<RunHistory>& runs) {
 }
 
 std::string last_step(const RunGroup& group) {
-  const auto earlier = [](const RunHistory& a, const RunHistory& b) {
-    return a.last_step < b.last_step;
-  };
-  const auto [least, most] = std::minmax_element(group.runs.begin(), group.runs.end(), earlier);
-  return least->last_step == most->last_step
-             ? std::to_string(most->last_step)
-             : fmt::format("{} to {}", least->last_step, most->last_step);
+  const auto [first, last] = std::ranges::minmax_element(group.runs, {}, &RunHistory::last_step);
+  return first->last_step == last->last_step
+             ? std::to_string(last->last_step)
+             : fmt::format("{} to {}", first->last_step, last->last_step);
 }
 
 }  // namespace

@@ -87,18 +87,17 @@ int verify_run(const std::string& path) {
   return code;
 }
 
-int verify_path(const std::string& path) try {
-  return std::filesystem::is_directory(status_of(path)) ? verify_run(path)
-                                                        : verify_checkpoint(path);
-} catch (const IoError& error) {
-  fmt::print("{}\n", error.what());
-  return kUnreadable;
-}
-
+// Returns the exit code of the first bad file.
 int verify(const std::vector<std::string>& paths) {
-  int code = 0;  // that of the first bad file
+  int code = 0;
   for (const std::string& path : paths) {
-    const int result = verify_path(path);
+    int result = kUnreadable;
+    try {
+      const bool run = std::filesystem::is_directory(status_of(path));
+      result = run ? verify_run(path) : verify_checkpoint(path);
+    } catch (const IoError& error) {
+      fmt::print("{}\n", error.what());
+    }
     if (code == 0) code = result;
   }
   return code;

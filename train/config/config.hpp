@@ -9,7 +9,8 @@
 #include <vector>
 
 #include <xgrad/data/options.hpp>
-#include <xgrad/optim/groups.hpp>
+#include <xgrad/optim/optimizer.hpp>
+#include <xgrad/optim/schedule.hpp>
 
 namespace xgrad {
 
@@ -58,31 +59,19 @@ struct ModelConfig {
   Options own = {};         ///< keys of a kind that the program added
 };
 
-/// [optim]
-struct OptimConfig {
+/// [optim]; weight decay does not apply to biases, norms and embeddings.
+struct OptimConfig : OptimizerOptions {
+  OptimConfig() : OptimizerOptions{.weight_decay = 0.01, .momentum = 0.9} {}
+
   std::string name = "adamw";  ///< one of optimizer_names()
   double lr = 1e-3;            ///< peak learning rate
-  double beta1 = 0.9;          ///< for adam, adamw and lion
-  double beta2 = 0.999;        ///< for adam, adamw and lion
-  double eps = 1e-8;           ///< for adam, adamw, adagrad and rmsprop: added to the denominator
-  double weight_decay = 0.01;  ///< does not apply to biases, norms and embeddings
-  double momentum = 0.9;       ///< for sgd
-  bool nesterov = false;       ///< for sgd
-  double alpha = 0.99;         ///< for rmsprop
-  std::vector<ParameterGroup> groups;  ///< settings for some of the parameters
-  Options own = {};                    ///< keys of an optimizer that the program added
+  Options own = {};            ///< keys of an optimizer that the program added
 };
 
 /// [schedule]
-struct ScheduleConfig {
+struct ScheduleConfig : ScheduleOptions {
   std::string name = "cosine";  ///< one of schedule_names()
   std::uint64_t warmup = 0;     ///< steps
-  double final = 0.0;           ///< final learning rate, as a fraction of optim.lr
-  double power = 1.0;           ///< for polynomial: the exponent
-  std::uint64_t every = 0;      ///< for step: steps between drops
-  double gamma = 0.1;           ///< for step and plateau: factor of a drop
-  double decay = 0.2;  ///< for wsd: fraction of the steps after warm-up with a falling rate
-  double div = 25.0;   ///< for one_cycle: the rate starts at optim.lr / div
   std::uint64_t patience = 10;  ///< for plateau: evaluations without improvement before a drop
   Options own = {};             ///< keys of a schedule that the program added
 };

@@ -85,17 +85,16 @@ struct SectionKeys {
   const char* section;
   Part& (*part)(Config&);
 
-  template <class Field>
-  ConfigKey operator()(const char* name, Field Part::*field, Limits limits,
-                       const char* help) const {
-    const auto place = [part = part, field](Config& config) -> Field& {
+  template <class Member>
+  ConfigKey operator()(const char* name, Member field, Limits limits, const char* help) const {
+    const auto place = [ part = part, field ](Config & config) -> auto& {
       return part(config).*field;
     };
     return {key_at<Config>(place, name, help, limits), section};
   }
 
-  template <class Field>
-  ConfigKey operator()(const char* name, Field Part::*field, const char* help) const {
+  template <class Member>
+  ConfigKey operator()(const char* name, Member field, const char* help) const {
     return (*this)(name, field, Limits(), help);
   }
 

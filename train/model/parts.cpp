@@ -21,11 +21,6 @@ const std::pair<std::vector<OptionSpec>, Maker>* find(const std::string& name) {
   return found == detail::added<Maker>().end() ? nullptr : &found->second;
 }
 
-OptimizerOptions options_of(const OptimConfig& config) {
-  return {config.beta1,    config.beta2,    config.eps,   config.weight_decay,
-          config.momentum, config.nesterov, config.alpha, config.groups};
-}
-
 const char* name_of(InputKind kind) {
   return kind == InputKind::tokens ? "tokens" : kind == InputKind::image ? "images" : "vectors";
 }
@@ -71,7 +66,7 @@ template <class T>
 std::unique_ptr<Optimizer<T>> make_optimizer(const OptimConfig& config,
                                              const Parameters<T>& parameters,
                                              const ModelPart& part) {
-  OptimizerOptions options = options_of(config);
+  OptimizerOptions options = config;
   options.part = part;
   const auto* own = find<detail::OptimizerMakers>(config.name);
   if (own == nullptr) return make_optimizer(config.name, parameters, options);
@@ -90,8 +85,7 @@ Schedule make_schedule(const Config& config, std::uint64_t steps) {
       return lr;
     });
   }
-  return Schedule(Schedule::shape(s.name), config.optim.lr, steps, s.warmup,
-                  {s.final, s.power, s.every, s.gamma, s.decay, s.div});
+  return Schedule(Schedule::shape(s.name), config.optim.lr, steps, s.warmup, s);
 }
 
 #define XGRAD_INSTANTIATE(T)                                         \
