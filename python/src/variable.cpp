@@ -108,10 +108,13 @@ void backward(const Var& var, nb::handle gradient, bool retain_graph) {
   });
 }
 
+bool requires_grad(const Var& var) {
+  return var.visit([](const auto& x) { return x.requires_grad(); });
+}
+
 std::string repr(const Var& var) {
   return "xgrad.Variable(" + nb::cast<std::string>(nb::repr(value_of(var))) +
-         (var.visit([](const auto& x) { return x.requires_grad(); }) ? ", requires_grad=True)"
-                                                                     : ")");
+         (requires_grad(var) ? ", requires_grad=True)" : ")");
 }
 
 // The context manager of no_grad(); one that is entered twice must leave twice.
@@ -170,10 +173,8 @@ void add_properties(nb::class_<Var>& variable) {
       .def_prop_ro(
           "dtype", [](const Var& var) { return value_of(var).attr("dtype"); },
           nb::sig("def dtype(self) -> numpy.dtype"), "float32 or float64.")
-      .def_prop_ro(
-          "requires_grad",
-          [](const Var& var) { return var.visit([](const auto& x) { return x.requires_grad(); }); },
-          "Whether it is a leaf that wants a gradient, or depends on one.");
+      .def_prop_ro("requires_grad", &requires_grad,
+                   "Whether it is a leaf that wants a gradient, or depends on one.");
 }
 
 void add_methods(nb::class_<Var>& variable) {
