@@ -114,11 +114,6 @@ struct TrainConfig {
   std::string precision = "float";  ///< arithmetic
 };
 
-/// [mpi]: for several processes
-struct MpiConfig {
-  double timeout = 60;  ///< seconds after which a process that does not answer ends the run
-};
-
 /// [expect]: what the config claims about its result; an absent key claims nothing
 struct ExpectConfig {
   std::optional<double> accuracy;        ///< minimum on the test split
@@ -156,7 +151,7 @@ struct Config {
   std::string log_hooks;         ///< [log] hooks: names, separated by commas
   Options hook_options;          ///< [log]: keys of hooks that the program added
   std::string run_dir;           ///< [run] dir; empty: runs/NAME for NAME.toml
-  MpiConfig mpi;                 ///< several processes
+  double mpi_timeout = 60;       ///< [mpi] timeout: seconds without an answer that end the run
   ExpectConfig expect;           ///< claims about the result
 };
 

@@ -11,8 +11,6 @@ namespace {
 using T = TrainConfig;
 
 constexpr const char* kBalanced = "balanced";
-const std::vector<std::string> kExecution = {"dead_gradients_every", "max_seconds", "threads",
-                                             "recompute"};
 
 // A list, or a word.
 ConfigKey class_weights_key() {
@@ -134,7 +132,9 @@ Keys run_keys() {
 
 Keys train_keys() {
   Keys keys = all_of({step_keys(), run_keys()});
-  for (ConfigKey& key : keys) key.execution = contains(kExecution, key.spec.name);
+  const std::vector<std::string> of_execution = {"dead_gradients_every", "max_seconds", "threads",
+                                                 "recompute"};
+  for (ConfigKey& key : keys) key.execution = contains(of_execution, key.spec.name);
   return keys;
 }
 
@@ -219,8 +219,7 @@ Keys schedule_keys() {
 Keys execution_keys() {
   using C = Config;
   constexpr auto whole = [](Config& c) -> Config& { return c; };
-  const SectionKeys<C> log{"log", whole}, run{"run", whole};
-  const SectionKeys<MpiConfig> mpi{"mpi", [](Config& c) -> MpiConfig& { return c.mpi; }};
+  const SectionKeys<C> log{"log", whole}, run{"run", whole}, mpi{"mpi", whole};
   Keys keys = {
       log("every", &C::log_every, between(1, kMany), "Steps between rows of metrics.jsonl."),
       log("tensorboard", &C::log_tensorboard, "Also writes TensorBoard event files."),
@@ -228,7 +227,7 @@ Keys execution_keys() {
       log("hooks", &C::log_hooks, "Hooks that the program added, separated by commas."),
       run("dir", &C::run_dir,
           "Run directory; empty: runs/NAME for NAME.toml. A leading ~ is refused."),
-      mpi("timeout", &MpiConfig::timeout, at_least(1),
+      mpi("timeout", &C::mpi_timeout, at_least(1),
           "For several processes: seconds after which one that does not answer, because it or its "
           "machine is stopped, ends the run."),
   };

@@ -109,7 +109,7 @@ std::unique_ptr<Made> make_on_all_ranks(
     }
   }
   at_work = true;
-  ranks().watch(config.mpi.timeout);
+  ranks().watch(config.mpi_timeout);
   return made;
 }
 
