@@ -11,7 +11,7 @@
 #include <xgrad/train/checkpoint/state_dict.hpp>
 #include <xgrad/train/config/precision.hpp>
 #include <xgrad/train/model/build.hpp>
-#include <xgrad/train/model/training_loss.hpp>
+#include <xgrad/train/model/objective.hpp>
 
 namespace xgrad {
 

@@ -4,7 +4,7 @@
 
 #include <xgrad/autograd/memory/counters.hpp>
 #include <xgrad/train/model/build.hpp>
-#include <xgrad/train/model/training_loss.hpp>
+#include <xgrad/train/model/objective.hpp>
 #include <xgrad/train/weights/init_from.hpp>
 
 namespace xgrad {

@@ -4,7 +4,7 @@
 #include <xgrad/autograd/scalar.hpp>
 #include <xgrad/train/checkpoint/state_dict.hpp>
 #include <xgrad/train/loop/trainer.hpp>
-#include <xgrad/train/model/mixed_precision.hpp>
+#include <xgrad/train/model/build.hpp>
 
 namespace xgrad {
 

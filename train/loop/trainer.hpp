@@ -17,7 +17,7 @@
 #include <xgrad/train/loop/progress.hpp>
 #include <xgrad/train/metrics/metrics.hpp>
 #include <xgrad/train/model/build.hpp>
-#include <xgrad/train/model/training_loss.hpp>
+#include <xgrad/train/model/objective.hpp>
 #include <xgrad/train/ranks/gradient_shards.hpp>
 #include <xgrad/train/weights/init_from.hpp>
 

@@ -8,7 +8,7 @@
 #include <xgrad/data/text/example_text.hpp>
 #include <xgrad/train/config/precision.hpp>
 #include <xgrad/train/inspect/attention_picture.hpp>
-#include <xgrad/train/model/mixed_precision.hpp>
+#include <xgrad/train/model/build.hpp>
 #include <xgrad/train/predict/loaded_model.hpp>
 #include <xgrad/train/report/html.hpp>
 

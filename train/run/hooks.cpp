@@ -1,6 +1,7 @@
 #include <xgrad/train/run/hooks.hpp>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/train/config/keys.hpp>
 #include <xgrad/train/model/parts.hpp>
 
 namespace xgrad {

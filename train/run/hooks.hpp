@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include <xgrad/train/config/parts.hpp>
+#include <xgrad/train/config/config.hpp>
 #include <xgrad/train/loop/trainer.hpp>
 
 namespace xgrad {

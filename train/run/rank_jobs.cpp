@@ -8,7 +8,7 @@
 #include <xgrad/storage/disk/input_file.hpp>
 #include <xgrad/storage/formats/sha256.hpp>
 #include <xgrad/train/config/precision.hpp>
-#include <xgrad/train/model/mixed_precision.hpp>
+#include <xgrad/train/model/build.hpp>
 #include <xgrad/train/run/signals.hpp>
 
 namespace xgrad {
@@ -109,7 +109,7 @@ std::unique_ptr<Made> make_on_all_ranks(
     }
   }
   at_work = true;
-  ranks().watch(config.mpi.timeout);
+  ranks().watch(config.mpi_timeout);
   return made;
 }
 

@@ -18,13 +18,13 @@
 #include <xgrad/data/watch_progress.hpp>
 #include <xgrad/storage/disk/publish.hpp>
 #include <xgrad/storage/disk/room.hpp>
-#include <xgrad/train/config/consistency.hpp>
+#include <xgrad/train/config/keys.hpp>
 #include <xgrad/train/config/precision.hpp>
 #include <xgrad/train/logs/console.hpp>
 #include <xgrad/train/logs/history.hpp>
 #include <xgrad/train/logs/metrics_row.hpp>
 #include <xgrad/train/loop/trainer.hpp>
-#include <xgrad/train/model/mixed_precision.hpp>
+#include <xgrad/train/model/build.hpp>
 #include <xgrad/train/run/hooks.hpp>
 #include <xgrad/train/run/rank_jobs.hpp>
 #include <xgrad/train/run/recorder.hpp>

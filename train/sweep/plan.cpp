@@ -9,7 +9,7 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/random.hpp>
-#include <xgrad/train/config/consistency.hpp>
+#include <xgrad/train/config/keys.hpp>
 #include <xgrad/train/config/toml.hpp>
 #include <xgrad/train/run/results.hpp>
 

@@ -1,5 +1,5 @@
 // [train] head_diversity, from the config to the maps of the heads.
-#include <xgrad/train/model/training_loss.hpp>
+#include <xgrad/train/model/objective.hpp>
 
 #include <gtest/gtest.h>
 

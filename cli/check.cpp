@@ -7,7 +7,6 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/cli/command.hpp>
-#include <xgrad/cli/outcome.hpp>
 #include <xgrad/storage/disk/publish.hpp>
 #include <xgrad/train/model/build.hpp>
 #include <xgrad/train/run/results.hpp>
@@ -113,10 +112,8 @@ Command check_command() {
       "check", "Train configs and check their [expect] claims",
       {{"configs", "TOML files", &a->configs, kRequired},
        {"overrides", "KEY=VALUE overrides each config, as in train.precision=bf16", &a->overrides},
-       {"--seeds",
-        "train each with this many seeds; show the means",
-        &a->seeds,
-        {.range = {{1, kMostSeeds}}}},
+       {"--seeds", "train each with this many seeds; show the means", &a->seeds,
+        Rules{.range = {{1, kMostSeeds}}}},
        {"--table", "write results to this file, as a Markdown table", &a->table, kNewPath},
        {"-q,--quiet", kQuiet, &a->quiet}},
       [a] { return check(*a); }, /*on_all_ranks=*/true);

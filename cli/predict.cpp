@@ -1,29 +1,30 @@
+// The commands predict and generate.
 #include <fmt/format.h>
 #include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <type_traits>
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/cli/command.hpp>
-#include <xgrad/cli/outcome.hpp>
 #include <xgrad/data/excerpt.hpp>
 #include <xgrad/data/tables/table.hpp>
 #include <xgrad/data/text/example_text.hpp>
 #include <xgrad/train/predict/predictor.hpp>
+#include <xgrad/train/predict/text_generator.hpp>
 
 namespace xgrad::commands {
 
 namespace {
 
-struct Arguments {
+struct PredictArguments {
   std::string run, format = "text", precision;
   bool logits = false, keep_going = false;
   std::size_t beam = 0;
@@ -39,12 +40,51 @@ class ReadyLines {
   // input. Removes line ends, \n or \r\n; the last line may lack one. The start of a line above
   // kMostText bytes comes as a line, itself above kMostText, as soon as it is read, and the rest
   // of that line is dropped. Throws IoError when reading fails.
-  std::vector<std::string> next(std::size_t most);
+  std::vector<std::string> next(std::size_t most) {
+    std::vector<std::string> lines;
+    for (std::string line; lines.size() < most;) {
+      pollfd input = {descriptor_, POLLIN, 0};
+      if (take(line)) {
+        lines.push_back(std::move(line));
+        if (rest_) break;  // which may be endless
+      } else if (ended_ || (!lines.empty() && ::poll(&input, 1, 0) <= 0)) {
+        break;
+      } else {
+        fill();
+      }
+    }
+    return lines;
+  }
 
  private:
-  bool take(std::string& line);
-  bool is_ready() const;
-  void fill();
+  bool take(std::string& line) {
+    const std::size_t end = std::min(buffer_.find('\n', searched_), buffer_.size());
+    searched_ = end;
+    const bool ends = end < buffer_.size(), whole = ends || (ended_ && begin_ < end);
+    const bool dropped = rest_;  // of a line whose start was returned
+    if (!dropped && !whole && end - begin_ <= kMostText + 1) return false;  // one more: \r
+    if (!dropped) line = buffer_.substr(begin_, end - begin_);
+    if (!dropped && whole && line.ends_with('\r')) line.pop_back();
+    begin_ = searched_ = std::min(end + 1, buffer_.size());
+    rest_ = !ends;
+    return !dropped || (ends && take(line));
+  }
+
+  void fill() {
+    constexpr std::size_t kBytes = 1 << 16;
+    buffer_.erase(0, begin_);
+    searched_ -= begin_;
+    begin_ = 0;
+    const std::size_t before = buffer_.size();
+    buffer_.resize(before + kBytes);
+    ssize_t got = 0;
+    do {
+      got = ::read(descriptor_, buffer_.data() + before, kBytes);
+    } while (got < 0 && errno == EINTR);
+    buffer_.resize(before + std::size_t(std::max<ssize_t>(got, 0)));
+    if (got < 0) xgrad::detail::fail<IoError>("cannot read standard input: ", std::strerror(errno));
+    ended_ = got == 0;
+  }
 
   int descriptor_;
   std::string buffer_;
@@ -54,68 +94,11 @@ class ReadyLines {
   bool ended_ = false;
 };
 
-std::vector<std::string> ReadyLines::next(std::size_t most) {
-  std::vector<std::string> lines;
-  for (std::string line; lines.size() < most;) {
-    if (take(line)) {
-      lines.push_back(std::move(line));
-      if (rest_) break;  // which may be endless
-    } else if (ended_ || (!lines.empty() && !is_ready())) {
-      break;
-    } else {
-      fill();
-    }
-  }
-  return lines;
-}
-
-bool ReadyLines::take(std::string& line) {
-  const std::size_t end = std::min(buffer_.find('\n', searched_), buffer_.size());
-  searched_ = end;
-  const bool ends = end < buffer_.size(), whole = ends || (ended_ && begin_ < end);
-  if (rest_) {  // of a line whose start was returned
-    begin_ = searched_ = std::min(end + 1, buffer_.size());
-    rest_ = !ends;
-    return ends && take(line);
-  }
-  if (!whole && end - begin_ <= kMostText + 1) return false;  // one more: \r of the line end
-  line = buffer_.substr(begin_, end - begin_);
-  if (whole && line.ends_with('\r')) line.pop_back();
-  begin_ = searched_ = std::min(end + 1, buffer_.size());
-  rest_ = !ends;
-  return true;
-}
-
-bool ReadyLines::is_ready() const {
-  pollfd descriptor = {descriptor_, POLLIN, 0};
-  return poll(&descriptor, 1, 0) > 0;
-}
-
-void ReadyLines::fill() {
-  constexpr std::size_t kBytes = 1 << 16;
-  buffer_.erase(0, begin_);
-  searched_ -= begin_;
-  begin_ = 0;
-  const std::size_t before = buffer_.size();
-  buffer_.resize(before + kBytes);
-  ssize_t got = 0;
-  do {
-    got = read(descriptor_, buffer_.data() + before, kBytes);
-  } while (got < 0 && errno == EINTR);
-  buffer_.resize(before + std::size_t(std::max<ssize_t>(got, 0)));
-  if (got < 0) xgrad::detail::fail<IoError>("cannot read standard input: ", std::strerror(errno));
-  ended_ = got == 0;
-}
-
 std::string escaped(const std::string& label) {
   std::string text;
   for (const char c : label) {
     const std::size_t at = std::string_view("\\\t\n\r").find(c);
-    if (at == std::string_view::npos) {
-      text += c;
-    } else {
-      text += {'\\', "\\tnr"[at]};
-    }
+    text += at == std::string_view::npos ? std::string{c} : std::string{'\\', "\\tnr"[at]};
   }
   return text;
 }
@@ -174,44 +157,23 @@ std::string logits_text(const Prediction& prediction) {
       prediction.logits);
 }
 
-std::string error_json(const std::string& message) {
+// The answer to a line that is no input.
+std::string refusal(const std::string& format, const std::string& message) {
+  if (format != "jsonl") return "error: " + message;
   return nlohmann::json({{"error", message}}).dump();
 }
 
-struct Format {
-  const char* name;
-  std::string (*write)(const Prediction&);
-  const char* nothing;                        // the answer to an empty line
-  std::string (*refuse)(const std::string&);  // the answer to one that is no input
-};
-
-std::string error_text(const std::string& message) {
-  return "error: " + message;
-}
-
-const Format kFormats[] = {{"text", prediction_text, "", error_text},
-                           {"tsv", prediction_tsv, "", error_text},
-                           {"jsonl", prediction_json, "{}", error_json}};
-
-std::vector<std::string> format_names() {
-  std::vector<std::string> names;
-  for (const Format& format : kFormats) names.emplace_back(format.name);
-  return names;
-}
-
 // Predicts from each line of standard input as soon as it arrives.
-int predict(const Arguments& arguments) {
+int predict(const PredictArguments& a) {
   constexpr std::size_t kMostLines = 64;
   const Predictor predictor(
-      arguments.run,
-      arguments.beam > 0 ? std::optional(BeamOptions{arguments.beam, arguments.length_penalty})
-                         : std::nullopt,
-      arguments.precision);
-  const auto format = std::find_if(std::begin(kFormats), std::end(kFormats),
-                                   [&](const Format& f) { return arguments.format == f.name; });
-  xgrad::check<ConfigError>(format != std::end(kFormats), "there is no prediction format ",
-                            arguments.format);
-  const auto write = arguments.logits ? logits_text : format->write;
+      a.run, a.beam > 0 ? std::optional(BeamOptions{a.beam, a.length_penalty}) : std::nullopt,
+      a.precision);
+  const auto write = a.logits             ? logits_text
+                     : a.format == "text" ? prediction_text
+                     : a.format == "tsv"  ? prediction_tsv
+                                          : prediction_json;
+  const std::optional<std::string> nothing = a.format == "jsonl" ? "{}" : "";
   ReadyLines input(STDIN_FILENO);
   std::size_t number = 0;
   std::optional<DataError> bad;  // the first
@@ -222,7 +184,7 @@ int predict(const Arguments& arguments) {
     std::vector<std::optional<std::string>> known;  // the answer to each line, if no model gives it
     for (const std::string& line : lines) {
       ++number;
-      known.push_back(line.empty() ? std::optional<std::string>(format->nothing) : std::nullopt);
+      known.push_back(line.empty() ? nothing : std::nullopt);
       if (line.empty()) continue;
       try {
         xgrad::check<DataError>(line.size() <= kMostText, "has more than ", kMostText,
@@ -235,8 +197,8 @@ int predict(const Arguments& arguments) {
       } catch (const Error& error) {
         if (!bad) bad.emplace(fmt::format("standard input, line {}: {}", number, error.what()));
         ++bad_lines;
-        known.back() = format->refuse(error.what());
-        if (arguments.keep_going) continue;
+        known.back() = refusal(a.format, error.what());
+        if (a.keep_going) continue;
         known.pop_back();
         break;
       }
@@ -245,7 +207,7 @@ int predict(const Arguments& arguments) {
     auto answer = answers.begin();
     for (const auto& text : known) fmt::print("{}\n", text ? *text : write(*answer++));
     if (std::fflush(stdout) != 0) throw IoError("cannot write to standard output");
-    if (bad && !arguments.keep_going) break;
+    if (bad && !a.keep_going) break;
   }
   if (unknown > 0) {
     fmt::print(stderr, "{}, in {} of {} lines\n", unknown_text(unknown, tokens), lines_with_unknown,
@@ -260,28 +222,63 @@ int predict(const Arguments& arguments) {
 }  // namespace
 
 Command predict_command() {
-  const auto a = std::make_shared<Arguments>();
+  const auto a = std::make_shared<PredictArguments>();
   return Command(
       "predict", "Predict from each line of standard input",
       {{"run", kRun, &a->run, kRequired},
-       {"--format", "the output format", &a->format, {.choices = format_names()}},
+       {"--format", "the output format", &a->format, Rules{.choices = {"text", "tsv", "jsonl"}}},
        {"--beam",
         "for outputs that the model generates: search with a beam of K hypotheses; default: greedy",
-        &a->beam,
-        {.range = {{1, 1024}}, .value = "K"}},
+        &a->beam, Rules{.range = {{1, 1024}}, .value = "K"}},
        {"--length-penalty",
         "compare hypotheses by log-probability / length^A; default: by probability",
-        &a->length_penalty,
-        {.positive = true, .needs = {"--beam"}, .value = "A"}},
+        &a->length_penalty, Rules{.positive = true, .needs = {"--beam"}, .value = "A"}},
        {"--keep-going",
         "answer a line that is no input with an error, and go on; the exit code is 3 at the end",
         &a->keep_going},
-       {"--logits", "print logits instead of labels", &a->logits, {.excludes = {"--format"}}},
-       {"--precision",
-        "the arithmetic, as in train.precision; default: that of the run",
-        &a->precision,
-        {.choices = {"float", "bf16", "double"}}}},
+       {"--logits", "print logits instead of labels", &a->logits, Rules{.excludes = {"--format"}}},
+       {"--precision", "the arithmetic, as in train.precision; default: that of the run",
+        &a->precision, Rules{.choices = {"float", "bf16", "double"}}}},
       [a] { return predict(*a); });
+}
+
+Command generate_command() {
+  struct Arguments {
+    std::string run, text;
+    double temperature = 1;
+    std::size_t seed = 1, length = 1000;
+  };
+  const auto a = std::make_shared<Arguments>();
+  return Command(
+      "generate", "Continue a text with a trained language model",
+      {{"run", kRun, &a->run, kRequired},
+       {"--text",
+        "the beginning of the text, of which the model reads the last task.max_length tokens; "
+        "default: the model begins it",
+        &a->text},
+       {"--temperature", "divides the logits; 0: always the likeliest token", &a->temperature},
+       {"--seed", "seed of the random choices", &a->seed},
+       {"--length", "most tokens to add; a text may end before", &a->length,
+        Rules{.range = {{1, 1000000000}}}}},
+      [a] {
+        xgrad::check<ConfigError>(std::isfinite(a->temperature) && a->temperature >= 0,
+                                  "--temperature: is ", a->temperature,
+                                  ", must be finite and at least 0");
+        const TextGenerator generator(a->run);
+        const auto say = [](const std::string& text) {  // each token as soon as it is chosen
+          fmt::print("{}", text);
+          if (std::fflush(stdout) != 0) throw IoError("cannot write to standard output");
+        };
+        bool begun = false;
+        generator.generate(a->text, a->length, {a->temperature, a->seed},
+                           [&](const std::string& text) {
+                             if (!begun) say(a->text);
+                             begun = true;
+                             say(text);
+                           });
+        say(begun ? "\n" : a->text + "\n");
+        return 0;
+      });
 }
 
 }  // namespace xgrad::commands

@@ -1,3 +1,4 @@
+// The commands export, import and construct, which write weights.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -11,11 +12,15 @@
 #include <xgrad/storage/disk/input_file.hpp>
 #include <xgrad/storage/disk/publish.hpp>
 #include <xgrad/train/checkpoint/find_run.hpp>
+#include <xgrad/train/checkpoint/state_dict.hpp>
 #include <xgrad/train/config/precision.hpp>
 #include <xgrad/train/export/known_model.hpp>
 #include <xgrad/train/export/naming.hpp>
 #include <xgrad/train/export/onnx/export.hpp>
 #include <xgrad/train/export/reference.hpp>
+#include <xgrad/train/model/build.hpp>
+#include <xgrad/train/weights/constructed.hpp>
+#include <xgrad/train/weights/foreign.hpp>
 #include <xgrad/train/weights/trained_model.hpp>
 
 namespace xgrad::commands {
@@ -24,10 +29,16 @@ namespace fs = std::filesystem;
 
 namespace {
 
-struct Arguments {
+struct ExportArguments {
   std::string run, to, out, naming = "torch";
   bool raw = false;
 };
+
+// Says how many weights a file has.
+void print_weights(const std::string& file, const Checkpoint& checkpoint, const std::string& of) {
+  fmt::print("{}: {} numbers in {} tensors{}\n", file, grouped(count(checkpoint.parameters)),
+             checkpoint.parameters.size(), of);
+}
 
 struct File {
   std::string ending;  ///< follows the name of --out; empty: --out itself
@@ -105,14 +116,6 @@ Files alone(const FoundRun& source, std::string bytes) {
   return result;
 }
 
-Files hdf5(const FoundRun& source) {
-  return alone(source, to_hdf5(source.checkpoint));
-}
-
-Files safetensors(const FoundRun& source) {
-  return alone(source, to_safetensors(file_of(source)));
-}
-
 // Weights named as in `library`. The note gives the code that builds the model there.
 Files named_as(const std::string& library, const FoundRun& source) {
   const LibraryModel model =
@@ -121,13 +124,6 @@ Files named_as(const std::string& library, const FoundRun& source) {
   result.note = model.constructor + (result.note.empty() ? "" : "\n# " + result.note);
   return result;
 }
-
-struct Format {
-  std::string name;
-  Files (*write)(const FoundRun&);
-};
-const std::vector<Format> kFormats = {
-    {"safetensors", safetensors}, {"hdf5", hdf5}, {"npz", npz}, {"onnx", onnx}};
 
 // Whether a file has these bytes.
 bool has_bytes(const std::string& path, std::string_view bytes) try {
@@ -150,55 +146,113 @@ void publish_all(const Files& files, const fs::path& out) {
   for (const auto& [path, bytes] : missing) publish_file(path, bytes);
 }
 
-std::vector<std::string> format_names() {
-  std::vector<std::string> names;
-  for (const Format& format : kFormats) names.push_back(format.name);
-  return names;
-}
-
-std::vector<std::string> namings() {
-  std::vector<std::string> names{"torch"};
-  names.insert(names.end(), library_names().begin(), library_names().end());
-  return names;
-}
-
-int export_weights(const Arguments& arguments) {
-  const bool renamed = arguments.naming != "torch";
-  xgrad::check<ConfigError>(!renamed || arguments.to == "safetensors", "--naming ",
-                            arguments.naming, " needs --to safetensors, not ", arguments.to);
-  FoundRun source = find_run(arguments.run);
-  source.checkpoint = weights_of(source.checkpoint, arguments.raw);
-  const auto format = std::find_if(kFormats.begin(), kFormats.end(),
-                                   [&](const Format& f) { return f.name == arguments.to; });
-  const Files files = renamed ? named_as(arguments.naming, source) : format->write(source);
-  publish_all(files, arguments.out);
-  const std::vector<NamedTensor>& weights = source.checkpoint.parameters;
-  fmt::print("{}: {} numbers in {} tensors, of {}\n", arguments.out, grouped(count(weights)),
-             weights.size(), source.file);
+int export_weights(const ExportArguments& a) {
+  const bool renamed = a.naming != "torch";
+  xgrad::check<ConfigError>(!renamed || a.to == "safetensors", "--naming ", a.naming,
+                            " needs --to safetensors, not ", a.to);
+  FoundRun source = find_run(a.run);
+  source.checkpoint = weights_of(source.checkpoint, a.raw);
+  const Files files = renamed          ? named_as(a.naming, source)
+                      : a.to == "npz"  ? npz(source)
+                      : a.to == "onnx" ? onnx(source)
+                      : a.to == "hdf5" ? alone(source, to_hdf5(source.checkpoint))
+                                       : alone(source, to_safetensors(file_of(source)));
+  publish_all(files, a.out);
+  print_weights(a.out, source.checkpoint, ", of " + source.file);
   for (const File& file : files.files) {
-    if (!file.ending.empty()) fmt::print("{}\n", file.path(arguments.out).string());
+    if (!file.ending.empty()) fmt::print("{}\n", file.path(a.out).string());
   }
   if (!files.note.empty()) fmt::print("{}\n", files.note);
   return 0;
 }
 
+template <class T>
+Checkpoint import_into(const Config& config, const std::string& file, const std::string& format) {
+  const std::unique_ptr<Task> task = make_task(config);
+  Parameters<T> parameters(config.train.seed);
+  const auto model = make_model<T>(config, task->shape(), parameters);
+  const auto weights = read_foreign(InputFile(file), format, parameters.count());
+  restore_weights(weights, file, parameters);
+  Checkpoint checkpoint;
+  checkpoint.parameters = capture(parameters);
+  checkpoint.config = to_toml(config, /*with_execution_keys=*/false);
+  if (const std::string learned = task->learned(); !learned.empty()) {
+    checkpoint.state[kLearned] = learned;
+  }
+  return checkpoint;
+}
+
 }  // namespace
 
 Command export_command() {
-  const auto a = std::make_shared<Arguments>();
+  const auto a = std::make_shared<ExportArguments>();
+  std::vector<std::string> namings = library_names();
+  namings.insert(namings.begin(), "torch");
   return Command(
       "export", "Export the weights to a new file for other programs",
       {{"run", kRun, &a->run, kRequired},
-       {"--to", "the file format", &a->to, {.required = true, .choices = format_names()}},
-       {"--out", "the new file", &a->out, {.required = true, .new_path = true}},
-       {"--naming",
-        "library whose tensor names to use; all but torch need --to safetensors",
-        &a->naming,
-        {.choices = namings()}},
+       {"--to", "the file format", &a->to,
+        Rules{.required = true, .choices = {"safetensors", "hdf5", "npz", "onnx"}}},
+       {"--out", "the new file", &a->out, Rules{.required = true, .new_path = true}},
+       {"--naming", "library whose tensor names to use; all but torch need --to safetensors",
+        &a->naming, Rules{.choices = std::move(namings)}},
        {"--raw",
         "with train.ema or train.swa_start: the weights of the last step, not their average",
         &a->raw}},
       [a] { return export_weights(*a); });
+}
+
+Command import_command() {
+  struct Arguments : ConfigArguments {
+    std::string file, from, out;
+  };
+  const auto a = std::make_shared<Arguments>();
+  return Command(
+      "import", "Make a checkpoint from a weight file of another program",
+      {{"file", "the weight file", &a->file, kRequired},
+       {"overrides", kOverrides, &a->overrides},
+       {"--from", "the file format", &a->from,
+        Rules{.required = true, .choices = foreign_formats()}},
+       {"--config", "a TOML file whose model has these weights", &a->config, kRequired},
+       {"--out", "the new checkpoint", &a->out, Rules{.required = true, .new_path = true}}},
+      [a] {
+        const Config config = load_config(a->config, a->overrides);
+        const Checkpoint checkpoint = with_precision(
+            config, [&]<class T>() { return import_into<T>(config, a->file, a->from); });
+        publish_file(a->out, to_hdf5(checkpoint));
+        print_weights(a->out, checkpoint, ", of " + a->file);
+        return 0;
+      });
+}
+
+Command construct_command() {
+  struct Arguments {
+    std::string name, out;
+    std::vector<std::string> overrides;
+    double noise = 0;
+  };
+  const auto a = std::make_shared<Arguments>();
+  return Command(
+      "construct", "Write a checkpoint of an encoder whose weights are known, or list them",
+      {{"name", "name of an encoder; default: list all", &a->name},
+       {"overrides", "task.KEY=VALUE sets a key of its task, train.seed the noise", &a->overrides},
+       {"--noise", "add normal noise of this standard deviation to every weight", &a->noise,
+        kPositive},
+       {"--out", "the new checkpoint; default: NAME.h5", &a->out, kNewPath}},
+      [a] {
+        if (a->name.empty()) {
+          for (const ConstructedEncoder& encoder : constructed_encoders()) {
+            fmt::print("{:<10} {}\n", encoder.name, encoder.help);
+          }
+          return 0;
+        }
+        const ConstructedEncoder& encoder = find_constructed_encoder(a->name);
+        const std::string out = a->out.empty() ? encoder.name + ".h5" : a->out;
+        const Checkpoint checkpoint = construct(encoder, a->overrides, a->noise);
+        publish_file(out, to_hdf5(checkpoint));
+        print_weights(out, checkpoint, "");
+        return 0;
+      });
 }
 
 }  // namespace xgrad::commands

@@ -9,7 +9,6 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/cli/command.hpp>
-#include <xgrad/cli/outcome.hpp>
 #include <xgrad/data/excerpt.hpp>
 #include <xgrad/data/text/columns.hpp>
 #include <xgrad/data/text/example_text.hpp>
@@ -175,37 +174,37 @@ std::string lengths_svg(const std::vector<std::pair<std::string, std::vector<Len
   return html::picture(metric + " by length", lines);
 }
 
-int eval_lengths(const Arguments& arguments) {
-  const std::vector<std::size_t> lengths = parse_lengths(arguments.lengths);
+int eval_lengths(const Arguments& a) {
+  const std::vector<std::size_t> lengths = parse_lengths(a.lengths);
   tell_others_wait("eval --lengths");
-  if (!arguments.out.empty()) check_new(arguments.out);
+  if (!a.out.empty()) check_new(a.out);
   Console console(/*quiet=*/false, "");
-  std::vector<std::string> names{arguments.run};
-  if (!arguments.beside.empty()) names.push_back(arguments.beside);
+  std::vector<std::string> names{a.run};
+  if (!a.beside.empty()) names.push_back(a.beside);
   std::vector<std::pair<std::string, std::vector<LengthScore>>> curves;
   for (const std::string& name : names) {
-    const FoundRun source = find_run(name, arguments.overrides);
-    const std::vector<LengthScore> scores = score_lengths(
-        source, split_of(arguments.split), lengths, [&](std::size_t done, std::size_t total) {
+    const FoundRun source = find_run(name, a.overrides);
+    const std::vector<LengthScore> scores =
+        score_lengths(source, split_of(a.split), lengths, [&](std::size_t done, std::size_t total) {
           console.counting("evaluating", done, total, "lengths");
         });
-    if (arguments.json) {
-      fmt::print("{}\n", lengths_json(scores, source.checkpoint.step, arguments.split).dump());
+    if (a.json) {
+      fmt::print("{}\n", lengths_json(scores, source.checkpoint.step, a.split).dump());
     } else {
-      fmt::print("{} (step {}), {}\n{}", source.file, source.checkpoint.step, arguments.split,
+      fmt::print("{} (step {}), {}\n{}", source.file, source.checkpoint.step, a.split,
                  lengths_text(scores));
     }
     const std::filesystem::path path(source.directory.empty() ? source.file : source.directory);
     curves.push_back({path.lexically_normal().filename().string(), scores});
   }
-  if (!arguments.out.empty()) publish_file(arguments.out, lengths_svg(curves));
+  if (!a.out.empty()) publish_file(a.out, lengths_svg(curves));
   return 0;
 }
 
-int eval(const Arguments& arguments) {
-  if (!arguments.lengths.empty()) return eval_lengths(arguments);
-  const FoundRun source = find_run(arguments.run, arguments.overrides);
-  const Split split = split_of(arguments.split);
+int eval(const Arguments& a) {
+  if (!a.lengths.empty()) return eval_lengths(a);
+  const FoundRun source = find_run(a.run, a.overrides);
+  const Split split = split_of(a.split);
   Console console(/*quiet=*/false, "");
   const WatchProgress watch([&](const std::string& path, std::uint64_t read, std::uint64_t size) {
     console.reading(path, read, size);
@@ -214,18 +213,17 @@ int eval(const Arguments& arguments) {
       source.config, [&]<class T>() { return evaluated<T>(source, split, console); });
   const bool tabled = result.classes.classes() > 0;
   const std::uint64_t step = source.checkpoint.step;
-  if (arguments.json) {
-    Json row = Json::parse(
-        tabled ? report_row(step, arguments.split, result.metrics, result.classes, result.names)
-               : to_json(metrics_row(step, arguments.split, result.metrics)));
+  if (a.json) {
+    Json row =
+        Json::parse(tabled ? report_row(step, a.split, result.metrics, result.classes, result.names)
+                           : to_json(metrics_row(step, a.split, result.metrics)));
     if (result.unknown > 0) {
       row["tokens"] = result.tokens;
       row["unknown_tokens"] = result.unknown;
     }
     fmt::print("{}\n", row.dump());
   } else {
-    fmt::print("{} (step {})\n{}  {}\n", source.file, step, arguments.split,
-               summary(result.metrics));
+    fmt::print("{} (step {})\n{}  {}\n", source.file, step, a.split, summary(result.metrics));
     if (result.unknown > 0) {
       fmt::print("unknown  {}\n", unknown_text(result.unknown, result.tokens));
     }
@@ -243,24 +241,16 @@ Command eval_command() {
       {{"run", kRun, &a->run, kRequired},
        {"overrides", "KEY=VALUE overrides the config, as in task.test=other.csv for other data",
         &a->overrides},
-       {"--split",
-        "the split to evaluate",
-        &a->split,
-        {.choices = {"train", "validation", "test"}}},
+       {"--split", "the split to evaluate", &a->split,
+        Rules{.choices = {"train", "validation", "test"}}},
        {"--lengths",
         "evaluate on examples of these lengths instead: 4:512 for 4, 8, 16, ... 512, or 4:64:10 "
-        "for "
-        "steps of 10",
-        &a->lengths,
-        {.value = "FIRST:LAST[:STEP]"}},
-       {"--beside",
-        "another run to evaluate on the same lengths",
-        &a->beside,
-        {.needs = {"--lengths"}}},
-       {"--out",
-        "new SVG file for the curve over the lengths",
-        &a->out,
-        {.new_path = true, .needs = {"--lengths"}}},
+        "for steps of 10",
+        &a->lengths, Rules{.value = "FIRST:LAST[:STEP]"}},
+       {"--beside", "another run to evaluate on the same lengths", &a->beside,
+        Rules{.needs = {"--lengths"}}},
+       {"--out", "new SVG file for the curve over the lengths", &a->out,
+        Rules{.new_path = true, .needs = {"--lengths"}}},
        {"--json", kJson, &a->json}},
       [a] { return eval(*a); }, /*on_all_ranks=*/true);
 }

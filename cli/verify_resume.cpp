@@ -16,7 +16,6 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/cli/command.hpp>
-#include <xgrad/cli/outcome.hpp>
 #include <xgrad/cli/start_ranks.hpp>
 #include <xgrad/data/option_text.hpp>
 #include <xgrad/storage/disk/input_file.hpp>
@@ -172,8 +171,7 @@ Command verify_resume_command() {
        {"--at", "the step after which to kill the run; default: half of its steps", &a->at},
        {"--ranks",
         "kill and resume a run of so many processes; one that is not killed has one process",
-        &a->ranks,
-        {.range = {{1, 4096}}}},
+        &a->ranks, Rules{.range = {{1, 4096}}}},
        {"-q,--quiet", kQuiet, &a->quiet}},
       [a] { return verify_resume(*a); }, /*on_all_ranks=*/true);
 }
