@@ -51,7 +51,7 @@ template <class T>
 struct BinaryCrossEntropy {
   static constexpr const char* kName = "binary_cross_entropy_with_logits";
   T f(T x, T y) const {
-    return (x > 0 ? x : T(0)) - x * y + std::log1p(detail::exp(x > 0 ? -x : x));
+    return (x > 0 ? x : T(0)) - x * y + detail::log1p(detail::exp(x > 0 ? -x : x));
   }
   T dx(T x, T y) const {
     const T e = detail::exp(x > 0 ? -x : x);

@@ -67,7 +67,7 @@ struct LogSoftmax final : Op<T> {
       const T* in = x[0].data() + first;
       T* out = y->data() + first;
       const T largest = detail::row_max(in, rows.width);
-      const T log_sum = std::log(detail::exp_sum(in, rows.width, largest));
+      const T log_sum = detail::log(detail::exp_sum(in, rows.width, largest));
 #pragma omp simd
       for (std::size_t i = 0; i < rows.width; ++i) out[i] = (in[i] - largest) - log_sum;
     });

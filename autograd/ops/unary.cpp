@@ -38,7 +38,7 @@ template <class T>
 struct Log {
   static constexpr const char* kName = "log";
   static constexpr From kFrom = From::input;
-  static T f(T x) { return std::log(x); }
+  static T f(T x) { return detail::log(x); }
   // log' x = 1 / x, which is inf at 0; below 0, function and derivative are NaN.
   static T df(T x) { return x < 0 ? std::numeric_limits<T>::quiet_NaN() : T(1) / x; }
 };

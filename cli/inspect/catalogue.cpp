@@ -145,8 +145,11 @@ Command tasks_command() {
 
 Command info_command() {
   return Command("info", "Show version and machine", {}, [] {
-    fmt::print("xgrad      {}\nmachine    {}\nprocessor  {}\ncompiled   {}\nthreads    {}\n",
-               kVersion, machine(), cpu_name(cpu()), cpu_name(compiled_cpu()), threads());
+    fmt::print(
+        "xgrad      {}\nmachine    {}\nprocessor  {}\ncompiled   {}\narithmetic {}\nthreads    "
+        "{}\n",
+        kVersion, machine(), cpu_name(cpu()), cpu_name(compiled_cpu()), arithmetic(false),
+        threads());
     return 0;
   });
 }

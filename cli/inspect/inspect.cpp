@@ -8,6 +8,7 @@
 #include <xgrad/storage/formats/sha256.hpp>
 #include <xgrad/train/checkpoint/find_run.hpp>
 #include <xgrad/train/checkpoint/manifest.hpp>
+#include <xgrad/train/checkpoint/state_hash.hpp>
 #include <xgrad/train/inspect/certificate.hpp>
 #include <xgrad/train/logs/history.hpp>
 
@@ -17,7 +18,7 @@ namespace {
 
 struct Arguments {
   std::string run;
-  bool config = false;
+  bool config = false, hash = false;
 };
 
 constexpr std::size_t kHashDigits = 16;  // shown of a SHA-256: enough to tell two tensors apart
@@ -66,8 +67,13 @@ int inspect(const Arguments& arguments) {
     fmt::print("{}", checkpoint.config);
     return 0;
   }
+  if (arguments.hash) {
+    fmt::print("{}\n", state_hash(checkpoint));
+    return 0;
+  }
   fmt::print("{}\nstep {}, {} parameters in {} tensors\n", source.file, checkpoint.step,
              grouped(count(checkpoint.parameters)), checkpoint.parameters.size());
+  fmt::print("hash {}\n", state_hash(checkpoint));
   for (const auto& [name, value] : checkpoint.state) {
     if (const auto* text = std::get_if<std::string>(&value); text && text->size() > kMostText) {
       fmt::print("{} = {}... ({} bytes)\n", name, text->substr(0, kMostText), text->size());
@@ -90,7 +96,9 @@ Command inspect_command() {
   const auto a = std::make_shared<Arguments>();
   return Command(
       "inspect", "Show what a checkpoint holds",
-      {{"run", kRun, &a->run, kRequired}, {"--config", "print only its config", &a->config}},
+      {{"run", kRun, &a->run, kRequired},
+       {"--config", "print only its config", &a->config},
+       {"--hash", "print only the hash of its weights and optimizer state", &a->hash}},
       [a] { return inspect(*a); });
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include <xgrad/autograd/portable_math.hpp>
 #include <xgrad/autograd/random.hpp>
 #include <xgrad/data/batch.hpp>
 
@@ -77,12 +78,12 @@ std::vector<std::int32_t> NaiveBayes::guess(const Example& example, double smoot
   visit(example, child, [&](std::uint32_t gram) {
     ++known;
     for (const auto& [slot, count] : grams_.of(gram)) {
-      scores[slot] += std::log1p(count / smoothing);
+      scores[slot] += portable::log1p(count / smoothing);
     }
   });
   for (std::size_t slot = 0; slot < scores.size(); ++slot) {
     const double total = totals_[slot] + smoothing * double(grams_.size());
-    scores[slot] += std::log(examples_[slot]) - double(known) * std::log(total);
+    scores[slot] += portable::log(examples_[slot]) - double(known) * portable::log(total);
   }
   std::vector<std::int32_t> best;
   for (auto group = scores.begin(); group != scores.end(); group += std::ptrdiff_t(choices_)) {

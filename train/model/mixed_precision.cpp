@@ -1,11 +1,9 @@
 #include <xgrad/train/model/mixed_precision.hpp>
 
-#include <algorithm>
 #include <type_traits>
 #include <utility>
 
 #include <xgrad/autograd/autocast.hpp>
-#include <xgrad/autograd/kernels/cpu.hpp>
 #include <xgrad/autograd/scalar.hpp>
 #include <xgrad/layers/models/decoding.hpp>
 
@@ -71,14 +69,10 @@ std::unique_ptr<SequenceModel<T>> in_precision(const std::string& precision,
   return model;
 }
 
-const char* processor_class(const std::string& precision) {
-  return cpu_name(precision == "bf16" ? cpu() : std::min(cpu(), Cpu::avx512));
-}
-
-std::string processor_class(const Checkpoint& checkpoint) {
-  const auto cpu = checkpoint.state.find("cpu");
+std::string arithmetic_of(const Checkpoint& checkpoint) {
+  const auto found = checkpoint.state.find("arithmetic");
   const auto* name =
-      cpu == checkpoint.state.end() ? nullptr : std::get_if<std::string>(&cpu->second);
+      found == checkpoint.state.end() ? nullptr : std::get_if<std::string>(&found->second);
   return name == nullptr ? "" : *name;
 }
 

@@ -17,10 +17,7 @@ template <class T>
 std::unique_ptr<SequenceModel<T>> in_precision(const std::string& precision,
                                                std::unique_ptr<SequenceModel<T>> model);
 
-/// The class of processors that gives a run in `precision` these bits: cpu(), but avx512 for
-/// avx512_bf16 and amx if no product is of bfloat16.
-const char* processor_class(const std::string& precision);
-/// The class on which a checkpoint was saved; empty if it does not say.
-std::string processor_class(const Checkpoint& checkpoint);
+/// The arithmetic that a checkpoint's run computed in (see cpu.hpp); empty if it does not say.
+std::string arithmetic_of(const Checkpoint& checkpoint);
 
 }  // namespace xgrad

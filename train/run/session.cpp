@@ -204,12 +204,12 @@ Outcome work(const Config& config, Trainer<T>& trainer, const RunDirectory& run,
 
 // Tells the user why results differ, or why bfloat16 saves no time.
 void tell_about_processor(const Config& config, const Checkpoint* checkpoint, Console& console) {
-  const std::string before = checkpoint == nullptr ? "" : processor_class(*checkpoint);
-  const std::string now = processor_class(config.train.precision);
+  const std::string before = checkpoint == nullptr ? "" : arithmetic_of(*checkpoint);
+  const std::string now = arithmetic(config.train.precision == "bf16");
   if (!before.empty() && before != now) {
-    console.line(fmt::format(
-        "saved on a processor of class {}, continues on {}: results differ in the last bits",
-        before, now));
+    console.line(
+        fmt::format("saved in the arithmetic {}, continues in {}: results differ in the last bits",
+                    before, now));
   }
   if (config.train.precision != "bf16" || cpu() >= Cpu::avx512_bf16) return;
   console.line(

@@ -16,14 +16,14 @@ constexpr std::size_t kBlockDepth = 384;
 template <class T>
 constexpr std::size_t kBlockColumns = 384 * sizeof(float) / sizeof(T);
 
-/// Tile sizes whose sums fill the registers: 16 registers, or 32 with AVX-512.
+/// Tile sizes whose sums fill 16 or 32 registers.
 template <class Isa>
 struct TileSizes {
   static constexpr int kVectors = 2;
   static constexpr int rows(int vectors) { return vectors == 2 ? 6 : 12; }
 };
 template <class Isa>
-requires(Isa::kBytes == 64) struct TileSizes<Isa> {
+requires(kRegisters<Isa> == 32) struct TileSizes<Isa> {
   static constexpr int kVectors = 4;
   static constexpr int rows(int vectors) {
     return vectors == 4 ? 6 : vectors == 3 ? 8 : vectors == 2 ? 12 : 16;

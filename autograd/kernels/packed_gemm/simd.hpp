@@ -7,6 +7,8 @@
 
 #if defined(__x86_64__)
 #include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
 #endif
 
 #include <cstddef>
@@ -14,7 +16,8 @@
 
 namespace xgrad::detail {
 
-/// SSE2, which every x86-64 processor has; on other architectures, their 16-byte vectors.
+/// SSE2, which every x86-64 processor has; NEON, which every ARM64 processor has; on other
+/// architectures, their 16-byte vectors.
 struct Baseline {
   static constexpr std::size_t kBytes = 16;
 };
@@ -31,8 +34,15 @@ struct Avx512 {
   static constexpr std::size_t kBytes = 64;
 };
 
-/// a b + c, rounded twice. Classes with FMA round once and name the instruction, because a compiler
-/// may fuse in one tile and not in another; the bits would then depend on the tile.
+/// Vector registers: 32 with AVX-512 and on ARM64, else 16.
+template <class Isa>
+inline constexpr int kRegisters = Isa::kBytes == 64 ? 32 : 16;
+#if defined(__aarch64__)
+template <>
+inline constexpr int kRegisters<Baseline> = 32;
+#endif
+
+/// a b + c, rounded twice. Classes with FMA name the instruction, which rounds once.
 template <class Isa, class T>
 struct MultiplyAdd {
   typedef T Vec __attribute__((vector_size(Isa::kBytes)));
@@ -61,6 +71,18 @@ requires(Isa::kBytes == 64) struct MultiplyAdd<Isa, T> {
       return _mm512_fmadd_ps(a, b, c);
     } else {
       return _mm512_fmadd_pd(a, b, c);
+    }
+  }
+};
+#elif defined(__aarch64__)
+template <class T>
+struct MultiplyAdd<Baseline, T> {
+  typedef T Vec __attribute__((vector_size(Baseline::kBytes)));
+  static Vec of(Vec a, Vec b, Vec c) {
+    if constexpr (std::is_same_v<T, float>) {
+      return vfmaq_f32(c, a, b);
+    } else {
+      return vfmaq_f64(c, a, b);
     }
   }
 };
