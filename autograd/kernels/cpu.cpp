@@ -126,7 +126,6 @@ const char* cpu_name(Cpu cpu) {
 
 const char* arithmetic(bool bf16_products) {
   if (bf16_products && cpu() == Cpu::amx) return "amx-1";
-  if (bf16_products && cpu() == Cpu::avx512_bf16) return "avx512_bf16-1";
   return kBaselineFuses || cpu() >= Cpu::avx2 ? "fma-1" : "no-fma-1";
 }
 

@@ -28,9 +28,8 @@ const char* cpu_name(Cpu cpu);
 
 /// The name of the arithmetic that this process computes in: results have the same bits wherever
 /// it is the same, whatever the processor, compiler and C library. It is fma-1 on processors with
-/// fused multiply-add (avx2 and above, neon) and no-fma-1 on the others. Where
-/// `bf16_products` are computed by instructions of their own, it is avx512_bf16-1 or amx-1. The
-/// number changes with xgrad's own formulas.
+/// fused multiply-add (avx2 and above, neon) and no-fma-1 on the others. Where AMX computes
+/// `bf16_products`, it is amx-1. The number changes with xgrad's own formulas.
 const char* arithmetic(bool bf16_products);
 
 namespace detail {

@@ -3,6 +3,7 @@
 #include <xgrad/cli/command.hpp>
 #include <xgrad/train/checkpoint/difference.hpp>
 #include <xgrad/train/checkpoint/find_run.hpp>
+#include <xgrad/train/run/digests.hpp>
 
 namespace xgrad::commands {
 
@@ -16,6 +17,9 @@ Command diff_command() {
         const std::vector<std::string> lines = differences(a.checkpoint, b.checkpoint);
         fmt::print("- {}\n+ {}\n", a.file, b.file);
         for (const std::string& line : lines) fmt::print("{}\n", line);
+        const bool runs_both = !a.directory.empty() && !b.directory.empty();
+        const std::string first = runs_both ? first_different_digest(a.directory, b.directory) : "";
+        if (!first.empty()) fmt::print("first at {}\n", first);
         if (lines.empty()) fmt::print("the same to the bit\n");
         return lines.empty() ? 0 : 1;
       });

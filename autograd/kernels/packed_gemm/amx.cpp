@@ -10,7 +10,7 @@ struct Amx {
 };
 
 template <>
-struct Source<Amx, float, Bf16> : Pairs<Amx> {};
+struct Source<Amx, float, Bf16> : Pairs<Amx, false> {};
 
 template <>
 inline constexpr std::size_t kTileSteps<Amx> = 16;

@@ -4,7 +4,9 @@
 
 namespace xgrad::detail {
 
-/// Its instruction multiplies two vectors of pairs, and adds both products of a pair to a float.
+/// Its instruction multiplies two vectors of pairs, and adds both products of a pair to a float:
+/// first that of the upper halves, so pairs are swapped. Each addition rounds once, so the bits are
+/// those of the other kernels, but where a number is subnormal, which counts as 0.
 struct Avx512Bf16 {
   static constexpr std::size_t kBytes = 64;
 };
@@ -20,7 +22,11 @@ struct Step<Avx512Bf16, float> {
 };
 
 template <>
-struct Source<Avx512Bf16, float, Bf16> : Pairs<Avx512Bf16> {};
+struct Source<Avx512Bf16, float, Bf16> : Pairs<Avx512Bf16, true> {};
+
+// A matrix in place is not swapped.
+template <>
+inline constexpr bool kStepsInPlace<Avx512Bf16> = false;
 
 void packed_gemm_avx512_bf16(const Product<float, Bf16>& product, void* scratch) {
   multiply<Avx512Bf16>(product, static_cast<float*>(scratch));

@@ -10,8 +10,8 @@
 
 namespace xgrad::detail {
 
-// Steps in a block. A block of B takes 576 KiB, so that it fits an L2 cache of 1 MiB beside the
-// tiles of A and C.
+// Terms of the sums in a block, or, on AMX, pairs of terms. A block of B takes 576 KiB, so that it
+// fits an L2 cache of 1 MiB beside the tiles of A and C.
 constexpr std::size_t kBlockDepth = 384;
 template <class T>
 constexpr std::size_t kBlockColumns = 384 * sizeof(float) / sizeof(T);
@@ -46,6 +46,10 @@ struct TilesOfWidth {
 
 template <class Isa, class T, int V>
 inline constexpr TilesOfWidth<Isa, T, V> kTiles;
+
+/// Whether tiles may read the steps of A in place.
+template <class Isa>
+inline constexpr bool kStepsInPlace = true;
 
 /// Computes the tiles of a block.
 template <class Isa, class T>
@@ -101,7 +105,7 @@ class BlockedProduct {
   static constexpr std::size_t kInPlaceRows = 96;  // up to here, packing B costs more than it gains
 
   // Whether the K elements of each step lie in A as they do in a packed block.
-  static constexpr bool kSteps = sizeof(In) * K == sizeof(T);
+  static constexpr bool kSteps = sizeof(In) * K == sizeof(T) && kStepsInPlace<Isa>;
   // Whether a packed A has the steps of a row side by side also where A is transposed.
   static constexpr bool kRowsOfSteps = kTileSteps<Isa> > 1;
 
@@ -114,7 +118,10 @@ class BlockedProduct {
   template <class Body>
   void for_blocks(const Body& body) const {
     const std::size_t columns = part_of(x_.n, kBlockColumns<T>, 64);
-    const std::size_t depth = part_of(steps_, kBlockDepth, kTileSteps<Isa>);
+    // Parts of as many terms, an even number, on every processor but those of AMX.
+    constexpr bool amx = kTileSteps < Isa >> 1;
+    const std::size_t depth = amx ? part_of(steps_, kBlockDepth, kTileSteps<Isa>)
+                                  : part_of(steps_, kBlockDepth / K, 2 / K);
     for (std::size_t j = 0; j < x_.n; j += columns) {
       std::size_t p = 0;
       do {  // runs once for k = 0, which leaves beta C

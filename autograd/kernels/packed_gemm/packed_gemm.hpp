@@ -75,8 +75,8 @@ void packed_gemm_avx2(const Product<T, In>& product, void* scratch);
 template <class T, class In = T>
 void packed_gemm_avx512(const Product<T, In>& product, void* scratch);
 
-/// The kernel for AVX512_BF16. Its instruction adds the products of two terms at a time and takes
-/// subnormal factors for 0, so its bits differ from those of the other kernels.
+/// The kernel for AVX512_BF16. Its instruction takes subnormal numbers for 0; other bits are those
+/// of the other kernels.
 void packed_gemm_avx512_bf16(const Product<float, Bf16>& product, void* scratch);
 
 /// The kernel for AMX. Its instruction sums 32 terms, even and odd ones apart, before it adds them,

@@ -78,9 +78,10 @@ struct Source<Isa, float, Bf16> {
   static float one(const RowCursor<Bf16>& from) { return one(from.first, 1); }
 };
 
-/// The Source of an instruction that multiplies pairs: two terms of a sum, the first in the lower
-/// half of a float's bits, which are no number. The term after the last is 0.
-template <class Isa>
+/// The Source of an instruction that multiplies pairs: two terms of a sum in a float's bits, which
+/// are no number. The first is in the lower half, or, `swapped`, in the upper. The term after the
+/// last is 0.
+template <class Isa, bool swapped>
 struct Pairs {
   static constexpr std::size_t kTerms = 2;
   using Vec = typename VectorsOf<Isa, float>::Vec;
@@ -91,12 +92,13 @@ struct Pairs {
     return __builtin_convertvector(*reinterpret_cast<const Halves*>(from), Words);
   }
   static float pair(std::uint32_t first, std::uint32_t second) {
-    return __builtin_bit_cast(float, first | second << 16);
+    return __builtin_bit_cast(float, swapped ? first << 16 | second : first | second << 16);
   }
 
   static Vec load(const RowCursor<Bf16>& from) {
     const Words first = row(from.first);
-    return Vec(from.terms > 1 ? first | row(from.first + from.stride) << 16 : first);
+    const Words second = from.terms > 1 ? row(from.first + from.stride) : Words{};
+    return Vec(swapped ? first << 16 | second : first | second << 16);
   }
   static Vec load_part(const RowCursor<Bf16>& from, std::size_t columns) {
     Vec part = {};
@@ -108,9 +110,9 @@ struct Pairs {
   }
 
   static Vec load(const Bf16* from) {
-    Vec pairs;
+    Words pairs;
     __builtin_memcpy(&pairs, from, sizeof pairs);
-    return pairs;
+    return Vec(swapped ? pairs << 16 | pairs >> 16 : pairs);
   }
   static Vec load_part(const Bf16* from, std::size_t terms) {
     Vec part = {};

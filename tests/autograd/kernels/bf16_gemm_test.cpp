@@ -53,7 +53,8 @@ std::vector<Kernel> kernels() {
         "avx512", detail::packed_gemm_avx512<float>));
   }
   if (cpu() >= Cpu::avx512_bf16) {
-    all.push_back(kernel<detail::packed_gemm_avx512_bf16>("avx512_bf16", nullptr));
+    all.push_back(
+        kernel<detail::packed_gemm_avx512_bf16>("avx512_bf16", detail::packed_gemm_avx512<float>));
   }
 #endif
 #if defined(__x86_64__)
