@@ -30,10 +30,7 @@ Tensor<T> sum_to(const Tensor<T>& d, const Shape& shape) {
     const T* in = d.data() + row * width;
     T* out = result.data() + offsets[0];
     if (sums_row) {
-      T sum = 0;
-#pragma omp simd reduction(+ : sum)
-      for (std::size_t i = 0; i < width; ++i) sum += in[i];
-      *out += sum;
+      *out += detail::row_sum(in, width);
     } else {
 #pragma omp simd
       for (std::size_t i = 0; i < width; ++i) out[i] += in[i];

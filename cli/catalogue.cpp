@@ -241,9 +241,10 @@ Command tasks_command() {
 Command info_command() {
   return Command("info", "Show version and machine", {}, [] {
     fmt::print(
-        "xgrad      {}\nmachine    {} cores, {}\nprocessor  {}\ncompiled   {}\nthreads    {}\n",
+        "xgrad      {}\nmachine    {} cores, {}\nprocessor  {}\ncompiled   {}\narithmetic "
+        "{}\nthreads    {}\n",
         kVersion, std::thread::hardware_concurrency(), processor(), cpu_name(cpu()),
-        cpu_name(compiled_cpu()), threads());
+        cpu_name(compiled_cpu()), arithmetic(false), threads());
     return 0;
   });
 }

@@ -37,6 +37,7 @@ std::vector<Job> read_jobs(const Arguments& arguments) {
     while (job.configs.size() < arguments.seeds) {
       job.configs.push_back(job.configs.back());
       ++job.configs.back().train.seed;
+      job.configs.back().expect.sha256.reset();
     }
     jobs.push_back(std::move(job));
   }

@@ -79,6 +79,7 @@ int commands::report(const Outcome& outcome, bool json) {
     return 0;
   }
   fmt::print("test    {}\n", summary(outcome.result.test));
+  fmt::print("hash    {}\n", outcome.result.hash);
   for (const Rule& rule : outcome.result.rules) {
     fmt::print("rule    {}: accuracy {:.4f}, exact match {:.4f}{}\n", rule.name, rule.accuracy,
                rule.exact, loss_text(rule));

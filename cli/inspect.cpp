@@ -14,6 +14,7 @@
 #include <xgrad/storage/formats/sha256.hpp>
 #include <xgrad/train/checkpoint/find_run.hpp>
 #include <xgrad/train/checkpoint/manifest.hpp>
+#include <xgrad/train/checkpoint/state_hash.hpp>
 #include <xgrad/train/inspect/certificate.hpp>
 #include <xgrad/train/inspect/profile.hpp>
 #include <xgrad/train/inspect/summary.hpp>
@@ -42,15 +43,21 @@ void print_tensor(const std::string& name, const Tensor<T>& x) {
              to_hex(sha256(bytes)).substr(0, kHashDigits));
 }
 
-int inspect(const std::string& run, bool only_config) {
+int inspect(const std::string& run, bool only_config, bool only_hash) {
   const FoundRun source = find_run(run);
   const Checkpoint& checkpoint = source.checkpoint;
   if (only_config) {
     fmt::print("{}", checkpoint.config);
     return 0;
   }
+  const std::string hash = state_hash(checkpoint);
+  if (only_hash) {
+    fmt::print("{}\n", hash);
+    return 0;
+  }
   fmt::print("{}\nstep {}, {} parameters in {} tensors\n", source.file, checkpoint.step,
              grouped(count(checkpoint.parameters)), checkpoint.parameters.size());
+  fmt::print("hash {}\n", hash);
   for (const auto& [name, value] : checkpoint.state) {
     if (const auto* text = std::get_if<std::string>(&value); text && text->size() > kMostText) {
       fmt::print("{} = {}... ({} bytes)\n", name, text->substr(0, kMostText), text->size());
@@ -124,13 +131,14 @@ std::string last_step(const RunGroup& group) {
 Command inspect_command() {
   struct Arguments {
     std::string run;
-    bool config = false;
+    bool config = false, hash = false;
   };
   const auto a = std::make_shared<Arguments>();
-  return Command(
-      "inspect", "Show what a checkpoint holds",
-      {{"run", kRun, &a->run, kRequired}, {"--config", "print only its config", &a->config}},
-      [a] { return inspect(a->run, a->config); });
+  return Command("inspect", "Show what a checkpoint holds",
+                 {{"run", kRun, &a->run, kRequired},
+                  {"--config", "print only its config", &a->config},
+                  {"--hash", "print only the hash of its weights and optimizer state", &a->hash}},
+                 [a] { return inspect(a->run, a->config, a->hash); });
 }
 
 Command compare_command() {

@@ -16,6 +16,7 @@
 #include <xgrad/train/inspect/certificate.hpp>
 #include <xgrad/train/logs/history.hpp>
 #include <xgrad/train/logs/metrics_row.hpp>
+#include <xgrad/train/run/digests.hpp>
 #include <xgrad/train/run/directory.hpp>
 
 namespace xgrad::commands {
@@ -217,6 +218,9 @@ Command diff_command() {
         const std::vector<std::string> lines = differences(a.checkpoint, b.checkpoint);
         fmt::print("- {}\n+ {}\n", a.file, b.file);
         for (const std::string& line : lines) fmt::print("{}\n", line);
+        const bool both = !a.directory.empty() && !b.directory.empty();
+        const std::string first = both ? first_different_digest(a.directory, b.directory) : "";
+        if (!first.empty()) fmt::print("first at {}\n", first);
         if (lines.empty()) fmt::print("the same to the bit\n");
         return lines.empty() ? 0 : 1;
       });

@@ -55,6 +55,8 @@ function(xgrad_library target)
   add_library(${target})
   add_library(xgrad::${arg_NAME} ALIAS ${target})
   target_compile_features(${target} PUBLIC cxx_std_20)
+  # The templates of our headers have the bits of the library, whatever the user's compiler would fuse.
+  target_compile_options(${target} INTERFACE -ffp-contract=off)
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${arg_NAME} VERSION ${PROJECT_VERSION}
     SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
     BUILD_RPATH_USE_ORIGIN ON)  # a wheel takes the libraries as they are built

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <functional>
 
+#include <xgrad/autograd/portable_math.hpp>
 #include <xgrad/autograd/scalar.hpp>
 #include <xgrad/layers/init.hpp>
 
@@ -25,10 +25,10 @@ std::vector<double> alibi_slopes(std::size_t heads) {
   const std::size_t power = std::bit_floor(heads);
   std::vector<double> slopes;
   for (std::size_t h = 1; h <= power; ++h) {
-    slopes.push_back(std::exp2(-8.0 * double(h) / double(power)));
+    slopes.push_back(portable::exp2(-8.0 * double(h) / double(power)));
   }
   for (std::size_t h = 1; slopes.size() < heads; h += 2) {
-    slopes.push_back(std::exp2(-8.0 * double(h) / double(2 * power)));
+    slopes.push_back(portable::exp2(-8.0 * double(h) / double(2 * power)));
   }
   return slopes;
 }

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include <xgrad/autograd/portable_math.hpp>
 #include <xgrad/autograd/scalar.hpp>
 #include <xgrad/layers/init.hpp>
 
@@ -12,8 +13,8 @@ Tensor<T> sinusoidal_positions(std::size_t max_length, std::size_t width) {
   Tensor<T> table = empty<T>({max_length, width});
   for (std::size_t p = 0; p < max_length; ++p) {
     for (std::size_t i = 0; i < width; ++i) {
-      const double angle = double(p) / std::pow(10000.0, double(i - i % 2) / double(width));
-      table.data()[p * width + i] = T(i % 2 == 0 ? std::sin(angle) : std::cos(angle));
+      const double angle = double(p) / portable::pow(10000.0, double(i - i % 2) / double(width));
+      table.data()[p * width + i] = T(i % 2 == 0 ? portable::sin(angle) : portable::cos(angle));
     }
   }
   return table;

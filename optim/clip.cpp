@@ -5,6 +5,7 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/kernels/element.hpp>
+#include <xgrad/autograd/kernels/lanes.hpp>
 #include <xgrad/autograd/scalar.hpp>
 #include <xgrad/optim/flat_parameters.hpp>
 
@@ -12,10 +13,8 @@ namespace xgrad {
 
 template <class T>
 static double sum_of_squares(const T* x, std::size_t n) {
-  double sum = 0;
-#pragma omp simd reduction(+ : sum)
-  for (std::size_t i = 0; i < n; ++i) sum += double(x[i]) * double(x[i]);
-  return sum;
+  const auto square = [x](std::size_t i) { return double(x[i]) * double(x[i]); };
+  return detail::sum_terms<double, 4 * detail::kLanes<double>>(n, square);
 }
 
 template <class T>

@@ -180,12 +180,12 @@ struct Pow final : Binary<T> {
       T* d = dy.data();
       const T* result = y->data();
       detail::for_elements(dy.size(), [=](std::size_t i) { d[i] *= result[i]; });
-      times_slope(d, [](T u, T v) { return u == 0 && v >= 0 ? T(0) : std::log(u); });
+      times_slope(d, [](T u, T v) { return u == 0 && v >= 0 ? T(0) : detail::log(u); });
       dx.add(1, std::move(dy));
     }
   }
 
-  static T power(T u, T v) { return std::pow(u, v); }
+  static T power(T u, T v) { return detail::pow(u, v); }
 
   Saved<T> a, b, y;
 };

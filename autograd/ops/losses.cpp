@@ -60,7 +60,7 @@ struct CrossEntropyOp final : Op<T> {
   T forward_row(std::size_t row) {
     const T* z = logits->data() + row * rows.width;
     const T m = largest(row) = detail::row_max(z, rows.width);
-    const T log = log_sum(row) = std::log(detail::exp_sum(z, rows.width, m));
+    const T log = log_sum(row) = detail::log(detail::exp_sum(z, rows.width, m));
     const auto y = std::size_t(targets.data()[row]);
     T loss = T(1 - options.label_smoothing) * class_weight(y) * (log - (z[y] - m));
     if (options.label_smoothing > 0) {
@@ -281,7 +281,7 @@ template <class T>
 Variable<T> binary_cross_entropy_with_logits(const Variable<T>& x, const Variable<T>& y,
                                              const LossOptions& options) {
   const auto f = [](T a, T b) {
-    return (a > 0 ? a : T(0)) - a * b + std::log1p(detail::exp(a > 0 ? -a : a));
+    return (a > 0 ? a : T(0)) - a * b + detail::log1p(detail::exp(a > 0 ? -a : a));
   };
   const auto fx = [](T a, T b) {
     const T e = detail::exp(a > 0 ? -a : a);

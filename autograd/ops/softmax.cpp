@@ -72,7 +72,7 @@ struct LogSoftmax {
 
   static void forward(const T* x, std::size_t n, T* y) {
     const T largest = detail::row_max(x, n);
-    const T log_sum = std::log(detail::exp_sum(x, n, largest));
+    const T log_sum = detail::log(detail::exp_sum(x, n, largest));
 #pragma omp simd
     for (std::size_t i = 0; i < n; ++i) y[i] = (x[i] - largest) - log_sum;
   }

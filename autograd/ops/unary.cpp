@@ -78,7 +78,7 @@ template <class T>
 Variable<T> log(const Variable<T>& x) {
   // log' x = 1 / x, which is inf at 0; below 0, function and derivative are NaN.
   return unary<From::input>(
-      "log", x, [](T v) { return std::log(v); },
+      "log", x, [](T v) { return detail::log(v); },
       [](T dy, T v) { return dy * (v < 0 ? std::numeric_limits<T>::quiet_NaN() : T(1) / v); });
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <iterator>
 
+#include <xgrad/autograd/portable_math.hpp>
 #include <xgrad/autograd/random.hpp>
 #include <xgrad/data/batch.hpp>
 #include <xgrad/data/rules/baseline.hpp>
@@ -83,12 +84,12 @@ std::vector<std::int32_t> NaiveBayes::guess(const Example& example, double smoot
   for_each_gram(example, longest_, child, [&](std::uint32_t gram) {
     ++known;
     for (const auto& [slot, count] : grams_.of(gram)) {
-      scores[slot] += std::log1p(count / smoothing);
+      scores[slot] += portable::log1p(count / smoothing);
     }
   });
   for (std::size_t slot = 0; slot < scores.size(); ++slot) {
     const double total = totals_[slot] + smoothing * double(grams_.size());
-    scores[slot] += std::log(examples_[slot]) - double(known) * std::log(total);
+    scores[slot] += portable::log(examples_[slot]) - double(known) * portable::log(total);
   }
   std::vector<std::int32_t> best;
   for (auto group = scores.begin(); group != scores.end(); group += std::ptrdiff_t(choices_)) {

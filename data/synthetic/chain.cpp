@@ -1,7 +1,8 @@
 #include <xgrad/data/synthetic/chain.hpp>
 
 #include <algorithm>
-#include <cmath>
+
+#include <xgrad/autograd/portable_math.hpp>
 
 namespace xgrad {
 
@@ -14,7 +15,7 @@ void normalise(double* row, std::size_t size) {
 std::vector<double> random_rows(const Rng& rng, std::size_t count, std::size_t size,
                                 double spread) {
   std::vector<double> rows = rng.normals(count * size);
-  for (double& x : rows) x = std::exp(spread * x);
+  for (double& x : rows) x = portable::exp(spread * x);
   for (std::size_t i = 0; i < count; ++i) normalise(rows.data() + i * size, size);
   return rows;
 }
@@ -68,7 +69,7 @@ std::vector<double> smooth(const Chain& chain, const std::vector<double>& likeli
 void add_best_guess(const double* distribution, std::size_t size, Synthetic::Best& sum) {
   sum.right += *std::max_element(distribution, distribution + size);
   for (std::size_t i = 0; i < size; ++i) {
-    if (distribution[i] > 0) sum.loss -= distribution[i] * std::log(distribution[i]);
+    if (distribution[i] > 0) sum.loss -= distribution[i] * portable::log(distribution[i]);
   }
   sum.targets += 1;
 }

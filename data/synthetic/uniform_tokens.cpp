@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/autograd/portable_math.hpp>
 
 namespace xgrad {
 
@@ -77,7 +78,7 @@ Synthetic uniform_tokens(const Options& options, Solve solve, std::size_t symbol
   constexpr double kFewestInputs = 1000;
   double inputs = 0;
   for (std::size_t n = lengths.shortest; n <= lengths.longest && inputs < kFewestInputs; ++n) {
-    inputs += std::pow(double(symbols), double(n));
+    inputs += portable::pow(double(symbols), double(n));
   }
   check<ConfigError>(inputs >= kFewestInputs, "there are only ", inputs,
                      " different inputs; three disjoint splits need ", kFewestInputs,

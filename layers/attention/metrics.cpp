@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/autograd/portable_math.hpp>
 #include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {
@@ -64,7 +65,7 @@ void AttentionMetrics::add_sample(const Tensor<double>& maps, const Tensor<doubl
   for (std::size_t h = 0; h < heads(); ++h) own.emplace_back(xt::view(maps, h) * rows);
   for (std::size_t h = 0; h < heads(); ++h) {
     const Tensor<double>& a = own[h];
-    sums_[h].entropy += xt::sum(xt::where(a > 0, -a * xt::log(a), 0.0))();
+    for (const double p : a) sums_[h].entropy -= p > 0 ? p * portable::log(p) : 0;
     sums_[h].distance += xt::sum(a * apart)();
     if (!cross) {
       const Tensor<double> both = a * counts;

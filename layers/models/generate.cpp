@@ -1,10 +1,10 @@
 #include <xgrad/layers/models/generate.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <utility>
 
+#include <xgrad/autograd/portable_math.hpp>
 #include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {
@@ -109,10 +109,10 @@ template <class T>
 std::vector<double> log_probabilities(const T* logits, std::size_t classes) {
   const double largest = double(*std::max_element(logits, logits + classes));
   double sum = 0;
-  for (std::size_t c = 0; c < classes; ++c) sum += std::exp(double(logits[c]) - largest);
+  for (std::size_t c = 0; c < classes; ++c) sum += portable::exp(double(logits[c]) - largest);
   std::vector<double> result(classes);
   for (std::size_t c = 0; c < classes; ++c) {
-    result[c] = double(logits[c]) - largest - std::log(sum);
+    result[c] = double(logits[c]) - largest - portable::log(sum);
   }
   return result;
 }
@@ -156,7 +156,7 @@ std::vector<Hypothesis> beam_search(Decoding<T>& decoding, std::int32_t end, std
     return !h.classes.empty() && h.classes.back() == end;
   };
   const auto score = [&](double log_probability, std::size_t length) {
-    return log_probability / std::pow(double(length), options.length_penalty);
+    return log_probability / portable::pow(double(length), options.length_penalty);
   };
   for (std::size_t length = 1; length <= longest; ++length) {
     std::vector<Candidate> candidates;

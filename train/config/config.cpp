@@ -172,6 +172,15 @@ class Validator {
     for (const auto& [name, assignment] : given_.assignments) {
       if (name != "model.preset") set(assignment);
     }
+    const auto changes_bits = [](const auto& entry) {
+      const ConfigKey* key = detail::find_config_key(entry.second.section, entry.second.key);
+      return is_overridden(entry.second) && !(key != nullptr && key->execution);
+    };
+    const Assignment* hash = find(given_, "expect.sha256");
+    if (hash != nullptr && !is_overridden(*hash) &&
+        std::any_of(given_.assignments.begin(), given_.assignments.end(), changes_bits)) {
+      config_.expect.sha256.reset();
+    }
     for (const detail::Inconsistency& broken : detail::inconsistencies(config_)) report(broken);
     // A run can be read without its hooks.
     const std::string hooks = detail::problem_of_hooks(config_.log_hooks);

@@ -135,6 +135,8 @@ struct ExpectConfig {
   /// Maximum step of the first validation at which all claims about metrics hold.
   std::optional<std::uint64_t> within_steps;
   std::optional<double> seconds;  ///< maximum time of training; only `xgrad check` judges it
+  /// The state_hash() after the last step. Overrides of keys that change results drop it.
+  std::optional<std::string> sha256;
 };
 
 /// All settings of a run.
@@ -148,6 +150,7 @@ struct Config {
   std::uint64_t log_every = 50;  ///< [log] every: steps between rows of metrics.jsonl
   bool log_tensorboard = false;  ///< [log] tensorboard
   bool log_csv = false;          ///< [log] csv
+  bool log_digests = false;      ///< [log] digests
   std::string log_hooks;         ///< [log] hooks: names, separated by commas
   Options hook_options;          ///< [log]: keys of hooks that the program added
   std::string run_dir;           ///< [run] dir; empty: runs/NAME for NAME.toml

@@ -224,6 +224,8 @@ Keys execution_keys() {
       log("every", &C::log_every, between(1, kMany), "Steps between rows of metrics.jsonl."),
       log("tensorboard", &C::log_tensorboard, "Also writes TensorBoard event files."),
       log("csv", &C::log_csv, "Also writes metrics.csv, the rows of metrics.jsonl as a table."),
+      log("digests", &C::log_digests,
+          "Also writes digests.jsonl, a digest of every tensor of every step, for `xgrad diff`."),
       log("hooks", &C::log_hooks, "Hooks that the program added, separated by commas."),
       run("dir", &C::run_dir,
           "Run directory; empty: runs/NAME for NAME.toml. A leading ~ is refused."),
@@ -271,6 +273,10 @@ Keys expect_keys() {
       key("seconds", &E::seconds, at_least(above(0)),
           "Maximum seconds of training, with its evaluations and saves; only `xgrad check` judges "
           "it."),
+      key("sha256", &E::sha256,
+          "Exact hash of the weights and the optimizer's state after the last step, as `xgrad "
+          "inspect --hash` prints it. Not judged if an override changes the run, or if the "
+          "processor's arithmetic is not fma-1; see `xgrad info`."),
   };
 }
 

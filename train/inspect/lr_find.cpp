@@ -7,6 +7,7 @@
 #include <limits>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/autograd/portable_math.hpp>
 #include <xgrad/train/config/precision.hpp>
 #include <xgrad/train/loop/trainer.hpp>
 
@@ -28,7 +29,7 @@ std::vector<TriedRate> try_rates(Config config, double from, double to, std::siz
     std::vector<TriedRate> tried;
     double mean = 0, lowest = std::numeric_limits<double>::infinity();
     for (std::size_t i = 0; i < steps; ++i) {
-      const double lr = from * std::pow(to / from, double(i) / double(steps - 1));
+      const double lr = from * portable::pow(to / from, double(i) / double(steps - 1));
       double loss = 0;
       try {
         loss = trainer.train_step(lr).loss;
@@ -38,7 +39,7 @@ std::vector<TriedRate> try_rates(Config config, double from, double to, std::siz
         break;
       }
       mean = kMemory * mean + (1 - kMemory) * loss;
-      const double smooth = mean / (1 - std::pow(kMemory, double(i + 1)));
+      const double smooth = mean / (1 - portable::pow(kMemory, double(i + 1)));
       tried.push_back({lr, smooth});
       lowest = std::min(lowest, smooth);
       if (smooth > kDiverged * lowest) break;

@@ -1,6 +1,7 @@
 // The state of a trainer besides the weights that it trains: their average, and checkpoints.
 #include <span>
 
+#include <xgrad/autograd/kernels/cpu.hpp>
 #include <xgrad/autograd/scalar.hpp>
 #include <xgrad/train/checkpoint/state_dict.hpp>
 #include <xgrad/train/loop/trainer.hpp>
@@ -82,7 +83,7 @@ Checkpoint Trainer<T>::capture(bool everywhere) const {
   checkpoint.parameters = xgrad::capture(parameters_);
   checkpoint.optimizer = whole_state(everywhere);
   progress_.write(config_, checkpoint);
-  checkpoint.state["cpu"] = processor_class(config_.train.precision);
+  checkpoint.state["arithmetic"] = arithmetic(config_.train.precision == "bf16");
   if (const std::string learned = task_->learned(); !learned.empty()) {
     checkpoint.state[kLearned] = learned;
   }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numbers>
 
+#include <xgrad/autograd/portable_math.hpp>
 #include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {
@@ -15,7 +16,7 @@ double loss_of(const Objective& objective, double x, double y) {
   const double d = std::fabs(x - y);
   switch (objective.loss) {
     case Loss::binary_cross_entropy:
-      return std::max(x, 0.0) - x * y + std::log1p(std::exp(-std::fabs(x)));
+      return std::max(x, 0.0) - x * y + portable::log1p(portable::exp(-std::fabs(x)));
     case Loss::mae:
       return d;
     case Loss::huber: {
@@ -47,8 +48,8 @@ void Metrics::add(const Tensor<T>& logits, const Ids& targets) {
       if (*own == kIgnore) continue;
       const T* const largest = std::max_element(row, row + classes);
       double sum = 0;
-      for (std::size_t c = 0; c < classes; ++c) sum += std::exp(double(row[c] - *largest));
-      loss_sum += std::log(sum) + double(*largest - row[*own]);
+      for (std::size_t c = 0; c < classes; ++c) sum += portable::exp(double(row[c] - *largest));
+      loss_sum += portable::log(sum) + double(*largest - row[*own]);
       right += largest - row == *own;
       count += 1;
     }
@@ -125,7 +126,7 @@ std::vector<Figure> Metrics::figures() const {
   all.push_back(figure("accuracy", accuracy));
   all.push_back(figure("exact_match", exact));
   if (target == TargetKind::classes) {
-    const double perplexity = std::exp(loss.mean());
+    const double perplexity = portable::exp(loss.mean());
     all.push_back({"perplexity", perplexity, perplexity * loss.standard_error()});
   }
   if (next != NextToken::none) {

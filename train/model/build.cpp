@@ -12,6 +12,7 @@
 #include <xgrad/autograd/scalar.hpp>
 #include <xgrad/data/generated_task.hpp>
 #include <xgrad/layers/init.hpp>
+#include <xgrad/layers/models/generate.hpp>
 #include <xgrad/layers/models/models.hpp>
 #include <xgrad/train/config/keys.hpp>
 #include <xgrad/train/model/parts.hpp>
@@ -329,14 +330,10 @@ std::unique_ptr<SequenceModel<T>> make_model(const Config& config, const TaskSha
   return model;
 }
 
-const char* processor_class(const std::string& precision) {
-  return cpu_name(precision == "bf16" ? cpu() : std::min(cpu(), Cpu::avx512));
-}
-
-std::string processor_class(const Checkpoint& checkpoint) {
-  const auto cpu = checkpoint.state.find("cpu");
+std::string arithmetic_of(const Checkpoint& checkpoint) {
+  const auto found = checkpoint.state.find("arithmetic");
   const auto* name =
-      cpu == checkpoint.state.end() ? nullptr : std::get_if<std::string>(&cpu->second);
+      found == checkpoint.state.end() ? nullptr : std::get_if<std::string>(&found->second);
   return name == nullptr ? "" : *name;
 }
 

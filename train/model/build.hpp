@@ -26,11 +26,8 @@ template <class T>
 std::unique_ptr<SequenceModel<T>> make_model(const Config& config, const TaskShape& shape,
                                              Parameters<T>& parameters);
 
-/// The class of processors that gives a run in `precision`, a value of train.precision, these bits:
-/// cpu(), but avx512 for avx512_bf16 and amx if no product is of bfloat16.
-const char* processor_class(const std::string& precision);
-/// The class on which a checkpoint was saved; empty if it does not say.
-std::string processor_class(const Checkpoint& checkpoint);
+/// The arithmetic that a checkpoint's run computed in (see cpu.hpp); empty if it does not say.
+std::string arithmetic_of(const Checkpoint& checkpoint);
 
 /// A batch in the form that models read. Owns the tensors that had to be converted.
 template <class T>

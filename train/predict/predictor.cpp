@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include <xgrad/autograd/portable_math.hpp>
 #include <xgrad/data/text/example_text.hpp>
 #include <xgrad/train/predict/loaded_model.hpp>
 #include <xgrad/train/predict/outputs.hpp>
@@ -16,7 +17,8 @@ template <class T>
 void read_class(const T* logits, const TaskShape& shape, Prediction& prediction) {
   const auto best = std::size_t(std::max_element(logits, logits + shape.classes) - logits);
   double sum = 0;
-  for (std::size_t k = 0; k < shape.classes; ++k) sum += std::exp(double(logits[k]) - logits[best]);
+  for (std::size_t k = 0; k < shape.classes; ++k)
+    sum += portable::exp(double(logits[k]) - logits[best]);
   prediction.labels.push_back(class_text(std::int32_t(best), shape));
   prediction.probabilities.push_back(1 / sum);
 }
@@ -24,7 +26,7 @@ void read_class(const T* logits, const TaskShape& shape, Prediction& prediction)
 void read_answer(double x, std::size_t number, const TaskShape& shape, Prediction& prediction) {
   const bool multi_label = prediction.multi_label = !shape.class_names.empty();
   prediction.labels.push_back(answer_text(multi_label || x > 0, number, shape));
-  prediction.probabilities.push_back(1 / (1 + std::exp(multi_label ? -x : -std::abs(x))));
+  prediction.probabilities.push_back(1 / (1 + portable::exp(multi_label ? -x : -std::abs(x))));
 }
 
 // The prediction for an example from its logits (rows, K). Outputs that the model generates are
@@ -77,7 +79,8 @@ Prediction read_generated(Generated<T> output, const TaskShape& shape) {
   for (std::size_t i = 0; i < prediction.labels.size(); ++i) {
     const T* row = output.logits.data() + i * shape.classes;
     const auto chosen = std::size_t(output.classes[i]);
-    prediction.probabilities.push_back(std::exp(log_probabilities(row, shape.classes)[chosen]));
+    prediction.probabilities.push_back(
+        portable::exp(log_probabilities(row, shape.classes)[chosen]));
   }
   prediction.log_probability = output.log_probability;
   prediction.logits = std::move(output.logits);

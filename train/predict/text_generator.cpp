@@ -1,8 +1,8 @@
 #include <xgrad/train/predict/text_generator.hpp>
 
 #include <algorithm>
-#include <cmath>
 
+#include <xgrad/autograd/portable_math.hpp>
 #include <xgrad/autograd/scalar.hpp>
 #include <xgrad/layers/models/generate.hpp>
 #include <xgrad/train/predict/loaded_model.hpp>
@@ -17,7 +17,7 @@ std::int32_t sample(const T* logits, std::size_t classes, double temperature, do
   std::vector<double> cumulative(classes, 0);
   for (std::size_t c = 1; c < classes; ++c) {
     cumulative[c] =
-        cumulative[c - 1] + std::exp((double(logits[c]) - double(logits[best])) / temperature);
+        cumulative[c - 1] + portable::exp((double(logits[c]) - double(logits[best])) / temperature);
   }
   const auto found = std::upper_bound(cumulative.begin(), cumulative.end(), u * cumulative.back());
   return found == cumulative.end() ? std::int32_t(best) : std::int32_t(found - cumulative.begin());

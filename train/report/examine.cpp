@@ -113,7 +113,7 @@ Examination examine(const FoundRun& source, bool heads) {
   const auto test = loaded.task->dataset(Split::test);
   Examination found;
   found.step = source.checkpoint.step;
-  found.cpu = processor_class(source.checkpoint);
+  found.arithmetic = arithmetic_of(source.checkpoint);
   found.examples = std::min(kExamples, test->size());
   found.forced = shape.output == OutputKind::generated;
   found.judged = shape.target != TargetKind::numbers;

@@ -25,7 +25,7 @@ struct Sample {
 
 struct Examination {
   std::uint64_t step = 0;            ///< step of the checkpoint
-  std::string cpu;                   ///< processor class that it was trained on
+  std::string arithmetic;            ///< that it was trained in
   std::size_t examples = 0;          ///< number of examples used
   bool forced = false;               ///< a decoder read the targets: teacher forcing
   bool judged = false;               ///< samples are right or wrong; false for numbers

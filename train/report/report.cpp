@@ -159,15 +159,18 @@ std::string behaviour(const Examined& run, const std::string& of) {
 
 std::string configuration(const Examined& run, const std::string& of) {
   const RunHistory& record = run.record;
-  const std::string trained = run.examination ? run.examination->cpu : "";
+  const std::string trained = run.examination ? run.examination->arithmetic : "";
   return "<h2>Model" + of + "</h2>\n<pre>" + escape(model_of(record.config)) + "</pre>\n" +
          gradients_of(record) + "<h2>Configuration" + of + "</h2>\n<pre>" +
          escape(record.config_text) + "</pre>\n<h2>Again" + of + "</h2>\n<pre>xgrad train " +
          escape(record.path + "/config.toml run.dir=" + record.path + "-again") +
-         "</pre>\n<p class=\"soft\">The same config and binary give the same bits on any number of "
-         "threads of a processor of the same class.</p>\n<h2>Machine" +
-         of + "</h2>\n<p>Trained on a processor of the class " +
-         escape(trained.empty() ? cpu_name(cpu()) : trained) + ", " +
+         "</pre>\n<p class=\"soft\">The same config gives the same bits on any number of threads, "
+         "and "
+         "on any processor with the same arithmetic.</p>\n<h2>Machine" +
+         of + "</h2>\n<p>Trained in the arithmetic " +
+         escape(trained.empty() ? arithmetic(run.record.config.train.precision == "bf16")
+                                : trained) +
+         ", " +
          (record.config.train.threads > 0
               ? std::to_string(record.config.train.threads) + " thread(s)"
               : "all its cores") +

@@ -37,7 +37,7 @@ constexpr char kConfigDigest[] = "config.sha256";
 constexpr char kCheckpoints[] = "checkpoints";
 constexpr char kReport[] = "report.html";
 constexpr char kCsv[] = "metrics.csv";
-constexpr const char* kLogs[] = {"metrics.jsonl", "timing.jsonl", "log.txt"};
+constexpr const char* kLogs[] = {"metrics.jsonl", "timing.jsonl", kDigests, "log.txt"};
 constexpr char kBad[] = ".bad";  // ends the name of the file of a log's bad lines
 // Prefix and inner part of the lock file's text, and a limit above its length.
 constexpr std::string_view kOwner = "process ";

@@ -9,6 +9,9 @@
 
 namespace xgrad {
 
+/// The log of DigestLog.
+inline constexpr const char* kDigests = "digests.jsonl";
+
 /// Creates a directory and its parents unless they exist. New names survive a power failure. Throws
 /// IoError.
 void make_directory(const std::string& path);

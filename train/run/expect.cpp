@@ -166,6 +166,12 @@ std::vector<Verdict> judge(const ExpectConfig& expect, const Result& result) {
          result.reached ? fmt::format("first at step {}", *result.reached) : "in no validation",
          result.reached && *result.reached <= *expect.within_steps});
   }
+  if (expect.sha256) {
+    const bool judged = result.arithmetic == "fma-1";
+    verdicts.push_back({"sha256 = " + *expect.sha256,
+                        judged ? result.hash : "not judged in the arithmetic " + result.arithmetic,
+                        !judged || result.hash == *expect.sha256});
+  }
   return verdicts;
 }
 

@@ -30,6 +30,8 @@ struct Result {
   std::optional<Ceiling> token_ceiling = {};
   std::optional<double> baseline = {};        ///< best_baseline(); above_baseline needs it
   std::optional<std::uint64_t> reached = {};  ///< see first_reached()
+  std::string hash = {};                      ///< state_hash()
+  std::string arithmetic = {};                ///< that it was computed in; see cpu.hpp
 };
 
 /// Throws ConfigError if a claim is about a metric that the task does not have or a ceiling that it

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/autograd/kernels/cpu.hpp>
 #include <xgrad/autograd/parallel.hpp>
 #include <xgrad/autograd/scalar.hpp>
 #include <xgrad/storage/disk/input_file.hpp>
@@ -97,7 +98,7 @@ std::unique_ptr<Made> make_on_all_ranks(
     const std::string data = is_copy ? "" : digest_of(*task);
     made = make(std::move(task));
     fingerprints = {{"program", to_hex(sha256(read_file("/proc/self/exe")))},
-                    {"class of processor", processor_class(config.train.precision)},
+                    {"arithmetic", arithmetic(config.train.precision == "bf16")},
                     {"data", data},
                     {"initial weights", digest_of(weights_of(*made))}};
   });

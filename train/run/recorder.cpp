@@ -113,7 +113,7 @@ void RunRecorder::on_failed_step(const StepReport& report, std::uint64_t step) {
   console_.line(line);
   run_.append("log.txt", line);
   if (step < report.step) {
-    for (const std::string file : {kMetrics, "timing.jsonl"}) {
+    for (const std::string file : {kMetrics, "timing.jsonl", kDigests}) {
       const std::string moved = run_.cut_back(file, step);
       if (!moved.empty()) run_.append("log.txt", moved);
     }

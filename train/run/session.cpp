@@ -18,6 +18,7 @@
 #include <xgrad/data/watch_progress.hpp>
 #include <xgrad/storage/disk/publish.hpp>
 #include <xgrad/storage/disk/room.hpp>
+#include <xgrad/train/checkpoint/state_hash.hpp>
 #include <xgrad/train/config/keys.hpp>
 #include <xgrad/train/config/precision.hpp>
 #include <xgrad/train/logs/console.hpp>
@@ -25,6 +26,7 @@
 #include <xgrad/train/logs/metrics_row.hpp>
 #include <xgrad/train/loop/trainer.hpp>
 #include <xgrad/train/model/build.hpp>
+#include <xgrad/train/run/digests.hpp>
 #include <xgrad/train/run/hooks.hpp>
 #include <xgrad/train/run/rank_jobs.hpp>
 #include <xgrad/train/run/recorder.hpp>
@@ -152,6 +154,8 @@ Result result_of(const Config& config, const Trainer<T>& trainer, const RunDirec
   const Task& task = trainer.task();
   Result result{trainer.step(), trainer.parameters().count(), test, task.ceiling(Split::test),
                 rules,          task.token_ceiling()};
+  result.hash = state_hash(trainer.capture());
+  result.arithmetic = arithmetic(config.train.precision == "bf16");
   if (config.expect.above_baseline) result.baseline = best_baseline(task, rules);
   if (config.expect.within_steps) {
     result.reached = first_reached(config.expect, read_metrics(run.folder(), "metrics.jsonl"), task,
@@ -172,8 +176,12 @@ Outcome work(const Config& config, Trainer<T>& trainer, const RunDirectory& run,
     trainer.with_evaluated_weights(
         [&] { board.attention(step, trainer.model(), trainer.parameters(), trainer.task()); });
   };
-  RunRecorder recorder(config, shape, run, trainer.step(), trainer.total_steps(), console,
-                       options.hooks, options.kill_at, look);
+  RunRecorder::Hooks hooks = options.hooks;
+  if (config.log_digests) {
+    hooks.push_back(std::make_shared<DigestLog<T>>(trainer.parameters(), run));
+  }
+  RunRecorder recorder(config, shape, run, trainer.step(), trainer.total_steps(), console, hooks,
+                       options.kill_at, look);
   train(trainer, recorder, run, console);
 
   Outcome outcome{.directory = run.path()};
@@ -204,12 +212,12 @@ Outcome work(const Config& config, Trainer<T>& trainer, const RunDirectory& run,
 
 // Tells the user why results differ, or why bfloat16 saves no time.
 void tell_about_processor(const Config& config, const Checkpoint* checkpoint, Console& console) {
-  const std::string before = checkpoint == nullptr ? "" : processor_class(*checkpoint);
-  const std::string now = processor_class(config.train.precision);
+  const std::string before = checkpoint == nullptr ? "" : arithmetic_of(*checkpoint);
+  const std::string now = arithmetic(config.train.precision == "bf16");
   if (!before.empty() && before != now) {
-    console.line(fmt::format(
-        "saved on a processor of class {}, continues on {}: results differ in the last bits",
-        before, now));
+    console.line(
+        fmt::format("saved in the arithmetic {}, continues in {}: results differ in the last bits",
+                    before, now));
   }
   if (config.train.precision != "bf16" || cpu() >= Cpu::avx512_bf16) return;
   console.line(
@@ -292,8 +300,9 @@ Outcome continue_run(const Config& config, const RunDirectory& run, const Checkp
     }
     set_aside(run, trainer.step(), console);
     const bool validated = !trainer.owes_validation();
-    for (const std::string& moved : {run.cut_back("metrics.jsonl", trainer.step(), validated),
-                                     run.cut_back("timing.jsonl", trainer.step())}) {
+    for (const std::string& moved :
+         {run.cut_back("metrics.jsonl", trainer.step(), validated),
+          run.cut_back("timing.jsonl", trainer.step()), run.cut_back(kDigests, trainer.step())}) {
       if (moved.empty()) continue;
       console.line(moved);
       run.append("log.txt", moved);

@@ -1,7 +1,7 @@
 // The encoders that are written down, each with its features.
-#include <cmath>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/autograd/portable_math.hpp>
 #include <xgrad/train/weights/constructed.hpp>
 #include <xgrad/train/weights/written_weights.hpp>
 
@@ -84,7 +84,7 @@ void write_histogram(const TaskShape& shape, WrittenWeights& w) {
   // r^2, which is the same for every class. Class c - 1 means the count c.
   const auto n = double(shape.max_length);
   for (std::size_t c = 1; c <= shape.classes; ++c) {
-    const double e = std::exp(1.0), r = double(c) * e / (double(c) * e + n - double(c));
+    const double e = portable::exp(1.0), r = double(c) * e / (double(c) * e + n - double(c));
     w.logit(share, c - 1) = 2 * r;
     w.logit_bias(c - 1) = -r * r;
   }

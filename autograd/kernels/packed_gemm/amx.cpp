@@ -4,7 +4,7 @@
 namespace xgrad::detail {
 
 template <>
-struct Source<Amx, float, Bf16> : Pairs<Amx> {};
+struct Source<Amx, float, Bf16> : Pairs<Amx, false> {};
 
 template <>
 inline constexpr std::size_t kTileSteps<Amx> = 16;

@@ -15,7 +15,11 @@ struct Step<Avx512Bf16, float> {
 };
 
 template <>
-struct Source<Avx512Bf16, float, Bf16> : Pairs<Avx512Bf16> {};
+struct Source<Avx512Bf16, float, Bf16> : Pairs<Avx512Bf16, true> {};
+
+// A matrix in place is not swapped.
+template <>
+inline constexpr bool kStepsInPlace<Avx512Bf16> = false;
 
 template void packed_gemm<Avx512Bf16>(const Product<float, Bf16>&, void*);
 

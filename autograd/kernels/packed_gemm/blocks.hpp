@@ -101,20 +101,20 @@ template <class Isa, class T, int R, int V>
   write_tile<Isa, T, R, V>(job, sum);
 }
 
-// Steps in a block. A block of B takes 576 KiB, so that it fits an L2 cache of 1 MiB beside the
-// tiles of A and C.
+// Terms of the sums in a block, or, on AMX, pairs of terms. A block of B takes 576 KiB, so that it
+// fits an L2 cache of 1 MiB beside the tiles of A and C.
 constexpr std::size_t kBlockDepth = 384;
 template <class T>
 constexpr std::size_t kBlockColumns = 384 * sizeof(float) / sizeof(T);
 
-/// Tile sizes whose sums fill the registers: 16 registers, or 32 with AVX-512.
+/// Tile sizes whose sums fill 16 or 32 registers.
 template <class Isa>
 struct TileSizes {
   static constexpr int kVectors = 2;
   static constexpr int rows(int vectors) { return vectors == 2 ? 6 : 12; }
 };
 template <class Isa>
-requires(Isa::kBytes == 64) struct TileSizes<Isa> {
+requires(kRegisters<Isa> == 32) struct TileSizes<Isa> {
   static constexpr int kVectors = 4;
   static constexpr int rows(int vectors) {
     return vectors == 4 ? 6 : vectors == 3 ? 8 : vectors == 2 ? 12 : 16;
@@ -129,6 +129,10 @@ void with_constant(std::size_t n, const Visit& visit) {
   }
   visit(std::integral_constant<int, Most>());
 }
+
+/// Whether tiles may read the steps of A in place.
+template <class Isa>
+inline constexpr bool kStepsInPlace = true;
 
 /// Computes the tiles of a block.
 template <class Isa, class T>
@@ -176,7 +180,7 @@ class BlockedProduct {
   static constexpr std::size_t kInPlaceRows = 96;  // up to here, packing B costs more than it gains
 
   // Whether the K elements of each step lie in A as they do in a packed block.
-  static constexpr bool kSteps = sizeof(In) * K == sizeof(T);
+  static constexpr bool kSteps = sizeof(In) * K == sizeof(T) && kStepsInPlace<Isa>;
   // Whether a packed A has the steps of a row side by side also where A is transposed.
   static constexpr bool kRowsOfSteps = kTileSteps<Isa> > 1;
 
@@ -189,7 +193,9 @@ class BlockedProduct {
   template <class Body>
   void for_blocks(const Body& body) const {
     const std::size_t columns = part_of(x_.n, kBlockColumns<T>, 64);
-    const std::size_t depth = part_of(steps_, kBlockDepth, kTileSteps<Isa>);
+    // Parts of as many terms, an even number, on every processor but those of AMX.
+    const std::size_t depth = kRowsOfSteps ? part_of(steps_, kBlockDepth, kTileSteps<Isa>)
+                                           : part_of(steps_, kBlockDepth / K, 2 / K);
     for (std::size_t j = 0; j < x_.n; j += columns) {
       std::size_t p = 0;
       do {  // runs once for k = 0, which leaves beta C

@@ -56,7 +56,7 @@ constexpr std::size_t packed_size(std::size_t n, std::size_t k) {
 inline constexpr std::size_t kPackedGemmScratch = 896 << 10;
 
 /// Classes of processors, by the bytes of their vectors. The kernel of Baseline runs on every one:
-/// SSE2 on x86-64, and 16-byte vectors on other architectures. AVX has no fused multiply-add, so
+/// SSE2 on x86-64, NEON on ARM64, and 16-byte vectors on other architectures. AVX has no fused multiply-add, so
 /// Avx gives the same bits as Baseline, at more than twice the speed.
 struct Baseline {
   static constexpr std::size_t kBytes = 16;
@@ -70,8 +70,9 @@ struct Avx2 {
 struct Avx512 {
   static constexpr std::size_t kBytes = 64;
 };
-/// AVX512_BF16, for products of Bf16. Its instruction adds the products of two terms at a time and
-/// takes subnormal factors for 0, so its bits differ from those of the other kernels.
+/// AVX512_BF16, for products of Bf16. Its instruction multiplies two vectors of pairs and adds both
+/// products of a pair to a float, first that of the upper halves, so pairs are swapped. Each
+/// addition rounds once, so the bits are those of Avx512, but it takes subnormal numbers for 0.
 struct Avx512Bf16 {
   static constexpr std::size_t kBytes = 64;
 };

@@ -11,6 +11,8 @@
 
 #if defined(__x86_64__)
 #include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
 #endif
 
 #include <cstddef>
@@ -21,6 +23,14 @@
 #include <xgrad/autograd/kernels/packed_gemm/packed_gemm.hpp>
 
 namespace xgrad::detail {
+
+/// Vector registers: 32 with AVX-512 and on ARM64, else 16.
+template <class Isa>
+inline constexpr int kRegisters = Isa::kBytes == 64 ? 32 : 16;
+#if defined(__aarch64__)
+template <>
+inline constexpr int kRegisters<Baseline> = 32;
+#endif
 
 /// Vectors of T: of the whole registers of a class.
 template <class Isa, class T>
@@ -34,8 +44,7 @@ struct Simd {
   static void store(T* to, Vec v) { *reinterpret_cast<Unaligned*>(to) = v; }
   static Vec broadcast(T x) { return x - Vec{}; }  // the number x in every lane
 
-  /// a b + c, rounded twice. Classes with FMA round once and name the instruction, because a
-  /// compiler may fuse in one tile and not in another; the bits would then depend on the tile.
+  /// a b + c, rounded once by classes that have an instruction for it, else twice.
   static Vec multiply_add(Vec a, Vec b, Vec c) {
 #if defined(__x86_64__)
     if constexpr (Isa::kBytes == 64 && kFloat) {
@@ -46,6 +55,12 @@ struct Simd {
       return _mm256_fmadd_ps(a, b, c);
     } else if constexpr (std::is_same_v<Isa, Avx2>) {
       return _mm256_fmadd_pd(a, b, c);
+    }
+#elif defined(__aarch64__)
+    if constexpr (kFloat) {
+      return vfmaq_f32(c, a, b);
+    } else {
+      return vfmaq_f64(c, a, b);
     }
 #endif
     return a * b + c;
@@ -184,20 +199,23 @@ struct Source<Isa, float, Bf16> {
   static float one(const RowCursor<Bf16>& from) { return one(from.first, 1); }
 };
 
-/// The Source of an instruction that multiplies pairs: two terms of a sum, the first in the lower
-/// half of a float's bits, which are no number. The term after the last is 0.
-template <class Isa>
+/// The Source of an instruction that multiplies pairs: two terms of a sum in a float's bits, which
+/// are no number. The first is in the lower half or, `swapped`, in the upper one. The term after the
+/// last is 0.
+template <class Isa, bool swapped>
 struct Pairs {
   static constexpr std::size_t kTerms = 2;
   using Vec = typename Simd<Isa, float>::Vec;
 
   static float pair(std::uint32_t first, std::uint32_t second) {
-    return __builtin_bit_cast(float, first | second << 16);
+    return __builtin_bit_cast(float, swapped ? first << 16 | second : first | second << 16);
   }
 
   static Vec load(const RowCursor<Bf16>& from) {
     const Words<Isa> first = words_of<Isa>(from.first);
-    return Vec(from.terms > 1 ? first | words_of<Isa>(from.first + from.stride) << 16 : first);
+    const Words<Isa> second =
+        from.terms > 1 ? words_of<Isa>(from.first + from.stride) : first ^ first;
+    return Vec(swapped ? first << 16 | second : first | second << 16);
   }
   static Vec load_part(const RowCursor<Bf16>& from, std::size_t columns) {
     Vec part = {};
@@ -209,9 +227,9 @@ struct Pairs {
   }
 
   static Vec load(const Bf16* from) {
-    Vec pairs;
+    Words<Isa> pairs;
     __builtin_memcpy(&pairs, from, sizeof pairs);
-    return pairs;
+    return Vec(swapped ? pairs << 16 | pairs >> 16 : pairs);
   }
   static Vec load_part(const Bf16* from, std::size_t terms) {
     Vec part = {};

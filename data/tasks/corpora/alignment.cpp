@@ -1,6 +1,7 @@
 #include <cmath>
 #include <limits>
 
+#include <xgrad/autograd/portable_math.hpp>
 #include <xgrad/data/tasks/corpora/cmu.hpp>
 
 namespace xgrad {
@@ -79,7 +80,7 @@ void Alignment::add_expected(const Pronunciation& word, std::vector<double>& cou
     counts[std::size_t(word.letters[i]) * labels_ + label(word, j, k)] +=
         before.at(i, j) * probability(word, i, j, k) * after.at(i + 1, j + k) / total;
   });
-  likelihood += std::log(total);
+  likelihood += portable::log(total);
 }
 
 double Alignment::fit(const std::vector<Pronunciation>& words, double least) {
@@ -105,7 +106,7 @@ std::optional<std::vector<std::int32_t>> Alignment::best(const Pronunciation& wo
   for_each_step(word, [&](std::size_t i, std::size_t j, std::size_t k) {
     const double p = probability(word, i, j, k);
     if (!(p > 0) || score.at(i, j) == none) return;
-    const double value = score.at(i, j) + std::log(p) + (k == 0 ? kLater * double(i) : 0);
+    const double value = score.at(i, j) + portable::log(p) + (k == 0 ? kLater * double(i) : 0);
     if (value <= score.at(i + 1, j + k)) return;
     score.at(i + 1, j + k) = value;
     taken.at(i + 1, j + k) = double(k);

@@ -1,6 +1,6 @@
 #include <algorithm>
-#include <cmath>
 
+#include <xgrad/autograd/portable_math.hpp>
 #include <xgrad/data/synthetic/chain.hpp>
 
 namespace xgrad {
@@ -52,7 +52,7 @@ std::vector<double> posterior(const std::vector<float>& x, const Sizes& sizes) {
   }
   const double highest = *std::max_element(score.begin(), score.end());
   double total = 0;
-  for (double& s : score) total += s = std::exp(s - highest);
+  for (double& s : score) total += s = portable::exp(s - highest);
   for (double& s : score) s /= total;
   return score;
 }

@@ -53,8 +53,8 @@ std::vector<Kernel> kernels() {
         "avx512", detail::packed_gemm<detail::Avx512, float>));
   }
   if (cpu() >= Cpu::avx512_bf16) {
-    all.push_back(
-        kernel<detail::packed_gemm<detail::Avx512Bf16, float, Bf16>>("avx512_bf16", nullptr));
+    all.push_back(kernel<detail::packed_gemm<detail::Avx512Bf16, float, Bf16>>(
+        "avx512_bf16", detail::packed_gemm<detail::Avx512, float>));
   }
 #endif
 #if defined(__x86_64__)

@@ -1,5 +1,4 @@
-#include <cmath>
-
+#include <xgrad/autograd/portable_math.hpp>
 #include <xgrad/train/export/onnx/layers.hpp>
 
 namespace xgrad::onnx_export {
@@ -13,9 +12,9 @@ Value rotary(Builder& g, const Value& x, std::int64_t heads, std::int64_t size) 
   Tensor<float> cosines = empty<float>({places, 1, pairs, 1}), sines = cosines;
   for (std::size_t n = 0; n < places; ++n) {
     for (std::size_t i = 0; i < pairs; ++i) {
-      const double angle = double(n) * std::pow(10000.0, -2 * double(i) / double(size));
-      cosines(n, 0, i, 0) = float(std::cos(angle));
-      sines(n, 0, i, 0) = float(std::sin(angle));
+      const double angle = double(n) * portable::pow(10000.0, -2 * double(i) / double(size));
+      cosines(n, 0, i, 0) = float(portable::cos(angle));
+      sines(n, 0, i, 0) = float(portable::sin(angle));
     }
   }
   const auto rows = [&](const Tensor<float>& table) {
