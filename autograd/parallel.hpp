@@ -2,9 +2,8 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
+#include <functional>
 #include <string>
-#include <type_traits>
 
 #include <xgrad/autograd/scoped.hpp>
 
@@ -31,8 +30,8 @@ namespace detail {
 /// Call in the child after fork(): makes loops run on the child's only thread.
 void forget_threads();
 
-using LoopBody = void (*)(const void* context, std::size_t begin, std::size_t end);
-void parallel_blocks(std::size_t n, std::size_t grain, LoopBody body, const void* context);
+void parallel_blocks(std::size_t n, std::size_t grain,
+                     const std::function<void(std::size_t begin, std::size_t end)>& body);
 }  // namespace detail
 
 /// Calls body(begin, end) for the blocks [0, grain), [grain, 2 grain), ... of [0, n).
@@ -46,12 +45,7 @@ void parallel_for(std::size_t n, std::size_t grain, const Body& body) {
     if (n > 0) body(std::size_t(0), n);
     return;
   }
-  detail::parallel_blocks(
-      n, grain,
-      [](const void* context, std::size_t begin, std::size_t end) {
-        (*static_cast<const Body*>(context))(begin, end);
-      },
-      std::addressof(body));
+  detail::parallel_blocks(n, grain, std::cref(body));
 }
 
 }  // namespace xgrad
