@@ -55,17 +55,6 @@ Positions<T>::Positions(const Scope<T>& scope, const PositionOptions& options) :
   }
 }
 
-// The vectors of learned_2d, (N, D): one per patch in row-major order, after zeros for a class
-// token.
-template <class T>
-Variable<T> Positions<T>::grid() const {
-  const std::size_t rows = options_.rows, columns = options_.columns, width = options_.width;
-  const Variable<T> all =
-      reshape(add(reshape(weight_, {rows, 1, width}), columns_), {rows * columns, width});
-  if (!options_.class_token) return all;
-  return concat<T>({Variable<T>(zeros<T>({1, width})), all}, 0);
-}
-
 template <class T>
 Variable<T> Positions<T>::operator()(const Variable<T>& x, const SharedMask& mask,
                                      std::size_t first) const {
@@ -81,7 +70,12 @@ Variable<T> Positions<T>::operator()(const Variable<T>& x, const SharedMask& mas
   if (columns_.defined()) {
     check_shape(end == longest, "positions: expected the ", longest, " patches of an image, got ",
                 end);
-    return add(x, grid());
+    // One vector per patch in row-major order, after zeros for a class token.
+    const std::size_t rows = options_.rows, width = options_.width;
+    const Variable<T> grid = reshape(add(reshape(weight_, {rows, 1, width}), columns_),
+                                     {rows * options_.columns, width});
+    if (!options_.class_token) return add(x, grid);
+    return add(x, concat<T>({Variable<T>(zeros<T>({1, width})), grid}, 0));
   }
   return add(x, first == 0 && end == longest ? weight_ : slice(weight_, 0, first, end));
 }

@@ -60,8 +60,6 @@ class Positions {
   Variable<T> operator()(const Variable<T>& x, const SharedMask& mask, std::size_t first = 0) const;
 
  private:
-  Variable<T> grid() const;
-
   PositionOptions options_;
   Variable<T> weight_;   // row_weight for learned_2d
   Variable<T> columns_;  // column_weight of learned_2d

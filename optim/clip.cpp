@@ -40,11 +40,6 @@ double norm_of(const std::vector<double>& sums) {
 }
 
 template <class T>
-double global_norm(const Parameters<T>& parameters) {
-  return norm_of(sums_of_squares(parameters));
-}
-
-template <class T>
 void clip_values(const Parameters<T>& parameters, double most, const ModelPart& part) {
   detail::FlatParameters flat;
   std::vector<T*> grads;
@@ -76,7 +71,6 @@ double clip_factor(double norm, double max_norm) {
 
 #define XGRAD_INSTANTIATE(T)                                                            \
   template std::vector<double> sums_of_squares(const Parameters<T>&, const ModelPart&); \
-  template double global_norm(const Parameters<T>&);                                    \
   template void clip_values(const Parameters<T>&, double, const ModelPart&);            \
   template const Parameter<T>* first_not_finite(const Parameters<T>&);
 XGRAD_FOR_EACH_TRAINING_SCALAR(XGRAD_INSTANTIATE)

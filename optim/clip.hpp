@@ -21,7 +21,9 @@ double norm_of(const std::vector<double>& sums);
 ///
 /// It is norm_of(sums_of_squares(parameters)), so the bits do not depend on the number of threads.
 template <class T>
-double global_norm(const Parameters<T>& parameters);
+double global_norm(const Parameters<T>& parameters) {
+  return norm_of(sums_of_squares(parameters));
+}
 
 /// Returns min(1, max_norm / (norm + 1e-6)), as torch.nn.utils.clip_grad_norm_; 1 when max_norm is
 /// 0, which means no clipping. Throws NumericError when an argument is negative or NaN.

@@ -155,13 +155,6 @@ Variable<T> MultiHeadAttention<T>::rotated(const Variable<T>& x, std::size_t hea
   return rotary_embedding(x, options_.head_dim, heads, 10000, first);
 }
 
-template <class T>
-void KVCache<T>::select(const Ids& rows) {
-  if (!keys.defined()) return;
-  keys = take(keys, 0, rows);
-  values = take(values, 0, rows);
-}
-
 // Queries, keys and values of x. One product computes all three where one weight holds them.
 template <class T>
 std::array<Variable<T>, 3> MultiHeadAttention<T>::project_all(const Variable<T>& x) const {
@@ -209,9 +202,7 @@ Variable<T> MultiHeadAttention<T>::cross_decode_step(const Variable<T>& query, s
                 {});
 }
 
-#define XGRAD_INSTANTIATE(T)  \
-  template struct KVCache<T>; \
-  template class MultiHeadAttention<T>;
+#define XGRAD_INSTANTIATE(T) template class MultiHeadAttention<T>;
 XGRAD_FOR_EACH_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

@@ -40,7 +40,11 @@ struct KVCache {
   /// The number n of tokens.
   std::size_t size() const { return keys.defined() ? keys.shape()[1] : 0; }
   /// Row b becomes the row rows[b] of before; rows may come twice, or not at all.
-  void select(const Ids& rows);
+  void select(const Ids& rows) {
+    if (!keys.defined()) return;
+    keys = take(keys, 0, rows);
+    values = take(values, 0, rows);
+  }
 };
 
 /// Concat(head_1 ... head_H) W_O with head_i = weights(Q_i, K_i) V_i, by default softmax(scale Q_i
