@@ -1,6 +1,5 @@
 // Tasks that count: tokens, or bits that are 1.
 #include <algorithm>
-#include <map>
 #include <numeric>
 
 #include <xgrad/autograd/check.hpp>
@@ -8,21 +7,20 @@
 
 namespace xgrad {
 
-using Counts = std::map<std::int32_t, std::int32_t>;
-
-static Counts count_each(const Tokens& values) {
-  Counts counts;
-  for (const std::int32_t value : values) ++counts[value];
+// How often each token occurs.
+static Tokens occurrences(const Tokens& ids) {
+  Tokens counts;
+  for (const std::int32_t id : ids) counts.push_back(std::int32_t(std::ranges::count(ids, id)));
   return counts;
 }
 
 // Class c means the count c + 1, because each token occurs at least once.
 TaskEntry histogram_task() {
   const auto describe = [](const Options& options) {
-    Synthetic task = uniform_tokens(options, [](Tokens ids) {
-      const Counts counts = count_each(ids);
-      for (std::int32_t& id : ids) id = counts.at(id) - 1;
-      return ids;
+    Synthetic task = uniform_tokens(options, [](const Tokens& ids) {
+      Tokens counts = occurrences(ids);
+      for (std::int32_t& count : counts) --count;
+      return counts;
     });
     task.shape.class_names = numbered(task.shape.max_length, "", 1);
     return task;
@@ -42,12 +40,11 @@ TaskEntry histogram_task() {
 // Class c means the number c + 1, because each symbol occurs as often as itself.
 TaskEntry double_histogram_task() {
   const auto describe = [](const Options& options) {
-    Synthetic task = uniform_tokens(options, [](Tokens ids) {
-      const Counts counts = count_each(ids);
-      Counts symbols;  // how many symbols occur so often
-      for (const auto& [id, count] : counts) ++symbols[count];
-      for (std::int32_t& id : ids) id = symbols.at(counts.at(id)) - 1;
-      return ids;
+    Synthetic task = uniform_tokens(options, [](const Tokens& ids) {
+      const Tokens counts = occurrences(ids);
+      Tokens symbols = occurrences(counts);  // tokens of symbols that occur as often as each
+      for (std::size_t i = 0; i < ids.size(); ++i) symbols[i] = symbols[i] / counts[i] - 1;
+      return symbols;
     });
     const std::size_t most = std::min(task.shape.vocabulary, task.shape.max_length);
     task.shape.class_names = numbered(most, "", 1);
@@ -66,11 +63,13 @@ TaskEntry double_histogram_task() {
 
 TaskEntry most_frequent_task() {
   const auto describe = [](const Options& options) {
-    return one_target(uniform_tokens(options, [](const Tokens& ids) {
-      const Counts counts = count_each(ids);
-      // The first of several maxima.
-      return Tokens{std::ranges::max_element(counts, {}, &Counts::value_type::second)->first};
-    }));
+    return one_target(
+        uniform_tokens(options, [symbols = get_size(options, "symbols")](const Tokens& ids) {
+          Tokens counts(symbols);
+          for (const std::int32_t id : ids) ++counts[std::size_t(id)];
+          // The first of several maxima.
+          return Tokens{std::int32_t(std::ranges::max_element(counts) - counts.begin())};
+        }));
   };
   return synthetic_task(
       {.name = "most_frequent",

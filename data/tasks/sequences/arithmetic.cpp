@@ -82,8 +82,7 @@ TaskEntry addition_task() {
     Synthetic task;
     task.shape.classes = 10;
     task.shape.max_length = 3 * digits + 3;
-    task.shape.token_names = numbered(10);
-    task.shape.token_names.insert(task.shape.token_names.end(), {"+", "=", kSlot});
+    task.shape.token_names = {"0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "+", "=", kSlot};
     task.draw = [digits](const Rng& rng) {
       return Example{.ids = layout(random_tokens(rng, 2 * digits, 10))};
     };

@@ -1,7 +1,6 @@
 // Tasks that put the tokens of a sequence in another order.
 #include <algorithm>
 #include <functional>
-#include <set>
 
 #include <xgrad/data/synthetic/uniform_tokens.hpp>
 
@@ -112,12 +111,11 @@ TaskEntry bucket_sort_task() {
            "Deletang et al. 2023, Neural Networks and the Chomsky Hierarchy, arXiv:2207.02098"});
 }
 
-// Each different token once, in order of first appearance.
-static Tokens without_repeats(const Tokens& ids) {
+// Each different token once, in order of first appearance. Adds to the count of each.
+static Tokens without_repeats(const Tokens& ids, Tokens& counts) {
   Tokens result;
-  std::set<std::int32_t> seen;
   for (const std::int32_t id : ids) {
-    if (seen.insert(id).second) result.push_back(id);
+    if (counts[std::size_t(id)]++ == 0) result.push_back(id);
   }
   return result;
 }
@@ -127,9 +125,9 @@ TaskEntry sort_by_frequency_task() {
   const auto describe = [](const Options& options) {
     const auto rest = std::int32_t(get_int(options, "symbols"));
     Synthetic task = uniform_tokens(options, [rest](const Tokens& ids) {
-      Tokens result = without_repeats(ids);
+      Tokens counts(std::size_t(rest) + 1), result = without_repeats(ids, counts);
       std::ranges::stable_sort(result, std::greater(),
-                               [&](std::int32_t id) { return std::ranges::count(ids, id); });
+                               [&](std::int32_t id) { return counts[std::size_t(id)]; });
       result.resize(ids.size(), rest);
       return result;
     });
@@ -154,7 +152,7 @@ TaskEntry distinct_task() {
   const auto describe = [](const Options& options) {
     const auto end = std::int32_t(get_int(options, "symbols"));
     Synthetic task = uniform_tokens(options, [end](const Tokens& ids) {
-      Tokens result = without_repeats(ids);
+      Tokens counts(std::size_t(end) + 1), result = without_repeats(ids, counts);
       result.push_back(end);
       return result;
     });
