@@ -34,7 +34,6 @@ std::string digest_of(const Config& config) {
 std::string digest_of_checked(Config config) {
   config.optim = {};
   config.schedule = {};
-  config.mpi = {};
   config.expect = {};
   config.train.steps = 1;
   config.train.epochs = 0;
