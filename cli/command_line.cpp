@@ -48,7 +48,6 @@ std::string do_named_work(const xgrad::NamedWork& named) {
 int run(int argc, char** argv) {
   if (argc > 1 && std::string_view(argv[1]) == xgrad::kIsolatedWork) {
     xgrad::do_isolated_work({argv + 2, argv + argc}, do_named_work);
-    return 0;
   }
   const std::vector<commands::Command> all = commands::all_commands();
   const auto parsed = commands::parse(all, argc, argv);

@@ -10,7 +10,7 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/excerpt.hpp>
 #include <xgrad/data/rules/ngram.hpp>
-#include <xgrad/storage/formats/format_error.hpp>
+#include <xgrad/storage/formats/tensors.hpp>
 #include <xgrad/train/logs/metrics_row.hpp>
 #include <xgrad/train/ranks/ranks.hpp>
 

@@ -6,8 +6,7 @@
 #include <xgrad/cli/command.hpp>
 #include <xgrad/data/text/amounts.hpp>
 #include <xgrad/storage/formats/sha256.hpp>
-#include <xgrad/train/checkpoint/find_run.hpp>
-#include <xgrad/train/checkpoint/manifest.hpp>
+#include <xgrad/train/checkpoint/checkpoint.hpp>
 #include <xgrad/train/inspect/certificate.hpp>
 #include <xgrad/train/logs/history.hpp>
 

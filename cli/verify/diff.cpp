@@ -1,8 +1,7 @@
 #include <fmt/format.h>
 
 #include <xgrad/cli/command.hpp>
-#include <xgrad/train/checkpoint/difference.hpp>
-#include <xgrad/train/checkpoint/find_run.hpp>
+#include <xgrad/train/checkpoint/checkpoint.hpp>
 
 namespace xgrad::commands {
 

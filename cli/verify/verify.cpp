@@ -5,8 +5,6 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/cli/command.hpp>
 #include <xgrad/train/checkpoint/checkpoint.hpp>
-#include <xgrad/train/checkpoint/find_run.hpp>
-#include <xgrad/train/checkpoint/manifest.hpp>
 #include <xgrad/train/inspect/certificate.hpp>
 #include <xgrad/train/logs/history.hpp>
 #include <xgrad/train/logs/metrics_row.hpp>

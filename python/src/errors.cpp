@@ -5,7 +5,7 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/memory/out_of_memory.hpp>
 #include <xgrad/python/src/module.hpp>
-#include <xgrad/storage/formats/format_error.hpp>
+#include <xgrad/storage/formats/tensors.hpp>
 
 namespace nb = nanobind;
 

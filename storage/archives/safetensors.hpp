@@ -1,9 +1,5 @@
 // safetensors: the format in which PyTorch users exchange weights.
-//
-//   u64 N, little-endian | N bytes of JSON, padded with spaces to a multiple of 8 | data
-//
-//   {"__metadata__":{"format":"pt"},"head.bias":{"dtype":"F32","shape":[10],"data_offsets":[0,40]}}
-//
+// After the length of the header and the header, which is JSON padded with spaces, come the data.
 // The bytes of the tensors, little-endian and row-major, fill the data without gaps. F64 tensors
 // precede F32 ones, each sorted by name, as the format's own library writes them.
 #pragma once

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include <xgrad/storage/disk/descriptor.hpp>
@@ -30,9 +29,7 @@ class Folder {
   std::string path_of(const std::string& name) const { return path_ + "/" + name; }
   /// The descriptor of the directory.
   const detail::Descriptor& descriptor() const { return descriptor_; }
-  /// Whether path() still leads to this directory. Throws IoError.
-  bool is_at_path() const;
-  /// The current path: path(), or an absolute path if the directory was moved. Throws IoError.
+  /// The current path: path(), or an absolute path if the directory was moved.
   std::string present_path() const;
 
   /// Whether it has a regular file of this name. Throws IoError that says what it is when it is
@@ -73,12 +70,5 @@ class Folder {
   std::string path_;
   detail::Descriptor descriptor_;
 };
-
-namespace detail {
-
-/// Writes all bytes to a descriptor. Throws IoError with `path`.
-void write_all(int fd, std::string_view bytes, const std::string& path);
-
-}  // namespace detail
 
 }  // namespace xgrad

@@ -1,6 +1,7 @@
 // Publishes files: crash-safe writing, used for every file that matters.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -26,6 +27,10 @@ void publish_file(const std::string& path, std::string_view bytes);
 /// Throws the IoError of publish_file() early, before hours of work, if something is at `path`
 /// (even a dangling symbolic link), or if its folder does not exist or is not writable.
 void check_new(const std::string& path);
+
+/// Throws IoError unless the file system of `path` (or of its nearest existing parent) has `bytes`
+/// free. The message gives the path, `what`, and both sizes. Does not see quotas.
+void check_room(const std::string& path, std::size_t bytes, const std::string& what);
 
 /// The same as publish_file(), but replaces an existing regular file of that name. After a crash at
 /// any moment, the file is either the old or the new one, complete. Throws IoError; then it may be

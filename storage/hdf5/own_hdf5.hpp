@@ -1,23 +1,23 @@
 // The part of HDF5 that checkpoints use, in memory: written by libhdf5, read without it.
 //
-// libhdf5 is not used to read because anyone can make such a file: its digest protects against
-// damage, not against malice. libhdf5 1.10 crashes on some malicious files (six of those published
-// with its CVEs, even behind every check that its interface allows), follows links into other files
+// libhdf5 does not read because anyone can make such a file: its digest protects against damage,
+// not against malice. libhdf5 1.10 crashes on some malicious files, follows links into other files
 // and allocates what a header claims. This is a small, old and fixed part of the format, which all
-// known readers open: superblock version 0, groups as symbol tables, object headers version 1,
-// contiguous data without filters, no times, no creation order. Terms in the comments are those of
-// the HDF5 File Format Specification, version 3.0.
+// known readers open (docs/checkpoint-format.md). Terms in the comments are those of the HDF5 File
+// Format Specification, version 3.0.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <xgrad/storage/formats/tensors.hpp>
+#include <xgrad/storage/hdf5/hdf5_image.hpp>
 
 namespace xgrad {
 
@@ -54,7 +54,7 @@ class Hdf5Writer {
  public:
   /// `bytes` estimates the size of the file, to allocate memory once.
   explicit Hdf5Writer(std::size_t bytes);
-  ~Hdf5Writer();
+  Hdf5Writer(const Hdf5Writer&) = delete;
 
   /// Each adds an object, and the groups of its path. Requires: the path of a dataset is new.
   void group(const std::string& path);
@@ -71,8 +71,12 @@ class Hdf5Writer {
   std::string take_image();
 
  private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  void dataset(const std::string& path, std::int64_t type, const Shape& shape, const void* data);
+
+  std::shared_ptr<void> session_;  // with libhdf5
+  std::string image_;              // libhdf5 writes into it
+  detail::Hdf5Handle file_;
+  std::set<std::string> groups_ = {"", "/"};
 };
 
 }  // namespace xgrad

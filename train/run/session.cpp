@@ -17,7 +17,6 @@
 #include <xgrad/data/text/amounts.hpp>
 #include <xgrad/data/watch_progress.hpp>
 #include <xgrad/storage/disk/publish.hpp>
-#include <xgrad/storage/disk/room.hpp>
 #include <xgrad/train/config/consistency.hpp>
 #include <xgrad/train/config/precision.hpp>
 #include <xgrad/train/logs/console.hpp>

@@ -2,12 +2,11 @@
 
 #include <algorithm>
 
-#include <xgrad/storage/archives/npz.hpp>
+#include <xgrad/storage/archives/npy.hpp>
 #include <xgrad/storage/archives/safetensors.hpp>
 #include <xgrad/storage/disk/input_file.hpp>
 #include <xgrad/storage/disk/isolated.hpp>
-#include <xgrad/storage/disk/mapping.hpp>
-#include <xgrad/storage/formats/format_error.hpp>
+#include <xgrad/storage/formats/tensors.hpp>
 #include <xgrad/storage/hdf5/foreign_hdf5.hpp>
 
 namespace xgrad {
