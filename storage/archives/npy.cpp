@@ -92,19 +92,6 @@ Header parse_literal(std::string text) {
   return header;
 }
 
-/// Returns (begin, length) of the header's text.
-std::pair<std::size_t, std::size_t> find_header(std::string_view bytes) {
-  check<FormatError>(bytes.size() > 12 && bytes.starts_with(kMagic), "is not a npy file");
-  const std::uint64_t major = little_endian(bytes, 6, 1), minor = little_endian(bytes, 7, 1);
-  check<FormatError>(major >= 1 && major <= 3 && minor == 0, "is a npy file of version ", major,
-                     ".", minor, "; 1.0 to 3.0 are read");
-  const std::size_t width = major == 1 ? 2 : 4, begin = 8 + width;
-  const std::uint64_t length = little_endian(bytes, 8, width);
-  check<FormatError>(length <= kMostHeader && begin + length <= bytes.size(),
-                     "the file is cut off in its header");
-  return {begin, length};
-}
-
 template <class Stored>
 double stored(const char* at) {
   Stored value;
@@ -151,7 +138,14 @@ std::string from_utf32(const char* at, std::size_t length) {
 
 /// Parses the layout of a file of `size` bytes that starts with `bytes`.
 Layout parse(std::string_view bytes, std::uint64_t size) {
-  const auto [begin, length] = find_header(bytes);
+  check<FormatError>(bytes.size() > 12 && bytes.starts_with(kMagic), "is not a npy file");
+  const std::uint64_t major = little_endian(bytes, 6, 1), minor = little_endian(bytes, 7, 1);
+  check<FormatError>(major >= 1 && major <= 3 && minor == 0, "is a npy file of version ", major,
+                     ".", minor, "; 1.0 to 3.0 are read");
+  const std::size_t digits = major == 1 ? 2 : 4, begin = 8 + digits;
+  const std::uint64_t length = little_endian(bytes, 8, digits);
+  check<FormatError>(length <= kMostHeader && begin + length <= bytes.size(),
+                     "the file is cut off in its header");
   const Header header = parse_literal(std::string(bytes.substr(begin, length)));
   check<FormatError>(header.shape.size() <= kMostRank, "has ", header.shape.size(),
                      " axes, must have at most ", kMostRank);
@@ -204,12 +198,6 @@ Array decode(const Layout& layout, const char* values) {
   return array;
 }
 
-/// Parses the layout of a file from its first bytes.
-Layout parse(const InputFile& file) {
-  const std::uint64_t longest = kMagic.size() + 6 + kMostHeader;
-  return parse(file.read(0, std::size_t(std::min(file.size(), longest))), file.size());
-}
-
 }  // namespace
 
 template <class T>
@@ -217,13 +205,10 @@ std::string to_npy(const Tensor<T>& tensor) {
   std::string header = std::string("{'descr': '") + kDescr<T> +
                        "', 'fortran_order': False, 'shape': " + tuple(tensor.shape()) + ", }";
   const std::size_t start = kMagic.size() + 4;
-  const std::size_t end = (start + header.size() + 1 + kAlignment - 1) / kAlignment * kAlignment;
-  header.resize(end - start - 1, ' ');
+  header.append(kAlignment - 1 - (start + header.size()) % kAlignment, ' ');
   header += '\n';
-  const auto size = std::uint16_t(header.size());
   std::string bytes(kMagic);
-  bytes += {'\1', '\0', char(size & 0xff), char(size >> 8)};
-  bytes += header;
+  bytes += std::string("\1\0", 2) + to_little_endian(header.size(), 2) + header;
   bytes.append(reinterpret_cast<const char*>(tensor.data()), tensor.size() * sizeof(T));
   return bytes;
 }
@@ -254,7 +239,11 @@ WeightFile from_npz(std::string_view bytes) {
   return weights;
 }
 
-NpyFile::NpyFile(const std::string& path) : file_(path), layout_(parse(file_)) {}
+NpyFile::NpyFile(const std::string& path)
+    : file_(path),
+      layout_(
+          parse(file_.read(0, std::min<std::size_t>(file_.size(), kMagic.size() + 6 + kMostHeader)),
+                file_.size())) {}
 
 // In column-major order, the values of the rows lie apart, in a run for each place within a row.
 Array NpyFile::rows(const Range& rows) const {

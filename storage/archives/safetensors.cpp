@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <tuple>
@@ -39,7 +38,7 @@ struct Entry {
 };
 
 struct Header {
-  std::map<std::string, std::string> metadata;
+  Json metadata = Json::object();
   std::vector<Entry> entries;
 };
 
@@ -109,8 +108,8 @@ Header parse_header(std::string_view text) try {
     }
     for (const auto& [key, data] : value.items()) {
       check<FormatError>(data.is_string(), kMetadata, ": ", key, " must be a text");
-      header.metadata[key] = data.get<std::string>();
     }
+    header.metadata = value;
   }
   return header;
 } catch (const Json::exception& error) {
@@ -153,9 +152,7 @@ void check_cover(const std::vector<Entry>& entries, std::uint64_t size) {
 // Ignores the metadata of other writers, whose keys may have other meanings.
 void check_digest(const Header& header, std::string_view data) {
   if (!header.metadata.contains(kVersionKey)) return;
-  const auto found = header.metadata.find(kDigest);
-  const bool holds = found != header.metadata.end() && found->second == to_hex(sha256(data));
-  check<FormatError>(holds,
+  check<FormatError>(header.metadata.value(kDigest, "") == to_hex(sha256(data)),
                      "damaged, or changed by another program: the SHA-256 of the data is "
                      "not the one in the metadata");
 }
@@ -222,7 +219,7 @@ WeightFile from_safetensors(std::string_view file) {
                           data.substr(entry.begin, entry.end - entry.begin))});
     check_finite<FormatError>(entry.name, weights.tensors.back().tensor);
   }
-  if (header.metadata.contains(kVersionKey)) weights.text = header.metadata[kConfig];
+  if (header.metadata.contains(kVersionKey)) weights.text = header.metadata.value(kConfig, "");
   return weights;
 }
 
