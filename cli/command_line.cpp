@@ -22,7 +22,6 @@
 #include <xgrad/cli/outcome.hpp>
 #include <xgrad/cli/start_ranks.hpp>
 #include <xgrad/storage/disk/isolated.hpp>
-#include <xgrad/storage/hdf5/foreign_hdf5.hpp>
 #include <xgrad/train/run/rank_jobs.hpp>
 #include <xgrad/train/weights/foreign.hpp>
 
@@ -40,14 +39,9 @@ std::vector<commands::Command> commands::all_commands() {
 
 namespace {
 
-std::string do_named_work(const xgrad::NamedWork& named) {
-  return named.name == xgrad::kHdf5Work ? xgrad::do_hdf5_work(named)
-                                        : xgrad::do_foreign_work(named);
-}
-
 int run(int argc, char** argv) {
   if (argc > 1 && std::string_view(argv[1]) == xgrad::kIsolatedWork) {
-    xgrad::do_isolated_work({argv + 2, argv + argc}, do_named_work);
+    xgrad::do_isolated_work({argv + 2, argv + argc}, xgrad::do_foreign_work);
   }
   const std::vector<commands::Command> all = commands::all_commands();
   const auto parsed = commands::parse(all, argc, argv);

@@ -58,9 +58,8 @@ class Hdf5File {
 };
 
 struct NamedWork;
-/// The name of that process's work.
+/// The name of that process's work, and the work: pack() of the rows or description of a dataset.
 inline constexpr const char* kHdf5Work = "dataset";
-/// Does it: pack() of the rows or the description of a dataset.
 std::string do_hdf5_work(const NamedWork& named);
 
 /// Lists the datasets of all groups: "encoder.layers.0.norm1/weight". Throws FormatError that names

@@ -37,8 +37,8 @@ const Format kFormats[] = {
 }  // namespace
 
 std::string do_foreign_work(const NamedWork& named) {
-  const auto format = std::find_if(std::begin(kFormats), std::end(kFormats),
-                                   [&](const Format& f) { return f.name == named.name; });
+  if (named.name == kHdf5Work) return do_hdf5_work(named);
+  const auto format = std::ranges::find(kFormats, named.name, &Format::name);
   check<ConfigError>(format != std::end(kFormats), "there is no import format ", named.name);
   return to_safetensors({format->read(named.bytes).tensors});
 }
