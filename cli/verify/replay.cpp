@@ -5,7 +5,7 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/kernels/element.hpp>
 #include <xgrad/cli/command.hpp>
-#include <xgrad/train/checkpoint/failed_step.hpp>
+#include <xgrad/train/checkpoint/checkpoint.hpp>
 #include <xgrad/train/diagnose/replay.hpp>
 
 namespace xgrad::commands {

@@ -162,16 +162,13 @@ Layout parse(std::string_view bytes, std::uint64_t size) {
   check<FormatError>(layout.type != nullptr || text, "has the type '", descr,
                      "', which xgrad does not read; use little-endian numbers, booleans or str");
   layout.each = text ? 4 * width : layout.type->size;
-  for (const std::size_t extent : layout.extents) {
-    check<FormatError>(!__builtin_mul_overflow(layout.count, extent, &layout.count),
-                       "the shape is too large");
-  }
-  std::size_t needed = 0;
+  const auto count = product(layout.extents);
+  check<FormatError>(count.has_value(), "the shape is too large");
+  layout.count = *count;
   const std::uint64_t values = size - layout.begin;
-  check<FormatError>(
-      !__builtin_mul_overflow(layout.count, layout.each, &needed) && needed == values, "has ",
-      values, " bytes of values; its shape needs ", layout.count, " values of ", layout.each,
-      " bytes");
+  check<FormatError>(product(layout.extents, layout.each) == values, "has ", values,
+                     " bytes of values; its shape needs ", *count, " values of ", layout.each,
+                     " bytes");
   return layout;
 }
 

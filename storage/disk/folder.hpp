@@ -11,9 +11,9 @@ namespace xgrad {
 
 class InputFile;
 
-/// A directory held open. Its files are accessed through its descriptor, so they stay the same if
-/// the directory is renamed or another one takes its path. Opens regular files only: it does not
-/// follow symbolic links, and refuses FIFOs and devices without opening them.
+/// A directory held open. Its files stay the same if it is renamed or another one takes its path.
+/// Opens regular files only: it does not follow symbolic links, and refuses FIFOs and devices
+/// without opening them.
 class Folder {
  public:
   /// Opens a directory, following symbolic links in `path`. Implicit, so that functions that take a
@@ -32,8 +32,7 @@ class Folder {
   /// The current path: path(), or an absolute path if the directory was moved.
   std::string present_path() const;
 
-  /// Whether it has a regular file of this name. Throws IoError that says what it is when it is
-  /// anything else.
+  /// Whether it has a regular file of this name. Throws IoError when it is anything else.
   bool holds(const std::string& name) const;
   /// Whether it has a directory of this name. Throws IoError when it is anything else.
   bool holds_folder(const std::string& name) const;

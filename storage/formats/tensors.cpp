@@ -86,13 +86,12 @@ Array unpack(std::string_view bytes) {
   for (bool* flag : {&array.text, &array.whole, &array.single}) *flag = number(std::uint8_t());
   const auto rank = number(std::uint64_t());
   require(rank <= kMostRank);
-  std::size_t count = 1;
   for (std::uint64_t axis = 0; axis < rank; ++axis) {
     array.extents.push_back(number(std::uint64_t()));
-    require(!__builtin_mul_overflow(count, array.extents.back(), &count));
   }
-  require(count <= bytes.size() / sizeof(double));
-  for (std::size_t i = 0; i < count; ++i) {
+  const auto count = product(array.extents, sizeof(double));
+  require(count && *count <= bytes.size());
+  for (std::size_t i = 0; i < *count / sizeof(double); ++i) {
     if (array.text) {
       array.texts.emplace_back(take(number(std::uint64_t())));
     } else {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -40,6 +41,13 @@ AnyTensor tensor_of(const Shape& shape, std::string_view bytes) {
   Tensor<T> tensor = empty<T>(shape);
   bytes.copy(reinterpret_cast<char*>(tensor.data()), bytes.size());
   return tensor;
+}
+/// The product of all extents and `each`; nothing if it is too large for its type.
+template <class Extents>
+std::optional<std::size_t> product(const Extents& extents, std::size_t each = 1) {
+  bool fits = true;
+  for (const std::size_t n : extents) fits = !__builtin_mul_overflow(each, n, &each) && fits;
+  return fits ? std::optional(each) : std::nullopt;
 }
 /// A value in the state of a run that is not a tensor.
 using StateValue = std::variant<std::int64_t, double, std::string>;

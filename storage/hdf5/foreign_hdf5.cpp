@@ -4,8 +4,6 @@
 #include <hdf5.h>
 
 #include <algorithm>
-#include <functional>
-#include <numeric>
 #include <set>
 #include <utility>
 
@@ -27,10 +25,6 @@ constexpr hsize_t kMostPerByte = 1100;  // above the maximum expansion of deflat
 constexpr std::size_t kMemory = std::size_t(128) << 20;
 constexpr std::size_t kMemoryPerByte = 256;
 constexpr std::size_t kMostDescription = 4096;  // bytes of an answer without its values
-
-std::size_t product(const std::vector<std::size_t>& extents) {
-  return std::accumulate(extents.begin(), extents.end(), std::size_t(1), std::multiplies<>());
-}
 
 Handle open_image(std::string_view image) {
   check<FormatError>(image.starts_with(kHdf5Signature), kNoHdf5);
@@ -80,9 +74,8 @@ class Reader {
               "cannot be read");
     }
     // The places in memory: one after the other.
-    const std::size_t count = product(array.extents);
-    const hsize_t values = count;
-    const Handle memory(H5Screate_simple(1, &values, nullptr), H5Sclose);
+    const hsize_t count = product(array.extents).value();
+    const Handle memory(H5Screate_simple(1, &count, nullptr), H5Sclose);
     array.text ? read_texts(array, count, memory) : read_numbers(array, count, memory);
     return array;
   }
@@ -131,14 +124,9 @@ class Reader {
 
   // Stops a false header from making us allocate more memory than the file can fill.
   void check_size() const {
-    std::size_t count = 1, size = 0;
-    for (const std::size_t each : found_.extents) {
-      require(!__builtin_mul_overflow(count, each, &count), "is too large");
-    }
     hsize_t file_size = 0;
-    require(H5Fget_filesize(file_, &file_size) >= 0 &&
-                !__builtin_mul_overflow(count, H5Tget_size(type_), &size) &&
-                size / kMostPerByte <= file_size,
+    const auto size = product(found_.extents, H5Tget_size(type_));
+    require(size && H5Fget_filesize(file_, &file_size) >= 0 && *size / kMostPerByte <= file_size,
             "declares more values than the file can hold");
   }
 
@@ -260,8 +248,8 @@ Array Hdf5File::rows(const std::string& dataset, const Hdf5Dataset& described,
   part.extents[0] = rows.size();
   // Of texts, only the size of the file is known.
   const std::size_t most =
-      kMostDescription +
-      (described.text ? kMemoryPerByte * size() : sizeof(double) * product(part.extents));
+      kMostDescription + (described.text ? kMemoryPerByte * size()
+                                         : product(part.extents, sizeof(double)).value_or(0));
   Array array = ask({dataset, std::to_string(rows.begin), std::to_string(rows.end)}, most);
   check<FormatError>(array.extents == part.extents && array.text == described.text, kNoHdf5);
   return array;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <tuple>
 #include <utility>
 
 #include <xgrad/autograd/check.hpp>
@@ -202,18 +201,15 @@ class Parser {
     OwnHdf5Dataset result;
     result.path = path_;
     result.shape = parse_shape(messages.at(kDataspace));
-    std::size_t bytes = 0;
-    std::tie(result.type, bytes) = parse_type(messages.at(kDatatype));
-    bool fits = true;
-    for (const std::size_t extent : result.shape) {
-      fits = fits && !__builtin_mul_overflow(bytes, extent, &bytes);
-    }
-    check<CheckpointError>(fits && bytes <= image_.size(), "shape ", result.shape,
+    const auto [type, each] = parse_type(messages.at(kDatatype));
+    result.type = type;
+    const auto bytes = product(result.shape, each);
+    check<CheckpointError>(bytes && *bytes <= image_.size(), "shape ", result.shape,
                            " needs more bytes than the file has");
-    check<CheckpointError>(layout.number(10, 8) == bytes, "shape ", result.shape, " needs ", bytes,
-                           " bytes, but ", layout.number(10, 8), " are stored");
-    claim(bytes);
-    if (bytes > 0) result.bytes = image_.take(layout.number(2, 8), bytes);
+    check<CheckpointError>(layout.number(10, 8) == *bytes, "shape ", result.shape, " needs ",
+                           *bytes, " bytes, but ", layout.number(10, 8), " are stored");
+    claim(*bytes);
+    if (*bytes > 0) result.bytes = image_.take(layout.number(2, 8), *bytes);
     return result;
   }
 

@@ -18,6 +18,7 @@
 namespace xgrad {
 
 class InputFile;
+struct Batch;
 
 /// The saved state of a run, or only a model's weights.
 struct Checkpoint {
@@ -25,7 +26,7 @@ struct Checkpoint {
   /// "encoder.layers.0.norm1.weight", in the model's order
   std::vector<NamedTensor> parameters = {};
   std::vector<NamedTensor> optimizer = {};  ///< "exp_avg.encoder.layers.0.norm1.weight", ...
-  std::vector<NamedTensor> batches = {};    ///< of a failed step: "0.ids", ... (failed_step.hpp)
+  std::vector<NamedTensor> batches = {};    ///< of a failed step: "0.ids", ...
   /// Loader position, best metric and others. Values may be infinite but not NaN.
   std::map<std::string, StateValue> state = {};
   std::string config = {};  ///< resolved TOML, without execution keys
@@ -48,7 +49,7 @@ const Value& state_value(const Checkpoint& checkpoint, const std::string& name);
 /// checkpoints are equal to the bit.
 std::vector<std::string> differences(const Checkpoint& a, const Checkpoint& b);
 
-/// Contents of a file: a checkpoint that a run can resume from, or a failed step (failed_step.hpp),
+/// Contents of a file: a checkpoint that a run can resume from, or a failed step,
 /// which has the state entry "fault" and may contain NaN or infinity.
 enum class CheckpointKind { checkpoint, failed_step, any };
 /// The kind of a checkpoint in memory: checkpoint or failed_step.
@@ -86,6 +87,21 @@ struct SavedCheckpoint : Checkpoint {
 /// IoError, also if the file changes meanwhile.
 SavedCheckpoint read_checkpoint(const InputFile& file,
                                 CheckpointKind kind = CheckpointKind::checkpoint);
+
+/// A failed step is the checkpoint before the step and the batches that the step read, so that
+/// `xgrad replay` can run it again.
+///
+/// Returns `before` with the step's micro-batches, without the optimizer's tensors, and with the
+/// reason for the failure as the state entry "fault".
+Checkpoint failed_step(Checkpoint before, const std::vector<Batch>& batches,
+                       const std::string& fault);
+
+/// Returns the micro-batches of a failed step. Throws CheckpointError if a micro-batch lacks its
+/// input, or contains an invalid id, target or mask.
+std::vector<Batch> batches_of(const Checkpoint& failed);
+
+/// The file name of a failed step: "fault-0000001200.h5" for step 1200.
+std::string failed_step_name(std::uint64_t step);
 
 /// The manifest of a run: digest and name of each checkpoint that the run published, and of the
 /// certificate of its gradients, one per line, as `sha256sum --check --ignore-missing` reads them.

@@ -10,7 +10,6 @@
 #include <xgrad/storage/disk/input_file.hpp>
 #include <xgrad/storage/disk/publish.hpp>
 #include <xgrad/train/checkpoint/checkpoint.hpp>
-#include <xgrad/train/checkpoint/failed_step.hpp>
 #include <xgrad/train/logs/history.hpp>
 
 namespace xgrad {
