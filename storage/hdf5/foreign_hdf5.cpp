@@ -9,7 +9,7 @@
 
 #include <xgrad/storage/disk/isolated.hpp>
 #include <xgrad/storage/formats/little_endian.hpp>
-#include <xgrad/storage/hdf5/hdf5_image.hpp>
+#include <xgrad/storage/hdf5/own_hdf5.hpp>
 
 namespace xgrad {
 
