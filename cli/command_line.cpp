@@ -26,8 +26,7 @@
 #include <xgrad/data/excerpt.hpp>
 #include <xgrad/data/rules/ngram.hpp>
 #include <xgrad/storage/disk/isolated.hpp>
-#include <xgrad/storage/formats/format_error.hpp>
-#include <xgrad/storage/hdf5/foreign_hdf5.hpp>
+#include <xgrad/storage/formats/tensors.hpp>
 #include <xgrad/train/logs/metrics_row.hpp>
 #include <xgrad/train/run/rank_jobs.hpp>
 #include <xgrad/train/run/session.hpp>
@@ -93,13 +92,9 @@ int commands::report(const Outcome& outcome, bool json) {
 
 namespace {
 
-std::string do_named_work(const NamedWork& named) {
-  return named.name == kHdf5Work ? do_hdf5_work(named) : do_foreign_work(named);
-}
-
 int run(int argc, char** argv) {
   if (argc > 1 && std::string_view(argv[1]) == kIsolatedWork) {
-    do_isolated_work({argv + 2, argv + argc}, do_named_work);
+    do_isolated_work({argv + 2, argv + argc}, do_foreign_work);
     return 0;
   }
   const std::vector<commands::Command> all = commands::all_commands();

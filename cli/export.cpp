@@ -7,11 +7,11 @@
 #include <xgrad/cli/command.hpp>
 #include <xgrad/data/text/amounts.hpp>
 #include <xgrad/scripts.hpp>
-#include <xgrad/storage/archives/npz.hpp>
+#include <xgrad/storage/archives/npy.hpp>
 #include <xgrad/storage/archives/safetensors.hpp>
 #include <xgrad/storage/disk/input_file.hpp>
 #include <xgrad/storage/disk/publish.hpp>
-#include <xgrad/train/checkpoint/find_run.hpp>
+#include <xgrad/train/checkpoint/checkpoint.hpp>
 #include <xgrad/train/checkpoint/state_dict.hpp>
 #include <xgrad/train/config/precision.hpp>
 #include <xgrad/train/export/known_model.hpp>

@@ -12,8 +12,7 @@
 #include <xgrad/data/text/columns.hpp>
 #include <xgrad/storage/disk/publish.hpp>
 #include <xgrad/storage/formats/sha256.hpp>
-#include <xgrad/train/checkpoint/find_run.hpp>
-#include <xgrad/train/checkpoint/manifest.hpp>
+#include <xgrad/train/checkpoint/checkpoint.hpp>
 #include <xgrad/train/checkpoint/state_hash.hpp>
 #include <xgrad/train/inspect/certificate.hpp>
 #include <xgrad/train/inspect/profile.hpp>

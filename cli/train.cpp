@@ -7,7 +7,7 @@
 #include <xgrad/cli/command.hpp>
 #include <xgrad/data/text/amounts.hpp>
 #include <xgrad/storage/disk/publish.hpp>
-#include <xgrad/storage/disk/temporary_folder.hpp>
+#include <xgrad/storage/disk/temporary.hpp>
 #include <xgrad/train/config/precision.hpp>
 #include <xgrad/train/inspect/lr_find.hpp>
 #include <xgrad/train/inspect/overfit.hpp>

@@ -8,10 +8,7 @@
 #include <xgrad/autograd/kernels/element.hpp>
 #include <xgrad/cli/command.hpp>
 #include <xgrad/storage/disk/publish.hpp>
-#include <xgrad/train/checkpoint/difference.hpp>
-#include <xgrad/train/checkpoint/failed_step.hpp>
-#include <xgrad/train/checkpoint/find_run.hpp>
-#include <xgrad/train/checkpoint/manifest.hpp>
+#include <xgrad/train/checkpoint/checkpoint.hpp>
 #include <xgrad/train/diagnose/replay.hpp>
 #include <xgrad/train/inspect/certificate.hpp>
 #include <xgrad/train/logs/history.hpp>

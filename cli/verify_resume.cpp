@@ -19,8 +19,8 @@
 #include <xgrad/cli/start_ranks.hpp>
 #include <xgrad/data/option_text.hpp>
 #include <xgrad/storage/disk/input_file.hpp>
-#include <xgrad/storage/disk/temporary_folder.hpp>
-#include <xgrad/train/checkpoint/difference.hpp>
+#include <xgrad/storage/disk/temporary.hpp>
+#include <xgrad/train/checkpoint/checkpoint.hpp>
 #include <xgrad/train/run/session.hpp>
 #include <xgrad/train/run/signals.hpp>
 

@@ -76,7 +76,7 @@ endif()
 
 xgrad_install(xgrad TARGETS xgrad xgrad_cli RUNTIME runtime DEVELOPMENT development HEADERS storage data train)
 # ... but for what other headers include.
-install(FILES storage/formats/tensors.hpp storage/formats/format_error.hpp
+install(FILES storage/formats/tensors.hpp
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/xgrad/storage/formats COMPONENT development)
 install(FILES xgrad.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/xgrad COMPONENT development)
 install(FILES cli/command_line.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/xgrad/cli COMPONENT development)

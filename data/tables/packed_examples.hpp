@@ -5,7 +5,7 @@
 #include <string>
 
 #include <xgrad/data/dataset.hpp>
-#include <xgrad/storage/disk/scratch.hpp>
+#include <xgrad/storage/disk/temporary.hpp>
 
 namespace xgrad {
 

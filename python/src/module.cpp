@@ -10,7 +10,7 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/memory/out_of_memory.hpp>
 #include <xgrad/python/src/arrays.hpp>
-#include <xgrad/storage/formats/format_error.hpp>
+#include <xgrad/storage/formats/tensors.hpp>
 #include <xgrad/version.hpp>
 
 namespace nb = nanobind;

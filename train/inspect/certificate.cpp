@@ -11,7 +11,6 @@
 #include <xgrad/autograd/kernels/cpu.hpp>
 #include <xgrad/storage/formats/sha256.hpp>
 #include <xgrad/train/checkpoint/checkpoint.hpp>
-#include <xgrad/train/checkpoint/manifest.hpp>
 #include <xgrad/version.hpp>
 
 namespace xgrad {

@@ -4,8 +4,8 @@
 #include <filesystem>
 
 #include <xgrad/storage/disk/folder.hpp>
-#include <xgrad/storage/disk/lines.hpp>
-#include <xgrad/train/checkpoint/find_run.hpp>
+#include <xgrad/storage/disk/input_file.hpp>
+#include <xgrad/train/checkpoint/checkpoint.hpp>
 #include <xgrad/train/config/toml.hpp>
 
 namespace xgrad {

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include <xgrad/storage/disk/folder.hpp>
-#include <xgrad/storage/disk/lines.hpp>
+#include <xgrad/storage/disk/input_file.hpp>
 
 namespace xgrad {
 

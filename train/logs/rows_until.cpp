@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include <xgrad/storage/disk/folder.hpp>
-#include <xgrad/storage/disk/lines.hpp>
+#include <xgrad/storage/disk/input_file.hpp>
 #include <xgrad/train/logs/metrics_row.hpp>
 
 namespace xgrad {

@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include <xgrad/train/checkpoint/find_run.hpp>
+#include <xgrad/train/checkpoint/checkpoint.hpp>
 #include <xgrad/train/config/precision.hpp>
 #include <xgrad/train/model/build.hpp>
 #include <xgrad/train/weights/trained_model.hpp>

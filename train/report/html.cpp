@@ -4,7 +4,7 @@
 
 #include <xgrad/data/excerpt.hpp>
 #include <xgrad/data/text/text.hpp>
-#include <xgrad/storage/formats/base64.hpp>
+#include <xgrad/storage/formats/png.hpp>
 
 namespace xgrad::html {
 

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include <xgrad/autograd/scalar.hpp>
-#include <xgrad/storage/disk/lines.hpp>
+#include <xgrad/storage/disk/input_file.hpp>
 #include <xgrad/storage/formats/sha256.hpp>
 
 namespace xgrad {

@@ -15,11 +15,8 @@
 #include <xgrad/data/excerpt.hpp>
 #include <xgrad/storage/disk/descriptor.hpp>
 #include <xgrad/storage/disk/input_file.hpp>
-#include <xgrad/storage/disk/lines.hpp>
 #include <xgrad/storage/disk/publish.hpp>
 #include <xgrad/train/checkpoint/checkpoint.hpp>
-#include <xgrad/train/checkpoint/find_run.hpp>
-#include <xgrad/train/checkpoint/manifest.hpp>
 #include <xgrad/train/config/toml.hpp>
 #include <xgrad/train/logs/metrics_row.hpp>
 

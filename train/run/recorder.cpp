@@ -9,8 +9,7 @@
 #include <xgrad/data/text/columns.hpp>
 #include <xgrad/storage/disk/input_file.hpp>
 #include <xgrad/storage/disk/publish.hpp>
-#include <xgrad/train/checkpoint/failed_step.hpp>
-#include <xgrad/train/checkpoint/manifest.hpp>
+#include <xgrad/train/checkpoint/checkpoint.hpp>
 #include <xgrad/train/logs/history.hpp>
 
 namespace xgrad {

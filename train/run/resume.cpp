@@ -3,8 +3,7 @@
 #include <optional>
 
 #include <xgrad/autograd/check.hpp>
-#include <xgrad/train/checkpoint/find_run.hpp>
-#include <xgrad/train/checkpoint/manifest.hpp>
+#include <xgrad/train/checkpoint/checkpoint.hpp>
 #include <xgrad/train/checkpoint/seal.hpp>
 #include <xgrad/train/config/toml.hpp>
 #include <xgrad/train/run/session.hpp>

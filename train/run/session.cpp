@@ -17,7 +17,6 @@
 #include <xgrad/data/text/amounts.hpp>
 #include <xgrad/data/watch_progress.hpp>
 #include <xgrad/storage/disk/publish.hpp>
-#include <xgrad/storage/disk/room.hpp>
 #include <xgrad/train/checkpoint/state_hash.hpp>
 #include <xgrad/train/config/keys.hpp>
 #include <xgrad/train/config/precision.hpp>

@@ -15,7 +15,7 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/option_text.hpp>
-#include <xgrad/train/checkpoint/find_run.hpp>
+#include <xgrad/train/checkpoint/checkpoint.hpp>
 #include <xgrad/train/run/signals.hpp>
 #include <xgrad/train/sweep/claims.hpp>
 

@@ -17,7 +17,7 @@
 #include <xgrad/data/task.hpp>
 #include <xgrad/data/text/example_text.hpp>
 #include <xgrad/data/text/text.hpp>
-#include <xgrad/storage/disk/scratch.hpp>
+#include <xgrad/storage/disk/temporary.hpp>
 
 namespace xgrad {
 

@@ -1,5 +1,5 @@
 // [model] init_strict = false: what fits of a file is taken, and the rest is told.
-#include <xgrad/train/weights/partial.hpp>
+#include <xgrad/train/weights/init_from.hpp>
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/layers/init.hpp>
-#include <xgrad/storage/archives/npz.hpp>
+#include <xgrad/storage/archives/npy.hpp>
 #include <xgrad/storage/archives/safetensors.hpp>
 #include <xgrad/train/inspect/gradcheck.hpp>
 #include <xgrad/train/loop/trainer.hpp>

@@ -1,7 +1,6 @@
-#include <xgrad/storage/disk/scratch.hpp>
-
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <support/errors.hpp>
 #include <support/temporary_directory.hpp>
@@ -11,23 +10,65 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/storage/disk/temporary.hpp>
 
 namespace xgrad {
 namespace {
+
+TEST(TemporaryFolder, GoesWithWhatIsInIt) {
+  std::optional<TemporaryFolder> outer(std::in_place);
+  const std::string path = outer->path();
+  std::ofstream(*outer / "file") << "x";
+  {
+    TemporaryFolder kept(path), inner(path);
+    EXPECT_NE(inner.path(), kept.path());
+    EXPECT_TRUE(inner.path().starts_with(path + "/"));
+    kept.keep();
+  }
+  const auto left = std::filesystem::directory_iterator(path);
+  EXPECT_EQ(std::distance(begin(left), end(left)), 2);  // the file, and what is kept
+  outer.reset();
+  EXPECT_FALSE(std::filesystem::exists(path));
+  EXPECT_THROW(TemporaryFolder(path + "/none"), IoError);
+}
+
+TEST(TemporaryFolder, SaysWhichFolderIsMissing) {
+  const char* before = std::getenv("TMPDIR");
+  const std::string kept = before != nullptr ? before : "";
+  ::setenv("TMPDIR", "/none", 1);
+  EXPECT_EQ(test::message_of<IoError>([] { TemporaryFolder(); }),
+            "/none: cannot create a temporary directory in it: No such file or directory; set "
+            "TMPDIR to another folder");
+  before != nullptr ? ::setenv("TMPDIR", kept.c_str(), 1) : ::unsetenv("TMPDIR");
+}
+
+TEST(TemporaryFolder, AChildLeavesIt) {
+  const TemporaryFolder folder;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    folder.~TemporaryFolder();
+    ::_exit(0);
+  }
+  ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+  EXPECT_TRUE(std::filesystem::exists(folder.path()));
+}
 
 using test::message_of;
 
 constexpr std::size_t kMany = 2 * Scratch::kMostInMemory + 12345;
 
 /// A folder for temporary files while it lives.
-struct Folder : test::TemporaryDirectory {
-  Folder() : before(std::getenv("TMPDIR") ? std::getenv("TMPDIR") : "") {
+struct TemporaryPlace : test::TemporaryDirectory {
+  TemporaryPlace() : before(std::getenv("TMPDIR") ? std::getenv("TMPDIR") : "") {
     ::setenv("TMPDIR", path().c_str(), 1);
   }
-  ~Folder() { before.empty() ? ::unsetenv("TMPDIR") : ::setenv("TMPDIR", before.c_str(), 1); }
+  ~TemporaryPlace() {
+    before.empty() ? ::unsetenv("TMPDIR") : ::setenv("TMPDIR", before.c_str(), 1);
+  }
   std::string before;
 };
 
@@ -61,7 +102,7 @@ std::size_t mapped_in(const std::string& folder) {
 }
 
 TEST(Scratch, AFewBytesAreInMemoryAndManyInAFileWithoutAName) {
-  const Folder folder;
+  const TemporaryPlace folder;
   for (const std::size_t size : {std::size_t(0), std::size_t(5), kMany}) {
     const std::string bytes = bytes_of(size);
     for (const std::size_t part : {std::size_t(1000003), std::size_t(1) << 24}) {
@@ -76,7 +117,7 @@ TEST(Scratch, AFewBytesAreInMemoryAndManyInAFileWithoutAName) {
 }
 
 TEST(Scratch, OthersMapTheSameFile) {
-  const Folder folder;
+  const TemporaryPlace folder;
   for (const std::size_t size : {std::size_t(0), std::size_t(5), kMany}) {
     const std::string bytes = bytes_of(size);
     auto scratch = scratch_of(bytes, 1 << 20);
@@ -90,7 +131,7 @@ TEST(Scratch, OthersMapTheSameFile) {
 }
 
 TEST(Scratch, AFileOfAnotherSizeIsRefused) {
-  const Folder folder;
+  const TemporaryPlace folder;
   const auto scratch = scratch_of(bytes_of(100), 100);
   const std::string shared = scratch->share(), path = shared.substr(0, shared.find(' '));
   ASSERT_EQ(::truncate(path.c_str(), 99), 0);
@@ -100,7 +141,7 @@ TEST(Scratch, AFileOfAnotherSizeIsRefused) {
 }
 
 TEST(Scratch, AFolderThatDoesNotTakeItIsNamed) {
-  const Folder folder;
+  const TemporaryPlace folder;
   const std::string advice = "; set TMPDIR to a folder with room for a copy of the data";
   const std::string bytes = bytes_of(kMany);
   std::signal(SIGXFSZ, SIG_IGN);

@@ -1,10 +1,8 @@
-#include <xgrad/storage/disk/scratch.hpp>
+#include <xgrad/storage/disk/temporary.hpp>
 
-#include <sys/stat.h>
-
+#include <cstdlib>
+#include <filesystem>
 #include <string_view>
-
-#include <xgrad/storage/disk/temporary_folder.hpp>
 
 namespace xgrad {
 
@@ -12,25 +10,49 @@ namespace {
 
 constexpr std::size_t kBlock = std::size_t(1) << 20;  // bytes of a write
 
+// The folder that the environment variable TMPDIR names, or else `otherwise`.
+std::string temporary_place(const char* otherwise) {
+  const char* named = std::getenv("TMPDIR");
+  return named != nullptr && *named != '\0' ? named : otherwise;
+}
+
 // Not /tmp, which is often in memory.
-std::string folder() {
+std::string scratch_place() {
   return temporary_place("/var/tmp");
 }
 
-[[noreturn]] void fail(const std::string& what, int error = errno) {
-  detail::fail<IoError>(folder(), ": ", what, ": ", std::generic_category().message(error),
-                        "; set TMPDIR to a folder with room for a copy of the data");
+[[noreturn]] void fail(const std::string& place, const char* what, const char* advice) {
+  detail::fail<IoError>(place, ": cannot ", what, ": ", std::generic_category().message(errno),
+                        "; set TMPDIR to ", advice);
+}
+
+[[noreturn]] void fail_scratch(const char* what) {
+  fail(scratch_place(), what, "a folder with room for a copy of the data");
 }
 
 detail::Descriptor make_file() {
-  std::string path = folder() + "/xgrad-XXXXXX";
+  std::string path = scratch_place() + "/xgrad-XXXXXX";
   const int file = ::mkostemp(path.data(), O_CLOEXEC);
-  if (file == -1) fail("cannot create a temporary file in it");
+  if (file == -1) fail_scratch("create a temporary file in it");
   ::unlink(path.c_str());
   return detail::Descriptor(file);
 }
 
 }  // namespace
+
+TemporaryFolder::TemporaryFolder() : TemporaryFolder(temporary_place("/tmp")) {}
+
+TemporaryFolder::TemporaryFolder(const std::string& above)
+    : path_(above + "/xgrad-XXXXXX"), owner_(::getpid()) {
+  if (::mkdtemp(path_.data()) == nullptr) {
+    fail(above, "create a temporary directory in it", "another folder");
+  }
+}
+
+TemporaryFolder::~TemporaryFolder() {
+  std::error_code ignored;
+  if (::getpid() == owner_) std::filesystem::remove_all(path_, ignored);
+}
 
 Scratch::Scratch(const std::string& shared) {
   const std::size_t end = shared.rfind(' ');
@@ -38,10 +60,8 @@ Scratch::Scratch(const std::string& shared) {
   size_ = std::stoull(shared.substr(end + 1));
   if (size_ == 0) return;
   const detail::Descriptor file(AT_FDCWD, path, O_RDONLY, path, "cannot open");
-  struct stat status;
-  if (::fstat(file, &status) == -1) detail::fail_io(path, "cannot stat");
-  check<IoError>(std::size_t(status.st_size) == size_, path, ": has ", status.st_size,
-                 " bytes, expected ", size_);
+  const auto found = detail::status_of(file, path).st_size;
+  check<IoError>(std::size_t(found) == size_, path, ": has ", found, " bytes, expected ", size_);
   mapping_.emplace(file, size_, path);
 }
 
@@ -56,7 +76,7 @@ void Scratch::write_out() {
   for (std::string_view rest = buffer_; !rest.empty();) {
     const ssize_t n =
         detail::uninterrupted([&] { return ::write(*file_, rest.data(), rest.size()); });
-    if (n == -1) fail("cannot write a temporary file in it");
+    if (n == -1) fail_scratch("write a temporary file in it");
     rest.remove_prefix(std::size_t(n));
   }
   buffer_.clear();
@@ -67,7 +87,7 @@ void Scratch::finish() {
   if (!file_) return buffer_.shrink_to_fit();
   write_out();
   buffer_ = std::string();
-  mapping_.emplace(*file_, size_, folder());
+  mapping_.emplace(*file_, size_, scratch_place());
 }
 
 std::string Scratch::share() {
