@@ -21,11 +21,11 @@ struct Verdict {
 
 /// The result of a run.
 struct Result {
-  std::uint64_t steps = 0;         ///< steps taken
-  std::size_t parameters = 0;      ///< number of scalars in all parameters
-  Metrics test;                    ///< metrics on the test split after the last step
-  std::optional<Ceiling> ceiling;  ///< best possible on the test split, if the task knows it
-  std::vector<Rule> rules = {};    ///< the task's rule baselines on the test split
+  std::uint64_t steps = 0;              ///< steps taken
+  std::size_t parameters = 0;           ///< number of scalars in all parameters
+  Metrics test = {};                    ///< metrics on the test split after the last step
+  std::optional<Ceiling> ceiling = {};  ///< best possible on the test split, if the task knows it
+  std::vector<Rule> rules = {};         ///< the task's rule baselines on the test split
   /// Best possible on the test split from each token by itself, if the task knows it.
   std::optional<Ceiling> token_ceiling = {};
   std::optional<double> baseline = {};        ///< best_baseline(); above_baseline needs it
