@@ -28,7 +28,6 @@ function(xgrad_install name)
     PATTERN "onnx/graph.hpp" EXCLUDE
     PATTERN "onnx/layers.hpp" EXCLUDE
     PATTERN "history.hpp" EXCLUDE
-    PATTERN "run_groups.hpp" EXCLUDE
     PATTERN "seal.hpp" EXCLUDE
     PATTERN "recorder.hpp" EXCLUDE
     PATTERN "tensorboard.hpp" EXCLUDE

@@ -5,7 +5,7 @@
 
 #include <xgrad/cli/command.hpp>
 #include <xgrad/data/text/columns.hpp>
-#include <xgrad/train/logs/run_groups.hpp>
+#include <xgrad/train/logs/history.hpp>
 #include <xgrad/train/metrics/estimates.hpp>
 
 namespace xgrad::commands {

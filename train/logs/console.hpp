@@ -35,9 +35,10 @@ class Console {
   void progress(const Progress& progress);
   /// Draws how much of a file has been read, like progress(); clears the line when all is read.
   void reading(const std::string& path, std::uint64_t read, std::uint64_t size);
-  /// Draws how many of `total` units some work has done, like progress(); clears the line at the
-  /// end.
-  void counting(const std::string& what, std::uint64_t done, std::uint64_t total, const char* unit);
+  /// Draws how much of `total` some work has done, in units of `of`, like progress(); clears the
+  /// line at the end.
+  void counting(const std::string& what, std::uint64_t done, std::uint64_t total, const char* unit,
+                std::uint64_t of = 1);
   /// Contents of the progress line of a sweep.
   struct Runs {
     std::size_t done = 0;             ///< runs that ended
@@ -54,8 +55,8 @@ class Console {
   void line(const std::string& text);
 
  private:
-  void draw(const std::string& text);
-  bool is_time_to_draw();
+  template <class Text>
+  void draw(double part, const Text& text);
   void clear_progress();
 
   bool quiet_;
