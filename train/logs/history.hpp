@@ -1,5 +1,5 @@
-// RunHistory: config, metrics and end of a run, read from its files; RunGroup: runs that differ only
-// in their seed, and their means.
+// RunHistory: config, metrics and end of a run, read from its files; RunGroup: runs that differ
+// only in their seed, and their means.
 #pragma once
 
 #include <cstdint>
