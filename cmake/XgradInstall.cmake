@@ -24,7 +24,6 @@ function(xgrad_install name)
     PATTERN "archives" EXCLUDE
     PATTERN "report" EXCLUDE
     PATTERN "sweep/plan.hpp" EXCLUDE
-    PATTERN "sweep/queue.hpp" EXCLUDE
     PATTERN "onnx/graph.hpp" EXCLUDE
     PATTERN "onnx/layers.hpp" EXCLUDE
     PATTERN "history.hpp" EXCLUDE

@@ -17,29 +17,13 @@ namespace xgrad {
 
 namespace {
 
-const std::string kSeed = "train.seed";
-
-// All combinations of these settings with the values of one more key.
-std::vector<Setting> combined(const std::vector<Setting>& settings, const std::string& key,
-                              const std::vector<std::string>& values) {
-  std::vector<Setting> longer;
-  for (const Setting& setting : settings) {
-    for (const std::string& value : values) {
-      longer.push_back(setting);
-      longer.back().emplace_back(key, value);
-    }
-  }
-  return longer;
-}
-
 // Draws `count` different settings, or all if there are fewer, and keeps their order.
 std::vector<Setting> drawn(const std::vector<Setting>& settings, std::size_t count,
                            std::uint64_t seed) {
   const Rng rng = Rng(seed) / "sweep";
   std::vector<std::size_t> order(settings.size());
   std::iota(order.begin(), order.end(), std::size_t(0));
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return rng.uniform(a) < rng.uniform(b); });
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return rng.uniform(i); });
   order.resize(std::min(count, order.size()));
   std::sort(order.begin(), order.end());
   std::vector<Setting> chosen;
@@ -66,7 +50,7 @@ std::string directory_name(const Setting& setting) {
 
 // The setting with a seed; "": that of the config.
 Setting with_seed(Setting setting, const std::string& seed) {
-  if (!seed.empty()) setting.emplace_back(kSeed, seed);
+  if (!seed.empty()) setting.emplace_back("train.seed", seed);
   return setting;
 }
 
@@ -96,11 +80,18 @@ SweepPlan plan_sweep(const SweepOptions& options) {
   for (const std::string& text : options.over) {
     const auto [key, values] = detail::parse_axis(text);
     check<ConfigError>(given.insert(key).second, "--over: ", key, " is given twice");
-    if (key == kSeed) {
+    if (key == "train.seed") {
       plan.seeds = values;
-    } else {
-      settings = combined(settings, key, values);
+      continue;
     }
+    std::vector<Setting> longer;
+    for (const Setting& setting : settings) {
+      for (const std::string& value : values) {
+        longer.push_back(setting);
+        longer.back().emplace_back(key, value);
+      }
+    }
+    settings = std::move(longer);
   }
   check<ConfigError>(plan.seeds.size() <= kMostSeeds, "--over train.seed: give at most ",
                      kMostSeeds, " seeds");
