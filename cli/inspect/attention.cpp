@@ -11,7 +11,6 @@
 #include <xgrad/storage/disk/publish.hpp>
 #include <xgrad/train/inspect/attention_study.hpp>
 #include <xgrad/train/predict/loaded_model.hpp>
-#include <xgrad/train/predict/outputs.hpp>
 
 namespace xgrad::commands {
 
@@ -47,7 +46,7 @@ int show_line(const LoadedModel<T>& loaded, const Arguments& arguments) {
   check_example(example[0], loaded.shape, 1);
   std::vector<std::string> given;
   if (arguments.outputs) given.push_back(*arguments.outputs);
-  set_outputs(*loaded.model, loaded.shape, given, example);
+  set_outputs(loaded, given, example);
   if (loaded.shape.output == OutputKind::generated) {
     fmt::print("outputs {}: {}\n\n",
                arguments.outputs ? "of --outputs (teacher forcing)" : "decoded greedily",

@@ -15,7 +15,6 @@
 #include <xgrad/train/inspect/activations.hpp>
 #include <xgrad/train/inspect/attention_study.hpp>
 #include <xgrad/train/predict/loaded_model.hpp>
-#include <xgrad/train/predict/outputs.hpp>
 #include <xgrad/train/predict/predictor.hpp>
 
 namespace nb = nanobind;
@@ -61,7 +60,7 @@ class Model {
     return computed([&] {
       return predictor_.model().visit([&](const auto& loaded) {
         std::vector<Example> examples = parsed(lines);
-        set_outputs(*loaded.model, loaded.shape, outputs, examples);
+        set_outputs(loaded, outputs, examples);
         return f(loaded, collate(examples, loaded.shape));
       });
     });

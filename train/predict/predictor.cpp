@@ -4,9 +4,10 @@
 #include <cmath>
 #include <map>
 
+#include <xgrad/autograd/scalar.hpp>
+#include <xgrad/data/batch.hpp>
 #include <xgrad/data/text/example_text.hpp>
 #include <xgrad/train/predict/loaded_model.hpp>
-#include <xgrad/train/predict/outputs.hpp>
 
 namespace xgrad {
 
@@ -84,6 +85,29 @@ Prediction read_generated(Generated<T> output, const TaskShape& shape) {
   return prediction;
 }
 
+// Decodes the outputs of a batch of examples greedily.
+template <class T>
+std::vector<Generated<T>> decode(const LoadedModel<T>& loaded,
+                                 const std::vector<Example>& examples) {
+  const Batch batch = collate(examples, loaded.shape);
+  const BatchInput<T> input(batch);
+  const auto decoding = loaded.model->decode(input.input());
+  return generate(*decoding, std::int32_t(loaded.shape.classes) - 1, loaded.shape.max_outputs);
+}
+
+// The classes of a line, and the end class.
+std::vector<std::int32_t> parse_output(const std::string& line, const TaskShape& shape) {
+  TaskShape tokens;
+  tokens.vocabulary = shape.classes - 1;
+  tokens.max_length = shape.max_outputs - 1;
+  tokens.token_names = shape.class_names;
+  if (!tokens.token_names.empty()) tokens.token_names.pop_back();
+  const bool none = line.find_first_not_of(" \t") == line.npos;
+  auto classes = none ? std::vector<std::int32_t>() : parse_tokens("outputs", line, tokens);
+  classes.push_back(std::int32_t(shape.classes) - 1);
+  return classes;
+}
+
 template <class T>
 Tensor<T> logits_of(const LoadedModel<T>& loaded, const std::vector<Example>& examples) {
   const Batch batch = collate(examples, loaded.shape);
@@ -116,7 +140,7 @@ std::vector<Prediction> predict(const LoadedModel<T>& loaded, const std::vector<
   if (beam) {
     for (const Example& example : examples) predictions.push_back(search(loaded, example, *beam));
   } else if (loaded.shape.output == OutputKind::generated) {
-    for (Generated<T>& output : decode(*loaded.model, examples, loaded.shape)) {
+    for (Generated<T>& output : decode(loaded, examples)) {
       predictions.push_back(read_generated(std::move(output), loaded.shape));
     }
   } else {
@@ -129,6 +153,29 @@ std::vector<Prediction> predict(const LoadedModel<T>& loaded, const std::vector<
 }
 
 }  // namespace
+
+template <class T>
+void set_outputs(const LoadedModel<T>& loaded, const std::vector<std::string>& outputs,
+                 std::vector<Example>& examples) {
+  const bool generates = loaded.shape.output == OutputKind::generated;
+  check<ConfigError>(generates || outputs.empty(),
+                     "outputs: need a model that reads its outputs, with model.kind = "
+                     "\"encoder_decoder\"");
+  if (!generates) return;
+  check<DataError>(outputs.empty() || outputs.size() == examples.size(),
+                   "outputs: expected one line for each of the ", examples.size(), " inputs, got ",
+                   outputs.size());
+  for (std::size_t i = 0; i < examples.size(); ++i) {
+    // One by one, since padding would change the order of additions.
+    examples[i].targets = outputs.empty() ? decode(loaded, {examples[i]})[0].classes
+                                          : parse_output(outputs[i], loaded.shape);
+  }
+}
+
+#define XGRAD_INSTANTIATE(T)                                                        \
+  template void set_outputs(const LoadedModel<T>&, const std::vector<std::string>&, \
+                            std::vector<Example>&);
+XGRAD_FOR_EACH_TRAINING_SCALAR(XGRAD_INSTANTIATE)
 
 Predictor::Predictor(const std::string& run, std::optional<BeamOptions> beam,
                      const std::string& precision)

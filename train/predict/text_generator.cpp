@@ -25,18 +25,6 @@ std::int32_t sample(const T* logits, std::size_t classes, double temperature, do
 
 namespace {
 
-void check_generates(const FoundRun& source, const AnyModel& any) {
-  const std::string& kind = source.config.model.kind;
-  any.visit([&](const auto& loaded) {
-    check<ConfigError>(loaded.shape.next != NextToken::none, source.file,
-                       ": is a model for the task ", source.config.task,
-                       ", which is not to predict next tokens; generate needs one that is trained "
-                       "with task.labels = \"next\" (files) or task.predict = \"next\" (kjv)");
-    check<ConfigError>(kind == "encoder", source.file, ": model.kind is ", kind,
-                       "; generate needs an encoder");
-  });
-}
-
 // Decodes the tokens from `begin` on.
 template <class T>
 std::unique_ptr<Decoding<T>> read(const LoadedModel<T>& loaded,
@@ -52,8 +40,16 @@ std::unique_ptr<Decoding<T>> read(const LoadedModel<T>& loaded,
 
 TextGenerator::TextGenerator(const std::string& run) {
   const FoundRun source = find_run(run);
+  const std::string& kind = source.config.model.kind;
   model_ = load_model(source);
-  check_generates(source, *model_);
+  model_->visit([&](const auto& loaded) {
+    check<ConfigError>(loaded.shape.next != NextToken::none, source.file,
+                       ": is a model for the task ", source.config.task,
+                       ", which is not to predict next tokens; generate needs one that is trained "
+                       "with task.labels = \"next\" (files) or task.predict = \"next\" (kjv)");
+  });
+  check<ConfigError>(kind == "encoder", source.file, ": model.kind is ", kind,
+                     "; generate needs an encoder");
 }
 
 bool TextGenerator::generate(const std::string& beginning, std::size_t most,
