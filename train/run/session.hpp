@@ -1,17 +1,30 @@
-// Session: trains in a run directory, with logs, checkpoints, console and checks of claims.
+// Session: trains in a run directory, with logs, checkpoints, console, hooks and checks of claims.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include <xgrad/train/checkpoint/checkpoint.hpp>
 #include <xgrad/train/config/config.hpp>
+#include <xgrad/train/config/parts.hpp>
 #include <xgrad/train/loop/trainer.hpp>
 #include <xgrad/train/run/directory.hpp>
 #include <xgrad/train/run/expect.hpp>
 
 namespace xgrad {
+
+/// Makes a hook. `own` holds the values of its keys.
+using HookMaker = std::function<std::shared_ptr<TrainerHooks>(const Options& own)>;
+
+/// Adds a hook that runs with its name in log.hooks get. `make` is called once per run; its
+/// keys stand in [log]. Hooks do not change results: a run saves the same
+/// checkpoints with and without them. Throws ConfigError when the name or a key is taken.
+void add_hook(const PartEntry& part, HookMaker make);
+
+/// Makes the hooks that log.hooks names. Throws ConfigError that names one that does not exist.
+std::vector<std::shared_ptr<TrainerHooks>> make_hooks(const Config& config);
 
 /// The outcome of a run.
 struct Outcome {
@@ -48,12 +61,6 @@ Outcome start_run(const Config& config, const std::string& config_path,
 /// Resumes a run in its own directory from a checkpoint; without one, starts it again.
 Outcome continue_run(const Config& config, const RunDirectory& run, const Checkpoint* checkpoint,
                      const SessionOptions& options);
-
-/// Resumes from a checkpoint that is not the newest of the run in `directory`. Nothing is
-/// overwritten: the new run gets the directory config.run_dir, or if that is empty, one named after
-/// the old run.
-Outcome branch_run(const Config& config, const std::string& directory, const Checkpoint& checkpoint,
-                   const SessionOptions& options);
 
 /// Continues a run from its newest checkpoint, bit for bit as if it had never stopped. `path` is
 /// its directory or that checkpoint. From an older checkpoint, starts a new run in another

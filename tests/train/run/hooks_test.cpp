@@ -1,4 +1,4 @@
-#include <xgrad/train/run/hooks.hpp>
+#include <xgrad/train/run/session.hpp>
 
 #include <gtest/gtest.h>
 
