@@ -13,7 +13,7 @@
 
 namespace xgrad {
 
-/// The progress of a run. Each member is an entry of the list in progress.cpp.
+/// The progress of a run. Each member is an entry of the list in state.cpp.
 struct Progress {
   /// Reads the progress from a checkpoint; without one, starts a run. Throws CheckpointError if an
   /// entry is missing, of another type or negative. Entries that depend on keys which a resumed run

@@ -33,10 +33,7 @@ std::size_t max_length(const Batch& batch) {
 }
 
 std::size_t count_tokens(const Batch& batch) {
-  if (!batch.mask) {
-    if (batch.ids.dimension() == 2) return batch.ids.size();
-    return batch.features.dimension() == 3 ? batch.size * batch.features.shape()[1] : batch.size;
-  }
+  if (!batch.mask) return batch.size * std::max<std::size_t>(1, max_length(batch));
   return std::size_t(std::count(batch.mask->data(), batch.mask->data() + batch.mask->size(), 1));
 }
 
@@ -159,16 +156,10 @@ bool Trainer<T>::is_sound(TrainerHooks& hooks) {
 
 template <class T>
 void Trainer<T>::save(TrainerHooks& hooks) {
-  const bool writes = shards_.ranks().rank() == 0;
-  if (rolls_back_) {
-    progress_.failures_in_a_row = 0;
-    saved_ = capture();
-    if (writes) hooks.on_checkpoint(*saved_);
-  } else if (writes) {
-    hooks.on_checkpoint(capture(/*everywhere=*/false));
-  } else {
-    whole_state(/*everywhere=*/false);
-  }
+  if (rolls_back_) progress_.failures_in_a_row = 0;
+  Checkpoint now = capture(/*everywhere=*/rolls_back_);
+  if (shards_.ranks().rank() == 0) hooks.on_checkpoint(now);
+  if (rolls_back_) saved_ = std::move(now);
 }
 
 template <class T>
