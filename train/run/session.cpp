@@ -154,8 +154,8 @@ Outcome work(const Config& config, Trainer<T>& trainer, const RunDirectory& run,
     trainer.with_evaluated_weights(
         [&] { board.attention(step, trainer.model(), trainer.parameters(), trainer.task()); });
   };
-  RunRecorder recorder(config, shape, run, trainer.step(), trainer.total_steps(), console,
-                       options.hooks, options.kill_at, look);
+  RunRecorder recorder(config, shape, run, trainer.step(), trainer.total_steps(), console, options,
+                       look);
   train(trainer, recorder, run, console);
 
   Outcome outcome{.directory = run.path()};
@@ -305,7 +305,7 @@ std::vector<std::shared_ptr<TrainerHooks>> make_hooks(const Config& config) {
 }
 
 bool Outcome::holds() const {
-  return std::all_of(verdicts.begin(), verdicts.end(), [](const Verdict& v) { return v.holds; });
+  return std::ranges::all_of(verdicts, &Verdict::holds);
 }
 
 void check_run_name(const Config& config, const std::string& config_path) {
