@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include <xgrad/data/excerpt.hpp>
 #include <xgrad/storage/disk/lines.hpp>
 #include <xgrad/train/checkpoint/find_run.hpp>
 #include <xgrad/train/config/toml.hpp>
@@ -68,11 +69,12 @@ void name(std::vector<RunGroup>& groups) {
   std::map<std::string, std::size_t> uses;
   for (std::size_t i = 0; i < groups.size(); ++i) {
     std::string& name = groups[i].name;
-    if (has_several(groups[i]) && settings.size() <= kMostNamed) {
-      for (const auto& row : settings)
-        name += (name.empty() ? "" : ", ") + row[0] + "=" + row[i + 1];
-    } else if (!has_several(groups[i])) {
+    if (!has_several(groups[i])) {
       name = groups[i].runs[0].name;
+    } else if (settings.size() <= kMostNamed) {
+      std::vector<std::string> words;
+      for (const auto& row : settings) words.push_back(row[0] + "=" + row[i + 1]);
+      name = joined(words);
     }
     ++uses[name];
   }
@@ -162,15 +164,13 @@ std::vector<RunHistory> read_runs(const std::vector<std::string>& directories) {
 }
 
 std::string RunGroup::state() const {
-  std::string text;
+  std::vector<std::string> words;
   for (const State state : {State::finished, State::failed, State::unfinished}) {
-    const auto n = std::count_if(runs.begin(), runs.end(),
-                                 [=](const RunHistory& run) { return run.state == state; });
-    if (n == 0) continue;
-    text += (text.empty() ? "" : ", ") + (runs.size() > 1 ? fmt::format("{} ", n) : "") +
-            to_string(state);
+    const auto n = std::ranges::count(runs, state, &RunHistory::state);
+    if (n > 0)
+      words.push_back((has_several(*this) ? fmt::format("{} ", n) : "") + to_string(state));
   }
-  return text;
+  return joined(words);
 }
 
 std::vector<const RunHistory*> RunGroup::averaged() const {
@@ -196,8 +196,7 @@ std::vector<RunGroup> group_runs(const std::vector<RunHistory>& runs) {
     };
     std::size_t i = 0;
     while (i < groups.size() &&
-           (configs[i] != text ||
-            std::any_of(groups[i].runs.begin(), groups[i].runs.end(), same_seed))) {
+           (configs[i] != text || std::ranges::any_of(groups[i].runs, same_seed))) {
       ++i;
     }
     if (i == groups.size()) {
@@ -220,8 +219,7 @@ std::vector<std::vector<std::string>> settings_of(const std::vector<RunGroup>& g
     for (const auto& [key, before, after] :
          differences(groups[0].runs[0].config, groups[i].runs[0].config)) {
       if (seeds && key == "train.seed") continue;
-      auto at =
-          std::find_if(rows.begin(), rows.end(), [&](const auto& row) { return row[0] == key; });
+      auto at = std::ranges::find(rows, key, [](const auto& row) { return row[0]; });
       if (at == rows.end()) {
         rows.emplace_back(groups.size() + 1, before);
         at = rows.end() - 1;

@@ -77,15 +77,11 @@ Event event_of(std::uint64_t step) {
   return event;
 }
 
-Value& add_value(Event& event, const std::string& tag) {
+Value& add_value(Event& event, const std::string& tag, const std::string& plugin = "",
+                 const std::string& content = "") {
   Value& value = *event.mutable_summary()->add_value();
   value.set_tag(tag);
-  return value;
-}
-
-Value& add_value(Event& event, const std::string& tag, const std::string& plugin,
-                 const std::string& content = "") {
-  Value& value = add_value(event, tag);
+  if (plugin.empty()) return value;
   events::Metadata::PluginData& data = *value.mutable_metadata()->mutable_plugin_data();
   data.set_plugin_name(plugin);
   data.set_content(content);
