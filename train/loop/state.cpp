@@ -138,13 +138,6 @@ void Trainer<T>::with_evaluated_weights(const std::function<void()>& f) const {
 }
 
 template <class T>
-std::size_t Trainer<T>::state_numbers() const {
-  std::size_t numbers = 0;
-  for_each_state([&](const OptimizerState<T>& s) { numbers += size_of(s.shape); });
-  return numbers;
-}
-
-template <class T>
 std::size_t Trainer<T>::checkpoint_bytes() const {
   const std::size_t numbers = parameters_.count() + state_numbers();
   std::size_t tensors = parameters_.size();
@@ -187,15 +180,10 @@ Checkpoint Trainer<T>::capture(bool everywhere) const {
 }
 
 template <class T>
-void Trainer<T>::restore(const Checkpoint& checkpoint) {
-  restore(checkpoint, Progress(config_, &checkpoint));
-}
-
-template <class T>
 void Trainer<T>::restore(const Checkpoint& checkpoint, const Progress& progress) {
-  check<CheckpointError>(progress.loader.position < train_->size(), "the checkpoint's position is ",
-                         progress.loader.position, ", but the train split has ", train_->size(),
-                         " examples");
+  check<CheckpointError>(progress.loader.position < examples(Split::train),
+                         "the checkpoint's position is ", progress.loader.position,
+                         ", but the train split has ", examples(Split::train), " examples");
   // Changes everything or nothing.
   xgrad::restore(checkpoint, parameters_, *optimizer_, average_.get());
   progress_ = progress;
@@ -206,11 +194,9 @@ void Trainer<T>::restore(const Checkpoint& checkpoint, const Progress& progress)
 #define XGRAD_INSTANTIATE(T)                                                            \
   template void Trainer<T>::update_average();                                           \
   template void Trainer<T>::with_evaluated_weights(const std::function<void()>&) const; \
-  template std::size_t Trainer<T>::state_numbers() const;                               \
   template std::size_t Trainer<T>::checkpoint_bytes() const;                            \
   template std::vector<NamedTensor> Trainer<T>::whole_state(bool) const;                \
   template Checkpoint Trainer<T>::capture(bool) const;                                  \
-  template void Trainer<T>::restore(const Checkpoint&);                                 \
   template void Trainer<T>::restore(const Checkpoint&, const Progress&);
 XGRAD_FOR_EACH_TRAINING_SCALAR(XGRAD_INSTANTIATE)
 

@@ -13,10 +13,6 @@ namespace xgrad {
 
 namespace {
 
-std::uint64_t divided_up(std::uint64_t n, std::uint64_t by) {
-  return (n + by - 1) / by;
-}
-
 // A step of the curriculum takes a step's micro-batches.
 Curriculum curriculum_of(const TrainConfig& config) {
   return {config.curriculum_start, config.curriculum_steps * config.accumulate, config.accumulate};
@@ -45,20 +41,21 @@ Trainer<T>::Trainer(const Config& config, const Checkpoint* checkpoint,
     : config_(config),
       task_(task ? std::move(task) : make_task(config, checkpoint)),
       shape_(task_->shape()),
-      train_(task_->dataset(Split::train)),
-      objective_(training_objective(config.train, shape_, train_.get())),
+      data_{task_->dataset(Split::train), task_->dataset(Split::validation),
+            task_->dataset(Split::test)},
+      objective_(training_objective(config.train, shape_, &data(Split::train))),
       parameters_(config.train.seed),
       model_(make_model<T>(config, shape_, parameters_)),
       shards_(parameters_, config.train.shards, ranks),
       optimizer_(make_optimizer<T>(config.optim, parameters_, shards_.slice())),
-      loader_(Loader(*train_, shape_,
+      loader_(Loader(data(Split::train), shape_,
                      {.batch = config.train.batch,
                       .seed = config.train.seed,
                       .shuffle = true,
                       .bucket = config.train.bucket,
                       .curriculum = curriculum_of(config.train)}),
               config.train.accumulate),
-      total_steps_(planned_steps(config.train, train_->size())),
+      total_steps_(planned_steps(config.train, examples(Split::train))),
       evaluate_every_(planned_evaluation(config.train)),
       save_every_(config.train.save_every > 0 ? config.train.save_every : evaluate_every_),
       schedule_(make_schedule(config, total_steps_)),
@@ -76,50 +73,34 @@ Trainer<T>::Trainer(const Config& config, const Checkpoint* checkpoint,
     average_ = std::make_unique<AveragedWeights<T>>(parameters_, kind, shards_.slice());
   }
   if (checkpoint != nullptr) restore(*checkpoint);
-  validation_ = task_->dataset(Split::validation);
-  test_ = task_->dataset(Split::test);
 }
 
 template <class T>
 Trainer<T>::~Trainer() = default;
 
 template <class T>
-const Dataset& Trainer<T>::data(Split split) const {
-  return split == Split::train ? *train_ : split == Split::validation ? *validation_ : *test_;
-}
-
-template <class T>
 void Trainer<T>::run(TrainerHooks& hooks) {
   if (rolls_back_) saved_ = capture();
   while (!finished()) {
     // A run that was stopped during a validation first repeats that validation.
-    if (!owes_validation() && !advance(hooks)) continue;
-    Due due = what_is_due(hooks);
+    if (!owes_validation()) {
+      const StepReport report = try_step();
+      if (report.failure.empty()) {
+        hooks.on_step(report);
+      } else if (!recover(report, hooks)) {
+        end(report, hooks);
+      }
+      if (step() != report.step) continue;  // returned to the last save
+    }
+    const bool stop = hooks.stop();
+    Due due = asked(hooks, hooks.take_save(), stop);
+    due.save = due.save || due.stop || owes_validation() || is_due(save_every_);
+    progress_.owes_validation = owes_validation() || finished() || is_due(evaluate_every_);
     if ((due.save || owes_validation()) && !is_sound(hooks)) continue;
     if (owes_validation()) validate(hooks, due);
     if (due.save) save(hooks);
     if (due.stop) return;
   }
-}
-
-template <class T>
-bool Trainer<T>::advance(TrainerHooks& hooks) {
-  const StepReport report = try_step();
-  if (report.failure.empty()) {
-    hooks.on_step(report);
-  } else if (!recover(report, hooks)) {
-    end(report, hooks);
-  }
-  return step() == report.step;
-}
-
-template <class T>
-auto Trainer<T>::what_is_due(TrainerHooks& hooks) -> Due {
-  const bool stop = hooks.stop();
-  Due due = asked(hooks, hooks.take_save(), stop);
-  due.save = due.save || due.stop || owes_validation() || is_due(save_every_);
-  progress_.owes_validation = owes_validation() || finished() || is_due(evaluate_every_);
-  return due;
 }
 
 template <class T>
@@ -135,7 +116,8 @@ auto Trainer<T>::asked(TrainerHooks& hooks, bool save, bool stop) const -> Due {
 template <class T>
 bool Trainer<T>::is_due(std::uint64_t every) const {
   if (every > 0) return step() % every == 0;
-  const std::uint64_t an_epoch = divided_up(train_->size(), config_.train.batch);
+  const std::uint64_t batch = config_.train.batch;
+  const std::uint64_t an_epoch = (examples(Split::train) + batch - 1) / batch;
   const std::uint64_t taken = step() * config_.train.accumulate;
   return taken / an_epoch > (taken - config_.train.accumulate) / an_epoch;
 }

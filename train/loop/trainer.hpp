@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -120,7 +121,9 @@ class Trainer {
   ~Trainer();
 
   /// Resumes from a checkpoint. Throws CheckpointError, with nothing changed, if it does not fit.
-  void restore(const Checkpoint& checkpoint);
+  void restore(const Checkpoint& checkpoint) {
+    restore(checkpoint, Progress(config_, &checkpoint));
+  }
   /// Returns the state of the run as a checkpoint. Of several ranks, only rank 0 gets the state of
   /// the optimizer unless `everywhere`.
   Checkpoint capture(bool everywhere = true) const;
@@ -184,7 +187,11 @@ class Trainer {
   /// An upper bound of the size of this run's checkpoints, in bytes.
   std::size_t checkpoint_bytes() const;
   /// Number of scalars in the optimizer's state and the averaged weights.
-  std::size_t state_numbers() const;
+  std::size_t state_numbers() const {
+    std::size_t numbers = 0;
+    for_each_state([&](const OptimizerState<T>& s) { numbers += size_of(s.shape); });
+    return numbers;
+  }
   /// The weights that [model] init_from provided, if this trainer read them.
   const std::optional<Initialization>& initialization() const { return initialization_; }
 
@@ -194,7 +201,7 @@ class Trainer {
     bool save, stop;
   };
 
-  const Dataset& data(Split split) const;
+  const Dataset& data(Split split) const { return *data_[std::size_t(split)]; }
   std::vector<Batch> next_batches();
   // Calls f(state) for each state tensor of the optimizer and for each averaged weight.
   template <class F>
@@ -204,12 +211,8 @@ class Trainer {
   }
   // Whether an interval of this many steps ends here; 0 stands for an epoch.
   bool is_due(std::uint64_t every) const;
-  Due what_is_due(TrainerHooks& hooks);
   // Whether one rank is told to stop or save. Both are then due on all.
   Due asked(TrainerHooks& hooks, bool save, bool stop) const;
-  // Does a step. Returns true if the run is one step further, false if it returned to the last
-  // save.
-  bool advance(TrainerHooks& hooks);
   StepReport try_step(std::optional<double> lr = {});
   void run_batches(StepReport& report, const SeeLoss<T>& see = {});
   // Runs the step's batches again, each op once.
@@ -241,7 +244,7 @@ class Trainer {
   Config config_;
   std::shared_ptr<const Task> task_;
   TaskShape shape_;
-  std::unique_ptr<Dataset> train_, validation_, test_;
+  std::array<std::unique_ptr<Dataset>, 3> data_;  // by Split
   Objective objective_;
   Parameters<T> parameters_;
   std::unique_ptr<SequenceModel<T>> model_;
