@@ -32,12 +32,6 @@ void write(const std::string& text) {
 Console::Console(bool quiet, std::string unit)
     : quiet_(quiet), unit_(std::move(unit)), terminal_(!quiet && ::isatty(STDERR_FILENO) == 1) {}
 
-void Console::table(const std::vector<std::pair<std::string, std::string>>& rows) {
-  std::vector<std::vector<std::string>> cells;
-  for (const auto& [name, value] : rows) cells.push_back({name, value});
-  line(text_table(cells, {Align::left}, "  "));
-}
-
 // Draws a bar and a text, at most ten times a second.
 template <class Text>
 void Console::draw(double part, const Text& text) {

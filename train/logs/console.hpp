@@ -5,22 +5,17 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include <xgrad/train/metrics/metrics.hpp>
 
 namespace xgrad {
 
-/// Shows a table of the planned run, a row per evaluation and, on a terminal, a progress line.
+/// Shows lines, a row per evaluation and, on a terminal, a progress line.
 /// Without a terminal it writes plain rows without control characters. Honours NO_COLOR.
 class Console {
  public:
   /// `unit` is the unit of rates: "tokens" or "images".
   Console(bool quiet, std::string unit);
-
-  /// Shows rows of "name  value", aligned.
-  void table(const std::vector<std::pair<std::string, std::string>>& rows);
 
   /// Contents of the progress line.
   struct Progress {

@@ -62,9 +62,7 @@ Trainer<T>::Trainer(const Config& config, const Checkpoint* checkpoint,
       rolls_back_(config.train.on_spike == "rollback"),
       dead_gradients_(parameters_),
       progress_(config) {
-  check<ConfigError>(std::any_of(parameters_.begin(), parameters_.end(),
-                                 [](const Parameter<T>& p) { return p.variable.requires_grad(); }),
-                     "optim.groups: every parameter is frozen");
+  check<ConfigError>(shards_.tensors() > 0, "optim.groups: every parameter is frozen");
   if (checkpoint == nullptr && !config.model.init_from.empty()) {
     initialization_ = initialize(config, shape_, parameters_);
   }
@@ -106,10 +104,9 @@ void Trainer<T>::run(TrainerHooks& hooks) {
 template <class T>
 auto Trainer<T>::asked(TrainerHooks& hooks, bool save, bool stop) const -> Due {
   const std::vector<char> all = gather_all(shards_.ranks(), char(save + 2 * stop));
-  const auto has = [](char flag) { return [=](char other) { return (other & flag) != 0; }; };
-  const auto stops = std::find_if(all.begin(), all.end(), has(2));
+  const auto stops = std::ranges::find_if(all, [](char rank) { return (rank & 2) != 0; });
   if (stops != all.end() && !stop) hooks.on_stop_of(std::size_t(stops - all.begin()));
-  return {std::any_of(all.begin(), all.end(), has(1)), stops != all.end()};
+  return {std::ranges::any_of(all, [](char rank) { return (rank & 1) != 0; }), stops != all.end()};
 }
 
 // The micro-batches of a step may belong to two epochs.

@@ -32,14 +32,6 @@ MetricsRow training_row(const TrainConfig& config, const StepReport& report) {
   return row;
 }
 
-// A row with the names of all numbers.
-MetricsRow any_training_row(const TrainConfig& config, const TaskShape& shape) {
-  StepReport report;
-  report.metrics.target = shape.target;
-  report.metrics.next = shape.next;
-  return training_row(config, report);
-}
-
 }  // namespace
 
 RunRecorder::RunRecorder(const Config& config, const TaskShape& shape, const RunDirectory& run,
@@ -52,8 +44,11 @@ RunRecorder::RunRecorder(const Config& config, const TaskShape& shape, const Run
       options_(options),
       look_(std::move(look)),
       board_(config, run.folder(), step),
-      columns_(any_training_row(config.train, shape)),
       earlier_(last_timing(run.folder()).number("seconds").value_or(0)) {
+  StepReport any;
+  any.metrics.target = shape.target;
+  any.metrics.next = shape.next;
+  columns_ = training_row(config.train, any);
   renew_csv();
 }
 

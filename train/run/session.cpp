@@ -13,6 +13,7 @@
 #include <xgrad/data/excerpt.hpp>
 #include <xgrad/data/rules/baseline.hpp>
 #include <xgrad/data/text/amounts.hpp>
+#include <xgrad/data/text/columns.hpp>
 #include <xgrad/data/watch_progress.hpp>
 #include <xgrad/storage/disk/publish.hpp>
 #include <xgrad/storage/disk/room.hpp>
@@ -82,21 +83,21 @@ void show_plan(Console& console, const Config& config, const Trainer<T>& trainer
   const auto size = [&](Split split) { return grouped(trainer.examples(split)); };
   const std::optional<Initialization>& initial = trainer.initialization();
   const std::string shortage = thread_shortage();
-  std::vector<std::pair<std::string, std::string>> rows = {
+  std::vector<std::vector<std::string>> rows = {
       {"task", fmt::format("{}: {} examples to train on, {} to validate, {} to test", config.task,
                            size(Split::train), size(Split::validation), size(Split::test))},
       {"model", model_text(config.model, trainer.parameters().count())}};
-  if (initial) rows.emplace_back("weights", weights_text(*initial, config));
-  rows.emplace_back("optimizer",
-                    fmt::format("{}, lr {:g} {}, {} warm-up steps", config.optim.name,
-                                config.optim.lr, config.schedule.name, config.schedule.warmup));
-  rows.emplace_back(
-      "run", fmt::format("{} steps of {} examples, {}, seed {}", grouped(trainer.total_steps()),
-                         config.train.batch * config.train.accumulate,
-                         shortage.empty() ? counted(std::size_t(threads()), "thread") : shortage,
-                         config.train.seed));
-  rows.emplace_back("directory", run.path());
-  console.table(rows);
+  if (initial) rows.push_back({"weights", weights_text(*initial, config)});
+  rows.push_back(
+      {"optimizer", fmt::format("{}, lr {:g} {}, {} warm-up steps", config.optim.name,
+                                config.optim.lr, config.schedule.name, config.schedule.warmup)});
+  rows.push_back(
+      {"run", fmt::format("{} steps of {} examples, {}, seed {}", grouped(trainer.total_steps()),
+                          config.train.batch * config.train.accumulate,
+                          shortage.empty() ? counted(std::size_t(threads()), "thread") : shortage,
+                          config.train.seed)});
+  rows.push_back({"directory", run.path()});
+  console.line(text_table(rows, {Align::left}, "  "));
   if (!initial || !initial->partial) return;
   for (const std::string& line : lines_of(*initial->partial)) {
     console.line("weights " + line);
