@@ -90,19 +90,6 @@ void Trainer<T>::repeat_batches(const SeeLoss<T>& see) {
   config_.train.recompute = recompute;
 }
 
-template <class T>
-std::string Trainer<T>::locate() {
-  std::string found;
-  const Trace<T> trace(parameters_, [&](const OpPlace& place, const Tensor<T>& x) {
-    if (found.empty() && first_not_finite(x)) found = failure_in(x, to_string(place), x.shape());
-  });
-  repeat_batches();
-  found = first_text(shards_.ranks(), found);
-  return found.empty() ? "not reproduced: a second run of the step is finite, so memory or "
-                         "processor may be faulty"
-                       : "first not finite: " + found;
-}
-
 // Once a task is solved, the loss has no gradient, or one so small that it vanishes on its way
 // through the model. That is no fault. A product of two numbers above kVisible does not vanish.
 template <class T>
@@ -133,11 +120,21 @@ void Trainer<T>::check_gradients(StepReport& report) {
       "\n  freeze such parameters in optim.groups, or set train.dead_gradients_every = 0";
 }
 
+// A second run of the step finds where a NaN or infinity came first.
 template <class T>
 void Trainer<T>::end(const StepReport& report, TrainerHooks& hooks) {
   std::string text = fmt::format("step {}: {}; nothing was updated", report.step, report.failure);
   if (!is_finite_bits(report.loss) || !is_finite_bits(report.grad_norm)) {
-    text += "\n  " + locate();
+    std::string found;
+    const Trace<T> trace(parameters_, [&](const OpPlace& place, const Tensor<T>& x) {
+      if (found.empty() && first_not_finite(x)) found = failure_in(x, to_string(place), x.shape());
+    });
+    repeat_batches();
+    found = first_text(shards_.ranks(), found);
+    text += found.empty()
+                ? "\n  not reproduced: a second run of the step is finite, so memory or processor "
+                  "may be faulty"
+                : "\n  first not finite: " + found;
   }
   text += report.where;
   hooks.on_fatal_step(failed_step(capture(), batches_, text));
@@ -166,7 +163,6 @@ bool Trainer<T>::recover(const StepReport& report, TrainerHooks& hooks) {
   template std::string Trainer<T>::failure_of_state() const;            \
   template std::string Trainer<T>::failure_of(const StepReport&) const; \
   template void Trainer<T>::repeat_batches(const SeeLoss<T>&);          \
-  template std::string Trainer<T>::locate();                            \
   template void Trainer<T>::check_gradients(StepReport&);               \
   template void Trainer<T>::end(const StepReport&, TrainerHooks&);      \
   template bool Trainer<T>::recover(const StepReport&, TrainerHooks&);

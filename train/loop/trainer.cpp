@@ -96,7 +96,12 @@ void Trainer<T>::run(TrainerHooks& hooks) {
     progress_.owes_validation = owes_validation() || finished() || is_due(evaluate_every_);
     if ((due.save || owes_validation()) && !is_sound(hooks)) continue;
     if (owes_validation()) validate(hooks, due);
-    if (due.save) save(hooks);
+    if (due.save) {
+      if (rolls_back_) progress_.failures_in_a_row = 0;
+      Checkpoint now = capture(/*everywhere=*/rolls_back_);
+      if (shards_.ranks().rank() == 0) hooks.on_checkpoint(now);
+      if (rolls_back_) saved_ = std::move(now);
+    }
     if (due.stop) return;
   }
 }
@@ -131,14 +136,6 @@ bool Trainer<T>::is_sound(TrainerHooks& hooks) {
   if (recover(next, hooks)) return false;
   batches_ = next_batches();
   end(next, hooks);
-}
-
-template <class T>
-void Trainer<T>::save(TrainerHooks& hooks) {
-  if (rolls_back_) progress_.failures_in_a_row = 0;
-  Checkpoint now = capture(/*everywhere=*/rolls_back_);
-  if (shards_.ranks().rank() == 0) hooks.on_checkpoint(now);
-  if (rolls_back_) saved_ = std::move(now);
 }
 
 template <class T>

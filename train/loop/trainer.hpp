@@ -227,14 +227,12 @@ class Trainer {
   // Returns whether parameters and optimizer are finite. If not, the run returned to the last save.
   bool is_sound(TrainerHooks& hooks);
   void validate(TrainerHooks& hooks, Due& due);
-  void save(TrainerHooks& hooks);
   void restore(const Checkpoint& checkpoint, const Progress& progress);
   // Describe the first NaN or infinity in parameters, or also in the optimizer's state; empty if
   // there is none.
   std::string failure_of_parameters() const;
   std::string failure_of_state() const;
   std::string failure_of(const StepReport& report) const;
-  std::string locate();
   // If a check is due and finds dead parameters, the step fails.
   void check_gradients(StepReport& report);
   [[noreturn]] void end(const StepReport& failed, TrainerHooks& hooks);

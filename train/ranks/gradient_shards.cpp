@@ -125,16 +125,6 @@ void GradientShards<T>::add_gradients(const Range& range) {
 }
 
 template <class T>
-void GradientShards<T>::close() {
-  for (std::size_t i = 0; i < leaves_.size(); ++i) {
-    if (leaves_[i].has_grad()) arrived_[i] = true;
-  }
-  parameters_->zero_grad();
-  while (sums_.size() > 1 && joins(sums_[sums_.size() - 2])) sums_.pop_back();
-  sums_.back().node.end = shard_ + 1;
-}
-
-template <class T>
 void GradientShards<T>::send_early() {
   if (ranks_->size() == 1) return;
   open();
@@ -173,13 +163,24 @@ void GradientShards<T>::take() {
   } else {
     add_gradients({0, row_.size()});
   }
-  close();
+  for (std::size_t i = 0; i < leaves_.size(); ++i) {
+    if (leaves_[i].has_grad()) arrived_[i] = true;
+  }
+  parameters_->zero_grad();
+  while (sums_.size() > 1 && joins(sums_[sums_.size() - 2])) sums_.pop_back();
+  sums_.back().node.end = shard_ + 1;
 }
 
 template <class T>
 void GradientShards<T>::add_up() {
   if (count_ == 1) return;
-  find_arrived();
+  // A parameter that has no gradient on any rank keeps none, so that the optimizer reports it.
+  const std::string arrived(arrived_.begin(), arrived_.end());
+  for (const std::string& text :
+       checked_ ? std::vector<std::string>() : gather_texts(*ranks_, arrived)) {
+    for (std::size_t i = 0; i < text.size(); ++i) arrived_[i] = arrived_[i] || text[i];
+  }
+  checked_ = true;
   if (ranks_->size() == 1) leave({0, row_.size()}, sums_.front().values.data());
   for (Exchange& exchange : exchanges_) receive(exchange);
   exchanges_.clear();
@@ -265,16 +266,6 @@ std::vector<T*> GradientShards<T>::arrived_gradients() const {
     gradients.push_back(arrived_[i] ? leaves_[i].make_grad().data() : nullptr);
   }
   return gradients;
-}
-
-// A parameter that has no gradient on any rank keeps none, so that the optimizer reports it.
-template <class T>
-void GradientShards<T>::find_arrived() {
-  if (std::exchange(checked_, true)) return;
-  for (const std::string& text :
-       gather_texts(*ranks_, std::string(arrived_.begin(), arrived_.end()))) {
-    for (std::size_t i = 0; i < text.size(); ++i) arrived_[i] = arrived_[i] || text[i];
-  }
 }
 
 template <class T>

@@ -86,7 +86,6 @@ class GradientShards {
   // in ranges of the row, and merges nodes that are complete.
   void open();
   void add_gradients(const Range& range);
-  void close();
   // Whether the node of a sum continues to the shard that is being taken.
   bool joins(const Sum& sum) const;
   void on_gradient(const Node<T>& leaf);
@@ -98,7 +97,6 @@ class GradientShards {
   T* sum_of(const Range& node, const std::vector<std::pair<Range, T*>>& found, std::size_t n) const;
   // Makes `values` the gradients of a range of the row.
   void leave(const Range& range, const T* values);
-  void find_arrived();
   // The gradients that add_up() leaves, of each parameter; null where there is none.
   std::vector<T*> arrived_gradients() const;
   // Sends this rank's slice of tensors to the other ranks, and receives theirs. The tensors belong
