@@ -5,7 +5,7 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/cli/command.hpp>
-#include <xgrad/train/predict/text_generator.hpp>
+#include <xgrad/train/predict/predictor.hpp>
 
 namespace xgrad::commands {
 

@@ -1,4 +1,4 @@
-#include <xgrad/train/run/expect.hpp>
+#include <xgrad/train/run/session.hpp>
 
 #include <fmt/format.h>
 

@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <xgrad/train/run/session.hpp>
-
 #include "support/errors.hpp"
 #include "support/temporary_directory.hpp"
 
