@@ -1,11 +1,14 @@
 #include <xgrad/train/loop/trainer.hpp>
 
 #include <algorithm>
+#include <span>
 
 #include <xgrad/autograd/kernels/element.hpp>
 #include <xgrad/autograd/observer.hpp>
 #include <xgrad/autograd/scalar.hpp>
 #include <xgrad/optim/clip.hpp>
+#include <xgrad/train/checkpoint/state_dict.hpp>
+#include <xgrad/train/model/mixed_precision.hpp>
 #include <xgrad/train/model/parts.hpp>
 #include <xgrad/train/ranks/score.hpp>
 
@@ -266,6 +269,93 @@ std::optional<Metrics> Trainer<T>::evaluate(Split split, TrainerHooks& hooks) co
   with_evaluated_weights(
       [&] { scores = score(shards_.ranks(), shards_.count(), *model_, pass, objective_); });
   return scores ? std::optional(scores->metrics) : std::nullopt;
+}
+
+// An equal average follows the weights until it has its first ones.
+template <class T>
+void Trainer<T>::update_average() {
+  if (!average_) return;
+  const TrainConfig& train = config_.train;
+  double share = 1 - train.ema;
+  if (train.swa_start > 0) {
+    const std::uint64_t now = step() + 1;
+    const bool counts = now > train.swa_start && (now - train.swa_start) % train.swa_every == 0;
+    if (!counts && progress_.averaged > 0) return;
+    share = counts ? 1 / double(++progress_.averaged) : 1;
+  }
+  average_->update(share);
+}
+
+// Each rank has the averages of a slice, and the other slices of the weights from the other ranks.
+template <class T>
+void Trainer<T>::with_evaluated_weights(const std::function<void()>& f) const {
+  if (!average_) return f();
+  const auto swap = [&] {
+    average_->swap();
+    shards_.gather_values();
+  };
+  swap();
+  try {
+    f();
+  } catch (...) {
+    average_->swap();  // no gather: the other ranks may not come to one
+    throw;
+  }
+  swap();
+}
+
+template <class T>
+std::size_t Trainer<T>::checkpoint_bytes() const {
+  const std::size_t numbers = parameters_.count() + state_numbers();
+  std::size_t tensors = parameters_.size();
+  for_each_state([&](const OptimizerState<T>&) { ++tensors; });
+  const std::size_t text =
+      task_->learned().size() + to_toml(config_, /*with_execution_keys=*/false).size();
+  return most_hdf5_bytes(numbers * sizeof(T), tensors, text);
+}
+
+template <class T>
+std::vector<NamedTensor> Trainer<T>::whole_state(bool everywhere) const {
+  if (shards_.ranks().size() == 1) return xgrad::capture(*optimizer_, average_.get());
+  std::vector<NamedTensor> whole;
+  const auto add = [&](std::span<const OptimizerState<T>> slot) {
+    std::vector<Tensor<T>> tensors = shards_.whole(slot, everywhere);
+    for (std::size_t k = 0; k < tensors.size(); ++k) {
+      whole.push_back({slot[k].name, std::move(tensors[k])});
+    }
+  };
+  const std::span<const OptimizerState<T>> state = optimizer_->state();
+  for (std::size_t i = 0; i < state.size(); i += shards_.tensors()) {
+    add(state.subspan(i, shards_.tensors()));
+  }
+  if (average_) add(average_->state());
+  return whole;
+}
+
+template <class T>
+Checkpoint Trainer<T>::capture(bool everywhere) const {
+  Checkpoint checkpoint;
+  checkpoint.parameters = xgrad::capture(parameters_);
+  checkpoint.optimizer = whole_state(everywhere);
+  progress_.write(config_, checkpoint);
+  checkpoint.state["cpu"] = processor_class(config_.train.precision);
+  if (const std::string learned = task_->learned(); !learned.empty()) {
+    checkpoint.state[kLearned] = learned;
+  }
+  checkpoint.config = to_toml(config_, /*with_execution_keys=*/false);
+  return checkpoint;
+}
+
+template <class T>
+void Trainer<T>::restore(const Checkpoint& checkpoint, const Progress& progress) {
+  check<CheckpointError>(progress.loader.position < examples(Split::train),
+                         "the checkpoint's position is ", progress.loader.position,
+                         ", but the train split has ", examples(Split::train), " examples");
+  // Changes everything or nothing.
+  xgrad::restore(checkpoint, parameters_, *optimizer_, average_.get());
+  progress_ = progress;
+  optimizer_->set_steps(progress.optimizer_steps);
+  loader_.restore(progress.loader);
 }
 
 #define XGRAD_INSTANTIATE(T) template class Trainer<T>;

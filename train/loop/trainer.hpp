@@ -70,7 +70,7 @@ class TrainerHooks {
   virtual bool take_save() { return false; }
 };
 
-/// The progress of a run. Each member is an entry of the list in state.cpp.
+/// The progress of a run. Each member is an entry of the list in progress.cpp.
 struct Progress {
   /// Reads the progress from a checkpoint; without one, starts a run. Throws CheckpointError if an
   /// entry is missing, of another type or negative. Entries that depend on keys which a resumed run
