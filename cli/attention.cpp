@@ -13,7 +13,7 @@
 #include <xgrad/train/inspect/attention_study.hpp>
 #include <xgrad/train/inspect/patching.hpp>
 #include <xgrad/train/predict/loaded_model.hpp>
-#include <xgrad/train/predict/outputs.hpp>
+#include <xgrad/train/predict/predictor.hpp>
 #include <xgrad/train/report/patch_picture.hpp>
 
 namespace xgrad::commands {

@@ -18,7 +18,6 @@
 #include <xgrad/train/inspect/profile.hpp>
 #include <xgrad/train/inspect/summary.hpp>
 #include <xgrad/train/logs/history.hpp>
-#include <xgrad/train/logs/run_groups.hpp>
 #include <xgrad/train/metrics/estimates.hpp>
 #include <xgrad/train/report/report.hpp>
 

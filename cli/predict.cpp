@@ -18,7 +18,6 @@
 #include <xgrad/data/tables/table.hpp>
 #include <xgrad/data/text/example_text.hpp>
 #include <xgrad/train/predict/predictor.hpp>
-#include <xgrad/train/predict/text_generator.hpp>
 
 namespace xgrad::commands {
 

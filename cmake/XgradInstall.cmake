@@ -24,15 +24,10 @@ function(xgrad_install name)
     PATTERN "archives" EXCLUDE
     PATTERN "report" EXCLUDE
     PATTERN "sweep/plan.hpp" EXCLUDE
-    PATTERN "sweep/queue.hpp" EXCLUDE
-    PATTERN "sweep/claims.hpp" EXCLUDE
     PATTERN "onnx/graph.hpp" EXCLUDE
     PATTERN "onnx/layers.hpp" EXCLUDE
     PATTERN "history.hpp" EXCLUDE
-    PATTERN "run_groups.hpp" EXCLUDE
     PATTERN "seal.hpp" EXCLUDE
-    PATTERN "event_file.hpp" EXCLUDE
-    PATTERN "histogram.hpp" EXCLUDE
     PATTERN "recorder.hpp" EXCLUDE
     PATTERN "tensorboard.hpp" EXCLUDE
     PATTERN "attention_picture.hpp" EXCLUDE)

@@ -14,7 +14,6 @@
 #include <xgrad/train/inspect/activations.hpp>
 #include <xgrad/train/inspect/attention_study.hpp>
 #include <xgrad/train/predict/loaded_model.hpp>
-#include <xgrad/train/predict/outputs.hpp>
 #include <xgrad/train/predict/predictor.hpp>
 
 namespace nb = nanobind;
@@ -60,8 +59,8 @@ class Model {
     return computed([&] {
       return predictor_.model().visit([&](const auto& loaded) {
         std::vector<Example> examples = parsed(lines);
-        set_outputs(*loaded.model, loaded.shape, outputs, examples);
-        return f(*loaded.model, loaded.parameters, collate(examples, loaded.shape));
+        set_outputs(loaded, outputs, examples);
+        return f(loaded, collate(examples, loaded.shape));
       });
     });
   }

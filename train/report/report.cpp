@@ -11,7 +11,7 @@
 #include <xgrad/data/text/amounts.hpp>
 #include <xgrad/train/inspect/certificate.hpp>
 #include <xgrad/train/inspect/summary.hpp>
-#include <xgrad/train/logs/run_groups.hpp>
+#include <xgrad/train/logs/history.hpp>
 #include <xgrad/train/report/chart.hpp>
 #include <xgrad/train/report/html.hpp>
 #include <xgrad/train/report/sections.hpp>

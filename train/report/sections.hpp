@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include <xgrad/train/logs/run_groups.hpp>
+#include <xgrad/train/logs/history.hpp>
 #include <xgrad/train/report/examine.hpp>
 
 namespace xgrad::html {

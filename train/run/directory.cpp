@@ -95,18 +95,15 @@ std::string owner() {
 // Whether the text of a lock file comes from owner(). A power failure may leave only part of it,
 // and zeros for the rest.
 bool is_owner(std::string_view text) {
-  for (std::size_t i = 0; i < std::min(text.size(), kOwner.size()); ++i) {
-    if (text[i] != kOwner[i] && text[i] != '\0') return false;
-  }
-  if (text.empty()) return true;
-  if (text.size() >= kLongestOwner || text.find('\n') != text.npos) return false;
-  const bool torn = text.size() < kOwner.size() || text.find('\0') != text.npos;
-  if (torn) return true;
+  if (text.size() == kLongestOwner) return false;
+  text = text.substr(0, text.find('\0'));
+  if (kOwner.starts_with(text)) return true;
+  if (!text.starts_with(kOwner)) return false;
   text.remove_prefix(kOwner.size());
   const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
   text.remove_prefix(digits);
-  if (kOn.starts_with(text)) return true;
-  return digits > 0 && text.starts_with(kOn) && text.find(' ', kOn.size()) == text.npos;
+  if (digits == 0 || kOn.starts_with(text)) return digits > 0;
+  return text.starts_with(kOn) && text.find_first_of(" \n", kOn.size()) == text.npos;
 }
 
 // The process that holds the lock. It writes its name right after it gets the lock, so this waits a
@@ -158,6 +155,17 @@ void check_manifest(const Folder& checkpoints) {
     check<IoError>(is_listing(line, lines.has_end()), checkpoints.path_of(kManifest), ": line ",
                    lines.number(), " is not one that xgrad writes; remove it, or the file");
   }
+}
+
+// The line of the manifest for the certificate, or all other lines.
+std::string listed(const Folder& checkpoints, bool certificate) {
+  std::string text;
+  Lines lines(checkpoints.input(kManifest));
+  for (std::string line; lines.next(line);) {
+    const auto entry = parse_manifest_line(line);
+    if ((entry && entry->first == kListedCertificate) == certificate) text += line + "\n";
+  }
+  return text;
 }
 
 // Refuses a config.sha256 of another program, because a run would replace it.
@@ -286,24 +294,15 @@ void RunDirectory::replace_config(const std::string& text) const {
 
 // After a crash in between, the manifest lists another file, which `xgrad verify` reports.
 void RunDirectory::replace_certificate(const std::string& text) const {
-  std::string manifest;
-  Lines lines(checkpoints_->input(kManifest));
-  for (std::string line; lines.next(line);) {
-    const auto entry = parse_manifest_line(line);
-    if (!entry || entry->first != kListedCertificate) manifest += line + "\n";
-  }
-  manifest += manifest_line(kListedCertificate, text) + "\n";
-  publish_over(*checkpoints_, kManifest, manifest);
+  publish_over(*checkpoints_, kManifest,
+               listed(*checkpoints_, /*certificate=*/false) +
+                   manifest_line(kListedCertificate, text) + "\n");
   publish_over(folder_, kCertificate, text);
 }
 
 void RunDirectory::forget_checkpoints() const {
-  const auto listed = read_manifest(*checkpoints_);
-  const auto certificate = listed.find(kListedCertificate);
-  const bool has = certificate != listed.end();
-  if (listed.size() == has) return;
-  publish_over(*checkpoints_, kManifest,
-               has ? certificate->second + "  " + certificate->first + "\n" : "");
+  if (listed(*checkpoints_, /*certificate=*/false).empty()) return;
+  publish_over(*checkpoints_, kManifest, listed(*checkpoints_, /*certificate=*/true));
 }
 
 bool RunDirectory::config_was_replaced() const {

@@ -52,15 +52,6 @@ std::string digest_of(const Parameters<T>& parameters) {
   return digest;
 }
 
-template <class T>
-const Parameters<T>& weights_of(const Trainer<T>& trainer) {
-  return trainer.parameters();
-}
-template <class T>
-const Parameters<T>& weights_of(const LoadedModel<T>& loaded) {
-  return loaded.parameters;
-}
-
 // The hooks of a rank that writes nothing. `look` is its part in what rank 0 adds to TensorBoard.
 struct Follower final : TrainerHooks {
   explicit Follower(std::function<void()> look) : look(std::move(look)) {}
@@ -74,20 +65,19 @@ struct Follower final : TrainerHooks {
 
 constexpr const char* kTraining = "training";  // else a job is the name of the split to score
 
-// Returns what `make` makes for the task of a config, if all ranks made the same. Rank 0 sends the
-// others the job, the config, and the checkpoint to resume from or to score.
-template <class Made>
-std::unique_ptr<Made> make_on_all_ranks(
-    const std::string& job, const Config& config, const Checkpoint* checkpoint,
-    const std::function<std::unique_ptr<Made>(std::unique_ptr<Task>)>& make) {
-  if (ranks().size() == 1) return make(make_task(config, checkpoint));
+// Calls make(task) for the task of a config on all ranks; it returns the weights of what it made.
+// Rank 0 sends the others the job, the config, and the checkpoint to resume from or to score.
+template <class Make>
+void make_on_all_ranks(const std::string& job, const Config& config, const Checkpoint* checkpoint,
+                       const Make& make) {
+  if (ranks().size() == 1) return void(make(make_task(config, checkpoint)));
   if (ranks().rank() == 0) {
-    gather_texts(ranks(), job);
-    gather_texts(ranks(), to_toml(config));
-    gather_texts(ranks(), checkpoint == nullptr ? "" : to_hdf5(*checkpoint));
+    for (const std::string& text :
+         {job, to_toml(config), checkpoint == nullptr ? "" : to_hdf5(*checkpoint)}) {
+      gather_texts(ranks(), text);
+    }
   }
   std::unique_ptr<Task> task;
-  std::unique_ptr<Made> made;
   std::vector<std::pair<const char*, std::string>> fingerprints;
   // A rank that fails must not leave the others waiting in read_once().
   together(ranks(), [&] { task = make_task(config, checkpoint); });
@@ -96,11 +86,10 @@ std::unique_ptr<Made> make_on_all_ranks(
         {ranks().rank(), [](const std::string& own) { return gather_texts(ranks(), own); }});
     // Empty on a rank that has the data of another.
     const std::string data = is_copy ? "" : digest_of(*task);
-    made = make(std::move(task));
     fingerprints = {{"program", to_hex(sha256(read_file("/proc/self/exe")))},
                     {"arithmetic", arithmetic(config.train.precision == "bf16")},
                     {"data", data},
-                    {"initial weights", digest_of(weights_of(*made))}};
+                    {"initial weights", digest_of(make(std::move(task)))}};
   });
   for (const auto& [name, own] : fingerprints) {
     const std::vector<std::string> all = gather_texts(ranks(), own);
@@ -111,7 +100,6 @@ std::unique_ptr<Made> make_on_all_ranks(
   }
   at_work = true;
   ranks().watch(config.mpi_timeout);
-  return made;
 }
 
 template <class T>
@@ -126,31 +114,31 @@ void take_part_in_training(const Config& config, const Checkpoint* checkpoint) {
   if (trainer->finished()) trainer->evaluate(Split::test, hooks);
 }
 
-template <class T>
-void take_part_in_scoring(const FoundRun& source, Split split) {
-  score_split(source.config, *load_model_on_all_ranks<T>(source, split), split);
-}
-
 }  // namespace
 
 template <class T>
 std::unique_ptr<Trainer<T>> make_trainer_on_all_ranks(
     const Config& config, const Checkpoint* checkpoint,
     const std::function<void(const Trainer<T>&)>& check) {
-  return make_on_all_ranks<Trainer<T>>(
-      kTraining, config, checkpoint, [&](std::unique_ptr<Task> task) {
-        auto made = std::make_unique<Trainer<T>>(config, checkpoint, std::move(task), ranks());
-        check(*made);
-        return made;
-      });
+  std::unique_ptr<Trainer<T>> made;
+  const auto make = [&](std::unique_ptr<Task> task) -> const Parameters<T>& {
+    made = std::make_unique<Trainer<T>>(config, checkpoint, std::move(task), ranks());
+    check(*made);
+    return made->parameters();
+  };
+  make_on_all_ranks(kTraining, config, checkpoint, make);
+  return made;
 }
 
 template <class T>
 std::unique_ptr<LoadedModel<T>> load_model_on_all_ranks(const FoundRun& source, Split split) {
-  return make_on_all_ranks<LoadedModel<T>>(
-      to_string(split), source.config, &source.checkpoint, [&](std::unique_ptr<Task> task) {
-        return std::make_unique<LoadedModel<T>>(source, std::move(task));
-      });
+  std::unique_ptr<LoadedModel<T>> made;
+  const auto make = [&](std::unique_ptr<Task> task) -> const Parameters<T>& {
+    made = std::make_unique<LoadedModel<T>>(source, std::move(task));
+    return made->parameters;
+  };
+  make_on_all_ranks(to_string(split), source.config, &source.checkpoint, make);
+  return made;
 }
 
 void end_job() {
@@ -178,9 +166,12 @@ void follow() {
     at_work = false;
     try {
       with_precision(source.config, [&]<class T>() {
-        job == kTraining
-            ? take_part_in_training<T>(source.config, bytes.empty() ? nullptr : &source.checkpoint)
-            : take_part_in_scoring<T>(source, split_of(job));
+        if (job == kTraining) {
+          take_part_in_training<T>(source.config, bytes.empty() ? nullptr : &source.checkpoint);
+        } else {
+          const Split split = split_of(job);
+          score_split(source.config, *load_model_on_all_ranks<T>(source, split), split);
+        }
       });
     } catch (const std::exception&) {
       if (at_work) throw;  // otherwise rank 0 reports it, and may have another job
@@ -189,10 +180,7 @@ void follow() {
 }
 
 Split split_of(const std::string& name) {
-  for (const Split split : {Split::train, Split::validation}) {
-    if (name == to_string(split)) return split;
-  }
-  return Split::test;
+  return name == "train" ? Split::train : name == "validation" ? Split::validation : Split::test;
 }
 
 template <class T>

@@ -1,4 +1,4 @@
-#include <xgrad/train/sweep/claims.hpp>
+#include <xgrad/train/sweep/plan.hpp>
 
 #include <gtest/gtest.h>
 
