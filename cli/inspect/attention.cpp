@@ -83,22 +83,20 @@ int attention(const Arguments& arguments) {
   const FoundRun source = find_run(arguments.run);
   return load_model(source)->visit([&](const auto& loaded) {
     if (arguments.text) return show_line(loaded, arguments);
-    const auto test = loaded.task->dataset(Split::test);
+    const auto all = loaded.task->dataset(Split::test);
+    const Subset test(*all, arguments.examples);
     const Objective objective = make_objective(source.config.train, loaded.shape);
-    const std::size_t batch = source.config.train.batch;
+    const Pass pass{test, loaded.shape, source.config.train.batch};
     if (arguments.silence) {
-      fmt::print("{}", to_text(silence_heads(*loaded.model, loaded.parameters, *test, loaded.shape,
-                                             objective, batch, arguments.examples,
+      fmt::print("{}", to_text(silence_heads(*loaded.model, loaded.parameters, pass, objective,
                                              parse_heads(*arguments.silence))));
       return 0;
     }
-    const AttentionStudy study =
-        study_attention(*loaded.model, loaded.parameters, *test, loaded.shape, objective, batch,
-                        arguments.examples);
+    const AttentionStudy study = study_attention(*loaded.model, loaded.parameters, pass, objective);
     xgrad::check<ConfigError>(!study.layers.empty(), source.file, ": the model has no attention");
     fmt::print("{}", to_text(study));
     if (!arguments.out.empty()) {
-      publish_file(arguments.out, file_of(loaded, *test, study, arguments.maps));
+      publish_file(arguments.out, file_of(loaded, test, study, arguments.maps));
     }
     return 0;
   });

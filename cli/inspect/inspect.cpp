@@ -8,7 +8,7 @@
 #include <xgrad/storage/formats/sha256.hpp>
 #include <xgrad/train/checkpoint/find_run.hpp>
 #include <xgrad/train/checkpoint/manifest.hpp>
-#include <xgrad/train/inspect/certificate.hpp>
+#include <xgrad/train/inspect/gradcheck.hpp>
 #include <xgrad/train/logs/history.hpp>
 
 namespace xgrad::commands {
@@ -56,7 +56,7 @@ void print_history(const FoundRun& source) {
 void print_gradients(const FoundRun& source) {
   if (source.directory.empty()) return;
   const auto certificate = read_certificate(source.directory);
-  if (certificate) fmt::print("{}: {}\n", kCertificate, summary(*certificate));
+  if (certificate) fmt::print("{}: {}\n", kCertificate, sentence(*certificate));
 }
 
 int inspect(const Arguments& arguments) {

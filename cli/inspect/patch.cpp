@@ -4,9 +4,9 @@
 #include <xgrad/cli/inspect/token_names.hpp>
 #include <xgrad/data/batch.hpp>
 #include <xgrad/storage/disk/publish.hpp>
-#include <xgrad/train/inspect/patching.hpp>
+#include <xgrad/train/inspect/activations.hpp>
 #include <xgrad/train/predict/loaded_model.hpp>
-#include <xgrad/train/report/patch_picture.hpp>
+#include <xgrad/train/report/chart.hpp>
 
 namespace xgrad::commands {
 

@@ -1,4 +1,4 @@
-#include <xgrad/train/inspect/lr_find.hpp>
+#include <xgrad/train/inspect/trial_runs.hpp>
 
 #include <fmt/format.h>
 

@@ -6,7 +6,7 @@
 #include <xgrad/storage/disk/publish.hpp>
 #include <xgrad/storage/disk/temporary_folder.hpp>
 #include <xgrad/train/config/precision.hpp>
-#include <xgrad/train/inspect/overfit.hpp>
+#include <xgrad/train/inspect/trial_runs.hpp>
 
 namespace xgrad::commands {
 

@@ -5,7 +5,7 @@
 #include <xgrad/cli/command.hpp>
 #include <xgrad/storage/disk/publish.hpp>
 #include <xgrad/train/checkpoint/find_run.hpp>
-#include <xgrad/train/inspect/certificate.hpp>
+#include <xgrad/train/inspect/gradcheck.hpp>
 #include <xgrad/train/logs/history.hpp>
 #include <xgrad/train/run/directory.hpp>
 

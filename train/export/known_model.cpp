@@ -1,6 +1,7 @@
 #include <xgrad/train/export/known_model.hpp>
 
 #include <algorithm>
+#include <sstream>
 
 #include <xgrad/data/option_text.hpp>
 #include <xgrad/train/config/keys.hpp>
@@ -27,28 +28,11 @@ KnownModel plain_encoder() {
                       {"activation", {"gelu", "gelu_tanh", "relu", "silu"}},
                       {"positions", {"none", "learned", "sinusoidal"}},
                       {"pool", {"cls", "mean"}}};
-  for (const char* any : {"width",
-                          "heads",
-                          "head_dim",
-                          "layers",
-                          "feedforward",
-                          "dropout",
-                          "attention_dropout",
-                          "stochastic_depth",
-                          "final_norm",
-                          "norm_eps",
-                          "patch",
-                          "patch_overlap",
-                          "qkv_bias",
-                          "out_bias",
-                          "init",
-                          "init_std",
-                          "init_scaled_residuals",
-                          "init_from",
-                          "init_strict",
-                          "init_noise"}) {
-    known[any] = {};
-  }
+  std::istringstream any(
+      "width heads head_dim layers feedforward dropout attention_dropout stochastic_depth "
+      "final_norm norm_eps patch patch_overlap qkv_bias out_bias init init_std "
+      "init_scaled_residuals init_from init_strict init_noise");
+  for (std::string key; any >> key;) known[key] = {};
   return known;
 }
 

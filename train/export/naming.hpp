@@ -27,22 +27,4 @@ const std::vector<std::string>& library_names();
 LibraryModel to_library(const std::string& library, const Config& config, const TaskShape& shape,
                         const std::vector<NamedTensor>& parameters);
 
-namespace detail {
-
-/// How to convert models for a library. libraries.cpp defines one for each.
-struct Library {
-  std::string name, model;
-  /// Lists the settings of a config and a task that the library's model does not support.
-  std::vector<std::string> (*differences)(const Config&, const TaskShape&);
-  /// Pairs (part of our name, part of theirs), replaced in this order.
-  std::vector<std::pair<std::string, std::string>> words;
-  bool needs_qkv_bias = false;
-  /// Separate query, key and value, and an embedding table for one token type.
-  bool as_bert = false;
-  std::string (*constructor)(const Config&, const TaskShape&);
-};
-const std::vector<Library>& libraries();
-
-}  // namespace detail
-
 }  // namespace xgrad

@@ -1,4 +1,5 @@
-// Summary: the modules, shapes, FLOPs and memory of a model, measured in a real training step.
+// Summary: the modules, shapes, FLOPs and memory of a model, measured in forward and backward of a
+// training step.
 #pragma once
 
 #include <cstdint>
@@ -55,8 +56,9 @@ struct ModelSummary {
   std::int64_t peak_bytes = 0;
 };
 
-/// Runs two training steps of the config and discards the model. `task` is the config's task, if
-/// its data are in memory. Throws the errors of Trainer.
+/// Runs forward and backward of the config's first step and discards the model. `task` is the
+/// config's task, if its data are in memory. Throws ConfigError, DataError, IoError,
+/// CheckpointError.
 ModelSummary summarize(const Config& config, const std::shared_ptr<const Task>& task = nullptr);
 
 /// Returns a table to print, ending with a line feed.

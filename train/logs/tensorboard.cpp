@@ -8,7 +8,7 @@
 #include <xgrad/autograd/scalar.hpp>
 #include <xgrad/data/option_text.hpp>
 #include <xgrad/train/config/keys.hpp>
-#include <xgrad/train/inspect/attention_picture.hpp>
+#include <xgrad/train/inspect/attention_study.hpp>
 #include <xgrad/train/logs/histogram.hpp>
 
 namespace xgrad {

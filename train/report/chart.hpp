@@ -1,9 +1,11 @@
-// Line charts as inline SVG.
+// Charts as SVG: lines, and activation patching as a heat map.
 #pragma once
 
 #include <cstddef>
 #include <string>
 #include <vector>
+
+#include <xgrad/train/inspect/activations.hpp>
 
 namespace xgrad::html {
 
@@ -28,6 +30,10 @@ std::string chart(const std::string& title, const std::vector<ChartLine>& lines)
 /// Returns an SVG file of its own: a chart with its title and legend, for light and dark pages. The
 /// horizontal axis is logarithmic if x covers a wide range. Empty if there is nothing to draw.
 std::string picture(const std::string& title, const std::vector<ChartLine>& lines);
+
+/// Returns an SVG file: a row for each activation, a column for each position, named by `tokens`.
+/// White is 0, dark blue 1 or more, and dark orange -1 or less.
+std::string patch_picture(const Patching& patching, const std::vector<std::string>& tokens);
 
 /// Returns a short sample of a line with this look, for use in front of its name.
 std::string sample(std::size_t look);

@@ -1,5 +1,5 @@
-// Examination: predictions, attention maps and baselines of a trained model on the test split, for
-// report.html.
+// Examination: predictions, attention maps and baselines of a trained model on the test split, and
+// their sections of report.html.
 #pragma once
 
 #include <optional>
@@ -46,5 +46,8 @@ struct Examination {
 /// `heads` adds a study of each head, which takes one evaluation per head. Throws CheckpointError,
 /// DataError, IoError.
 Examination examine(const std::string& directory, bool heads);
+
+/// The sections of report.html about an examination, as HTML; `of` follows each heading.
+std::string sections_of(const Examination& found, const std::string& of);
 
 }  // namespace xgrad

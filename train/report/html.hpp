@@ -20,6 +20,9 @@ std::string breakable(std::string_view text, char after);
 /// Cells are already HTML.
 std::string table(const std::vector<std::vector<std::string>>& rows);
 
+/// The style sheet of pages and pictures.
+extern const char* const kStyle;
+
 /// Returns a picture as a data: URI.
 std::string uri(const Picture& picture);
 

@@ -56,9 +56,6 @@ Value mlp(Builder& g, const Value& x, const std::string& path);
 /// query (B, N, D), memory (B, M, D) -> (B, N, D). In self-attention the memory is the query.
 Value attention(Builder& g, const Value& query, const Value& memory, const std::string& path,
                 const AttentionOptions& options);
-/// Attention weights (B, H, N, M) for q (B, N, H, d) and k (B, M, H, d).
-Value attention_weights(Builder& g, const Value& q, const Value& k, const std::string& path,
-                        const AttentionOptions& options);
 Value encoder(Builder& g, Value x, const std::string& path);
 /// Outputs so far x (B, M, D), memory (B, N, D) -> (B, M, D).
 Value decoder(Builder& g, Value x, const Value& memory, const std::string& path);
@@ -73,9 +70,5 @@ Value extent(Builder& g, const Value& x, std::int64_t axis);
 Value embedding(Builder& g, const std::string& path);
 /// Declares the outputs so far as another input and returns their embedding (B, M, D).
 Value output_embedding(Builder& g, const std::string& path);
-/// The models of [model] kind, from inputs to logits. `mlp` is a window_mlp with window 1.
-Value encoder_model(Builder& g);
-Value window_mlp(Builder& g);
-Value encoder_decoder_model(Builder& g);
 
 }  // namespace xgrad::onnx_export
