@@ -22,27 +22,14 @@ struct Projection {
 /// Throws ShapeError unless x is a matrix with D >= 2 and V >= 1.
 std::optional<Projection> principal_components(const Tensor<double>& x);
 
-/// Token embeddings in the plane of their first two principal components.
-struct EmbeddingMap {
-  Projection projection;             ///< of the first tokens of the vocabulary
-  std::size_t vocabulary = 0;        ///< number of all tokens
-  std::vector<std::string> tokens;   ///< their names
-  std::vector<std::size_t> colours;  ///< a colour per token, below html::kColors
-  /// Names of the classes that the colours stand for; empty if colours only tell tokens apart.
-  std::vector<std::string> classes;
-};
-
-/// Maps the embeddings (V, D) of all tokens. Empty if there are fewer than three tokens or two
-/// features, or no LAPACK. If inputs are tokens, targets classes, and classes no more than colours,
-/// a token has the colour of the class that goes with it most often in the examples, the first of
-/// equal ones: that of its own target, or that of the sequence at all tokens.
-std::optional<EmbeddingMap> map_embeddings(const Tensor<double>& embeddings, const TaskShape& shape,
-                                           const Dataset& examples);
-
 namespace html {
 
-/// A point and a name for each token.
-std::string embeddings_section(const EmbeddingMap& map);
+/// The embeddings (V, D) of all tokens, each a point and a name. Empty if there are fewer than three
+/// tokens or two features, or no LAPACK. If inputs are tokens, targets classes, and classes no more
+/// than colours, a token has the colour of the class that goes with it most often in the examples,
+/// the first of equal ones: that of its own target, or that of the sequence at all tokens.
+std::string embeddings_section(const Tensor<double>& embeddings, const TaskShape& shape,
+                               const Dataset& examples);
 
 }  // namespace html
 

@@ -5,12 +5,15 @@
 #include <algorithm>
 #include <cmath>
 
+#include <xgrad/data/rules/baseline.hpp>
 #include <xgrad/data/text/amounts.hpp>
 #include <xgrad/data/text/example_text.hpp>
 #include <xgrad/train/config/precision.hpp>
 #include <xgrad/train/inspect/attention_study.hpp>
+#include <xgrad/train/metrics/class_report.hpp>
 #include <xgrad/train/model/mixed_precision.hpp>
 #include <xgrad/train/predict/loaded_model.hpp>
+#include <xgrad/train/report/embeddings.hpp>
 #include <xgrad/train/report/html.hpp>
 
 namespace xgrad {
@@ -24,6 +27,15 @@ constexpr std::size_t kSamples = 8;       // right ones and wrong ones
 constexpr std::size_t kMostClasses = 40;  // largest confusion matrix that is readable
 constexpr std::size_t kMostNumbers = 32;  // of a prediction
 constexpr std::size_t kMostMaps = 48;
+
+// An example with its prediction.
+struct Sample {
+  std::string input = {};    // as text; empty for an image
+  std::string picture = {};  // image as a data: URI
+  // By word, yes-or-no answer or number.
+  std::vector<std::string> targets = {}, predictions = {};
+  bool right = true;  // every class or answer that counts is right
+};
 
 // An image as a data: URI.
 std::string picture_of(const Example& example, const TaskShape& shape) {
@@ -48,16 +60,10 @@ void put_input(const Example& example, const TaskShape& shape, Sample& sample) {
   }
 }
 
-void put(Sample& sample, const std::string& target, const std::string& prediction, bool right) {
-  sample.targets.push_back(target);
-  sample.predictions.push_back(prediction);
-  sample.right = sample.right && right;
-}
-
-// Adds targets and predictions. `outputs` are `count` numbers.
+// Targets and predictions. `outputs` are `count` numbers.
 template <class T>
-void judge(const Example& example, const TaskShape& shape, const T* outputs, std::size_t count,
-           Sample& sample) {
+Sample judged(const Example& example, const TaskShape& shape, const T* outputs, std::size_t count) {
+  Sample sample;
   const std::size_t classes = shape.classes;
   if (shape.target == TargetKind::numbers) {
     sample.targets.push_back(target_text(example, shape));
@@ -65,89 +71,25 @@ void judge(const Example& example, const TaskShape& shape, const T* outputs, std
       sample.predictions.push_back(fmt::format("{:.4g}", double(outputs[i])));
     }
   }
+  const auto put = [&](const std::string& target, const std::string& prediction, bool right) {
+    sample.targets.push_back(target);
+    sample.predictions.push_back(prediction);
+    sample.right = sample.right && right;
+  };
   for (std::size_t t = 0; t < example.targets.size() && (t + 1) * classes <= count; ++t) {
     const std::int32_t target = example.targets[t];
     const T* logits = outputs + t * classes;
     const auto guess = std::int32_t(std::max_element(logits, logits + classes) - logits);
     const bool counts = target != kIgnore;
-    put(sample, class_text(target, shape), class_text(counts ? guess : target, shape),
+    put(class_text(target, shape), class_text(counts ? guess : target, shape),
         !counts || guess == target);
   }
   for (std::size_t i = 0; shape.target == TargetKind::binary && i < example.values.size(); ++i) {
     if (std::isnan(example.values[i])) continue;
     const bool yes = example.values[i] > 0.5f, guess = outputs[i] > 0;
-    put(sample, answer_text(yes, i % classes, shape), answer_text(guess, i % classes, shape),
-        guess == yes);
+    put(answer_text(yes, i % classes, shape), answer_text(guess, i % classes, shape), guess == yes);
   }
-}
-
-// Evaluates the first examples, keeps some of them and counts classes. Returns the first.
-template <class T>
-Example look(const LoadedModel<T>& loaded, const Dataset& test, std::size_t batch_size,
-             Examination& found) {
-  const TaskShape& shape = loaded.shape;
-  std::optional<Example> mapped;
-  for (std::size_t first = 0; first < found.examples; first += batch_size) {
-    std::vector<Example> examples;
-    for (std::size_t i = first; i < std::min(found.examples, first + batch_size); ++i) {
-      examples.push_back(test.get(0, i));
-    }
-    const Batch batch = collate(examples, shape);
-    const Tensor<T> outputs = (*loaded.model)(BatchInput<T>(batch).input(), Context{}).value();
-    if (!found.names.empty()) found.classes.add(outputs, batch);
-    const std::size_t row = outputs.size() / examples.size();
-    for (std::size_t i = 0; i < examples.size(); ++i) {
-      Sample sample;
-      judge(examples[i], shape, outputs.data() + i * row, row, sample);
-      auto& kept = sample.right ? found.right : found.wrong;
-      if (kept.size() == kSamples) continue;
-      put_input(examples[i], shape, sample);
-      kept.push_back(std::move(sample));
-      if (!mapped) mapped = examples[i];
-    }
-  }
-  return mapped.value();
-}
-
-template <class T>
-Examination examine(const FoundRun& source, bool heads) {
-  const NoGrad no_grad;
-  const LoadedModel<T> loaded(source);
-  const TaskShape& shape = loaded.shape;
-  const TrainConfig& train = source.config.train;
-  const auto all = loaded.task->dataset(Split::test);
-  const Subset test(*all, kExamples);
-  Examination found;
-  found.step = source.checkpoint.step;
-  found.cpu = processor_class(source.checkpoint);
-  found.examples = test.size();
-  found.forced = shape.output == OutputKind::generated;
-  found.judged = shape.target != TargetKind::numbers;
-  if (shape.target == TargetKind::classes && shape.classes <= kMostClasses) {
-    for (std::size_t c = 0; c < shape.classes; ++c) {
-      found.names.push_back(class_text(std::int32_t(c), shape));
-    }
-    found.classes = ClassReport(shape.classes);
-  }
-  const Example mapped = look(loaded, test, train.batch, found);
-  if (attended_tokens(mapped, shape, source.config.model.patch) <= kMostMapped) {
-    put_input(mapped, shape, found.mapped);
-    if (found.forced) found.mapped.targets = {target_text(mapped, shape)};
-    found.maps = attention_maps(*loaded.model, loaded.parameters, collate({mapped}, shape));
-  }
-  for (const Parameter<T>& p : loaded.parameters) {
-    if (p.name != "embedding.token.weight") continue;
-    found.embeddings = map_embeddings(cast<double>(p.value()), shape, test);
-  }
-  if (heads) {
-    found.heads = study_attention(*loaded.model, loaded.parameters, {test, shape, train.batch},
-                                  make_objective(train, shape));
-  }
-  found.ceiling = loaded.task->ceiling(Split::test);
-  const std::size_t seen = source.checkpoint.step * train.batch * train.accumulate;
-  found.baseline = measure_baseline(*loaded.task, std::max(kExamples, seen));
-  found.rules = loaded.task->rules();
-  return found;
+  return sample;
 }
 
 // The input, and targets and predictions unless there are none; marks errors if `judged`.
@@ -176,19 +118,21 @@ std::string boxes(const std::string& title, const std::vector<Sample>& samples, 
 }
 
 // The confusion matrix. A cell is darker the larger its part of the row.
-std::string confusion_section(const Examination& found) {
-  const std::size_t n = found.names.size();
-  if (n == 0 || !found.classes.has_confusion()) return "";
+std::string confusion_section(const ClassReport& classes, const TaskShape& shape) {
+  if (!classes.has_confusion()) return "";
   std::string text =
       "<div class=\"wide\"><table class=\"matrix\">\n<tr><th scope=\"col\">target \\ model</th>";
-  for (const std::string& name : found.names) {
-    text += "<th scope=\"col\">" + escape(name) + "</th>";
-  }
-  for (std::size_t i = 0; i < n; ++i) {
-    text += "</tr>\n<tr><th scope=\"row\">" + escape(found.names[i]) + "</th>";
-    const double total = std::max(1.0, found.classes.recall(i).count());
-    for (std::size_t j = 0; j < n; ++j) {
-      const std::uint64_t count = found.classes.confusion(i, j);
+  const auto head = [&](const char* scope, std::size_t c) {
+    text +=
+        fmt::format("<th scope=\"{}\">{}</th>", scope, escape(class_text(std::int32_t(c), shape)));
+  };
+  for (std::size_t c = 0; c < classes.classes(); ++c) head("col", c);
+  for (std::size_t i = 0; i < classes.classes(); ++i) {
+    text += "</tr>\n<tr>";
+    head("row", i);
+    const double total = std::max(1.0, classes.recall(i).count());
+    for (std::size_t j = 0; j < classes.classes(); ++j) {
+      const std::uint64_t count = classes.confusion(i, j);
       const double part = double(count) / total;
       const char* kind = part > 0.5 ? "strong" : count == 0 ? "zero" : "";
       text += fmt::format("<td class=\"{}\" style=\"--a:{:.2f}\">{}</td>", kind, part, count);
@@ -198,10 +142,10 @@ std::string confusion_section(const Examination& found) {
 }
 
 // The attention maps of every head for one example.
-std::string maps_section(const Examination& found) {
+std::string maps_section(const std::vector<AttentionMap>& maps, const Sample& sample, bool forced) {
   std::size_t all = 0;
   std::string figures;
-  for (const AttentionMap& map : found.maps) {
+  for (const AttentionMap& map : maps) {
     for (std::size_t head = 0; head < map.probabilities.shape()[1]; ++head) {
       if (++all > kMostMaps) continue;
       const std::string name = fmt::format("{}, head {}", map.path, head);
@@ -214,7 +158,7 @@ std::string maps_section(const Examination& found) {
   std::string text =
       "<p class=\"soft\">A row for each token that looks, a column for each that is looked at";
   if (all > kMostMaps) text += fmt::format("; the first {} of {} maps", kMostMaps, all);
-  return text + outputs_read(found.forced) + ".</p>\n" + sample_box(found.mapped, false) +
+  return text + outputs_read(forced) + ".</p>\n" + sample_box(sample, false) +
          "<div class=\"maps\">\n" + figures + "</div>\n";
 }
 
@@ -244,31 +188,98 @@ std::string heads_section(const AttentionStudy& study) {
   return text;
 }
 
+// Names and values of references for the results on the test split.
+std::vector<std::vector<std::string>> references(const Task& task, std::size_t examples_seen) {
+  std::vector<std::vector<std::string>> rows;
+  const auto add = [&](const std::string& name, const std::optional<double>& value) {
+    if (value) rows.push_back({escape(name) + ", test", fmt::format("{:.4f}", *value)});
+  };
+  if (const std::optional<Ceiling> ceiling = task.ceiling(Split::test)) {
+    if (ceiling->accuracy > 0) {  // 0 for tasks with numbers as targets
+      add("highest accuracy there can be", ceiling->accuracy);
+    }
+    add("lowest loss there can be", ceiling->loss);
+  }
+  const Baseline baseline = measure_baseline(task, std::max(kExamples, examples_seen));
+  add("accuracy of the most frequent answer", baseline.majority);
+  add("accuracy from each token alone", baseline.own_token);
+  add(fmt::format("accuracy from windows of up to {} tokens", 2 * kBaselineRadius + 1),
+      baseline.window);
+  for (const Rule& rule : task.rules()) {
+    add("accuracy of the rule \"" + rule.name + "\"", rule.accuracy);
+    add("loss of the rule \"" + rule.name + "\"", rule.loss);
+  }
+  return rows;
+}
+
+template <class T>
+Examination examine(const FoundRun& source, bool with_heads) {
+  const NoGrad no_grad;
+  const LoadedModel<T> loaded(source);
+  const TaskShape& shape = loaded.shape;
+  const TrainConfig& train = source.config.train;
+  const auto all = loaded.task->dataset(Split::test);
+  const Subset test(*all, kExamples);
+  const Pass pass{test, shape, train.batch};
+  const bool counts = shape.target == TargetKind::classes && shape.classes <= kMostClasses;
+  ClassReport classes(counts ? shape.classes : 0);
+  std::vector<Sample> right, wrong;
+  std::size_t index = 0;
+  for_each_output(*loaded.model, pass, [&](const Tensor<T>& outputs, const Batch& batch) {
+    if (counts) classes.add(outputs, batch);
+    const std::size_t row = outputs.size() / batch.size;
+    for (std::size_t i = 0; i < batch.size; ++i) {
+      const Example example = test.get(0, index++);
+      Sample sample = judged(example, shape, outputs.data() + i * row, row);
+      auto& kept = sample.right ? right : wrong;
+      if (kept.size() == kSamples) continue;
+      put_input(example, shape, sample);
+      kept.push_back(std::move(sample));
+    }
+  });
+
+  const std::uint64_t step = source.checkpoint.step;
+  Examination found{processor_class(source.checkpoint),
+                    {},
+                    references(*loaded.task, step * train.batch * train.accumulate)};
+  const bool forced = shape.output == OutputKind::generated;
+  const std::string where =
+      fmt::format("<p class=\"soft\">The first {} examples of the test split, at step {}{}.</p>\n",
+                  grouped(test.size()), grouped(step), outputs_read(forced));
+  const auto add = [&](const char* title, const std::string& of, const std::string& section) {
+    if (!section.empty()) found.sections.emplace_back(title, of + section);
+  };
+  add("Confusion", where, confusion_section(classes, shape));
+  add("Examples", "",
+      where + (shape.target == TargetKind::numbers
+                   ? boxes("Some examples", right, false)
+                   : boxes("Wrong", wrong, true) + boxes("Right", right, true)));
+  const Example first = test.get(0, 0);
+  if (attended_tokens(first, shape, source.config.model.patch) <= kMostMapped) {
+    Sample sample;
+    put_input(first, shape, sample);
+    if (forced) sample.targets = {target_text(first, shape)};
+    add("Attention", "",
+        maps_section(attention_maps(*loaded.model, loaded.parameters, collate({first}, shape)),
+                     sample, forced));
+  }
+  for (const Parameter<T>& p : loaded.parameters) {
+    if (p.name != "embedding.token.weight") continue;
+    add("Embeddings", "", html::embeddings_section(cast<double>(p.value()), shape, test));
+  }
+  if (with_heads) {
+    add("Heads", where,
+        heads_section(
+            study_attention(*loaded.model, loaded.parameters, pass, make_objective(train, shape))));
+  }
+  return found;
+}
+
 }  // namespace
 
 Examination examine(const std::string& directory, bool heads) {
   const FoundRun source = find_run(directory);
   return with_precision(source.config, [&]<class T>() { return examine<T>(source, heads); });
-}
-
-std::string sections_of(const Examination& found, const std::string& of) {
-  const std::string where =
-      fmt::format("<p class=\"soft\">The first {} examples of the test split, at step {}{}.</p>\n",
-                  grouped(found.examples), grouped(found.step), outputs_read(found.forced));
-  std::string text;
-  const auto add = [&](const char* title, const std::string& section) {
-    if (!section.empty()) text += "<h2>" + (title + of) + "</h2>\n" + section;
-  };
-  const std::string matrix = confusion_section(found),
-                    heads = found.heads ? heads_section(*found.heads) : "";
-  add("Confusion", matrix.empty() ? "" : where + matrix);
-  add("Examples",
-      where + (found.judged ? boxes("Wrong", found.wrong, true) + boxes("Right", found.right, true)
-                            : boxes("Some examples", found.right, false)));
-  add("Attention", maps_section(found));
-  add("Embeddings", found.embeddings ? html::embeddings_section(*found.embeddings) : "");
-  add("Heads", heads.empty() ? "" : where + heads);
-  return text;
 }
 
 }  // namespace xgrad

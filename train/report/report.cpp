@@ -236,15 +236,15 @@ std::string settings_section(const Groups& groups) {
   return "<h2>Settings that differ</h2>\n" + table(transposed(rows));
 }
 
-// The best run of a group and the examination of its model.
+// The best run of a group and the examination of its model, or why there is none.
 struct Examined {
   RunHistory record;
-  std::optional<Examination> examination;
-  std::string why_not;  // reason for a missing examination
+  Examination found = {};
+  std::string why_not = {};
 };
 
 Examined look_at(const RunHistory& run, bool heads, std::size_t rank) try {
-  if (rank < kMostExamined) return {run, examine(run.path, heads), ""};
+  if (rank < kMostExamined) return {run, examine(run.path, heads)};
   return {run, {}, fmt::format("only the best {} groups are examined", kMostExamined)};
 } catch (const Error& error) {
   return {run, {}, error.what()};
@@ -301,35 +301,8 @@ std::string header(const std::vector<RunHistory>& runs, std::size_t groups) {
   return text;
 }
 
-// Reference values for the test results of a run.
-std::vector<Row> references(const Examined& run) {
-  std::vector<Row> rows;
-  const auto add = [&](const std::string& name, const std::optional<double>& value) {
-    if (value) rows.push_back({escape(name) + ", test", fmt::format("{:.4f}", *value)});
-  };
-  if (!run.examination) return rows;
-  const auto& ceiling = run.examination->ceiling;
-  const auto& baseline = run.examination->baseline;
-  if (ceiling && ceiling->accuracy > 0) {  // 0 for tasks with numbers as targets
-    add("highest accuracy there can be", ceiling->accuracy);
-  }
-  if (ceiling) add("lowest loss there can be", ceiling->loss);
-  if (baseline) {
-    add("accuracy of the most frequent answer", baseline->majority);
-    add("accuracy from each token alone", baseline->own_token);
-    add(fmt::format("accuracy from windows of up to {} tokens", 2 * kBaselineRadius + 1),
-        baseline->window);
-  }
-  for (const Rule& rule : run.examination->rules) {
-    add("accuracy of the rule \"" + rule.name + "\"", rule.accuracy);
-    add("loss of the rule \"" + rule.name + "\"", rule.loss);
-  }
-  return rows;
-}
-
 std::string configuration(const Examined& run, const std::string& of) {
   const RunHistory& record = run.record;
-  const std::string trained = run.examination ? run.examination->cpu : "";
   return "<h2>Model" + of + "</h2>\n<pre>" + escape(model_of(record.config)) + "</pre>\n" +
          gradients_of(record) + "<h2>Configuration" + of + "</h2>\n<pre>" +
          escape(record.config_text) + "</pre>\n<h2>Again" + of + "</h2>\n<pre>xgrad train " +
@@ -337,7 +310,7 @@ std::string configuration(const Examined& run, const std::string& of) {
          "</pre>\n<p class=\"soft\">The same config and binary give the same bits on any number of "
          "threads of a processor of the same class.</p>\n<h2>Machine" +
          of + "</h2>\n<p>Trained on a processor of the class " +
-         escape(trained.empty() ? cpu_name(cpu()) : trained) + ", " +
+         escape(run.found.cpu.empty() ? cpu_name(cpu()) : run.found.cpu) + ", " +
          (record.config.train.threads > 0
               ? std::to_string(record.config.train.threads) + " thread(s)"
               : "all its cores") +
@@ -352,17 +325,23 @@ std::string details(const Groups& groups, const std::vector<Examined>& best) {
     const auto& [record, found, why_not] = best[i];
     const std::string name = escape(record.name);
     const std::string of = several || !is_one_run(groups[i]) ? ": " + name : "";
-    std::vector<Row> rows = several ? references(best[i]) : std::vector<Row>{};
-    if (!rows.empty()) rows.insert(rows.begin(), {"", name});
-    text +=
-        (several ? "<details><summary>" + (i < kLooks ? html::sample(i) : "") +
-                       breakable(groups[i].name, ',') + "</summary>\n"
-                 : "") +
-        runs_section(groups[i]) +
-        (rows.empty() ? "" : "<h2>For comparison" + of + "</h2>\n" + table(rows)) +
-        (found ? sections_of(*found, of)
-               : "<h2>Examples" + of + "</h2>\n<p>There are none: " + escape(why_not) + "</p>\n") +
-        configuration(best[i], of) + (several ? "</details>\n" : "");
+    if (several) {
+      text += "<details><summary>" + (i < kLooks ? html::sample(i) : "") +
+              breakable(groups[i].name, ',') + "</summary>\n";
+    }
+    text += runs_section(groups[i]);
+    if (several && !found.references.empty()) {
+      std::vector<Row> rows = found.references;
+      rows.insert(rows.begin(), {"", name});
+      text += "<h2>For comparison" + of + "</h2>\n" + table(rows);
+    }
+    if (!why_not.empty()) {
+      text += "<h2>Examples" + of + "</h2>\n<p>There are none: " + escape(why_not) + "</p>\n";
+    }
+    for (const auto& [title, section] : found.sections) {
+      text += "<h2>" + (title + of) + "</h2>\n" + section;
+    }
+    text += configuration(best[i], of) + (several ? "</details>\n" : "");
   }
   return text;
 }
@@ -384,7 +363,8 @@ std::string report_html(const std::vector<std::string>& paths, bool heads) {
          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>" +
          title + "</title>\n<style>" + html::kStyle + "</style>\n</head>\n<body>\n" +
          header(runs, groups.size()) +
-         results_section(groups, groups.size() == 1 ? references(best[0]) : std::vector<Row>{}) +
+         results_section(groups,
+                         groups.size() == 1 ? best[0].found.references : std::vector<Row>{}) +
          curves_section(groups) + settings_section(groups) + details(groups, best) +
          "</body>\n</html>\n";
 }
