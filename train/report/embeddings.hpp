@@ -24,10 +24,11 @@ std::optional<Projection> principal_components(const Tensor<double>& x);
 
 namespace html {
 
-/// The embeddings (V, D) of all tokens, each a point and a name. Empty if there are fewer than three
-/// tokens or two features, or no LAPACK. If inputs are tokens, targets classes, and classes no more
-/// than colours, a token has the colour of the class that goes with it most often in the examples,
-/// the first of equal ones: that of its own target, or that of the sequence at all tokens.
+/// The embeddings (V, D) of all tokens, each a point and a name. Empty if there are fewer than
+/// three tokens or two features, or no LAPACK. If inputs are tokens, targets classes, and classes
+/// no more than colours, a token has the colour of the class that goes with it most often in the
+/// examples, the first of equal ones: that of its own target, or that of the sequence at all
+/// tokens.
 std::string embeddings_section(const Tensor<double>& embeddings, const TaskShape& shape,
                                const Dataset& examples);
 

@@ -141,11 +141,19 @@ std::string confusion_section(const ClassReport& classes, const TaskShape& shape
   return text + "</tr>\n</table></div>\n";
 }
 
-// The attention maps of every head for one example.
-std::string maps_section(const std::vector<AttentionMap>& maps, const Sample& sample, bool forced) {
+// The attention maps of every head for one example; empty if it is too long.
+template <class T>
+std::string maps_section(const LoadedModel<T>& loaded, const Example& example, std::size_t patch) {
+  const TaskShape& shape = loaded.shape;
+  if (attended_tokens(example, shape, patch) > kMostMapped) return "";
+  const bool forced = shape.output == OutputKind::generated;
+  Sample sample;
+  put_input(example, shape, sample);
+  if (forced) sample.targets = {target_text(example, shape)};
   std::size_t all = 0;
   std::string figures;
-  for (const AttentionMap& map : maps) {
+  const Batch batch = collate({example}, shape);
+  for (const AttentionMap& map : attention_maps(*loaded.model, loaded.parameters, batch)) {
     for (std::size_t head = 0; head < map.probabilities.shape()[1]; ++head) {
       if (++all > kMostMaps) continue;
       const std::string name = fmt::format("{}, head {}", map.path, head);
@@ -221,12 +229,12 @@ Examination examine(const FoundRun& source, bool with_heads) {
   const auto all = loaded.task->dataset(Split::test);
   const Subset test(*all, kExamples);
   const Pass pass{test, shape, train.batch};
-  const bool counts = shape.target == TargetKind::classes && shape.classes <= kMostClasses;
-  ClassReport classes(counts ? shape.classes : 0);
+  ClassReport classes(
+      shape.target == TargetKind::classes && shape.classes <= kMostClasses ? shape.classes : 0);
   std::vector<Sample> right, wrong;
   std::size_t index = 0;
   for_each_output(*loaded.model, pass, [&](const Tensor<T>& outputs, const Batch& batch) {
-    if (counts) classes.add(outputs, batch);
+    if (classes.classes() > 0) classes.add(outputs, batch);
     const std::size_t row = outputs.size() / batch.size;
     for (std::size_t i = 0; i < batch.size; ++i) {
       const Example example = test.get(0, index++);
@@ -242,10 +250,9 @@ Examination examine(const FoundRun& source, bool with_heads) {
   Examination found{processor_class(source.checkpoint),
                     {},
                     references(*loaded.task, step * train.batch * train.accumulate)};
-  const bool forced = shape.output == OutputKind::generated;
-  const std::string where =
-      fmt::format("<p class=\"soft\">The first {} examples of the test split, at step {}{}.</p>\n",
-                  grouped(test.size()), grouped(step), outputs_read(forced));
+  const std::string where = fmt::format(
+      "<p class=\"soft\">The first {} examples of the test split, at step {}{}.</p>\n",
+      grouped(test.size()), grouped(step), outputs_read(shape.output == OutputKind::generated));
   const auto add = [&](const char* title, const std::string& of, const std::string& section) {
     if (!section.empty()) found.sections.emplace_back(title, of + section);
   };
@@ -254,15 +261,7 @@ Examination examine(const FoundRun& source, bool with_heads) {
       where + (shape.target == TargetKind::numbers
                    ? boxes("Some examples", right, false)
                    : boxes("Wrong", wrong, true) + boxes("Right", right, true)));
-  const Example first = test.get(0, 0);
-  if (attended_tokens(first, shape, source.config.model.patch) <= kMostMapped) {
-    Sample sample;
-    put_input(first, shape, sample);
-    if (forced) sample.targets = {target_text(first, shape)};
-    add("Attention", "",
-        maps_section(attention_maps(*loaded.model, loaded.parameters, collate({first}, shape)),
-                     sample, forced));
-  }
+  add("Attention", "", maps_section(loaded, test.get(0, 0), source.config.model.patch));
   for (const Parameter<T>& p : loaded.parameters) {
     if (p.name != "embedding.token.weight") continue;
     add("Embeddings", "", html::embeddings_section(cast<double>(p.value()), shape, test));
