@@ -122,8 +122,7 @@ AttentionStudy study_attention(const SequenceModel<T>& model, const Parameters<T
   Pass observed = pass;
   observed.context = reader.context();
   evaluate(model, observed, objective);
-  study.metrics =
-      evaluate(model, pass, objective);  // to the bits of an evaluation, where attention is fused
+  study.metrics = evaluate(model, pass, objective);  // with fused attention, as everywhere else
   for (LayerStudy& layer : study.layers) {
     const std::size_t heads = layer.metrics.heads();
     for (std::size_t head = 0; head < heads; ++head) {

@@ -3,7 +3,6 @@
 
 #include <optional>
 
-#include <xgrad/train/metrics/class_report.hpp>
 #include <xgrad/train/metrics/evaluate.hpp>
 #include <xgrad/train/ranks/ranks.hpp>
 

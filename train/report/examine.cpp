@@ -10,7 +10,6 @@
 #include <xgrad/data/text/example_text.hpp>
 #include <xgrad/train/config/precision.hpp>
 #include <xgrad/train/inspect/attention_study.hpp>
-#include <xgrad/train/metrics/class_report.hpp>
 #include <xgrad/train/model/mixed_precision.hpp>
 #include <xgrad/train/predict/loaded_model.hpp>
 #include <xgrad/train/report/embeddings.hpp>
