@@ -12,10 +12,7 @@
 #include <xgrad/storage/disk/publish.hpp>
 #include <xgrad/train/checkpoint/find_run.hpp>
 #include <xgrad/train/config/precision.hpp>
-#include <xgrad/train/export/known_model.hpp>
-#include <xgrad/train/export/naming.hpp>
-#include <xgrad/train/export/onnx/export.hpp>
-#include <xgrad/train/export/reference.hpp>
+#include <xgrad/train/export/export.hpp>
 #include <xgrad/train/weights/trained_model.hpp>
 
 namespace xgrad::commands {

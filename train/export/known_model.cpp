@@ -1,4 +1,4 @@
-#include <xgrad/train/export/known_model.hpp>
+#include <xgrad/train/export/export.hpp>
 
 #include <algorithm>
 #include <sstream>

@@ -1,15 +1,15 @@
-#include <xgrad/train/export/naming.hpp>
+#include <xgrad/train/export/export.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 #include <xtensor/xbuilder.hpp>
 #include <xtensor/xmanipulation.hpp>
 #include <xtensor/xview.hpp>
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/excerpt.hpp>
-#include <xgrad/train/export/known_model.hpp>
 
 namespace xgrad {
 
@@ -30,6 +30,7 @@ struct Library {
   bool as_bert = false;
   std::string (*constructor)(const Config&, const TaskShape&);
 };
+
 constexpr const char* kPacked = ".self_attn.in_proj_";
 
 template <class F>
@@ -50,77 +51,61 @@ Tensor<T> as_kernels(const Tensor<T>& weight, std::size_t side) {
   return xt::transpose(reshaped(weight, {width, side, side, channels}), {0, 3, 1, 2});
 }
 
-// Adds a bias of zeros after each packed weight without bias.
+// Adds a bias of zeros after each packed weight, unless they have biases.
 Tensors with_qkv_bias(const Tensors& tensors) {
-  const auto is_bias = [](const NamedTensor& t) {
-    return t.name.ends_with(std::string(kPacked) + "bias");
-  };
-  if (std::any_of(tensors.begin(), tensors.end(), is_bias)) return tensors;
+  const std::string weight = std::string(kPacked) + "weight", bias = std::string(kPacked) + "bias";
   Tensors result;
   for (const NamedTensor& t : tensors) {
+    if (t.name.ends_with(bias)) return tensors;
     result.push_back(t);
-    const std::size_t at = t.name.find(std::string(kPacked) + "weight");
-    if (at == t.name.npos) continue;
+    if (!t.name.ends_with(weight)) continue;
     result.push_back(
-        {t.name.substr(0, at) + kPacked + "bias",
+        {t.name.substr(0, t.name.size() - weight.size()) + bias,
          changed(t.tensor, []<class T>(const Tensor<T>& x) { return zeros<T>({x.shape()[0]}); })});
   }
   return result;
 }
 
-// Returns one third of the rows of a packed projection.
-template <class T>
-Tensor<T> third(const Tensor<T>& x, std::size_t part) {
-  const std::size_t rows = x.shape(0) / 3;
-  return xt::view(x, xt::range(part * rows, (part + 1) * rows));
-}
-
-// Appends the class token to the words. BERT's pooler, which lies between it and the head, gets
-// identity weights.
-Tensors with_class_word(const Tensors& tensors) {
-  const auto is_class = [](const NamedTensor& t) { return t.name == "embedding.class_token"; };
-  const auto token = std::find_if(tensors.begin(), tensors.end(), is_class);
-  if (token == tensors.end()) return tensors;
-  Tensors result;
-  for (const NamedTensor& t : tensors) {
-    if (is_class(t)) continue;
-    result.push_back(t);
-    if (t.name != "embedding.token.weight") continue;
-    result.back().tensor = changed(t.tensor, [&]<class T>(const Tensor<T>& x) {
-      const auto& row = std::get<Tensor<T>>(token->tensor);
-      return Tensor<T>(xt::concatenate(xt::xtuple(x, reshaped(row, {1, row.size()}))));
-    });
-  }
-  const auto add = [&](const char* name, const auto& make) {
-    result.push_back({name, changed(token->tensor, make)});
-  };
-  add("bert.pooler.dense.weight",
-      []<class T>(const Tensor<T>& x) { return Tensor<T>(xt::eye<T>(x.size())); });
-  add("bert.pooler.dense.bias", []<class T>(const Tensor<T>& x) { return zeros<T>({x.size()}); });
-  return result;
-}
-
+// Splits packed projections. Appends the class token to the words. BERT's pooler, which lies
+// between it and the head, gets identity weights.
 Tensors as_bert(const Tensors& tensors) {
-  const char* const names[] = {"query", "key", "value"};
   Tensors result;
-  for (const NamedTensor& t : with_class_word(tensors)) {
-    if (t.name == "embedding.token.weight") {
-      result.push_back({"bert.embeddings.token_type_embeddings.weight",
-                        changed(t.tensor, []<class T>(const Tensor<T>& x) {
-                          return zeros<T>({1, x.shape()[1]});
-                        })});
-    }
+  const auto add = [&](const std::string& name, const AnyTensor& tensor, const auto& make) {
+    result.push_back({name, changed(tensor, make)});
+  };
+  const auto token = std::ranges::find(tensors, "embedding.class_token", &NamedTensor::name);
+  const bool classed = token != tensors.end();
+  for (const NamedTensor& t : tensors) {
     const std::size_t at = t.name.find(kPacked);
-    if (at == t.name.npos) {
+    if (t.name == "embedding.token.weight") {
+      add("bert.embeddings.token_type_embeddings.weight", t.tensor,
+          []<class T>(const Tensor<T>& x) {
+            return zeros<T>({1, x.shape()[1]});
+          });
+      add(t.name, t.tensor, [&]<class T>(const Tensor<T>& x) {
+        if (!classed) return x;
+        const auto& row = std::get<Tensor<T>>(token->tensor);
+        return Tensor<T>(xt::concatenate(xt::xtuple(x, reshaped(row, {1, row.size()}))));
+      });
+    } else if (at != t.name.npos) {
+      const std::string what = t.name.substr(at + std::string(kPacked).size());
+      std::size_t row = 0;
+      for (const char* name : {"query", "key", "value"}) {
+        add(fmt::format("{}.self_attn.{}.{}", t.name.substr(0, at), name, what), t.tensor,
+            [&]<class T>(const Tensor<T>& x) {
+              const std::size_t first = std::exchange(row, row + x.shape(0) / 3);
+              return Tensor<T>(xt::view(x, xt::range(first, row)));
+            });
+      }
+    } else if (!classed || &t != &*token) {
       result.push_back(t);
-      continue;
-    }
-    const std::string what = t.name.substr(at + std::string(kPacked).size());
-    for (std::size_t part = 0; part < 3; ++part) {
-      result.push_back({fmt::format("{}.self_attn.{}.{}", t.name.substr(0, at), names[part], what),
-                        changed(t.tensor, [&](const auto& x) { return third(x, part); })});
     }
   }
+  if (!classed) return result;
+  add("bert.pooler.dense.weight", token->tensor,
+      []<class T>(const Tensor<T>& x) { return Tensor<T>(xt::eye<T>(x.size())); });
+  add("bert.pooler.dense.bias", token->tensor,
+      []<class T>(const Tensor<T>& x) { return zeros<T>({x.size()}); });
   return result;
 }
 

@@ -22,30 +22,20 @@ constexpr std::size_t kGap = 4;
 constexpr std::uint8_t kGrey = 160;
 constexpr std::size_t kNameWidth = 8;  // width of a token in front of its row
 
-// The loss and the most important other metric.
-struct Two {
-  explicit Two(const Metrics& metrics)
-      : loss(metrics.figures()[0].value),
-        name(metrics.figures()[1].name),
-        figure(metrics.figures()[1].value) {}
-  double loss;
-  std::string name;
-  double figure;
-};
-
 std::string layer_text(const AttentionStudy& study, const LayerStudy& layer) {
-  const Two whole(study.metrics);
+  const std::vector<Figure> whole = study.metrics.figures();
   std::string text = fmt::format(
       "\n{}\n  head  entropy  distance  asymmetry  loss without  {:>16}  cosine with head",
-      layer.path, whole.name + " without");
+      layer.path, whole[1].name + " without");
   const std::size_t heads = layer.metrics.heads();
   for (std::size_t h = 0; h < heads; ++h) text += fmt::format(" {:>4}", h);
   for (std::size_t h = 0; h < heads; ++h) {
-    const Two without(layer.without[h]);
+    const std::vector<Figure> without = layer.without[h].figures();
+    const double loss = without[0].value, other = without[1].value;
     text += fmt::format(
         "\n  {:>4}  {:>7.3f}  {:>8.2f}  {:>9.3f}  {:>5.3f} {:>+6.3f}  {:>8.4f} {:>+7.4f}  {:>16}",
-        h, layer.metrics.entropy(h), layer.metrics.distance(h), layer.metrics.asymmetry(h),
-        without.loss, without.loss - whole.loss, without.figure, without.figure - whole.figure, "");
+        h, layer.metrics.entropy(h), layer.metrics.distance(h), layer.metrics.asymmetry(h), loss,
+        loss - whole[0].value, other, other - whole[1].value, "");
     for (std::size_t g = 0; g < heads; ++g) {
       text += fmt::format(" {:>4.2f}", layer.metrics.redundancy(g, h));
     }
@@ -157,9 +147,10 @@ const char* outputs_read(bool forced) {
 }
 
 std::string to_text(const AttentionStudy& study) {
-  const Two whole(study.metrics);
-  std::string text = fmt::format("{} examples: loss {:.4f}, {} {:.4f}{}\n", grouped(study.examples),
-                                 whole.loss, whole.name, whole.figure, outputs_read(study.forced));
+  const std::vector<Figure> whole = study.metrics.figures();
+  std::string text =
+      fmt::format("{} examples: loss {:.4f}, {} {:.4f}{}\n", grouped(study.examples),
+                  whole[0].value, whole[1].name, whole[1].value, outputs_read(study.forced));
   for (const LayerStudy& layer : study.layers) text += layer_text(study, layer);
   return text;
 }
@@ -232,9 +223,9 @@ std::string to_hdf5(const AttentionStudy& study, const std::vector<AttentionMap>
       redundancy.data()[i] = metrics.redundancy(i / heads, i % heads);
     }
     file.tensor(group + "/redundancy", redundancy);
-    per_head("loss_without", [&](std::size_t h) { return Two(layer.without[h]).loss; });
-    per_head(Two(study.metrics).name + "_without",
-             [&](std::size_t h) { return Two(layer.without[h]).figure; });
+    per_head("loss_without", [&](std::size_t h) { return layer.without[h].figures()[0].value; });
+    per_head(study.metrics.figures()[1].name + "_without",
+             [&](std::size_t h) { return layer.without[h].figures()[1].value; });
   }
   return file.take_image();
 }

@@ -93,13 +93,11 @@ std::string digest_of_checked(Config config) {
   config.schedule = {};
   config.mpi = {};
   config.expect = {};
-  config.train.steps = 1;
-  config.train.epochs = 0;
-  config.train.max_seconds = 0;
-  config.train.patience = 0;
-  config.train.evaluate_every = 0;
-  config.train.save_every = 0;
-  config.train.keep = TrainConfig().keep;
+  TrainConfig& train = config.train;
+  train.steps = 1;
+  train.epochs = train.patience = train.evaluate_every = train.save_every = 0;
+  train.max_seconds = 0;
+  train.keep = TrainConfig().keep;
   return digest_of(config);
 }
 
@@ -179,11 +177,8 @@ ModelCheck check_model(Config config, const std::map<std::string, std::string>& 
   for (const Example& example : examples) check.lengths.push_back(length_of(example, shape));
   for (const auto& leaf : model.problem.leaves) check.shapes.push_back(leaf.variable.shape());
   GradcheckOptions& options = check.options;
-  options.levels = 2;
-  options.entries = 32;
-  options.directions = 1;
-  options.small_directions = true;
-  options.places = places;
+  options = {
+      .levels = 2, .entries = 32, .directions = 1, .small_directions = true, .places = places};
   if (operations(model.problem, options) > kMostOperations) {
     check.arithmetic = "double";
     options.step = 4e-3;

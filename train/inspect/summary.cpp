@@ -205,11 +205,11 @@ std::size_t state_numbers(const Config& config, const Parameters<T>& parameters)
 
 // Runs forward and backward of a step twice: the second time, work space is there.
 template <class T>
-ModelSummary measure(const Config& config, std::shared_ptr<const Task> task) {
+ModelSummary measure(const Config& config) {
   // Each working thread allocates its own work space, at an unpredictable time.
   const SerialScope one_thread;
   const TrainConfig& train = config.train;
-  if (!task) task = make_task(config);
+  const std::unique_ptr<Task> task = make_task(config);
   const TaskShape& shape = task->shape();
   const std::unique_ptr<Dataset> data = task->dataset(Split::train);
   const Objective objective = training_objective(train, shape, data.get());
@@ -292,8 +292,8 @@ std::string section(const std::vector<std::vector<std::string>>& rows,
 
 }  // namespace
 
-ModelSummary summarize(const Config& config, const std::shared_ptr<const Task>& task) {
-  return with_precision(config, [&]<class T>() { return measure<T>(config, task); });
+ModelSummary summarize(const Config& config) {
+  return with_precision(config, [&]<class T>() { return measure<T>(config); });
 }
 
 std::string to_text(const ModelSummary& summary) {

@@ -1,4 +1,4 @@
-#include <xgrad/train/export/onnx/export.hpp>
+#include <xgrad/train/export/export.hpp>
 
 #include <fmt/format.h>
 
@@ -7,15 +7,12 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/data/excerpt.hpp>
-#include <xgrad/train/export/known_model.hpp>
 #include <xgrad/train/export/onnx/layers.hpp>
 #include <xgrad/version.hpp>
 
-namespace xgrad {
+namespace xgrad::onnx_export {
 
 namespace {
-
-using onnx_export::Builder, onnx_export::Value, onnx_export::Integers, onnx_export::kLowest;
 
 const OnnxGraph::Attribute kDrop = {"keepdims", 0};
 
@@ -101,6 +98,20 @@ Value encoder_decoder_model(Builder& g) {
   return head(g, decoder(g, x, memory, "decoder"));
 }
 
+const std::map<std::string, Value (*)(Builder&)> kModels = {
+    {"encoder", encoder_model},
+    {"encoder_decoder", encoder_decoder_model},
+    {"mlp", window_mlp},
+    {"window_mlp", window_mlp}};
+
+}  // namespace
+
+}  // namespace xgrad::onnx_export
+
+namespace xgrad {
+
+namespace {
+
 // The settings that the functions of layers.hpp support.
 KnownModel known_model() {
   KnownModel known = plain_encoder();
@@ -121,12 +132,6 @@ KnownModel known_model() {
   }
   return known;
 }
-
-const std::map<std::string, Value (*)(Builder&)> kModels = {
-    {"encoder", encoder_model},
-    {"encoder_decoder", encoder_decoder_model},
-    {"mlp", window_mlp},
-    {"window_mlp", window_mlp}};
 
 OnnxGraph::Axes output_axes(const Config& config, const TaskShape& shape) {
   const std::string classes = std::to_string(shape.classes);
@@ -158,8 +163,9 @@ void add_metadata(OnnxGraph& graph, const TaskShape& shape, const Checkpoint& we
 std::string to_onnx(const Config& config, const TaskShape& shape, const Checkpoint& weights) {
   const std::vector<std::string> unknown = unknown_settings(config, known_model());
   check<ConfigError>(unknown.empty(), "cannot be exported to ONNX: ", joined(unknown));
-  Builder graph(config.model, shape, weights.parameters);
-  graph.output(kModels.at(config.model.kind)(graph), "logits", output_axes(config, shape));
+  onnx_export::Builder graph(config.model, shape, weights.parameters);
+  graph.output(onnx_export::kModels.at(config.model.kind)(graph), "logits",
+               output_axes(config, shape));
 
   const std::vector<std::string> unused = graph.unused_weights();
   check<CheckpointError>(unused.empty(), "cannot be exported to ONNX: the graph does not use ",
