@@ -12,7 +12,6 @@
 #include <xgrad/train/inspect/attention_study.hpp>
 #include <xgrad/train/model/mixed_precision.hpp>
 #include <xgrad/train/predict/loaded_model.hpp>
-#include <xgrad/train/report/embeddings.hpp>
 #include <xgrad/train/report/html.hpp>
 
 namespace xgrad {

@@ -1,4 +1,4 @@
-#include <xgrad/train/report/embeddings.hpp>
+#include <xgrad/train/report/examine.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,7 @@
 #include <xgrad/train/export/onnx/graph.hpp>
 
 #include <onnx/checker.h>
+#include <onnx/defs/attr_proto_util.h>
 #include <onnx/onnx_pb.h>
 #include <onnx/shape_inference/implementation.h>
 
@@ -43,26 +44,12 @@ void describe(onnx::ValueInfoProto& proto, const std::string& name, OnnxGraph::T
   tensor.mutable_shape();
   for (const std::string& axis : axes) {
     onnx::TensorShapeProto_Dimension& dimension = *tensor.mutable_shape()->add_dim();
-    const bool number = axis.find_first_not_of("0123456789") == std::string::npos;
-    if (number) {
+    if (axis.find_first_not_of("0123456789") == std::string::npos) {
       dimension.set_dim_value(std::stoll(axis));
     } else {
       dimension.set_dim_param(axis);
     }
   }
-}
-
-void fill(onnx::AttributeProto& proto, std::int64_t x) {
-  proto.set_type(onnx::AttributeProto_AttributeType_INT);
-  proto.set_i(x);
-}
-void fill(onnx::AttributeProto& proto, float x) {
-  proto.set_type(onnx::AttributeProto_AttributeType_FLOAT);
-  proto.set_f(x);
-}
-void fill(onnx::AttributeProto& proto, const OnnxGraph::Integers& list) {
-  proto.set_type(onnx::AttributeProto_AttributeType_INTS);
-  for (const std::int64_t x : list) proto.add_ints(x);
 }
 
 Tensor<float> single(const NamedTensor& weight) {
@@ -111,10 +98,9 @@ struct OnnxGraph::Impl {
     for (const Input& input : inputs) {
       proto.add_input(std::visit([this](const auto& x) { return name_of(x); }, input));
     }
-    for (const Attribute& attribute : attributes) {
-      onnx::AttributeProto& entry = *proto.add_attribute();
-      entry.set_name(attribute.name);
-      std::visit([&entry](const auto& x) { fill(entry, x); }, attribute.value);
+    for (const auto& [name, value] : attributes) {
+      const auto make = [n = name](const auto& x) { return onnx::MakeAttribute(n, x); };
+      *proto.add_attribute() = std::visit(make, value);
     }
     return proto;
   }
