@@ -26,7 +26,6 @@ function(xgrad_install name)
     PATTERN "sweep/plan.hpp" EXCLUDE
     PATTERN "sweep/queue.hpp" EXCLUDE
     PATTERN "sweep/claims.hpp" EXCLUDE
-    PATTERN "onnx/graph.hpp" EXCLUDE
     PATTERN "onnx/layers.hpp" EXCLUDE
     PATTERN "history.hpp" EXCLUDE
     PATTERN "run_groups.hpp" EXCLUDE
@@ -34,8 +33,7 @@ function(xgrad_install name)
     PATTERN "event_file.hpp" EXCLUDE
     PATTERN "histogram.hpp" EXCLUDE
     PATTERN "recorder.hpp" EXCLUDE
-    PATTERN "tensorboard.hpp" EXCLUDE
-    PATTERN "attention_picture.hpp" EXCLUDE)
+    PATTERN "tensorboard.hpp" EXCLUDE)
 
   get_target_property(library_type ${name} TYPE)
   if(library_type STREQUAL "SHARED_LIBRARY")

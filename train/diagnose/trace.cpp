@@ -41,16 +41,6 @@ Trace<T>::Trace(const Parameters<T>& parameters, See see, SeeCall see_call)
 }
 
 template <class T>
-void Trace<T>::begin(const char* name) {
-  if (before_ != nullptr) before_->begin(name);
-}
-
-template <class T>
-void Trace<T>::done() {
-  if (before_ != nullptr) before_->done();
-}
-
-template <class T>
 void Trace<T>::end(const OpCall& call) {
   if (before_ != nullptr) before_->end(call);
   if (call.scalar != sizeof(T)) return;
@@ -145,37 +135,28 @@ double GradientFlow<T>::gradient_of(const Variable<T>& x) const {
 }
 
 template <class T>
-std::vector<bool> GradientFlow<T>::ops_of_the_loss() const {
-  std::vector<bool> needed(made_.size()), ops(ops_.size());
-  for (const std::size_t loss : losses_) needed[loss] = true;
-  for (std::size_t i = ops_.size(); i-- > 0;) {
-    ops[i] = needed[ops_[i].output];
-    if (!ops[i]) continue;
-    for (const Read& read : ops_[i].reads) {
-      if (read.made != kConstant) needed[read.made] = true;
-    }
-  }
-  return ops;
-}
-
-template <class T>
 std::string GradientFlow<T>::end_of(const Parameter<T>& parameter) const {
   const std::size_t start = made_at_.at(parameter.variable.shared_value().get());
-  const std::vector<bool> of_the_loss = ops_of_the_loss();
+  std::vector<bool> needed(made_.size());  // whether the loss depends on it
+  for (const std::size_t loss : losses_) needed[loss] = true;
+  for (std::size_t i = ops_.size(); i-- > 0;) {
+    for (const Read& read : ops_[i].reads) {
+      if (needed[ops_[i].output] && read.made != kConstant) needed[read.made] = true;
+    }
+  }
   // What was computed from the parameter, with a graph but without a gradient.
   std::vector<bool> dead(made_.size());
   dead[start] = true;
   std::size_t last = start;
   std::string stops, cut;
-  for (std::size_t i = 0; i < ops_.size(); ++i) {
-    const Ran& op = ops_[i];
+  for (const Ran& op : ops_) {
     const std::string& name = made_[op.output].name;
     for (const Read& read : op.reads) {
       if (read.made == kConstant || !dead[read.made]) continue;
       if (!op.recorded || !read.gradient) {
         const std::string& source = made_[read.made].name;
         const std::string what = read.made == start ? source : "the output of " + source;
-        if (of_the_loss[i]) cut = name + " reads " + what + " without a gradient";
+        if (needed[op.output]) cut = name + " reads " + what + " without a gradient";
       } else if (made_[op.output].gradient != 0) {
         stops = name + " has a gradient, but passes on " +
                 (made_[read.made].arrived ? "only zeros" : "none");

@@ -40,8 +40,12 @@ class Trace final : public OpObserver {
   /// Starts tracing, which ends with this object.
   Trace(const Parameters<T>& parameters, See see, SeeCall see_call = {});
 
-  void begin(const char* name) override;
-  void done() override;
+  void begin(const char* name) override {
+    if (before_ != nullptr) before_->begin(name);
+  }
+  void done() override {
+    if (before_ != nullptr) before_->done();
+  }
   void end(const OpCall& call) override;
 
  private:
@@ -106,8 +110,6 @@ class GradientFlow {
 
   void forward(const OpPlace& place, const OpCall& call);
   void backward(const OpCall& call);
-  // For each op, whether the loss depends on its output.
-  std::vector<bool> ops_of_the_loss() const;
 
   std::vector<Made> made_;
   std::vector<Ran> ops_;

@@ -9,6 +9,7 @@
 #include <xgrad/autograd/scalar.hpp>
 #include <xgrad/data/text/amounts.hpp>
 #include <xgrad/data/text/columns.hpp>
+#include <xgrad/storage/formats/png.hpp>
 #include <xgrad/storage/hdf5/own_hdf5.hpp>
 #include <xgrad/train/inspect/activations.hpp>
 #include <xgrad/train/model/build.hpp>

@@ -6,10 +6,11 @@
 #include <vector>
 
 #include <xgrad/layers/attention/metrics.hpp>
-#include <xgrad/storage/formats/png.hpp>
 #include <xgrad/train/metrics/evaluate.hpp>
 
 namespace xgrad {
+
+struct Picture;
 
 /// The attention maps of one module for a batch.
 struct AttentionMap {

@@ -78,7 +78,7 @@ double mean_of(const RunGroup& group, double RunHistory::*figure) {
   for (const RunHistory* run : group.averaged()) {
     if (run->*figure > 0) mean.add(run->*figure, 1);
   }
-  return mean.count() > 0 ? mean.mean() : 0;
+  return mean.mean();
 }
 
 // A table with a column for each group; `more` follows the metrics.

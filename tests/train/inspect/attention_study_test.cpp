@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include <xgrad/storage/formats/png.hpp>
 #include <xgrad/train/loop/trainer.hpp>
 #include <xgrad/train/model/build.hpp>
 

@@ -49,7 +49,7 @@ std::vector<Value> project(Builder& g, const Value& query, const Value& memory,
   return {q, kv[0], kv[1]};
 }
 
-const OnnxGraph::Attribute kLast = {"axis", -1};
+const Builder::Attribute kLast = {"axis", -1};
 
 const std::map<std::string, Score> kScores = {
     {"dot", Score::dot}, {"cosine", Score::cosine}, {"additive", Score::additive}};

@@ -14,7 +14,7 @@ namespace xgrad::onnx_export {
 
 namespace {
 
-const OnnxGraph::Attribute kDrop = {"keepdims", 0};
+const Builder::Attribute kDrop = {"keepdims", 0};
 
 // The mask as (B, N, 1), true for a token; empty if nothing is padded.
 Value column(Builder& g) {
@@ -30,7 +30,7 @@ Value mean(Builder& g, const Value& x) {
 }
 
 Value max(Builder& g, const Value& x) {
-  const OnnxGraph::Attribute tokens = {"axes", Integers{1}};
+  const Builder::Attribute tokens = {"axes", Integers{1}};
   const Value keep = column(g);
   const Value y = g("ReduceMax", {where(g, keep, x, kLowest)}, {tokens, kDrop});
   if (keep.empty()) return y;
@@ -66,7 +66,7 @@ Value windows(Builder& g, Value x) {
   x = where(g, column(g), x, 0);
   const auto half = std::int64_t(g.model.window / 2);
   const Value longer = g("Pad", {x, Integers{0, half, 0, 0, half, 0}});
-  std::vector<OnnxGraph::Input> shifted;
+  std::vector<Builder::Input> shifted;
   for (std::int64_t i = 0; i < std::int64_t(g.model.window); ++i) {
     const Integers begin{i};
     shifted.push_back(g("Slice", {longer, begin, g("Add", {tokens, begin}), Integers{1}}));
@@ -133,7 +133,7 @@ KnownModel known_model() {
   return known;
 }
 
-OnnxGraph::Axes output_axes(const Config& config, const TaskShape& shape) {
+onnx_export::Builder::Axes output_axes(const Config& config, const TaskShape& shape) {
   const std::string classes = std::to_string(shape.classes);
   if (shape.output == OutputKind::sequence) return {"batch", classes};
   if (shape.output == OutputKind::generated) return {"batch", "outputs", classes};
@@ -142,7 +142,7 @@ OnnxGraph::Axes output_axes(const Config& config, const TaskShape& shape) {
   return {"batch", std::to_string(shape.height / side * (shape.width / side)), classes};
 }
 
-void add_metadata(OnnxGraph& graph, const TaskShape& shape, const Checkpoint& weights) {
+void add_metadata(onnx_export::Builder& graph, const TaskShape& shape, const Checkpoint& weights) {
   graph.metadata("config", weights.config);
   graph.metadata("xgrad_version", kVersion);
   graph.metadata("step", std::to_string(weights.step));

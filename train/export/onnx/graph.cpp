@@ -1,4 +1,4 @@
-#include <xgrad/train/export/onnx/graph.hpp>
+#include <xgrad/train/export/onnx/layers.hpp>
 
 #include <onnx/checker.h>
 #include <onnx/defs/attr_proto_util.h>
@@ -12,7 +12,7 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/version.hpp>
 
-namespace xgrad {
+namespace xgrad::onnx_export {
 
 namespace {
 
@@ -22,11 +22,11 @@ constexpr int kIrVersion = 8;  // IR version of ONNX 1.12, the oldest with reade
 constexpr int kOpset = 17;
 
 template <class T>
-constexpr auto kElement = OnnxGraph::Type::f32;
+constexpr auto kElement = Builder::Type::f32;
 template <>
-constexpr auto kElement<std::int64_t> = OnnxGraph::Type::i64;
+constexpr auto kElement<std::int64_t> = Builder::Type::i64;
 template <>
-constexpr auto kElement<std::uint8_t> = OnnxGraph::Type::boolean;
+constexpr auto kElement<std::uint8_t> = Builder::Type::boolean;
 
 template <class T>
 void fill(onnx::TensorProto& proto, const std::string& name, const T* data, const Shape& shape) {
@@ -36,8 +36,8 @@ void fill(onnx::TensorProto& proto, const std::string& name, const T* data, cons
   proto.set_raw_data(data, size_of(shape) * sizeof(T));
 }
 
-void describe(onnx::ValueInfoProto& proto, const std::string& name, OnnxGraph::Type type,
-              const OnnxGraph::Axes& axes) {
+void describe(onnx::ValueInfoProto& proto, const std::string& name, Builder::Type type,
+              const Builder::Axes& axes) {
   proto.set_name(name);
   onnx::TypeProto_Tensor& tensor = *proto.mutable_type()->mutable_tensor_type();
   tensor.set_elem_type(int(type));
@@ -60,7 +60,7 @@ Tensor<float> single(const NamedTensor& weight) {
 
 }  // namespace
 
-struct OnnxGraph::Impl {
+struct Builder::Impl {
   struct Weight {
     Tensor<float> tensor;
     bool used = false;
@@ -106,7 +106,9 @@ struct OnnxGraph::Impl {
   }
 };
 
-OnnxGraph::OnnxGraph(const std::vector<NamedTensor>& weights) : impl_(std::make_unique<Impl>()) {
+Builder::Builder(const ModelConfig& of_model, const TaskShape& of_task,
+                 const std::vector<NamedTensor>& weights)
+    : model(of_model), shape(of_task), impl_(std::make_unique<Impl>()) {
   for (const NamedTensor& weight : weights) impl_->weights[weight.name] = {single(weight)};
   impl_->model.set_ir_version(kIrVersion);
   impl_->model.set_producer_name("xgrad");
@@ -114,37 +116,37 @@ OnnxGraph::OnnxGraph(const std::vector<NamedTensor>& weights) : impl_(std::make_
   impl_->model.add_opset_import()->set_version(kOpset);
 }
 
-OnnxGraph::~OnnxGraph() = default;
+Builder::~Builder() = default;
 
-OnnxGraph::Value OnnxGraph::input(const std::string& name, Type type, const Axes& axes) {
+Value Builder::input(const std::string& name, Type type, const Axes& axes) {
   describe(*impl_->graph().add_input(), name, type, axes);
   return name;
 }
 
-void OnnxGraph::output(const Value& value, const std::string& name, const Axes& axes) {
+void Builder::output(const Value& value, const std::string& name, const Axes& axes) {
   impl_->node("Identity", {value}).add_output(name);
   describe(*impl_->graph().add_output(), name, Type::f32, axes);
 }
 
-bool OnnxGraph::has_weight(const std::string& name) const {
+bool Builder::has_weight(const std::string& name) const {
   return impl_->weights.contains(name);
 }
 
-const Shape& OnnxGraph::shape_of(const std::string& name) const {
+const Shape& Builder::shape_of(const std::string& name) const {
   const auto found = impl_->weights.find(name);
   check<CheckpointError>(found != impl_->weights.end(), "there is no weight ", name);
   return found->second.tensor.shape();
 }
 
-OnnxGraph::Value OnnxGraph::weight(const std::string& name) {
-  const Shape& shape = shape_of(name);
+Value Builder::weight(const std::string& name) {
+  const Shape& extents = shape_of(name);
   Impl::Weight& weight = impl_->weights.at(name);
-  if (!weight.used) fill(*impl_->graph().add_initializer(), name, weight.tensor.data(), shape);
+  if (!weight.used) fill(*impl_->graph().add_initializer(), name, weight.tensor.data(), extents);
   weight.used = true;
   return name;
 }
 
-std::vector<std::string> OnnxGraph::unused_weights() const {
+std::vector<std::string> Builder::unused_weights() const {
   std::vector<std::string> names;
   for (const auto& [name, weight] : impl_->weights) {
     if (!weight.used) names.push_back(name);
@@ -152,14 +154,14 @@ std::vector<std::string> OnnxGraph::unused_weights() const {
   return names;
 }
 
-OnnxGraph::Value OnnxGraph::operator()(const char* op, const std::vector<Input>& inputs,
-                                       const std::vector<Attribute>& attributes) {
+Value Builder::operator()(const char* op, const std::vector<Input>& inputs,
+                          const std::vector<Attribute>& attributes) {
   return several(1, op, inputs, attributes).front();
 }
 
-std::vector<OnnxGraph::Value> OnnxGraph::several(std::size_t count, const char* op,
-                                                 const std::vector<Input>& inputs,
-                                                 const std::vector<Attribute>& attributes) {
+std::vector<Value> Builder::several(std::size_t count, const char* op,
+                                    const std::vector<Input>& inputs,
+                                    const std::vector<Attribute>& attributes) {
   onnx::NodeProto& node = impl_->node(op, inputs, attributes);
   std::vector<Value> results;
   for (std::size_t i = 0; i < count; ++i) {
@@ -170,41 +172,40 @@ std::vector<OnnxGraph::Value> OnnxGraph::several(std::size_t count, const char* 
   return results;
 }
 
-std::vector<OnnxGraph::Value> OnnxGraph::split(const Value& x, std::int64_t axis,
-                                               const Integers& extents) {
+std::vector<Value> Builder::split(const Value& x, std::int64_t axis, const Integers& extents) {
   return several(extents.size(), "Split", {x, extents}, {{"axis", axis}});
 }
 
-OnnxGraph::Value OnnxGraph::transpose(const Value& x, const Integers& axes) {
+Value Builder::transpose(const Value& x, const Integers& axes) {
   return (*this)("Transpose", {x}, {{"perm", axes}});
 }
 
-OnnxGraph::Value OnnxGraph::as_float(const Value& x) {
+Value Builder::as_float(const Value& x) {
   return (*this)("Cast", {x}, {{"to", std::int64_t(Type::f32)}});
 }
 
-void OnnxGraph::metadata(const std::string& key, const std::string& text) {
+void Builder::metadata(const std::string& key, const std::string& text) {
   onnx::StringStringEntryProto& entry = *impl_->model.add_metadata_props();
   entry.set_key(key);
   entry.set_value(text);
 }
 
-std::string OnnxGraph::finish(const std::string& name) const {
-  onnx::ModelProto model = impl_->model;
-  model.mutable_graph()->set_name(name);
-  const std::size_t size = model.ByteSizeLong();
+std::string Builder::finish(const std::string& name) const {
+  onnx::ModelProto proto = impl_->model;
+  proto.mutable_graph()->set_name(name);
+  const std::size_t size = proto.ByteSizeLong();
   check<CheckpointError>(size < std::numeric_limits<std::int32_t>::max(), "the ONNX model has ",
                          size, " bytes; the format allows less than 2 GB");
-  const std::string bytes = model.SerializeAsString();
+  const std::string bytes = proto.SerializeAsString();
   try {
-    onnx::checker::check_model(model);
+    onnx::checker::check_model(proto);
     const onnx::ShapeInferenceOptions strictly(/*check_type=*/true, /*strict_mode=*/1,
                                                /*data_prop=*/true);
-    onnx::shape_inference::InferShapes(model, onnx::OpSchemaRegistry::Instance(), strictly);
+    onnx::shape_inference::InferShapes(proto, onnx::OpSchemaRegistry::Instance(), strictly);
   } catch (const std::runtime_error& error) {
     detail::fail<CheckpointError>("ONNX's own checker: ", error.what());
   }
   return bytes;
 }
 
-}  // namespace xgrad
+}  // namespace xgrad::onnx_export
