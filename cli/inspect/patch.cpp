@@ -6,7 +6,7 @@
 #include <xgrad/storage/disk/publish.hpp>
 #include <xgrad/train/inspect/activations.hpp>
 #include <xgrad/train/predict/loaded_model.hpp>
-#include <xgrad/train/report/chart.hpp>
+#include <xgrad/train/report/html.hpp>
 
 namespace xgrad::commands {
 

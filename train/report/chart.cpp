@@ -1,12 +1,10 @@
-#include <xgrad/train/report/chart.hpp>
+#include <xgrad/train/report/html.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
-
-#include <xgrad/train/report/html.hpp>
 
 namespace xgrad::html {
 

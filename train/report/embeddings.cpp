@@ -1,4 +1,4 @@
-#include <xgrad/train/report/examine.hpp>
+#include <xgrad/train/report/report.hpp>
 
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -12,7 +12,6 @@
 #include <xgrad/autograd/kernels/gemm.hpp>
 #include <xgrad/data/text/amounts.hpp>
 #include <xgrad/data/text/example_text.hpp>
-#include <xgrad/train/report/chart.hpp>
 #include <xgrad/train/report/html.hpp>
 
 namespace {

@@ -14,8 +14,6 @@
 #include <xgrad/train/inspect/summary.hpp>
 #include <xgrad/train/logs/run_groups.hpp>
 #include <xgrad/train/metrics/estimates.hpp>
-#include <xgrad/train/report/chart.hpp>
-#include <xgrad/train/report/examine.hpp>
 #include <xgrad/train/report/html.hpp>
 #include <xgrad/version.hpp>
 
