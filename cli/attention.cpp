@@ -10,11 +10,11 @@
 #include <xgrad/data/excerpt.hpp>
 #include <xgrad/data/text/example_text.hpp>
 #include <xgrad/storage/disk/publish.hpp>
+#include <xgrad/train/inspect/activations.hpp>
 #include <xgrad/train/inspect/attention_study.hpp>
-#include <xgrad/train/inspect/patching.hpp>
 #include <xgrad/train/predict/loaded_model.hpp>
 #include <xgrad/train/predict/predictor.hpp>
-#include <xgrad/train/report/patch_picture.hpp>
+#include <xgrad/train/report/html.hpp>
 
 namespace xgrad::commands {
 
@@ -90,7 +90,7 @@ int show_line(const LoadedModel<T>& loaded, const AttentionArguments& a) {
   check_example(example[0], loaded.shape, 1);
   std::vector<std::string> given;
   if (a.outputs) given.push_back(*a.outputs);
-  set_outputs(*loaded.model, loaded.shape, given, example);
+  set_outputs(loaded, given, example);
   if (loaded.shape.output == OutputKind::generated) {
     fmt::print("outputs {}: {}\n\n",
                a.outputs ? "of --outputs (teacher forcing)" : "decoded greedily",
@@ -126,21 +126,21 @@ int attention(const AttentionArguments& a) {
   const FoundRun source = find_run(a.run);
   return load_model(source)->visit([&](const auto& loaded) {
     if (a.text) return show_line(loaded, a);
-    const auto test = loaded.task->dataset(Split::test);
+    const auto all = loaded.task->dataset(Split::test);
+    const Subset test(*all, a.examples);
     const Objective objective = make_objective(source.config.train, loaded.shape);
-    const std::size_t batch = source.config.train.batch;
+    const Pass pass{test, loaded.shape, source.config.train.batch};
     if (a.silence) {
       fmt::print("{}",
-                 to_text(silence_heads(*loaded.model, loaded.parameters, *test, loaded.shape,
-                                       objective, batch, a.examples, parse_heads(*a.silence))));
+                 to_text(silence_heads(*loaded.model, loaded.parameters, pass, objective,
+                                       parse_heads(*a.silence))));
       return 0;
     }
-    const AttentionStudy study = study_attention(*loaded.model, loaded.parameters, *test,
-                                                 loaded.shape, objective, batch, a.examples);
+    const AttentionStudy study = study_attention(*loaded.model, loaded.parameters, pass, objective);
     xgrad::check<ConfigError>(!study.layers.empty(), source.file, ": the model has no attention");
     fmt::print("{}", to_text(study));
     if (!a.out.empty()) {
-      publish_file(a.out, file_of(loaded, *test, study, a.maps));
+      publish_file(a.out, file_of(loaded, test, study, a.maps));
     }
     return 0;
   });

@@ -14,10 +14,7 @@
 #include <xgrad/train/checkpoint/checkpoint.hpp>
 #include <xgrad/train/checkpoint/state_dict.hpp>
 #include <xgrad/train/config/precision.hpp>
-#include <xgrad/train/export/known_model.hpp>
-#include <xgrad/train/export/naming.hpp>
-#include <xgrad/train/export/onnx/export.hpp>
-#include <xgrad/train/export/reference.hpp>
+#include <xgrad/train/export/export.hpp>
 #include <xgrad/train/model/build.hpp>
 #include <xgrad/train/weights/constructed.hpp>
 #include <xgrad/train/weights/foreign.hpp>

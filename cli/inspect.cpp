@@ -14,7 +14,7 @@
 #include <xgrad/storage/formats/sha256.hpp>
 #include <xgrad/train/checkpoint/checkpoint.hpp>
 #include <xgrad/train/checkpoint/state_hash.hpp>
-#include <xgrad/train/inspect/certificate.hpp>
+#include <xgrad/train/inspect/gradcheck.hpp>
 #include <xgrad/train/inspect/profile.hpp>
 #include <xgrad/train/inspect/summary.hpp>
 #include <xgrad/train/logs/history.hpp>
@@ -65,7 +65,7 @@ int inspect(const std::string& run, bool only_config, bool only_hash) {
   }
   if (!source.directory.empty()) {
     const auto certificate = read_certificate(source.directory);
-    if (certificate) fmt::print("{}: {}\n", kCertificate, summary(*certificate));
+    if (certificate) fmt::print("{}: {}\n", kCertificate, sentence(*certificate));
     fmt::print("\n{:<48} {:>14}\n", "validation", "loss");
     for (const MetricsRow& row : read_run(source.directory).rows) {
       if (row.split != "validation" || row.step > checkpoint.step) continue;

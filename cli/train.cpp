@@ -9,8 +9,7 @@
 #include <xgrad/storage/disk/publish.hpp>
 #include <xgrad/storage/disk/temporary.hpp>
 #include <xgrad/train/config/precision.hpp>
-#include <xgrad/train/inspect/lr_find.hpp>
-#include <xgrad/train/inspect/overfit.hpp>
+#include <xgrad/train/inspect/trial_runs.hpp>
 #include <xgrad/train/run/session.hpp>
 #include <xgrad/train/sweep/sweep.hpp>
 

@@ -10,7 +10,7 @@
 #include <xgrad/storage/disk/publish.hpp>
 #include <xgrad/train/checkpoint/checkpoint.hpp>
 #include <xgrad/train/diagnose/replay.hpp>
-#include <xgrad/train/inspect/certificate.hpp>
+#include <xgrad/train/inspect/gradcheck.hpp>
 #include <xgrad/train/logs/history.hpp>
 #include <xgrad/train/logs/metrics_row.hpp>
 #include <xgrad/train/run/digests.hpp>

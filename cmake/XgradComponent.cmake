@@ -4,7 +4,7 @@
 #
 # KERNELS and COLD say how it is optimised: see XgradFlags.cmake.
 # Its sources are the .cpp files of the folder, and of its sub-folders that ALSO names. Headers stand
-# beside them and are included as <xgrad/train/export/naming.hpp>, in the tree and after installation.
+# beside them and are included as <xgrad/train/export/export.hpp>, in the tree and after installation.
 # The include path of a component holds links to its own headers and to those of USES, no others: an
 # include in a forbidden direction does not compile.
 function(xgrad_component folder)

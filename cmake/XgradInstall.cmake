@@ -24,13 +24,11 @@ function(xgrad_install name)
     PATTERN "archives" EXCLUDE
     PATTERN "report" EXCLUDE
     PATTERN "sweep/plan.hpp" EXCLUDE
-    PATTERN "onnx/graph.hpp" EXCLUDE
     PATTERN "onnx/layers.hpp" EXCLUDE
     PATTERN "history.hpp" EXCLUDE
     PATTERN "seal.hpp" EXCLUDE
     PATTERN "recorder.hpp" EXCLUDE
-    PATTERN "tensorboard.hpp" EXCLUDE
-    PATTERN "attention_picture.hpp" EXCLUDE)
+    PATTERN "tensorboard.hpp" EXCLUDE)
 
   get_target_property(library_type ${name} TYPE)
   if(library_type STREQUAL "SHARED_LIBRARY")

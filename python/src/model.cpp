@@ -112,9 +112,10 @@ class Model {
     const TrainConfig& train = source_.config.train;
     const auto found = computed([&] {
       return predictor_.model().visit([&](const auto& loaded) {
-        const auto test = loaded.task->dataset(Split::test);
-        return study_attention(*loaded.model, loaded.parameters, *test, loaded.shape,
-                               make_objective(train, loaded.shape), train.batch, examples);
+        const auto all = loaded.task->dataset(Split::test);
+        const Subset test(*all, examples);
+        return study_attention(*loaded.model, loaded.parameters, {test, loaded.shape, train.batch},
+                               make_objective(train, loaded.shape));
       });
     });
     const AttentionStudy& study = *found;

@@ -12,7 +12,7 @@
 #include <xgrad/python/src/module.hpp>
 #include <xgrad/storage/disk/isolated.hpp>
 #include <xgrad/train/config/config.hpp>
-#include <xgrad/train/inspect/certificate.hpp>
+#include <xgrad/train/inspect/gradcheck.hpp>
 #include <xgrad/train/report/report.hpp>
 #include <xgrad/train/run/session.hpp>
 #include <xgrad/train/sweep/sweep.hpp>

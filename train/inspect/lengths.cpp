@@ -8,7 +8,6 @@
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/train/config/precision.hpp>
-#include <xgrad/train/inspect/subset.hpp>
 #include <xgrad/train/metrics/evaluate.hpp>
 #include <xgrad/train/weights/trained_model.hpp>
 

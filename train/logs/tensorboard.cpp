@@ -17,8 +17,10 @@
 #include <xgrad/autograd/kernels/element.hpp>
 #include <xgrad/autograd/scalar.hpp>
 #include <xgrad/data/option_text.hpp>
+#include <xgrad/storage/formats/png.hpp>
 #include <xgrad/train/config/keys.hpp>
-#include <xgrad/train/inspect/attention_picture.hpp>
+#include <xgrad/train/inspect/attention_study.hpp>
+
 
 namespace xgrad {
 

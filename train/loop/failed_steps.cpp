@@ -10,7 +10,6 @@
 #include <xgrad/autograd/scalar.hpp>
 #include <xgrad/optim/clip.hpp>
 #include <xgrad/train/checkpoint/checkpoint.hpp>
-#include <xgrad/train/diagnose/gradient_flow.hpp>
 #include <xgrad/train/diagnose/trace.hpp>
 #include <xgrad/train/loop/trainer.hpp>
 

@@ -5,7 +5,6 @@
 #include <optional>
 #include <vector>
 
-#include <xgrad/train/metrics/class_report.hpp>
 #include <xgrad/train/metrics/evaluate.hpp>
 #include <xgrad/train/ranks/ranks.hpp>
 

@@ -206,9 +206,9 @@ double redundancy_after(const std::string& weight) {
       config_of({"train.steps=60", "optim.lr=1e-2", "train.head_diversity=" + weight}));
   while (!trainer.finished()) trainer.train_step();
   const TaskShape shape = trainer.task().shape();
+  const auto test = trainer.task().dataset(Split::test);
   const AttentionStudy study =
-      study_attention(trainer.model(), trainer.parameters(), *trainer.task().dataset(Split::test),
-                      shape, {}, 50, 50);
+      study_attention(trainer.model(), trainer.parameters(), {Subset(*test, 50), shape, 50}, {});
   double sum = 0;
   for (const LayerStudy& layer : study.layers) {
     for (const auto& [g, h] : {std::pair(0u, 1u), std::pair(0u, 2u), std::pair(1u, 2u)}) {

@@ -1,4 +1,4 @@
-#include <xgrad/train/inspect/principal_components.hpp>
+#include <xgrad/train/report/report.hpp>
 
 #include <gtest/gtest.h>
 

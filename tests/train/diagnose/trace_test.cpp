@@ -1,5 +1,5 @@
 // Small graphs that are cut at a known op; and every op of a model, cut by force.
-#include <xgrad/train/diagnose/gradient_flow.hpp>
+#include <xgrad/train/diagnose/trace.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include <xgrad/train/inspect/lr_find.hpp>
+#include <xgrad/train/inspect/trial_runs.hpp>
 
 #include <fmt/format.h>
 
@@ -9,17 +9,42 @@
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/portable_math.hpp>
 #include <xgrad/train/config/precision.hpp>
-#include <xgrad/train/loop/trainer.hpp>
 
 namespace xgrad {
 
 namespace {
 
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kMemory = 0.9;          // decay of the moving average that smooths losses
 constexpr double kDiverged = 4;          // a loss above this multiple of the lowest has diverged
 constexpr std::size_t kLeastTried = 10;  // a curve needs more learning rates than this
 
 }  // namespace
+
+Overfit overfit_batch(Config config, const std::function<void(const StepReport&)>& watch) {
+  constexpr double kMemorised = 1e-3;        // a batch counts as memorised below this loss
+  constexpr std::uint64_t kPatience = 2000;  // a loss still falls if by a tenth in so many steps
+  config.model.dropout = config.model.attention_dropout = config.model.stochastic_depth = 0;
+  config.train.label_smoothing = config.optim.weight_decay = 0;
+  for (ParameterGroup& group : config.optim.groups) group.weight_decay.reset();
+  return with_precision(config, [&]<class T>() {
+    Trainer<T> trainer(config);
+    Overfit result;
+    for (const Batch& batch : trainer.hold_batch()) result.examples += batch.size;
+    double mark = kInfinity;
+    std::uint64_t since = 0;
+    do {
+      result.last = trainer.train_step(config.optim.lr);
+      watch(result.last);
+      result.memorised = result.last.loss < kMemorised;
+      if (result.last.loss < 0.9 * mark) {
+        mark = result.last.loss;
+        since = result.last.step;
+      }
+    } while (!result.memorised && result.last.step < since + kPatience);
+    return result;
+  });
+}
 
 std::vector<TriedRate> try_rates(Config config, double from, double to, std::size_t steps) {
   config.train.spike = 0;                 // large gradients are expected here
@@ -27,7 +52,7 @@ std::vector<TriedRate> try_rates(Config config, double from, double to, std::siz
   return with_precision(config, [&]<class T>() {
     Trainer<T> trainer(config);
     std::vector<TriedRate> tried;
-    double mean = 0, lowest = std::numeric_limits<double>::infinity();
+    double mean = 0, lowest = kInfinity;
     for (std::size_t i = 0; i < steps; ++i) {
       const double lr = from * portable::pow(to / from, double(i) / double(steps - 1));
       double loss = 0;
@@ -52,33 +77,31 @@ std::vector<TriedRate> try_rates(Config config, double from, double to, std::siz
 
 double steepest(const std::vector<TriedRate>& tried) {
   const std::size_t span = std::max<std::size_t>(1, tried.size() / 10);
-  double best = 0, lr = tried.front().lr;
+  std::pair<double, double> best = {0,
+                                    tried.front().lr};  // the fall of the loss, the learning rate
   for (std::size_t i = span; i + span < tried.size(); ++i) {
     const double fall = tried[i - span].loss - tried[i + span].loss;
-    if (fall > best) {
-      best = fall;
-      lr = tried[i].lr;
-    }
+    if (fall > best.first) best = {fall, tried[i].lr};
   }
-  return lr;
+  return best.second;
 }
 
 std::string to_text(const std::vector<TriedRate>& tried) {
   constexpr std::size_t rows = 14, columns = 64;
-  const auto less = [](const TriedRate& a, const TriedRate& b) { return a.loss < b.loss; };
-  const auto [low, high] = std::minmax_element(tried.begin(), tried.end(), less);
-  const double top = std::min(high->loss, 2 * tried.front().loss), span = top - low->loss;
+  const auto [least, most] = std::ranges::minmax(tried, {}, &TriedRate::loss);
+  const double low = least.loss, top = std::min(most.loss, 2 * tried.front().loss);
   std::vector<std::string> lines(rows, std::string(columns, ' '));
   for (std::size_t i = 0; i < tried.size(); ++i) {
-    const double up = span > 0 ? std::clamp((tried[i].loss - low->loss) / span, 0.0, 1.0) : 0.5;
+    const double up = top > low ? std::clamp((tried[i].loss - low) / (top - low), 0.0, 1.0) : 0.5;
     const auto row = std::size_t(std::lround((1 - up) * double(rows - 1)));
     lines[row][tried.size() > 1 ? i * (columns - 1) / (tried.size() - 1) : 0] = '*';
   }
   std::string text;
   for (std::size_t row = 0; row < rows; ++row) {
-    const bool label = row == 0 || row + 1 == rows;
-    text += fmt::format("{:>9} |{}", label ? fmt::format("{:.4f}", row == 0 ? top : low->loss) : "",
-                        lines[row]);
+    const std::string label = row == 0          ? fmt::format("{:.4f}", top)
+                              : row + 1 == rows ? fmt::format("{:.4f}", low)
+                                                : "";
+    text += fmt::format("{:>9} |{}", label, lines[row]);
     text.erase(text.find_last_not_of(' ') + 1);
     text += "\n";
   }
