@@ -11,8 +11,8 @@
 
 #include <xgrad/data/batch.hpp>
 #include <xgrad/data/task.hpp>
-#include <xgrad/layers/activations.hpp>
 #include <xgrad/layers/model.hpp>
+#include <xgrad/layers/module.hpp>
 
 namespace xgrad {
 
