@@ -131,9 +131,8 @@ int attention(const AttentionArguments& a) {
     const Objective objective = make_objective(source.config.train, loaded.shape);
     const Pass pass{test, loaded.shape, source.config.train.batch};
     if (a.silence) {
-      fmt::print("{}",
-                 to_text(silence_heads(*loaded.model, loaded.parameters, pass, objective,
-                                       parse_heads(*a.silence))));
+      fmt::print("{}", to_text(silence_heads(*loaded.model, loaded.parameters, pass, objective,
+                                             parse_heads(*a.silence))));
       return 0;
     }
     const AttentionStudy study = study_attention(*loaded.model, loaded.parameters, pass, objective);

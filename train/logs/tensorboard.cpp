@@ -21,7 +21,6 @@
 #include <xgrad/train/config/keys.hpp>
 #include <xgrad/train/inspect/attention_study.hpp>
 
-
 namespace xgrad {
 
 namespace {

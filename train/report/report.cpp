@@ -305,7 +305,8 @@ std::string configuration(const Examined& run, const std::string& of) {
          gradients_of(record) + "<h2>Configuration" + of + "</h2>\n<pre>" +
          escape(record.config_text) + "</pre>\n<h2>Again" + of + "</h2>\n<pre>xgrad train " +
          escape(record.path + "/config.toml run.dir=" + record.path + "-again") +
-         "</pre>\n<p class=\"soft\">The same config gives the same bits on any number of threads, and "
+         "</pre>\n<p class=\"soft\">The same config gives the same bits on any number of threads, "
+         "and "
          "on any processor with the same arithmetic.</p>\n<h2>Machine" +
          of + "</h2>\n<p>Trained in the arithmetic " +
          escape(run.found.arithmetic.empty() ? arithmetic(record.config.train.precision == "bf16")

@@ -3,8 +3,8 @@
 #include <map>
 
 #include <xgrad/autograd/portable_math.hpp>
-#include <xgrad/layers/positions.hpp>
 #include <xgrad/layers/attention/weights.hpp>
+#include <xgrad/layers/positions.hpp>
 #include <xgrad/train/export/onnx/layers.hpp>
 
 namespace xgrad::onnx_export {
