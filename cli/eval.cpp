@@ -43,12 +43,10 @@ struct Result {
 
 template <class T>
 Result evaluated(const FoundRun& source, Split split, Console& console) {
-  const auto loaded = load_model_on_all_ranks<T>(source, split);
-  Scores scores =
-      score_split(source.config, *loaded, split, [&](std::size_t done, std::size_t total) {
+  auto [loaded, scores] =
+      score_on_all_ranks<T>(source, split, [&](std::size_t done, std::size_t total) {
         console.counting("evaluating", done, total, "examples");
       });
-  end_job();
   Result result{scores.metrics, std::move(scores.classes), {}};
   const auto dataset = loaded->task->dataset(split);
   for (std::size_t i = 0; i < dataset->size(); ++i) {

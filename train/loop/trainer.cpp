@@ -315,29 +315,26 @@ std::size_t Trainer<T>::checkpoint_bytes() const {
   return most_hdf5_bytes(numbers * sizeof(T), tensors, text);
 }
 
-template <class T>
-std::vector<NamedTensor> Trainer<T>::whole_state(bool everywhere) const {
-  if (shards_.ranks().size() == 1) return xgrad::capture(*optimizer_, average_.get());
-  std::vector<NamedTensor> whole;
-  const auto add = [&](std::span<const OptimizerState<T>> slot) {
-    std::vector<Tensor<T>> tensors = shards_.whole(slot, everywhere);
-    for (std::size_t k = 0; k < tensors.size(); ++k) {
-      whole.push_back({slot[k].name, std::move(tensors[k])});
-    }
-  };
-  const std::span<const OptimizerState<T>> state = optimizer_->state();
-  for (std::size_t i = 0; i < state.size(); i += shards_.tensors()) {
-    add(state.subspan(i, shards_.tensors()));
-  }
-  if (average_) add(average_->state());
-  return whole;
-}
-
+// With several ranks, the state of optimizer and averages comes from all of them.
 template <class T>
 Checkpoint Trainer<T>::capture(bool everywhere) const {
   Checkpoint checkpoint;
   checkpoint.parameters = xgrad::capture(parameters_);
-  checkpoint.optimizer = whole_state(everywhere);
+  const auto add = [&](std::span<const OptimizerState<T>> slot) {
+    std::vector<Tensor<T>> tensors = shards_.whole(slot, everywhere);
+    for (std::size_t k = 0; k < tensors.size(); ++k) {
+      checkpoint.optimizer.push_back({slot[k].name, std::move(tensors[k])});
+    }
+  };
+  if (shards_.ranks().size() == 1) {
+    checkpoint.optimizer = xgrad::capture(*optimizer_, average_.get());
+  } else {
+    const std::span<const OptimizerState<T>> state = optimizer_->state();
+    for (std::size_t i = 0; i < state.size(); i += shards_.tensors()) {
+      add(state.subspan(i, shards_.tensors()));
+    }
+    if (average_) add(average_->state());
+  }
   progress_.write(config_, checkpoint);
   checkpoint.state["arithmetic"] = arithmetic(config_.train.precision == "bf16");
   if (const std::string learned = task_->learned(); !learned.empty()) {

@@ -216,9 +216,6 @@ class Trainer {
   void run_batches(StepReport& report, const SeeLoss<T>& see = {});
   // Runs the step's batches again, each op once.
   void repeat_batches(const SeeLoss<T>& see = {});
-  // The state of optimizer and averages for a checkpoint; with several ranks, from all of them, and
-  // if not `everywhere`, on rank 0 only.
-  std::vector<NamedTensor> whole_state(bool everywhere) const;
   // Updates the averaged weights after the update of the current step.
   void update_average();
   // Counts the current step, whether it was updated or skipped, as taken.

@@ -137,23 +137,20 @@ std::string remains(const Folder& folder) {
   return "";
 }
 
-// Whether a run could have added this line to its manifest. A power failure may leave zeros in it;
-// a kill may truncate the last line.
-bool is_listing(std::string line, bool has_end) {
-  if (line.find('\0') != line.npos) return true;
-  const std::string whole = manifest_line(checkpoint_name(0), "");
-  if (!has_end && line.size() < whole.size()) line += whole.substr(line.size());
-  const auto entry = parse_manifest_line(line);
-  return entry && (entry->first == kListedCertificate || parse_checkpoint_name(entry->first));
-}
-
-// Refuses a manifest of another program, because a run would append to it.
+// Refuses a manifest with a line that no run could have added, because a run would append to it. A
+// power failure may leave zeros in a line; a kill may truncate the last one.
 void check_manifest(const Folder& checkpoints) {
   if (!checkpoints.holds(kManifest)) return;
+  const std::string whole = manifest_line(checkpoint_name(0), "");
   Lines lines(checkpoints.input(kManifest));
   for (std::string line; lines.next(line);) {
-    check<IoError>(is_listing(line, lines.has_end()), checkpoints.path_of(kManifest), ": line ",
-                   lines.number(), " is not one that xgrad writes; remove it, or the file");
+    if (line.find('\0') != line.npos) continue;
+    if (!lines.has_end() && line.size() < whole.size()) line += whole.substr(line.size());
+    const auto entry = parse_manifest_line(line);
+    check<IoError>(
+        entry && (entry->first == kListedCertificate || parse_checkpoint_name(entry->first)),
+        checkpoints.path_of(kManifest), ": line ", lines.number(),
+        " is not one that xgrad writes; remove it, or the file");
   }
 }
 

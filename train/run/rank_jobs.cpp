@@ -130,17 +130,6 @@ std::unique_ptr<Trainer<T>> make_trainer_on_all_ranks(
   return made;
 }
 
-template <class T>
-std::unique_ptr<LoadedModel<T>> load_model_on_all_ranks(const FoundRun& source, Split split) {
-  std::unique_ptr<LoadedModel<T>> made;
-  const auto make = [&](std::unique_ptr<Task> task) -> const Parameters<T>& {
-    made = std::make_unique<LoadedModel<T>>(source, std::move(task));
-    return made->parameters;
-  };
-  make_on_all_ranks(to_string(split), source.config, &source.checkpoint, make);
-  return made;
-}
-
 void end_job() {
   at_work = false;
 }
@@ -169,8 +158,7 @@ void follow() {
         if (job == kTraining) {
           take_part_in_training<T>(source.config, bytes.empty() ? nullptr : &source.checkpoint);
         } else {
-          const Split split = split_of(job);
-          score_split(source.config, *load_model_on_all_ranks<T>(source, split), split);
+          score_on_all_ranks<T>(source, split_of(job), [](auto...) {});
         }
       });
     } catch (const std::exception&) {
@@ -184,31 +172,39 @@ Split split_of(const std::string& name) {
 }
 
 template <class T>
-Scores score_split(const Config& config, const LoadedModel<T>& loaded, Split split,
-                   const std::function<void(std::size_t, std::size_t)>& progress) {
-  const TaskShape& shape = loaded.shape;
-  const auto data = loaded.task->dataset(split);
+std::pair<std::unique_ptr<LoadedModel<T>>, Scores> score_on_all_ranks(
+    const FoundRun& source, Split split,
+    const std::function<void(std::size_t, std::size_t)>& progress) {
+  std::unique_ptr<LoadedModel<T>> loaded;
+  const auto make = [&](std::unique_ptr<Task> task) -> const Parameters<T>& {
+    loaded = std::make_unique<LoadedModel<T>>(source, std::move(task));
+    return loaded->parameters;
+  };
+  make_on_all_ranks(to_string(split), source.config, &source.checkpoint, make);
+  const TaskShape& shape = loaded->shape;
+  const TrainConfig& train = source.config.train;
+  const auto data = loaded->task->dataset(split);
   const bool has_table = shape.target != TargetKind::numbers && shape.classes <= kMostClasses;
   const std::size_t total = share(data->size(), ranks().rank(), ranks().size()).size();
   std::size_t done = 0;
   const auto before_batch = [&] {
     progress(std::min(done, total), total);
-    done += config.train.batch;
+    done += train.batch;
     return false;
   };
-  const Pass pass{*data, shape, config.train.batch, {}, before_batch};
-  const auto scores = score(ranks(), config.train.shards, *loaded.model, pass,
-                            make_objective(config.train, shape), has_table ? shape.classes : 0);
+  const Pass pass{*data, shape, train.batch, {}, before_batch};
+  auto scores = score(ranks(), train.shards, *loaded->model, pass, make_objective(train, shape),
+                      has_table ? shape.classes : 0);
   progress(total, total);
-  return *scores;
+  end_job();
+  return {std::move(loaded), std::move(*scores)};
 }
 
-#define XGRAD_INSTANTIATE(T)                                                                \
-  template std::unique_ptr<Trainer<T>> make_trainer_on_all_ranks(                           \
-      const Config&, const Checkpoint*, const std::function<void(const Trainer<T>&)>&);     \
-  template std::unique_ptr<LoadedModel<T>> load_model_on_all_ranks(const FoundRun&, Split); \
-  template Scores score_split(const Config&, const LoadedModel<T>&, Split,                  \
-                              const std::function<void(std::size_t, std::size_t)>&);
+#define XGRAD_INSTANTIATE(T)                                                            \
+  template std::unique_ptr<Trainer<T>> make_trainer_on_all_ranks(                       \
+      const Config&, const Checkpoint*, const std::function<void(const Trainer<T>&)>&); \
+  template std::pair<std::unique_ptr<LoadedModel<T>>, Scores> score_on_all_ranks(       \
+      const FoundRun&, Split, const std::function<void(std::size_t, std::size_t)>&);
 XGRAD_FOR_EACH_TRAINING_SCALAR(XGRAD_INSTANTIATE)
 
 }  // namespace xgrad

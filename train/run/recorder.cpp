@@ -72,7 +72,7 @@ void RunRecorder::on_step(const StepReport& report) {
 void RunRecorder::on_evaluation(std::uint64_t step, const Metrics& metrics) {
   log(kMetrics, metrics_row(step, "validation", metrics));
   shown_.step = step;
-  run_.append("log.txt", console_.evaluation(shown_, metrics));
+  run_.folder().append("log.txt", console_.evaluation(shown_, metrics));
   if (config_.log_tensorboard) look_(step, board_);
   for (const auto& hook : options_.hooks) hook->on_evaluation(step, metrics);
 }
@@ -104,11 +104,11 @@ void RunRecorder::on_failed_step(const StepReport& report, std::uint64_t step) {
       fmt::format("step {}: {}; nothing was updated; training {} step {}", report.step,
                   report.failure, step < report.step ? "goes back to" : "continues after", step);
   console_.line(line);
-  run_.append("log.txt", line);
+  run_.folder().append("log.txt", line);
   if (step < report.step) {
     for (const std::string file : {kMetrics, "timing.jsonl", kDigests}) {
       const std::string moved = run_.cut_back(file, step);
-      if (!moved.empty()) run_.append("log.txt", moved);
+      if (!moved.empty()) run_.folder().append("log.txt", moved);
     }
     board_.go_back(step);
     renew_csv();
@@ -155,9 +155,9 @@ double RunRecorder::elapsed() const {
 }
 
 void RunRecorder::log(const std::string& file, const MetricsRow& row) {
-  run_.append(file, to_json(row));
+  run_.folder().append(file, to_json(row));
   board_.row(row);
-  if (file == kMetrics && config_.log_csv) run_.append(kCsv, csv_row(row));
+  if (file == kMetrics && config_.log_csv) run_.folder().append(kCsv, csv_row(row));
 }
 
 // Numbers read back exactly; what a row lacks, and NaN and infinity, become empty cells.

@@ -103,7 +103,7 @@ void show_plan(Console& console, const Config& config, const Trainer<T>& trainer
   if (!initial || !initial->partial) return;
   for (const std::string& line : lines_of(*initial->partial)) {
     console.line("weights " + line);
-    run.append("log.txt", "weights " + line);
+    run.folder().append("log.txt", "weights " + line);
   }
   console.line("");
 }
@@ -113,7 +113,7 @@ template <class T>
 void train(Trainer<T>& trainer, RunRecorder& recorder, const RunDirectory& run, Console& console) {
   const auto log = [&](const std::string& message) {
     try {
-      run.append("log.txt", failure_line(message));
+      run.folder().append("log.txt", failure_line(message));
     } catch (const IoError& error) {  // not the error that ended the run
       console.line(error.what());
     }
@@ -342,7 +342,7 @@ Outcome continue_run(const Config& config, const RunDirectory& run, const Checkp
           run.cut_back("timing.jsonl", trainer.step()), run.cut_back(kDigests, trainer.step())}) {
       if (moved.empty()) continue;
       console.line(moved);
-      run.append("log.txt", moved);
+      run.folder().append("log.txt", moved);
     }
     return run;
   };
