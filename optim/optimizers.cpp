@@ -1,11 +1,11 @@
 // The update rules, each with its formula, and the table of their names.
-#include <xgrad/autograd/portable_math.hpp>
 #include <xgrad/optim/optimizers.hpp>
 
 #include <cmath>
 #include <limits>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/autograd/portable_math.hpp>
 #include <xgrad/autograd/scalar.hpp>
 
 namespace xgrad {

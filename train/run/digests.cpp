@@ -21,7 +21,8 @@ void DigestLog<T>::on_step(const StepReport& report) {
   trace_.reset();
   for (const Parameter<T>& p : parameters_) add("updated " + p.name, p.value());
   std::string row = fmt::format("{{\"step\": {}", report.step);
-  for (const auto& [place, digest] : digests_) row += fmt::format(", \"{}\": \"{}\"", place, digest);
+  for (const auto& [place, digest] : digests_)
+    row += fmt::format(", \"{}\": \"{}\"", place, digest);
   run_.folder().append(kDigests, row + "}");
   restart();
 }
@@ -57,7 +58,8 @@ std::string first_different_digest(const std::string& first, const std::string& 
   for (std::string x, y; of_a.next(x) && of_b.next(y);) {
     if (x == y) continue;
     // `{"step": 12`, then for each tensor `"place": "digest"`.
-    const std::size_t same = std::size_t(std::mismatch(x.begin(), x.end(), y.begin(), y.end()).first - x.begin());
+    const std::size_t same =
+        std::size_t(std::mismatch(x.begin(), x.end(), y.begin(), y.end()).first - x.begin());
     const std::size_t begin = x.rfind(", \"", same) + 3, end = x.find("\": ", begin);
     return fmt::format("step {}: {}", x.substr(9, x.find(',') - 9), x.substr(begin, end - begin));
   }

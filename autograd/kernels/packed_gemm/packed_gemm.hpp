@@ -56,8 +56,8 @@ constexpr std::size_t packed_size(std::size_t n, std::size_t k) {
 inline constexpr std::size_t kPackedGemmScratch = 896 << 10;
 
 /// Classes of processors, by the bytes of their vectors. The kernel of Baseline runs on every one:
-/// SSE2 on x86-64, NEON on ARM64, and 16-byte vectors on other architectures. AVX has no fused multiply-add, so
-/// Avx gives the same bits as Baseline, at more than twice the speed.
+/// SSE2 on x86-64, NEON on ARM64, and 16-byte vectors on other architectures. AVX has no fused
+/// multiply-add, so Avx gives the same bits as Baseline, at more than twice the speed.
 struct Baseline {
   static constexpr std::size_t kBytes = 16;
 };
