@@ -60,7 +60,7 @@ class Model {
       return predictor_.model().visit([&](const auto& loaded) {
         std::vector<Example> examples = parsed(lines);
         set_outputs(loaded, outputs, examples);
-        return f(loaded, collate(examples, loaded.shape));
+        return f(*loaded.model, loaded.parameters, collate(examples, loaded.shape));
       });
     });
   }

@@ -13,7 +13,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 GOLDEN = pathlib.Path(__file__).with_name("hashes.txt")
-SHORT = "train.evaluate_every=1000 train.batch=32"
+SHORT = "train.evaluate_every=1000 train.batch=32 schedule.warmup=10"
 RUNS = {
     "reverse": "reverse train.steps=200",
     "sort-adam-rotary-ema": f"sort train.steps=60 {SHORT} optim.name=adam schedule.name=linear model.positions=rotary model.dropout=0.1 train.ema=0.99",
