@@ -56,13 +56,6 @@ Tensor<T> reshaped(Tensor<T> x, const Shape& shape) {
   return x;
 }
 
-// (D, P P C) -> (D, C, P, P)
-template <class T>
-Tensor<T> as_kernels(const Tensor<T>& weight, std::size_t side) {
-  const std::size_t width = weight.shape(0), channels = weight.shape(1) / (side * side);
-  return xt::transpose(reshaped(weight, {width, side, side, channels}), {0, 3, 1, 2});
-}
-
 // Adds a bias of zeros after each packed weight, unless they have biases.
 Tensors with_qkv_bias(const Tensors& tensors) {
   const std::string weight = std::string(kPacked) + "weight", bias = std::string(kPacked) + "bias";
@@ -121,17 +114,19 @@ Tensors as_bert(const Tensors& tensors) {
   return result;
 }
 
-// Shapes for image models: class token and positions for a batch of one, patch embedding as a
-// convolution.
+// Shapes for image models: class token and positions for a batch of one, patch embedding
+// (D, P P C) as the kernels (D, C, P, P) of a convolution.
 void shape_as_of_images(const Config& config, Tensors& tensors) {
+  const std::size_t width = config.model.width, side = config.model.patch;
   for (NamedTensor& t : tensors) {
-    if (t.name == "embedding.patch.weight") {
-      t.tensor =
-          changed(t.tensor, [&](const auto& x) { return as_kernels(x, config.model.patch); });
+    const bool kernels = t.name == "embedding.patch.weight";
+    if (!kernels && t.name != "embedding.class_token" && t.name != "embedding.position.weight") {
+      continue;
     }
-    if (t.name != "embedding.class_token" && t.name != "embedding.position.weight") continue;
-    t.tensor = changed(t.tensor, [&](const auto& x) {
-      return reshaped(x, {1, x.size() / config.model.width, config.model.width});
+    t.tensor = changed(t.tensor, [&]<class T>(const Tensor<T>& x) -> Tensor<T> {
+      if (!kernels) return reshaped(x, {1, x.size() / width, width});
+      const std::size_t channels = x.shape(1) / (side * side);
+      return xt::transpose(reshaped(x, {x.shape(0), side, side, channels}), {0, 3, 1, 2});
     });
   }
 }
