@@ -19,7 +19,6 @@ namespace xgrad {
 namespace {
 
 using Tensors = std::vector<NamedTensor>;
-using Words = std::vector<std::string>;
 
 bool is_known(const detail::ConfigKey& key, const OptionValue& value, const KnownModel& known) {
   const auto found = known.find(key.spec.name);
@@ -33,12 +32,12 @@ bool is_known(const detail::ConfigKey& key, const OptionValue& value, const Know
 // How to convert models for a library.
 struct Library {
   std::string name, model;
-  // Lists the settings of a config and a task that the library's model does not support.
-  std::vector<std::string> (*differences)(const Config&, const TaskShape&);
+  KnownModel (*known)(const TaskShape&);  // what the library's model supports
   // Pairs (part of our name, part of theirs), replaced in this order.
   std::vector<std::pair<std::string, std::string>> words;
   bool needs_qkv_bias = false;
-  // Separate query, key and value, and an embedding table for one token type.
+  // For tokens: separate query, key and value, and an embedding table for one token type. Others
+  // are for images.
   bool as_bert = false;
   std::string (*constructor)(const Config&, const TaskShape&);
 };
@@ -54,13 +53,6 @@ template <class T>
 Tensor<T> reshaped(Tensor<T> x, const Shape& shape) {
   x.reshape(shape);
   return x;
-}
-
-// (D, P P C) -> (D, C, P, P)
-template <class T>
-Tensor<T> as_kernels(const Tensor<T>& weight, std::size_t side) {
-  const std::size_t width = weight.shape(0), channels = weight.shape(1) / (side * side);
-  return xt::transpose(reshaped(weight, {width, side, side, channels}), {0, 3, 1, 2});
 }
 
 // Adds a bias of zeros after each packed weight, unless they have biases.
@@ -121,17 +113,19 @@ Tensors as_bert(const Tensors& tensors) {
   return result;
 }
 
-// Shapes for image models: class token and positions for a batch of one, patch embedding as a
-// convolution.
+// Shapes for image models: class token and positions for a batch of one, patch embedding
+// (D, P P C) as the kernels (D, C, P, P) of a convolution.
 void shape_as_of_images(const Config& config, Tensors& tensors) {
+  const std::size_t width = config.model.width, side = config.model.patch;
   for (NamedTensor& t : tensors) {
-    if (t.name == "embedding.patch.weight") {
-      t.tensor =
-          changed(t.tensor, [&](const auto& x) { return as_kernels(x, config.model.patch); });
+    const bool kernels = t.name == "embedding.patch.weight";
+    if (!kernels && t.name != "embedding.class_token" && t.name != "embedding.position.weight") {
+      continue;
     }
-    if (t.name != "embedding.class_token" && t.name != "embedding.position.weight") continue;
-    t.tensor = changed(t.tensor, [&](const auto& x) {
-      return reshaped(x, {1, x.size() / config.model.width, config.model.width});
+    t.tensor = changed(t.tensor, [&]<class T>(const Tensor<T>& x) -> Tensor<T> {
+      if (!kernels) return reshaped(x, {1, x.size() / width, width});
+      const std::size_t channels = x.shape(1) / (side * side);
+      return xt::transpose(reshaped(x, {x.shape(0), side, side, channels}), {0, 3, 1, 2});
     });
   }
 }
@@ -150,23 +144,27 @@ KnownModel common() {
   return known;
 }
 
-KnownModel vision_transformer() {
+KnownModel timm_model(const TaskShape&) {
   KnownModel known = common();
   known["norm"] = {"pre"};
   known["final_norm"] = {"true"};
   return known;
 }
 
-void add_image_differences(const TaskShape& shape, Words& differences) {
-  if (shape.input != InputKind::image) differences.push_back("a task without images");
-  if (shape.output != OutputKind::sequence) differences.push_back("a target for each patch");
-  if (shape.height != shape.width) differences.push_back("images that are not square");
+KnownModel torchvision_model(const TaskShape& shape) {
+  KnownModel known = timm_model(shape);
+  known["pool"] = {"cls"};
+  known["activation"] = {"gelu"};
+  return known;
 }
 
-Words timm_differences(const Config& config, const TaskShape& shape) {
-  Words result = unknown_settings(config, vision_transformer());
-  add_image_differences(shape, result);
-  return result;
+KnownModel bert_model(const TaskShape& shape) {
+  KnownModel known = common();
+  known["norm"] = {"post"};
+  known["final_norm"] = {"false"};
+  known["embedding_norm"] = {"true"};
+  if (shape.output == OutputKind::sequence) known["pool"] = {"cls"};
+  return known;
 }
 
 // timm multiplies the ratio by the width again and rounds down; a half more keeps that from losing
@@ -193,15 +191,6 @@ std::string timm_constructor(const Config& config, const TaskShape& shape) {
       activations.at(m.activation), m.norm_eps);
 }
 
-Words torchvision_differences(const Config& config, const TaskShape& shape) {
-  KnownModel known = vision_transformer();
-  known["pool"] = {"cls"};
-  known["activation"] = {"gelu"};
-  Words result = unknown_settings(config, known);
-  add_image_differences(shape, result);
-  return result;
-}
-
 // The class supports only colour images; for others its first layer has to be replaced.
 std::string torchvision_constructor(const Config& config, const TaskShape& shape) {
   const ModelConfig& m = config.model;
@@ -215,17 +204,6 @@ std::string torchvision_constructor(const Config& config, const TaskShape& shape
                         m.width, m.patch, m.patch);
   }
   return text;
-}
-
-Words bert_differences(const Config& config, const TaskShape& shape) {
-  KnownModel known = common();
-  known["norm"] = {"post"};
-  known["final_norm"] = {"false"};
-  known["embedding_norm"] = {"true"};
-  if (shape.output == OutputKind::sequence) known["pool"] = {"cls"};
-  Words result = unknown_settings(config, known);
-  if (shape.input != InputKind::tokens) result.push_back("a task without tokens");
-  return result;
 }
 
 std::string bert_constructor(const Config& config, const TaskShape& shape) {
@@ -255,7 +233,7 @@ std::string bert_constructor(const Config& config, const TaskShape& shape) {
 const std::vector<Library> kLibraries = {
     {"timm",
      "timm VisionTransformer",
-     timm_differences,
+     timm_model,
      {{"encoder.layers.", "blocks."},
       {"encoder.norm.", "norm."},
       {"self_attn.in_proj_", "attn.qkv."},
@@ -270,7 +248,7 @@ const std::vector<Library> kLibraries = {
      timm_constructor},
     {"torchvision",
      "torchvision VisionTransformer",
-     torchvision_differences,
+     torchvision_model,
      {{"encoder.layers.", "encoder.layers.encoder_layer_"},
       {"encoder.norm.", "encoder.ln."},
       {".self_attn.", ".self_attention."},
@@ -287,7 +265,7 @@ const std::vector<Library> kLibraries = {
      torchvision_constructor},
     {"hf-bert",
      "BERT of Hugging Face",
-     bert_differences,
+     bert_model,
      {{"encoder.layers.", "bert.encoder.layer."},
       {".self_attn.out_proj.", ".attention.output.dense."},
       {".self_attn.", ".attention.self."},
@@ -354,7 +332,15 @@ LibraryModel to_library(const std::string& library, const Config& config, const 
   const auto found = std::ranges::find(kLibraries, library, &Library::name);
   check<ConfigError>(found != kLibraries.end(), "there is no library ", library, "; there are ",
                      joined(library_names()));
-  const std::vector<std::string> differences = found->differences(config, shape);
+  std::vector<std::string> differences = unknown_settings(config, found->known(shape));
+  const auto refuse = [&](bool differs, const char* what) {
+    if (differs) differences.push_back(what);
+  };
+  const bool images = !found->as_bert;
+  refuse(!images && shape.input != InputKind::tokens, "a task without tokens");
+  refuse(images && shape.input != InputKind::image, "a task without images");
+  refuse(images && shape.output != OutputKind::sequence, "a target for each patch");
+  refuse(images && shape.height != shape.width, "images that are not square");
   check<ConfigError>(differences.empty(), "the model does not fit ", found->model, ": ",
                      joined(differences));
 

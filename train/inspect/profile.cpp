@@ -89,16 +89,14 @@ class Profiler final : public OpObserver {
     if (tracing) add_event(call, done.start, seconds);
   }
 
-  static std::string name_of(const OpCall& call) {
-    const std::string name = call.name;
-    if (call.kind == OpCall::Kind::backward) return name + " backward";
-    if (call.kind == OpCall::Kind::forward) return name;
-    if (name == "step") return kOther;
-    return name == "model" || name == "loss" || name == "backward" ? kBetween + name : name;
-  }
-
   ProfileRow& row_of(const OpCall& call) {
-    const std::string name = name_of(call);
+    std::string name = call.name;
+    if (call.kind == OpCall::Kind::backward) {
+      name += " backward";
+    } else if (call.kind == OpCall::Kind::region) {
+      if (name == "step") name = kOther;
+      if (name == "model" || name == "loss" || name == "backward") name = kBetween + name;
+    }
     const auto found = std::ranges::find(rows, name, &ProfileRow::name);
     return found != rows.end() ? *found : rows.emplace_back(ProfileRow{name});
   }

@@ -11,6 +11,7 @@
 #include <xgrad/autograd/parallel.hpp>
 #include <xgrad/data/excerpt.hpp>
 #include <xgrad/data/loader.hpp>
+#include <xgrad/data/shard.hpp>
 #include <xgrad/data/text/amounts.hpp>
 #include <xgrad/data/text/columns.hpp>
 #include <xgrad/optim/averaged_weights.hpp>
@@ -252,7 +253,10 @@ ModelSummary measure(const Config& config) {
   summary.gradient_bytes = trained * sizeof(T);
   summary.optimizer_bytes = state_numbers(config, parameters) * sizeof(T);
   summary.activations = activations_of(*model, parameters, batch);
-  summary.attentions = attentions_of(summary.activations);
+  summary.attentions = attentions_of(  // of the first shard, as the modules
+      shards.count() == 1
+          ? summary.activations
+          : activations_of(*model, parameters, cut(batch, {0, shards.count()}, shape.output)));
   return summary;
 }
 

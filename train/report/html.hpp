@@ -1,5 +1,5 @@
-// Helpers that write HTML, and charts as SVG: lines, and activation patching as a heat map. All text
-// from outside goes through escape().
+// Helpers that write HTML, and charts as SVG: lines, and activation patching as a heat map. All
+// text from outside goes through escape().
 #pragma once
 
 #include <cstddef>
