@@ -59,26 +59,22 @@ std::string edges_text(const Edges& edges) {
 }
 
 std::optional<Edges::value_type> parse_edge(const std::string& word) {
-  Edges::value_type edge;
-  const char* const end = word.data() + word.size();
-  const auto [dash, error] = std::from_chars(word.data(), end, edge.first);
-  if (error != std::errc() || dash == end || *dash != '-') return std::nullopt;
-  const auto [stop, second] = std::from_chars(dash + 1, end, edge.second);
-  if (second != std::errc() || stop != end) return std::nullopt;
-  return edge;
+  const std::size_t dash = word.find('-', 1);  // a first dash is a sign
+  if (dash == word.npos) return std::nullopt;
+  const auto from = to_number<std::int32_t>(word.substr(0, dash));
+  const auto to = to_number<std::int32_t>(word.substr(dash + 1));
+  if (!from || !to) return std::nullopt;
+  return Edges::value_type(*from, *to);
 }
 
 std::vector<std::int32_t> parse_numbers(const std::string& what, std::string_view line,
                                         std::int32_t largest) {
   std::vector<std::int32_t> numbers;
   for (const std::string_view word : words(line)) {
-    std::int32_t number = 0;
-    const auto [stop, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-    check<DataError>(error == std::errc() && stop == word.data() + word.size() && number >= 0 &&
-                         number <= largest,
-                     what, " ", numbers.size() + 1, " is ", excerpt(word),
-                     ", must be a whole number from 0 to ", largest);
-    numbers.push_back(number);
+    const auto number = to_number<std::int32_t>(word);
+    check<DataError>(number && *number >= 0 && *number <= largest, what, " ", numbers.size() + 1,
+                     " is ", excerpt(word), ", must be a whole number from 0 to ", largest);
+    numbers.push_back(*number);
   }
   return numbers;
 }
@@ -102,13 +98,10 @@ std::vector<T> parse_vectors(const std::string& task, const std::string& line,
   for (std::string word; words >> word;) {
     const bool comma = word.back() == ',';
     if (comma) word.pop_back();
-    T number = 0;
-    const char* const end = word.data() + word.size();
-    const auto [stop, error] = std::from_chars(word.data(), end, number);
-    check<DataError>(error == std::errc() && stop == end && std::isfinite(number), task,
-                     ": number ", numbers.size() + 1, " is ", excerpt(word),
-                     ", must be a finite number");
-    numbers.push_back(number);
+    const auto number = to_number<T>(word);
+    check<DataError>(number.has_value(), task, ": number ", numbers.size() + 1, " is ",
+                     excerpt(word), ", must be a finite number");
+    numbers.push_back(*number);
     check<DataError>(!comma || numbers.size() % features == 0, task, ": the comma after number ",
                      numbers.size(), " ends a vector that must have ", features, " numbers");
   }

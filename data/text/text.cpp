@@ -111,13 +111,18 @@ std::string plain_text(std::string_view text) {
   return plain;
 }
 
-std::optional<double> to_number(std::string_view text) {
-  double value = 0;
+template <class T>
+std::optional<T> to_number(std::string_view text) {
+  T value = 0;
   const char* end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || stop != end || !std::isfinite(value)) return std::nullopt;
+  if (error != std::errc() || stop != end || !std::isfinite(double(value))) return std::nullopt;
   return value;
 }
+template std::optional<float> to_number(std::string_view);
+template std::optional<double> to_number(std::string_view);
+template std::optional<std::int32_t> to_number(std::string_view);
+template std::optional<std::int64_t> to_number(std::string_view);
 
 StableHash::StableHash(std::uint64_t size, std::uint64_t key)
     : key_(key + 0x6861736865640000u + size) {}  // "hashed"
