@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include <xgrad/data/dataset.hpp>
+#include <xgrad/data/task.hpp>
 
 namespace xgrad {
 

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include <xgrad/data/shard.hpp>
+#include <xgrad/data/batch.hpp>
 
 #include "support/golden.hpp"
 #include "support/tensors.hpp"
