@@ -36,12 +36,13 @@ class CsvReader {
     count_ = 0;
     std::size_t size = 0;  // bytes of all fields
     do {
-      check_count();
+      check_count();  // a field takes many times the memory of a separator
       if (count_ == fields_.size()) fields_.emplace_back();
       read_field(fields_[count_]);
       size += fields_[count_].size();
-      check<DataError>(!header_.empty() || size <= kMostOfHeader, header_line(),
-                       "its names have more than ", kMostOfHeader, " bytes");
+      if (header_.empty() && size > kMostOfHeader) {
+        detail::fail<DataError>(place(), ": its names have more than ", kMostOfHeader, " bytes");
+      }
       if (!is_text(fields_[count_])) check_text(place(count_), fields_[count_]);
       ++count_;
     } while (bytes_.take(separator_));
@@ -51,11 +52,12 @@ class CsvReader {
       }
     }
     ++line_;
-    if (!header_.empty()) {
-      ++row_;
-      check<DataError>(count_ == header_.size(), bytes_.name(), ": row ", row_, " (line ",
-                       record_line_, "): has ", count_, " fields, the header has ", header_.size());
+    if (header_.empty()) return fields_;
+    if (count_ != header_.size()) {
+      detail::fail<DataError>(place(), ": has ", count_, " fields, the header has ",
+                              header_.size());
     }
+    ++row_;
     return fields_;
   }
 
@@ -107,32 +109,25 @@ class CsvReader {
     bytes_.skip(part.size());
   }
 
+  // Locates this record: "train.csv: row 2 (line 3)".
+  std::string place() const {
+    const std::string row = header_.empty() ? "header" : "row " + std::to_string(row_ + 1);
+    return bytes_.name() + ": " + row + " (line " + std::to_string(record_line_) + ")";
+  }
   std::string place(std::size_t column) const {
     if (header_.empty()) return bytes_.name() + ": header, column " + std::to_string(column + 1);
-    std::string text = bytes_.name() + ": row " + std::to_string(row_ + 1) + " (line " +
-                       std::to_string(record_line_) + "), column ";
-    return text + (column < header_.size() ? excerpt(header_[column]) : std::to_string(column + 1));
+    return place() + ", column " +
+           (column < header_.size() ? excerpt(header_[column]) : std::to_string(column + 1));
   }
 
   [[noreturn]] void fail(std::size_t column, const char* what) const {
     detail::fail<DataError>(place(column), ": ", what);
   }
 
-  std::string header_line() const {
-    return bytes_.name() + ": header (line " + std::to_string(record_line_) + "): ";
-  }
-
-  // A field takes many times the memory of a separator, so surplus fields are refused before they
-  // are created.
   void check_count() const {
-    if (header_.empty()) {
-      if (count_ == kMostColumns) {
-        detail::fail<DataError>(header_line(), "has more than ", kMostColumns, " columns");
-      }
-    } else if (count_ == header_.size()) {
-      detail::fail<DataError>(bytes_.name(), ": row ", row_ + 1, " (line ", record_line_,
-                              "): has more than the ", count_, " fields of the header");
-    }
+    if (count_ < (header_.empty() ? kMostColumns : header_.size())) return;
+    if (header_.empty()) detail::fail<DataError>(place(), ": has more than ", count_, " columns");
+    detail::fail<DataError>(place(), ": has more than the ", count_, " fields of the header");
   }
 
   void check_names() const {

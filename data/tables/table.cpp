@@ -36,12 +36,6 @@ std::string format_of(const std::string& path) {
                           "jsonl, lines, paragraphs, hdf5 or npy");
 }
 
-std::string listed(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + excerpt(name);
-  return text;
-}
-
 }  // namespace
 
 std::string Table::place(std::size_t row, std::size_t column) const {
@@ -57,8 +51,10 @@ std::vector<std::size_t> find_columns(const std::string& file,
   for (const std::string& name : wanted) {
     const auto found = std::find(columns.begin(), columns.end(), name);
     if (found == columns.end()) {
+      std::vector<std::string> there = nearest_first(name, columns);
+      for (std::string& other : there) other = excerpt(other);
       detail::fail<DataError>(file, ": has no column ", excerpt(name), "; it has ",
-                              clipped(listed(nearest_first(name, columns)), kMostListed));
+                              clipped(joined(there), kMostListed));
     }
     places.push_back(std::size_t(found - columns.begin()));
   }

@@ -51,11 +51,9 @@ std::string number_text(float x) {
 }  // namespace
 
 std::string edges_text(const Edges& edges) {
-  std::string text;
-  for (const auto& [a, b] : edges) {
-    text += (text.empty() ? "" : " ") + std::to_string(a) + "-" + std::to_string(b);
-  }
-  return text;
+  return joined_by(edges, [](const Edges::value_type& edge) {
+    return std::to_string(edge.first) + "-" + std::to_string(edge.second);
+  });
 }
 
 std::optional<Edges::value_type> parse_edge(const std::string& word) {
