@@ -3,8 +3,9 @@
 #include <set>
 
 #include <xgrad/autograd/check.hpp>
+#include <xgrad/autograd/nearest.hpp>
 #include <xgrad/data/excerpt.hpp>
-#include <xgrad/data/tables/formats.hpp>
+#include <xgrad/data/tables/table.hpp>
 
 namespace xgrad {
 
@@ -13,6 +14,26 @@ namespace {
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 constexpr std::size_t kMostColumns = std::size_t(1) << 16;
 constexpr std::size_t kMostOfHeader = std::size_t(1) << 24;  // bytes of all column names
+
+constexpr std::size_t kMostListed = 1000;  // bytes of a list of columns in a message
+
+// The index of each wanted column among those of a file.
+std::vector<std::size_t> find_columns(const std::string& file,
+                                      const std::vector<std::string>& wanted,
+                                      const std::vector<std::string>& columns) {
+  std::vector<std::size_t> places;
+  for (const std::string& name : wanted) {
+    const auto found = std::find(columns.begin(), columns.end(), name);
+    if (found == columns.end()) {
+      std::vector<std::string> there = nearest_first(name, columns);
+      for (std::string& other : there) other = excerpt(other);
+      detail::fail<DataError>(file, ": has no column ", excerpt(name), "; it has ",
+                              clipped(joined(there), kMostListed));
+    }
+    places.push_back(std::size_t(found - columns.begin()));
+  }
+  return places;
+}
 
 class CsvReader {
  public:

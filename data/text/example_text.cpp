@@ -48,13 +48,13 @@ std::string number_text(float x) {
   return {text, std::to_chars(text, text + sizeof(text), x).ptr};
 }
 
-}  // namespace
-
 std::string edges_text(const Edges& edges) {
   return joined_by(edges, [](const Edges::value_type& edge) {
     return std::to_string(edge.first) + "-" + std::to_string(edge.second);
   });
 }
+
+}  // namespace
 
 std::optional<Edges::value_type> parse_edge(const std::string& word) {
   const std::size_t dash = word.find('-', 1);  // a first dash is a sign
