@@ -68,7 +68,7 @@ FieldNumbers pairs(const std::string& place, const Field& field) {
   check<DataError>(text != nullptr, place, ": is a list of texts, must be a list of pairs or text");
   FieldNumbers result{0, 2, {}, true};
   for (const std::string_view word : words(*text)) {
-    const auto edge = parse_edge(std::string(word));
+    const auto edge = parse_edge(word);
     ++result.tokens;
     check<DataError>(edge.has_value(), place, ": edge ", result.tokens, " is ", excerpt(word),
                      ", must be two nodes with \"-\" between them, as 0-1");

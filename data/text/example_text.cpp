@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <sstream>
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/nearest.hpp>
@@ -20,11 +19,10 @@ constexpr std::size_t kMostSuggested = 20;
 std::vector<std::int32_t> parse_names(const std::string& task, const std::string& line,
                                       const std::vector<std::string>& names) {
   std::vector<std::int32_t> ids;
-  std::istringstream words(line);
-  for (std::string word; words >> word;) {
+  for (const std::string_view word : words(line)) {
     const auto found = std::find(names.begin(), names.end(), word);
     if (found == names.end()) {
-      std::vector<std::string> known = nearest_first(word, names);
+      std::vector<std::string> known = nearest_first(std::string(word), names);
       const bool all = known.size() <= kMostSuggested;
       if (!all) known.resize(kMostSuggested);
       detail::fail<DataError>(task, ": token ", ids.size() + 1, " is ", excerpt(word),
@@ -56,7 +54,7 @@ std::string edges_text(const Edges& edges) {
 
 }  // namespace
 
-std::optional<Edges::value_type> parse_edge(const std::string& word) {
+std::optional<Edges::value_type> parse_edge(std::string_view word) {
   const std::size_t dash = word.find('-', 1);  // a first dash is a sign
   if (dash == word.npos) return std::nullopt;
   const auto from = to_number<std::int32_t>(word.substr(0, dash));
@@ -92,10 +90,9 @@ template <class T>
 std::vector<T> parse_vectors(const std::string& task, const std::string& line,
                              std::size_t features) {
   std::vector<T> numbers;
-  std::istringstream words(line);
-  for (std::string word; words >> word;) {
+  for (std::string_view word : words(line)) {
     const bool comma = word.back() == ',';
-    if (comma) word.pop_back();
+    if (comma) word.remove_suffix(1);
     const auto number = to_number<T>(word);
     check<DataError>(number.has_value(), task, ": number ", numbers.size() + 1, " is ",
                      excerpt(word), ", must be a finite number");
@@ -116,8 +113,7 @@ Example parse_graph(const std::string& task, const std::string& line, const Task
   Example graph;
   std::string tokens;
   std::size_t count = 0;
-  std::istringstream words(line);
-  for (std::string word; words >> word;) {
+  for (const std::string_view word : words(line)) {
     if (const auto edge = parse_edge(word)) {
       graph.edges.push_back(*edge);
       continue;
@@ -125,7 +121,7 @@ Example parse_graph(const std::string& task, const std::string& line, const Task
     ++count;
     check<DataError>(graph.edges.empty(), task, ": token ", count,
                      " comes after an edge; write all tokens before the edges");
-    tokens += word + " ";
+    (tokens += word) += ' ';
   }
   graph.ids = parse_tokens(task, tokens, shape);
   const auto is_bad = [&](const auto& edge) {

@@ -12,7 +12,7 @@ namespace xgrad {
 using Edges = std::vector<std::pair<std::int32_t, std::int32_t>>;
 
 /// Parses one edge, such as "0-1"; nothing for any other word.
-std::optional<Edges::value_type> parse_edge(const std::string& word);
+std::optional<Edges::value_type> parse_edge(std::string_view word);
 
 /// Parses the whole numbers of a line, separated by white space, each in [0, largest]. Throws
 /// DataError that names the word: `what` 3 is "x", ...
