@@ -1,7 +1,6 @@
 #include <xgrad/data/loader.hpp>
 
 #include <algorithm>
-#include <optional>
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/parallel.hpp>
@@ -51,7 +50,8 @@ Loader::Taken Loader::take() {
     taken.epoch = at.epoch;
     if (options_.shuffle) order_epoch(at.epoch);
     while (at.position < dataset_->size() && taken.examples.size() < options_.batch) {
-      const std::size_t example = example_at(at.position++);
+      const std::size_t example = options_.shuffle ? order_[at.position] : at.position;
+      ++at.position;
       if (!limit || lengths_[example] <= *limit) taken.examples.push_back(example);
     }
     if (at.position == dataset_->size()) at = {at.epoch + 1, 0, at.batches};
@@ -77,10 +77,6 @@ void Loader::restore(LoaderState state) {
   check<DataError>(state.position < dataset_->size(), "Loader: the position is ", state.position,
                    ", but the data set has ", dataset_->size(), " examples");
   state_ = state;
-}
-
-std::size_t Loader::example_at(std::uint64_t position) const {
-  return options_.shuffle ? order_[position] : position;
 }
 
 void Loader::order_epoch(std::uint64_t epoch) {

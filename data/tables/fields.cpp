@@ -68,7 +68,7 @@ FieldNumbers pairs(const std::string& place, const Field& field) {
   check<DataError>(text != nullptr, place, ": is a list of texts, must be a list of pairs or text");
   FieldNumbers result{0, 2, {}, true};
   for (const std::string_view word : words(*text)) {
-    const auto edge = parse_edge(std::string(word));
+    const auto edge = parse_edge(word);
     ++result.tokens;
     check<DataError>(edge.has_value(), place, ": edge ", result.tokens, " is ", excerpt(word),
                      ", must be two nodes with \"-\" between them, as 0-1");
@@ -118,13 +118,15 @@ std::string sequence_label(const std::string& place, const Field& field) {
   return *text;
 }
 
-std::vector<std::string> token_labels(const std::string& place, const Field& field,
-                                      std::size_t count) {
+std::vector<Answer> token_labels(const std::string& place, const Field& field, std::size_t count) {
   std::string made;
-  const std::vector<std::string_view> labels = word_texts(place, "label", field, made);
+  std::vector<Answer> labels;
+  for (const std::string_view name : word_texts(place, "label", field, made)) {
+    labels.push_back({std::string(name), true});
+  }
   check<DataError>(labels.size() == count, place, ": has ", labels.size(), " labels for ", count,
                    " tokens");
-  return {labels.begin(), labels.end()};
+  return labels;
 }
 
 std::vector<Answer> field_answers(const std::string& place, const Field& field) {

@@ -8,7 +8,6 @@
 
 #include <xgrad/autograd/ops.hpp>
 #include <xgrad/data/batch.hpp>
-#include <xgrad/data/shard.hpp>
 #include <xgrad/layers/model.hpp>
 #include <xgrad/train/config/config.hpp>
 

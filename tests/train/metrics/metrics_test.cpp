@@ -6,7 +6,7 @@
 #include <utility>
 #include <xtensor/xview.hpp>
 
-#include <xgrad/data/shard.hpp>
+#include <xgrad/data/batch.hpp>
 
 #include "support/golden.hpp"
 #include "support/tensors.hpp"
