@@ -9,9 +9,9 @@
 #include <xgrad/autograd/memory/counters.hpp>
 #include <xgrad/autograd/observer.hpp>
 #include <xgrad/autograd/parallel.hpp>
+#include <xgrad/data/batch.hpp>
 #include <xgrad/data/excerpt.hpp>
 #include <xgrad/data/loader.hpp>
-#include <xgrad/data/shard.hpp>
 #include <xgrad/data/text/amounts.hpp>
 #include <xgrad/data/text/columns.hpp>
 #include <xgrad/optim/averaged_weights.hpp>
