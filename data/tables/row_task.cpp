@@ -27,8 +27,8 @@ using Examples = std::shared_ptr<PackedExamples>;
 
 constexpr std::array kSplits = {Split::train, Split::validation, Split::test};
 
-/// The rows of a split. With a rate above 0, hides random tokens: different ones in each epoch for training
-/// rows, fixed ones for others.
+/// The rows of a split. With a rate above 0, hides random tokens: different ones in each epoch for
+/// training rows, fixed ones for others.
 class RowDataset final : public Dataset {
  public:
   RowDataset(Examples examples, Split split, double hidden, std::uint64_t seed)
