@@ -268,11 +268,9 @@ Batch cut(const Batch& batch, const Shard& shard, OutputKind output) {
   const Range rows = share(batch.size, shard.index, shard.count);
   Batch part;
   part.size = rows.size();
-  // Tokens or vectors of the longest example before and after; 0 for images.
-  std::size_t before = 0;
-  if (batch.ids.dimension() == 2) before = batch.ids.shape()[1];
-  if (batch.features.dimension() == 3) before = batch.features.shape()[1];
-  std::size_t after = before;
+  const bool tokens = batch.ids.dimension() == 2, vectors = batch.features.dimension() == 3;
+  // Tokens or vectors of the longest example; 0 for images.
+  std::size_t after = tokens ? batch.ids.shape()[1] : vectors ? batch.features.shape()[1] : 0;
   if (batch.mask) after = longest(*batch.mask, rows, [](std::uint8_t x) { return x == 1; });
   const auto of = [&](const auto& x, std::size_t axes) {
     Shape shape = x.shape();
@@ -280,8 +278,8 @@ Batch cut(const Batch& batch, const Shard& shard, OutputKind output) {
     return corner(x, rows, std::move(shape));
   };
 
-  if (batch.ids.dimension() == 2) part.ids = of(batch.ids, 1);
-  if (batch.features.dimension() > 1) part.features = of(batch.features, before > 0 ? 1 : 0);
+  if (tokens) part.ids = of(batch.ids, 1);
+  if (batch.features.dimension() > 1) part.features = of(batch.features, vectors ? 1 : 0);
   if (batch.mask) part.mask = partial(of(*batch.mask, 1));
   if (batch.adjacency) part.adjacency = std::make_shared<const Mask>(of(*batch.adjacency, 2));
   const std::size_t token_axes = output == OutputKind::tokens ? 1 : 0;

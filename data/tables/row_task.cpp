@@ -3,7 +3,6 @@
 #include <array>
 #include <exception>
 #include <mutex>
-#include <optional>
 
 #include <xgrad/autograd/check.hpp>
 #include <xgrad/autograd/random.hpp>
@@ -28,11 +27,11 @@ using Examples = std::shared_ptr<PackedExamples>;
 
 constexpr std::array kSplits = {Split::train, Split::validation, Split::test};
 
-/// The rows of a split. With a rate, hides random tokens: different ones in each epoch for training
-/// rows, fixed ones for others.
+/// The rows of a split. With a rate above 0, hides random tokens: different ones in each epoch for
+/// training rows, fixed ones for others.
 class RowDataset final : public Dataset {
  public:
-  RowDataset(Examples examples, Split split, std::optional<double> hidden, std::uint64_t seed)
+  RowDataset(Examples examples, Split split, double hidden, std::uint64_t seed)
       : examples_(std::move(examples)),
         fresh_(split == Split::train),
         hidden_(hidden),
@@ -42,13 +41,13 @@ class RowDataset final : public Dataset {
 
   Example get(std::uint64_t epoch, std::size_t index) const override {
     Example example = examples_->get(index);
-    if (!hidden_) return example;
+    if (hidden_ == 0) return example;
     const Rng own = rng_ / (fresh_ ? epoch : 0) / index;
     example.targets.assign(example.ids.size(), kIgnore);
     // Always hidden, so that every row has a target.
     const std::size_t one = own.below(example.ids.size(), 0);
     for (std::size_t i = 0; i < example.ids.size(); ++i) {
-      if (i != one && own.uniform(i + 1) >= *hidden_) continue;
+      if (i != one && own.uniform(i + 1) >= hidden_) continue;
       example.targets[i] = example.ids[i];
       example.ids[i] = kMaskId;
     }
@@ -62,7 +61,7 @@ class RowDataset final : public Dataset {
  private:
   Examples examples_;
   bool fresh_;
-  std::optional<double> hidden_;
+  double hidden_;
   Rng rng_;
 };
 
@@ -81,8 +80,8 @@ class RowTask final : public Task {
     const Examples examples = examples_of(split);
     const RowOptions& options = coder_.options();
     const bool masked = options.labels == Labels::masked;
-    std::unique_ptr<Dataset> data = std::make_unique<RowDataset>(
-        examples, split, masked ? std::optional(options.masked) : std::nullopt, seed_);
+    std::unique_ptr<Dataset> data =
+        std::make_unique<RowDataset>(examples, split, masked ? options.masked : 0, seed_);
     if (split != Split::train || options.unknown == 0 || coder_.vectors()) return data;
     return unknown_dataset(std::move(data), count_tokens(*examples), options.unknown, seed_,
                            masked || options.labels == Labels::next);
