@@ -200,8 +200,8 @@ struct Source<Isa, float, Bf16> {
 };
 
 /// The Source of an instruction that multiplies pairs: two terms of a sum in a float's bits, which
-/// are no number. The first is in the lower half or, `swapped`, in the upper one. The term after the
-/// last is 0.
+/// are no number. The first is in the lower half or, `swapped`, in the upper one. The term after
+/// the last is 0.
 template <class Isa, bool swapped>
 struct Pairs {
   static constexpr std::size_t kTerms = 2;
