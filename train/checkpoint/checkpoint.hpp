@@ -108,8 +108,9 @@ std::string failed_step_name(std::uint64_t step);
 /// Its file name, in the directory of the checkpoints.
 inline constexpr const char* kManifest = "manifest.sha256";
 
-/// File name of the certificate of a run's gradients, in the run's directory; and in the manifest.
+/// File name of the certificate of a run's gradients, in the run's directory.
 inline constexpr const char* kCertificate = "gradcheck.json";
+/// The same in the manifest.
 inline constexpr const char* kListedCertificate = "../gradcheck.json";
 
 /// Returns the line of a file.
@@ -150,18 +151,19 @@ std::optional<std::uint64_t> parse_checkpoint_name(std::string_view name);
 
 /// A file with the name of the checkpoint of a step.
 struct CheckpointFile {
-  std::string path;
-  std::uint64_t step;
+  std::string path;    ///< path of the file
+  std::uint64_t step;  ///< step in its name
 };
 
 /// Lists the files of a directory that have names of checkpoints, by ascending step. Throws
 /// IoError.
 std::vector<CheckpointFile> list_checkpoints(const Folder& directory);
 
-/// Loads the checkpoint with the highest step, but passes over those that are damaged, or also
-/// those for which load_checkpoint() throws UnsavedError. Throws CheckpointError, which says what
-/// is wrong with a few, if there is no other; IoError.
+/// Files that latest_checkpoint() passes over: those that are damaged, or also those for which
+/// load_checkpoint() throws UnsavedError.
 enum class PassOver { damaged, unsaved };
+/// Loads the checkpoint with the highest step that is not passed over. Throws CheckpointError,
+/// which says what is wrong with a few, if there is none; IoError.
 SavedCheckpoint latest_checkpoint(const Folder& directory, PassOver which = PassOver::damaged);
 
 /// Removes old checkpoints from a run's own directory and returns their paths. Keeps the newest

@@ -34,8 +34,10 @@ std::map<std::uint64_t, std::string> paths_by_id(const Parameters<T>& parameters
 template <class T>
 class EachActivation final : public ActivationTaker<T> {
  public:
+  /// The function: returns what replaces x.
   using Take = std::function<Variable<T>(const std::string& path, const ActivationPlace& place,
                                          const Variable<T>& x)>;
+  /// For the activations of this name in the module that has these parameters.
   EachActivation(const Parameters<T>& parameters, std::string_view name, Take take)
       : paths_(paths_by_id(parameters)), name_(name), take_(std::move(take)) {}
   bool wants(std::string_view name) const override { return name_.empty() || name == name_; }

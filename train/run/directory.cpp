@@ -131,7 +131,7 @@ std::string remains(const Folder& folder) {
     if (has_bytes(checkpoints, kManifest)) return std::string(kCheckpoints) + "/" + kManifest;
   }
   for (const char* name :
-       {kLogs[0], kLogs[1], kLogs[2], kCsv, kReport, kConfigDigest, kCertificate}) {
+       {kLogs[0], kLogs[1], kLogs[2], kLogs[3], kCsv, kReport, kConfigDigest, kCertificate}) {
     if (has_bytes(folder, name)) return name;
   }
   return "";
